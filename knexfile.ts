@@ -1,0 +1,19 @@
+/** For `npx knex migrate:latest`; `licensing migrate` does the same in the build. */
+import type { Knex } from 'knex';
+import { readConfig } from './src/config';
+import { knexConfig, openDatabase } from './src/store/database';
+import { lockMigrations, migrationConfig, prepareMigration } from './src/store/migrate';
+
+export default async function config(): Promise<Knex.Config> {
+  const { database, tablePrefix } = readConfig();
+  // Held until this process ends: Knex's own lock neither waits nor survives a kill.
+  await lockMigrations(database, tablePrefix);
+  const db = openDatabase(database, tablePrefix);
+  await prepareMigration(db);
+  await db.destroy();
+  return {
+    ...knexConfig(database, tablePrefix),
+    migrations: migrationConfig(tablePrefix),
+    seeds: { directory: './seeds', loadExtensions: ['.ts'] },
+  };
+}

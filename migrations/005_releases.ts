@@ -1,0 +1,27 @@
+import type { Knex } from 'knex';
+import { columnTypes, createTable, dropTable } from './schema';
+
+export async function up(knex: Knex): Promise<void> {
+  const t = columnTypes(knex);
+  await createTable(knex, 'releases', {
+    columns: {
+      id: t.smallId,
+      product_id: `${t.smallRef} NOT NULL`,
+      version: `${t.ascii(64)} NOT NULL`,
+      version_order: `${t.ascii(255)} NOT NULL`,
+      state: `${t.ascii(16)} NOT NULL`,
+      changelog: `${t.longText} NOT NULL`,
+      published_at: `${t.time} NULL`,
+      file_name: `${t.ascii(255)} NOT NULL`,
+      file_size: `${t.bigCount} NOT NULL`,
+      sha256: `${t.digest} NOT NULL`,
+      sha384: `${t.digest96} NOT NULL`,
+      sha512: `${t.digest128} NOT NULL`,
+      created_at: `${t.time} NOT NULL`,
+    },
+    unique: [['product_id', 'version']],
+    references: { product_id: 'products' },
+  });
+}
+
+export const down = (knex: Knex): Promise<void> => dropTable(knex, 'releases');

@@ -1,0 +1,27 @@
+import type { Knex } from 'knex';
+import * as products from './001_products';
+import * as plans from './002_plans';
+import * as licenses from './003_licenses';
+import * as activations from './004_activations';
+import * as releases from './005_releases';
+import * as accessLog from './006_access_log';
+import * as events from './007_events';
+
+/** In the order they run. The name, without a file's extension, is what the database remembers. */
+const migrations: Record<string, Knex.Migration> = {
+  '001_products': products,
+  '002_plans': plans,
+  '003_licenses': licenses,
+  '004_activations': activations,
+  '005_releases': releases,
+  '006_access_log': accessLog,
+  '007_events': events,
+};
+
+export const migrationNames = Object.keys(migrations);
+
+export const migrationSource: Knex.MigrationSource<string> = {
+  getMigrations: () => Promise.resolve(migrationNames),
+  getMigrationName: (name) => name,
+  getMigration: (name) => Promise.resolve(migrations[name] as Knex.Migration),
+};

@@ -1,0 +1,80 @@
+import type { Knex } from 'knex';
+
+/**
+ * How a migration makes a table: columns, keys and indexes in one statement where MySQL allows it, and everything
+ * `IF NOT EXISTS`. DDL cannot be rolled back on MySQL, so a migration that was killed half-way must be one that can
+ * simply be run again.
+ */
+export interface TableDefinition {
+  columns: Record<string, string>;
+  unique?: string[][];
+  indexes?: string[][];
+  /** column -> table it refers to (by that table's id) */
+  references?: Record<string, string>;
+}
+
+/** Column types that read differently on the two kinds of database. Text compares byte by byte on both. */
+export function columnTypes(knex: Knex) {
+  const sqlite = isSqlite(knex);
+  return {
+    id: sqlite ? 'INTEGER PRIMARY KEY AUTOINCREMENT' : 'BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY',
+    smallId: sqlite
+      ? 'INTEGER PRIMARY KEY AUTOINCREMENT'
+      : 'INT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY',
+    smallRef: sqlite ? 'INTEGER' : 'INT UNSIGNED',
+    ref: sqlite ? 'INTEGER' : 'BIGINT UNSIGNED',
+    count: sqlite ? 'INTEGER' : 'INT UNSIGNED',
+    bigCount: sqlite ? 'INTEGER' : 'BIGINT UNSIGNED',
+    time: sqlite ? 'TEXT' : 'DATETIME',
+    longText: sqlite ? 'TEXT' : 'MEDIUMTEXT',
+    text: (length: number) => (sqlite ? 'TEXT' : `VARCHAR(${length})`),
+    ascii: (length: number) => (sqlite ? 'TEXT' : `VARCHAR(${length}) CHARACTER SET ascii COLLATE ascii_bin`),
+    digest: sqlite ? 'TEXT' : 'CHAR(64) CHARACTER SET ascii COLLATE ascii_bin',
+    digest96: sqlite ? 'TEXT' : 'CHAR(96) CHARACTER SET ascii COLLATE ascii_bin',
+    digest128: sqlite ? 'TEXT' : 'CHAR(128) CHARACTER SET ascii COLLATE ascii_bin',
+  };
+}
+
+export function tableName(knex: Knex, name: string): string {
+  return `${(knex.userParams as { tablePrefix: string }).tablePrefix}licensing_${name}`;
+}
+
+export async function createTable(knex: Knex, name: string, definition: TableDefinition): Promise<void> {
+  const full = tableName(knex, name);
+  const { columns, unique = [], indexes = [], references = {} } = definition;
+  const sqlite = isSqlite(knex);
+  const parts = Object.entries(columns).map(([column, type]) => `${column} ${type}`);
+  for (const [column, target] of Object.entries(references))
+    parts.push(
+      `CONSTRAINT ${full}_${column}_fk FOREIGN KEY (${column}) REFERENCES ${tableName(knex, target)} (id)`,
+    );
+  if (!sqlite) {
+    for (const key of unique) parts.push(`UNIQUE KEY ${indexName(full, key)} (${key.join(', ')})`);
+    for (const key of indexes) parts.push(`KEY ${indexName(full, key)} (${key.join(', ')})`);
+  }
+  // The default collation of the database must not matter, so the table names its own.
+  const options = sqlite
+    ? ''
+    : ' ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC';
+  await knex.raw(`CREATE TABLE IF NOT EXISTS ${full} (\n  ${parts.join(',\n  ')}\n)${options}`);
+  if (!sqlite) return;
+  for (const key of unique)
+    await knex.raw(
+      `CREATE UNIQUE INDEX IF NOT EXISTS ${indexName(full, key)} ON ${full} (${key.join(', ')})`,
+    );
+  for (const key of indexes)
+    await knex.raw(`CREATE INDEX IF NOT EXISTS ${indexName(full, key)} ON ${full} (${key.join(', ')})`);
+}
+
+export async function dropTable(knex: Knex, name: string): Promise<void> {
+  await knex.raw(`DROP TABLE IF EXISTS ${tableName(knex, name)}`);
+}
+
+/** `jos_licensing_licenses_customer`: at most 64 characters under Joomla's longest prefix of 15. */
+function indexName(table: string, columns: string[]): string {
+  return `${table}_${columns.join('_')}`;
+}
+
+function isSqlite(knex: Knex): boolean {
+  return (knex.client as { driverName: string }).driverName === 'better-sqlite3';
+}

@@ -1,0 +1,64 @@
+#!/usr/bin/env node
+import { Command, CommanderError } from 'commander';
+import { addLicenseCommands } from './cli/license';
+import { addMigrateCommand } from './cli/migrate';
+import { addPlanCommands } from './cli/plan';
+import { addProductCommands } from './cli/product';
+import { addReleaseCommands } from './cli/release';
+import { ConfigError } from './config';
+import { OperatorError } from './licensing/operator-error';
+import { SealError } from './licensing/sealing';
+import { isUnavailable } from './store/errors';
+import { SchemaError } from './store/migrate';
+
+/** Exit codes: 0 done, 1 refused or failed with nothing changed, 2 a usage error. */
+const FAILED = 1;
+const USAGE = 2;
+
+async function main(argv: string[]): Promise<number> {
+  const program = new Command('licensing')
+    .description('Sells and serves software licences beside a Joomla site.')
+    .option('--json', 'print one JSON value on standard output')
+    .showHelpAfterError('(--help shows how)')
+    .configureHelp({ showGlobalOptions: true })
+    .exitOverride();
+  addMigrateCommand(program);
+  addProductCommands(program);
+  addPlanCommands(program);
+  addLicenseCommands(program);
+  addReleaseCommands(program);
+  try {
+    await program.parseAsync(argv);
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
+    process.stderr.write(`error: ${describe(error)}\n`);
+    return FAILED;
+  }
+}
+
+/** In words; a driver's message would repeat the statement with its values. */
+function describe(error: unknown): string {
+  if (
+    error instanceof OperatorError ||
+    error instanceof ConfigError ||
+    error instanceof SchemaError ||
+    error instanceof SealError
+  )
+    return error.message;
+  const { code, sql, sqlMessage, message } = error as {
+    code?: string;
+    sql?: string;
+    sqlMessage?: string;
+    message: string;
+  };
+  if (isUnavailable(error))
+    return `The database cannot be reached or cannot do this now (${code ?? sqlMessage ?? 'no answer'}). Check LICENSING_DATABASE_URL and that the server runs.`;
+  return sql === undefined
+    ? message
+    : `The database refused the statement: ${sqlMessage ?? code ?? 'no reason given'}.`;
+}
+
+void main(process.argv).then((code) => {
+  process.exitCode = code;
+});

@@ -1,0 +1,69 @@
+import { InvalidArgumentError } from 'commander';
+import { requireDuration } from '../licensing/durations';
+import { OperatorError } from '../licensing/operator-error';
+
+/** Readers of options and arguments; what they refuse is a usage error (exit 2) that names the option. */
+
+export function positiveInteger(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < 1 || value > 0xffff_ffff)
+    throw new InvalidArgumentError('It must be a whole number from 1.');
+  return value;
+}
+
+export function nonNegativeInteger(text: string): number {
+  return text === '0' ? 0 : positiveInteger(text);
+}
+
+/** `2027-01-31` (its first second, UTC) or `2027-01-31T12:00:00Z`. */
+export function moment(text: string): Date {
+  const complete = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text;
+  const date = new Date(complete);
+  if (
+    !/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/.test(complete) ||
+    Number.isNaN(date.getTime())
+  )
+    throw new InvalidArgumentError('It must be a date, as 2027-01-31 or 2027-01-31T12:00:00Z (UTC).');
+  // JavaScript reads 31 February as 3 March.
+  if (text.length === 10 && date.toISOString().slice(0, 10) !== text)
+    throw new InvalidArgumentError('There is no such day.');
+  return date;
+}
+
+export function duration(text: string): string {
+  return usage(() => requireDuration(text));
+}
+
+/** null: lifetime */
+export function durationOrLifetime(text: string): string | null {
+  return text === 'lifetime' ? null : duration(text);
+}
+
+export function oneOf<T extends string>(values: readonly T[]): (text: string) => T {
+  return (text) => {
+    if (!(values as readonly string[]).includes(text))
+      throw new InvalidArgumentError(`It must be one of ${values.join(', ')}.`);
+    return text as T;
+  };
+}
+
+/** A name of one line that is not blank and fits its column. */
+export function label(text: string): string {
+  const trimmed = text.trim();
+  if (
+    trimmed === '' ||
+    Array.from(trimmed).length > 190 ||
+    /\p{Cc}/u.test(trimmed) ||
+    !trimmed.isWellFormed()
+  )
+    throw new InvalidArgumentError('It must be 1 to 190 characters on one line.');
+  return trimmed;
+}
+
+function usage<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof OperatorError ? new InvalidArgumentError(error.message) : error;
+  }
+}

@@ -1,0 +1,92 @@
+import type { Command } from 'commander';
+import { loginName, readConfig, wantsColor, type Config } from '../config';
+import { openDatabase, type Db } from '../store/database';
+import { requireCurrentSchema } from '../store/migrate';
+
+/** What every command works with. */
+export interface Session {
+  db: Db;
+  config: Config;
+  now: Date;
+  /** who is named in the history of what is changed */
+  actor: string;
+  output: Output;
+}
+
+export interface Output {
+  /** The result: with --json one JSON value, else the text. */
+  print(json: unknown, text: string | (() => string)): void;
+  /** A remark for people, on stderr, so that stdout holds the result alone. */
+  note(text: string): void;
+  /** Overwrites one line on stderr while long work is under way; nothing unless it is a terminal. */
+  progress(text: string): void;
+}
+
+/** Runs a command's work on the configured database, and closes that again. */
+export async function withSession(
+  command: Command,
+  work: (session: Session) => Promise<void>,
+): Promise<void> {
+  const config = readConfig();
+  const output = createOutput(command);
+  for (const warning of config.warnings) output.note(warning);
+  const db = openDatabase(config.database, config.tablePrefix, 2);
+  try {
+    await requireCurrentSchema(db);
+    await work({ db, config, now: new Date(), actor: `operator:${loginName()}`, output });
+  } finally {
+    await db.destroy();
+  }
+}
+
+export function createOutput(command: Command): Output {
+  const { json = false } = command.optsWithGlobals<{ json?: boolean }>();
+  return {
+    print(value, text) {
+      const result = json ? JSON.stringify(value) : typeof text === 'string' ? text : text();
+      process.stdout.write(`${result}\n`);
+    },
+    note: (text) => void process.stderr.write(`${text}\n`),
+    progress(text) {
+      if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
+    },
+  };
+}
+
+/** An aligned table with its columns' names above. */
+export function formatTable(headings: string[], rows: (string | number | null)[][]): string {
+  const cells = rows.map((row) => row.map((cell) => (cell === null ? '-' : printable(String(cell)))));
+  const widths = headings.map((heading, i) =>
+    Math.max(width(heading), ...cells.map((row) => width(row[i] ?? ''))),
+  );
+  const line = (row: string[]) =>
+    row
+      .map((cell, i) => cell + ' '.repeat((widths[i] ?? 0) - width(cell)))
+      .join('  ')
+      .trimEnd();
+  return [heading(line(headings)), ...cells.map(line)].join('\n');
+}
+
+/** Two aligned columns, a field's name and its value. */
+export function formatFields(fields: [string, string | number | null][]): string {
+  const longest = Math.max(...fields.map(([name]) => name.length));
+  return fields
+    .map(
+      ([name, value]) =>
+        `${heading(name.padEnd(longest))}  ${value === null ? '-' : printable(String(value))}`,
+    )
+    .join('\n');
+}
+
+function heading(text: string): string {
+  return wantsColor(process.stdout) ? `\u001b[1m${text}\u001b[22m` : text;
+}
+
+/** What customers sent is shown, never obeyed: no control character reaches the terminal. */
+function printable(text: string): string {
+  return text.replace(/\p{Cc}/gu, (character) => (character === '\n' ? ' ' : '\uFFFD'));
+}
+
+function width(text: string): number {
+  return Array.from(text).length;
+}

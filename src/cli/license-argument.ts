@@ -1,0 +1,33 @@
+import { text } from 'node:stream/consumers';
+import { canonicalKey, keyDigest } from '../licensing/keys';
+import { OperatorError } from '../licensing/operator-error';
+import type { Db } from '../store/database';
+import { findLicense, findLicenseByDigest, type License } from '../store/licenses';
+
+export const KEY_ARGUMENT = 'a licence key, a licence id, or - to read either from standard input';
+
+/**
+ * The licence an operator means by KEY.
+ *
+ * @param given a key, an id, or `-`
+ * @throws OperatorError when there is none; the message does not repeat what was given, which may be a key
+ */
+export async function requireLicense(db: Db, given: string): Promise<License> {
+  const written = (await readValue(given)).trim();
+  const id = /^\d{1,15}$/.test(written) ? Number(written) : undefined;
+  const license =
+    (id === undefined ? undefined : await findLicense(db, id)) ??
+    (await findLicenseByDigest(db, keyDigest(canonicalKey(written))));
+  if (!license)
+    throw new OperatorError(
+      id === undefined
+        ? 'There is no licence with this key. "licensing license list --hint LAST_GROUP" finds one by the end of its key.'
+        : `There is no licence ${id}.`,
+    );
+  return license;
+}
+
+/** `-` reads standard input, so that a key stays out of the process list. */
+export async function readValue(given: string): Promise<string> {
+  return given === '-' ? text(process.stdin) : given;
+}

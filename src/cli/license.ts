@@ -1,0 +1,267 @@
+import { Option, type Command } from 'commander';
+import { addDuration } from '../licensing/durations';
+import { issueLicenses, normalizeCustomer, type Issued } from '../licensing/issue';
+import { changeState, renew, type Renewal } from '../licensing/lifecycle';
+import { OperatorError } from '../licensing/operator-error';
+import { liveStatus, STORED_STATUSES } from '../licensing/states';
+import { formatTimestampOrNull } from '../licensing/timestamps';
+import { listActivations } from '../store/activations';
+import { listLicenses, type License } from '../store/licenses';
+import { duration, label, moment, nonNegativeInteger, oneOf, positiveInteger } from './arguments';
+import { formatFields, formatTable, withSession } from './command';
+import { KEY_ARGUMENT, readValue, requireLicense } from './license-argument';
+import { activationJson, licenseJson } from './rows';
+
+export function addLicenseCommands(program: Command): void {
+  const license = program.command('license').description('What a customer has bought.');
+  addIssue(license);
+  addShow(license);
+  addList(license);
+  addTransition(license, 'suspend', 'Stops a licence for a while; "reinstate" or "renew" ends that.');
+  addTransition(license, 'reinstate', 'Makes a suspended licence active again.');
+  addTransition(license, 'revoke', 'Ends a licence for good, for abuse or a charge-back.');
+  addTransition(license, 'cancel', 'Ends a licence for good, at the wish of the customer.');
+  addRenew(license);
+}
+
+interface IssueOptions {
+  plan: number;
+  customer?: string;
+  reference?: string;
+  expires?: Date;
+  lifetime?: boolean;
+  activationLimit?: number;
+  key?: string;
+  count?: number;
+}
+
+function addIssue(license: Command): void {
+  license
+    .command('issue')
+    .description(
+      'Issues a licence and prints its key, which is shown only now (and by "license reveal", with LICENSING_KEY_SECRET).',
+    )
+    .requiredOption('--plan <id>', 'plan id', positiveInteger)
+    .option('--customer <email>', 'whom it belongs to', label)
+    .option('--reference <order>', "the shop's order; the same one again gives the same licence", label)
+    .addOption(
+      new Option('--expires <date>', "end, instead of the plan's duration")
+        .argParser(moment)
+        .conflicts('lifetime'),
+    )
+    .option('--lifetime', "no end, whatever the plan's duration is")
+    .option('--activation-limit <n>', "slots, instead of the plan's; 0 for unlimited", nonNegativeInteger)
+    .option('--key <key>', 'a key of your own choice; - reads it from standard input')
+    .option('--count <n>', 'how many; with --json they are printed as an array', positiveInteger)
+    .addHelpText(
+      'after',
+      '\nExample:\n  licensing license issue --plan 7 --customer jane@example.com --reference order-1001',
+    )
+    .action((options: IssueOptions, command: Command) =>
+      withSession(command, async ({ db, config, now, actor, output }) => {
+        const { plan, customer, reference, expires, lifetime, activationLimit, count } = options;
+        if (count !== undefined && count > 1 && (reference !== undefined || options.key !== undefined))
+          throw new OperatorError('--count cannot go with --reference or --key, which name one licence.');
+        const issued = await issueLicenses(
+          db,
+          {
+            planId: plan,
+            customer,
+            reference,
+            expiresAt: lifetime ? null : expires,
+            activationLimit,
+            key: options.key === undefined ? undefined : await readValue(options.key),
+            count: count ?? 1,
+          },
+          actor,
+          config.keySecret,
+          now,
+        );
+        const rows = issued.map((one) => issuedJson(one, now));
+        if (issued.some(({ key }) => key === undefined))
+          output.note('This licence was issued before, and its key cannot be shown: it was not sealed then.');
+        output.print(count === undefined ? rows[0] : rows, () =>
+          issued.map(({ key, license: one }) => `${key ?? '(key not known)'}  licence ${one.id}`).join('\n'),
+        );
+      }),
+    );
+}
+
+function issuedJson({ license, key }: Issued, now: Date) {
+  return {
+    id: license.id,
+    license_key: key ?? null,
+    status: liveStatus(license, now),
+    product_id: license.product.id,
+    plan_id: license.plan.id,
+    activation_limit: license.activationLimit,
+    expires_at: formatTimestampOrNull(license.expiresAt),
+  };
+}
+
+function addShow(license: Command): void {
+  license
+    .command('show')
+    .description('Shows a licence with its activations.')
+    .argument('<key>', KEY_ARGUMENT)
+    .addHelpText('after', '\nExample:\n  licensing license show 12')
+    .action((key: string, _options: object, command: Command) =>
+      withSession(command, async ({ db, now, output }) => {
+        const found = await requireLicense(db, key);
+        const activations = await listActivations(db, found.id);
+        output.print({ ...licenseJson(found, now), activations: activations.map(activationJson) }, () =>
+          [
+            formatLicense(found, now),
+            '',
+            activations.length === 0
+              ? 'No activations.'
+              : formatTable(
+                  ['IDENTIFIER', 'NAME', 'IP', 'ACTIVATED'],
+                  activations
+                    .map(activationJson)
+                    .map((row) => [row.identifier, row.name, row.ip, row.activated_at]),
+                ),
+          ].join('\n'),
+        );
+      }),
+    );
+}
+
+function formatLicense(license: License, now: Date): string {
+  const row = licenseJson(license, now);
+  return formatFields([
+    ['id', row.id],
+    ['key ends in', row.key_hint],
+    ['status', row.status],
+    ['product', `${row.product} (${row.product_id})`],
+    ['plan', `${row.plan} (${row.plan_id})`],
+    ['slots', `${row.activations_used} of ${row.activation_limit || 'unlimited'}, by ${row.activation_type}`],
+    ['customer', row.customer],
+    ['reference', row.reference],
+    ['expires', row.expires_at ?? 'never'],
+    ['last check', row.last_check_at && `${row.last_check_at} from ${row.last_check_ip ?? '-'}`],
+    ['checks', row.check_count],
+    ['created', row.created_at],
+  ]);
+}
+
+interface ListOptions {
+  product?: number;
+  plan?: number;
+  status?: string;
+  customer?: string;
+  hint?: string;
+  expiring?: string;
+  limit: number;
+  after?: number;
+}
+
+function addList(license: Command): void {
+  license
+    .command('list')
+    .description('Lists licences in the order of their ids, a page at a time.')
+    .option('--product <id>', 'only of this product', positiveInteger)
+    .option('--plan <id>', 'only on this plan', positiveInteger)
+    .option(
+      '--status <status>',
+      `only in this state: ${[...STORED_STATUSES, 'expired'].join(', ')}`,
+      oneOf([...STORED_STATUSES, 'expired']),
+    )
+    .option('--customer <email>', 'only of this customer')
+    .option('--hint <end>', 'only with this end of the key (its last group)')
+    .option('--expiring <duration>', 'only those that expire within this time, as 30d', duration)
+    .option('--limit <n>', 'how many at the most', positiveInteger, 100)
+    .option('--after <id>', 'only ids above this one: the next page', positiveInteger)
+    .addHelpText('after', '\nExample:\n  licensing license list --product 42 --expiring 30d')
+    .action((options: ListOptions, command: Command) =>
+      withSession(command, async ({ db, now, output }) => {
+        const { product, plan, status, customer, hint, expiring, limit, after } = options;
+        const licenses = await listLicenses(
+          db,
+          {
+            limit,
+            ...(product === undefined ? {} : { productId: product }),
+            ...(plan === undefined ? {} : { planId: plan }),
+            ...(status === undefined ? {} : { status }),
+            ...(customer === undefined ? {} : { customer: normalizeCustomer(customer) ?? '' }),
+            ...(hint === undefined ? {} : { hint: /^[0-9a-f]{8}$/i.test(hint) ? hint.toUpperCase() : hint }),
+            ...(expiring === undefined ? {} : { expiringBefore: addDuration(now, expiring) }),
+            ...(after === undefined ? {} : { after }),
+          },
+          now,
+        );
+        const last = licenses.at(-1);
+        if (licenses.length === limit && last) output.note(`There may be more: --after ${last.id}`);
+        output.print(
+          licenses.map((one) => licenseJson(one, now)),
+          () =>
+            formatTable(
+              ['ID', 'KEY', 'STATUS', 'PRODUCT', 'PLAN', 'SLOTS', 'EXPIRES', 'CUSTOMER'],
+              licenses.map((one) => [
+                one.id,
+                one.keyHint,
+                liveStatus(one, now),
+                one.product.name,
+                one.plan.name,
+                `${one.activationsUsed}/${one.activationLimit || '∞'}`,
+                formatTimestampOrNull(one.expiresAt)?.slice(0, 10) ?? 'never',
+                one.customer,
+              ]),
+            ),
+        );
+      }),
+    );
+}
+
+function addTransition(
+  license: Command,
+  verb: 'suspend' | 'reinstate' | 'revoke' | 'cancel',
+  description: string,
+): void {
+  license
+    .command(verb)
+    .description(description)
+    .argument('<key>', KEY_ARGUMENT)
+    .option('--reason <text>', "kept in the licence's history", label)
+    .addHelpText('after', `\nExample:\n  licensing license ${verb} 12 --reason "ticket 77"`)
+    .action((key: string, { reason }: { reason?: string }, command: Command) =>
+      withSession(command, async ({ db, now, actor, output }) => {
+        const { id } = await requireLicense(db, key);
+        const changed = await changeState(db, id, verb, { actor, now, reason });
+        output.print(licenseJson(changed, now), `Licence ${id} is ${liveStatus(changed, now)} now.`);
+      }),
+    );
+}
+
+function addRenew(license: Command): void {
+  license
+    .command('renew')
+    .description(
+      'Prolongs a licence, from the later of now and its end. A suspended one becomes active again.',
+    )
+    .argument('<key>', KEY_ARGUMENT)
+    .addOption(new Option('--until <date>', 'the new end').argParser(moment).conflicts('for'))
+    .option('--for <duration>', 'how much longer: 1y, 6m or 30d', duration)
+    .option('--reason <text>', "kept in the licence's history", label)
+    .addHelpText('after', '\nExample:\n  licensing license renew 12 --for 1y')
+    .action((key: string, options: { until?: Date; for?: string; reason?: string }, command: Command) =>
+      withSession(command, async ({ db, now, actor, output }) => {
+        const { id } = await requireLicense(db, key);
+        const changed = await renew(db, id, readRenewal(command, options), {
+          actor,
+          now,
+          reason: options.reason,
+        });
+        output.print(
+          licenseJson(changed, now),
+          `Licence ${id} is active until ${formatTimestampOrNull(changed.expiresAt) ?? 'for ever'}.`,
+        );
+      }),
+    );
+}
+
+function readRenewal(command: Command, { until, for: length }: { until?: Date; for?: string }): Renewal {
+  if (until !== undefined) return { until };
+  if (length !== undefined) return { for: length };
+  return command.error('error: either --until or --for is needed', { exitCode: 2, code: 'licensing.usage' });
+}

@@ -1,0 +1,39 @@
+import type { Command } from 'commander';
+import { readConfig } from '../config';
+import { openDatabase } from '../store/database';
+import { migrate, readSchemaState, refuseNewerSchema } from '../store/migrate';
+import { createOutput } from './command';
+
+export function addMigrateCommand(program: Command): void {
+  program
+    .command('migrate')
+    .summary('bring the database up to date')
+    .description(
+      "Creates the service's tables, or brings them up to this version. Safe to run at any time and by several processes at once.",
+    )
+    .option('--status', 'only tell what would be done')
+    .addHelpText('after', '\nExample:\n  licensing migrate --status')
+    .action(async ({ status = false }: { status?: boolean }, command: Command) => {
+      const { database, tablePrefix } = readConfig();
+      const output = createOutput(command);
+      const db = openDatabase(database, tablePrefix, 2);
+      try {
+        if (status) {
+          const state = await readSchemaState(db);
+          refuseNewerSchema(state);
+          output.print({ pending: state.pending, completed: state.completed }, () =>
+            state.pending.length === 0
+              ? 'The database is up to date.'
+              : `To be run: ${state.pending.join(', ')}.`,
+          );
+          return;
+        }
+        const run = await migrate(db, database);
+        output.print({ run }, () =>
+          run.length === 0 ? 'The database was up to date already.' : `Done: ${run.join(', ')}.`,
+        );
+      } finally {
+        await db.destroy();
+      }
+    });
+}

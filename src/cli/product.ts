@@ -1,0 +1,70 @@
+import type { Command } from 'commander';
+import { addProduct } from '../licensing/catalogue';
+import { requireProduct } from '../licensing/releases';
+import { listPlans, listProducts } from '../store/catalogue';
+import { listPublishedVersions } from '../store/releases';
+import { label, positiveInteger } from './arguments';
+import { formatFields, formatTable, withSession } from './command';
+import { planJson, productJson } from './rows';
+
+export function addProductCommands(program: Command): void {
+  const product = program
+    .command('product')
+    .description('What is sold: an extension, or any other software.');
+
+  product
+    .command('add')
+    .description('Adds a product. Its id is part of the address its updates are downloaded from.')
+    .requiredOption('--name <name>', 'name shown to customers', label)
+    .option('--id <id>', 'id of your choice; else the next free one', positiveInteger)
+    .option('--element <element>', "Joomla's name of the extension, such as pkg_example", label)
+    .addHelpText(
+      'after',
+      '\nExample:\n  licensing product add --name "Example Shop" --id 42 --element pkg_example',
+    )
+    .action((options: { name: string; id?: number; element?: string }, command: Command) =>
+      withSession(command, async ({ db, now, output }) => {
+        const added = await addProduct(db, { element: undefined, ...options }, now);
+        output.print(productJson(added), `Product ${added.id} is added: ${added.name}.`);
+      }),
+    );
+
+  product
+    .command('list')
+    .description('Lists all products.')
+    .addHelpText('after', '\nExample:\n  licensing product list')
+    .action((_options: object, command: Command) =>
+      withSession(command, async ({ db, output }) => {
+        const products = await listProducts(db);
+        output.print(products.map(productJson), () =>
+          formatTable(
+            ['ID', 'NAME', 'ELEMENT'],
+            products.map(({ id, name, element }) => [id, name, element]),
+          ),
+        );
+      }),
+    );
+
+  product
+    .command('show')
+    .description('Shows a product with its plans and published versions.')
+    .argument('<id>', 'product id', positiveInteger)
+    .addHelpText('after', '\nExample:\n  licensing product show 42')
+    .action((id: number, _options: object, command: Command) =>
+      withSession(command, async ({ db, output }) => {
+        const found = await requireProduct(db, id);
+        const [plans, versions] = await Promise.all([listPlans(db, id), listPublishedVersions(db, id)]);
+        output.print(
+          { ...productJson(found), plans: plans.map(planJson), published_versions: versions },
+          () =>
+            formatFields([
+              ['id', found.id],
+              ['name', found.name],
+              ['element', found.element],
+              ['plans', plans.map(({ id: planId, name }) => `${name} (${planId})`).join(', ') || null],
+              ['published', versions.join(', ') || null],
+            ]),
+        );
+      }),
+    );
+}

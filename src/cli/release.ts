@@ -1,0 +1,115 @@
+import { readFile } from 'node:fs/promises';
+import { Option, type Command } from 'commander';
+import { OperatorError } from '../licensing/operator-error';
+import { publishRelease, requireProduct, withdrawRelease } from '../licensing/releases';
+import { listReleases } from '../store/releases';
+import { formatTimestampOrNull } from '../licensing/timestamps';
+import { moment, positiveInteger } from './arguments';
+import { formatTable, withSession } from './command';
+import { releaseJson } from './rows';
+
+interface PublishOptions {
+  product: number;
+  version: string;
+  file?: string;
+  changelog?: string;
+  changelogFile?: string;
+  draft?: boolean;
+  date?: Date;
+}
+
+export function addReleaseCommands(program: Command): void {
+  const release = program.command('release').description('Versions of a product and their packages.');
+
+  release
+    .command('publish')
+    .description(
+      'Takes over a zip file and publishes it as a version: updaters are offered it at once. A published version never changes.',
+    )
+    .requiredOption('--product <id>', 'product id', positiveInteger)
+    .requiredOption('--version <version>', 'as 2.1.0 or 2.1.0-beta2')
+    .option('--file <zip>', 'the package; left out, the draft of this version is published')
+    .addOption(new Option('--changelog <text>', 'what is new').conflicts('changelogFile'))
+    .option('--changelog-file <file>', 'a text file with what is new')
+    .option('--draft', 'store it without publishing')
+    .option('--date <date>', 'publication date, instead of now', moment)
+    .addHelpText(
+      'after',
+      '\nExample:\n  licensing release publish --product 42 --version 2.1.0 --file pkg_example.zip --changelog "Faster"',
+    )
+    .action((options: PublishOptions, command: Command) =>
+      withSession(command, async ({ db, config, now, output }) => {
+        const published = await publishRelease(
+          db,
+          config.packagesDir,
+          {
+            productId: options.product,
+            version: options.version.trim(),
+            file: options.file,
+            changelog:
+              options.changelogFile === undefined
+                ? options.changelog
+                : await readChangelog(options.changelogFile),
+            draft: options.draft ?? false,
+            date: options.date,
+          },
+          now,
+          (bytes) => output.progress(`${(bytes / 1_000_000).toFixed(0)} MB`),
+        );
+        output.progress('');
+        output.print(
+          releaseJson(published),
+          `Version ${published.version} is ${published.state === 'draft' ? 'stored as a draft' : 'published'}: ${published.fileName}, ${published.fileSize} bytes.`,
+        );
+      }),
+    );
+
+  release
+    .command('list')
+    .description("Lists a product's versions, the highest first.")
+    .requiredOption('--product <id>', 'product id', positiveInteger)
+    .addHelpText('after', '\nExample:\n  licensing release list --product 42')
+    .action(({ product }: { product: number }, command: Command) =>
+      withSession(command, async ({ db, output }) => {
+        await requireProduct(db, product);
+        const releases = await listReleases(db, product);
+        output.print(releases.map(releaseJson), () =>
+          formatTable(
+            ['VERSION', 'STATE', 'PUBLISHED', 'BYTES', 'FILE'],
+            releases.map((one) => [
+              one.version,
+              one.state,
+              formatTimestampOrNull(one.publishedAt),
+              one.fileSize,
+              one.fileName,
+            ]),
+          ),
+        );
+      }),
+    );
+
+  release
+    .command('withdraw')
+    .description('Takes a version back: it is offered and downloaded no more.')
+    .requiredOption('--product <id>', 'product id', positiveInteger)
+    .requiredOption('--version <version>', 'the version')
+    .addHelpText('after', '\nExample:\n  licensing release withdraw --product 42 --version 2.1.0')
+    .action(({ product, version }: { product: number; version: string }, command: Command) =>
+      withSession(command, async ({ db, output }) => {
+        const withdrawn = await withdrawRelease(db, product, version);
+        output.print(releaseJson(withdrawn), `Version ${withdrawn.version} is withdrawn.`);
+      }),
+    );
+}
+
+/** Up to what the column holds. */
+const MAX_CHANGELOG_BYTES = 1_000_000;
+
+async function readChangelog(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new OperatorError(`The changelog cannot be read: ${(error as Error).message}`);
+  });
+  if (Buffer.byteLength(text) > MAX_CHANGELOG_BYTES)
+    throw new OperatorError('The changelog is longer than 1 MB.');
+  return text.trim();
+}

@@ -1,0 +1,77 @@
+import { liveStatus } from '../licensing/states';
+import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
+import type { Activation } from '../store/activations';
+import type { Plan, Product } from '../store/catalogue';
+import type { License } from '../store/licenses';
+import type { Release } from '../store/releases';
+
+/** What `--json` prints: the fields of the contract's section 2, in snake_case. A key is never among them. */
+
+export function productJson(product: Product) {
+  return {
+    id: product.id,
+    name: product.name,
+    element: product.element,
+    created_at: formatTimestamp(product.createdAt),
+  };
+}
+
+export function planJson(plan: Plan) {
+  return {
+    id: plan.id,
+    product_id: plan.productId,
+    name: plan.name,
+    activation_type: plan.activationType,
+    activation_limit: plan.activationLimit,
+    duration: plan.duration,
+    created_at: formatTimestamp(plan.createdAt),
+  };
+}
+
+export function licenseJson(license: License, now: Date) {
+  return {
+    id: license.id,
+    key_hint: license.keyHint,
+    status: liveStatus(license, now),
+    product_id: license.product.id,
+    product: license.product.name,
+    plan_id: license.plan.id,
+    plan: license.plan.name,
+    activation_type: license.plan.activationType,
+    activation_limit: license.activationLimit,
+    activations_used: license.activationsUsed,
+    customer: license.customer,
+    reference: license.reference,
+    expires_at: formatTimestampOrNull(license.expiresAt),
+    last_check_at: formatTimestampOrNull(license.lastCheckAt),
+    last_check_ip: license.lastCheckIp,
+    check_count: license.checkCount,
+    created_at: formatTimestamp(license.createdAt),
+  };
+}
+
+export function activationJson(activation: Activation) {
+  return {
+    identifier: activation.identifier,
+    name: activation.name,
+    ip: activation.ip,
+    activated_at: formatTimestamp(activation.activatedAt),
+  };
+}
+
+export function releaseJson(release: Release) {
+  return {
+    id: release.id,
+    product_id: release.productId,
+    version: release.version,
+    state: release.state,
+    changelog: release.changelog,
+    published_at: formatTimestampOrNull(release.publishedAt),
+    file_name: release.fileName,
+    file_size: release.fileSize,
+    sha256: release.sha256,
+    sha384: release.sha384,
+    sha512: release.sha512,
+    created_at: formatTimestamp(release.createdAt),
+  };
+}

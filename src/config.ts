@@ -1,0 +1,335 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { BlockList, isIP } from 'node:net';
+import { userInfo } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { parse } from 'dotenv';
+import type { Listen } from './http/server';
+import { readJoomlaSite } from './joomla/configuration';
+import type { DatabaseSettings, MysqlSettings } from './store/database';
+
+export interface Config {
+  database: DatabaseSettings;
+  /** goes before `licensing_` in every table's name */
+  tablePrefix: string;
+  joomlaRoot: string | undefined;
+  /** one URL, or those of a cluster's nodes; empty: limits in memory */
+  redisUrls: string[];
+  listen: Listen;
+  adminListen: Listen;
+  /** peers whose X-Forwarded-For counts, as given */
+  trustedProxies: string[];
+  /** absolute */
+  packagesDir: string;
+  /** nginx's internal location, with a slash at both ends */
+  accelLocation: string | undefined;
+  /** 32 bytes */
+  keySecret: Buffer | undefined;
+  rateLimit: number;
+  /** seconds */
+  rateWindow: number;
+  downloadRateLimit: number;
+  workers: number;
+  logLevel: string;
+  logDays: number;
+  /** the file the settings came from, if there is one */
+  envFile: string | undefined;
+  /** what an operator should hear about and what does not stop the start */
+  warnings: string[];
+}
+
+/** A setting that cannot be used. The message names the variable and what is expected. */
+export class ConfigError extends Error {}
+
+/** The folder with package.json: where `.env` and relative paths start from, wherever the build lies below it. */
+export const packageRoot = findPackageRoot(__dirname);
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+
+const VARIABLES = [
+  'LICENSING_ENV_FILE',
+  'LICENSING_DATABASE_URL',
+  'LICENSING_JOOMLA_ROOT',
+  'LICENSING_TABLE_PREFIX',
+  'LICENSING_REDIS_URL',
+  'LICENSING_LISTEN',
+  'LICENSING_TRUSTED_PROXIES',
+  'LICENSING_PACKAGES_DIR',
+  'LICENSING_ACCEL_LOCATION',
+  'LICENSING_KEY_SECRET',
+  'LICENSING_RATE_LIMIT',
+  'LICENSING_RATE_WINDOW',
+  'LICENSING_DOWNLOAD_RATE_LIMIT',
+  'LICENSING_WORKERS',
+  'LICENSING_LOG_LEVEL',
+  'LICENSING_LOG_DAYS',
+  'LICENSING_ADMIN_LISTEN',
+] as const;
+export type Variable = (typeof VARIABLES)[number];
+export type Settings = Partial<Record<Variable, string>>;
+
+/**
+ * Reads the configuration: the environment, over the file named by LICENSING_ENV_FILE, else `.env` in the package's
+ * root. This is the only reader of the environment.
+ *
+ * @param env as `process.env`
+ * @param defaults below both, for the demo
+ * @throws ConfigError
+ */
+export function readConfig(env: NodeJS.ProcessEnv = environment(), defaults: Settings = {}): Config {
+  const { file, values } = readEnvFile(env);
+  const base = file === undefined ? packageRoot : dirname(file);
+  const merged: Record<string, string | undefined> = { ...defaults, ...values, ...withoutEmpty(env) };
+  const get = (name: Variable): string | undefined => merged[name]?.trim() || undefined;
+
+  const joomlaRoot = optional(get('LICENSING_JOOMLA_ROOT'), (path) => resolve(base, path));
+  const site = optional(joomlaRoot, readSite);
+  const database =
+    optional(get('LICENSING_DATABASE_URL'), (url) => parseDatabaseUrl(url, base)) ?? site?.database;
+  if (database === undefined)
+    throw new ConfigError(
+      'No database is configured. Run "licensing init" beside a Joomla site, or set LICENSING_DATABASE_URL ' +
+        '(mysql://user:password@host:3306/database) in the environment or in .env.',
+    );
+  const rateLimit = integer(get, 'LICENSING_RATE_LIMIT', 60);
+  const workers = integer(get, 'LICENSING_WORKERS', 1, 1, 256);
+  if (workers > 1 && database.kind === 'sqlite')
+    throw new ConfigError(
+      'LICENSING_WORKERS must be 1 with SQLite, which serves one process. More workers need MySQL or MariaDB.',
+    );
+  return {
+    database,
+    tablePrefix: parsePrefix(get('LICENSING_TABLE_PREFIX') ?? site?.tablePrefix ?? ''),
+    joomlaRoot,
+    redisUrls: optional(get('LICENSING_REDIS_URL'), parseRedisUrls) ?? [],
+    listen: parseListen('LICENSING_LISTEN', get('LICENSING_LISTEN') ?? '127.0.0.1:3080', base),
+    adminListen: parseListen(
+      'LICENSING_ADMIN_LISTEN',
+      get('LICENSING_ADMIN_LISTEN') ?? '127.0.0.1:3081',
+      base,
+    ),
+    trustedProxies: parseProxies(get('LICENSING_TRUSTED_PROXIES') ?? '127.0.0.0/8,::1'),
+    packagesDir: resolve(base, get('LICENSING_PACKAGES_DIR') ?? join(packageRoot, 'var/packages')),
+    accelLocation: optional(get('LICENSING_ACCEL_LOCATION'), parseAccelLocation),
+    keySecret: optional(get('LICENSING_KEY_SECRET'), parseKeySecret),
+    rateLimit,
+    rateWindow: integer(get, 'LICENSING_RATE_WINDOW', 60),
+    downloadRateLimit: integer(get, 'LICENSING_DOWNLOAD_RATE_LIMIT', rateLimit),
+    workers,
+    logLevel: oneOf('LICENSING_LOG_LEVEL', get('LICENSING_LOG_LEVEL') ?? 'info', LOG_LEVELS),
+    logDays: integer(get, 'LICENSING_LOG_DAYS', 90, 1, 36_500),
+    envFile: file,
+    warnings: unknownVariables(merged),
+  };
+}
+
+/** The file settings are read from: the one that is named, else `.env` in the package's root. */
+export function envFilePath(env: NodeJS.ProcessEnv = environment()): string {
+  return resolve(packageRoot, env.LICENSING_ENV_FILE?.trim() || '.env');
+}
+
+/** The file's values alone, for a command that adds to it. */
+export function readEnvFile(env: NodeJS.ProcessEnv = environment()): {
+  file: string | undefined;
+  values: Record<string, string>;
+} {
+  const file = envFilePath(env);
+  if (!existsSync(file)) {
+    if (env.LICENSING_ENV_FILE?.trim())
+      throw new ConfigError(`LICENSING_ENV_FILE names ${file}, and there is no such file.`);
+    return { file: undefined, values: {} };
+  }
+  try {
+    return { file, values: withoutEmpty(parse(readFileSync(file))) };
+  } catch (error) {
+    throw new ConfigError(`The settings in ${file} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+export function environment(): NodeJS.ProcessEnv {
+  // eslint-disable-next-line no-restricted-properties -- the one place
+  return process.env;
+}
+
+function readSite(root: string): ReturnType<typeof readJoomlaSite> {
+  try {
+    return readJoomlaSite(root);
+  } catch (error) {
+    throw new ConfigError(`LICENSING_JOOMLA_ROOT: ${(error as Error).message}`);
+  }
+}
+
+function parseDatabaseUrl(text: string, base: string): DatabaseSettings {
+  const sqlite = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1];
+  if (sqlite !== undefined) return { kind: 'sqlite', path: resolve(base, sqlite) };
+  // The value holds a password: no message repeats it.
+  const expected =
+    'LICENSING_DATABASE_URL must read mysql://user:password@host:3306/database, with the characters : / ? # @ % ' +
+    'of user and password percent-encoded, or sqlite:PATH.';
+  const url = parseUrl(text);
+  if (url === undefined || !['mysql:', 'mariadb:'].includes(url.protocol)) throw new ConfigError(expected);
+  const database = decode(url.pathname.slice(1));
+  const user = decode(url.username);
+  const password = decode(url.password);
+  if (!database || database.includes('/') || !user || password === undefined) throw new ConfigError(expected);
+  const socketPath = url.searchParams.get('socketPath');
+  const settings: MysqlSettings = {
+    kind: 'mysql',
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1') || 'localhost',
+    port: Number(url.port || 3306),
+    user,
+    password,
+    database,
+    ...(socketPath ? { socketPath } : {}),
+  };
+  for (const parameter of url.searchParams.keys())
+    if (parameter !== 'socketPath')
+      throw new ConfigError(
+        `LICENSING_DATABASE_URL: the parameter "${parameter}" is unknown; socketPath is the only one.`,
+      );
+  return settings;
+}
+
+function parseRedisUrls(text: string): string[] {
+  const urls = text.split(',').map((part) => part.trim());
+  for (const url of urls) {
+    const protocol = parseUrl(url)?.protocol;
+    if (protocol !== 'redis:' && protocol !== 'rediss:')
+      throw new ConfigError(
+        'LICENSING_REDIS_URL must read redis://host:6379 or rediss://host:6379, or several of them, with commas between, for a cluster.',
+      );
+  }
+  return urls;
+}
+
+function parseListen(name: Variable, text: string, base: string): Listen {
+  if (text.startsWith('unix:') && text.length > 'unix:'.length)
+    return { path: resolve(base, text.slice('unix:'.length)) };
+  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d+)$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  if (host === undefined || Number(port) > 65_535)
+    throw new ConfigError(
+      `${name} must read ADDRESS:PORT, as 127.0.0.1:3080 or [::1]:3080, or unix:PATH; it reads "${text}".`,
+    );
+  return { host, port: Number(port) };
+}
+
+function parseProxies(text: string): string[] {
+  const entries = text.split(/[\s,]+/).filter(Boolean);
+  for (const entry of entries)
+    if (!isNetwork(entry))
+      throw new ConfigError(
+        `LICENSING_TRUSTED_PROXIES must list addresses or networks, as 127.0.0.1,10.0.0.0/8,::1; "${entry}" is neither.`,
+      );
+  return entries;
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  if (bits === undefined) return true;
+  if (!/^\d{1,3}$/.test(bits)) return false;
+  try {
+    new BlockList().addSubnet(address, Number(bits), family === 6 ? 'ipv6' : 'ipv4');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function parseAccelLocation(text: string): string {
+  if (!/^\/(?:[A-Za-z0-9_-]+\/)+$/.test(text))
+    throw new ConfigError(
+      `LICENSING_ACCEL_LOCATION must be the path of nginx's internal location, with a slash at both ends, as /_licensing_packages/; it reads "${text}".`,
+    );
+  return text;
+}
+
+function parseKeySecret(text: string): Buffer {
+  const secret = Buffer.from(text, 'base64');
+  if (secret.length !== 32 || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(text))
+    throw new ConfigError(
+      'LICENSING_KEY_SECRET must be 32 bytes in base64. "licensing init" makes one; so does "openssl rand -base64 32".',
+    );
+  return secret;
+}
+
+function parsePrefix(text: string): string {
+  if (!/^[A-Za-z0-9_]{0,15}$/.test(text))
+    throw new ConfigError(
+      `LICENSING_TABLE_PREFIX must be at most 15 letters, digits and underscores; it reads "${text}".`,
+    );
+  return text;
+}
+
+function integer(
+  get: (name: Variable) => string | undefined,
+  name: Variable,
+  fallback: number,
+  min = 1,
+  max = 1_000_000_000,
+): number {
+  const text = get(name);
+  if (text === undefined) return fallback;
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < min || value > max)
+    throw new ConfigError(`${name} must be a whole number from ${min} to ${max}; it reads "${text}".`);
+  return value;
+}
+
+function oneOf(name: Variable, text: string, values: string[]): string {
+  if (!values.includes(text))
+    throw new ConfigError(`${name} must be one of ${values.join(', ')}; it reads "${text}".`);
+  return text;
+}
+
+function unknownVariables(values: Record<string, string | undefined>): string[] {
+  return Object.keys(values)
+    .filter((name) => name.startsWith('LICENSING_') && !(VARIABLES as readonly string[]).includes(name))
+    .map(
+      (name) =>
+        `${name} is not a setting of this program and is ignored. The settings are: ${VARIABLES.join(', ')}.`,
+    );
+}
+
+function withoutEmpty(values: NodeJS.ProcessEnv): Record<string, string> {
+  const set: Record<string, string> = {};
+  for (const [name, value] of Object.entries(values))
+    if (name.startsWith('LICENSING_') && value?.trim()) set[name] = value;
+  return set;
+}
+
+function optional<T, R>(value: T | undefined, read: (value: T) => R): R | undefined {
+  return value === undefined ? undefined : read(value);
+}
+
+function parseUrl(text: string): URL | undefined {
+  return URL.canParse(text) ? new URL(text) : undefined;
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function findPackageRoot(from: string): string {
+  return existsSync(join(from, 'package.json')) ? from : findPackageRoot(dirname(from));
+}
+
+/** Who is at the keyboard: also behind sudo. */
+export function loginName(env: NodeJS.ProcessEnv = environment()): string {
+  if (env.SUDO_USER) return env.SUDO_USER;
+  try {
+    return userInfo().username;
+  } catch {
+    return 'unknown';
+  }
+}
+
+/** Whether a stream is a terminal whose reader wants colours (https://no-color.org). */
+export function wantsColor(stream: { isTTY?: boolean }, env: NodeJS.ProcessEnv = environment()): boolean {
+  return stream.isTTY === true && !env.NO_COLOR;
+}

@@ -1,0 +1,93 @@
+import type { License } from '../store/licenses';
+import type { Refusal, RefusalCode } from '../licensing/refusals';
+import type { Context } from './context';
+
+/** The one place that writes answers: the codes, their HTTP status and their texts (contract, sections 4.4 and 7). */
+
+export type FaultCode =
+  'NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'RATE_LIMITED' | 'SERVICE_UNAVAILABLE' | 'INTERNAL_ERROR';
+export type Code = RefusalCode | FaultCode;
+
+const ANSWERS: Record<Code, { status: number; message: string }> = {
+  INVALID_REQUEST: { status: 400, message: 'The request is not valid.' },
+  LICENSE_NOT_FOUND: { status: 403, message: 'License not found' },
+  LICENSE_INACTIVE: { status: 403, message: 'License is not active' },
+  LICENSE_EXPIRED: { status: 403, message: 'License has expired' },
+  ACTIVATION_LIMIT_REACHED: { status: 403, message: 'All activation slots of this license are in use' },
+  ACTIVATION_NOT_FOUND: { status: 404, message: 'Activation not found' },
+  PRODUCT_MISMATCH: { status: 403, message: 'License does not match this product' },
+  DOWNLOAD_NOT_FOUND: { status: 404, message: 'No download is available for this product' },
+  FILE_NOT_FOUND: { status: 404, message: 'The package file is missing' },
+  NOT_FOUND: { status: 404, message: 'There is nothing at this address' },
+  METHOD_NOT_ALLOWED: { status: 405, message: 'This address does not answer that method' },
+  RATE_LIMITED: { status: 429, message: 'Too many requests' },
+  SERVICE_UNAVAILABLE: {
+    status: 503,
+    message: 'The service is not available at the moment; please try again',
+  },
+  INTERNAL_ERROR: { status: 500, message: 'An internal error occurred' },
+};
+
+/** Seconds after which a client may try again when the service cannot answer. */
+const RETRY_AFTER_UNAVAILABLE = 5;
+
+export function sendData(ctx: Context, data: object): void {
+  sendJson(ctx, 200, { data });
+}
+
+/** The answer to a refusal, in the form the request asked for. */
+export function sendRefusal(ctx: Context, refusal: Refusal): void {
+  const { refused, message, slots } = refusal;
+  // Downloads answer every verdict about a licence with 403 (decisions, "Downloads"); 404 is for the package.
+  const status = refused === 'ACTIVATION_NOT_FOUND' && ctx.state.endpoint === 'download' ? 403 : undefined;
+  sendFailure(ctx, refused, {
+    ...(message === undefined ? {} : { message }),
+    ...(status === undefined ? {} : { status }),
+    ...(slots && {
+      details: { activation_limit: slots.activationLimit, activations_used: slots.activationsUsed },
+    }),
+  });
+}
+
+export function sendFailure(
+  ctx: Context,
+  code: Code,
+  options: { message?: string; status?: number; details?: object; retryAfter?: number } = {},
+): void {
+  const answer = ANSWERS[code];
+  const message = options.message ?? answer.message;
+  const status = options.status ?? answer.status;
+  const retryAfter =
+    options.retryAfter ?? (code === 'SERVICE_UNAVAILABLE' ? RETRY_AFTER_UNAVAILABLE : undefined);
+  ctx.state.code = code;
+  if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter));
+  if (ctx.state.answerAs === 'text') sendText(ctx, status, message);
+  else sendJson(ctx, status, { error: { code, message, ...options.details } });
+}
+
+/** The fields that activate and validate share (contract, 4.1 and 4.2). */
+export function licenseFields(key: string, license: License) {
+  return {
+    license_key: key,
+    product: license.product.name,
+    plan: license.plan.name,
+    activation_type: license.plan.activationType,
+    activation_limit: license.activationLimit,
+  };
+}
+
+function sendJson(ctx: Context, status: number, body: object): void {
+  send(ctx, status, 'application/json; charset=utf-8', JSON.stringify(body));
+}
+
+function sendText(ctx: Context, status: number, text: string): void {
+  send(ctx, status, 'text/plain; charset=utf-8', text);
+}
+
+function send(ctx: Context, status: number, type: string, body: string): void {
+  ctx.status = status;
+  ctx.set('Content-Type', type);
+  ctx.set('Cache-Control', 'no-store');
+  ctx.set('X-Content-Type-Options', 'nosniff');
+  ctx.body = body;
+}

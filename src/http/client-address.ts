@@ -1,0 +1,68 @@
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+export interface ClientAddress {
+  /** canonical text; IPv4 also when it came mapped into IPv6 */
+  ip: string;
+  /** whom a limit counts: an IPv4 address, or an IPv6 /64, which is what one customer is given */
+  limitKey: string;
+}
+
+/**
+ * Who is asking: the peer of the connection, unless that is a trusted proxy; then whom the last untrusted hop names.
+ * A header from any other peer is never believed. A Unix socket's peer can only be a proxy on this machine.
+ *
+ * @param trustedProxies addresses and networks
+ */
+export function createClientAddressReader(trustedProxies: string[]): {
+  read: (request: IncomingMessage) => ClientAddress;
+  isTrusted: (request: IncomingMessage) => boolean;
+} {
+  const trusted = new BlockList();
+  for (const entry of trustedProxies) {
+    const [address = '', bits] = entry.split('/');
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    if (bits === undefined) trusted.addAddress(address, family);
+    else trusted.addSubnet(address, Number(bits), family);
+  }
+  const isTrusted = (ip: string) => trusted.check(ip, isIP(ip) === 6 ? 'ipv6' : 'ipv4');
+
+  return {
+    isTrusted({ socket }) {
+      const peer = canonical(socket.remoteAddress);
+      return peer === undefined || isTrusted(peer);
+    },
+    read({ socket, headers }) {
+      let client = canonical(socket.remoteAddress);
+      const forwarded = headers['x-forwarded-for'];
+      const hops = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? '')).split(',');
+      while ((client === undefined || isTrusted(client)) && hops.length > 0) {
+        const named = canonical(hops.pop()?.trim());
+        if (named === undefined) break;
+        client = named;
+      }
+      // Behind a Unix socket without the header, everybody is the machine itself.
+      const ip = client ?? '127.0.0.1';
+      return { ip, limitKey: limitKey(ip) };
+    },
+  };
+}
+
+function canonical(text: string | undefined): string | undefined {
+  // The common case by far, and it is canonical as it stands.
+  if (text === undefined || isIP(text) === 4) return text;
+  const bare = text.replace(/^\[(.*)\]$/, '$1').replace(/%.*$/, '');
+  if (isIP(bare) !== 6) return undefined;
+  const address = ipaddr.IPv6.parse(bare);
+  return address.isIPv4MappedAddress() ? address.toIPv4Address().toString() : address.toRFC5952String();
+}
+
+function limitKey(ip: string): string {
+  if (isIP(ip) === 4) return ip;
+  const { parts } = ipaddr.IPv6.parse(ip);
+  return `${parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(':')}::/64`;
+}

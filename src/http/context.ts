@@ -1,0 +1,22 @@
+import type { ParameterizedContext, Middleware as KoaMiddleware } from 'koa';
+import type { Access } from '../store/access-log';
+import type { ClientAddress } from './client-address';
+
+export type Endpoint = Access['endpoint'];
+
+/** What the middleware in app.ts puts on every request before a handler sees it. */
+export interface State {
+  requestId: string;
+  client: ClientAddress;
+  /** how failures are written: downloads called with `dlid` get plain text */
+  answerAs: 'json' | 'text';
+  /** the endpoint's name, for logs and metrics; undefined outside them */
+  endpoint: Endpoint | undefined;
+  /** the code of the refusal or fault that was answered, for logs and metrics */
+  code: string | undefined;
+  /** what the log should know of a fault and the client should not */
+  fault: unknown;
+}
+
+export type Context = ParameterizedContext<State>;
+export type Middleware = KoaMiddleware<State>;

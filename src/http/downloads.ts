@@ -1,0 +1,116 @@
+import send from 'send';
+import { decideDownload } from '../licensing/download';
+import { keyDigest } from '../licensing/keys';
+import type { Licensing } from '../licensing/licensing';
+import { isRefusal, type RefusalCode } from '../licensing/refusals';
+import type { License } from '../store/licenses';
+import { packageFileName, statPackage } from '../store/package-files';
+import type { Release } from '../store/releases';
+import { sendRefusal } from './answers';
+import type { Context, Middleware } from './context';
+import { chooseKey, readProductId, readQuery, readQueryKey } from './requests';
+
+export interface DownloadSettings {
+  packagesDir: string;
+  /** nginx's internal location; undefined: the service sends the bytes itself */
+  accelLocation: string | undefined;
+}
+
+/** How failures are written: as text, unless the client called with `license_key` alone (contract, section 4.4). */
+export const answerDownloadsAsText: Middleware = (ctx, next) => {
+  const query = readQuery(ctx.querystring);
+  ctx.state.answerAs = query.has('license_key') && !query.has('dlid') ? 'json' : 'text';
+  return next();
+};
+
+/** GET downloads/{product_id}: contract, section 4.4; the order of the refusals is that of decisions, "Downloads". */
+export function downloadHandler(
+  { db, lookUp, now, accessLog }: Licensing,
+  settings: DownloadSettings,
+): Middleware {
+  return async (ctx) => {
+    const query = readQuery(ctx.querystring);
+    const key = chooseKey(readQueryKey(query.get('license_key')), readQueryKey(query.get('dlid')));
+    const productId = readProductId((ctx.params as { product_id?: string }).product_id);
+    const identifier = query.get('identifier')?.trim() || undefined;
+    const version = query.get('version')?.trim() || undefined;
+    const at = now();
+    const record = (outcome: RefusalCode | 'ok', license?: License, release?: Release) =>
+      accessLog.record({
+        at,
+        endpoint: 'download',
+        outcome,
+        key,
+        license,
+        identifier,
+        productId,
+        version: release?.version ?? version,
+        ip: ctx.state.client.ip,
+        userAgent: ctx.get('User-Agent'),
+      });
+    const refuse = (refused: RefusalCode, license?: License, message?: string) => {
+      record(refused, license);
+      sendRefusal(ctx, { refused, ...(message === undefined ? {} : { message }) });
+    };
+
+    if (key === undefined)
+      return refuse('INVALID_REQUEST', undefined, 'Download ID (license key) is required');
+    if (productId === undefined) return refuse('INVALID_REQUEST', undefined, 'Product ID must be an integer');
+    const decision = await decideDownload(
+      db,
+      () => lookUp({ keyDigest: keyDigest(key), identifier }),
+      { productId, identifierGiven: identifier !== undefined, version },
+      at,
+    );
+    if (isRefusal(decision)) return refuse(decision.refused, decision.license, decision.message);
+    const { license, release } = decision;
+    if ((await statPackage(settings.packagesDir, release.sha256)) === undefined)
+      return refuse('FILE_NOT_FOUND', license);
+    record('ok', license, release);
+    sendPackage(ctx, release, settings);
+  };
+}
+
+/** What the library could not send: a range outside the package (416), or a file that went away this moment (404). */
+interface SendError {
+  statusCode: number;
+  headers?: Record<string, string>;
+}
+
+/** The bytes are nginx's where it offers to send them; ranges and conditions are then its own too. */
+function sendPackage(ctx: Context, release: Release, { packagesDir, accelLocation }: DownloadSettings): void {
+  const name = packageFileName(release.sha256);
+  ctx.set({
+    'Content-Type': 'application/zip',
+    'Content-Disposition': `attachment; filename="${release.fileName}"`,
+    'Accept-Ranges': 'bytes',
+    ETag: `"${release.sha256}"`,
+    // no-transform: a proxy that recompressed the body would break its checksum
+    'Cache-Control': 'private, no-store, no-transform',
+    'X-Content-Type-Options': 'nosniff',
+  });
+  ctx.status = 200;
+  if (accelLocation !== undefined) {
+    ctx.set('X-Accel-Redirect', accelLocation + name);
+    ctx.body = '';
+    return;
+  }
+  // From here the answer is the library's: it knows ranges, If-Range and conditional requests, and stops reading
+  // when the client goes away.
+  ctx.respond = false;
+  send(ctx.req, name, {
+    root: packagesDir,
+    cacheControl: false,
+    lastModified: false,
+    etag: false,
+    dotfiles: 'deny',
+    index: false,
+  })
+    .on('error', (error: SendError) => {
+      for (const header of ['Content-Disposition', 'Content-Type', 'ETag']) ctx.res.removeHeader(header);
+      for (const [header, value] of Object.entries(error.headers ?? {})) ctx.res.setHeader(header, value);
+      ctx.res.statusCode = error.statusCode;
+      ctx.res.end();
+    })
+    .pipe(ctx.res);
+}

@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Context as KoaContext } from 'koa';
+import type { Logger } from 'pino';
+import { GroupFullError } from '../licensing/group';
+import { isUnavailable } from '../store/errors';
+import { sendFailure } from './answers';
+import type { Context, Middleware } from './context';
+import { InvalidRequestError } from './requests';
+
+/** A request is answered within this time, by a refusal if the database hangs. */
+const DEADLINE_MS = 4_000;
+
+class DeadlineError extends Error {}
+class ClientGoneError extends Error {}
+
+/**
+ * Turns what a handler throws into an answer. There are two texts for a failure: a fixed one for the client, and
+ * for the log what happened, with the request's id to connect them.
+ */
+export function answerFaults(log: Logger): Middleware {
+  return async (ctx, next) => {
+    try {
+      await withDeadline(next());
+    } catch (error) {
+      if (error instanceof InvalidRequestError)
+        sendFailure(ctx, 'INVALID_REQUEST', { message: error.message });
+      else if (error instanceof ClientGoneError) ctx.state.code = 'CLIENT_GONE';
+      else answerFault(ctx, error);
+    }
+    logAnswer(log, ctx);
+  };
+}
+
+function answerFault(ctx: Context, error: unknown): void {
+  ctx.state.fault = error;
+  const unavailable =
+    error instanceof DeadlineError || error instanceof GroupFullError || isUnavailable(error);
+  sendFailure(ctx, unavailable ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_ERROR');
+}
+
+/** What koa-body could not read, in words for the client; its own messages repeat what was sent. */
+export function bodyError(
+  error: Error & { status?: number; type?: string; code?: string },
+  _ctx: KoaContext,
+): never {
+  // A client that left before or while its body was read is no error of anybody's.
+  if (error.type === 'request.aborted' || error.type === 'stream.not.readable' || error.code === 'ECONNRESET')
+    throw new ClientGoneError();
+  if (error.type === 'entity.too.large' || error.status === 413)
+    throw new InvalidRequestError('The body must not be larger than 64 KiB.');
+  if (error instanceof SyntaxError) throw new InvalidRequestError('The body is not valid JSON.');
+  if (error.status !== undefined && error.status < 500)
+    throw new InvalidRequestError('The body cannot be read.');
+  // zlib's errors, for a body that says it is compressed
+  if (error.code?.startsWith('Z_')) throw new InvalidRequestError('The body cannot be decompressed.');
+  throw error;
+}
+
+async function withDeadline(work: Promise<unknown>): Promise<void> {
+  const timer = new AbortController();
+  try {
+    await Promise.race([
+      work,
+      sleep(DEADLINE_MS, undefined, { signal: timer.signal }).then(() => {
+        throw new DeadlineError('The request was not answered in time.');
+      }),
+    ]);
+  } finally {
+    timer.abort();
+  }
+}
+
+/** Refusals and faults at `info` and up, everything else at `debug`. Neither query nor headers: they hold keys and cookies. */
+function logAnswer(log: Logger, ctx: Context): void {
+  const { code, fault, requestId, client, endpoint } = ctx.state;
+  const level = fault === undefined ? (code === undefined ? 'debug' : 'info') : 'error';
+  if (!log.isLevelEnabled(level)) return;
+  log[level](
+    {
+      request_id: requestId,
+      method: ctx.method,
+      // An endpoint's name says enough; an address that is none is shown, less what may be a key pasted into it.
+      ...(endpoint === undefined ? { path: redact(ctx.path) } : { endpoint }),
+      status: ctx.status,
+      code,
+      ip: client.ip,
+      ...(fault === undefined ? {} : { fault: describe(fault) }),
+    },
+    code === undefined ? 'answered' : fault === undefined ? 'refused' : 'failed',
+  );
+}
+
+function redact(path: string): string {
+  return path
+    .slice(0, 200)
+    .replace(/(dlid|license_key)(=|%3d)[^/]*/gi, '$1=[redacted]')
+    .replace(/[0-9a-f]{8}(-[0-9a-f]{8}){3}/gi, '[redacted]');
+}
+
+/**
+ * An error without what a driver puts into its message: the statement with its values, in which a customer's address
+ * or identifier stands. Knex writes it as "statement - message".
+ */
+function describe(fault: unknown): object {
+  if (!(fault instanceof Error)) return { message: 'not an Error' };
+  const { code, sqlMessage, sql } = fault as { code?: string; sqlMessage?: string; sql?: string };
+  const message = sql === undefined ? fault.message : (sqlMessage ?? fault.message.split(' - ').at(-1));
+  return {
+    type: fault.name,
+    code,
+    message,
+    at: fault.stack
+      ?.split('\n')
+      .filter((line) => /^\s+at /.test(line))
+      .slice(0, 8)
+      .map((line) => line.trim()),
+  };
+}

@@ -1,0 +1,99 @@
+import { activate, deactivate } from '../licensing/activate';
+import type { Licensing } from '../licensing/licensing';
+import { isRefusal, type Refusal } from '../licensing/refusals';
+import { formatTimestampOrNull } from '../licensing/timestamps';
+import { licenseFields, sendData, sendRefusal } from './answers';
+import type { Context, Middleware } from './context';
+import { InvalidRequestError, readLicenseRequest, type LicenseRequest } from './requests';
+
+/** POST licenses/activate: contract, section 4.1. */
+export function activateHandler({ db, lookUp, now, accessLog }: Licensing): Middleware {
+  return async (ctx) => {
+    const request = readLicenseRequest(ctx.request.body);
+    requireIdentifier(request);
+    const { ip } = ctx.state.client;
+    const outcome = await activate(
+      db,
+      () => lookUp(request),
+      { name: request.name, ip, actor: `customer:${ip}` },
+      now(),
+    );
+    if (isRefusal(outcome)) {
+      accessLog.record(refusedAccess(ctx, 'activate', request, outcome, now()));
+      sendRefusal(ctx, outcome);
+      return;
+    }
+    const { license, identifier, activationsUsed } = outcome;
+    sendData(ctx, {
+      status: 'active',
+      ...licenseFields(request.key, license),
+      activations_used: activationsUsed,
+      expires_at: formatTimestampOrNull(license.expiresAt),
+      identifier,
+    });
+  };
+}
+
+/** POST licenses/deactivate: decisions, "Deactivate". */
+export function deactivateHandler({ db, lookUp, now, accessLog }: Licensing): Middleware {
+  return async (ctx) => {
+    const request = readLicenseRequest(ctx.request.body);
+    requireIdentifier(request);
+    const outcome = await deactivate(db, () => lookUp(request), `customer:${ctx.state.client.ip}`, now());
+    if (isRefusal(outcome)) {
+      accessLog.record(refusedAccess(ctx, 'deactivate', request, outcome, now()));
+      sendRefusal(ctx, outcome);
+      return;
+    }
+    sendData(ctx, {
+      status: 'deactivated',
+      license_key: request.key,
+      identifier: outcome.identifier,
+      activations_used: outcome.activationsUsed,
+    });
+  };
+}
+
+/** POST licenses/validate: contract, section 4.2. */
+export function validateHandler({ validate, now }: Licensing): Middleware {
+  return async (ctx) => {
+    const request = readLicenseRequest(ctx.request.body);
+    const outcome = await validate({ ...request, ip: ctx.state.client.ip, now: now() });
+    if (isRefusal(outcome)) {
+      sendRefusal(ctx, outcome);
+      return;
+    }
+    const { license, status, valid, identifierActivated } = outcome;
+    sendData(ctx, {
+      valid,
+      status,
+      ...licenseFields(request.key, license),
+      activations_used: license.activationsUsed,
+      expires_at: formatTimestampOrNull(license.expiresAt),
+      identifier_activated: identifierActivated,
+    });
+  };
+}
+
+function requireIdentifier({ identifier }: LicenseRequest): void {
+  if (identifier === undefined) throw new InvalidRequestError('"identifier" is required.');
+}
+
+function refusedAccess(
+  ctx: Context,
+  endpoint: 'activate' | 'deactivate',
+  { key, identifier }: LicenseRequest,
+  { refused, license }: Refusal,
+  at: Date,
+) {
+  return {
+    at,
+    endpoint,
+    outcome: refused,
+    key,
+    license,
+    identifier,
+    ip: ctx.state.client.ip,
+    userAgent: ctx.get('User-Agent'),
+  };
+}

@@ -1,0 +1,97 @@
+import {
+  RateLimiterMemory,
+  RateLimiterRedis,
+  RateLimiterRes,
+  type RateLimiterAbstract,
+} from 'rate-limiter-flexible';
+import type { RedisConnection } from './redis';
+import { sendFailure } from './answers';
+import type { Context, Middleware } from './context';
+
+/** Activate, deactivate, validate and updates share one bucket; downloads have one of their own. */
+export type Bucket = 'api' | 'download';
+
+export interface RateLimits {
+  /** requests in a window */
+  limits: Record<Bucket, number>;
+  /** seconds */
+  window: number;
+}
+
+export interface Allowance {
+  allowed: boolean;
+  /** seconds until the window ends */
+  retryAfter: number;
+  /** the first refusal of this client in the window */
+  first: boolean;
+}
+
+/** Counts one request of a client; never fails, and never waits for long. */
+export type Limiter = (bucket: Bucket, client: string) => Promise<Allowance>;
+
+/** Counts in this process alone. */
+export function createMemoryLimiter(settings: RateLimits): Limiter {
+  const limiters = eachBucket((bucket) => new RateLimiterMemory(bucketOptions(bucket, settings)));
+  return (bucket, client) => consume(limiters[bucket], client);
+}
+
+/**
+ * Counts in Redis, for all processes and hosts together. While Redis is away (or slower than its client's time
+ * limit), each process counts in its own memory.
+ */
+export function createRedisLimiter(settings: RateLimits, redis: RedisConnection): Limiter {
+  const limiters = eachBucket(
+    (bucket) => new RateLimiterRedis({ ...bucketOptions(bucket, settings), storeClient: redis.client }),
+  );
+  const memory = createMemoryLimiter(settings);
+  // A write like every other: a Redis that answers PING may still refuse those (memory full, read-only replica).
+  redis.watch(async () => {
+    await consume(limiters.api, 'probe');
+  });
+  return async (bucket, client) => {
+    if (!redis.isAway()) {
+      try {
+        return await consume(limiters[bucket], client);
+      } catch (error) {
+        redis.setAway(error);
+      }
+    }
+    return memory(bucket, client);
+  };
+}
+
+/** Refuses a client that is over its limit; `onFirst` hears of the first refusal in its window. */
+export function limitRate(limiter: Limiter, bucket: Bucket, onFirst: (ctx: Context) => void): Middleware {
+  return async (ctx, next) => {
+    const { allowed, retryAfter, first } = await limiter(bucket, ctx.state.client.limitKey);
+    if (allowed) return next();
+    if (first) onFirst(ctx);
+    sendFailure(ctx, 'RATE_LIMITED', { retryAfter });
+  };
+}
+
+function bucketOptions(bucket: Bucket, { limits, window }: RateLimits) {
+  return { keyPrefix: `licensing:${bucket}`, points: limits[bucket], duration: window };
+}
+
+/** @throws what the store threw when it could not count */
+async function consume(limiter: RateLimiterAbstract, client: string): Promise<Allowance> {
+  try {
+    return allowance(await limiter.consume(client), limiter, true);
+  } catch (refusal) {
+    if (refusal instanceof RateLimiterRes) return allowance(refusal, limiter, false);
+    throw refusal;
+  }
+}
+
+function allowance(result: RateLimiterRes, limiter: RateLimiterAbstract, allowed: boolean): Allowance {
+  return {
+    allowed,
+    retryAfter: Math.max(1, Math.ceil(result.msBeforeNext / 1000)),
+    first: result.consumedPoints === limiter.points + 1,
+  };
+}
+
+function eachBucket<T>(make: (bucket: Bucket) => T): Record<Bucket, T> {
+  return { api: make('api'), download: make('download') };
+}

@@ -1,0 +1,108 @@
+import { canonicalKey, hasOwnShape, keyDigest } from '../licensing/keys';
+import { MAX_IDENTIFIER_LENGTH } from '../licensing/identifiers';
+
+/** What a client sends, read into typed values; the first thing wrong with it is an InvalidRequestError. */
+
+/** The message is for the client and names the field. */
+export class InvalidRequestError extends Error {}
+
+const MAX_NAME_LENGTH = 190;
+export const KEY_REQUIRED = '"license_key" (or "dlid") is required.';
+
+export interface LicenseRequest {
+  /** the key in its one spelling */
+  key: string;
+  keyDigest: string;
+  /** trimmed; undefined when missing or blank */
+  identifier: string | undefined;
+  /** trimmed; undefined when missing or blank */
+  name: string | undefined;
+}
+
+/** @throws InvalidRequestError */
+export function readLicenseRequest(body: unknown): LicenseRequest {
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new InvalidRequestError(
+      'The body must be a JSON object (Content-Type: application/json) or a form (application/x-www-form-urlencoded).',
+    );
+  const licenseKey = readString(body, 'license_key');
+  const dlid = readString(body, 'dlid');
+  const identifier = readText(body, 'identifier', MAX_IDENTIFIER_LENGTH);
+  const name = readText(body, 'name', MAX_NAME_LENGTH);
+  const key = chooseKey(licenseKey, dlid);
+  if (key === undefined) throw new InvalidRequestError(KEY_REQUIRED);
+  if (!isPlainText(key)) throw notPlain('license_key');
+  return { key, keyDigest: keyDigest(key), identifier, name };
+}
+
+/** `license_key` when it holds anything, else `dlid`, in the one spelling; undefined when neither does. */
+export function chooseKey(licenseKey: string | undefined, dlid: string | undefined): string | undefined {
+  return canonicalKey(licenseKey ?? '') || canonicalKey(dlid ?? '') || undefined;
+}
+
+/** A field's string; absent, null and undefined are the same. */
+function readString(body: object, field: string): string | undefined {
+  const value = Object.hasOwn(body, field) ? (body as Record<string, unknown>)[field] : undefined;
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'string') throw new InvalidRequestError(`"${field}" must be a string.`);
+  return value;
+}
+
+function readText(body: object, field: string, maxLength: number): string | undefined {
+  const text = readString(body, field)?.trim();
+  if (text === undefined || text === '') return undefined;
+  if (!isPlainText(text)) throw notPlain(field);
+  // Characters are code points, as the column counts them; a string of that many units cannot have more.
+  if (text.length > maxLength && Array.from(text).length > maxLength)
+    throw new InvalidRequestError(`"${field}" must have at most ${maxLength} characters.`);
+  return text;
+}
+
+/** No control characters and no half of a surrogate pair: what can be stored, shown and typed. */
+function isPlainText(text: string): boolean {
+  return !/\p{Cc}/u.test(text) && text.isWellFormed();
+}
+
+function notPlain(field: string): InvalidRequestError {
+  return new InvalidRequestError(`"${field}" must not contain control characters.`);
+}
+
+/**
+ * A path's product id: decimal digits, a leading minus allowed.
+ *
+ * @returns undefined when it is no integer; 0, which no product has, for integers beyond the column
+ */
+export function readProductId(text: string | undefined): number | undefined {
+  if (text === undefined || !/^-?[0-9]+$/.test(text)) return undefined;
+  const id = Number(text);
+  return id > 0 && id <= 0xffff_ffff ? id : 0;
+}
+
+/**
+ * A query string's parameters: of a repeated one the last counts, as in PHP. Joomla joins with a literal `&amp;`,
+ * which not every client decodes, so `amp;dlid` counts as `dlid`. What cannot be decoded is taken as it stands. A `+`
+ * stays one: Joomla sends the Download Key as it was typed.
+ */
+export function readQuery(query: string): Map<string, string> {
+  const parameters = new Map<string, string>();
+  for (const pair of query.split('&')) {
+    const at = pair.indexOf('=');
+    const [name, value] = at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)];
+    parameters.set(decode(name).replace(/^amp;/, ''), decode(value));
+  }
+  return parameters;
+}
+
+/** A key of our own shape has no `+`, so there it is the blank that forms make of one. */
+export function readQueryKey(text: string | undefined): string | undefined {
+  const unspaced = canonicalKey(text?.replaceAll('+', '') ?? '');
+  return hasOwnShape(unspaced) ? unspaced : text;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,139 @@
+import { chmodSync, rmSync } from 'node:fs';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { connect, Server as NetServer, type AddressInfo, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** An address and port, or a Unix socket. */
+export type Listen = { host: string; port: number } | { path: string };
+
+export interface RunningServer {
+  /** as a person would type it: `http://127.0.0.1:3080` or `unix:/run/licensing/http.sock` */
+  address: string;
+  /** Takes no new connection, answers what is under way, and ends. */
+  drain(): Promise<void>;
+}
+
+/** Longer than a reverse proxy keeps its idle connections (nginx: 60 s), or it would meet a closing one at random. */
+const KEEP_ALIVE_MS = 75_000;
+/** A request line, headers and 64 KiB of body; slower clients hold a socket and nothing else. */
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 20_000;
+
+/** While draining: how long idle connections are left open for a request that is on its way. */
+const GRACE_MS = 1_500;
+const DRAIN_LIMIT_MS = 10_000;
+
+/** nginx's user has to be able to connect; who may is decided by the folder's permissions. */
+const SOCKET_MODE = 0o666;
+
+/**
+ * Starts to listen. A Unix socket left behind by a process that was killed is replaced; one that somebody answers on
+ * is not.
+ *
+ * @throws Error in words when the address is taken
+ */
+export async function startServer(listener: RequestListener, listen: Listen): Promise<RunningServer> {
+  let draining = false;
+  const server = createServer(
+    {
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+    },
+    (request, response) => {
+      if (draining) closeAfter(response);
+      listener(request, response);
+    },
+  );
+  server.on('clientError', answerClientError);
+  if ('path' in listen) await removeStaleSocket(listen.path);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, listen)));
+    server.listen(listen, resolve);
+  });
+  if ('path' in listen) chmodSync(listen.path, SOCKET_MODE);
+  return {
+    address: addressOf(server, listen),
+    async drain() {
+      draining = true;
+      await drain(server);
+    },
+  };
+}
+
+/** The client is asked to close; it would otherwise send its next request on this connection. */
+function closeAfter(response: ServerResponse): void {
+  response.setHeader('Connection', 'close');
+}
+
+/**
+ * Node's own `server.close()` closes idle connections at once, under a request that is on its way. So: stop
+ * listening, answer with `Connection: close` for a while, and only then close what is idle.
+ */
+async function drain(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
+    NetServer.prototype.close.call(server, () => resolve());
+  });
+  await Promise.race([closed, sleep(GRACE_MS)]);
+  server.closeIdleConnections();
+  await Promise.race([closed, sleep(DRAIN_LIMIT_MS - GRACE_MS, undefined, { ref: false })]);
+  server.closeAllConnections();
+  await closed;
+}
+
+/**
+ * What Node's parser refuses never reaches the application: raw non-ASCII bytes in the request line (a key pasted
+ * with a no-break space, where no nginx drops them), headers too large, a request that takes too long.
+ */
+function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, text] =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? ['431 Request Header Fields Too Large', 'The request headers are too large']
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? ['408 Request Timeout', 'The request took too long']
+        : [
+            '400 Bad Request',
+            'The request has characters that are not allowed. Please check the license key.',
+          ];
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\n` +
+      `Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${text}`,
+  );
+}
+
+async function removeStaleSocket(path: string): Promise<void> {
+  const answered = await new Promise<boolean>((resolve) => {
+    const probe = connect(path)
+      .once('connect', () => {
+        probe.destroy();
+        resolve(true);
+      })
+      .once('error', () => resolve(false));
+  });
+  if (answered) throw new Error(`Another process answers on ${path} already. Stop it first.`);
+  rmSync(path, { force: true });
+}
+
+function listenError(error: NodeJS.ErrnoException, listen: Listen): Error {
+  const where = 'path' in listen ? listen.path : `${listen.host}:${listen.port}`;
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return new Error(`${where} is in use by another program. Stop it, or choose another address.`);
+    case 'EACCES':
+      return new Error(`No permission to listen on ${where}.`);
+    case 'ENOENT':
+      return new Error(`The folder of ${where} does not exist.`);
+    default:
+      return new Error(`Cannot listen on ${where}: ${error.message}`);
+  }
+}
+
+function addressOf(server: Server, listen: Listen): string {
+  if ('path' in listen) return `unix:${listen.path}`;
+  const { address, family, port } = server.address() as AddressInfo;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}

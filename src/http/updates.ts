@@ -1,0 +1,28 @@
+import type { Licensing } from '../licensing/licensing';
+import { formatTimestamp } from '../licensing/timestamps';
+import { sendData } from './answers';
+import type { Middleware } from './context';
+import { InvalidRequestError, readProductId } from './requests';
+
+/** GET updates/{product_id}: contract, section 4.3. Public, so it names nothing a licence would be needed for. */
+export function updatesHandler({ latestUpdate }: Licensing, prefix: string): Middleware {
+  return async (ctx) => {
+    const productId = readProductId((ctx.params as { product_id?: string }).product_id);
+    if (productId === undefined) throw new InvalidRequestError('"product_id" must be an integer.');
+    const update = await latestUpdate(productId);
+    if (update === undefined) {
+      sendData(ctx, { update_available: false });
+      return;
+    }
+    const { product, release } = update;
+    sendData(ctx, {
+      update_available: true,
+      name: product.name,
+      version: release.version,
+      download_url: `${prefix}/downloads/${productId}`,
+      changelog: release.changelog,
+      date: formatTimestamp(release.publishedAt ?? release.createdAt),
+      file_size: release.fileSize,
+    });
+  };
+}

@@ -1,0 +1,37 @@
+import type { Db } from '../store/database';
+import type { License } from '../store/licenses';
+import { findRelease, type Release } from '../store/releases';
+import type { LookUp } from './activate';
+import type { Refusal } from './refusals';
+import { latestRelease } from './releases';
+import { stateRefusal } from './states';
+
+export interface DownloadRequest {
+  productId: number;
+  /** whether the client named an identifier, which then has to be activated */
+  identifierGiven: boolean;
+  /** exactly this version; undefined: the latest */
+  version: string | undefined;
+}
+
+/**
+ * Decides a download (contract, section 4.4), first failure first: key exists, status, expiry, product matches,
+ * identifier activated, a published release. Whether its file can be read is the caller's last question.
+ */
+export async function decideDownload(
+  db: Db,
+  lookUp: LookUp,
+  { productId, identifierGiven, version }: DownloadRequest,
+  now: Date,
+): Promise<{ license: License; release: Release } | Refusal> {
+  const found = await lookUp();
+  if (found === undefined) return { refused: 'LICENSE_NOT_FOUND' };
+  const { license, activatedAs } = found;
+  const refused = stateRefusal(license, now);
+  if (refused !== undefined) return { refused, license };
+  if (license.product.id !== productId) return { refused: 'PRODUCT_MISMATCH', license };
+  if (identifierGiven && activatedAs === undefined) return { refused: 'ACTIVATION_NOT_FOUND', license };
+  const release =
+    version === undefined ? await latestRelease(db, productId) : await findRelease(db, productId, version);
+  return release?.state === 'published' ? { license, release } : { refused: 'DOWNLOAD_NOT_FOUND', license };
+}

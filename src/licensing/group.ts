@@ -1,0 +1,62 @@
+/**
+ * Group commit: what arrives while a batch is under way forms the next one. Alone, an item starts at once; under
+ * load, a batch grows to what the last one's duration let in, and the cost of a statement is shared by all of it.
+ */
+export interface GroupOptions {
+  /** items in one batch at the most */
+  maxItems: number;
+  /** items that may wait; one more is refused at once */
+  maxWaiting: number;
+}
+
+/** Too many items wait already: a quick refusal is better than an answer nobody waits for any more. */
+export class GroupFullError extends Error {
+  constructor() {
+    super('Too many requests are waiting for the database.');
+  }
+}
+
+/**
+ * @param work answers a batch: for each item, in order, its answer or an Error. If it throws, all of the batch fail.
+ * @returns submits one item and resolves with its answer
+ */
+export function createGroup<Item, Answer>(
+  work: (items: Item[]) => Promise<(Answer | Error)[]>,
+  { maxItems, maxWaiting }: GroupOptions,
+): (item: Item) => Promise<Answer> {
+  let waiting: { item: Item; resolve: (answer: Answer) => void; reject: (error: unknown) => void }[] = [];
+  let working = false;
+
+  async function run(): Promise<void> {
+    working = true;
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, maxItems);
+      waiting = waiting.slice(maxItems);
+      try {
+        const answers = await work(batch.map(({ item }) => item));
+        batch.forEach(({ resolve, reject }, i) => {
+          const answer = answers[i] as Answer | Error;
+          if (answer instanceof Error) reject(answer);
+          else resolve(answer);
+        });
+      } catch (error) {
+        for (const { reject } of batch) reject(error);
+      }
+    }
+    working = false;
+  }
+
+  return (item) =>
+    new Promise((resolve, reject) => {
+      if (waiting.length >= maxWaiting) {
+        reject(new GroupFullError());
+        return;
+      }
+      waiting.push({ item, resolve, reject });
+      // Not before the other sockets of this turn of the event loop have been read: they belong to the same batch.
+      if (!working) {
+        working = true;
+        setImmediate(() => void run());
+      }
+    });
+}

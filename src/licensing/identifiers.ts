@@ -1,0 +1,62 @@
+import { isIPv4, isIPv6 } from 'node:net';
+import { domainToASCII } from 'node:url';
+import ipaddr from 'ipaddr.js';
+
+/** What a plan's activations are counted by. */
+export const ACTIVATION_TYPES = ['domain', 'device', 'seat', 'instance'] as const;
+export type ActivationType = (typeof ACTIVATION_TYPES)[number];
+
+/** Characters (code points) an identifier may have, before and after normalisation: the column's size. */
+export const MAX_IDENTIFIER_LENGTH = 255;
+
+/**
+ * The one spelling of an identifier under a plan's activation type; two spellings of the same site, seat or device
+ * give the same string. The vectors stand in docs/identifiers.md.
+ *
+ * @returns undefined when the text is no identifier of that type
+ */
+export function normalizeIdentifier(type: ActivationType, text: string): string | undefined {
+  const identifier = normalizers[type](text.trim());
+  return identifier !== undefined &&
+    identifier !== '' &&
+    Array.from(identifier).length <= MAX_IDENTIFIER_LENGTH
+    ? identifier
+    : undefined;
+}
+
+const normalizers: Record<ActivationType, (trimmed: string) => string | undefined> = {
+  domain: normalizeDomain,
+  seat: (text) => text.toLowerCase(),
+  device: (text) => text,
+  instance: (text) => text,
+};
+
+/** Labels of letters, digits, hyphens and underscores. */
+const HOST = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
+
+function normalizeDomain(text: string): string | undefined {
+  const authority = text
+    .replace(/^[a-z][a-z0-9+.-]*:\/\//i, '')
+    .replace(/^\/\//, '')
+    .replace(/[/?#].*$/s, '')
+    .replace(/^.*@/s, '');
+  return ipv6Literal(authority) ?? hostName(authority.replace(/:[0-9]{0,5}$/, ''));
+}
+
+/** With or without brackets, with a port only behind brackets; in RFC 5952's spelling. */
+function ipv6Literal(authority: string): string | undefined {
+  const literal = /^\[(.*)\](?::[0-9]{0,5})?$/s.exec(authority)?.[1] ?? authority;
+  // A zone (fe80::1%eth0) names an interface of one machine: no identity of a site.
+  return isIPv6(literal) && !literal.includes('%') ? ipaddr.IPv6.parse(literal).toRFC5952String() : undefined;
+}
+
+function hostName(text: string): string | undefined {
+  // domainToASCII would decode %41 to "a" before it looks at the name.
+  if (text.includes('%')) return undefined;
+  // It would also read "12345" as 0.0.48.57 and "127.1" as 127.0.0.1: an address counts only as a dotted quad.
+  const host = domainToASCII(text).replace(/\.$/, '');
+  if (isIPv4(host)) return text.replace(/\.$/, '') === host ? host : undefined;
+  if (!HOST.test(host)) return undefined;
+  const bare = host.replace(/^www\./, '');
+  return bare.includes('.') ? bare : host;
+}

@@ -1,0 +1,158 @@
+import { findPlan } from '../store/catalogue';
+import type { Db } from '../store/database';
+import { isDuplicate } from '../store/errors';
+import { insertEvents } from '../store/events';
+import {
+  findLicenseByReference,
+  findLicensesByDigest,
+  insertLicenses,
+  type License,
+  type NewLicense,
+} from '../store/licenses';
+import { inTransaction } from '../store/transaction';
+import { addDuration } from './durations';
+import { canonicalKey, generateKey, keyDigest, keyHint } from './keys';
+import { OperatorError } from './operator-error';
+import { openSealedKey, sealKey } from './sealing';
+import { formatTimestampOrNull } from './timestamps';
+
+export interface IssueRequest {
+  planId: number;
+  customer: string | undefined;
+  /** the shop's order: the same one again gives the same licence */
+  reference: string | undefined;
+  /** undefined: by the plan's duration; null: lifetime */
+  expiresAt: Date | null | undefined;
+  /** undefined: the plan's */
+  activationLimit: number | undefined;
+  /** a key of the operator's own choice; undefined: a new one */
+  key: string | undefined;
+  count: number;
+}
+
+export interface Issued {
+  license: License;
+  /** undefined when the licence existed already and its key cannot be revealed */
+  key: string | undefined;
+}
+
+/** Rows in one INSERT. */
+const CHUNK = 500;
+
+/**
+ * Issues licences on a plan: all of them, or none.
+ *
+ * @param actor who is named in the licences' history
+ * @param secret seals the keys, when there is one
+ * @throws OperatorError when refused
+ */
+export async function issueLicenses(
+  db: Db,
+  request: IssueRequest,
+  actor: string,
+  secret: Buffer | undefined,
+  now: Date,
+): Promise<Issued[]> {
+  const { reference } = request;
+  if (reference !== undefined) {
+    const earlier = await findLicenseByReference(db, reference);
+    if (earlier) return [asIssued(earlier, request, secret)];
+  }
+  const plan = await findPlan(db, request.planId);
+  if (!plan)
+    throw new OperatorError(`There is no plan ${request.planId}. "licensing plan list" shows the plans.`);
+  const expiresAt =
+    request.expiresAt !== undefined
+      ? request.expiresAt
+      : plan.duration === null
+        ? null
+        : addDuration(now, plan.duration);
+  const keys = Array.from({ length: request.count }, () =>
+    request.key === undefined ? generateKey() : requireKey(request.key),
+  );
+  const licenses = keys.map((key): NewLicense => {
+    const digest = keyDigest(key);
+    return {
+      keyDigest: digest,
+      keyHint: keyHint(key),
+      keySealed: secret ? sealKey(key, digest, secret) : null,
+      planId: plan.id,
+      status: 'active',
+      activationLimit: request.activationLimit ?? plan.activationLimit,
+      customer: normalizeCustomer(request.customer),
+      reference: reference ?? null,
+      expiresAt,
+      createdAt: now,
+    };
+  });
+  try {
+    const byDigest = await inTransaction(db, async (trx) => {
+      const inserted = new Map<string, License>();
+      for (let i = 0; i < licenses.length; i += CHUNK) {
+        const chunk = licenses.slice(i, i + CHUNK);
+        await insertLicenses(trx, chunk);
+        const found = await findLicensesByDigest(
+          trx,
+          chunk.map((license) => license.keyDigest),
+        );
+        await insertEvents(
+          trx,
+          [...found.values()].map((license) => ({
+            licenseId: license.id,
+            at: now,
+            actor,
+            action: 'issue',
+            before: null,
+            after: {
+              status: license.status,
+              plan_id: license.plan.id,
+              activation_limit: license.activationLimit,
+              customer: license.customer,
+              reference: license.reference,
+              expires_at: formatTimestampOrNull(license.expiresAt),
+            },
+          })),
+        );
+        for (const [digest, license] of found) inserted.set(digest, license);
+      }
+      return inserted;
+    });
+    return keys.map((key) => ({ key, license: byDigest.get(keyDigest(key)) as License }));
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+    // The same order in two commands at once: the other one was first, and this is its licence.
+    const earlier = reference === undefined ? undefined : await findLicenseByReference(db, reference);
+    if (earlier) return [asIssued(earlier, request, secret)];
+    throw new OperatorError('A licence with this key exists already.');
+  }
+}
+
+/** Lower case, so that a customer is found however their address was typed. */
+export function normalizeCustomer(customer: string | undefined): string | null {
+  return customer?.trim().toLowerCase() || null;
+}
+
+function asIssued(license: License, { key, planId }: IssueRequest, secret: Buffer | undefined): Issued {
+  if (license.plan.id !== planId)
+    throw new OperatorError(
+      `The reference ${license.reference ?? ''} belongs to licence ${license.id}, which is on plan ${license.plan.id} and not on ${planId}. ` +
+        'To change its plan: "licensing license change-plan".',
+    );
+  if (key !== undefined && keyDigest(canonicalKey(key)) !== license.keyDigest)
+    throw new OperatorError(
+      `The reference ${license.reference ?? ''} belongs to licence ${license.id}, which has another key.`,
+    );
+  const { keySealed, keyDigest: digest } = license;
+  return {
+    license,
+    key: secret && keySealed !== null ? openSealedKey(keySealed, digest, secret) : undefined,
+  };
+}
+
+function requireKey(text: string): string {
+  const key = canonicalKey(text);
+  // eslint-disable-next-line no-control-regex -- exactly those
+  if (key === '' || /[\u0000-\u001f\u007f]/.test(key) || !key.isWellFormed())
+    throw new OperatorError('The key is empty or has characters that cannot be typed.');
+  return key;
+}

@@ -1,0 +1,56 @@
+import { createHash, randomBytes } from 'node:crypto';
+
+/**
+ * Licence keys: one canonical form for issuing, importing and looking up, so that what a customer pastes finds what
+ * was issued. Only the digest of that form is stored.
+ */
+
+const OWN_SHAPE = /^[0-9A-F]{8}(?:-[0-9A-F]{8}){3}$/i;
+
+/** White space, and what looks like none: zero-width characters, joiners, soft hyphens, direction marks, BOM. */
+const BLANKS = /[\s\p{Default_Ignorable_Code_Point}]+/gu;
+const QUOTES_AND_UNDERSCORES = '["\'`´_“”„‟‘’‚‛«»‹›]+';
+const WRAPPING = new RegExp(`^${QUOTES_AND_UNDERSCORES}|${QUOTES_AND_UNDERSCORES}$|^dlid=`, 'giu');
+
+/** A new key: 128 bits from the system's CSPRNG, as `A1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6`. */
+export function generateKey(): string {
+  return (randomBytes(16).toString('hex').toUpperCase().match(/.{8}/g) as string[]).join('-');
+}
+
+/**
+ * The one spelling of a key. Blanks, quotes and underscores around it and a pasted `dlid=` go; a key of our own
+ * shape is upper-cased; any other keeps its case.
+ *
+ * @returns the empty string when nothing is left: such a key counts as missing
+ */
+export function canonicalKey(text: string): string {
+  let key = text.replace(BLANKS, '');
+  for (let before = ''; before !== key;) {
+    before = key;
+    key = key.replace(WRAPPING, '');
+  }
+  return hasOwnShape(key) ? key.toUpperCase() : key;
+}
+
+/** Whether a key looks like one this service made: 32 hex digits in four groups of eight. */
+export function hasOwnShape(key: string): boolean {
+  return OWN_SHAPE.test(key);
+}
+
+/**
+ * SHA-256 in hex of a canonical key: what the database holds. Keys of our own shape have 128 bits of chance, so a
+ * plain digest cannot be guessed back; and an operator's own SQL can say `SHA2(key, 256)`.
+ */
+export function keyDigest(canonical: string): string {
+  return createHash('sha256').update(canonical, 'utf8').digest('hex');
+}
+
+/**
+ * Enough of a key for support to recognise it, and too little to use it: the last group of one of our shape, the
+ * last 4 characters of another of 16 or more, else nothing.
+ */
+export function keyHint(canonical: string): string | null {
+  if (hasOwnShape(canonical)) return canonical.slice(-8);
+  const characters = Array.from(canonical);
+  return characters.length >= 16 ? characters.slice(-4).join('') : null;
+}

@@ -1,0 +1,37 @@
+import type { Db } from '../store/database';
+import { createAccessLog, type AccessLog } from './access-log';
+import { createGroup } from './group';
+import { lookUp, type Found, type Named } from './lookup';
+import type { Refusal } from './refusals';
+import { createLatestUpdate, type Update } from './updates';
+import { validateBatch, type ValidateRequest, type Validation } from './validate';
+
+/** The domain as one process runs it: its rules on one database, with what is shared between requests. */
+export interface Licensing {
+  db: Db;
+  now: () => Date;
+  /** finds a licence and identifier; calls made at the same time share their statements */
+  lookUp: (request: Named) => Promise<Found | undefined>;
+  /** answers and counts one validate call; calls made at the same time share their statements */
+  validate: (request: ValidateRequest) => Promise<Validation | Refusal>;
+  latestUpdate: (productId: number) => Promise<Update | undefined>;
+  accessLog: AccessLog;
+}
+
+/** Larger batches gain little, and make the answer of their first item wait for the last. */
+const BATCH = { maxItems: 200, maxWaiting: 5_000 };
+
+export function createLicensing(
+  db: Db,
+  now: () => Date,
+  onAccessLogError: (error: unknown, lost: number) => void,
+): Licensing {
+  return {
+    db,
+    now,
+    lookUp: createGroup((requests: Named[]) => lookUp(db, requests), BATCH),
+    validate: createGroup((requests: ValidateRequest[]) => validateBatch(db, requests), BATCH),
+    latestUpdate: createLatestUpdate(db),
+    accessLog: createAccessLog(db, onAccessLogError),
+  };
+}

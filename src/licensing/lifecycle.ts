@@ -1,0 +1,117 @@
+import type { Db, Transaction } from '../store/database';
+import { insertEvents } from '../store/events';
+import { findLicense, lockLicense, setLicense, type License, type LockedLicense } from '../store/licenses';
+import { inTransaction } from '../store/transaction';
+import { addDuration } from './durations';
+import { OperatorError } from './operator-error';
+import { allowedTransitions, liveStatus, transitionTarget, type Transition } from './states';
+import { formatTimestamp, formatTimestampOrNull } from './timestamps';
+
+/** Who changes a licence, when and why. */
+export interface ChangeContext {
+  actor: string;
+  now: Date;
+  reason?: string | undefined;
+}
+
+/** Until when a licence is renewed. */
+export type Renewal = { until: Date } | { for: string };
+
+/**
+ * Moves a licence to another state (decisions, "Transitions").
+ *
+ * @throws OperatorError when its state does not allow that, naming what it allows
+ */
+export function changeState(
+  db: Db,
+  id: number,
+  transition: Exclude<Transition, 'renew'>,
+  context: ChangeContext,
+): Promise<License> {
+  return change(db, id, async (trx, license) => {
+    const status = requireTransition(license, transition, context.now);
+    await setLicense(trx, id, { status });
+    await insertEvents(trx, [
+      {
+        licenseId: id,
+        at: context.now,
+        actor: context.actor,
+        action: transition,
+        before: { status: liveStatus(license, context.now) },
+        after: { status: liveStatus({ ...license, status }, context.now), ...reasonOf(context) },
+      },
+    ]);
+  });
+}
+
+/**
+ * Renews a licence: for a duration from the later of now and its date, or until a date. A suspended one becomes
+ * active again.
+ */
+export function renew(db: Db, id: number, renewal: Renewal, context: ChangeContext): Promise<License> {
+  const { now, actor } = context;
+  return change(db, id, async (trx, license) => {
+    const status = requireTransition(license, 'renew', now);
+    const expiresAt = renewedUntil(license, renewal, now);
+    await setLicense(trx, id, { status, expiresAt });
+    await insertEvents(trx, [
+      {
+        licenseId: id,
+        at: now,
+        actor,
+        action: 'renew',
+        before: { status: liveStatus(license, now), expires_at: formatTimestampOrNull(license.expiresAt) },
+        after: { status, expires_at: formatTimestamp(expiresAt), ...reasonOf(context) },
+      },
+    ]);
+  });
+}
+
+function renewedUntil(license: LockedLicense, renewal: Renewal, now: Date): Date {
+  if ('until' in renewal) {
+    if (renewal.until <= now)
+      throw new OperatorError(
+        `${formatTimestamp(renewal.until)} has passed already. To end a licence: suspend, cancel or revoke it.`,
+      );
+    return renewal.until;
+  }
+  const { expiresAt } = license;
+  if (expiresAt === null)
+    throw new OperatorError(
+      `Licence ${license.id} is a lifetime licence: there is nothing to prolong. "--until" gives it an end.`,
+    );
+  return addDuration(expiresAt > now ? expiresAt : now, renewal.for);
+}
+
+/** Runs `work` under a lock on the licence's row and returns the licence as it is afterwards. */
+async function change(
+  db: Db,
+  id: number,
+  work: (trx: Transaction, license: LockedLicense) => Promise<void>,
+): Promise<License> {
+  await inTransaction(db, async (trx) => {
+    const license = await lockLicense(trx, id);
+    if (!license) throw new OperatorError(`There is no licence ${id}.`);
+    await work(trx, license);
+  });
+  return (await findLicense(db, id)) as License;
+}
+
+function requireTransition(license: LockedLicense, transition: Transition, now: Date) {
+  const from = liveStatus(license, now);
+  const target = transitionTarget(transition, from);
+  if (target === undefined) {
+    const allowed = allowedTransitions(from);
+    throw new OperatorError(
+      `Licence ${license.id} is ${from}: "${transition}" is not possible. ` +
+        (allowed.length > 0
+          ? `Possible are: ${allowed.join(', ')}.`
+          : 'That state is final; issue a new licence.'),
+    );
+  }
+  return target;
+}
+
+function reasonOf({ reason }: ChangeContext): { reason?: string } {
+  return reason === undefined ? {} : { reason };
+}

@@ -1,0 +1,183 @@
+import type { Db } from '../store/database';
+import { findProduct, type Product } from '../store/catalogue';
+import { isDuplicate } from '../store/errors';
+import { storePackage } from '../store/package-files';
+import {
+  findRelease,
+  insertRelease,
+  listPublishedVersions,
+  listReleases,
+  setRelease,
+  type Release,
+} from '../store/releases';
+import { OperatorError } from './operator-error';
+import { compareVersions, isPrerelease, isVersion, versionOrder } from './versions';
+import { checkZip } from './zip';
+
+/**
+ * The release an updater is offered: the highest published version in PHP's order; pre-releases count only while the
+ * product has no published release proper.
+ */
+export async function latestRelease(db: Db, productId: number): Promise<Release | undefined> {
+  const versions = await listPublishedVersions(db, productId);
+  const latest = versions.find((version) => !isPrerelease(version)) ?? versions[0];
+  return latest === undefined ? undefined : findRelease(db, productId, latest);
+}
+
+export interface PublishRequest {
+  productId: number;
+  version: string;
+  /** a zip to take over; undefined publishes the draft of this version */
+  file: string | undefined;
+  /** undefined: none, or the draft's own */
+  changelog: string | undefined;
+  draft: boolean;
+  /** publication date; undefined: now */
+  date: Date | undefined;
+}
+
+/**
+ * Publishes a version, or stores it as a draft, or publishes a draft stored earlier.
+ *
+ * @param packagesDir where packages lie
+ * @param onProgress told the bytes copied so far
+ * @throws OperatorError when refused; nothing has changed then
+ */
+export async function publishRelease(
+  db: Db,
+  packagesDir: string,
+  request: PublishRequest,
+  now: Date,
+  onProgress?: (bytes: number) => void,
+): Promise<Release> {
+  const { productId, version, file, draft } = request;
+  const product = await requireProduct(db, productId);
+  if (!isVersion(version))
+    throw new OperatorError(
+      `"${version}" is not a version: letters and digits, joined by single . - _ or +, at most 64 characters, as 2.1.0 or 2.1.0-beta2.`,
+    );
+  const existing = await findRelease(db, productId, version);
+  if (existing && existing.state !== 'draft') throw refusedState(existing);
+  if (existing === undefined) await refuseEqualVersion(db, productId, version);
+  if (file === undefined && existing === undefined)
+    throw new OperatorError(`There is no draft of version ${version}. Name the package with --file.`);
+
+  const state = draft ? 'draft' : 'published';
+  const publishedAt = draft ? null : (request.date ?? now);
+  const stored = file === undefined ? undefined : await storePackageFile(packagesDir, file, onProgress);
+  const fields = stored && {
+    fileName: downloadName(product, version),
+    fileSize: stored.size,
+    sha256: stored.sha256,
+    sha384: stored.sha384,
+    sha512: stored.sha512,
+  };
+  if (existing) {
+    const { changelog = existing.changelog } = request;
+    if (!(await setRelease(db, existing.id, 'draft', { ...fields, state, publishedAt, changelog })))
+      throw new OperatorError(`Somebody else published version ${version} meanwhile.`);
+    return requireRelease(db, productId, version);
+  }
+  try {
+    await insertRelease(db, {
+      ...(fields as NonNullable<typeof fields>),
+      productId,
+      version,
+      versionOrder: versionOrder(version),
+      state,
+      changelog: request.changelog ?? '',
+      publishedAt,
+      createdAt: now,
+    });
+  } catch (error) {
+    if (isDuplicate(error)) throw new OperatorError(`Somebody else published version ${version} meanwhile.`);
+    throw error;
+  }
+  return requireRelease(db, productId, version);
+}
+
+/**
+ * Takes a published version (or a draft) back: it is offered and downloaded no more.
+ *
+ * @throws OperatorError when there is none
+ */
+export async function withdrawRelease(db: Db, productId: number, version: string): Promise<Release> {
+  const release = await requireRelease(db, productId, version);
+  if (release.state === 'withdrawn') throw new OperatorError(`Version ${version} is withdrawn already.`);
+  await setRelease(db, release.id, release.state, { state: 'withdrawn' });
+  return requireRelease(db, productId, version);
+}
+
+/** @throws OperatorError when there is no such product, naming those there are */
+export async function requireProduct(db: Db, id: number): Promise<Product> {
+  const product = await findProduct(db, id);
+  if (!product)
+    throw new OperatorError(`There is no product ${id}. "licensing product list" shows the products.`);
+  return product;
+}
+
+async function requireRelease(db: Db, productId: number, version: string): Promise<Release> {
+  const release = await findRelease(db, productId, version);
+  if (!release)
+    throw new OperatorError(
+      `Product ${productId} has no version ${version}. "licensing release list --product ${productId}" shows its versions.`,
+    );
+  return release;
+}
+
+function refusedState({ version, state }: Release): OperatorError {
+  return new OperatorError(
+    state === 'published'
+      ? `Version ${version} is published already. Its package can never change, because customers' updaters check it against the hashes in the update XML. Publish the next version.`
+      : `Version ${version} was withdrawn, and customers may hold its package. Publish the next version.`,
+  );
+}
+
+/** `1.0-rc1` and `1.0.rc.1` are one version to PHP: an updater would offer neither over the other. */
+async function refuseEqualVersion(db: Db, productId: number, version: string): Promise<void> {
+  const equal = (await listReleases(db, productId)).find(
+    (other) => compareVersions(other.version, version) === 0,
+  );
+  if (equal)
+    throw new OperatorError(
+      `Version ${version} is the same to Joomla as version ${equal.version}, which exists already.`,
+    );
+}
+
+async function storePackageFile(dir: string, file: string, onProgress?: (bytes: number) => void) {
+  try {
+    return await storePackage(dir, file, checkZip, onProgress);
+  } catch (error) {
+    switch ((error as NodeJS.ErrnoException).code) {
+      case 'ENOENT':
+        throw new OperatorError(`There is no file ${file}.`);
+      case 'EISDIR':
+        throw new OperatorError(`${file} is a folder, not a zip file.`);
+      case 'EACCES':
+        throw new OperatorError(`No permission: ${(error as Error).message}.`);
+      case 'ENOSPC':
+      case 'EDQUOT':
+        throw new OperatorError(
+          `The disk is full: the package was not stored in ${dir}, and nothing was published.`,
+        );
+      default:
+        throw error;
+    }
+  }
+}
+
+/**
+ * `name-2.1.0.zip`: plain ASCII, since Joomla takes the name from a quoted `filename=` alone, unpacks by the `.zip`
+ * at its end and stumbles over a `;` in it.
+ */
+function downloadName({ id, name }: Product, version: string): string {
+  const ascii = name
+    .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
+    .replace(/[^A-Za-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .toLowerCase()
+    .slice(0, 100)
+    .replace(/-+$/, '');
+  return `${ascii || `product-${id}`}-${version}.zip`;
+}

@@ -1,0 +1,63 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+
+/**
+ * Keys can be kept so that `license reveal` shows them again: AES-256-GCM under LICENSING_KEY_SECRET, the key's
+ * digest as associated data, so that a sealed key moved to another row does not open.
+ *
+ * Layout before base64: version (1 byte), key id (4 bytes), nonce (12), tag (16), ciphertext. The key id tells
+ * another secret from a damaged value.
+ */
+const VERSION = 1;
+const KEY_ID_BYTES = 4;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const HEADER_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES + TAG_BYTES;
+
+/** A sealed key that this secret cannot open; the message says why. */
+export class SealError extends Error {}
+
+/**
+ * @param secret 32 bytes
+ * @param digest of the same key
+ */
+export function sealKey(canonical: string, digest: string, secret: Buffer): string {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', secret, nonce).setAAD(Buffer.from(digest));
+  const text = Buffer.concat([cipher.update(canonical, 'utf8'), cipher.final()]);
+  return Buffer.concat([Buffer.from([VERSION]), keyId(secret), nonce, cipher.getAuthTag(), text]).toString(
+    'base64',
+  );
+}
+
+/** @throws SealError when it was sealed with another secret, for another licence, or is damaged */
+export function openSealedKey(sealed: string, digest: string, secret: Buffer): string {
+  const bytes = Buffer.from(sealed, 'base64');
+  if (bytes.length < HEADER_BYTES || bytes[0] !== VERSION)
+    throw new SealError('The stored key is damaged or was sealed by another version of this program.');
+  if (!isSealedWith(sealed, secret))
+    throw new SealError(
+      'The stored key was sealed with another LICENSING_KEY_SECRET. Set the one this database was used with.',
+    );
+  let at = 1 + KEY_ID_BYTES;
+  const nonce = bytes.subarray(at, (at += NONCE_BYTES));
+  const tag = bytes.subarray(at, (at += TAG_BYTES));
+  const decipher = createDecipheriv('aes-256-gcm', secret, nonce, { authTagLength: TAG_BYTES })
+    .setAAD(Buffer.from(digest))
+    .setAuthTag(tag);
+  try {
+    return Buffer.concat([decipher.update(bytes.subarray(at)), decipher.final()]).toString('utf8');
+  } catch {
+    throw new SealError('The stored key is damaged, or belongs to another licence.');
+  }
+}
+
+/** Whether a sealed key names this secret; it may still be damaged. */
+export function isSealedWith(sealed: string, secret: Buffer): boolean {
+  return Buffer.from(sealed, 'base64')
+    .subarray(1, 1 + KEY_ID_BYTES)
+    .equals(keyId(secret));
+}
+
+function keyId(secret: Buffer): Buffer {
+  return createHash('sha256').update('licensing key id').update(secret).digest().subarray(0, KEY_ID_BYTES);
+}

@@ -1,0 +1,79 @@
+/**
+ * Version order as PHP's `version_compare` has it, which is Joomla's own: a version is turned into a string whose
+ * byte order is that order, so that a database can sort by it.
+ *
+ * PHP (ext/standard/versioning.c) cuts a version at `.`, `-`, `_`, `+` and between digits and letters, and compares
+ * part by part: numbers as numbers, words by the table below (by their beginning: "patch" counts as "p"), a number
+ * against a word as "#". Where one version ends first, a number left over makes the other greater, and a word is
+ * compared with "#": so `1.0rc` < `1.0` < `1.0.0`, and `1.0` < `1.0pl`.
+ */
+
+/** In PHP's order of look-up: the first that the part begins with decides. */
+const WORDS: [string, number][] = [
+  ['dev', 1],
+  ['alpha', 2],
+  ['a', 2],
+  ['beta', 3],
+  ['b', 3],
+  ['RC', 4],
+  ['rc', 4],
+  ['pl', 7],
+  ['p', 7],
+];
+const UNKNOWN_WORD = 0;
+const END = 5;
+const NUMBER = 6;
+
+export const MAX_VERSION_LENGTH = 64;
+/** Runs of letters or digits, joined by single separators: the versions on which PHP's rules are unambiguous. */
+const VERSION = /^[0-9A-Za-z]+(?:[.+_-][0-9A-Za-z]+)*$/;
+/** PHP reads numbers into 64 bits; beyond 18 digits it would clamp them. */
+const MAX_DIGITS = 18;
+
+/** Whether a text is a version this service publishes. */
+export function isVersion(text: string): boolean {
+  return (
+    text.length <= MAX_VERSION_LENGTH &&
+    VERSION.test(text) &&
+    parts(text).every((part) => part.length <= MAX_DIGITS || !isNumber(part))
+  );
+}
+
+/**
+ * The sortable form: one digit of rank for each part, numbers followed by their length (as a letter) and digits.
+ *
+ * @param version one for which `isVersion` holds
+ */
+export function versionOrder(version: string): string {
+  return parts(version).map(encode).join('') + String(END);
+}
+
+/** Less than, equal to or greater than 0, as PHP's `version_compare(a, b)`. */
+export function compareVersions(a: string, b: string): number {
+  const [x, y] = [versionOrder(a), versionOrder(b)];
+  return x < y ? -1 : x > y ? 1 : 0;
+}
+
+/** Before the release proper of the same number: dev, alpha, beta, rc, and words PHP does not know. */
+export function isPrerelease(version: string): boolean {
+  return parts(version).some((part) => rank(part) < END);
+}
+
+function parts(version: string): string[] {
+  return version.match(/[0-9]+|[A-Za-z]+/g) ?? [];
+}
+
+function encode(part: string): string {
+  if (!isNumber(part)) return String(rank(part));
+  const digits = part.replace(/^0+(?=.)/, '');
+  return `${NUMBER}${String.fromCharCode(96 + digits.length)}${digits}`;
+}
+
+function rank(part: string): number {
+  if (isNumber(part)) return NUMBER;
+  return WORDS.find(([word]) => part.startsWith(word))?.[1] ?? UNKNOWN_WORD;
+}
+
+function isNumber(part: string): boolean {
+  return /^[0-9]/.test(part);
+}

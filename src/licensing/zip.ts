@@ -1,0 +1,76 @@
+import { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { crc32 } from 'node:zlib';
+import { open, type Entry, type ZipFile } from 'yauzl';
+import { OperatorError } from './operator-error';
+
+/**
+ * Reads a zip from end to end: every entry's name, content and checksum. A package that passes unpacks on the
+ * customer's site; one that was cut off, is damaged, or would write outside its folder is refused here.
+ *
+ * @throws OperatorError saying what is wrong with it
+ */
+export async function checkZip(path: string): Promise<void> {
+  let entries = 0;
+  try {
+    await eachEntry(path, async (zip, entry) => {
+      entries++;
+      if (entry.isEncrypted())
+        throw new OperatorError(`"${entry.fileName}" in it is encrypted; Joomla cannot unpack it.`);
+      if (!entry.fileName.endsWith('/')) await checkContent(zip, entry);
+    });
+  } catch (error) {
+    if (isFileError(error)) throw error;
+    throw new OperatorError(`The package is not a readable zip file: ${(error as Error).message}`);
+  }
+  if (entries === 0) throw new OperatorError('The package is an empty zip file.');
+}
+
+/** Reads one entry whole; undefined when the zip has none of that name. For small files such as manifests. */
+export async function eachEntry(
+  path: string,
+  visit: (zip: ZipFile, entry: Entry) => Promise<void>,
+): Promise<void> {
+  const zip = await new Promise<ZipFile>((resolve, reject) => {
+    // autoClose off: the file is closed here, also after an error. Names are checked by yauzl: no "..", no "/x", no "\".
+    open(path, { lazyEntries: true, autoClose: false, strictFileNames: true }, (error, file) =>
+      error ? reject(error) : resolve(file),
+    );
+  });
+  try {
+    await new Promise<void>((resolve, reject) => {
+      zip.on('error', reject);
+      zip.on('end', resolve);
+      zip.on('entry', (entry: Entry) => {
+        visit(zip, entry).then(() => zip.readEntry(), reject);
+      });
+      zip.readEntry();
+    });
+  } finally {
+    zip.close();
+  }
+}
+
+async function checkContent(zip: ZipFile, entry: Entry): Promise<void> {
+  const stream = await new Promise<NodeJS.ReadableStream>((resolve, reject) => {
+    zip.openReadStream(entry, (error, opened) => (error ? reject(error) : resolve(opened)));
+  });
+  let crc = 0;
+  await pipeline(
+    stream,
+    new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        crc = crc32(chunk, crc);
+        done();
+      },
+    }),
+  );
+  if (crc !== entry.crc32) throw new OperatorError(`"${entry.fileName}" in it does not match its checksum.`);
+}
+
+/** The file itself, not what is in it: the caller knows better words for these. */
+function isFileError(error: unknown): boolean {
+  return ['ENOENT', 'EISDIR', 'EACCES', 'EMFILE', 'EIO'].includes(
+    (error as NodeJS.ErrnoException).code ?? '',
+  );
+}

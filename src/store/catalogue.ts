@@ -1,0 +1,112 @@
+import { table, type Db } from './database';
+import { fromSqlTime, toSqlTime } from './time';
+
+export interface Product {
+  id: number;
+  name: string;
+  /** Joomla's name of the extension, such as `pkg_x` */
+  element: string | null;
+  createdAt: Date;
+}
+
+export interface Plan {
+  id: number;
+  productId: number;
+  name: string;
+  activationType: string;
+  /** 0: unlimited */
+  activationLimit: number;
+  /** as `1y`, `6m`, `30d`; null: lifetime */
+  duration: string | null;
+  createdAt: Date;
+}
+
+interface ProductRow {
+  id: number;
+  name: string;
+  element: string | null;
+  created_at: string;
+}
+
+interface PlanRow {
+  id: number;
+  product_id: number;
+  name: string;
+  activation_type: string;
+  activation_limit: number;
+  duration: string | null;
+  created_at: string;
+}
+
+export async function findProduct(db: Db, id: number): Promise<Product | undefined> {
+  const row = (await db(table(db, 'products')).where({ id }).first()) as ProductRow | undefined;
+  return row && toProduct(row);
+}
+
+export async function listProducts(db: Db): Promise<Product[]> {
+  return ((await db(table(db, 'products')).orderBy('id')) as ProductRow[]).map(toProduct);
+}
+
+/**
+ * @param product with an id of its own choice, or the next free one
+ * @throws a duplicate (`isDuplicate`) when the id is taken
+ */
+export async function insertProduct(
+  db: Db,
+  product: Omit<Product, 'id'> & { id?: number | undefined },
+): Promise<number> {
+  const [id] = await db(table(db, 'products')).insert({
+    id: product.id,
+    name: product.name,
+    element: product.element,
+    created_at: toSqlTime(product.createdAt),
+  });
+  return product.id ?? (id as number);
+}
+
+export async function setProduct(
+  db: Db,
+  id: number,
+  changes: Partial<Pick<Product, 'name' | 'element'>>,
+): Promise<void> {
+  await db(table(db, 'products')).where({ id }).update(changes);
+}
+
+export async function findPlan(db: Db, id: number): Promise<Plan | undefined> {
+  const row = (await db(table(db, 'plans')).where({ id }).first()) as PlanRow | undefined;
+  return row && toPlan(row);
+}
+
+export async function listPlans(db: Db, productId?: number): Promise<Plan[]> {
+  const query = db(table(db, 'plans')).orderBy('id');
+  if (productId !== undefined) query.where({ product_id: productId });
+  return ((await query) as PlanRow[]).map(toPlan);
+}
+
+export async function insertPlan(db: Db, plan: Omit<Plan, 'id'>): Promise<number> {
+  const [id] = await db(table(db, 'plans')).insert({
+    product_id: plan.productId,
+    name: plan.name,
+    activation_type: plan.activationType,
+    activation_limit: plan.activationLimit,
+    duration: plan.duration,
+    created_at: toSqlTime(plan.createdAt),
+  });
+  return id as number;
+}
+
+function toProduct(row: ProductRow): Product {
+  return { id: row.id, name: row.name, element: row.element, createdAt: fromSqlTime(row.created_at) };
+}
+
+function toPlan(row: PlanRow): Plan {
+  return {
+    id: row.id,
+    productId: row.product_id,
+    name: row.name,
+    activationType: row.activation_type,
+    activationLimit: row.activation_limit,
+    duration: row.duration,
+    createdAt: fromSqlTime(row.created_at),
+  };
+}

@@ -1,0 +1,82 @@
+/** What a driver's error means to the caller. MySQL's numbers: the server's error reference; SQLite's: its result codes. */
+
+interface DriverError {
+  code?: string;
+  errno?: number;
+  fatal?: boolean;
+  name?: string;
+}
+
+const DUPLICATE = new Set(['ER_DUP_ENTRY', 'SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY']);
+
+/** The whole transaction was rolled back by the server (or must be), and may be tried again. */
+const LOCK_CONFLICT = new Set(['ER_LOCK_DEADLOCK', 'ER_LOCK_WAIT_TIMEOUT', 'ER_CHECKREAD', 'SQLITE_BUSY']);
+
+const UNAVAILABLE = new Set([
+  // no connection, or none any more
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOENT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'PROTOCOL_CONNECTION_LOST',
+  'PROTOCOL_SEQUENCE_TIMEOUT',
+  // a connection, but the server cannot serve it
+  'ER_CON_COUNT_ERROR',
+  'ER_TOO_MANY_USER_CONNECTIONS',
+  'ER_USER_LIMIT_REACHED',
+  'ER_SERVER_SHUTDOWN',
+  'ER_CONNECTION_KILLED',
+  'ER_NORMAL_SHUTDOWN',
+  'ER_QUERY_INTERRUPTED',
+  'ER_OPTION_PREVENTS_STATEMENT',
+  'ER_READ_ONLY_MODE',
+  'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION',
+  'ER_DISK_FULL',
+  'ER_RECORD_FILE_FULL',
+  'ER_ACCESS_DENIED_ERROR',
+  'ER_DBACCESS_DENIED_ERROR',
+  'ER_BAD_DB_ERROR',
+  'ER_NO_SUCH_TABLE',
+  'ER_BAD_FIELD_ERROR',
+  'SQLITE_FULL',
+  'SQLITE_IOERR',
+  'SQLITE_READONLY',
+  'SQLITE_CANTOPEN',
+]);
+
+export function isDuplicate(error: unknown): boolean {
+  return DUPLICATE.has(codeOf(error));
+}
+
+export function isLockConflict(error: unknown): boolean {
+  return LOCK_CONFLICT.has(codeOf(error));
+}
+
+/** The database cannot answer now; a later try may succeed. Lock conflicts that outlasted their retries count too. */
+export function isUnavailable(error: unknown): boolean {
+  const { fatal, name } = driverError(error);
+  return (
+    fatal === true ||
+    name === 'KnexTimeoutError' ||
+    UNAVAILABLE.has(codeOf(error)) ||
+    isLockConflict(error) ||
+    /closed state|Connection is closed|Connection lost/i.test(messageOf(error))
+  );
+}
+
+function driverError(error: unknown): DriverError {
+  return typeof error === 'object' && error !== null ? error : {};
+}
+
+function codeOf(error: unknown): string {
+  return driverError(error).code ?? '';
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : '';
+}

@@ -1,0 +1,52 @@
+import { table, type Db, type Transaction } from './database';
+import { fromSqlTime, toSqlTime } from './time';
+
+/** One change of a licence: who, when, what, and the changed fields before and after. */
+export interface LicenseEvent {
+  licenseId: number;
+  at: Date;
+  /** `operator:<login name>` or `customer:<address>` */
+  actor: string;
+  action: string;
+  before: Record<string, unknown> | null;
+  after: Record<string, unknown> | null;
+}
+
+interface EventRow {
+  license_id: number;
+  at: string;
+  actor: string;
+  action: string;
+  before_json: string | null;
+  after_json: string | null;
+}
+
+export async function insertEvents(trx: Transaction, events: LicenseEvent[]): Promise<void> {
+  await trx(table(trx, 'events')).insert(
+    events.map((event) => ({
+      license_id: event.licenseId,
+      at: toSqlTime(event.at),
+      actor: event.actor,
+      action: event.action,
+      before_json: event.before && JSON.stringify(event.before),
+      after_json: event.after && JSON.stringify(event.after),
+    })),
+  );
+}
+
+/** A licence's history, oldest first. */
+export async function listEvents(db: Db, licenseId: number): Promise<LicenseEvent[]> {
+  const rows = (await db(table(db, 'events')).where({ license_id: licenseId }).orderBy('id')) as EventRow[];
+  return rows.map((row) => ({
+    licenseId: row.license_id,
+    at: fromSqlTime(row.at),
+    actor: row.actor,
+    action: row.action,
+    before: parse(row.before_json),
+    after: parse(row.after_json),
+  }));
+}
+
+function parse(json: string | null): Record<string, unknown> | null {
+  return json === null ? null : (JSON.parse(json) as Record<string, unknown>);
+}

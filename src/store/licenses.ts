@@ -1,0 +1,284 @@
+import { isSqlite, table, type Db, type Transaction } from './database';
+import { fromSqlTime, toSqlTime } from './time';
+
+/** A licence as the rules see it, with its plan and product. */
+export interface License {
+  id: number;
+  keyDigest: string;
+  keyHint: string | null;
+  keySealed: string | null;
+  /** as stored; `liveStatus` tells what it means now */
+  status: string;
+  /** 0: unlimited */
+  activationLimit: number;
+  activationsUsed: number;
+  customer: string | null;
+  reference: string | null;
+  expiresAt: Date | null;
+  lastCheckAt: Date | null;
+  lastCheckIp: string | null;
+  checkCount: number;
+  createdAt: Date;
+  plan: { id: number; name: string; activationType: string };
+  product: { id: number; name: string };
+}
+
+/** What a lock on a licence's row lets its holder rely on. */
+export type LockedLicense = Omit<License, 'plan' | 'product'> & { planId: number };
+
+export interface NewLicense {
+  keyDigest: string;
+  keyHint: string | null;
+  keySealed: string | null;
+  planId: number;
+  status: string;
+  activationLimit: number;
+  customer: string | null;
+  reference: string | null;
+  expiresAt: Date | null;
+  createdAt: Date;
+}
+
+/** What a validate call leaves on a licence; several calls for the same licence make one. */
+export interface Check {
+  licenseId: number;
+  calls: number;
+  at: Date;
+  ip: string;
+}
+
+export interface LicenseFilter {
+  productId?: number;
+  planId?: number;
+  /** a live status */
+  status?: string;
+  customer?: string;
+  hint?: string;
+  /** those that are active now and expire no later than this */
+  expiringBefore?: Date;
+  /** keyset paging: only ids above this one */
+  after?: number;
+  limit: number;
+}
+
+interface LicenseRow {
+  id: number;
+  key_digest: string;
+  key_hint: string | null;
+  key_sealed: string | null;
+  plan_id: number;
+  status: string;
+  activation_limit: number;
+  activations_used: number;
+  customer: string | null;
+  reference: string | null;
+  expires_at: string | null;
+  last_check_at: string | null;
+  last_check_ip: string | null;
+  check_count: number;
+  created_at: string;
+}
+
+interface JoinedRow extends LicenseRow {
+  plan_name: string;
+  activation_type: string;
+  product_id: number;
+  product_name: string;
+}
+
+export async function findLicense(db: Db, id: number): Promise<License | undefined> {
+  const row = (await joined(db).where('l.id', id).first()) as JoinedRow | undefined;
+  return row && toLicense(row);
+}
+
+export async function findLicenseByReference(db: Db, reference: string): Promise<License | undefined> {
+  const row = (await joined(db).where('l.reference', reference).first()) as JoinedRow | undefined;
+  return row && toLicense(row);
+}
+
+/** The licences of these keys' digests, by digest; unknown ones are missing from the map. */
+export async function findLicensesByDigest(db: Db, digests: string[]): Promise<Map<string, License>> {
+  const rows = (await joined(db).whereIn('l.key_digest', digests)) as JoinedRow[];
+  return new Map(rows.map((row) => [row.key_digest, toLicense(row)]));
+}
+
+export async function findLicenseByDigest(db: Db, digest: string): Promise<License | undefined> {
+  return (await findLicensesByDigest(db, [digest])).get(digest);
+}
+
+export async function listLicenses(db: Db, filter: LicenseFilter, now: Date): Promise<License[]> {
+  const query = joined(db).orderBy('l.id').limit(filter.limit);
+  if (filter.productId !== undefined) query.where('p.product_id', filter.productId);
+  if (filter.planId !== undefined) query.where('l.plan_id', filter.planId);
+  if (filter.customer !== undefined) query.where('l.customer', filter.customer);
+  if (filter.hint !== undefined) query.where('l.key_hint', filter.hint);
+  if (filter.after !== undefined) query.where('l.id', '>', filter.after);
+  if (filter.expiringBefore !== undefined)
+    query
+      .where('l.status', 'active')
+      .where('l.expires_at', '>', toSqlTime(now))
+      .where('l.expires_at', '<=', toSqlTime(filter.expiringBefore));
+  if (filter.status === 'expired')
+    query.where('l.status', 'active').where('l.expires_at', '<=', toSqlTime(now));
+  else if (filter.status === 'active')
+    query
+      .where('l.status', 'active')
+      .where((either) => either.whereNull('l.expires_at').orWhere('l.expires_at', '>', toSqlTime(now)));
+  else if (filter.status !== undefined) query.where('l.status', filter.status);
+  return ((await query) as JoinedRow[]).map(toLicense);
+}
+
+/**
+ * Locks one licence's row until the transaction ends. It must be the transaction's first statement: an earlier read
+ * would fix a snapshot under REPEATABLE READ, and the rows counted afterwards would be those of the past. By id and
+ * without a join, so that neither the plan's row nor a gap between keys is locked with it.
+ */
+export async function lockLicense(trx: Transaction, id: number): Promise<LockedLicense | undefined> {
+  // Knex drops FOR UPDATE on SQLite and begins its transactions deferred; a write takes the one write lock.
+  if (isSqlite(trx)) await trx(table(trx, 'licenses')).where({ id }).update({ id });
+  const row = (await trx(table(trx, 'licenses')).where({ id }).forUpdate().first()) as LicenseRow | undefined;
+  return row && { ...toBareLicense(row), planId: row.plan_id };
+}
+
+/** @throws a duplicate (`isDuplicate`) when the key or the reference exists already */
+export async function insertLicenses(trx: Transaction, licenses: NewLicense[]): Promise<void> {
+  await trx(table(trx, 'licenses')).insert(
+    licenses.map((license) => ({
+      key_digest: license.keyDigest,
+      key_hint: license.keyHint,
+      key_sealed: license.keySealed,
+      plan_id: license.planId,
+      status: license.status,
+      activation_limit: license.activationLimit,
+      customer: license.customer,
+      reference: license.reference,
+      expires_at: license.expiresAt && toSqlTime(license.expiresAt),
+      created_at: toSqlTime(license.createdAt),
+    })),
+  );
+}
+
+export interface LicenseChanges {
+  status?: string;
+  expiresAt?: Date | null;
+  activationLimit?: number;
+  planId?: number;
+  customer?: string | null;
+  keyDigest?: string;
+  keyHint?: string | null;
+  keySealed?: string | null;
+}
+
+export async function setLicense(trx: Transaction, id: number, changes: LicenseChanges): Promise<void> {
+  const { expiresAt } = changes;
+  await trx(table(trx, 'licenses'))
+    .where({ id })
+    .update({
+      status: changes.status,
+      expires_at: expiresAt instanceof Date ? toSqlTime(expiresAt) : expiresAt,
+      activation_limit: changes.activationLimit,
+      plan_id: changes.planId,
+      customer: changes.customer,
+      key_digest: changes.keyDigest,
+      key_hint: changes.keyHint,
+      key_sealed: changes.keySealed,
+    });
+}
+
+/**
+ * Counts one slot more as used.
+ *
+ * @returns false when none is free: the last line of defence, the caller has looked before
+ */
+export async function takeSlot(trx: Transaction, id: number): Promise<boolean> {
+  const changed = await trx(table(trx, 'licenses'))
+    .where({ id })
+    .where((free) => free.where('activation_limit', 0).orWhereRaw('activations_used < activation_limit'))
+    .increment('activations_used', 1);
+  return changed === 1;
+}
+
+/** Counts one slot more as used whatever the limit says: the operator's override. */
+export async function forceSlot(trx: Transaction, id: number): Promise<void> {
+  await trx(table(trx, 'licenses')).where({ id }).increment('activations_used', 1);
+}
+
+export async function freeSlot(trx: Transaction, id: number): Promise<void> {
+  await trx(table(trx, 'licenses'))
+    .where({ id })
+    .where('activations_used', '>', 0)
+    .decrement('activations_used', 1);
+}
+
+/**
+ * Records validate calls on their licences in one statement, which is its own transaction. Rows are locked in the
+ * order of their ids, so that two workers cannot wait for each other.
+ *
+ * @param checks one for each licence
+ */
+export async function recordChecks(db: Db, checks: Check[]): Promise<void> {
+  const ordered = [...checks].sort((a, b) => a.licenseId - b.licenseId);
+  const cases = (value: (check: Check) => string | number) => ({
+    sql: `CASE id ${'WHEN ? THEN ? '.repeat(ordered.length)}END`,
+    bindings: ordered.flatMap((check) => [check.licenseId, value(check)]),
+  });
+  const calls = cases((check) => check.calls);
+  const at = cases((check) => toSqlTime(check.at));
+  const ip = cases((check) => check.ip);
+  // A batch of another process with later calls may have gone before: the latest time keeps its address. MySQL
+  // assigns from left to right, so the address is set while last_check_at is still the old one.
+  await db.raw(
+    `UPDATE ${table(db, 'licenses')}${isSqlite(db) ? '' : ' FORCE INDEX (PRIMARY)'} SET
+       check_count = check_count + ${calls.sql},
+       last_check_ip = CASE WHEN last_check_at > ${at.sql} THEN last_check_ip ELSE ${ip.sql} END,
+       last_check_at = CASE WHEN last_check_at > ${at.sql} THEN last_check_at ELSE ${at.sql} END
+     WHERE id IN (${ordered.map(() => '?').join(', ')})`,
+    [
+      ...calls.bindings,
+      ...at.bindings,
+      ...ip.bindings,
+      ...at.bindings,
+      ...at.bindings,
+      ...ordered.map((check) => check.licenseId),
+    ],
+  );
+}
+
+function joined(db: Db) {
+  return db({ l: table(db, 'licenses') })
+    .join({ p: table(db, 'plans') }, 'p.id', 'l.plan_id')
+    .join({ r: table(db, 'products') }, 'r.id', 'p.product_id')
+    .select('l.*', {
+      plan_name: 'p.name',
+      activation_type: 'p.activation_type',
+      product_id: 'r.id',
+      product_name: 'r.name',
+    });
+}
+
+function toLicense(row: JoinedRow): License {
+  return {
+    ...toBareLicense(row),
+    plan: { id: row.plan_id, name: row.plan_name, activationType: row.activation_type },
+    product: { id: row.product_id, name: row.product_name },
+  };
+}
+
+function toBareLicense(row: LicenseRow): Omit<License, 'plan' | 'product'> {
+  return {
+    id: row.id,
+    keyDigest: row.key_digest,
+    keyHint: row.key_hint,
+    keySealed: row.key_sealed,
+    status: row.status,
+    activationLimit: row.activation_limit,
+    activationsUsed: row.activations_used,
+    customer: row.customer,
+    reference: row.reference,
+    expiresAt: row.expires_at === null ? null : fromSqlTime(row.expires_at),
+    lastCheckAt: row.last_check_at === null ? null : fromSqlTime(row.last_check_at),
+    lastCheckIp: row.last_check_ip,
+    checkCount: row.check_count,
+    createdAt: fromSqlTime(row.created_at),
+  };
+}

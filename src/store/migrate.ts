@@ -1,0 +1,133 @@
+import type { Knex } from 'knex';
+import { migrationNames, migrationSource } from '../../migrations/index';
+import { isSqlite, openDatabase, table, tablePrefix, type DatabaseSettings, type Db } from './database';
+
+/** How long one migration waits for another that is under way. */
+const LOCK_WAIT_SECONDS = 120;
+
+export interface SchemaState {
+  /** names of migrations this code has and the database has not */
+  pending: string[];
+  completed: string[];
+  /** names the database has and this code does not know: it was migrated by a newer version */
+  unknown: string[];
+}
+
+/** The schema is not the one this code was written for. The message says what to do. */
+export class SchemaError extends Error {}
+
+/** For `knex.migrate` and for knexfile.ts alike, so that both keep the same book. */
+export function migrationConfig(prefix: string): Knex.MigratorConfig {
+  return { migrationSource, tableName: `${prefix}licensing_migrations` };
+}
+
+export async function readSchemaState(db: Db): Promise<SchemaState> {
+  const book = table(db, 'migrations');
+  const completed = (await db.schema.hasTable(book))
+    ? await db(book).orderBy('id').pluck<string[]>('name')
+    : [];
+  return {
+    pending: migrationNames.filter((name) => !completed.includes(name)),
+    completed,
+    unknown: completed.filter((name) => !migrationNames.includes(name)),
+  };
+}
+
+/**
+ * Refuses to work on a schema that is older or newer than this code.
+ *
+ * @throws SchemaError with the remedy
+ */
+export async function requireCurrentSchema(db: Db): Promise<void> {
+  const state = await readSchemaState(db);
+  refuseNewerSchema(state);
+  if (state.pending.length > 0)
+    throw new SchemaError(
+      `The database's schema is not up to date (missing: ${state.pending.join(', ')}). Run "licensing migrate", then start again.`,
+    );
+}
+
+export function refuseNewerSchema(state: SchemaState): void {
+  if (state.unknown.length > 0)
+    throw new SchemaError(
+      `The database was migrated by a newer version of this program (it has ${state.unknown.join(', ')}). ` +
+        'Install that version, or restore the backup made before the upgrade; nothing was changed.',
+    );
+}
+
+/**
+ * Brings the schema up to date. Any number of processes may do so at once: they take turns.
+ *
+ * @returns the names of the migrations that were run by this call
+ * @throws SchemaError when the database is newer than the code
+ */
+export async function migrate(db: Db, settings: DatabaseSettings): Promise<string[]> {
+  const unlock = await lockMigrations(settings, tablePrefix(db));
+  try {
+    await prepareMigration(db);
+    const [, run] = (await db.migrate.latest(migrationConfig(tablePrefix(db)))) as [number, string[]];
+    return run;
+  } finally {
+    await unlock();
+  }
+}
+
+/**
+ * What comes before a migration, under the lock: a newer schema is refused, and Knex's own lock, if a process was
+ * killed while it held it, is set free. (Whoever holds our lock is the only one migrating.)
+ */
+export async function prepareMigration(db: Db): Promise<void> {
+  refuseNewerSchema(await readSchemaState(db));
+  if (await db.schema.hasTable(`${table(db, 'migrations')}_lock`))
+    await db.migrate.forceFreeMigrationsLock(migrationConfig(tablePrefix(db)));
+}
+
+/**
+ * A lock that ends with the process that holds it, however that ends: MySQL's named lock belongs to a connection,
+ * SQLite's to an open file. It has a connection of its own, since migrations use the pool's.
+ *
+ * @returns sets the lock free
+ */
+export async function lockMigrations(
+  settings: DatabaseSettings,
+  prefix: string,
+): Promise<() => Promise<void>> {
+  if (settings.kind === 'sqlite') return lockFile(`${settings.path}.migrate-lock`);
+  const holder = openDatabase(settings, prefix, 1);
+  try {
+    // Lock names are global to the server; 64 characters at the most.
+    const name = `licensing ${settings.database}.${prefix}`.slice(0, 64);
+    const [rows] = await holder.raw<[{ got: number | null }[]]>('SELECT GET_LOCK(?, ?) AS got', [
+      name,
+      LOCK_WAIT_SECONDS,
+    ]);
+    if (rows?.[0]?.got !== 1) throw otherMigration();
+  } catch (error) {
+    await holder.destroy();
+    throw error;
+  }
+  return () => holder.destroy();
+}
+
+async function lockFile(path: string): Promise<() => Promise<void>> {
+  const holder = openDatabase({ kind: 'sqlite', path }, '');
+  try {
+    await holder.raw(`PRAGMA busy_timeout = ${LOCK_WAIT_SECONDS * 1000}`);
+    await holder.raw('BEGIN EXCLUSIVE');
+  } catch (error) {
+    await holder.destroy();
+    throw (error as { code?: string }).code === 'SQLITE_BUSY' ? otherMigration() : error;
+  }
+  return () => holder.destroy();
+}
+
+function otherMigration(): Error {
+  return new Error(
+    `Another process has been migrating this database for more than ${LOCK_WAIT_SECONDS} s. Try again when it has ended.`,
+  );
+}
+
+/** Whether this handle can be asked anything at all; for readiness and for messages. */
+export async function ping(db: Db): Promise<void> {
+  await db.raw(isSqlite(db) ? 'SELECT 1' : '/* ping */ SELECT 1');
+}

@@ -1,0 +1,111 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { createReadStream, createWriteStream, type Stats } from 'node:fs';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+
+/**
+ * Packages on disk, each under its SHA-256: the same bytes are one file, other bytes are another, and a published
+ * version can never change under a customer's checksum. The one part of the store that is not SQL.
+ */
+export interface StoredPackage {
+  /** bytes */
+  size: number;
+  sha256: string;
+  sha384: string;
+  sha512: string;
+}
+
+const INCOMING = '.incoming-';
+/** A publish that was killed leaves its temporary file; after this long nobody is still writing it. */
+const INCOMING_MAX_AGE_MS = 24 * 60 * 60 * 1000;
+
+export function packageFileName(sha256: string): string {
+  return `${sha256}.zip`;
+}
+
+export function packagePath(dir: string, sha256: string): string {
+  return join(dir, packageFileName(sha256));
+}
+
+/** The package's file, or undefined when it is missing or not readable. */
+export async function statPackage(dir: string, sha256: string): Promise<Stats | undefined> {
+  try {
+    const handle = await open(packagePath(dir, sha256), 'r');
+    try {
+      const stats = await handle.stat();
+      return stats.isFile() ? stats : undefined;
+    } finally {
+      await handle.close();
+    }
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Copies a file into the folder: written to a temporary name, hashed on the way, checked, synced, renamed. Either
+ * the whole package is there afterwards, or nothing of it.
+ *
+ * @param check looks at the copy before it is taken over, and throws to refuse it
+ */
+export async function storePackage(
+  dir: string,
+  source: string,
+  check: (path: string) => Promise<void>,
+  onProgress: (bytes: number) => void = () => undefined,
+): Promise<StoredPackage> {
+  await mkdir(dir, { recursive: true });
+  await removeAbandoned(dir);
+  const temporary = join(dir, `${INCOMING}${randomBytes(8).toString('hex')}`);
+  try {
+    const stored = await copyAndHash(source, temporary, onProgress);
+    await check(temporary);
+    await syncFile(temporary);
+    await rename(temporary, packagePath(dir, stored.sha256));
+    await syncFile(dir);
+    return stored;
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}
+
+async function copyAndHash(
+  source: string,
+  target: string,
+  onProgress: (bytes: number) => void,
+): Promise<StoredPackage> {
+  const hashes = ['sha256', 'sha384', 'sha512'].map((name) => createHash(name));
+  let size = 0;
+  await pipeline(
+    createReadStream(source, { highWaterMark: 1 << 20 }),
+    async function* (chunks: AsyncIterable<Buffer>) {
+      for await (const chunk of chunks) {
+        for (const hash of hashes) hash.update(chunk);
+        onProgress((size += chunk.length));
+        yield chunk;
+      }
+    },
+    createWriteStream(target, { flags: 'wx' }),
+  );
+  const [sha256, sha384, sha512] = hashes.map((hash) => hash.digest('hex')) as [string, string, string];
+  return { size, sha256, sha384, sha512 };
+}
+
+async function syncFile(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function removeAbandoned(dir: string): Promise<void> {
+  for (const name of await readdir(dir)) {
+    if (!name.startsWith(INCOMING)) continue;
+    const path = join(dir, name);
+    const stats = await stat(path).catch(() => undefined);
+    if (stats && Date.now() - stats.mtimeMs > INCOMING_MAX_AGE_MS) await rm(path, { force: true });
+  }
+}

@@ -1,0 +1,32 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Db, Transaction } from './database';
+import { isLockConflict } from './errors';
+
+/** A lock wait ends after 1 s (see database.ts), so three of them are as long as a caller should be kept. */
+const MAX_ATTEMPTS = 4;
+const GIVE_UP_AFTER_MS = 2_500;
+
+/**
+ * Runs `work` in a transaction, and again from the start when the server chose it as a deadlock's victim (1213) or a
+ * lock did not come free in time (1205): both leave nothing behind. Once COMMIT is on its way nothing is repeated,
+ * because its outcome could no longer be known.
+ */
+export async function inTransaction<T>(db: Db, work: (trx: Transaction) => Promise<T>): Promise<T> {
+  const started = performance.now();
+  for (let attempt = 1; ; attempt++) {
+    const state = { committing: false };
+    try {
+      return await db.transaction(async (trx) => {
+        const result = await work(trx);
+        state.committing = true;
+        return result;
+      });
+    } catch (error) {
+      const spent = performance.now() - started;
+      if (state.committing || !isLockConflict(error) || attempt === MAX_ATTEMPTS || spent > GIVE_UP_AFTER_MS)
+        throw error;
+      // Two transactions that met once would meet again if both came back at once.
+      await sleep(Math.random() * 20 * attempt);
+    }
+  }
+}

@@ -1,0 +1,69 @@
+#!/bin/sh
+# Makes sure of the programs the tests start privately: MariaDB, Redis, nginx, PHP. What is missing is installed, as
+# root or with a sudo that asks nothing, and not left running as a service of the machine.
+set -eu
+
+PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
+
+# program:package
+missing=''
+for pair in mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core mariadb:mariadb-client-core \
+  mariadb-dump:mariadb-client redis-server:redis-server nginx:nginx php:php-cli php-fpm:php-fpm; do
+  program=${pair%%:*}
+  package=${pair#*:}
+  if [ "$program" = php-fpm ]; then
+    # its binary has the version in its name
+    ls /usr/sbin/php-fpm* >/dev/null 2>&1 && continue
+  else
+    command -v "$program" >/dev/null 2>&1 && continue
+  fi
+  case " $missing " in *" $package "*) ;; *) missing="$missing $package" ;; esac
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" = 0 ]; then
+  as_root=''
+elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+  as_root='sudo -n'
+else
+  as_root='none'
+fi
+if [ "$as_root" = none ] || ! command -v apt-get >/dev/null 2>&1; then
+  echo "The tests need programs that are not installed. As root, run:" >&2
+  echo "  apt-get install --no-install-recommends$missing" >&2
+  exit 1
+fi
+
+echo "Installing what the tests need and this machine has not:$missing"
+export DEBIAN_FRONTEND=noninteractive
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+running() { systemctl list-units --type=service --state=running --no-legend --plain 2>/dev/null | cut -d' ' -f1 | sort; }
+enabled() { systemctl list-unit-files --type=service --state=enabled --no-legend 2>/dev/null | cut -d' ' -f1 | sort; }
+before=$(mktemp)
+after=$(mktemp)
+trap 'rm -f "$log" "$before" "$after"' EXIT
+{ running; enabled; } | sort -u >"$before"
+
+# Debian starts a server when it is installed, unless this says no.
+policy=/usr/sbin/policy-rc.d
+made_policy=no
+if [ ! -e "$policy" ]; then
+  made_policy=yes
+  printf '#!/bin/sh\nexit 101\n' | $as_root tee "$policy" >/dev/null
+  $as_root chmod 755 "$policy"
+fi
+status=0
+{ $as_root apt-get update && $as_root apt-get install -y --no-install-recommends $missing; } >"$log" 2>&1 || status=$?
+[ "$made_policy" = no ] || $as_root rm -f "$policy"
+if [ "$status" != 0 ]; then
+  tail -n 20 "$log" >&2
+  echo "Installing failed. As root, run: apt-get update && apt-get install --no-install-recommends$missing" >&2
+  exit 1
+fi
+
+# Nor shall they start with the machine from now on.
+{ running; enabled; } | sort -u >"$after"
+for unit in $(comm -13 "$before" "$after"); do
+  case "$unit" in mariadb* | mysql* | redis* | nginx* | php*) $as_root systemctl disable --now "$unit" >/dev/null 2>&1 || true ;; esac
+done

@@ -1,0 +1,84 @@
+import {
+  spawn,
+  type ChildProcess,
+  type ChildProcessWithoutNullStreams,
+  type SpawnOptions,
+} from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Private processes and folders of the tests: gone afterwards, also when a test fails or is interrupted. */
+
+let guardian: ChildProcessWithoutNullStreams | undefined;
+
+function guard(line: string): void {
+  guardian ??= spawn(process.execPath, [join(__dirname, 'guardian.mjs')], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  }) as unknown as ChildProcessWithoutNullStreams;
+  guardian.unref();
+  (guardian.stdin as unknown as { unref(): void }).unref();
+  guardian.stdin.write(`${line}\n`);
+}
+
+/** A folder that is removed when this process ends. */
+export function temporaryFolder(name = 'licensing-test'): string {
+  const path = mkdtempSync(join(tmpdir(), `${name}-`));
+  guard(`dir ${path}`);
+  return path;
+}
+
+/** Starts a process that is ended with this one at the latest; in a group of its own, so that Ctrl-C goes to us alone. */
+export function startProcess(command: string, args: string[], options: SpawnOptions = {}): ChildProcess {
+  const child = spawn(command, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'], ...options });
+  const { pid } = child;
+  if (pid !== undefined) {
+    guard(`pid ${pid}`);
+    child.once('exit', () => guard(`done ${pid}`));
+  }
+  return child;
+}
+
+export function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}
+
+/** Ends a process by its id and waits for it; SIGKILL after `patience` ms. */
+export async function endProcess(
+  child: ChildProcess,
+  signal: NodeJS.Signals = 'SIGTERM',
+  patience = 15_000,
+): Promise<void> {
+  if (hasEnded(child)) return;
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  child.kill(signal);
+  // A stopped process takes no other signal.
+  if (signal !== 'SIGKILL') child.kill('SIGCONT');
+  const late = setTimeout(() => child.kill('SIGKILL'), patience);
+  await ended;
+  clearTimeout(late);
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Repeats `attempt` until it succeeds; its last error when it does not in time. */
+export async function eventually<T>(attempt: () => Promise<T> | T, patience = 10_000): Promise<T> {
+  const until = performance.now() + patience;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (performance.now() > until) throw error;
+      await sleep(50);
+    }
+  }
+}

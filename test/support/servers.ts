@@ -1,0 +1,181 @@
+import type { ChildProcess } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { createConnection, type Connection } from 'mysql2/promise';
+import { endProcess, eventually, freePort, startProcess, temporaryFolder } from './processes';
+
+/** Real servers, private to the tests, on free ports in temporary folders. */
+
+export interface PrivateServer {
+  port: number;
+  process: ChildProcess;
+  /** SIGTERM by default */
+  stop(signal?: NodeJS.Signals): Promise<void>;
+  /** Starts it again on the same port and data. */
+  start(): Promise<void>;
+  /** SIGSTOP: it hangs, its sockets stay open. */
+  hang(): void;
+  resume(): void;
+}
+
+export interface MariaDb extends PrivateServer {
+  socket: string;
+  /** for LICENSING_DATABASE_URL */
+  url(database: string): string;
+  /** A new, empty database and its URL. */
+  createDatabase(): Promise<string>;
+  /** A connection of the test's own. */
+  connect(database?: string): Promise<Connection>;
+}
+
+const MARIADBD =
+  ['/usr/sbin/mariadbd', '/usr/local/sbin/mariadbd'].find((path) => existsSync(path)) ?? 'mariadbd';
+
+/**
+ * A character set, collation and time zone that are nobody's first choice: none of them may matter.
+ */
+const MARIADB_OPTIONS = [
+  '--no-defaults',
+  '--bind-address=127.0.0.1',
+  '--skip-log-bin',
+  '--innodb-buffer-pool-size=64M',
+  '--innodb-log-file-size=32M',
+  '--innodb-flush-log-at-trx-commit=1',
+  '--max-connections=200',
+  '--character-set-server=latin1',
+  '--collation-server=latin1_swedish_ci',
+  '--default-time-zone=+05:00',
+];
+
+/** Data of a freshly installed server, made once and copied for each. */
+export function installMariaDb(): string {
+  const folder = join(temporaryFolder('licensing-mariadb'), 'data');
+  execFileSync(
+    'mariadb-install-db',
+    [
+      '--no-defaults',
+      `--datadir=${folder}`,
+      '--auth-root-authentication-method=normal',
+      '--skip-test-db',
+      '--innodb-log-file-size=32M',
+      `--user=${userInfo().username}`,
+    ],
+    { stdio: 'pipe' },
+  );
+  return folder;
+}
+
+export async function startMariaDb(options: string[] = []): Promise<MariaDb> {
+  const folder = temporaryFolder('licensing-mariadb');
+  const data = join(folder, 'data');
+  cpSync(process.env.TEST_MARIADB_DATA ?? installMariaDb(), data, { recursive: true });
+  const socket = join(folder, 'mysql.sock');
+  const port = await freePort();
+  let databases = 0;
+  const server = privateServer(port, MARIADBD, [
+    ...MARIADB_OPTIONS,
+    `--datadir=${data}`,
+    `--socket=${socket}`,
+    `--port=${port}`,
+    `--pid-file=${join(folder, 'pid')}`,
+    `--log-error=${join(folder, 'error.log')}`,
+    `--user=${userInfo().username}`,
+    ...options,
+  ]);
+  const connect = (database?: string) =>
+    createConnection({
+      socketPath: socket,
+      user: 'root',
+      ...(database ? { database } : {}),
+      dateStrings: true,
+    });
+  const ready = async () => {
+    const connection = await connect();
+    await connection.end();
+  };
+  const url = (database: string) => `mysql://root:@127.0.0.1:${port}/${database}`;
+  await startAndWait(server, ready, () => readFileSync(join(folder, 'error.log'), 'utf8'));
+  return Object.assign(server, {
+    socket,
+    url,
+    connect,
+    async createDatabase() {
+      const name = `test_${process.pid}_${++databases}`;
+      const connection = await connect();
+      await connection.query(`CREATE DATABASE ${name}`);
+      await connection.end();
+      return url(name);
+    },
+    start: () => startAndWait(server, ready),
+  });
+}
+
+export async function startRedis(options: string[] = []): Promise<PrivateServer & { url: string }> {
+  const folder = temporaryFolder('licensing-redis');
+  const port = await freePort();
+  const args = [
+    '--port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    '--dir',
+    folder,
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+  ];
+  const server = privateServer(port, 'redis-server', [...args, ...options]);
+  const ready = async () => {
+    const client = new Redis(port, '127.0.0.1', { lazyConnect: true, retryStrategy: () => null });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      await client.ping();
+    } catch (error) {
+      // With a password set, "authentication required" is an answer too.
+      if (!/NOAUTH/.test((error as Error).message)) throw error;
+    } finally {
+      client.disconnect();
+    }
+  };
+  await startAndWait(server, ready);
+  return Object.assign(server, {
+    url: `redis://127.0.0.1:${port}`,
+    start: () => startAndWait(server, ready),
+  });
+}
+
+interface Launchable extends PrivateServer {
+  launch(): void;
+}
+
+function privateServer(port: number, command: string, args: string[]): Launchable {
+  const server: Launchable = {
+    port,
+    process: undefined as unknown as ChildProcess,
+    launch() {
+      server.process = startProcess(command, args, { stdio: 'ignore' });
+    },
+    stop: (signal) => endProcess(server.process, signal),
+    start: () => Promise.reject(new Error('set by the caller')),
+    hang: () => void server.process.kill('SIGSTOP'),
+    resume: () => void server.process.kill('SIGCONT'),
+  };
+  return server;
+}
+
+async function startAndWait(
+  server: Launchable,
+  ready: () => Promise<void>,
+  log: () => string = () => '',
+): Promise<void> {
+  server.launch();
+  await eventually(async () => {
+    if (server.process.exitCode !== null) throw new Error(`A private server ended at its start.\n${log()}`);
+    await ready();
+  }, 30_000);
+}

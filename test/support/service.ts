@@ -1,0 +1,154 @@
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { createConnection } from 'mysql2/promise';
+import { pino } from 'pino';
+import { readConfig, type Settings } from '../../src/config';
+import { addPlan, addProduct } from '../../src/licensing/catalogue';
+import { issueLicenses, type IssueRequest } from '../../src/licensing/issue';
+import { startService } from '../../src/service';
+import { openDatabase, table, type Db, type TableName } from '../../src/store/database';
+import { migrate } from '../../src/store/migrate';
+import { temporaryFolder } from './processes';
+
+export const PREFIX = '/api/index.php/v1/licensing';
+
+/** The shared MariaDB: a new, empty database there, as LICENSING_DATABASE_URL. */
+export async function createMariaDbDatabase(): Promise<string> {
+  const name = `test_${process.pid}_${Date.now()}_${Math.floor(Math.random() * 1e6)}`;
+  const connection = await createConnection({
+    socketPath: process.env.TEST_MARIADB_SOCKET as string,
+    user: 'root',
+  });
+  await connection.query(`CREATE DATABASE ${name}`);
+  await connection.end();
+  return `mysql://root:@127.0.0.1:${process.env.TEST_MARIADB_PORT as string}/${name}`;
+}
+
+/** The two ways the service runs: as embedded by default, and as in production. */
+export const BACKENDS: [string, () => Promise<Settings>][] = [
+  ['SQLite, limits in memory', () => Promise.resolve({})],
+  [
+    'MariaDB, limits in Redis',
+    async () => ({
+      LICENSING_DATABASE_URL: await createMariaDbDatabase(),
+      LICENSING_REDIS_URL: `${process.env.TEST_REDIS_URL as string}/${Math.floor(Math.random() * 16)}`,
+    }),
+  ],
+];
+
+export interface TestService {
+  url: string;
+  db: Db;
+  packagesDir: string;
+  /** what it logged, a JSON line each */
+  logLines: string[];
+  /** the service's clock; move it by setting it */
+  clock: { now: Date };
+  stop(): Promise<void>;
+}
+
+/** The service in this process, on a migrated database of its own and with a clock the test sets. */
+export async function startTestService(settings: Settings = {}, now = new Date()): Promise<TestService> {
+  const folder = temporaryFolder();
+  const config = readConfig(
+    { LICENSING_ENV_FILE: '/dev/null' },
+    {
+      LICENSING_DATABASE_URL: `sqlite:${join(folder, 'test.sqlite')}`,
+      LICENSING_PACKAGES_DIR: join(folder, 'packages'),
+      LICENSING_LISTEN: '127.0.0.1:0',
+      LICENSING_ADMIN_LISTEN: '127.0.0.1:0',
+      LICENSING_RATE_LIMIT: '100000',
+      LICENSING_LOG_LEVEL: 'debug',
+      ...settings,
+    },
+  );
+  const db = openDatabase(config.database, config.tablePrefix, 4);
+  await migrate(db, config.database);
+  const logLines: string[] = [];
+  const log = pino({ level: config.logLevel }, { write: (line: string) => void logLines.push(line) });
+  const clock = { now };
+  const service = await startService(config, log, () => clock.now);
+  return {
+    url: service.address,
+    db,
+    packagesDir: config.packagesDir,
+    logLines,
+    clock,
+    async stop() {
+      await service.stop();
+      await db.destroy();
+    },
+  };
+}
+
+/** All rows of a table, in the order of their ids. */
+export function rows<T = Record<string, unknown>>(db: Db, name: TableName): Promise<T[]> {
+  return db(table(db, name)).orderBy('id') as unknown as Promise<T[]>;
+}
+
+export interface TestLicense {
+  id: number;
+  key: string;
+}
+
+/** Product 42 with a plan; each call adds a plan. */
+export async function givePlan(
+  db: Db,
+  plan: { type?: 'domain' | 'device' | 'seat' | 'instance'; limit?: number; productId?: number } = {},
+  now = new Date(),
+): Promise<number> {
+  const productId = plan.productId ?? 42;
+  if (!(await db(table(db, 'products')).where({ id: productId }).first()))
+    await addProduct(
+      db,
+      { id: productId, name: productId === 42 ? 'Example Shop' : `Product ${productId}` },
+      now,
+    );
+  const added = await addPlan(
+    db,
+    {
+      productId,
+      name: 'Developer',
+      activationType: plan.type ?? 'domain',
+      activationLimit: plan.limit ?? 3,
+      duration: null,
+    },
+    now,
+  );
+  return added.id;
+}
+
+/** A licence on a plan, issued as the operator would. */
+export async function giveLicense(
+  db: Db,
+  planId: number,
+  request: Partial<IssueRequest> = {},
+  now = new Date(),
+): Promise<TestLicense> {
+  const [issued] = await issueLicenses(
+    db,
+    {
+      planId,
+      customer: undefined,
+      reference: undefined,
+      expiresAt: undefined,
+      activationLimit: undefined,
+      key: undefined,
+      count: 1,
+      ...request,
+    },
+    'operator:test',
+    undefined,
+    now,
+  );
+  return { id: issued!.license.id, key: issued!.key! };
+}
+
+/** Nothing listens there. */
+export async function unusedAddress(): Promise<string> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === 'object' && address ? `127.0.0.1:${address.port}` : '';
+}

@@ -64,7 +64,10 @@ export function createRedisLimiter(settings: RateLimits, redis: RedisConnection)
 export function limitRate(limiter: Limiter, bucket: Bucket, onFirst: (ctx: Context) => void): Middleware {
   return async (ctx, next) => {
     const { allowed, retryAfter, first } = await limiter(bucket, ctx.state.client.limitKey);
-    if (allowed) return next();
+    if (allowed) {
+      await next();
+      return;
+    }
     if (first) onFirst(ctx);
     sendFailure(ctx, 'RATE_LIMITED', { retryAfter });
   };

@@ -1,0 +1,125 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Settings } from '../../src/config';
+import { endProcess, startProcess, temporaryFolder } from './processes';
+
+/** The build as it runs in production: processes of their own, talked to over HTTP, known by what they log. */
+
+const BUILD = join(__dirname, '../../dist/src');
+const START_PATIENCE_MS = 30_000;
+
+export type LogEntry = Record<string, unknown> & { msg: string };
+
+export interface ServiceProcess {
+  url: string;
+  process: ChildProcess;
+  /** every line it wrote on standard output or standard error, as it came; grows while it runs */
+  lines: string[];
+  /** those of the lines that are log entries */
+  log(): LogEntry[];
+  /** SIGTERM by default; resolves when it has ended, with its exit code (null when a signal ended it) */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Settings under which nothing of this machine is read or shared: free ports, folders of its own, no limit in the way. */
+export function processEnvironment(settings: Settings = {}, env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+  const { PATH, HOME } = process.env;
+  return {
+    PATH,
+    HOME,
+    LICENSING_ENV_FILE: '/dev/null',
+    LICENSING_LISTEN: '127.0.0.1:0',
+    LICENSING_ADMIN_LISTEN: '127.0.0.1:0',
+    LICENSING_RATE_LIMIT: '1000000',
+    ...settings,
+    ...env,
+  };
+}
+
+/**
+ * Starts dist/src/main.js and waits until it says that it listens.
+ *
+ * @param env beside the settings, as TZ
+ * @throws Error with what it wrote, when it ends before
+ */
+export async function startServiceProcess(
+  settings: Settings,
+  env: NodeJS.ProcessEnv = {},
+): Promise<ServiceProcess> {
+  const child = startProcess(process.execPath, [join(BUILD, 'main.js')], {
+    env: processEnvironment({ LICENSING_PACKAGES_DIR: temporaryFolder(), ...settings }, env),
+  });
+  const lines: string[] = [];
+  const log = () => lines.flatMap(parseEntry);
+  // Not "exit": its last lines may still be on their way then.
+  const closed = once(child, 'close');
+  const address = await new Promise<string>((resolve, reject) => {
+    const fail = (what: string) => reject(new Error(`The service ${what}.\n${lines.join('\n')}`));
+    const late = setTimeout(() => {
+      child.kill('SIGKILL');
+      fail(`did not listen within ${START_PATIENCE_MS / 1000} s`);
+    }, START_PATIENCE_MS);
+    for (const stream of [child.stdout!, child.stderr!])
+      createInterface({ input: stream }).on('line', (line) => {
+        lines.push(line);
+        const [entry] = parseEntry(line);
+        if (entry?.msg !== 'listening') return;
+        clearTimeout(late);
+        resolve(entry.listen as string);
+      });
+    child.once('close', (code) => {
+      clearTimeout(late);
+      fail(`ended with exit code ${code}`);
+    });
+  });
+  return {
+    url: address,
+    process: child,
+    lines,
+    log,
+    async stop(signal) {
+      await endProcess(child, signal);
+      await closed;
+      return child.exitCode;
+    },
+  };
+}
+
+export interface Ended {
+  /** null when a signal ended it */
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** A program that runs to its end, or is ended by the test before. */
+export interface Running {
+  process: ChildProcess;
+  ended: Promise<Ended>;
+}
+
+/** Starts the build's operator command: `startLicensing(['plan', 'list'], settings)`. */
+export function startLicensing(args: string[], settings: Settings, env: NodeJS.ProcessEnv = {}): Running {
+  return startProgram(process.execPath, [join(BUILD, 'cli.js'), ...args], processEnvironment(settings, env));
+}
+
+/** Starts any program in the package's root. */
+export function startProgram(command: string, args: string[], env: NodeJS.ProcessEnv): Running {
+  const child = startProcess(command, args, { env, cwd: join(__dirname, '../..') });
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name]!.setEncoding('utf8').on('data', (text: string) => (output[name] += text));
+  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, ...output }));
+  return { process: child, ended };
+}
+
+function parseEntry(line: string): LogEntry[] {
+  try {
+    const entry: unknown = JSON.parse(line);
+    return typeof entry === 'object' && entry !== null && 'msg' in entry ? [entry as LogEntry] : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,26 +1,52 @@
 #!/usr/bin/env node
-import { ConfigError, readConfig } from './config';
+import cluster from 'node:cluster';
+import type { Logger } from 'pino';
+import { readConfig } from './config';
 import { createLog } from './log';
-import { startService } from './service';
+import { startService, type Running } from './service';
+import { runWorker, startWorkers } from './workers';
 
-/** Configuration, service, and the end of both; each step in service.ts. */
+/** After this long, what has not ended by itself is cut off: a database that hangs must not keep a restart waiting. */
+const STOP_LIMIT_MS = 15_000;
+
 async function main(): Promise<void> {
   const config = readConfig();
   const log = createLog(config.logLevel);
-  for (const warning of config.warnings) log.warn(warning);
-  const service = await startService(config, log);
-  log.info({ listen: service.address }, 'listening');
+  const service = cluster.isWorker
+    ? await runWorker(config, log)
+    : config.workers > 1
+      ? await startWorkers(config, log)
+      : await startService(config, log);
+  if (cluster.isPrimary) {
+    for (const warning of config.warnings) log.warn(warning);
+    log.info({ listen: service.address, workers: config.workers }, 'listening');
+  }
+  stopOnSignal(service, log);
+}
 
-  let stopping: Promise<void> | undefined;
-  for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    process.on(signal, () => {
-      // A terminal sends its signal to every process of the group, and people press Ctrl-C twice.
-      stopping ??= service.stop().then(() => log.info({ signal }, 'stopped'));
+function stopOnSignal(service: Running, log: Logger): void {
+  let stopping = false;
+  const stop = (reason: string) => {
+    // A terminal signals every process of the group, and people press Ctrl-C twice.
+    if (stopping) return;
+    stopping = true;
+    log.info({ reason }, 'stopping');
+    setTimeout(() => {
+      log.error('something did not end in time and is cut off');
+      process.exit(1);
+    }, STOP_LIMIT_MS).unref();
+    void service.stop().then(() => {
+      log.info('stopped');
+      process.exit(0);
     });
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal));
+  // A worker whose primary was killed would go on unwatched.
+  if (cluster.isWorker) process.once('disconnect', () => stop('the primary is gone'));
 }
 
 main().catch((error: unknown) => {
   const message = error instanceof Error ? error.message : String(error);
   process.stderr.write(`licensing-gateway cannot start: ${message}\n`);
-  process.exitCode = error instanceof ConfigError ? 2 : 1;
+  process.exit(1);
 });

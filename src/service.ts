@@ -1,77 +1,190 @@
+import cluster from 'node:cluster';
+import { mkdir } from 'node:fs/promises';
+import type { RequestListener } from 'node:http';
+import type Koa from 'koa';
 import type { Logger } from 'pino';
 import type { Config } from './config';
+import { createAdminListener, type AdminSources } from './http/admin';
 import { createApp } from './http/app';
 import { createClientAddressReader } from './http/client-address';
-import { createMemoryLimiter, createRedisLimiter, type Limiter } from './http/rate-limit';
-import { connectRedis } from './http/redis';
-import { startServer } from './http/server';
+import { createMetrics, type Metrics } from './http/metrics';
+import {
+  createClusterLimiter,
+  createMemoryLimiter,
+  createRedisLimiter,
+  type Limiter,
+} from './http/rate-limit';
+import { connectRedis, type RedisConnection } from './http/redis';
+import { prepareAddress, startServer, type Listen } from './http/server';
+import { startHousekeeping } from './housekeeping';
 import { createLicensing } from './licensing/licensing';
-import { openDatabase } from './store/database';
+import { readReadiness } from './readiness';
+import { openDatabase, poolState, type Db } from './store/database';
 import { requireCurrentSchema } from './store/migrate';
+import { version } from './version';
 
-export interface Service {
-  /** where it listens */
+export interface Running {
+  /** where it listens, as a person would type it */
   address: string;
   /** Ends in the reverse order of the start, losing nothing that was begun. */
   stop(): Promise<void>;
 }
 
+export type Clock = () => Date;
+const systemClock: Clock = () => new Date();
+
+/** Registers what ends a part that was just started. */
+type OnStop = (stop: () => unknown) => void;
+
+/** What both answering and supervising work with. */
+interface Connections {
+  db: Db;
+  redis: RedisConnection | undefined;
+}
+
 /**
- * Starts the service: database, limiter, application, server.
+ * The service in one process: what answers requests, and what an operator looks at.
  *
- * @throws Error in words when the database cannot be reached, its schema is not this version's, or the address is taken
+ * @throws Error in words when the database cannot be reached, its schema is not this version's, or an address is taken
  */
-export async function startService(
+export function startService(config: Config, log: Logger, now: Clock = systemClock): Promise<Running> {
+  return inOrder(async (onStop) => {
+    const connections = await connect(config, log, onStop);
+    const api = createApi(config, log, now, connections, onStop);
+    const metrics = () => api.metrics.registry.metrics();
+    const { announceStop } = await supervise(config, log, now, connections, metrics, onStop);
+    await prepareAddress(config.listen);
+    const address = await listen(api.app.callback(), config.listen, onStop);
+    // Readiness is the first to go, and stays to be seen until the last request is answered.
+    onStop(announceStop);
+    return address;
+  });
+}
+
+/** One of several workers: it answers requests and no more. */
+export async function startWorker(config: Config, log: Logger): Promise<Running & { metrics: Metrics }> {
+  let metrics: Metrics | undefined;
+  const running = await inOrder(async (onStop) => {
+    const connections = await connect(config, log, onStop);
+    const api = createApi(config, log, systemClock, connections, onStop);
+    metrics = api.metrics;
+    return listen(api.app.callback(), config.listen, onStop);
+  });
+  return { ...running, metrics: metrics as Metrics };
+}
+
+/**
+ * What a primary does beside its workers: health, metrics, and the work that is done once for all of them.
+ *
+ * @param metrics of all workers together
+ */
+export async function startSupervision(
   config: Config,
   log: Logger,
-  now: () => Date = () => new Date(),
-): Promise<Service> {
+  metrics: AdminSources['metrics'],
+): Promise<Running & { announceStop: () => void }> {
+  let announceStop: () => void = () => undefined;
+  const running = await inOrder(async (onStop) => {
+    const connections = await connect(config, log, onStop);
+    connections.redis?.watch(async () => {
+      await connections.redis?.client.ping();
+    });
+    const supervision = await supervise(config, log, systemClock, connections, metrics, onStop);
+    announceStop = supervision.announceStop;
+    return supervision.address;
+  });
+  return { ...running, announceStop };
+}
+
+async function connect(config: Config, log: Logger, onStop: OnStop): Promise<Connections> {
   const db = openDatabase(config.database, config.tablePrefix);
-  const stops: (() => unknown)[] = [() => db.destroy()];
+  onStop(() => db.destroy());
+  await requireCurrentSchema(db);
+  const redis = openRedis(config, log);
+  onStop(() => redis?.close());
+  return { db, redis };
+}
+
+function createApi(
+  config: Config,
+  log: Logger,
+  now: Clock,
+  { db, redis }: Connections,
+  onStop: OnStop,
+): { app: Koa; metrics: Metrics } {
+  const licensing = createLicensing(db, now, (error, lost) =>
+    log.error({ lost, reason: (error as { code?: string }).code }, 'access log entries were lost'),
+  );
+  onStop(() => licensing.accessLog.flush());
+  const metrics = createMetrics({
+    version,
+    pool: () => poolState(db),
+    redisIsAway: redis && (() => redis.isAway()),
+    accessLogDropped: () => licensing.accessLog.dropped(),
+  });
+  const app = createApp({
+    licensing,
+    limiter: openLimiter(config, redis),
+    clientAddress: createClientAddressReader(config.trustedProxies),
+    downloads: { packagesDir: config.packagesDir, accelLocation: config.accelLocation },
+    log,
+    onAnswered: metrics.observe,
+  });
+  return { app, metrics };
+}
+
+async function supervise(
+  config: Config,
+  log: Logger,
+  now: Clock,
+  { db, redis }: Connections,
+  metrics: AdminSources['metrics'],
+  onStop: OnStop,
+): Promise<{ address: string; announceStop: () => void }> {
+  let stopping = false;
+  // Before the first publish there is none; where it cannot be made, readiness says so.
+  await mkdir(config.packagesDir, { recursive: true }).catch(() => undefined);
+  onStop(startHousekeeping(db, config.logDays, log, now));
+  const readiness = () => readReadiness(config, db, redis, stopping);
+  await prepareAddress(config.adminListen);
+  const address = await listen(createAdminListener({ readiness, metrics }), config.adminListen, onStop);
+  return { address, announceStop: () => void (stopping = true) };
+}
+
+async function listen(listener: RequestListener, address: Listen, onStop: OnStop): Promise<string> {
+  const server = await startServer(listener, address);
+  onStop(() => server.drain());
+  return server.address;
+}
+
+/** Starts parts one after the other; if one fails, or at the stop, those before it end in reverse order. */
+async function inOrder(start: (onStop: OnStop) => Promise<string>): Promise<Running> {
+  const stops: (() => unknown)[] = [];
   const stop = async () => {
     for (const one of stops.splice(0).reverse()) await one();
   };
   try {
-    await requireCurrentSchema(db);
-
-    const licensing = createLicensing(db, now, (error, lost) =>
-      log.error(
-        { lost, reason: error instanceof Error ? error.name : 'unknown' },
-        'access log entries were lost',
-      ),
-    );
-    stops.push(() => licensing.accessLog.flush());
-
-    const { limiter, close } = openLimiter(config, log);
-    stops.push(close);
-
-    const app = createApp({
-      licensing,
-      limiter,
-      clientAddress: createClientAddressReader(config.trustedProxies),
-      downloads: { packagesDir: config.packagesDir, accelLocation: config.accelLocation },
-      log,
-    });
-    const server = await startServer(app.callback(), config.listen);
-    stops.push(() => server.drain());
-    return { address: server.address, stop };
+    return { address: await start((one) => stops.push(one)), stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-function openLimiter(config: Config, log: Logger): { limiter: Limiter; close: () => void } {
-  const settings = {
-    limits: { api: config.rateLimit, download: config.downloadRateLimit },
-    window: config.rateWindow,
-  };
-  if (config.redisUrls.length === 0)
-    return { limiter: createMemoryLimiter(settings), close: () => undefined };
-  const redis = connectRedis(config.redisUrls, (away, error) => {
+function openRedis(config: Config, log: Logger): RedisConnection | undefined {
+  if (config.redisUrls.length === 0) return undefined;
+  return connectRedis(config.redisUrls, (away, error) => {
     // The message only: ioredis' errors carry the command with its arguments.
     if (away) log.warn({ reason: (error as Error).message }, 'Redis is away: limits are counted in memory');
     else log.info('Redis is back: limits are counted there again');
   });
-  return { limiter: createRedisLimiter(settings, redis), close: () => redis.close() };
+}
+
+function openLimiter(config: Config, redis: RedisConnection | undefined): Limiter {
+  const settings = {
+    limits: { api: config.rateLimit, download: config.downloadRateLimit },
+    window: config.rateWindow,
+  };
+  if (redis) return createRedisLimiter(settings, redis);
+  return cluster.isWorker ? createClusterLimiter(settings) : createMemoryLimiter(settings);
 }

@@ -27,11 +27,16 @@ const DRAIN_LIMIT_MS = 10_000;
 const SOCKET_MODE = 0o666;
 
 /**
- * Starts to listen. A Unix socket left behind by a process that was killed is replaced; one that somebody answers on
- * is not.
+ * Makes way on an address: a Unix socket left behind by a process that was killed is removed, one that somebody
+ * answers on is not. Once for all workers, before the first of them listens.
  *
- * @throws Error in words when the address is taken
+ * @throws Error when somebody answers there
  */
+export async function prepareAddress(listen: Listen): Promise<void> {
+  if ('path' in listen) await removeStaleSocket(listen.path);
+}
+
+/** @throws Error in words when the address is taken */
 export async function startServer(listener: RequestListener, listen: Listen): Promise<RunningServer> {
   let draining = false;
   const server = createServer(
@@ -46,7 +51,6 @@ export async function startServer(listener: RequestListener, listen: Listen): Pr
     },
   );
   server.on('clientError', answerClientError);
-  if ('path' in listen) await removeStaleSocket(listen.path);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, listen)));
     server.listen(listen, resolve);

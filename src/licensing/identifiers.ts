@@ -40,19 +40,22 @@ function normalizeDomain(text: string): string | undefined {
     .replace(/^\/\//, '')
     .replace(/[/?#].*$/s, '')
     .replace(/^.*@/s, '');
-  return ipv6Literal(authority) ?? hostName(authority.replace(/:[0-9]{0,5}$/, ''));
+  return ipv6Literal(authority) ?? hostName(authority.replace(/:[0-9]{1,5}$/, ''));
 }
 
 /** With or without brackets, with a port only behind brackets; in RFC 5952's spelling. */
 function ipv6Literal(authority: string): string | undefined {
-  const literal = /^\[(.*)\](?::[0-9]{0,5})?$/s.exec(authority)?.[1] ?? authority;
+  const literal = /^\[(.*)\](?::[0-9]{1,5})?$/s.exec(authority)?.[1] ?? authority;
   // A zone (fe80::1%eth0) names an interface of one machine: no identity of a site.
   return isIPv6(literal) && !literal.includes('%') ? ipaddr.IPv6.parse(literal).toRFC5952String() : undefined;
 }
 
+/** What a host's name is written with before its IDN form is made: of ASCII only what HOST allows. */
+const WRITTEN_HOST = /^[a-z0-9._\-\u{80}-\u{10ffff}]+$/iu;
+
 function hostName(text: string): string | undefined {
-  // domainToASCII would decode %41 to "a" before it looks at the name.
-  if (text.includes('%')) return undefined;
+  // domainToASCII reads as a URL parser does: it would decode %41 to "a", drop a tab and stop at a backslash.
+  if (!WRITTEN_HOST.test(text)) return undefined;
   // It would also read "12345" as 0.0.48.57 and "127.1" as 127.0.0.1: an address counts only as a dotted quad.
   const host = domainToASCII(text).replace(/\.$/, '');
   if (isIPv4(host)) return text.replace(/\.$/, '') === host ? host : undefined;

@@ -86,6 +86,16 @@ export function tablePrefix(db: Db): string {
   return (db.userParams as { tablePrefix: string }).tablePrefix;
 }
 
+/** Connections in use and free, and callers waiting for one. */
+export function poolState(db: Db): { used: number; free: number; waiting: number } {
+  const { pool } = db.client as {
+    pool: { numUsed(): number; numFree(): number; numPendingAcquires(): number } | undefined;
+  };
+  return pool
+    ? { used: pool.numUsed(), free: pool.numFree(), waiting: pool.numPendingAcquires() }
+    : { used: 0, free: 0, waiting: 0 };
+}
+
 export function isSqlite(db: Db): boolean {
   return (db.client as { driverName: string }).driverName === 'better-sqlite3';
 }

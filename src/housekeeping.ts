@@ -1,0 +1,44 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { pruneAccesses } from './store/access-log';
+import type { Db } from './store/database';
+
+const EVERY_MS = 60 * 60 * 1000;
+const ROWS_AT_ONCE = 1_000;
+const PAUSE_MS = 100;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * Keeps the access log to its days: now and every hour, in small deletes that hold no lock for long.
+ *
+ * @returns stops it, after the delete under way
+ */
+export function startHousekeeping(
+  db: Db,
+  logDays: number,
+  log: Logger,
+  now: () => Date,
+): () => Promise<void> {
+  let stopped = false;
+  let running = Promise.resolve();
+  const run = () => {
+    running = prune().catch((error: unknown) => {
+      log.warn(
+        { reason: (error as { code?: string }).code },
+        'the access log could not be pruned; it is tried again in an hour',
+      );
+    });
+  };
+  async function prune(): Promise<void> {
+    const before = new Date(now().getTime() - logDays * DAY_MS);
+    while (!stopped && (await pruneAccesses(db, before, ROWS_AT_ONCE)) === ROWS_AT_ONCE)
+      await sleep(PAUSE_MS);
+  }
+  run();
+  const timer = setInterval(run, EVERY_MS).unref();
+  return () => {
+    stopped = true;
+    clearInterval(timer);
+    return running;
+  };
+}

@@ -1,0 +1,46 @@
+import type { RequestListener } from 'node:http';
+
+/** What has to be in order for requests to be answered well. */
+export interface Readiness {
+  ready: boolean;
+  /** each part: `ok`, or what is wrong with it */
+  checks: Record<string, string>;
+}
+
+export interface AdminSources {
+  readiness: () => Promise<Readiness>;
+  /** in Prometheus' text format */
+  metrics: () => Promise<string>;
+}
+
+const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
+
+/**
+ * For the operator's eyes, on an address of its own: `/healthz` (the process answers), `/readyz` (it can do its
+ * work) and `/metrics`.
+ */
+export function createAdminListener({ readiness, metrics }: AdminSources): RequestListener {
+  return (request, response) => {
+    const answer = (status: number, type: string, body: string) => {
+      response.writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-store' });
+      response.end(request.method === 'HEAD' ? undefined : body);
+    };
+    const json = (status: number, value: object) => answer(status, 'application/json', JSON.stringify(value));
+    const route = async (): Promise<void> => {
+      if (request.method !== 'GET' && request.method !== 'HEAD') return json(405, { error: 'GET only' });
+      switch (request.url?.split('?')[0]) {
+        case '/healthz':
+          return json(200, { status: 'ok' });
+        case '/readyz': {
+          const state = await readiness();
+          return json(state.ready ? 200 : 503, state);
+        }
+        case '/metrics':
+          return answer(200, PROMETHEUS_TEXT, await metrics());
+        default:
+          return json(404, { error: 'Here are /healthz, /readyz and /metrics.' });
+      }
+    };
+    route().catch(() => json(500, { error: 'This could not be found out.' }));
+  };
+}

@@ -1,0 +1,97 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Context } from './context';
+
+export interface MetricSources {
+  version: string;
+  pool: () => { used: number; free: number; waiting: number };
+  /** undefined: not configured */
+  redisIsAway: (() => boolean) | undefined;
+  accessLogDropped: () => number;
+}
+
+export interface Metrics {
+  registry: Registry;
+  /** Counts an answered request. */
+  observe: (ctx: Context, seconds: number) => void;
+}
+
+/** An answer takes about a millisecond; a slow one has waited for a lock or for a database that is coming back. */
+const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+
+/** What Prometheus is told: one process's share, which a primary adds up over its workers. */
+export function createMetrics(sources: MetricSources): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const requests = new Counter({
+    name: 'licensing_requests_total',
+    help: 'Requests answered, by endpoint and HTTP status',
+    labelNames: ['endpoint', 'status'] as const,
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'licensing_request_duration_seconds',
+    help: 'Time from the request to its answer',
+    labelNames: ['endpoint'] as const,
+    buckets: BUCKETS,
+    registers,
+  });
+  const verdicts = new Counter({
+    name: 'licensing_verdicts_total',
+    help: 'Outcomes by endpoint: ok, or the code of the refusal or fault',
+    labelNames: ['endpoint', 'code'] as const,
+    registers,
+  });
+  const rateLimited = new Counter({
+    name: 'licensing_rate_limited_total',
+    help: 'Requests refused because their client was over its limit',
+    labelNames: ['endpoint'] as const,
+    registers,
+  });
+  new Gauge({
+    name: 'licensing_database_connections',
+    help: 'Connections of the pool in use and free, and requests waiting for one',
+    labelNames: ['state'] as const,
+    registers,
+    collect() {
+      for (const [state, count] of Object.entries(sources.pool())) this.set({ state }, count);
+    },
+  });
+  const { redisIsAway } = sources;
+  if (redisIsAway)
+    new Gauge({
+      name: 'licensing_redis_up',
+      help: '1 while limits are counted in Redis, 0 while a worker counts in memory',
+      aggregator: 'min',
+      registers,
+      collect() {
+        this.set(redisIsAway() ? 0 : 1);
+      },
+    });
+  new Gauge({
+    name: 'licensing_access_log_dropped',
+    help: 'Entries of the access log lost since the start',
+    registers,
+    collect() {
+      this.set(sources.accessLogDropped());
+    },
+  });
+  new Gauge({
+    name: 'licensing_build_info',
+    help: 'The running version, always 1',
+    labelNames: ['version', 'node'] as const,
+    aggregator: 'first',
+    registers,
+  }).set({ version: sources.version, node: process.version }, 1);
+
+  return {
+    registry,
+    observe({ state, status }, seconds) {
+      const endpoint = state.endpoint ?? 'none';
+      requests.inc({ endpoint, status });
+      duration.observe({ endpoint }, seconds);
+      verdicts.inc({ endpoint, code: state.code ?? 'ok' });
+      if (state.code === 'RATE_LIMITED') rateLimited.inc({ endpoint });
+    },
+  };
+}

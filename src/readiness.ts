@@ -1,0 +1,63 @@
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import type { Config } from './config';
+import type { Readiness } from './http/admin';
+import type { RedisConnection } from './http/redis';
+import type { Db } from './store/database';
+import { readSchemaState } from './store/migrate';
+
+/** Slower than this, a part counts as not answering. */
+const PATIENCE_MS = 2_000;
+
+/**
+ * Looks at what requests need: the database and its schema, the packages folder. Redis is told of, but limits go on
+ * without it, so its absence does not make the service unready.
+ */
+export async function readReadiness(
+  config: Config,
+  db: Db,
+  redis: RedisConnection | undefined,
+  stopping: boolean,
+): Promise<Readiness> {
+  const [database, packages] = await Promise.all([
+    check(async () => {
+      const { pending, unknown } = await readSchemaState(db);
+      if (unknown.length > 0) return 'its schema is newer than this version';
+      return pending.length > 0 ? 'its schema is not up to date: run "licensing migrate"' : 'ok';
+    }),
+    check(async () => {
+      await access(config.packagesDir, constants.R_OK | constants.X_OK);
+      return 'ok';
+    }),
+  ]);
+  const needed = {
+    database,
+    packages: packages === 'ok' ? 'ok' : `the folder ${config.packagesDir} cannot be read`,
+    process: stopping ? 'is stopping' : 'ok',
+  };
+  return {
+    ready: Object.values(needed).every((state) => state === 'ok'),
+    checks: {
+      ...needed,
+      redis:
+        redis === undefined ? 'not configured' : redis.isAway() ? 'away: limits are counted in memory' : 'ok',
+    },
+  };
+}
+
+async function check(look: () => Promise<string>): Promise<string> {
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    return await Promise.race([
+      look(),
+      new Promise<string>((resolve) => {
+        timer = setTimeout(() => resolve('does not answer'), PATIENCE_MS);
+      }),
+    ]);
+  } catch (error) {
+    const { code } = error as { code?: string };
+    return `cannot be used (${code ?? 'unknown reason'})`;
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,115 @@
+import cluster, { type Worker } from 'node:cluster';
+import { AggregatorRegistry } from 'prom-client';
+import type { Logger } from 'pino';
+import type { Config } from './config';
+import { createClusterLimits } from './http/rate-limit';
+import { prepareAddress } from './http/server';
+import { startSupervision, startWorker, type Running } from './service';
+
+/** Several processes on one address: a primary that watches, and workers that answer. */
+
+/** A worker that lived shorter than this did not end by chance. */
+const SHORT_LIFE_MS = 10_000;
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 30_000;
+/** Longer than a worker's own limit for its drain. */
+const STOP_LIMIT_MS = 12_000;
+
+/**
+ * Starts the workers and waits until all of them listen; from then on replaces those that die, ever more slowly
+ * while they die young.
+ *
+ * @throws Error when a worker cannot start; what stood in its way it has logged itself
+ */
+export async function startWorkers(config: Config, log: Logger): Promise<Running> {
+  let started = false;
+  let stopping = false;
+  let pause = FIRST_PAUSE_MS;
+  const timers = new Set<NodeJS.Timeout>();
+
+  await prepareAddress(config.listen);
+  if (config.redisUrls.length === 0) createClusterLimits();
+  const registry = new AggregatorRegistry();
+
+  const replace = (worker: Worker, lived: number, code: number | null, signal: string | null) => {
+    if (!started || stopping) return;
+    pause = lived < SHORT_LIFE_MS ? Math.min(pause * 2, LONGEST_PAUSE_MS) : FIRST_PAUSE_MS;
+    log.error(
+      { worker: worker.process.pid, code, signal, lived_seconds: Math.round(lived / 1000), pause_ms: pause },
+      'a worker ended and is replaced',
+    );
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      fork(replace);
+    }, pause);
+    timers.add(timer);
+  };
+
+  const stop = async (): Promise<void> => {
+    stopping = true;
+    for (const timer of timers) clearTimeout(timer);
+    await Promise.all(runningWorkers().map(stopWorker));
+  };
+
+  try {
+    await Promise.all(Array.from({ length: config.workers }, () => firstStart(() => fork(replace))));
+    const supervision = await startSupervision(config, log, () => registry.clusterMetrics());
+    started = true;
+    // One that ended between its own start and the last one's was not replaced.
+    for (let missing = config.workers - runningWorkers().length; missing > 0; missing--) fork(replace);
+    return {
+      address: addressText(config),
+      async stop() {
+        supervision.announceStop();
+        await stop();
+        await supervision.stop();
+      },
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** A worker's whole life: it ends by a signal, or with its primary. */
+export async function runWorker(config: Config, log: Logger): Promise<Running> {
+  const api = await startWorker(config, log);
+  new AggregatorRegistry();
+  AggregatorRegistry.setRegistries(api.metrics.registry);
+  return api;
+}
+
+function runningWorkers(): Worker[] {
+  return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+}
+
+type OnEnd = (worker: Worker, lived: number, code: number | null, signal: string | null) => void;
+
+function fork(onEnd: OnEnd): Worker {
+  const started = performance.now();
+  const worker = cluster.fork();
+  // A message to a worker that died this moment is an error of no one's.
+  worker.on('error', () => undefined);
+  worker.once('exit', (code, signal) => onEnd(worker, performance.now() - started, code, signal));
+  return worker;
+}
+
+function firstStart(start: () => Worker): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const worker = start();
+    worker.once('listening', () => resolve());
+    worker.once('exit', () => reject(new Error('a worker could not start; its reason stands above')));
+  });
+}
+
+async function stopWorker(worker: Worker): Promise<void> {
+  const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+  worker.process.kill('SIGTERM');
+  const late = setTimeout(() => worker.process.kill('SIGKILL'), STOP_LIMIT_MS);
+  await ended;
+  clearTimeout(late);
+}
+
+function addressText({ listen }: Config): string {
+  return 'path' in listen ? `unix:${listen.path}` : `http://${listen.host}:${listen.port}`;
+}

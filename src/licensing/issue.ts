@@ -149,10 +149,14 @@ function asIssued(license: License, { key, planId }: IssueRequest, secret: Buffe
   };
 }
 
+/** Sealed, a longer one would not fit its column. */
+const MAX_KEY_BYTES = 350;
+
 function requireKey(text: string): string {
   const key = canonicalKey(text);
-  // eslint-disable-next-line no-control-regex -- exactly those
-  if (key === '' || /[\u0000-\u001f\u007f]/.test(key) || !key.isWellFormed())
+  if (key === '' || /\p{Cc}/u.test(key) || !key.isWellFormed())
     throw new OperatorError('The key is empty or has characters that cannot be typed.');
+  if (Buffer.byteLength(key) > MAX_KEY_BYTES)
+    throw new OperatorError(`The key is longer than ${MAX_KEY_BYTES} bytes.`);
   return key;
 }

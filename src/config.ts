@@ -181,11 +181,9 @@ function parseDatabaseUrl(text: string, base: string): DatabaseSettings {
     database,
     ...(socketPath ? { socketPath } : {}),
   };
-  for (const parameter of url.searchParams.keys())
-    if (parameter !== 'socketPath')
-      throw new ConfigError(
-        `LICENSING_DATABASE_URL: the parameter "${parameter}" is unknown; socketPath is the only one.`,
-      );
+  // Its name is not repeated: after a "?" in a password it would be a part of that.
+  if ([...url.searchParams.keys()].some((parameter) => parameter !== 'socketPath'))
+    throw new ConfigError(`${expected} After a "?" only socketPath can follow.`);
   return settings;
 }
 

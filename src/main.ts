@@ -19,7 +19,7 @@ async function main(): Promise<void> {
       : await startService(config, log);
   if (cluster.isPrimary) {
     for (const warning of config.warnings) log.warn(warning);
-    log.info({ listen: service.address, workers: config.workers }, 'listening');
+    log.info({ listen: service.address, admin: service.adminAddress, workers: config.workers }, 'listening');
   }
   stopOnSignal(service, log);
 }

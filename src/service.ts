@@ -26,6 +26,8 @@ import { version } from './version';
 export interface Running {
   /** where it listens, as a person would type it */
   address: string;
+  /** where health and metrics answer; a worker has none */
+  adminAddress?: string;
   /** Ends in the reverse order of the start, losing nothing that was begun. */
   stop(): Promise<void>;
 }
@@ -47,18 +49,21 @@ interface Connections {
  *
  * @throws Error in words when the database cannot be reached, its schema is not this version's, or an address is taken
  */
-export function startService(config: Config, log: Logger, now: Clock = systemClock): Promise<Running> {
-  return inOrder(async (onStop) => {
+export async function startService(config: Config, log: Logger, now: Clock = systemClock): Promise<Running> {
+  let adminAddress = '';
+  const running = await inOrder(async (onStop) => {
     const connections = await connect(config, log, onStop);
     const api = createApi(config, log, now, connections, onStop);
     const metrics = () => api.metrics.registry.metrics();
-    const { announceStop } = await supervise(config, log, now, connections, metrics, onStop);
+    const supervision = await supervise(config, log, now, connections, metrics, onStop);
+    adminAddress = supervision.address;
     await prepareAddress(config.listen);
     const address = await listen(api.app.callback(), config.listen, onStop);
     // Readiness is the first to go, and stays to be seen until the last request is answered.
-    onStop(announceStop);
+    onStop(supervision.announceStop);
     return address;
   });
+  return { ...running, adminAddress };
 }
 
 /** One of several workers: it answers requests and no more. */

@@ -52,13 +52,16 @@ export async function startWorkers(config: Config, log: Logger): Promise<Running
   };
 
   try {
-    await Promise.all(Array.from({ length: config.workers }, () => firstStart(() => fork(replace))));
+    const [port] = await Promise.all(
+      Array.from({ length: config.workers }, () => firstStart(() => fork(replace))),
+    );
     const supervision = await startSupervision(config, log, () => registry.clusterMetrics());
     started = true;
     // One that ended between its own start and the last one's was not replaced.
     for (let missing = config.workers - runningWorkers().length; missing > 0; missing--) fork(replace);
     return {
-      address: addressText(config),
+      address: addressText(config, port),
+      adminAddress: supervision.address,
       async stop() {
         supervision.announceStop();
         await stop();
@@ -94,10 +97,11 @@ function fork(onEnd: OnEnd): Worker {
   return worker;
 }
 
-function firstStart(start: () => Worker): Promise<void> {
+/** @returns the port it listens on */
+function firstStart(start: () => Worker): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const worker = start();
-    worker.once('listening', () => resolve());
+    worker.once('listening', ({ port }: { port?: number }) => resolve(port));
     worker.once('exit', () => reject(new Error('a worker could not start; its reason stands above')));
   });
 }
@@ -110,6 +114,8 @@ async function stopWorker(worker: Worker): Promise<void> {
   clearTimeout(late);
 }
 
-function addressText({ listen }: Config): string {
-  return 'path' in listen ? `unix:${listen.path}` : `http://${listen.host}:${listen.port}`;
+function addressText({ listen }: Config, port: number | undefined): string {
+  if ('path' in listen) return `unix:${listen.path}`;
+  const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
+  return `http://${host}:${port ?? listen.port}`;
 }

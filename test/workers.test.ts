@@ -1,0 +1,202 @@
+import { existsSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import request from 'supertest';
+import type { Settings } from '../src/config';
+import type { Db } from '../src/store/database';
+import { eventually, freePort, temporaryFolder } from './support/processes';
+import {
+  createMariaDbDatabase,
+  giveLicense,
+  givePlan,
+  PREFIX,
+  rows,
+  type TestLicense,
+} from './support/service';
+import { openMigrated, startServiceProcess, type ServiceProcess } from './support/service-process';
+
+/** Two workers under one primary, as processes of the build. */
+
+let settings: Settings;
+let db: Db;
+let license: TestLicense;
+let services: ServiceProcess[] = [];
+
+beforeEach(async () => {
+  settings = { LICENSING_DATABASE_URL: await createMariaDbDatabase(), LICENSING_WORKERS: '2' };
+  db = await openMigrated(settings);
+  license = await giveLicense(db, await givePlan(db));
+});
+
+afterEach(async () => {
+  await Promise.all(services.map((service) => service.stop()));
+  services = [];
+  await db.destroy();
+});
+
+async function start(more: Settings = {}): Promise<ServiceProcess & { admin: string }> {
+  const service = await startServiceProcess({ ...settings, ...more });
+  services.push(service);
+  const listening = service.log().find(({ msg }) => msg === 'listening');
+  return Object.assign(service, { admin: listening?.admin as string });
+}
+
+const validate = (url: string) =>
+  request(url).post(`${PREFIX}/licenses/validate`).send({ license_key: license.key });
+
+async function metric(admin: string, name: string): Promise<number> {
+  const { text } = await request(admin).get('/metrics').expect(200);
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith(name))
+    .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+}
+
+describe.each([
+  ['in the primary', (): Settings => ({})],
+  ['in Redis', (): Settings => ({ LICENSING_REDIS_URL: `${process.env.TEST_REDIS_URL as string}/15` })],
+])('with limits counted %s', (_where, limits) => {
+  test('both workers together refuse the 61st request, and the metrics add up to the requests made', async () => {
+    const service = await start({
+      ...limits(),
+      LICENSING_RATE_LIMIT: '60',
+      LICENSING_TRUSTED_PROXIES: '127.0.0.1',
+    });
+    const address = `198.51.100.${Math.floor(Math.random() * 250)}`;
+    const statuses = await Promise.all(
+      Array.from({ length: 80 }, async () => {
+        // No agent: every request has a connection of its own, so that both workers get some.
+        const { status } = await validate(service.url).set('X-Forwarded-For', address);
+        return status;
+      }),
+    );
+    expect(statuses.filter((status) => status === 200)).toHaveLength(60);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(20);
+    expect(await rows(db, 'licenses')).toMatchObject([{ check_count: 60 }]);
+    expect(await metric(service.admin, 'licensing_requests_total{endpoint="validate",status="200"}')).toBe(
+      60,
+    );
+    expect(await metric(service.admin, 'licensing_requests_total')).toBe(80);
+    expect(await metric(service.admin, 'licensing_request_duration_seconds_count')).toBe(80);
+    expect(await metric(service.admin, 'licensing_verdicts_total{endpoint="validate",code="ok"}')).toBe(60);
+    expect(await metric(service.admin, 'licensing_rate_limited_total')).toBe(20);
+    expect(await metric(service.admin, 'licensing_build_info')).toBe(1);
+  });
+});
+
+test('a worker that is killed is replaced, and the other answers meanwhile', async () => {
+  const service = await start();
+  const primary = service.process.pid as number;
+  const [victim] = await workersOf(primary);
+  process.kill(victim as number, 'SIGKILL');
+  for (let i = 0; i < 20; i++) await validate(service.url).expect(200);
+  await eventually(async () => {
+    const now = await workersOf(primary);
+    expect(now).toHaveLength(2);
+    expect(now).not.toContain(victim);
+  }, 15_000);
+  await eventually(() => validate(service.url).expect(200));
+  expect(service.log().filter(({ msg }) => msg === 'a worker ended and is replaced')).toMatchObject([
+    { worker: victim, signal: 'SIGKILL' },
+  ]);
+});
+
+test('workers that die young are replaced ever more slowly, and the log says why they ended', async () => {
+  const service = await start();
+  const primary = service.process.pid as number;
+  for (let deaths = 1; deaths <= 3; deaths++) {
+    const [victim] = await eventually(async () => {
+      const workers = await workersOf(primary);
+      expect(workers).toHaveLength(2);
+      return workers.slice(-1);
+    }, 20_000);
+    process.kill(victim as number, 'SIGKILL');
+    await eventually(() =>
+      expect(service.log().filter(({ msg }) => msg === 'a worker ended and is replaced')).toHaveLength(
+        deaths,
+      ),
+    );
+  }
+  const pauses = service
+    .log()
+    .filter(({ msg }) => msg === 'a worker ended and is replaced')
+    .map(({ pause_ms }) => pause_ms as number);
+  expect(pauses).toEqual([1000, 2000, 4000]);
+}, 60_000);
+
+test('a worker that cannot start stops the start, and says why', async () => {
+  const taken = createServer();
+  const port = await freePort();
+  await new Promise<void>((resolve) => taken.listen(port, '127.0.0.1', resolve));
+  await expect(start({ LICENSING_LISTEN: `127.0.0.1:${port}` })).rejects.toThrow(
+    /is in use by another program/,
+  );
+  await new Promise((resolve) => taken.close(resolve));
+});
+
+test('requests under way when SIGTERM comes are answered, and the process ends with exit code 0', async () => {
+  const service = await start();
+  const holder = await db.transaction();
+  await holder.raw('SELECT 1');
+  await holder('licensing_licenses').where({ id: license.id }).forUpdate();
+  const waiting = request(service.url)
+    .post(`${PREFIX}/licenses/activate`)
+    .send({ license_key: license.key, identifier: 'example.com' })
+    .then((answer) => answer);
+  // The activation waits for the row now.
+  await eventually(async () => {
+    const [waits] = (await db.raw('SHOW FULL PROCESSLIST')) as [{ Info: string | null }[]];
+    expect(waits.some(({ Info }) => /for update$/i.test(Info ?? ''))).toBe(true);
+  });
+  const ended = service.stop('SIGTERM');
+  setTimeout(() => void holder.rollback(), 500);
+  expect(await waiting).toMatchObject({ status: 200, body: { data: { activations_used: 1 } } });
+  expect(await ended).toBe(0);
+});
+
+test('readiness tells of the database, the packages folder and Redis, and fails while stopping', async () => {
+  const packages = join(temporaryFolder(), 'packages');
+  const service = await start({ LICENSING_PACKAGES_DIR: packages });
+  await request(service.admin).get('/healthz').expect(200, { status: 'ok' });
+  await request(service.admin)
+    .get('/readyz')
+    .expect(200, {
+      ready: true,
+      checks: { database: 'ok', packages: 'ok', process: 'ok', redis: 'not configured' },
+    });
+  await db.schema.renameTable('licensing_migrations', 'licensing_moved');
+  const { body } = (await request(service.admin).get('/readyz').expect(503)) as {
+    body: { checks: { database: string } };
+  };
+  expect(body.checks.database).toContain('licensing migrate');
+  await db.schema.renameTable('licensing_moved', 'licensing_migrations');
+  await request(service.admin).get('/nothing').expect(404);
+  await request(service.url).get('/healthz').expect(404);
+  await request(service.url).get(`${PREFIX}/metrics`).expect(404);
+});
+
+test('a Unix socket left behind is replaced and nginx may connect to it; one in use is not taken', async () => {
+  const socket = join(temporaryFolder(), 'http.sock');
+  const listen = { LICENSING_LISTEN: `unix:${socket}` };
+  const killed = await start(listen);
+  const workers = await workersOf(killed.process.pid as number);
+  for (const pid of [killed.process.pid as number, ...workers]) process.kill(pid, 'SIGKILL');
+  await killed.stop();
+  expect(existsSync(socket)).toBe(true);
+
+  const service = await start(listen);
+  expect(service.url).toBe(`unix:${socket}`);
+  expect(statSync(socket).mode & 0o777).toBe(0o666);
+  await expect(start(listen)).rejects.toThrow(/Another process answers/);
+  await request(`http+unix://${encodeURIComponent(socket)}`)
+    .get(`${PREFIX}/updates/42`)
+    .expect(200);
+});
+
+/** The process ids of a primary's workers. */
+async function workersOf(primary: number): Promise<number[]> {
+  const { readFile } = await import('node:fs/promises');
+  const children = await readFile(`/proc/${primary}/task/${primary}/children`, 'utf8');
+  return children.trim().split(/\s+/).filter(Boolean).map(Number);
+}

@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { Settings } from '../../src/config';
+import { startProcess } from './processes';
+import { processEnvironment, type Ended } from './service-process';
+
+const COMMAND = join(__dirname, '../../dist/src/cli.js');
+
+export interface RunOptions {
+  /** what it reads on standard input; nothing by default */
+  stdin?: string;
+  /** the folder the operator stands in */
+  cwd?: string;
+  /** beside the settings */
+  env?: NodeJS.ProcessEnv;
+  /** another build than this one */
+  command?: string;
+}
+
+export interface Operator {
+  /** Runs the built command to its end. */
+  run: (args: string[], options?: RunOptions) => Promise<Ended>;
+  /** The same with --json, expected to succeed: what it printed. */
+  json: <T = Record<string, unknown>>(args: string[], options?: RunOptions) => Promise<T>;
+}
+
+/** Somebody at the keyboard, with these settings in the environment. */
+export function operator(settings: Settings): Operator {
+  async function run(
+    args: string[],
+    { stdin, cwd, env, command = COMMAND }: RunOptions = {},
+  ): Promise<Ended> {
+    const child = startProcess(process.execPath, [command, ...args], {
+      env: processEnvironment(settings, env),
+      stdio: ['pipe', 'pipe', 'pipe'],
+      ...(cwd === undefined ? {} : { cwd }),
+    });
+    const output = { stdout: '', stderr: '' };
+    for (const name of ['stdout', 'stderr'] as const)
+      child[name]!.setEncoding('utf8').on('data', (text: string) => (output[name] += text));
+    // A command that does not read its input ends before it is written.
+    child.stdin!.on('error', () => undefined).end(stdin);
+    const [code] = (await once(child, 'close')) as [number | null];
+    return { code, ...output };
+  }
+  return {
+    run,
+    async json<T>(args: string[], options?: RunOptions) {
+      const { code, stdout, stderr } = await run([...args, '--json'], options);
+      if (code !== 0) throw new Error(`licensing ${args.join(' ')} failed (${code}): ${stderr}`);
+      return JSON.parse(stdout) as T;
+    },
+  };
+}

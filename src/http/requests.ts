@@ -93,10 +93,10 @@ export function readQuery(query: string): Map<string, string> {
   return parameters;
 }
 
-/** A key of our own shape has no `+`, so there it is the blank that forms make of one. */
+/** A key of our own shape has no `+`, and no key is nothing else: there it is the blank that forms make of one. */
 export function readQueryKey(text: string | undefined): string | undefined {
   const unspaced = canonicalKey(text?.replaceAll('+', '') ?? '');
-  return hasOwnShape(unspaced) ? unspaced : text;
+  return unspaced === '' || hasOwnShape(unspaced) ? unspaced : text;
 }
 
 function decode(text: string): string {

@@ -5,6 +5,7 @@ import type { LookUp } from './activate';
 import type { Refusal } from './refusals';
 import { latestRelease } from './releases';
 import { stateRefusal } from './states';
+import { isVersion } from './versions';
 
 export interface DownloadRequest {
   productId: number;
@@ -31,6 +32,8 @@ export async function decideDownload(
   if (refused !== undefined) return { refused, license };
   if (license.product.id !== productId) return { refused: 'PRODUCT_MISMATCH', license };
   if (identifierGiven && activatedAs === undefined) return { refused: 'ACTIVATION_NOT_FOUND', license };
+  // MySQL refuses to compare the column, which is ASCII, with what is not.
+  if (version !== undefined && !isVersion(version)) return { refused: 'DOWNLOAD_NOT_FOUND', license };
   const release =
     version === undefined ? await latestRelease(db, productId) : await findRelease(db, productId, version);
   return release?.state === 'published' ? { license, release } : { refused: 'DOWNLOAD_NOT_FOUND', license };

@@ -1,0 +1,45 @@
+import { randomBytes } from 'node:crypto';
+import { createWriteStream, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { ZipFile } from 'yazl';
+import { publishRelease, type PublishRequest } from '../../src/licensing/releases';
+import type { Release } from '../../src/store/releases';
+import { temporaryFolder } from './processes';
+import type { TestService } from './service';
+
+export interface TestPackage {
+  path: string;
+  bytes: Buffer;
+}
+
+/**
+ * A real zip, no two alike.
+ *
+ * @param entries names and contents of its files
+ * @param size bytes beside them that cannot be compressed
+ */
+export async function makePackage(entries: Record<string, string> = {}, size = 1_000): Promise<TestPackage> {
+  const path = join(temporaryFolder('licensing-package'), 'package.zip');
+  const zip = new ZipFile();
+  for (const [name, content] of Object.entries(entries)) zip.addBuffer(Buffer.from(content), name);
+  zip.addBuffer(randomBytes(size), 'payload.bin', { compress: false });
+  zip.end();
+  await pipeline(zip.outputStream, createWriteStream(path));
+  return { path, bytes: readFileSync(path) };
+}
+
+/** Publishes a version as the operator would; its package is a new one unless `file` names one. */
+export async function giveRelease(
+  service: TestService,
+  release: Partial<PublishRequest> & { version: string },
+): Promise<{ release: Release; bytes: Buffer }> {
+  const file = release.file ?? (await makePackage()).path;
+  const published = await publishRelease(
+    service.db,
+    service.packagesDir,
+    { productId: 42, changelog: undefined, draft: false, date: undefined, ...release, file },
+    service.clock.now,
+  );
+  return { release: published, bytes: readFileSync(file) };
+}

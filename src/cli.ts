@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
+import { addActivationCommands } from './cli/activation';
 import { addLicenseCommands } from './cli/license';
 import { addMigrateCommand } from './cli/migrate';
 import { addPlanCommands } from './cli/plan';
@@ -26,6 +27,7 @@ async function main(argv: string[]): Promise<number> {
   addProductCommands(program);
   addPlanCommands(program);
   addLicenseCommands(program);
+  addActivationCommands(program);
   addReleaseCommands(program);
   try {
     await program.parseAsync(argv);

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, type Command } from 'commander';
 import { requireDuration } from '../licensing/durations';
 import { OperatorError } from '../licensing/operator-error';
 
@@ -66,4 +66,13 @@ function usage<T>(read: () => T): T {
   } catch (error) {
     throw error instanceof OperatorError ? new InvalidArgumentError(error.message) : error;
   }
+}
+
+/** For commands whose options are all optional and which are pointless without one. */
+export function requireChange(command: Command, ...values: unknown[]): void {
+  if (values.every((value) => value === undefined))
+    command.error('error: nothing to change; give at least one option', {
+      exitCode: 2,
+      code: 'licensing.usage',
+    });
 }

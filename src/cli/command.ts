@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { loginName, readConfig, wantsColor, type Config } from '../config';
 import { openDatabase, type Db } from '../store/database';
@@ -51,6 +52,21 @@ export function createOutput(command: Command): Output {
       if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
     },
   };
+}
+
+/**
+ * Asks a yes-or-no question on the terminal.
+ *
+ * @returns undefined when there is nobody to ask: the command then needs an option that answers it
+ */
+export async function ask(question: string): Promise<boolean | undefined> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined;
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(es)?$/i.test((await terminal.question(question)).trim());
+  } finally {
+    terminal.close();
+  }
 }
 
 /** An aligned table with its columns' names above. */

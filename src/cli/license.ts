@@ -9,6 +9,7 @@ import { listActivations } from '../store/activations';
 import { listLicenses, type License } from '../store/licenses';
 import { duration, label, moment, nonNegativeInteger, oneOf, positiveInteger } from './arguments';
 import { formatFields, formatTable, withSession } from './command';
+import { addAmendments } from './license-amend';
 import { KEY_ARGUMENT, readValue, requireLicense } from './license-argument';
 import { activationJson, licenseJson } from './rows';
 
@@ -22,6 +23,7 @@ export function addLicenseCommands(program: Command): void {
   addTransition(license, 'revoke', 'Ends a licence for good, for abuse or a charge-back.');
   addTransition(license, 'cancel', 'Ends a licence for good, at the wish of the customer.');
   addRenew(license);
+  addAmendments(license);
 }
 
 interface IssueOptions {

@@ -1,10 +1,24 @@
-import type { Command } from 'commander';
-import { addPlan, type NewPlan } from '../licensing/catalogue';
+import { Option, type Command } from 'commander';
+import { requirePlan } from '../licensing/amend';
+import { addPlan, editPlan, followLimit, type NewPlan } from '../licensing/catalogue';
 import { ACTIVATION_TYPES } from '../licensing/identifiers';
+import { OperatorError } from '../licensing/operator-error';
 import { listPlans } from '../store/catalogue';
-import { durationOrLifetime, label, nonNegativeInteger, oneOf, positiveInteger } from './arguments';
-import { formatTable, withSession } from './command';
+import { listIdsWithLimit } from '../store/licenses';
+import {
+  durationOrLifetime,
+  label,
+  nonNegativeInteger,
+  oneOf,
+  positiveInteger,
+  requireChange,
+} from './arguments';
+import { ask, formatTable, withSession } from './command';
 import { planJson } from './rows';
+
+interface EditOptions extends Partial<Omit<NewPlan, 'productId'>> {
+  licenses?: 'follow' | 'keep';
+}
 
 export function addPlanCommands(program: Command): void {
   const plan = program
@@ -35,6 +49,47 @@ export function addPlanCommands(program: Command): void {
     );
 
   plan
+    .command('edit')
+    .description(
+      'Changes a plan for licences issued from now on. Asks whether the licences it has follow a new limit.',
+    )
+    .argument('<id>', 'plan id', positiveInteger)
+    .option('--name <name>', 'name shown to customers', label)
+    .option(
+      '--activation-type <type>',
+      'only while its licences have no activations',
+      oneOf(ACTIVATION_TYPES),
+    )
+    .option('--activation-limit <n>', 'slots of a licence; 0 for unlimited', nonNegativeInteger)
+    .option('--duration <duration>', '1y, 6m, 30d or lifetime', durationOrLifetime)
+    .addOption(
+      new Option('--licenses <what>', 'whether licences with the old limit follow a new one').choices([
+        'follow',
+        'keep',
+      ]),
+    )
+    .addHelpText('after', '\nExample:\n  licensing plan edit 7 --activation-limit 10 --licenses follow')
+    .action((id: number, { licenses, ...changes }: EditOptions, command: Command) =>
+      withSession(command, async ({ db, now, actor, output }) => {
+        requireChange(command, ...Object.values(changes));
+        const { activationLimit: from } = await requirePlan(db, id);
+        const to = changes.activationLimit ?? from;
+        const affected =
+          to === from ? 0 : (await listIdsWithLimit(db, id, from, { after: 0, limit: 1 })).length;
+        const follow = affected > 0 && (licenses ?? (await askWhetherToFollow(from, to))) === 'follow';
+        const edited = await editPlan(db, id, changes);
+        const changed = follow
+          ? await followLimit(db, id, { from, to }, { actor, now }, (n) => output.progress(`${n} licences`))
+          : 0;
+        output.progress('');
+        output.print(
+          { ...planJson(edited), licenses_changed: changed },
+          `Plan ${id} is changed: ${edited.name}. Licences that follow: ${changed}.`,
+        );
+      }),
+    );
+
+  plan
     .command('list')
     .description('Lists plans.')
     .option('--product <id>', 'only those of this product', positiveInteger)
@@ -57,4 +112,15 @@ export function addPlanCommands(program: Command): void {
         );
       }),
     );
+}
+
+async function askWhetherToFollow(from: number, to: number): Promise<'follow' | 'keep'> {
+  const answer = await ask(
+    `Licences issued with ${from || 'unlimited'} slots: shall they have ${to || 'unlimited'} now? [y/n] `,
+  );
+  if (answer === undefined)
+    throw new OperatorError(
+      'The plan has licences: say with --licenses follow or --licenses keep what becomes of their limit.',
+    );
+  return answer ? 'follow' : 'keep';
 }

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { addProduct } from '../licensing/catalogue';
+import { addProduct, editProduct } from '../licensing/catalogue';
 import { requireProduct } from '../licensing/releases';
 import { listPlans, listProducts } from '../store/catalogue';
 import { listPublishedVersions } from '../store/releases';
-import { label, positiveInteger } from './arguments';
+import { label, positiveInteger, requireChange } from './arguments';
 import { formatFields, formatTable, withSession } from './command';
 import { planJson, productJson } from './rows';
 
@@ -26,6 +26,24 @@ export function addProductCommands(program: Command): void {
       withSession(command, async ({ db, now, output }) => {
         const added = await addProduct(db, { element: undefined, ...options }, now);
         output.print(productJson(added), `Product ${added.id} is added: ${added.name}.`);
+      }),
+    );
+
+  product
+    .command('edit')
+    .description('Changes a product. Files published before keep the name they were published under.')
+    .argument('<id>', 'product id', positiveInteger)
+    .option('--name <name>', 'name shown to customers', label)
+    .option('--element <element>', "Joomla's name of the extension; an empty text removes it")
+    .addHelpText('after', '\nExample:\n  licensing product edit 42 --name "Example Shop Pro"')
+    .action((id: number, { name, element }: { name?: string; element?: string }, command: Command) =>
+      withSession(command, async ({ db, output }) => {
+        requireChange(command, name, element);
+        const edited = await editProduct(db, id, {
+          ...(name === undefined ? {} : { name }),
+          ...(element === undefined ? {} : { element: element.trim() === '' ? null : label(element) }),
+        });
+        output.print(productJson(edited), `Product ${id} is changed: ${edited.name}.`);
       }),
     );
 

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
 import { OperatorError } from '../licensing/operator-error';
-import { publishRelease, requireProduct, withdrawRelease } from '../licensing/releases';
+import { editRelease, publishRelease, requireProduct, withdrawRelease } from '../licensing/releases';
 import { listReleases } from '../store/releases';
 import { formatTimestampOrNull } from '../licensing/timestamps';
-import { moment, positiveInteger } from './arguments';
+import { moment, positiveInteger, requireChange } from './arguments';
 import { formatTable, withSession } from './command';
 import { releaseJson } from './rows';
 
@@ -46,10 +46,7 @@ export function addReleaseCommands(program: Command): void {
             productId: options.product,
             version: options.version.trim(),
             file: options.file,
-            changelog:
-              options.changelogFile === undefined
-                ? options.changelog
-                : await readChangelog(options.changelogFile),
+            changelog: await changelogOf(options),
             draft: options.draft ?? false,
             date: options.date,
           },
@@ -62,6 +59,30 @@ export function addReleaseCommands(program: Command): void {
           `Version ${published.version} is ${published.state === 'draft' ? 'stored as a draft' : 'published'}: ${published.fileName}, ${published.fileSize} bytes.`,
         );
       }),
+    );
+
+  release
+    .command('edit')
+    .description("Changes a version's changelog. Its package never changes.")
+    .requiredOption('--product <id>', 'product id', positiveInteger)
+    .requiredOption('--version <version>', 'the version')
+    .addOption(new Option('--changelog <text>', 'what is new').conflicts('changelogFile'))
+    .option('--changelog-file <file>', 'a text file with what is new')
+    .addHelpText(
+      'after',
+      '\nExample:\n  licensing release edit --product 42 --version 2.1.0 --changelog-file CHANGES.txt',
+    )
+    .action(
+      (
+        options: Pick<PublishOptions, 'product' | 'version' | 'changelog' | 'changelogFile'>,
+        command: Command,
+      ) =>
+        withSession(command, async ({ db, output }) => {
+          requireChange(command, options.changelog, options.changelogFile);
+          const changelog = (await changelogOf(options)) ?? '';
+          const edited = await editRelease(db, options.product, options.version.trim(), { changelog });
+          output.print(releaseJson(edited), `The changelog of version ${edited.version} is changed.`);
+        }),
     );
 
   release
@@ -104,6 +125,13 @@ export function addReleaseCommands(program: Command): void {
 
 /** Up to what the column holds. */
 const MAX_CHANGELOG_BYTES = 1_000_000;
+
+async function changelogOf({
+  changelog,
+  changelogFile,
+}: Pick<PublishOptions, 'changelog' | 'changelogFile'>): Promise<string | undefined> {
+  return changelogFile === undefined ? changelog : readChangelog(changelogFile);
+}
 
 async function readChangelog(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {

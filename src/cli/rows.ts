@@ -2,6 +2,7 @@ import { liveStatus } from '../licensing/states';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import type { Activation } from '../store/activations';
 import type { Plan, Product } from '../store/catalogue';
+import type { LicenseEvent } from '../store/events';
 import type { License } from '../store/licenses';
 import type { Release } from '../store/releases';
 
@@ -57,6 +58,10 @@ export function activationJson(activation: Activation) {
     ip: activation.ip,
     activated_at: formatTimestamp(activation.activatedAt),
   };
+}
+
+export function eventJson({ at, actor, action, before, after }: LicenseEvent) {
+  return { at: formatTimestamp(at), actor, action, before, after };
 }
 
 export function releaseJson(release: Release) {

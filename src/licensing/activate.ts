@@ -2,9 +2,18 @@ import { deleteActivation, findActivation, insertActivation, setActivationName }
 import type { Db, Transaction } from '../store/database';
 import { isDuplicate } from '../store/errors';
 import { insertEvents, type LicenseEvent } from '../store/events';
-import { freeSlot, lockLicense, takeSlot, type License, type LockedLicense } from '../store/licenses';
+import {
+  forceSlot,
+  freeSlot,
+  lockLicense,
+  takeSlot,
+  type License,
+  type LockedLicense,
+} from '../store/licenses';
 import { inTransaction } from '../store/transaction';
+import { normalizeIdentifier, type ActivationType } from './identifiers';
 import type { Found } from './lookup';
+import { OperatorError } from './operator-error';
 import type { Refusal } from './refusals';
 import { stateRefusal, type Standing } from './states';
 
@@ -118,6 +127,50 @@ async function insertAndTakeSlot(
     await freeSlot(trx, license.id);
     return false;
   }
+}
+
+/**
+ * Activates an identifier by the operator's word: in every state, and over the limit too. The history records it as
+ * an override.
+ *
+ * @param text in any spelling
+ * @throws OperatorError when it is no identifier of the plan's type, or activated already
+ */
+export async function overrideActivation(
+  db: Db,
+  license: License,
+  { text, name }: { text: string; name: string | undefined },
+  actor: string,
+  now: Date,
+): Promise<Activated> {
+  const identifier = normalizeIdentifier(license.plan.activationType as ActivationType, text);
+  if (identifier === undefined)
+    throw new OperatorError(
+      `This is not a valid ${license.plan.activationType}, which plan ${license.plan.id} counts by.`,
+    );
+  return inTransaction(db, async (trx) => {
+    const locked = await lockLicense(trx, license.id);
+    if (locked === undefined || !isSameLicense(locked, license))
+      throw new OperatorError(`Licence ${license.id} was changed by somebody else meanwhile. Try again.`);
+    if (await findActivation(trx, license.id, identifier))
+      throw new OperatorError(`${identifier} is activated on licence ${license.id} already.`);
+    await forceSlot(trx, license.id);
+    await insertActivation(trx, {
+      licenseId: license.id,
+      identifier,
+      name: name ?? null,
+      ip: null,
+      activatedAt: now,
+    });
+    const activationsUsed = locked.activationsUsed + 1;
+    await insertEvents(trx, [
+      event(license.id, actor, 'activate', now, {
+        before: { activations_used: locked.activationsUsed },
+        after: { activations_used: activationsUsed, identifier, name: name ?? null, override: true },
+      }),
+    ]);
+    return { license, identifier, activationsUsed };
+  });
 }
 
 /**

@@ -1,14 +1,20 @@
+import { countActivationsOfPlan } from '../store/activations';
 import {
   findPlan,
   findProduct,
   insertPlan,
   insertProduct,
+  setPlan,
+  setProduct,
   type Plan,
   type Product,
 } from '../store/catalogue';
 import type { Db } from '../store/database';
 import { isDuplicate } from '../store/errors';
+import { listIdsWithLimit } from '../store/licenses';
+import { requirePlan, setLimit } from './amend';
 import type { ActivationType } from './identifiers';
+import type { ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
 import { requireProduct } from './releases';
 
@@ -41,4 +47,65 @@ export interface NewPlan {
 export async function addPlan(db: Db, plan: NewPlan, now: Date): Promise<Plan> {
   await requireProduct(db, plan.productId);
   return (await findPlan(db, await insertPlan(db, { ...plan, createdAt: now }))) as Plan;
+}
+
+/** @throws OperatorError when there is no such product */
+export async function editProduct(
+  db: Db,
+  id: number,
+  changes: { name?: string; element?: string | null },
+): Promise<Product> {
+  await requireProduct(db, id);
+  await setProduct(db, id, changes);
+  return requireProduct(db, id);
+}
+
+/**
+ * Changes a plan. Licences issued on it keep their own end and limit; `followLimit` brings the limit along.
+ *
+ * @throws OperatorError when another kind of identifier would make existing activations unfindable
+ */
+export async function editPlan(
+  db: Db,
+  id: number,
+  changes: Partial<Omit<NewPlan, 'productId'>>,
+): Promise<Plan> {
+  const plan = await requirePlan(db, id);
+  const { activationType } = changes;
+  if (activationType !== undefined && activationType !== plan.activationType) {
+    const activations = await countActivationsOfPlan(db, id);
+    if (activations > 0)
+      throw new OperatorError(
+        `Licences on plan ${id} have ${activations} activations by ${plan.activationType}. ` +
+          `Add a new plan that counts by ${activationType} instead.`,
+      );
+  }
+  await setPlan(db, id, changes);
+  return requirePlan(db, id);
+}
+
+/** Licences changed in one go while a plan's limit is followed. */
+const CHUNK = 200;
+
+/**
+ * Gives the licences of a plan that have its old limit the new one; those with a limit of their own keep it. Each is
+ * changed by itself, so that none is held for long; a run that was interrupted is completed by the next.
+ *
+ * @returns how many were changed
+ */
+export async function followLimit(
+  db: Db,
+  planId: number,
+  { from, to }: { from: number; to: number },
+  context: ChangeContext,
+  onProgress: (changed: number) => void = () => undefined,
+): Promise<number> {
+  let changed = 0;
+  for (let after = 0; ;) {
+    const ids = await listIdsWithLimit(db, planId, from, { after, limit: CHUNK });
+    for (const id of ids) await setLimit(db, id, to, context);
+    onProgress((changed += ids.length));
+    after = ids.at(-1) ?? 0;
+    if (ids.length < CHUNK) return changed;
+  }
 }

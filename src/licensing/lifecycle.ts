@@ -28,7 +28,7 @@ export function changeState(
   transition: Exclude<Transition, 'renew'>,
   context: ChangeContext,
 ): Promise<License> {
-  return change(db, id, async (trx, license) => {
+  return changeLicense(db, id, async (trx, license) => {
     const status = requireTransition(license, transition, context.now);
     await setLicense(trx, id, { status });
     await insertEvents(trx, [
@@ -50,7 +50,7 @@ export function changeState(
  */
 export function renew(db: Db, id: number, renewal: Renewal, context: ChangeContext): Promise<License> {
   const { now, actor } = context;
-  return change(db, id, async (trx, license) => {
+  return changeLicense(db, id, async (trx, license) => {
     const status = requireTransition(license, 'renew', now);
     const expiresAt = renewedUntil(license, renewal, now);
     await setLicense(trx, id, { status, expiresAt });
@@ -83,8 +83,13 @@ function renewedUntil(license: LockedLicense, renewal: Renewal, now: Date): Date
   return addDuration(expiresAt > now ? expiresAt : now, renewal.for);
 }
 
-/** Runs `work` under a lock on the licence's row and returns the licence as it is afterwards. */
-async function change(
+/**
+ * Runs `work` under a lock on the licence's row.
+ *
+ * @returns the licence as it is afterwards
+ * @throws OperatorError when there is no such licence
+ */
+export async function changeLicense(
   db: Db,
   id: number,
   work: (trx: Transaction, license: LockedLicense) => Promise<void>,

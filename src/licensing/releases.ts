@@ -108,6 +108,22 @@ export async function withdrawRelease(db: Db, productId: number, version: string
   return requireRelease(db, productId, version);
 }
 
+/**
+ * Changes what is said about a version; its package never changes.
+ *
+ * @throws OperatorError when there is no such version
+ */
+export async function editRelease(
+  db: Db,
+  productId: number,
+  version: string,
+  changes: { changelog: string },
+): Promise<Release> {
+  const release = await requireRelease(db, productId, version);
+  await setRelease(db, release.id, release.state, changes);
+  return requireRelease(db, productId, version);
+}
+
 /** @throws OperatorError when there is no such product, naming those there are */
 export async function requireProduct(db: Db, id: number): Promise<Product> {
   const product = await findProduct(db, id);
@@ -117,7 +133,8 @@ export async function requireProduct(db: Db, id: number): Promise<Product> {
 }
 
 async function requireRelease(db: Db, productId: number, version: string): Promise<Release> {
-  const release = await findRelease(db, productId, version);
+  // MySQL refuses to compare the column, which is ASCII, with what is not.
+  const release = isVersion(version) ? await findRelease(db, productId, version) : undefined;
   if (!release)
     throw new OperatorError(
       `Product ${productId} has no version ${version}. "licensing release list --product ${productId}" shows its versions.`,

@@ -45,6 +45,16 @@ export async function listActivations(db: Db, licenseId: number): Promise<Activa
   return rows.map(toActivation);
 }
 
+/** How many activations the licences of a plan have together. */
+export async function countActivationsOfPlan(db: Db, planId: number): Promise<number> {
+  const counted = (await db({ a: table(db, 'activations') })
+    .join({ l: table(db, 'licenses') }, 'l.id', 'a.license_id')
+    .where('l.plan_id', planId)
+    .count({ n: '*' })
+    .first()) as { n: number };
+  return counted.n;
+}
+
 /** @throws a duplicate (`isDuplicate`) when the identifier is activated on the licence already */
 export async function insertActivation(trx: Transaction, activation: Activation): Promise<void> {
   await trx(table(trx, 'activations')).insert({

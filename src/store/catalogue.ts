@@ -95,6 +95,19 @@ export async function insertPlan(db: Db, plan: Omit<Plan, 'id'>): Promise<number
   return id as number;
 }
 
+export async function setPlan(
+  db: Db,
+  id: number,
+  changes: Partial<Pick<Plan, 'name' | 'activationType' | 'activationLimit' | 'duration'>>,
+): Promise<void> {
+  await db(table(db, 'plans')).where({ id }).update({
+    name: changes.name,
+    activation_type: changes.activationType,
+    activation_limit: changes.activationLimit,
+    duration: changes.duration,
+  });
+}
+
 function toProduct(row: ProductRow): Product {
   return { id: row.id, name: row.name, element: row.element, createdAt: fromSqlTime(row.created_at) };
 }

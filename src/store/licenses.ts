@@ -185,6 +185,21 @@ export async function setLicense(trx: Transaction, id: number, changes: LicenseC
     });
 }
 
+/** The next licences of a plan that have exactly this limit, by id. */
+export async function listIdsWithLimit(
+  db: Db,
+  planId: number,
+  activationLimit: number,
+  { after, limit }: { after: number; limit: number },
+): Promise<number[]> {
+  return db(table(db, 'licenses'))
+    .where({ plan_id: planId, activation_limit: activationLimit })
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(limit)
+    .pluck<number[]>('id');
+}
+
 /**
  * Counts one slot more as used.
  *

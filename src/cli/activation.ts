@@ -1,0 +1,81 @@
+import type { Command } from 'commander';
+import { deactivate, overrideActivation } from '../licensing/activate';
+import { lookUp } from '../licensing/lookup';
+import { OperatorError } from '../licensing/operator-error';
+import { isRefusal } from '../licensing/refusals';
+import { listActivations } from '../store/activations';
+import { label } from './arguments';
+import { formatTable, withSession } from './command';
+import { KEY_ARGUMENT, requireLicense } from './license-argument';
+import { activationJson } from './rows';
+
+export function addActivationCommands(program: Command): void {
+  const activation = program
+    .command('activation')
+    .description('Which sites, devices or seats use a licence.');
+
+  activation
+    .command('list')
+    .description("Lists a licence's activations, the oldest first.")
+    .argument('<key>', KEY_ARGUMENT)
+    .addHelpText('after', '\nExample:\n  licensing activation list 12')
+    .action((key: string, _options: object, command: Command) =>
+      withSession(command, async ({ db, output }) => {
+        const license = await requireLicense(db, key);
+        const rows = (await listActivations(db, license.id)).map(activationJson);
+        output.print(rows, () =>
+          formatTable(
+            ['IDENTIFIER', 'NAME', 'IP', 'ACTIVATED'],
+            rows.map((row) => [row.identifier, row.name, row.ip, row.activated_at]),
+          ),
+        );
+      }),
+    );
+
+  activation
+    .command('add')
+    .description(
+      "Activates an identifier by the operator's word: over the limit too, and in every state of the licence. The history records it as an override.",
+    )
+    .argument('<key>', KEY_ARGUMENT)
+    .argument('<identifier>', 'domain, device, seat or instance, in any spelling')
+    .option('--name <label>', 'a label for people', label)
+    .addHelpText('after', '\nExample:\n  licensing activation add 12 staging.example.com --name "Staging"')
+    .action((key: string, identifier: string, { name }: { name?: string }, command: Command) =>
+      withSession(command, async ({ db, now, actor, output }) => {
+        const license = await requireLicense(db, key);
+        const added = await overrideActivation(db, license, { text: identifier, name }, actor, now);
+        const { activationLimit } = license;
+        if (activationLimit !== 0 && added.activationsUsed > activationLimit)
+          output.note(
+            `Licence ${license.id} is over its limit of ${activationLimit} now: it keeps what it has and takes no more by itself.`,
+          );
+        output.print(
+          { id: license.id, identifier: added.identifier, activations_used: added.activationsUsed },
+          `${added.identifier} is activated on licence ${license.id}: ${added.activationsUsed} of ${activationLimit || 'unlimited'} slots used.`,
+        );
+      }),
+    );
+
+  activation
+    .command('remove')
+    .description('Frees the slot of an identifier.')
+    .argument('<key>', KEY_ARGUMENT)
+    .argument('<identifier>', 'as "activation list" shows it, or in any other spelling')
+    .addHelpText('after', '\nExample:\n  licensing activation remove 12 old.example.com')
+    .action((key: string, identifier: string, _options: object, command: Command) =>
+      withSession(command, async ({ db, now, actor, output }) => {
+        const license = await requireLicense(db, key);
+        const find = async () => (await lookUp(db, [{ keyDigest: license.keyDigest, identifier }]))[0];
+        const removed = await deactivate(db, find, actor, now);
+        if (isRefusal(removed))
+          throw new OperatorError(
+            `That identifier is not activated on licence ${license.id}. "licensing activation list ${license.id}" shows those that are.`,
+          );
+        output.print(
+          { id: license.id, identifier: removed.identifier, activations_used: removed.activationsUsed },
+          `${removed.identifier} is removed from licence ${license.id}: ${removed.activationsUsed} of ${license.activationLimit || 'unlimited'} slots used.`,
+        );
+      }),
+    );
+}

@@ -1,0 +1,124 @@
+import type { Command } from 'commander';
+import { changePlan, rekey, revealKey, setCustomer, setLimit } from '../licensing/amend';
+import { listEvents } from '../store/events';
+import type { License } from '../store/licenses';
+import { label, nonNegativeInteger, positiveInteger } from './arguments';
+import { formatTable, withSession, type Session } from './command';
+import { KEY_ARGUMENT, requireLicense } from './license-argument';
+import { eventJson, licenseJson } from './rows';
+
+/** The verbs of `licensing license` that leave a licence's state as it is, and its history. */
+export function addAmendments(license: Command): void {
+  license
+    .command('set-limit')
+    .description('Changes how many slots a licence has. Activations over the new limit are kept.')
+    .argument('<key>', KEY_ARGUMENT)
+    .argument('<n>', 'slots; 0 for unlimited', nonNegativeInteger)
+    .addHelpText('after', '\nExample:\n  licensing license set-limit 12 10')
+    .action((key: string, limit: number, _options: object, command: Command) =>
+      withSession(command, (session) =>
+        amend(session, key, (id, context) => setLimit(session.db, id, limit, context)),
+      ),
+    );
+
+  license
+    .command('change-plan')
+    .description('Moves a licence to another plan of its product. Its end and its activations stay.')
+    .argument('<key>', KEY_ARGUMENT)
+    .argument('<plan>', 'plan id', positiveInteger)
+    .addHelpText('after', '\nExample:\n  licensing license change-plan 12 8')
+    .action((key: string, plan: number, _options: object, command: Command) =>
+      withSession(command, (session) =>
+        amend(session, key, (id, context) => changePlan(session.db, id, plan, context)),
+      ),
+    );
+
+  license
+    .command('set-customer')
+    .description('Says whom a licence belongs to.')
+    .argument('<key>', KEY_ARGUMENT)
+    .argument('<email>', 'the customer', label)
+    .addHelpText('after', '\nExample:\n  licensing license set-customer 12 jane@example.com')
+    .action((key: string, customer: string, _options: object, command: Command) =>
+      withSession(command, (session) =>
+        amend(session, key, (id, context) => setCustomer(session.db, id, customer, context)),
+      ),
+    );
+
+  license
+    .command('rekey')
+    .description('Gives a licence a new key and prints it. The old key stops at once; activations are kept.')
+    .argument('<key>', KEY_ARGUMENT)
+    .addHelpText('after', '\nExample:\n  licensing license rekey 12')
+    .action((given: string, _options: object, command: Command) =>
+      withSession(command, async ({ db, config, now, actor, output }) => {
+        const { id } = await requireLicense(db, given);
+        const { key } = await rekey(db, id, config.keySecret, { actor, now });
+        output.print({ id, license_key: key }, key);
+      }),
+    );
+
+  license
+    .command('reveal')
+    .description("Prints a licence's key, if it was kept. The licence's history records that.")
+    .argument('<id>', 'licence id', positiveInteger)
+    .addHelpText('after', '\nExample:\n  licensing license reveal 12')
+    .action((id: number, _options: object, command: Command) =>
+      withSession(command, async ({ db, config, now, actor, output }) => {
+        const { key } = await revealKey(db, id, config.keySecret, { actor, now });
+        output.print({ id, license_key: key }, key);
+      }),
+    );
+
+  license
+    .command('history')
+    .description('Shows every change of a licence: when, by whom, what.')
+    .argument('<key>', KEY_ARGUMENT)
+    .addHelpText('after', '\nExample:\n  licensing license history 12')
+    .action((key: string, _options: object, command: Command) =>
+      withSession(command, async ({ db, output }) => {
+        const { id } = await requireLicense(db, key);
+        const events = (await listEvents(db, id)).map(eventJson);
+        output.print(events, () =>
+          formatTable(
+            ['AT', 'BY', 'WHAT', 'BEFORE', 'AFTER'],
+            events.map(({ at, actor, action, before, after }) => [
+              at,
+              actor,
+              action,
+              words(before),
+              words(after),
+            ]),
+          ),
+        );
+      }),
+    );
+}
+
+async function amend(
+  { db, now, actor, output }: Session,
+  key: string,
+  change: (id: number, context: { actor: string; now: Date }) => Promise<License>,
+): Promise<void> {
+  const { id } = await requireLicense(db, key);
+  const license = await change(id, { actor, now });
+  const { activationsUsed, activationLimit } = license;
+  if (activationLimit !== 0 && activationsUsed > activationLimit)
+    output.note(
+      `Licence ${id} is over its limit: ${activationsUsed} of ${activationLimit} slots are used. It keeps them and takes no more; "licensing activation list ${id}" shows them.`,
+    );
+  output.print(
+    licenseJson(license, now),
+    `Licence ${id}: plan ${license.plan.name} (${license.plan.id}), ${activationsUsed} of ${activationLimit || 'unlimited'} slots used, customer ${license.customer ?? '-'}.`,
+  );
+}
+
+/** `status active, expires_at 2027-01-31T00:00:00Z` */
+function words(fields: Record<string, unknown> | null): string | null {
+  return (
+    fields &&
+    Object.entries(fields)
+      .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+      .join(', ')
+  );
+}

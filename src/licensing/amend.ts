@@ -1,0 +1,141 @@
+import { listActivations } from '../store/activations';
+import { findPlan, type Plan } from '../store/catalogue';
+import type { Db } from '../store/database';
+import { insertEvents } from '../store/events';
+import { findLicense, setLicense, type License, type LicenseChanges } from '../store/licenses';
+import { normalizeCustomer } from './issue';
+import { generateKey, keyDigest, keyHint } from './keys';
+import { changeLicense, type ChangeContext } from './lifecycle';
+import { OperatorError } from './operator-error';
+import { openSealedKey, sealKey } from './sealing';
+
+/** Changes of a licence that leave its state as it is. Each is an event in its history. */
+
+/** @param limit 0: unlimited. Activations over it are kept; no new one is taken until they are fewer. */
+export function setLimit(db: Db, id: number, limit: number, context: ChangeContext): Promise<License> {
+  return amend(db, id, 'set-limit', context, (license) => ({
+    changes: { activationLimit: limit },
+    before: { activation_limit: license.activationLimit },
+    after: { activation_limit: limit },
+  }));
+}
+
+export function setCustomer(db: Db, id: number, customer: string, context: ChangeContext): Promise<License> {
+  const normalized = normalizeCustomer(customer);
+  return amend(db, id, 'set-customer', context, (license) => ({
+    changes: { customer: normalized },
+    before: { customer: license.customer },
+    after: { customer: normalized },
+  }));
+}
+
+/**
+ * Moves a licence to another plan of its product, with that plan's slots. The end stays, and so do the activations.
+ *
+ * @throws OperatorError for a plan of another product, or one whose slots are taken by another kind of identifier
+ */
+export async function changePlan(
+  db: Db,
+  id: number,
+  planId: number,
+  context: ChangeContext,
+): Promise<License> {
+  const [license, plan] = await Promise.all([findLicense(db, id), requirePlan(db, planId)]);
+  if (license) await refuseForeignPlan(db, license, plan);
+  return amend(db, id, 'change-plan', context, (locked) => ({
+    changes: { planId, activationLimit: plan.activationLimit },
+    before: { plan_id: locked.planId, activation_limit: locked.activationLimit },
+    after: { plan_id: planId, activation_limit: plan.activationLimit },
+  }));
+}
+
+/**
+ * Gives a licence a new key; the old one stops at once. Activations are kept.
+ *
+ * @param secret seals the new key, when there is one
+ */
+export async function rekey(
+  db: Db,
+  id: number,
+  secret: Buffer | undefined,
+  context: ChangeContext,
+): Promise<{ license: License; key: string }> {
+  const key = generateKey();
+  const digest = keyDigest(key);
+  const license = await amend(db, id, 'rekey', context, (locked) => ({
+    changes: {
+      keyDigest: digest,
+      keyHint: keyHint(key),
+      keySealed: secret ? sealKey(key, digest, secret) : null,
+    },
+    before: { key_hint: locked.keyHint },
+    after: { key_hint: keyHint(key) },
+  }));
+  return { license, key };
+}
+
+/**
+ * The key of a licence, if it was kept. That it was shown is an event.
+ *
+ * @throws OperatorError when it was not; SealError when it cannot be opened
+ */
+export async function revealKey(
+  db: Db,
+  id: number,
+  secret: Buffer | undefined,
+  context: ChangeContext,
+): Promise<{ license: License; key: string }> {
+  const license = await findLicense(db, id);
+  if (!license) throw new OperatorError(`There is no licence ${id}.`);
+  if (license.keySealed === null)
+    throw new OperatorError(
+      `The key of licence ${id} was not kept: LICENSING_KEY_SECRET was not set when it was issued. ` +
+        `"licensing license rekey ${id}" makes a new one.`,
+    );
+  if (secret === undefined)
+    throw new OperatorError('LICENSING_KEY_SECRET is not set: without it a kept key cannot be opened.');
+  const key = openSealedKey(license.keySealed, license.keyDigest, secret);
+  await amend(db, id, 'reveal', context, () => ({ changes: {}, before: null, after: null }));
+  return { license, key };
+}
+
+/** @throws OperatorError when there is no such plan */
+export async function requirePlan(db: Db, id: number): Promise<Plan> {
+  const plan = await findPlan(db, id);
+  if (!plan) throw new OperatorError(`There is no plan ${id}. "licensing plan list" shows the plans.`);
+  return plan;
+}
+
+async function refuseForeignPlan(db: Db, license: License, plan: Plan): Promise<void> {
+  if (plan.productId !== license.product.id)
+    throw new OperatorError(
+      `Plan ${plan.id} belongs to product ${plan.productId}, licence ${license.id} to product ${license.product.id}. ` +
+        'For another product issue another licence.',
+    );
+  const { activationType } = license.plan;
+  if (plan.activationType !== activationType && (await listActivations(db, license.id)).length > 0)
+    throw new OperatorError(
+      `Plan ${plan.id} counts by ${plan.activationType}, and licence ${license.id} has activations by ${activationType}. ` +
+        `Remove those first: "licensing activation remove ${license.id} IDENTIFIER".`,
+    );
+}
+
+interface Amendment {
+  changes: LicenseChanges;
+  before: Record<string, unknown> | null;
+  after: Record<string, unknown> | null;
+}
+
+function amend(
+  db: Db,
+  id: number,
+  action: string,
+  { actor, now }: ChangeContext,
+  decide: (license: Parameters<Parameters<typeof changeLicense>[2]>[1]) => Amendment,
+): Promise<License> {
+  return changeLicense(db, id, async (trx, license) => {
+    const { changes, before, after } = decide(license);
+    if (Object.keys(changes).length > 0) await setLicense(trx, id, changes);
+    await insertEvents(trx, [{ licenseId: id, at: now, actor, action, before, after }]);
+  });
+}

@@ -52,12 +52,14 @@ const MARIADB_OPTIONS = [
 
 /** Data of a freshly installed server, made once and copied for each. */
 export function installMariaDb(): string {
-  const folder = join(temporaryFolder('licensing-mariadb'), 'data');
+  const parent = temporaryFolder('licensing-mariadb');
+  const folder = join(parent, 'data');
   execFileSync(
     'mariadb-install-db',
     [
       '--no-defaults',
       `--datadir=${folder}`,
+      `--tmpdir=${parent}`,
       '--auth-root-authentication-method=normal',
       '--skip-test-db',
       '--innodb-log-file-size=32M',
@@ -78,6 +80,8 @@ export async function startMariaDb(options: string[] = []): Promise<MariaDb> {
   const server = privateServer(port, MARIADBD, [
     ...MARIADB_OPTIONS,
     `--datadir=${data}`,
+    // At its start a server removes what looks like temporary tables, those of another that shares the folder too.
+    `--tmpdir=${folder}`,
     `--socket=${socket}`,
     `--port=${port}`,
     `--pid-file=${join(folder, 'pid')}`,

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import { addActivationCommands } from './cli/activation';
+import { addInitCommand } from './cli/init';
 import { addLicenseCommands } from './cli/license';
 import { addMigrateCommand } from './cli/migrate';
 import { addPlanCommands } from './cli/plan';
@@ -23,6 +24,7 @@ async function main(argv: string[]): Promise<number> {
     .showHelpAfterError('(--help shows how)')
     .configureHelp({ showGlobalOptions: true })
     .exitOverride();
+  addInitCommand(program);
   addMigrateCommand(program);
   addProductCommands(program);
   addPlanCommands(program);

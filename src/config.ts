@@ -76,10 +76,27 @@ export type Settings = Partial<Record<Variable, string>>;
  * @throws ConfigError
  */
 export function readConfig(env: NodeJS.ProcessEnv = environment(), defaults: Settings = {}): Config {
-  const { file, values } = readEnvFile(env);
-  const base = file === undefined ? packageRoot : dirname(file);
-  const merged: Record<string, string | undefined> = { ...defaults, ...values, ...withoutEmpty(env) };
-  const get = (name: Variable): string | undefined => merged[name]?.trim() || undefined;
+  const file = envFilePath(env);
+  const values = readEnvFile(file);
+  if (values === undefined && env.LICENSING_ENV_FILE?.trim())
+    throw new ConfigError(`LICENSING_ENV_FILE names ${file}, and there is no such file.`);
+  const merged = { ...defaults, ...values, ...withoutEmpty(env) };
+  return values === undefined ? buildConfig(merged, packageRoot) : buildConfig(merged, dirname(file), file);
+}
+
+/**
+ * The configuration that settings make, for a command that is about to write them.
+ *
+ * @param base what relative paths are relative to
+ * @param file where the settings come from, if from a file
+ * @throws ConfigError
+ */
+export function buildConfig(
+  settings: Record<string, string | undefined>,
+  base: string,
+  file?: string,
+): Config {
+  const get = (name: Variable): string | undefined => settings[name]?.trim() || undefined;
 
   const joomlaRoot = optional(get('LICENSING_JOOMLA_ROOT'), (path) => resolve(base, path));
   const site = optional(joomlaRoot, readSite);
@@ -118,7 +135,7 @@ export function readConfig(env: NodeJS.ProcessEnv = environment(), defaults: Set
     logLevel: oneOf('LICENSING_LOG_LEVEL', get('LICENSING_LOG_LEVEL') ?? 'info', LOG_LEVELS),
     logDays: integer(get, 'LICENSING_LOG_DAYS', 90, 1, 36_500),
     envFile: file,
-    warnings: unknownVariables(merged),
+    warnings: unknownVariables(settings),
   };
 }
 
@@ -127,21 +144,22 @@ export function envFilePath(env: NodeJS.ProcessEnv = environment()): string {
   return resolve(packageRoot, env.LICENSING_ENV_FILE?.trim() || '.env');
 }
 
-/** The file's values alone, for a command that adds to it. */
-export function readEnvFile(env: NodeJS.ProcessEnv = environment()): {
-  file: string | undefined;
-  values: Record<string, string>;
-} {
-  const file = envFilePath(env);
-  if (!existsSync(file)) {
-    if (env.LICENSING_ENV_FILE?.trim())
-      throw new ConfigError(`LICENSING_ENV_FILE names ${file}, and there is no such file.`);
-    return { file: undefined, values: {} };
-  }
+/**
+ * A settings file's values; undefined when there is no such file.
+ *
+ * @throws ConfigError when it cannot be read
+ */
+export function readEnvFile(file: string): Settings | undefined {
+  if (!existsSync(file)) return undefined;
   try {
-    return { file, values: withoutEmpty(parse(readFileSync(file))) };
+    return withoutEmpty(parse(readFileSync(file)));
   } catch (error) {
-    throw new ConfigError(`The settings in ${file} cannot be read: ${(error as Error).message}`);
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new ConfigError(
+      code === 'EACCES'
+        ? `No permission to read ${file}. Run this command as the user the service runs as (sudo -u licensing ...).`
+        : `The settings in ${file} cannot be read: ${message}`,
+    );
   }
 }
 
@@ -290,7 +308,8 @@ function unknownVariables(values: Record<string, string | undefined>): string[] 
     );
 }
 
-function withoutEmpty(values: NodeJS.ProcessEnv): Record<string, string> {
+/** The variables of this program that hold something. */
+export function withoutEmpty(values: NodeJS.ProcessEnv): Settings {
   const set: Record<string, string> = {};
   for (const [name, value] of Object.entries(values))
     if (name.startsWith('LICENSING_') && value?.trim()) set[name] = value;

@@ -45,19 +45,18 @@ export async function lookUp(db: Db, requests: Named[]): Promise<(Found | undefi
         identifier: one.identifier,
       });
   const activations = new Map(
-    (await findActivations(db, [...pairs.values()])).map(({ licenseId, identifier, name }) => [
-      pairKey(licenseId, identifier),
-      { name },
+    (await findActivations(db, [...pairs.values()])).map((activation) => [
+      pairKey(activation.licenseId, activation.identifier),
+      activation,
     ]),
   );
-  return found.map(
-    (one) =>
-      one && {
-        ...one,
-        activatedAs:
-          one.identifier === undefined ? undefined : activations.get(pairKey(one.license.id, one.identifier)),
-      },
-  );
+  return found.map((one) => {
+    if (one?.identifier === undefined) return one && { ...one, activatedAs: undefined };
+    const activatedAs = activations.get(pairKey(one.license.id, one.identifier));
+    // An identifier that is activated is always counted: the counter read with it is the one that fits.
+    const { activationsUsed } = activatedAs ?? one.license;
+    return { ...one, license: { ...one.license, activationsUsed }, activatedAs };
+  });
 }
 
 function pairKey(licenseId: number, identifier: string): string {

@@ -18,24 +18,48 @@ interface ActivationRow {
   activated_at: string;
 }
 
+/** An activation, and how many slots its licence had in use at the same moment. */
+export type CountedActivation = Pick<Activation, 'licenseId' | 'identifier' | 'name'> & {
+  activationsUsed: number;
+};
+
 export async function findActivation(
   db: Db,
   licenseId: number,
   identifier: string,
 ): Promise<Activation | undefined> {
-  return (await findActivations(db, [{ licenseId, identifier }]))[0];
+  const row = (await db(table(db, 'activations')).where({ license_id: licenseId, identifier }).first()) as
+    ActivationRow | undefined;
+  return row && toActivation(row);
 }
 
-/** Those of the pairs that exist, in no particular order. */
+/**
+ * Those of the pairs that exist, in no particular order. The licence's counter comes with them in one statement,
+ * which sees one moment: read before, it may not have counted the activation yet.
+ */
 export async function findActivations(
   db: Db,
   pairs: { licenseId: number; identifier: string }[],
-): Promise<Activation[]> {
+): Promise<CountedActivation[]> {
   if (pairs.length === 0) return [];
-  const query = db(table(db, 'activations'));
+  const query = db({ a: table(db, 'activations') }).select(
+    'license_id',
+    'identifier',
+    'name',
+    db({ l: table(db, 'licenses') })
+      .select('l.activations_used')
+      .where('l.id', db.ref('a.license_id'))
+      .as('activations_used'),
+  );
   // A chain of OR is read as ranges of the unique index by MySQL, MariaDB and SQLite alike; a list of pairs is not.
   for (const { licenseId, identifier } of pairs) query.orWhere({ license_id: licenseId, identifier });
-  return ((await query) as ActivationRow[]).map(toActivation);
+  const rows = (await query) as (ActivationRow & { activations_used: number })[];
+  return rows.map((row) => ({
+    licenseId: row.license_id,
+    identifier: row.identifier,
+    name: row.name,
+    activationsUsed: row.activations_used,
+  }));
 }
 
 export async function listActivations(db: Db, licenseId: number): Promise<Activation[]> {

@@ -1,0 +1,178 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import type { Command } from 'commander';
+import {
+  buildConfig,
+  envFilePath,
+  environment,
+  readEnvFile,
+  withoutEmpty,
+  type Config,
+  type Settings,
+} from '../config';
+import { PREFIX } from '../http/app';
+import { OperatorError } from '../licensing/operator-error';
+import { openDatabase, type DatabaseSettings, type Db } from '../store/database';
+import { migrate, readSchemaState, refuseNewerSchema } from '../store/migrate';
+import { tryPrivileges } from '../store/privileges';
+import { createOutput, type Output } from './command';
+
+export function addInitCommand(program: Command): void {
+  program
+    .command('init')
+    .summary('set the service up, beside a Joomla site or on a database of its own')
+    .description(
+      'Reads the database of a Joomla site from its configuration.php (which is never executed, and stays the only place of its password), ' +
+        "checks the connection, writes .env, makes the secret that seals keys, and creates the tables under the site's prefix. " +
+        'Without --joomla-root it does the same for the database named by LICENSING_DATABASE_URL. Run again, it changes nothing that is set.',
+    )
+    .option('--joomla-root <dir>', "the folder with the site's configuration.php")
+    .option('--dry-run', 'only tell what would be done')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  licensing init --joomla-root /var/www/shop\n  LICENSING_DATABASE_URL=mysql://user:password@127.0.0.1:3306/licensing licensing init',
+    )
+    .action((options: { joomlaRoot?: string; dryRun?: boolean }, command: Command) =>
+      init(options, createOutput(command)),
+    );
+}
+
+async function init(
+  { joomlaRoot, dryRun = false }: { joomlaRoot?: string; dryRun?: boolean },
+  output: Output,
+): Promise<void> {
+  const file = envFilePath();
+  const kept = readEnvFile(file) ?? {};
+  const fromEnvironment = withoutEmpty(environment());
+  const additions = newSettings(kept, fromEnvironment, joomlaRoot);
+  const config = buildConfig({ ...kept, ...fromEnvironment, ...additions }, dirname(file), file);
+
+  const db = openDatabase(config.database, config.tablePrefix, 2);
+  try {
+    const state = await readSchemaState(db);
+    refuseNewerSchema(state);
+    output.note(describePlan(config, file, additions, state.pending));
+    if (!dryRun) {
+      await requirePrivileges(db, config);
+      await mkdir(config.packagesDir, { recursive: true, mode: 0o750 });
+      await migrate(db, config.database);
+      await addToEnvFile(file, additions);
+    }
+  } finally {
+    await db.destroy();
+  }
+  output.print(
+    {
+      env_file: file,
+      added: Object.keys(additions),
+      database: describeDatabase(config.database),
+      table_prefix: config.tablePrefix,
+      migrated: !dryRun,
+    },
+    dryRun ? 'Nothing was changed.' : nextSteps(config),
+  );
+}
+
+/** What .env lacks. A setting that is there is never changed. */
+function newSettings(kept: Settings, fromEnvironment: Settings, joomlaRoot: string | undefined): Settings {
+  const root = joomlaRoot === undefined ? undefined : resolve(joomlaRoot);
+  const known = kept.LICENSING_JOOMLA_ROOT;
+  if (root !== undefined && known !== undefined && resolve(known) !== root)
+    throw new OperatorError(
+      `This service is set up beside ${known} already. To move it beside ${root}, change LICENSING_JOOMLA_ROOT in .env by hand.`,
+    );
+  const { LICENSING_DATABASE_URL: url } = fromEnvironment;
+  if (root === undefined && url === undefined && !kept.LICENSING_DATABASE_URL && known === undefined)
+    throw new OperatorError(
+      'Name the Joomla site with --joomla-root DIR, or a database of its own with LICENSING_DATABASE_URL ' +
+        '(mysql://user:password@127.0.0.1:3306/database) in the environment.',
+    );
+  return {
+    ...(root !== undefined && known === undefined ? { LICENSING_JOOMLA_ROOT: root } : {}),
+    ...(url !== undefined && !kept.LICENSING_DATABASE_URL ? { LICENSING_DATABASE_URL: url } : {}),
+    ...(kept.LICENSING_KEY_SECRET || fromEnvironment.LICENSING_KEY_SECRET
+      ? {}
+      : { LICENSING_KEY_SECRET: randomBytes(32).toString('base64') }),
+  };
+}
+
+function describePlan(config: Config, file: string, additions: Settings, pending: string[]): string {
+  const added = Object.keys(additions);
+  return [
+    `Database: ${describeDatabase(config.database)}, tables named ${config.tablePrefix}licensing_...`,
+    `Tables: ${pending.length === 0 ? 'up to date' : `${pending.length} changes to be made, none to tables of anybody else`}.`,
+    `Settings: ${added.length === 0 ? `nothing to add to ${file}` : `${added.join(', ')} to be added to ${file} (mode 0600)`}.`,
+    `Packages: ${config.packagesDir}`,
+  ].join('\n');
+}
+
+function describeDatabase(database: DatabaseSettings): string {
+  if (database.kind === 'sqlite') return `SQLite, ${database.path}`;
+  const { user, host, port, socketPath } = database;
+  return `${database.database} as ${user} at ${socketPath ?? `${host}:${port}`}`;
+}
+
+async function requirePrivileges(db: Db, { database }: Config): Promise<void> {
+  const missing = await tryPrivileges(db);
+  if (missing.length > 0)
+    throw new OperatorError(
+      `The database user may not do what the service needs. Nothing was changed.\n  ${missing.join('\n  ')}\n` +
+        (database.kind === 'mysql'
+          ? `As the database's administrator: GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX, DROP, REFERENCES ON \`${database.database}\`.* TO '${database.user}'@'...';`
+          : ''),
+    );
+}
+
+/** Adds lines at the end: what is in the file stays as it is, comments included. */
+async function addToEnvFile(file: string, additions: Settings): Promise<void> {
+  const lines = Object.entries(additions).map(([name, value]) => `${name}=${quote(value)}\n`);
+  if (lines.length === 0) return;
+  const before = existsSync(file) ? await readFile(file, 'utf8') : '';
+  const temporary = `${file}.new`;
+  const handle = await open(temporary, 'w', 0o600);
+  try {
+    await handle.writeFile(before + (before === '' || before.endsWith('\n') ? '' : '\n') + lines.join(''));
+    await handle.chmod(0o600);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(temporary, file);
+}
+
+/** As dotenv reads it back: in single quotes nothing is special, save the quote itself. */
+function quote(value: string): string {
+  if (/^[\w./:@%+=,-]*$/.test(value)) return value;
+  const mark = ["'", '"', '`'].find((candidate) => !value.includes(candidate));
+  if (mark === undefined || value.includes('\n') || (mark === '"' && value.includes('\\')))
+    throw new OperatorError('A setting has characters that .env cannot hold. Write it into .env by hand.');
+  return mark + value + mark;
+}
+
+function nextSteps({ listen, adminListen }: Config): string {
+  const at = 'path' in listen ? `unix:${listen.path}` : `${listen.host}:${listen.port}`;
+  const health =
+    'path' in adminListen
+      ? `unix:${adminListen.path}`
+      : `http://${adminListen.host}:${adminListen.port}/readyz`;
+  return `The service is set up. What comes next:
+
+1. Start it (it listens on ${at}):     npm start
+   As a service of the machine:        docs/production.md
+   Is it ready?                        ${health}
+2. Put it behind the site's nginx:     licensing nginx --server-name YOUR.SITE
+   Then, from outside:                 licensing doctor --url https://YOUR.SITE
+3. Say what you sell:
+     licensing product add --name "Your extension" --id 42 --element pkg_yours
+     licensing plan add --product 42 --name Single --activation-type domain --activation-limit 1 --duration 1y
+     licensing license issue --plan 1 --customer you@YOUR.SITE
+     licensing release publish --product 42 --version 1.0.0 --file pkg_yours.zip
+4. Let Joomla's updater find it:
+     licensing update-xml write --product 42 --base-url https://YOUR.SITE --out /path/of/the/site/updates/pkg_yours.xml
+     licensing manifest --product 42 --update-xml-url https://YOUR.SITE/updates/pkg_yours.xml
+
+Back up .env with the database: without LICENSING_KEY_SECRET, "license reveal" cannot show a key again.
+The answers come at https://YOUR.SITE${PREFIX}/ from then on.`;
+}

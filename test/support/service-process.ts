@@ -2,7 +2,9 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Settings } from '../../src/config';
+import { readConfig, type Settings } from '../../src/config';
+import { openDatabase, type Db } from '../../src/store/database';
+import { migrate } from '../../src/store/migrate';
 import { endProcess, startProcess, temporaryFolder } from './processes';
 
 /** The build as it runs in production: processes of their own, talked to over HTTP, known by what they log. */
@@ -74,17 +76,29 @@ export async function startServiceProcess(
       fail(`ended with exit code ${code}`);
     });
   });
+  // A test that fails before it stops its service must not keep the test run from ending, which ends the service.
+  child.unref();
+  for (const stream of [child.stdout!, child.stderr!]) (stream as unknown as { unref(): void }).unref();
   return {
     url: address,
     process: child,
     lines,
     log,
     async stop(signal) {
+      child.ref();
       await endProcess(child, signal);
       await closed;
       return child.exitCode;
     },
   };
+}
+
+/** The test's own handle on the database of such processes, migrated. */
+export async function openMigrated(settings: Settings): Promise<Db> {
+  const { database, tablePrefix } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, settings);
+  const db = openDatabase(database, tablePrefix, 4);
+  await migrate(db, database);
+  return db;
 }
 
 export interface Ended {

@@ -7,7 +7,7 @@ import { sendFailure } from './answers';
 import type { createClientAddressReader } from './client-address';
 import type { Context, Endpoint, Middleware, State } from './context';
 import { answerDownloadsAsText, downloadHandler, type DownloadSettings } from './downloads';
-import { answerFaults, bodyError } from './faults';
+import { answerFaults, bodyError, logSendFault } from './faults';
 import { activateHandler, deactivateHandler, validateHandler } from './licenses';
 import { limitRate, type Bucket, type Limiter } from './rate-limit';
 import { assignRequestId } from './request-id';
@@ -36,6 +36,7 @@ export function createApp({
   onAnswered = () => undefined,
 }: AppDependencies): Koa {
   const app = new Koa<State>();
+  app.on('error', logSendFault(log));
   const router = new Router<State>({ prefix: PREFIX, sensitive: true });
   const body = koaBody({
     json: true,

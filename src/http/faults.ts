@@ -38,6 +38,17 @@ function answerFault(ctx: Context, error: unknown): void {
   sendFailure(ctx, unavailable ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_ERROR');
 }
 
+/** The client's side of the connection went away; nobody is left to hear of it. */
+const GONE = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT']);
+
+/** Hears of what goes wrong while an answer is being sent; Koa's own listener prints a stack to stderr. */
+export function logSendFault(log: Logger): (error: Error & { code?: string }) => void {
+  return (error) => {
+    if (GONE.has(error.code ?? '')) log.debug({ code: error.code }, 'the client went away');
+    else log.error({ fault: describe(error) }, 'failed while answering');
+  };
+}
+
 /** What koa-body could not read, in words for the client; its own messages repeat what was sent. */
 export function bodyError(
   error: Error & { status?: number; type?: string; code?: string },

@@ -6,6 +6,7 @@ import * as activations from './004_activations';
 import * as releases from './005_releases';
 import * as accessLog from './006_access_log';
 import * as events from './007_events';
+import * as productUpdateXml from './008_product_update_xml';
 
 /** In the order they run. The name, without a file's extension, is what the database remembers. */
 const migrations: Record<string, Knex.Migration> = {
@@ -16,6 +17,7 @@ const migrations: Record<string, Knex.Migration> = {
   '005_releases': releases,
   '006_access_log': accessLog,
   '007_events': events,
+  '008_product_update_xml': productUpdateXml,
 };
 
 export const migrationNames = Object.keys(migrations);

@@ -72,6 +72,17 @@ export async function setProduct(
   await db(table(db, 'products')).where({ id }).update(changes);
 }
 
+/** What was last said about the product's update XML, as JSON; null: nothing yet, or no such product. */
+export async function findUpdateXmlSettings(db: Db, id: number): Promise<string | null> {
+  const row = (await db(table(db, 'products')).where({ id }).first('update_xml')) as
+    { update_xml: string | null } | undefined;
+  return row?.update_xml ?? null;
+}
+
+export async function setUpdateXmlSettings(db: Db, id: number, json: string): Promise<void> {
+  await db(table(db, 'products')).where({ id }).update({ update_xml: json });
+}
+
 export async function findPlan(db: Db, id: number): Promise<Plan | undefined> {
   const row = (await db(table(db, 'plans')).where({ id }).first()) as PlanRow | undefined;
   return row && toPlan(row);

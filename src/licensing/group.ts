@@ -17,14 +17,19 @@ export class GroupFullError extends Error {
 }
 
 /**
- * @param work answers a batch: for each item, in order, its answer or an Error. If it throws, all of the batch fail.
+ * @param work answers a batch: for each item, in order, its answer, or a promise of it, for which the next batch does
+ *   not wait. If it throws, all of the batch fail.
  * @returns submits one item and resolves with its answer
  */
 export function createGroup<Item, Answer>(
-  work: (items: Item[]) => Promise<(Answer | Error)[]>,
+  work: (items: Item[]) => Promise<(Answer | Promise<Answer>)[]>,
   { maxItems, maxWaiting }: GroupOptions,
 ): (item: Item) => Promise<Answer> {
-  let waiting: { item: Item; resolve: (answer: Answer) => void; reject: (error: unknown) => void }[] = [];
+  let waiting: {
+    item: Item;
+    resolve: (answer: Answer | Promise<Answer>) => void;
+    reject: (error: unknown) => void;
+  }[] = [];
   let working = false;
 
   async function run(): Promise<void> {
@@ -34,11 +39,7 @@ export function createGroup<Item, Answer>(
       waiting = waiting.slice(maxItems);
       try {
         const answers = await work(batch.map(({ item }) => item));
-        batch.forEach(({ resolve, reject }, i) => {
-          const answer = answers[i] as Answer | Error;
-          if (answer instanceof Error) reject(answer);
-          else resolve(answer);
-        });
+        batch.forEach(({ resolve }, i) => resolve(answers[i] as Answer | Promise<Answer>));
       } catch (error) {
         for (const { reject } of batch) reject(error);
       }

@@ -4,7 +4,7 @@ import { createGroup } from './group';
 import { lookUp, type Found, type Named } from './lookup';
 import type { Refusal } from './refusals';
 import { createLatestUpdate, type Update } from './updates';
-import { validateBatch, type ValidateRequest, type Validation } from './validate';
+import { createValidator, type ValidateRequest, type Validation } from './validate';
 
 /** The domain as one process runs it: its rules on one database, with what is shared between requests. */
 export interface Licensing {
@@ -30,7 +30,7 @@ export function createLicensing(
     db,
     now,
     lookUp: createGroup((requests: Named[]) => lookUp(db, requests), BATCH),
-    validate: createGroup((requests: ValidateRequest[]) => validateBatch(db, requests), BATCH),
+    validate: createGroup(createValidator(db), BATCH),
     latestUpdate: createLatestUpdate(db),
     accessLog: createAccessLog(db, onAccessLogError),
   };

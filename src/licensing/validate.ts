@@ -1,6 +1,7 @@
 import type { Db } from '../store/database';
 import { isLockConflict } from '../store/errors';
 import { recordChecks, type Check, type License } from '../store/licenses';
+import { createGroup } from './group';
 import { lookUp, type Named } from './lookup';
 import type { Refusal } from './refusals';
 import { liveStatus, type LiveStatus } from './states';
@@ -19,65 +20,90 @@ export interface Validation {
   identifierActivated: boolean;
 }
 
-/**
- * Answers a batch of validate calls: two reads and one write for all of them. Each is counted on its licence before
- * any is answered, so that no acknowledged call is ever lost (contract, section 4.2).
- */
-export async function validateBatch(
-  db: Db,
-  requests: ValidateRequest[],
-): Promise<(Validation | Refusal | Error)[]> {
-  const found = await lookUp(db, requests);
-  const checks = new Map<number, Check>();
-  requests.forEach(({ now, ip }, i) => {
-    const licenseId = found[i]?.license.id;
-    if (licenseId === undefined) return;
-    const earlier = checks.get(licenseId);
-    checks.set(licenseId, {
-      licenseId,
-      calls: (earlier?.calls ?? 0) + 1,
-      ...(earlier && earlier.at > now ? { at: earlier.at, ip: earlier.ip } : { at: now, ip }),
-    });
-  });
-  const failed = await record(db, [...checks.values()]);
-  return requests.map(({ identifier, now }, i) => {
-    const one = found[i];
-    if (one === undefined) return { refused: 'LICENSE_NOT_FOUND' };
-    const failure = failed.get(one.license.id);
-    if (failure !== undefined) return failure;
-    const status = liveStatus(one.license, now);
-    return {
-      license: one.license,
-      status,
-      valid: status === 'active',
-      identifierActivated: identifier === undefined || one.activatedAs !== undefined,
-    };
-  });
-}
+/** A batch takes a few milliseconds; one that takes this long waits for a row that somebody holds. */
+const BATCH_PATIENCE_MS = 200;
+/** The server's own lock wait ends before. */
+const ALONE_PATIENCE_MS = 5_000;
+/** How long a licence that was found locked is kept out of batches. */
+const APART_MS = 3_000;
+const MAX_WAITING_ALONE = 500;
 
 /**
- * All checks in one statement; where a row is locked by somebody else, or a deadlock chose this statement, each
- * licence on its own, so that one of them cannot fail its neighbours.
+ * Answers batches of validate calls: two reads and one write for all of a batch. Each call is counted on its licence
+ * before it is answered, so that no acknowledged call is ever lost (contract, section 4.2).
  *
- * @returns the licences that could not be written, with the reason
+ * Where the write meets a row that somebody else holds, each licence of the batch is written by itself, and the one
+ * that is held stays apart from later batches for a while: its callers wait, and nobody else.
  */
-async function record(db: Db, checks: Check[]): Promise<Map<number, Error>> {
-  const failed = new Map<number, Error>();
-  if (checks.length === 0) return failed;
-  try {
-    await recordChecks(db, checks);
-    return failed;
-  } catch (error) {
-    if (!isLockConflict(error)) throw error;
+export function createValidator(
+  db: Db,
+): (requests: ValidateRequest[]) => Promise<(Validation | Refusal | Promise<Validation>)[]> {
+  const apart = new Map<number, { until: number; record: (check: Check) => Promise<void> }>();
+
+  function keepApart(licenseId: number): (check: Check) => Promise<void> {
+    const known = apart.get(licenseId);
+    const record =
+      known?.record ??
+      createGroup(
+        async (checks: Check[]) => {
+          await recordChecks(db, merge(checks), ALONE_PATIENCE_MS);
+          apart.delete(licenseId);
+          return checks.map(() => undefined);
+        },
+        { maxItems: MAX_WAITING_ALONE, maxWaiting: MAX_WAITING_ALONE },
+      );
+    apart.set(licenseId, { until: performance.now() + APART_MS, record });
+    return record;
   }
-  await Promise.all(
-    checks.map(async (check) => {
+
+  /** @returns for each licence that is not written yet, what its callers have to wait for */
+  async function record(checks: Check[]): Promise<Map<number, Promise<void>>> {
+    const now = performance.now();
+    for (const [id, { until }] of apart) if (until < now) apart.delete(id);
+    const together = checks.filter(({ licenseId }) => !apart.has(licenseId));
+    let alone = checks.filter(({ licenseId }) => apart.has(licenseId));
+    if (together.length > 0)
       try {
-        await recordChecks(db, [check]);
+        await recordChecks(db, together, BATCH_PATIENCE_MS);
       } catch (error) {
-        failed.set(check.licenseId, error as Error);
+        if (!isLockConflict(error)) throw error;
+        alone = checks;
       }
-    }),
-  );
-  return failed;
+    return new Map(alone.map((check) => [check.licenseId, keepApart(check.licenseId)(check)]));
+  }
+
+  return async (requests) => {
+    const found = await lookUp(db, requests);
+    const checks = requests.flatMap(({ now, ip }, i) => {
+      const license = found[i]?.license;
+      return license ? [{ licenseId: license.id, calls: 1, at: now, ip }] : [];
+    });
+    const pending = await record(merge(checks));
+    return requests.map(({ identifier, now }, i) => {
+      const one = found[i];
+      if (one === undefined) return { refused: 'LICENSE_NOT_FOUND' };
+      const status = liveStatus(one.license, now);
+      const validation = {
+        license: one.license,
+        status,
+        valid: status === 'active',
+        identifierActivated: identifier === undefined || one.activatedAs !== undefined,
+      };
+      return pending.get(one.license.id)?.then(() => validation) ?? validation;
+    });
+  };
+}
+
+/** One check for each licence: the sum of the calls, the latest time and its address. */
+function merge(checks: Check[]): Check[] {
+  const merged = new Map<number, Check>();
+  for (const check of checks) {
+    const earlier = merged.get(check.licenseId);
+    if (earlier === undefined) merged.set(check.licenseId, { ...check });
+    else {
+      earlier.calls += check.calls;
+      if (check.at >= earlier.at) Object.assign(earlier, { at: check.at, ip: check.ip });
+    }
+  }
+  return [...merged.values()];
 }

@@ -10,7 +10,14 @@ interface DriverError {
 const DUPLICATE = new Set(['ER_DUP_ENTRY', 'SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY']);
 
 /** The whole transaction was rolled back by the server (or must be), and may be tried again. */
-const LOCK_CONFLICT = new Set(['ER_LOCK_DEADLOCK', 'ER_LOCK_WAIT_TIMEOUT', 'ER_CHECKREAD', 'SQLITE_BUSY']);
+const LOCK_CONFLICT = new Set([
+  'ER_LOCK_DEADLOCK',
+  'ER_LOCK_WAIT_TIMEOUT',
+  'ER_CHECKREAD',
+  // by KILL QUERY: see patience.ts
+  'ER_QUERY_INTERRUPTED',
+  'SQLITE_BUSY',
+]);
 
 const UNAVAILABLE = new Set([
   // no connection, or none any more
@@ -32,7 +39,6 @@ const UNAVAILABLE = new Set([
   'ER_SERVER_SHUTDOWN',
   'ER_CONNECTION_KILLED',
   'ER_NORMAL_SHUTDOWN',
-  'ER_QUERY_INTERRUPTED',
   'ER_OPTION_PREVENTS_STATEMENT',
   'ER_READ_ONLY_MODE',
   'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION',

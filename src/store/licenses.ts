@@ -1,4 +1,5 @@
 import { isSqlite, table, type Db, type Transaction } from './database';
+import { rawWithPatience } from './patience';
 import { fromSqlTime, toSqlTime } from './time';
 
 /** A licence as the rules see it, with its plan and product. */
@@ -230,8 +231,10 @@ export async function freeSlot(trx: Transaction, id: number): Promise<void> {
  * order of their ids, so that two workers cannot wait for each other.
  *
  * @param checks one for each licence
+ * @param patience ms after which a statement that waits for somebody's lock is given up
+ * @throws a lock conflict (`isLockConflict`): nothing was recorded
  */
-export async function recordChecks(db: Db, checks: Check[]): Promise<void> {
+export async function recordChecks(db: Db, checks: Check[], patience: number): Promise<void> {
   const ordered = [...checks].sort((a, b) => a.licenseId - b.licenseId);
   const cases = (value: (check: Check) => string | number) => ({
     sql: `CASE id ${'WHEN ? THEN ? '.repeat(ordered.length)}END`,
@@ -242,7 +245,9 @@ export async function recordChecks(db: Db, checks: Check[]): Promise<void> {
   const ip = cases((check) => check.ip);
   // A batch of another process with later calls may have gone before: the latest time keeps its address. MySQL
   // assigns from left to right, so the address is set while last_check_at is still the old one.
-  await db.raw(
+  await rawWithPatience(
+    db,
+    patience,
     `UPDATE ${table(db, 'licenses')}${isSqlite(db) ? '' : ' FORCE INDEX (PRIMARY)'} SET
        check_count = check_count + ${calls.sql},
        last_check_ip = CASE WHEN last_check_at > ${at.sql} THEN last_check_ip ELSE ${ip.sql} END,

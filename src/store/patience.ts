@@ -1,0 +1,52 @@
+import type { Knex } from 'knex';
+import { isSqlite, type Db } from './database';
+
+/**
+ * Runs a statement that commits by itself, and gives it up when it waits too long for somebody's lock. The server's
+ * own limit is a whole second at the least, which is too long for the neighbours in a batch.
+ *
+ * A statement given up by KILL QUERY is rolled back whole; whether the kill came in time is told by the statement's
+ * own outcome, so there is never a doubt about what was written. Everybody may kill statements of his own user.
+ *
+ * @param patience in ms
+ * @throws a lock conflict (`isLockConflict`) when it was given up
+ */
+export async function rawWithPatience(
+  db: Db,
+  patience: number,
+  sql: string,
+  bindings: Knex.RawBinding[],
+): Promise<void> {
+  if (isSqlite(db)) {
+    await db.raw(sql, bindings);
+    return;
+  }
+  const client = db.client as {
+    acquireConnection(): Promise<{ threadId: number }>;
+    releaseConnection(connection: unknown): Promise<void>;
+  };
+  const connection = await client.acquireConnection();
+  let killing: Promise<void> | undefined;
+  const timer = setTimeout(() => {
+    killing = kill(db, connection.threadId);
+  }, patience);
+  try {
+    await db.raw(sql, bindings).connection(connection);
+  } finally {
+    clearTimeout(timer);
+    if (killing) {
+      await killing;
+      // A kill that came too late would meet the connection's next statement: let it be this one.
+      await db
+        .raw('DO 0')
+        .connection(connection)
+        .catch(() => undefined);
+    }
+    await client.releaseConnection(connection);
+  }
+}
+
+/** Best effort: where it fails, the server's own limit ends the wait. */
+async function kill(db: Db, threadId: number): Promise<void> {
+  await db.raw(`KILL QUERY ${threadId}`).catch(() => undefined);
+}

@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createGroup, GroupFullError } from '../src/licensing/group';
+import request from 'supertest';
+import {
+  createMariaDbDatabase,
+  giveLicense,
+  givePlan,
+  PREFIX,
+  rows,
+  startTestService,
+  type TestLicense,
+  type TestService,
+} from './support/service';
+
+/** Calls that share their statements: what one of them meets must not touch the others. */
+
+describe('a group', () => {
+  test('starts alone at once, and makes one batch of what arrives meanwhile', async () => {
+    const batches: number[][] = [];
+    let release: () => void = () => undefined;
+    const submit = createGroup<number, number>(
+      async (items) => {
+        batches.push(items);
+        if (batches.length === 1) await new Promise<void>((resolve) => (release = resolve));
+        return items.map((item) => item * 2);
+      },
+      { maxItems: 3, maxWaiting: 10 },
+    );
+    const first = submit(1);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const others = [2, 3, 4, 5].map((item) => submit(item));
+    release();
+    expect(await Promise.all([first, ...others])).toEqual([2, 4, 6, 8, 10]);
+    expect(batches).toEqual([[1], [2, 3, 4], [5]]);
+  });
+
+  test('fails the callers of a batch that failed, and answers the next', async () => {
+    let fail = true;
+    const submit = createGroup<number, number>(
+      (items) => (fail ? Promise.reject(new Error('away')) : Promise.resolve(items)),
+      { maxItems: 10, maxWaiting: 10 },
+    );
+    const results = await Promise.allSettled([submit(1), submit(2)]);
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    fail = false;
+    expect(await submit(3)).toBe(3);
+  });
+
+  test('refuses at once what its queue has no room for', async () => {
+    let release: () => void = () => undefined;
+    const submit = createGroup<number, number>(
+      async (items) => {
+        await new Promise<void>((resolve) => (release = resolve));
+        return items;
+      },
+      { maxItems: 1, maxWaiting: 2 },
+    );
+    const first = submit(1);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const waiting = [submit(2), submit(3)];
+    await expect(submit(4)).rejects.toBeInstanceOf(GroupFullError);
+    for (const one of [first, ...waiting]) {
+      release();
+      await one;
+    }
+  });
+});
+
+describe('validate calls on MariaDB', () => {
+  let service: TestService;
+  let licenses: TestLicense[];
+
+  beforeAll(async () => {
+    service = await startTestService({ LICENSING_DATABASE_URL: await createMariaDbDatabase() });
+    const plan = await givePlan(service.db);
+    licenses = [];
+    for (let i = 0; i < 10; i++) licenses.push(await giveLicense(service.db, plan));
+    await request(service.url)
+      .post(`${PREFIX}/licenses/activate`)
+      .send({ license_key: licenses[0]!.key, identifier: 'example.com' })
+      .expect(200);
+  });
+
+  afterAll(() => service.stop());
+
+  const validate = (key: string, identifier?: string, address = '192.0.2.1') =>
+    request(service.url)
+      .post(`${PREFIX}/licenses/validate`)
+      .set('X-Forwarded-For', address)
+      .send({ license_key: key, identifier });
+
+  test('the same licence many times with different identifiers: each its own answer, the count exact', async () => {
+    service.clock.now = new Date('2030-01-01T00:00:00.900Z');
+    const [first] = licenses as [TestLicense];
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_, i) =>
+        validate(first.key, i % 3 === 0 ? 'https://EXAMPLE.com/' : i % 3 === 1 ? 'other.example' : undefined),
+      ),
+    );
+    expect(
+      answers.map(
+        ({ body }) => (body as { data: { identifier_activated: boolean } }).data.identifier_activated,
+      ),
+    ).toEqual(answers.map((_, i) => i % 3 !== 1));
+    const [row] = await rows(service.db, 'licenses');
+    expect(row).toMatchObject({ check_count: 30, last_check_at: '2030-01-01 00:00:00' });
+  });
+
+  test('unknown keys among good ones: they are refused, the others are answered and counted', async () => {
+    const keys = licenses.slice(1, 6).flatMap(({ key }, i) => [key, `UNKNOWN-${i}`]);
+    const answers = await Promise.all(keys.map((key) => validate(key)));
+    expect(answers.map(({ status }) => status)).toEqual(keys.map((key) => (key.startsWith('U') ? 403 : 200)));
+    const counted = await rows<{ check_count: number }>(service.db, 'licenses');
+    expect(counted.slice(1, 6).map(({ check_count }) => check_count)).toEqual([1, 1, 1, 1, 1]);
+  });
+
+  test('the latest time keeps its address, whatever arrives after it', async () => {
+    const { key, id } = licenses[6]!;
+    service.clock.now = new Date('2030-01-02T00:00:10Z');
+    await validate(key, undefined, '198.51.100.7').expect(200);
+    service.clock.now = new Date('2030-01-02T00:00:05Z');
+    await validate(key, undefined, '198.51.100.8').expect(200);
+    const row = (await rows(service.db, 'licenses')).find((one) => one.id === id);
+    expect(row).toMatchObject({
+      check_count: 2,
+      last_check_at: '2030-01-02 00:00:10',
+      last_check_ip: '198.51.100.7',
+    });
+  });
+
+  test('a licence whose row somebody holds: the others are answered within a second, again and again', async () => {
+    const held = licenses[7]!;
+    const free = licenses[8]!;
+    const countOf = async (id: number) =>
+      (await rows<{ id: number; check_count: number }>(service.db, 'licenses')).find((one) => one.id === id)!
+        .check_count;
+    const before = { held: await countOf(held.id), free: await countOf(free.id) };
+    const holder = await service.db.transaction();
+    await holder('licensing_licenses').where({ id: held.id }).forUpdate();
+    let refused = 0;
+    for (let round = 0; round < 3; round++) {
+      const waiting = validate(held.key).then(({ status }) => status);
+      const started = performance.now();
+      const answers = await Promise.all(Array.from({ length: 20 }, () => validate(free.key)));
+      expect(performance.now() - started).toBeLessThan(1_000);
+      expect(answers.every(({ status }) => status === 200)).toBe(true);
+      // The held one is refused in the end, not kept for ever.
+      expect(await waiting).toBe(503);
+      refused++;
+    }
+    await holder.rollback();
+    await validate(held.key).expect(200);
+    // A refused call was not counted, an answered one was, exactly once.
+    expect(await countOf(held.id)).toBe(before.held + 1);
+    expect(await countOf(free.id)).toBe(before.free + 60);
+    expect(refused).toBe(3);
+  });
+
+  test('a statement that fails in the middle of a batch counts nothing and is answered as a fault', async () => {
+    const { key, id } = licenses[9]!;
+    await service.db.schema.alterTable('licensing_licenses', (table) =>
+      table.renameColumn('check_count', 'moved'),
+    );
+    const answers = await Promise.all([validate(key), validate(licenses[8]!.key)]);
+    expect(answers.map(({ status }) => status)).toEqual([503, 503]);
+    await service.db.schema.alterTable('licensing_licenses', (table) =>
+      table.renameColumn('moved', 'check_count'),
+    );
+    const row = (await rows(service.db, 'licenses')).find((one) => one.id === id);
+    expect(row).toMatchObject({ check_count: 0, last_check_at: null });
+    await validate(key).expect(200);
+  });
+});

@@ -4,13 +4,13 @@ import { isRefusal, type Refusal } from '../licensing/refusals';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import { licenseFields, sendData, sendRefusal } from './answers';
 import type { Context, Middleware } from './context';
-import { InvalidRequestError, readLicenseRequest, type LicenseRequest } from './requests';
+import { InvalidRequestError, readKeyAlone, readLicenseRequest, type LicenseRequest } from './requests';
 
 /** POST licenses/activate: contract, section 4.1. */
-export function activateHandler({ db, lookUp, now, accessLog }: Licensing): Middleware {
+export function activateHandler(licensing: Licensing): Middleware {
+  const { db, lookUp, now, accessLog } = licensing;
   return async (ctx) => {
-    const request = readLicenseRequest(ctx.request.body);
-    requireIdentifier(request);
+    const request = readActivationRequest(ctx, 'activate', licensing);
     const { ip } = ctx.state.client;
     const outcome = await activate(
       db,
@@ -35,10 +35,10 @@ export function activateHandler({ db, lookUp, now, accessLog }: Licensing): Midd
 }
 
 /** POST licenses/deactivate: decisions, "Deactivate". */
-export function deactivateHandler({ db, lookUp, now, accessLog }: Licensing): Middleware {
+export function deactivateHandler(licensing: Licensing): Middleware {
+  const { db, lookUp, now, accessLog } = licensing;
   return async (ctx) => {
-    const request = readLicenseRequest(ctx.request.body);
-    requireIdentifier(request);
+    const request = readActivationRequest(ctx, 'deactivate', licensing);
     const outcome = await deactivate(db, () => lookUp(request), `customer:${ctx.state.client.ip}`, now());
     if (isRefusal(outcome)) {
       accessLog.record(refusedAccess(ctx, 'deactivate', request, outcome, now()));
@@ -75,14 +75,38 @@ export function validateHandler({ validate, now }: Licensing): Middleware {
   };
 }
 
-function requireIdentifier({ identifier }: LicenseRequest): void {
-  if (identifier === undefined) throw new InvalidRequestError('"identifier" is required.');
+/**
+ * A request for an activation, or its end, which needs an identifier. A refused one is written to the access log as
+ * soon as it names a key; the rest of it may have any form.
+ *
+ * @throws InvalidRequestError
+ */
+function readActivationRequest(
+  ctx: Context,
+  endpoint: ActivationEndpoint,
+  { accessLog, now }: Licensing,
+): LicenseRequest {
+  const { body } = ctx.request;
+  try {
+    const request = readLicenseRequest(body);
+    if (request.identifier === undefined) throw new InvalidRequestError('"identifier" is required.');
+    return request;
+  } catch (error) {
+    const key = readKeyAlone(body);
+    if (key !== undefined)
+      accessLog.record(
+        refusedAccess(ctx, endpoint, { key, identifier: undefined }, { refused: 'INVALID_REQUEST' }, now()),
+      );
+    throw error;
+  }
 }
+
+type ActivationEndpoint = 'activate' | 'deactivate';
 
 function refusedAccess(
   ctx: Context,
-  endpoint: 'activate' | 'deactivate',
-  { key, identifier }: LicenseRequest,
+  endpoint: ActivationEndpoint,
+  { key, identifier }: Pick<LicenseRequest, 'key' | 'identifier'>,
   { refused, license }: Refusal,
   at: Date,
 ) {

@@ -35,6 +35,16 @@ export function readLicenseRequest(body: unknown): LicenseRequest {
   return { key, keyDigest: keyDigest(key), identifier, name };
 }
 
+/** The key of a body that was refused, as far as there is one; for the access log. */
+export function readKeyAlone(body: unknown): string | undefined {
+  if (typeof body !== 'object' || body === null) return undefined;
+  const read = (field: string) => {
+    const value = Object.hasOwn(body, field) ? (body as Record<string, unknown>)[field] : undefined;
+    return typeof value === 'string' ? value : undefined;
+  };
+  return chooseKey(read('license_key'), read('dlid'));
+}
+
 /** `license_key` when it holds anything, else `dlid`, in the one spelling; undefined when neither does. */
 export function chooseKey(licenseKey: string | undefined, dlid: string | undefined): string | undefined {
   return canonicalKey(licenseKey ?? '') || canonicalKey(dlid ?? '') || undefined;

@@ -2,7 +2,7 @@ import { insertAccesses, type Access } from '../store/access-log';
 import type { Db } from '../store/database';
 import { isUnavailable } from '../store/errors';
 import type { License } from '../store/licenses';
-import { keyHint } from './keys';
+import { keyHint, redactKeys } from './keys';
 
 /** What a handler knows of an access; the key itself goes no further than its hint. */
 export interface AccessEntry {
@@ -91,6 +91,8 @@ export function createAccessLog(db: Db, onError: (error: unknown, lost: number) 
 }
 
 function toAccess({ key, license, ...entry }: AccessEntry): Access {
+  const text = (sent: string | undefined, length: number) =>
+    sent ? cut(redactKeys(withoutKey(sent, key)), length) : null;
   return {
     at: entry.at,
     endpoint: entry.endpoint,
@@ -98,18 +100,21 @@ function toAccess({ key, license, ...entry }: AccessEntry): Access {
     licenseId: license?.id ?? null,
     keyHint: license?.keyHint ?? (key === undefined ? null : keyHint(key)),
     productId: entry.productId ?? null,
-    version: cut(entry.version, 64),
-    identifier: cut(entry.identifier, 255),
+    version: text(entry.version, 64),
+    identifier: text(entry.identifier, 255),
     ip: entry.ip,
-    userAgent: cut(entry.userAgent, 255),
+    userAgent: text(entry.userAgent, 255),
   };
 }
 
+/** Some send the key where the version, the site or the program's name belongs. Shorter ones are no keys but letters. */
+function withoutKey(text: string, key: string | undefined): string {
+  return key !== undefined && key.length >= 8 ? text.replaceAll(key, '[key]') : text;
+}
+
 /** To what its column holds; what clients send here is not checked by anybody else. */
-function cut(text: string | undefined, length: number): string | null {
-  return text
-    ? Array.from(text.toWellFormed().slice(0, 2 * length))
-        .slice(0, length)
-        .join('')
-    : null;
+function cut(text: string, length: number): string {
+  return Array.from(text.toWellFormed().slice(0, 2 * length))
+    .slice(0, length)
+    .join('');
 }

@@ -37,6 +37,11 @@ export function hasOwnShape(key: string): boolean {
   return OWN_SHAPE.test(key);
 }
 
+/** A text in which keys of our own shape are replaced: for logs and messages. */
+export function redactKeys(text: string): string {
+  return text.replace(/[0-9a-f]{8}(?:-[0-9a-f]{8}){3}/gi, '[key]');
+}
+
 /**
  * SHA-256 in hex of a canonical key: what the database holds. Keys of our own shape have 128 bits of chance, so a
  * plain digest cannot be guessed back; and an operator's own SQL can say `SHA2(key, 256)`.

@@ -1,0 +1,215 @@
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise';
+import request from 'supertest';
+import { temporaryFolder } from './support/processes';
+import { createMariaDbDatabase, PREFIX } from './support/service';
+import { startLicensing, startServiceProcess, type Ended } from './support/service-process';
+
+/** `licensing init` beside a Joomla site: a configuration.php, and a database with the site's own tables. */
+
+const PASSWORD = "it's \\ a p@ss:word/#?%";
+let root: Connection;
+let database: string;
+let site: string;
+let envFile: string;
+
+beforeAll(async () => {
+  root = await createConnection({ socketPath: process.env.TEST_MARIADB_SOCKET as string, user: 'root' });
+});
+
+afterAll(() => root.end());
+
+beforeEach(async () => {
+  database = (await createMariaDbDatabase()).split('/').at(-1) as string;
+  await root.query(`CREATE OR REPLACE USER joomla@localhost IDENTIFIED BY ${root.escape(PASSWORD)}`);
+  await root.query(`CREATE OR REPLACE USER joomla@127.0.0.1 IDENTIFIED BY ${root.escape(PASSWORD)}`);
+  for (const host of ['localhost', '127.0.0.1'])
+    await root.query(`GRANT ALL ON ${database}.* TO joomla@'${host}'`);
+  await root.query(`CREATE TABLE ${database}.jos_users (id INT PRIMARY KEY, name VARCHAR(100))`);
+  await root.query(`CREATE TABLE ${database}.jos_session (id INT PRIMARY KEY, data TEXT) ENGINE=InnoDB`);
+  await root.query(`INSERT INTO ${database}.jos_users VALUES (1, 'Super User'), (2, 'Jane')`);
+  await root.query(`INSERT INTO ${database}.jos_session VALUES (7, 'abc')`);
+  const folder = temporaryFolder();
+  site = join(folder, 'site');
+  envFile = join(folder, 'licensing', '.env');
+  mkdirSync(site);
+  mkdirSync(join(folder, 'licensing'));
+  writeConfiguration({});
+});
+
+function writeConfiguration(changes: Record<string, string>): void {
+  const values = {
+    dbtype: 'mysqli',
+    host: `127.0.0.1:${process.env.TEST_MARIADB_PORT as string}`,
+    user: 'joomla',
+    password: PASSWORD,
+    db: database,
+    dbprefix: 'jos_',
+    ...changes,
+  };
+  const lines = Object.entries(values).map(
+    ([name, value]) => `\tpublic $${name} = '${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}';\n`,
+  );
+  writeFileSync(join(site, 'configuration.php'), `<?php\nclass JConfig {\n${lines.join('')}}\n`);
+}
+
+function licensing(...args: string[]): Promise<Ended> {
+  return startLicensing(args, {}, { LICENSING_ENV_FILE: envFile }).ended;
+}
+
+/** What is in the site's own tables, and what they are. */
+async function siteTables(): Promise<unknown> {
+  const [tables] = await root.query<RowDataPacket[]>(
+    "SELECT TABLE_NAME, CREATE_TIME, TABLE_COLLATION FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME NOT LIKE '%licensing\\_%' ORDER BY 1",
+    [database],
+  );
+  const [checksums] = await root.query(
+    `CHECKSUM TABLE ${database}.jos_users, ${database}.jos_session EXTENDED`,
+  );
+  return { tables, checksums };
+}
+
+describe('licensing init --joomla-root', () => {
+  test('sets the service up: settings, tables under the prefix, next steps; the site stays as it was', async () => {
+    const before = await siteTables();
+    const init = await licensing('init', '--joomla-root', site, '--json');
+    expect(init).toMatchObject({ code: 0 });
+    expect(JSON.parse(init.stdout)).toMatchObject({
+      env_file: envFile,
+      added: ['LICENSING_JOOMLA_ROOT', 'LICENSING_KEY_SECRET'],
+      table_prefix: 'jos_',
+      migrated: true,
+    });
+    const settings = readFileSync(envFile, 'utf8');
+    expect(statSync(envFile).mode & 0o777).toBe(0o600);
+    expect(settings).toContain(`LICENSING_JOOMLA_ROOT=${site}\n`);
+    expect(settings).toMatch(/^LICENSING_KEY_SECRET=[A-Za-z0-9+/]{43}=$/m);
+    // The password stays in configuration.php alone.
+    for (const text of [settings, init.stdout, init.stderr]) expect(text).not.toContain('p@ss');
+    const [tables] = await root.query<RowDataPacket[]>(
+      "SELECT TABLE_NAME AS name FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME LIKE 'jos\\_licensing\\_%'",
+      [database],
+    );
+    expect(tables.length).toBeGreaterThanOrEqual(9);
+
+    for (const command of [
+      ['product', 'add', '--name', 'Example', '--id', '42'],
+      [
+        'plan',
+        'add',
+        '--product',
+        '42',
+        '--name',
+        'One',
+        '--activation-type',
+        'domain',
+        '--activation-limit',
+        '1',
+      ],
+    ])
+      expect(await licensing(...command)).toMatchObject({ code: 0 });
+    const issued = await licensing('license', 'issue', '--plan', '1', '--json');
+    const { license_key } = JSON.parse(issued.stdout) as { license_key: string };
+    const service = await startServiceProcess({}, { LICENSING_ENV_FILE: envFile });
+    await request(service.url)
+      .post(`${PREFIX}/licenses/activate`)
+      .send({ license_key, identifier: 'example.com' })
+      .expect(200);
+    await service.stop();
+    expect(await siteTables()).toEqual(before);
+  });
+
+  test('run again it changes nothing that is set', async () => {
+    writeFileSync(envFile, '# mine\nLICENSING_WORKERS=2', { mode: 0o644 });
+    expect(await licensing('init', '--joomla-root', site)).toMatchObject({ code: 0 });
+    const first = readFileSync(envFile, 'utf8');
+    expect(first).toMatch(/^# mine\nLICENSING_WORKERS=2\nLICENSING_JOOMLA_ROOT=/);
+    const again = await licensing('init', '--joomla-root', site, '--json');
+    expect(JSON.parse(again.stdout)).toMatchObject({ added: [] });
+    expect(readFileSync(envFile, 'utf8')).toBe(first);
+    const elsewhere = await licensing('init', '--joomla-root', temporaryFolder());
+    expect(elsewhere).toMatchObject({ code: 1, stderr: expect.stringContaining('set up beside') as string });
+    expect(readFileSync(envFile, 'utf8')).toBe(first);
+  });
+
+  test('--dry-run tells what it would do and does nothing', async () => {
+    const dry = await licensing('init', '--joomla-root', site, '--dry-run');
+    expect(dry).toMatchObject({ code: 0, stdout: 'Nothing was changed.\n' });
+    expect(dry.stderr).toContain(`${database} as joomla at 127.0.0.1`);
+    expect(dry.stderr).toContain('jos_licensing_');
+    expect(existsSync(envFile)).toBe(false);
+    const [tables] = await root.query<RowDataPacket[]>(
+      "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME LIKE '%licensing%'",
+      [database],
+    );
+    expect(tables).toHaveLength(0);
+  });
+
+  test.each([
+    ['a folder that is no site', () => temporaryFolder(), /configuration\.php/],
+    [
+      'a site on another kind of database',
+      () => {
+        writeConfiguration({ dbtype: 'pgsql' });
+        return site;
+      },
+      /is not a MySQL driver.*LICENSING_DATABASE_URL/,
+    ],
+    [
+      'a wrong password',
+      () => {
+        writeConfiguration({ password: 'wrong-p@ss' });
+        return site;
+      },
+      /cannot be reached|Access denied|ER_ACCESS_DENIED/,
+    ],
+    [
+      'a server that does not run',
+      () => {
+        writeConfiguration({ host: '127.0.0.1:1' });
+        return site;
+      },
+      /ECONNREFUSED/,
+    ],
+  ])('refuses %s in words and writes nothing', async (_what, prepare, words) => {
+    const refused = await licensing('init', '--joomla-root', prepare());
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(words);
+    expect(refused.stderr).not.toMatch(/p@ss|\n\s+at /);
+    expect(existsSync(envFile)).toBe(false);
+  });
+
+  test('names the privileges its database user lacks, and what grants them', async () => {
+    for (const host of ['localhost', '127.0.0.1']) {
+      await root.query(`REVOKE ALL PRIVILEGES ON ${database}.* FROM joomla@'${host}'`);
+      await root.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ${database}.* TO joomla@'${host}'`);
+    }
+    const refused = await licensing('init', '--joomla-root', site);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain('CREATE command denied');
+    expect(refused.stderr).toContain(
+      'GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX, DROP, REFERENCES',
+    );
+    expect(existsSync(envFile)).toBe(false);
+  });
+});
+
+test('a database of its own: its URL is taken from the environment into .env', async () => {
+  const url = `mysql://root:@127.0.0.1:${process.env.TEST_MARIADB_PORT as string}/${database}`;
+  const init = await startLicensing(
+    ['init'],
+    { LICENSING_DATABASE_URL: url },
+    { LICENSING_ENV_FILE: envFile },
+  ).ended;
+  expect(init).toMatchObject({ code: 0 });
+  expect(readFileSync(envFile, 'utf8')).toContain(`LICENSING_DATABASE_URL=${url}\n`);
+  expect(await licensing('product', 'list')).toMatchObject({ code: 0 });
+});
+
+test('neither a site nor a database: says how to name one', async () => {
+  const refused = await licensing('init');
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toMatch(/--joomla-root.*LICENSING_DATABASE_URL/);
+});

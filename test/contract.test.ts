@@ -1483,7 +1483,10 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
       ['malformed JSON', call('post', '/licenses/validate', '{'), 400],
       ['a missing field', call('post', '/licenses/activate', {}), 400],
       ['a body that is too large', call('post', '/licenses/validate', `"${'x'.repeat(70_000)}"`), 400],
-      ['a wrong method', call('put', '/licenses/activate', {}), 405],
+      ['activate by a wrong method', call('put', '/licenses/activate', {}), 405],
+      ['deactivate by a wrong method', call('delete', '/licenses/deactivate'), 405],
+      ['validate by a wrong method', call('get', '/licenses/validate'), 405],
+      ['updates by a wrong method', call('post', '/updates/42', {}), 405],
     ])('60 requests to %s, and all four are 429', async (_what, one, status) => {
       const { id, key } = await giveLicense(limited.db, planId, {}, NOW);
       const client = from(newClient());

@@ -59,6 +59,16 @@ export function isPrerelease(version: string): boolean {
   return parts(version).some((part) => rank(part) < END);
 }
 
+/** From the least to the most stable, as Joomla ranks them. */
+export const STABILITIES = ['dev', 'alpha', 'beta', 'rc', 'stable'] as const;
+export type Stability = (typeof STABILITIES)[number];
+
+/** What the version's own words say: `2.0-rc1` is rc; a word PHP does not know is as early as dev. */
+export function stabilityOf(version: string): Stability {
+  const lowest = Math.min(END, ...parts(version).map(rank));
+  return lowest === UNKNOWN_WORD ? 'dev' : (STABILITIES[lowest - 1] as Stability);
+}
+
 function parts(version: string): string[] {
   return version.match(/[0-9]+|[A-Za-z]+/g) ?? [];
 }

@@ -1,0 +1,40 @@
+import { OperatorError } from '../licensing/operator-error';
+
+/** Where the service answers below a site's address (contract, the first lines). */
+export const SERVICE_PATH = '/api/index.php/v1/licensing';
+
+/** The address a version's package is downloaded from; Joomla appends `&dlid=KEY`. */
+export function downloadAddress(baseUrl: string, productId: number, version: string): string {
+  return `${baseUrl}${SERVICE_PATH}/downloads/${productId}?version=${encodeURIComponent(version)}`;
+}
+
+/**
+ * What a download address asks for, when it is one of this service.
+ *
+ * @param address as in the XML, blanks around it gone
+ */
+export function readDownloadAddress(
+  address: string,
+): { productId: number; version: string | undefined } | undefined {
+  const [, path = '', query = ''] = /^https?:\/\/[^/?#]*([^?#]*)(?:\?([^#]*))?/i.exec(address) ?? [];
+  const id = new RegExp(`${SERVICE_PATH.replaceAll('.', '\\.')}/downloads/([0-9]+)/?$`).exec(path)?.[1];
+  if (id === undefined) return undefined;
+  const version = new URLSearchParams(query.replaceAll('&amp;', '&').replaceAll('+', '%2B')).get('version');
+  return { productId: Number(id), version: version?.trim() || undefined };
+}
+
+/**
+ * An address a browser or updater can ask: http or https, no user name, no fragment.
+ *
+ * @throws OperatorError that begins with `what`
+ */
+export function requireWebAddress(text: string, what: string): URL {
+  const address = text.trim();
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (!url || !['http:', 'https:'].includes(url.protocol) || /\s/.test(address))
+    throw new OperatorError(`${what} must be a complete address, as https://shop.example.`);
+  if (url.username || url.password) throw new OperatorError(`${what} must not hold a user name or password.`);
+  if (address.includes('#'))
+    throw new OperatorError(`${what} must not have a "#": what follows it is never sent.`);
+  return url;
+}

@@ -1,0 +1,135 @@
+import type { ZipFile, Entry } from 'yauzl';
+import type { Product } from '../store/catalogue';
+import { OperatorError } from '../licensing/operator-error';
+import { eachEntry } from '../licensing/zip';
+import { attributes, descendants, escapeAttribute, escapeXml, ownText, parseXml } from './xml';
+import { requireWebAddress, SERVICE_PATH } from './addresses';
+
+/** An extension's own manifest, the file its package is installed by. */
+
+/** Joomla's column holds no more (`#__update_sites.name`, and `#__updates.name`). */
+export const MAX_NAME_LENGTH = 100;
+/** A manifest lists files; one that is longer is none. */
+const MAX_MANIFEST_BYTES = 5_000_000;
+
+export interface ManifestSnippets {
+  /** to paste right below the manifest's root element */
+  xml: string;
+  /** what to tell customers */
+  forCustomers: string;
+}
+
+/**
+ * What makes Joomla ask for updates and show the Download Key field.
+ *
+ * @throws OperatorError when the address is none that Joomla could ask
+ */
+export function manifestSnippets({ name }: Product, updateXmlUrl: string): ManifestSnippets {
+  const url = requireWebAddress(updateXmlUrl, 'The address of the update XML');
+  if (url.pathname.startsWith(`${SERVICE_PATH}/`))
+    throw new OperatorError(
+      `The update XML cannot lie below ${SERVICE_PATH}/: everything there goes to the licence service, which does not serve it. Put it beside the site's other files.`,
+    );
+  const siteName = cut(name);
+  return {
+    xml: [
+      '<updateservers>',
+      `    <server type="extension" name="${escapeAttribute(siteName)}">${escapeXml(updateXmlUrl.trim())}</server>`,
+      '</updateservers>',
+      '<dlid prefix="dlid=" suffix=""/>',
+    ].join('\n'),
+    forCustomers: [
+      "In your site's administrator:",
+      `1. System > Update > Update Sites: click "${siteName}".`,
+      '2. Paste your licence key into "Download Key", without anything before or after it, then Save & Close.',
+      '3. System > Update > Extensions: Check For Updates, tick the extension, Update.',
+    ].join('\n'),
+  };
+}
+
+/** What fits Joomla's column for names. */
+export function cut(name: string): string {
+  return Array.from(name).slice(0, MAX_NAME_LENGTH).join('');
+}
+
+export interface PackageManifest {
+  /** the entry's name in the zip */
+  path: string;
+  /** `package`, `component`, ... */
+  type: string;
+  version: string;
+  /** Joomla's name of the extension where the manifest says it */
+  element: string | undefined;
+  hasDownloadKey: boolean;
+  updateServers: string[];
+}
+
+/**
+ * The manifest Joomla would install a package by: the first XML file at its top, or one folder below, whose root is
+ * `extension`. Where the zip holds a single folder, that is the top.
+ *
+ * @returns `no-xml` when there is no such file, `no-manifest` when none of them is a manifest
+ * @throws what yauzl says of a file that is no zip
+ */
+export async function findManifest(zipPath: string): Promise<PackageManifest | 'no-xml' | 'no-manifest'> {
+  const names: string[] = [];
+  const contents = new Map<string, Buffer>();
+  await eachEntry(zipPath, async (zip, entry) => {
+    names.push(entry.fileName);
+    if (
+      entry.fileName.endsWith('.xml') &&
+      entry.fileName.split('/').length <= 3 &&
+      entry.uncompressedSize <= MAX_MANIFEST_BYTES
+    )
+      contents.set(entry.fileName, await readEntry(zip, entry));
+  });
+  const tops = new Set(names.map((name) => name.split('/')[0]));
+  const [only] = tops;
+  const top = tops.size === 1 && names.some((name) => name.includes('/')) ? `${only ?? ''}/` : '';
+  const candidates = [...contents.keys()]
+    .filter((name) => name.startsWith(top) && name.slice(top.length).split('/').length <= 2)
+    .sort();
+  for (const path of candidates) {
+    const manifest = readManifest(path, contents.get(path) ?? Buffer.alloc(0));
+    if (manifest) return manifest;
+  }
+  return candidates.length === 0 ? 'no-xml' : 'no-manifest';
+}
+
+function readManifest(path: string, bytes: Buffer): PackageManifest | undefined {
+  const root = tryParse(bytes);
+  if (root?.tagName !== 'extension') return undefined;
+  const { type = '' } = attributes(root);
+  const child = (name: string) => {
+    const found = Array.from(root.children).find(({ tagName }) => tagName === name);
+    return found && ownText(found).trim();
+  };
+  const packageName = child('packagename');
+  return {
+    path,
+    type,
+    version: child('version') ?? '',
+    element: type === 'package' ? packageName && `pkg_${packageName}` : child('element'),
+    hasDownloadKey: Array.from(root.children).some(({ tagName }) => tagName === 'dlid'),
+    updateServers: descendants(root)
+      .filter(({ tagName }) => tagName === 'server')
+      .map((server) => ownText(server).trim()),
+  };
+}
+
+function tryParse(bytes: Buffer) {
+  try {
+    return parseXml(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+async function readEntry(zip: ZipFile, entry: Entry): Promise<Buffer> {
+  const stream = await new Promise<NodeJS.ReadableStream>((resolve, reject) => {
+    zip.openReadStream(entry, (error, opened) => (error ? reject(error) : resolve(opened)));
+  });
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}

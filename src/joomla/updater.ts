@@ -1,0 +1,596 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { Element } from '@xmldom/xmldom';
+import { compareVersions, STABILITIES, type Stability } from '../licensing/versions';
+import { checkZip } from '../licensing/zip';
+import { fetchAsJoomla, NoAnswer, type Answer } from './fetch';
+import { findManifest, type PackageManifest } from './manifest';
+import { attributes, descendants, lineOf, MalformedXml, ownText, parseXml } from './xml';
+
+/**
+ * Walks through an update as Joomla's updater does, from the update XML to the unpacked package, and says what the
+ * administrator of the customer's site would see. After Joomla 5.3's ExtensionAdapter, Updater, UpdateModel and
+ * InstallerHelper, and what was recorded on a real one (test/fixtures/joomla-outcomes.json).
+ */
+
+/** The customer's site. */
+export interface Site {
+  joomla: string;
+  php: string;
+  /** undefined: one that the XML supports */
+  database: { type: string; version: string } | undefined;
+  minimumStability: Stability;
+  /** the installed extension; what is undefined is as in the XML, the client as its type has it */
+  installed: {
+    version: string;
+    element: string | undefined;
+    type: string | undefined;
+    client: string | undefined;
+    folder: string | undefined;
+  };
+}
+
+export interface Step {
+  name: string;
+  result: 'ok' | 'note' | 'failed';
+  text: string;
+}
+
+export interface Verdict {
+  steps: Step[];
+  /** whether the administrator finds the update in the list */
+  offered: boolean;
+  installed: boolean;
+  /** the version chosen from the XML */
+  version: string | undefined;
+  /** what Joomla shows, each with its kind in front, as `warning: ...` */
+  messages: string[];
+  /** what the seller does about it */
+  remedy: string | undefined;
+}
+
+export interface Timeouts {
+  xml: number;
+  package: number;
+}
+
+/** Joomla gives the XML 20 s (UpdateAdapter) and the package as long as it takes; somebody waits for this one. */
+const TIMEOUTS: Timeouts = { xml: 20_000, package: 600_000 };
+/** Half of PHP's default memory_limit: Joomla holds the whole package, and much else, in memory. */
+const LARGE_PACKAGE = 64_000_000;
+const PREFIX = 'dlid=';
+/** `#__update_sites.extra_query` holds 1000 characters with the prefix. */
+const MAX_KEY_LENGTH = 995;
+/** Stands for the key in everything that is shown. */
+export const SHOWN_KEY = 'DOWNLOAD-KEY';
+
+/** An `update` element, read as Joomla reads it: by names in any case, the last of a name counts. */
+export interface XmlUpdate {
+  line: number;
+  /** as it stands, blanks around it included */
+  text(name: string): string | undefined;
+  attribute(name: string, attribute: string): string | undefined;
+  attributes(name: string): Record<string, string> | undefined;
+}
+
+export function readUpdates(root: Element): XmlUpdate[] {
+  return [root, ...descendants(root)]
+    .filter(({ tagName }) => tagName.toLowerCase() === 'update')
+    .map((update) => {
+      const elements = new Map(
+        descendants(update).map((element) => [element.tagName.toLowerCase(), element]),
+      );
+      const attributesOf = (name: string) => {
+        const element = elements.get(name);
+        return element && attributes(element);
+      };
+      return {
+        line: lineOf(update),
+        text(name) {
+          const element = elements.get(name);
+          return element && ownText(element);
+        },
+        attribute: (name, attribute) => attributesOf(name)?.[attribute],
+        attributes: attributesOf,
+      };
+    });
+}
+
+/** A `tag` that Joomla does not know, also for blanks around it, counts as stable; so does none. */
+export function stabilityOfTag(tag: string | undefined): Stability {
+  return STABILITIES.find((stability) => stability === tag?.toLowerCase()) ?? 'stable';
+}
+
+/** 0 site, 1 administrator; undefined: a name Joomla does not know. A missing or empty one counts as administrator. */
+export function clientId(client: string | undefined): number | undefined {
+  if (client === undefined || client === '') return 1;
+  if (/^[0-9]+$/.test(client)) return Number(client);
+  const known: Record<string, number> = { site: 0, administrator: 1, installation: 2, api: 3, cli: 4 };
+  return known[client.toLowerCase()];
+}
+
+/** The client Joomla installs a type under; undefined: modules, templates and languages have either. */
+export function clientOfType(type: string): number | undefined {
+  if (type === 'component') return 1;
+  return ['package', 'plugin', 'library', 'file'].includes(type) ? 0 : undefined;
+}
+
+/** As `preg_match('/^' . $pattern . '/')`; undefined when it is no regular expression. */
+export function matchesPlatform(pattern: string, joomla: string): boolean | undefined {
+  // an unescaped slash would end the expression
+  if (/(?<!\\)(?:\\\\)*\//.test(pattern)) return undefined;
+  try {
+    return new RegExp(`^${pattern}`).test(joomla);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * @param address of the update XML
+ * @param typedKey what the customer typed into the Download Key field; it is in nothing that is returned
+ */
+export async function tryUpdate(
+  address: string,
+  typedKey: string,
+  site: Site,
+  timeouts = TIMEOUTS,
+): Promise<Verdict> {
+  const folder = await mkdtemp(join(tmpdir(), 'licensing-try-'));
+  try {
+    return redact(await walk(address.trim(), typedKey, site, timeouts, join(folder, 'package')), typedKey);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function walk(
+  address: string,
+  typedKey: string,
+  site: Site,
+  timeouts: Timeouts,
+  file: string,
+): Promise<Verdict> {
+  const verdict: Verdict = {
+    steps: [],
+    offered: false,
+    installed: false,
+    version: undefined,
+    messages: [],
+    remedy: undefined,
+  };
+  const step = (name: string, text: string, result: Step['result'] = 'ok') =>
+    verdict.steps.push({ name, result, text });
+  const fail = (name: string, text: string, messages: string[], remedy: string): Verdict => {
+    step(name, text, 'failed');
+    verdict.messages.push(...messages);
+    return { ...verdict, remedy };
+  };
+
+  const found = await fetchXml(address, site, timeouts.xml);
+  if ('failed' in found) return fail('Update XML', found.failed, [found.message], found.remedy);
+  step('Update XML', `${found.url}: ${found.answer.size} bytes in ${found.answer.took} ms`);
+  for (const redirect of found.answer.redirects) step('Update XML', `sent on to ${redirect}`, 'note');
+
+  const { chosen, skipped, messages } = chooseUpdate(found.updates, site);
+  verdict.messages.push(...messages);
+  for (const reason of skipped) step('Choice', reason, 'note');
+  if (chosen === undefined)
+    return fail(
+      'Choice',
+      found.updates.length === 0
+        ? 'there is no <update> in the XML'
+        : `none of its updates is for Joomla ${site.joomla} with PHP ${site.php}`,
+      [],
+      'Widen <targetplatform>, <php_minimum>, <supported_databases> or <tag> ("licensing update-xml write" does), or tell the customer what the new version needs.',
+    );
+  const version = (verdict.version = chosen.text('version') ?? '');
+  step('Choice', `version ${version} (the highest of ${found.updates.length - skipped.length})`);
+
+  const mismatch = compareWithInstalled(chosen, site);
+  if (mismatch) return fail('Installed extension', mismatch.text, [], mismatch.remedy);
+  if (compareVersions(version, site.installed.version) <= 0)
+    return fail(
+      'Installed extension',
+      `${version} is not newer than the installed ${site.installed.version}`,
+      [],
+      'Nothing, if that is the latest version. Otherwise publish the new one and write the update XML again.',
+    );
+  verdict.offered = true;
+  step('Installed extension', `${site.installed.version} is offered ${version}`);
+
+  const downloadUrl = chosen.text('downloadurl');
+  const stored = storedKey(typedKey);
+  if (stored === '' || stored === '0')
+    return fail(
+      'Download Key',
+      'is missing: the update is in the list and cannot be chosen ("The Download Key is missing")',
+      [],
+      'The customer enters the key under System > Update > Update Sites.',
+    );
+  if (downloadUrl === undefined)
+    return fail(
+      'Download address',
+      'there is no <downloadurl>',
+      ['danger: Invalid extension update'],
+      'Write the update XML again.',
+    );
+  const join_ = (key: string) =>
+    phpTrim(downloadUrl) + (downloadUrl.includes('?') ? '&amp;' : '?') + PREFIX + key;
+  const [url, shownUrl] = [join_(stored), join_(SHOWN_KEY)];
+  step('Download address', shownUrl.replaceAll('&amp;', '&'));
+
+  const manually = `danger: Failed to download package. Download it and install manually from ${shownUrl.replaceAll('&amp;', '&')}.`;
+  let answer: Answer;
+  try {
+    answer = await fetchAsJoomla(url, { joomla: site.joomla, timeout: timeouts.package, file });
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error;
+    return fail(
+      'Download',
+      error.message,
+      [`warning: Error connecting to the server: ${error.message}`, manually],
+      remedyForNoAnswer(error.message, downloadUrl, stored),
+    );
+  }
+  for (const redirect of answer.redirects)
+    step('Download', `sent on to ${redirect}, without the key`, 'note');
+  if (answer.status !== 200)
+    return fail(
+      'Download',
+      `${answer.status}${firstLine(answer.body)}`,
+      [`warning: Error connecting to the server: ${answer.status}`, manually],
+      remedyForStatus(answer, stored, downloadUrl),
+    );
+  step('Download', `200, ${answer.size} bytes in ${answer.took} ms`);
+  if (answer.size > LARGE_PACKAGE)
+    step('Download', "Joomla holds the whole package in memory: sites with PHP's 128 MB may fail", 'note');
+
+  const name = fileName(answer.headers.get('content-disposition'), shownUrl);
+  const unpackFailed = `danger: Failed to extract file: ${name}`;
+  if (!/\.zip$/i.test(name))
+    return fail(
+      'File name',
+      `"${name}" does not end in .zip, and Joomla unpacks by that`,
+      [unpackFailed],
+      'The answer needs Content-Disposition: attachment; filename="name-2.0.0.zip", which this service sends. Find what drops it, or answers in its place: a proxy, a cache, an error page with status 200.',
+    );
+  step('File name', name);
+
+  const manifest = await unpack(file, answer.size);
+  if (typeof manifest === 'string') {
+    const setupFile = {
+      damaged: undefined,
+      'no-xml': "warning: JInstaller: :Install: Can't find XML setup file.",
+      'no-manifest': "warning: JInstaller: :Install: Can't find Joomla XML setup file.",
+    }[manifest];
+    return fail(
+      'Package',
+      manifest === 'damaged' ? 'it is no readable zip file' : "there is no extension's manifest in it",
+      [...(setupFile === undefined ? [] : [setupFile]), unpackFailed],
+      manifest === 'damaged'
+        ? 'Something else than the package was sent with status 200, or changed it on the way. Download it by hand and look into it.'
+        : "Publish a package that has the extension's manifest at its top.",
+    );
+  }
+  step('Package', `${manifest.path}: ${manifest.type} ${manifest.version}`);
+
+  const hashes = await checkHashes(file, chosen);
+  if (hashes.wrong !== undefined)
+    return fail(
+      'Checksum',
+      `${hashes.wrong.name} in the XML is "${hashes.wrong.expected}", the package's is ${hashes.wrong.actual}`,
+      ['danger: The checksum verification failed. Please make sure you are using the correct update server!'],
+      'Write the update XML again ("licensing update-xml write") and put it in its place; its addresses must name the version. If they did, something changes the package on the way.',
+    );
+  if (hashes.checked.length === 0) {
+    verdict.messages.push(
+      'warning: This extension does not provide a checksum for validation of the integrity of the downloaded file.',
+    );
+    step('Checksum', 'there is none in the XML', 'note');
+  } else step('Checksum', `${hashes.checked.join(', ')} agree`);
+
+  for (const remark of remarksOnManifest(manifest, chosen, found.url)) step('Manifest', remark, 'note');
+  verdict.messages.push(`success: Updating ${manifest.type} was successful.`);
+  return { ...verdict, installed: true };
+}
+
+async function fetchXml(
+  address: string,
+  site: Site,
+  timeout: number,
+): Promise<
+  { url: string; answer: Answer; updates: XmlUpdate[] } | { failed: string; message: string; remedy: string }
+> {
+  const attempt = async (url: string) => {
+    try {
+      const answer = await fetchAsJoomla(url, { joomla: site.joomla, timeout });
+      if (answer.status === 200) return { url, answer, updates: readUpdates(parseXml(answer.body)) };
+      return {
+        failed: `${url}: ${answer.status}${firstLine(answer.body)}`,
+        message: `warning: Update: Could not open update site #ID "NAME", URL: ${url}`,
+        remedy:
+          "Put the update XML where the manifest's <updateservers> says, readable for everybody without a login. Below the licence service's own path it cannot lie.",
+      };
+    } catch (error) {
+      if (error instanceof MalformedXml)
+        return {
+          failed: `${url}: it is not XML: ${error.message}`,
+          message: `warning: Update: :Extension: Could not parse ${url}`,
+          remedy: 'Write the update XML again ("licensing update-xml write") and put it there unchanged.',
+        };
+      if (!(error instanceof NoAnswer)) throw error;
+      return {
+        failed: `${url}: ${error.message}`,
+        message: `warning: Update: Could not open update site #ID "NAME", URL: ${url}`,
+        remedy:
+          'The update XML must be answered within 20 seconds, on an address that every site on the Internet reaches: put it on static hosting.',
+      };
+    }
+  };
+  const first = await attempt(address);
+  // UpdateAdapter: "If the URL is missing the .xml extension, try appending it"
+  if (!('failed' in first) || address.endsWith('.xml')) return first;
+  const second = await attempt(`${address}${address.endsWith('/') ? '' : '/'}extension.xml`);
+  return 'failed' in second ? { ...second, failed: `${first.failed}; ${second.failed}` } : second;
+}
+
+/** The highest version that the site may have; of equal ones the first. Element and type play no part yet. */
+export function chooseUpdate(
+  updates: XmlUpdate[],
+  site: Site,
+): { chosen: XmlUpdate | undefined; skipped: string[]; messages: string[] } {
+  let chosen: XmlUpdate | undefined;
+  const skipped: string[] = [];
+  const messages: string[] = [];
+  for (const update of updates) {
+    const refused = refuseForSite(update, site);
+    if (refused) {
+      skipped.push(`version ${update.text('version') ?? '?'} (line ${update.line}): ${refused.reason}`);
+      if (refused.message !== undefined) messages.push(refused.message);
+    } else if (
+      chosen === undefined ||
+      compareVersions(update.text('version') ?? '', chosen.text('version') ?? '') > 0
+    )
+      chosen = update;
+  }
+  return { chosen, skipped, messages };
+}
+
+function refuseForSite(
+  update: XmlUpdate,
+  { joomla, php, database, minimumStability }: Site,
+): { reason: string; message?: string } | undefined {
+  const [name = '', version = ''] = [update.text('name'), update.text('version')];
+  const platform = update.attribute('targetplatform', 'name');
+  const pattern = update.attribute('targetplatform', 'version') ?? '';
+  if (platform !== 'joomla') return { reason: `its target platform is "${platform ?? ''}", not "joomla"` };
+  if (matchesPlatform(pattern, joomla) !== true)
+    return { reason: `its target platform "${pattern}" does not match Joomla ${joomla}` };
+  const phpMinimum = update.text('php_minimum');
+  const available = `warning: For the extension ${name} version ${version} is available, but`;
+  const refusals: { reason: string; message?: string }[] = [];
+  if (phpMinimum !== undefined && compareVersions(php, phpMinimum) < 0)
+    refusals.push({
+      reason: `it needs PHP ${phpMinimum}`,
+      message: `${available} it requires at least PHP version ${phpMinimum} while your system only has ${php}`,
+    });
+  const databases = update.attributes('supported_databases');
+  if (databases && database) {
+    const minimum = databases[database.type];
+    if (minimum === undefined)
+      refusals.push({
+        reason: `it does not support ${database.type}`,
+        message: `${available} your current database ${databaseName(database.type)} is not supported anymore.`,
+      });
+    else if (compareVersions(database.version, minimum) < 0)
+      refusals.push({
+        reason: `it needs ${database.type} ${minimum}`,
+        message: `${available} your current database ${databaseName(database.type)} is version ${database.version} and is not supported. Please contact your web host to update your Database version to at least version ${minimum}.`,
+      });
+  }
+  const stability = stabilityOfTag(update.text('tag'));
+  if (STABILITIES.indexOf(stability) < STABILITIES.indexOf(minimumStability))
+    refusals.push({ reason: `it is ${stability}, and the site takes ${minimumStability} at least` });
+  return refusals[0];
+}
+
+function databaseName(type: string): string {
+  return { mysql: 'MySQL', mariadb: 'MariaDB', postgresql: 'PostgreSQL' }[type] ?? type;
+}
+
+/** The row of `#__extensions` that the update would be matched with is another one: it is never offered. */
+function compareWithInstalled(
+  update: XmlUpdate,
+  { installed }: Site,
+): { text: string; remedy: string } | undefined {
+  const element = update.text('element') ?? '';
+  const type = update.text('type') ?? '';
+  const folder = update.text('folder') ?? '';
+  const client = clientId(update.text('client'));
+  const installedType = installed.type ?? type;
+  const expected = {
+    element: installed.element ?? element,
+    type: installedType,
+    client: installed.client === undefined ? clientOfType(installedType) : clientId(installed.client),
+    folder: installed.folder ?? folder,
+  };
+  const pairs: [string, string | number | undefined, string | number | undefined][] = [
+    ['element', element, expected.element],
+    ['type', type, expected.type],
+    ['client', client, expected.client ?? client],
+    ['folder', folder, expected.folder],
+  ];
+  const differing = pairs.filter(([, inXml, inSite]) => inXml !== inSite);
+  if (differing.length === 0) return undefined;
+  return {
+    text: `is not the one in the XML, and the update is silently not offered: ${differing
+      .map(([name, inXml, inSite]) => `${name} is "${inXml ?? ''}" in the XML, "${inSite ?? ''}" on the site`)
+      .join('; ')}`,
+    remedy:
+      differing[0]?.[0] === 'client'
+        ? `Write <client>${expected.client === 0 ? 'site' : 'administrator'}</client> for type ${installedType} ("licensing update-xml write" does).`
+        : 'Write into the XML what the extension is on the site: --element, --type, --client and --folder of "licensing update-xml write".',
+  };
+}
+
+/** What Joomla stores of what was typed: its filter takes tags out and decodes entities, the field has one line. */
+function storedKey(typed: string): string {
+  const decoded = typed
+    .replace(/[\r\n]+$/, '')
+    .replace(/[\r\n]+/g, ' ')
+    .replace(/<\/?[a-z!?][^>]*>/gi, '')
+    .replace(/&(amp|lt|gt|quot|#0*39);/g, (entity, name: string) => {
+      const known: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"' };
+      return known[name] ?? (entity.endsWith('39;') ? "'" : entity);
+    });
+  return Array.from(decoded).slice(0, MAX_KEY_LENGTH).join('');
+}
+
+function phpTrim(text: string): string {
+  // eslint-disable-next-line no-control-regex -- PHP's trim() has NUL among its blanks
+  return text.replace(/^[ \t\n\r\v\u0000]+|[ \t\n\r\v\u0000]+$/g, '');
+}
+
+/** InstallerHelper::downloadPackage: the header by this very pattern, up to a ";"; else the end of the address. */
+function fileName(disposition: string | undefined, url: string): string {
+  const given = /\s*filename\s?=\s?(.*)/.exec(disposition ?? '')?.[1];
+  const target = given?.split(';')[0]?.replace(/^"+|"+$/g, '');
+  if (target !== undefined && target !== '' && target !== '0')
+    return target.replace(/\/+$/, '').split('/').pop() ?? '';
+  return (url.split('/').pop() ?? '')
+    .replace(/[^a-z0-9_\-.]/gi, '_')
+    .replace(/^_+|_+$/g, '')
+    .replace(/__+/g, '_');
+}
+
+async function unpack(
+  file: string,
+  size: number,
+): Promise<PackageManifest | 'damaged' | 'no-xml' | 'no-manifest'> {
+  // PHP opens an empty file as an empty archive.
+  if (size === 0) return 'no-xml';
+  try {
+    await checkZip(file);
+    return await findManifest(file);
+  } catch {
+    return 'damaged';
+  }
+}
+
+interface HashCheck {
+  checked: string[];
+  wrong: { name: string; expected: string; actual: string } | undefined;
+}
+
+/** Every one that is in the XML counts, an empty one too; upper case is fine, blanks are not. */
+async function checkHashes(file: string, update: XmlUpdate): Promise<HashCheck> {
+  const checked: string[] = [];
+  for (const name of ['sha256', 'sha384', 'sha512']) {
+    const expected = update.text(name);
+    if (expected === undefined) continue;
+    const hash = createHash(name);
+    await pipeline(createReadStream(file), hash);
+    const actual = hash.digest('hex');
+    if (expected.toLowerCase() !== actual) return { checked, wrong: { name, expected, actual } };
+    checked.push(name);
+  }
+  return { checked, wrong: undefined };
+}
+
+function remarksOnManifest(manifest: PackageManifest, update: XmlUpdate, url: string): string[] {
+  const version = update.text('version') ?? '';
+  const element = update.text('element') ?? '';
+  const remarks: string[] = [];
+  if (compareVersions(manifest.version, version) < 0)
+    remarks.push(
+      `its version is ${manifest.version}, the XML's ${version}: Joomla will offer this update again and again`,
+    );
+  if (manifest.element !== undefined && manifest.element !== element)
+    remarks.push(`it installs ${manifest.element}, the XML says ${element}`);
+  if (!manifest.hasDownloadKey)
+    remarks.push('it has no <dlid>: once this version is installed there is no Download Key field any more');
+  if (!manifest.updateServers.includes(url))
+    remarks.push(
+      manifest.updateServers.length === 0
+        ? 'it has no <updateservers>: sites that install this version are never offered another'
+        : `its <updateservers> name ${manifest.updateServers.join(', ')}, not ${url}`,
+    );
+  return remarks;
+}
+
+/** What this service says in its plain-text answers (contract, section 4.4), and what the seller does about it. */
+const REMEDIES: Record<string, string> = {
+  'Download ID (license key) is required':
+    'The key did not arrive: look for a "#" in the <downloadurl>, or a redirect, which drops it.',
+  'License not found':
+    'No licence has this key. Compare it with the one issued: "licensing license show -", or "licensing why" with its end.',
+  'License is not active':
+    'The licence is suspended, revoked or cancelled: "licensing license history KEY" says since when and why.',
+  'License has expired': 'The licence has expired: "licensing license renew KEY --for 1y" extends it.',
+  'License does not match this product':
+    "The key is for another product than the one in the <downloadurl>: give the customer this product's, or correct the product's id in the XML.",
+  'No download is available for this product':
+    'The version in the <downloadurl> is not published, or withdrawn: "licensing release list", then write the update XML again.',
+  'The package file is missing':
+    'The package is not in the folder of packages: restore it from the backup. "licensing doctor" lists what is missing.',
+  'Too many requests': 'The rate limit refused it: wait a minute, and see LICENSING_DOWNLOAD_RATE_LIMIT.',
+  'Product ID must be an integer':
+    'The <downloadurl> is not the download address: write the update XML again.',
+};
+
+function remedyForStatus({ status, body, redirects }: Answer, key: string, downloadUrl: string): string {
+  const known = REMEDIES[body.toString('utf8').trim()];
+  if (redirects.length > 0 && [400, 401, 403].includes(status))
+    return `The address sends on to another, and the key is not carried over: write the last one into the <downloadurl> (--base-url).${known === undefined ? '' : ` ${known}`}`;
+  if (known !== undefined) return known;
+  // eslint-disable-next-line no-control-regex -- what is not ASCII
+  if (status === 400 && /[^\u0000-\u007f]/.test(key))
+    return 'The typed key has a character that is not ASCII, mostly an invisible blank from a mail or web page: the customer types it again. The nginx configuration of "licensing nginx" drops such characters.';
+  if (status === 404)
+    return `Nobody answers there: check that ${phpTrim(downloadUrl)} is the licence service's address (--base-url) and that nginx passes it on.`;
+  if (status === 401 || status === 403)
+    return 'Something before the licence service refuses: a firewall, a login, the site itself. The service answers in one of its own texts.';
+  if (status >= 500)
+    return "The service or what is before it fails: look into its log, and nginx's error log.";
+  return `Joomla takes 200 alone, and this is ${status}: find what answers so, a cache or a proxy before the service.`;
+}
+
+function remedyForNoAnswer(message: string, downloadUrl: string, key: string): string {
+  if (message.startsWith('URL using'))
+    return /\s/.test(phpTrim(downloadUrl)) || !/\s/.test(key)
+      ? 'The <downloadurl> is no address Joomla can ask: write the update XML again.'
+      : 'There is a blank in the typed key: the customer enters it again, without blanks before, in or after it.';
+  if (message.startsWith('Maximum')) return 'The address sends on in a circle: correct the redirect.';
+  if (message.startsWith('transfer closed'))
+    return 'The connection broke while the package was sent: look into the logs of the service and of what is before it.';
+  return "Check the name, the certificate and the firewall of the <downloadurl>'s host.";
+}
+
+function firstLine(body: Buffer): string {
+  const line = body.subarray(0, 400).toString('utf8').trim().split('\n')[0] ?? '';
+  return line === '' ? '' : ` "${Array.from(line).slice(0, 120).join('')}"`;
+}
+
+/** The key is in nothing that is returned, whoever wrote it there: a redirect's address, a file name, an error page. */
+function redact(verdict: Verdict, typedKey: string): Verdict {
+  const spellings = [
+    typedKey,
+    typedKey.trim(),
+    storedKey(typedKey),
+    encodeURIComponent(typedKey.trim()),
+  ].flatMap((spelling) => [spelling, spelling.toUpperCase(), spelling.toLowerCase()]);
+  // Shorter ones are no keys, and would be found everywhere.
+  const secrets = [...new Set(spellings)].filter((spelling) => spelling.trim().length >= 6);
+  const clean = (text: string) =>
+    secrets.reduce((cleaned, secret) => cleaned.replaceAll(secret, SHOWN_KEY), text);
+  return {
+    ...verdict,
+    steps: verdict.steps.map((step) => ({ ...step, text: clean(step.text) })),
+    messages: verdict.messages.map(clean),
+  };
+}

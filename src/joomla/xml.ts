@@ -1,0 +1,107 @@
+import { DOMParser, type Element } from '@xmldom/xmldom';
+
+/** A document that no XML parser reads to its end. The message says what and where, for the person who wrote it. */
+export class MalformedXml extends Error {}
+
+/** Characters XML cannot hold, not even as a reference (https://www.w3.org/TR/xml/#charsets). */
+// eslint-disable-next-line no-control-regex -- they are what is looked for
+const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/u;
+const FORBIDDEN_OR_HALF =
+  // eslint-disable-next-line no-control-regex -- they are what is removed
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+
+/** Text as the content of an element or of a quoted attribute; what XML cannot hold is left out. */
+export function escapeXml(text: string): string {
+  return text
+    .replace(FORBIDDEN_OR_HALF, '')
+    .replace(/[&<>"\r]/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** The same for an attribute, where a parser makes blanks of line breaks and tabs. */
+export function escapeAttribute(text: string): string {
+  return escapeXml(text).replace(/[\n\t]/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/**
+ * Reads a document and refuses what is not well-formed, as PHP's parser does.
+ *
+ * @returns the root element
+ * @throws MalformedXml
+ */
+export function parseXml(bytes: Buffer): Element {
+  const text = decode(bytes);
+  refuseForbidden(text);
+  let problem: string | undefined;
+  try {
+    const document = new DOMParser({
+      onError(_level, message, { locator }: { locator?: { lineNumber?: number } }) {
+        problem ??= `${message.split('\n')[0] ?? message} (line ${locator?.lineNumber ?? 1})`;
+      },
+    }).parseFromString(text, 'text/xml');
+    if (problem === undefined && document.documentElement) return document.documentElement;
+  } catch (error) {
+    problem ??= (error as Error).message;
+  }
+  throw new MalformedXml(problem ?? 'There is no element in it.');
+}
+
+/** All elements below one, at any depth, in the document's order. */
+export function descendants(element: Element): Element[] {
+  return Array.from(element.getElementsByTagName('*'));
+}
+
+/** The text right in an element, without that of elements in it. */
+export function ownText(element: Element): string {
+  return Array.from(element.childNodes)
+    .filter(({ nodeType }) => nodeType === element.TEXT_NODE || nodeType === element.CDATA_SECTION_NODE)
+    .map(({ nodeValue }) => nodeValue ?? '')
+    .join('');
+}
+
+export function attributes(element: Element): Record<string, string> {
+  return Object.fromEntries(
+    Array.from(element.attributes).map(({ name, value }) => [name.toLowerCase(), value]),
+  );
+}
+
+export function lineOf(element: Element): number {
+  return (element as { lineNumber?: number }).lineNumber ?? 1;
+}
+
+function decode(bytes: Buffer): string {
+  const start = bytes.subarray(0, 200).toString('latin1');
+  const declared = /^(?:\u00ef\u00bb\u00bf)?<\?xml[^>]*?encoding\s*=\s*["']([^"']*)["']/.exec(start)?.[1];
+  try {
+    return new TextDecoder(declared ?? 'utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new MalformedXml(`It is not ${declared ?? 'UTF-8'} text.`);
+  }
+}
+
+/** What the library reads over, and no other parser does. */
+function refuseForbidden(text: string): void {
+  const forbidden = FORBIDDEN.exec(text);
+  if (forbidden) throw at(text, forbidden.index, 'a control character, which XML cannot hold');
+  const outside = /<!--[^]*?-->|<!\[CDATA\[[^]*?\]\]>|<\?[^]*?\?>|<[^>]*>|\]\]>|&([^\s;<&]*;?)/g;
+  for (const match of text.matchAll(outside)) {
+    const [found, reference] = match;
+    if (found === ']]>') throw at(text, match.index, '"]]>" outside a CDATA section');
+    if (/^<[^!?]/.test(found))
+      for (const inTag of found.matchAll(/&([^\s;<&"']*;?)/g))
+        refuseReference(text, match.index + inTag.index, inTag[1] ?? '');
+    else if (reference !== undefined) refuseReference(text, match.index, reference);
+  }
+}
+
+function refuseReference(text: string, index: number, reference: string): void {
+  const groups = /^(?:#(?<decimal>[0-9]+)|#x(?<hex>[0-9a-fA-F]+)|[A-Za-z_:][\w.:-]*);$/.exec(reference);
+  if (!groups) throw at(text, index, '"&" that begins no reference; write &amp;');
+  const { decimal, hex } = groups.groups ?? {};
+  const point = decimal ? Number(decimal) : hex ? parseInt(hex, 16) : 0x41;
+  if (point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff) || FORBIDDEN.test(String.fromCodePoint(point)))
+    throw at(text, index, 'a reference to a character that XML cannot hold');
+}
+
+function at(text: string, index: number, problem: string): MalformedXml {
+  return new MalformedXml(`${problem} (line ${text.slice(0, index).split('\n').length})`);
+}

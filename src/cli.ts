@@ -4,9 +4,11 @@ import { addActivationCommands } from './cli/activation';
 import { addInitCommand } from './cli/init';
 import { addLicenseCommands } from './cli/license';
 import { addMigrateCommand } from './cli/migrate';
+import { addNginxCommand } from './cli/nginx';
 import { addPlanCommands } from './cli/plan';
 import { addProductCommands } from './cli/product';
 import { addReleaseCommands } from './cli/release';
+import { addWhyCommand } from './cli/why';
 import { ConfigError } from './config';
 import { OperatorError } from './licensing/operator-error';
 import { SealError } from './licensing/sealing';
@@ -23,22 +25,30 @@ async function main(argv: string[]): Promise<number> {
     .option('--json', 'print one JSON value on standard output')
     .showHelpAfterError('(--help shows how)')
     .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ writeErr: complain })
     .exitOverride();
   addInitCommand(program);
   addMigrateCommand(program);
+  addNginxCommand(program);
   addProductCommands(program);
   addPlanCommands(program);
   addLicenseCommands(program);
   addActivationCommands(program);
   addReleaseCommands(program);
+  addWhyCommand(program);
   try {
     await program.parseAsync(argv);
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
-    process.stderr.write(`error: ${describe(error)}\n`);
+    complain(`error: ${describe(error)}\n`);
     return FAILED;
   }
+}
+
+/** On standard error, which a cron job keeps: a key that was typed where none belongs is not repeated there. */
+function complain(text: string): void {
+  process.stderr.write(text.replace(/[0-9a-f]{8}(?:-[0-9a-f]{8}){3}/gi, '[key]'));
 }
 
 /** In words; a driver's message would repeat the statement with its values. */
@@ -63,6 +73,11 @@ function describe(error: unknown): string {
     : `The database refused the statement: ${sqlMessage ?? code ?? 'no reason given'}.`;
 }
 
+// Whoever reads the output may have seen enough ("| head"): that is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit();
+});
 void main(process.argv).then((code) => {
   process.exitCode = code;
 });

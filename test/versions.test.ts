@@ -210,7 +210,9 @@ describe.each(BACKENDS)('the latest version, on %s', (_name, settings) => {
   async function offered(releases: (string | [string, ReleaseState])[]): Promise<string | undefined> {
     productId++;
     await givePlan(service.db, { productId });
-    for (const one of releases) await give(service.db, productId, ...(typeof one === 'string' ? [one] : one));
+    for (const one of releases)
+      if (typeof one === 'string') await give(service.db, productId, one);
+      else await give(service.db, productId, ...one);
     const { body } = (await request(service.url).get(`${PREFIX}/updates/${productId}`)) as Answer;
     return body.data.version;
   }

@@ -34,10 +34,17 @@ export function duration(text: string): string {
   return usage(() => requireDuration(text));
 }
 
-/** null: lifetime */
-export function durationOrLifetime(text: string): string | null {
-  return text === 'lifetime' ? null : duration(text);
+/** The word stays what it is here: commander makes an empty text of a reader's null. */
+export function durationOrLifetime(text: string): string {
+  return text === LIFETIME ? text : duration(text);
 }
+
+/** As a plan stores it; null: lifetime */
+export function planDuration(given: string): string | null {
+  return given === LIFETIME ? null : given;
+}
+
+const LIFETIME = 'lifetime';
 
 export function oneOf<T extends string>(values: readonly T[]): (text: string) => T {
   return (text) => {
@@ -60,6 +67,16 @@ export function label(text: string): string {
   return trimmed;
 }
 
+/** Joomla's name of an extension; it goes into update XML and file names of the site. */
+export function elementName(text: string): string {
+  const trimmed = text.trim();
+  if (!/^[A-Za-z0-9._-]{1,100}$/.test(trimmed))
+    throw new InvalidArgumentError(
+      'It must be a name such as pkg_example: at most 100 letters, digits and . _ -',
+    );
+  return trimmed;
+}
+
 function usage<T>(read: () => T): T {
   try {
     return read();
@@ -71,8 +88,10 @@ function usage<T>(read: () => T): T {
 /** For commands whose options are all optional and which are pointless without one. */
 export function requireChange(command: Command, ...values: unknown[]): void {
   if (values.every((value) => value === undefined))
-    command.error('error: nothing to change; give at least one option', {
-      exitCode: 2,
-      code: 'licensing.usage',
-    });
+    usageError(command, 'Nothing to change; give at least one option.');
+}
+
+/** Options that do not go together, or are all missing: what no reader of a single one can see. */
+export function usageError(command: Command, text: string): never {
+  return command.error(`error: ${text}`, { exitCode: 2, code: 'licensing.usage' });
 }

@@ -2,12 +2,11 @@ import { Option, type Command } from 'commander';
 import { addDuration } from '../licensing/durations';
 import { issueLicenses, normalizeCustomer, type Issued } from '../licensing/issue';
 import { changeState, renew, type Renewal } from '../licensing/lifecycle';
-import { OperatorError } from '../licensing/operator-error';
 import { liveStatus, STORED_STATUSES } from '../licensing/states';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import { listActivations } from '../store/activations';
 import { listLicenses, type License } from '../store/licenses';
-import { duration, label, moment, nonNegativeInteger, oneOf, positiveInteger } from './arguments';
+import { duration, label, moment, nonNegativeInteger, oneOf, positiveInteger, usageError } from './arguments';
 import { formatFields, formatTable, withSession } from './command';
 import { addAmendments } from './license-amend';
 import { KEY_ARGUMENT, readValue, requireLicense } from './license-argument';
@@ -63,7 +62,7 @@ function addIssue(license: Command): void {
       withSession(command, async ({ db, config, now, actor, output }) => {
         const { plan, customer, reference, expires, lifetime, activationLimit, count } = options;
         if (count !== undefined && count > 1 && (reference !== undefined || options.key !== undefined))
-          throw new OperatorError('--count cannot go with --reference or --key, which name one licence.');
+          usageError(command, '--count cannot go with --reference or --key, which name one licence.');
         const issued = await issueLicenses(
           db,
           {
@@ -248,8 +247,9 @@ function addRenew(license: Command): void {
     .addHelpText('after', '\nExample:\n  licensing license renew 12 --for 1y')
     .action((key: string, options: { until?: Date; for?: string; reason?: string }, command: Command) =>
       withSession(command, async ({ db, now, actor, output }) => {
+        const renewal = readRenewal(command, options);
         const { id } = await requireLicense(db, key);
-        const changed = await renew(db, id, readRenewal(command, options), {
+        const changed = await renew(db, id, renewal, {
           actor,
           now,
           reason: options.reason,
@@ -265,5 +265,5 @@ function addRenew(license: Command): void {
 function readRenewal(command: Command, { until, for: length }: { until?: Date; for?: string }): Renewal {
   if (until !== undefined) return { until };
   if (length !== undefined) return { for: length };
-  return command.error('error: either --until or --for is needed', { exitCode: 2, code: 'licensing.usage' });
+  return usageError(command, 'Either --until or --for is needed.');
 }

@@ -10,13 +10,20 @@ import {
   label,
   nonNegativeInteger,
   oneOf,
+  planDuration,
   positiveInteger,
   requireChange,
 } from './arguments';
 import { ask, formatTable, withSession } from './command';
 import { planJson } from './rows';
 
-interface EditOptions extends Partial<Omit<NewPlan, 'productId'>> {
+interface AddOptions extends Omit<NewPlan, 'productId' | 'duration'> {
+  product: number;
+  duration: string;
+}
+
+interface EditOptions extends Partial<Omit<NewPlan, 'productId' | 'duration'>> {
+  duration?: string;
   licenses?: 'follow' | 'keep';
 }
 
@@ -36,14 +43,15 @@ export function addPlanCommands(program: Command): void {
       oneOf(ACTIVATION_TYPES),
     )
     .requiredOption('--activation-limit <n>', 'slots of a licence; 0 for unlimited', nonNegativeInteger)
-    .option('--duration <duration>', '1y, 6m, 30d or lifetime', durationOrLifetime, null)
+    .option('--duration <duration>', '1y, 6m, 30d or lifetime', durationOrLifetime, 'lifetime')
     .addHelpText(
       'after',
       '\nExample:\n  licensing plan add --product 42 --name Developer --activation-type domain --activation-limit 5 --duration 1y',
     )
-    .action(({ product, ...options }: Omit<NewPlan, 'productId'> & { product: number }, command: Command) =>
+    .action(({ product, duration, ...options }: AddOptions, command: Command) =>
       withSession(command, async ({ db, now, output }) => {
-        const added = await addPlan(db, { productId: product, ...options }, now);
+        const plan = { productId: product, duration: planDuration(duration), ...options };
+        const added = await addPlan(db, plan, now);
         output.print(planJson(added), `Plan ${added.id} is added: ${added.name}.`);
       }),
     );
@@ -69,9 +77,13 @@ export function addPlanCommands(program: Command): void {
       ]),
     )
     .addHelpText('after', '\nExample:\n  licensing plan edit 7 --activation-limit 10 --licenses follow')
-    .action((id: number, { licenses, ...changes }: EditOptions, command: Command) =>
+    .action((id: number, { licenses, duration, ...others }: EditOptions, command: Command) =>
       withSession(command, async ({ db, now, actor, output }) => {
-        requireChange(command, ...Object.values(changes));
+        requireChange(command, duration, ...Object.values(others));
+        const changes = {
+          ...others,
+          ...(duration === undefined ? {} : { duration: planDuration(duration) }),
+        };
         const { activationLimit: from } = await requirePlan(db, id);
         const to = changes.activationLimit ?? from;
         const affected =

@@ -3,7 +3,7 @@ import { addProduct, editProduct } from '../licensing/catalogue';
 import { requireProduct } from '../licensing/releases';
 import { listPlans, listProducts } from '../store/catalogue';
 import { listPublishedVersions } from '../store/releases';
-import { label, positiveInteger, requireChange } from './arguments';
+import { elementName, label, positiveInteger, requireChange } from './arguments';
 import { formatFields, formatTable, withSession } from './command';
 import { planJson, productJson } from './rows';
 
@@ -17,7 +17,7 @@ export function addProductCommands(program: Command): void {
     .description('Adds a product. Its id is part of the address its updates are downloaded from.')
     .requiredOption('--name <name>', 'name shown to customers', label)
     .option('--id <id>', 'id of your choice; else the next free one', positiveInteger)
-    .option('--element <element>', "Joomla's name of the extension, such as pkg_example", label)
+    .option('--element <element>', "Joomla's name of the extension, such as pkg_example", elementName)
     .addHelpText(
       'after',
       '\nExample:\n  licensing product add --name "Example Shop" --id 42 --element pkg_example',
@@ -34,14 +34,14 @@ export function addProductCommands(program: Command): void {
     .description('Changes a product. Files published before keep the name they were published under.')
     .argument('<id>', 'product id', positiveInteger)
     .option('--name <name>', 'name shown to customers', label)
-    .option('--element <element>', "Joomla's name of the extension; an empty text removes it")
+    .option('--element <element>', "Joomla's name of the extension; an empty text removes it", elementOrNone)
     .addHelpText('after', '\nExample:\n  licensing product edit 42 --name "Example Shop Pro"')
     .action((id: number, { name, element }: { name?: string; element?: string }, command: Command) =>
       withSession(command, async ({ db, output }) => {
         requireChange(command, name, element);
         const edited = await editProduct(db, id, {
           ...(name === undefined ? {} : { name }),
-          ...(element === undefined ? {} : { element: element.trim() === '' ? null : label(element) }),
+          ...(element === undefined ? {} : { element: element || null }),
         });
         output.print(productJson(edited), `Product ${id} is changed: ${edited.name}.`);
       }),
@@ -85,4 +85,8 @@ export function addProductCommands(program: Command): void {
         );
       }),
     );
+}
+
+function elementOrNone(text: string): string {
+  return text.trim() === '' ? '' : elementName(text);
 }

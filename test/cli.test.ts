@@ -1,0 +1,716 @@
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import request from 'supertest';
+import type { Settings } from '../src/config';
+import { generateKey, keyDigest } from '../src/licensing/keys';
+import { operator, type Operator } from './support/operator';
+import { makePackage } from './support/packages';
+import { startProcess, temporaryFolder } from './support/processes';
+import {
+  BACKENDS,
+  createMariaDbDatabase,
+  PREFIX,
+  rows,
+  startTestService,
+  unusedAddress,
+  type TestService,
+} from './support/service';
+import { processEnvironment } from './support/service-process';
+
+/** Nothing is there: what these commands answer, they answer before they look at a database. */
+const nowhere = operator({ LICENSING_DATABASE_URL: 'mysql://u:p@127.0.0.1:1/none' });
+const KEY = generateKey();
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
+
+describe('help', () => {
+  async function help(...path: string[]): Promise<string> {
+    const { code, stdout, stderr } = await nowhere.run([...path, '--help']);
+    expect({ path, code, stderr }).toEqual({ path, code: 0, stderr: '' });
+    return stdout;
+  }
+  const commandsIn = (text: string) =>
+    [...text.slice(text.indexOf('\nCommands:')).matchAll(/^ {2}([a-z][a-z-]*)\b/gm)]
+      .map(([, name]) => name!)
+      .filter((name) => name !== 'help');
+
+  it('of every command tells what it does, its options, and an example that names it', async () => {
+    const seen: string[] = [];
+    const visit = async (path: string[]): Promise<void> => {
+      const text = await help(...path);
+      expect(text).toContain(`Usage: ${['licensing', ...path].join(' ')}`);
+      expect(text).toContain('--json');
+      if (text.includes('\nCommands:')) {
+        await Promise.all(commandsIn(text).map((name) => visit([...path, name])));
+        return;
+      }
+      seen.push(path.join(' '));
+      expect(text).toMatch(/\nExamples?:\n {2}/);
+      expect(text.slice(text.indexOf('\nExample'))).toContain(`licensing ${path.join(' ')}`);
+    };
+    await visit([]);
+    for (const command of ['migrate', 'product add', 'plan list', 'license issue', 'release publish'])
+      expect(seen).toContain(command);
+    expect(seen.length).toBeGreaterThanOrEqual(17);
+  }, 60_000);
+});
+
+describe('a usage error', () => {
+  const plan = [
+    'plan',
+    'add',
+    '--product',
+    '42',
+    '--name',
+    'P',
+    '--activation-type',
+    'domain',
+    '--activation-limit',
+  ];
+  it.each<[string, string[], RegExp]>([
+    ['no command', [], /Usage: licensing/],
+    ['no verb', ['license'], /Usage: licensing license/],
+    ['an unknown noun', ['licence'], /unknown command 'licence'/],
+    ['an unknown verb', ['license', 'destroy', '1'], /unknown command 'destroy'/],
+    ['an unknown option', ['plan', 'list', '--colour'], /unknown option '--colour'/],
+    ['a missing argument', ['license', 'show'], /missing required argument 'key'/],
+    ['one argument too many', ['license', 'show', '1', '2'], /too many arguments/],
+    ['a missing option', ['product', 'add'], /required option '--name <name>' not specified/],
+    ['an option without its value', ['product', 'add', '--name'], /'--name <name>' argument missing/],
+    ['a blank name', ['product', 'add', '--name', '  '], /--name.*1 to 190 characters on one line/],
+    ['a name of two lines', ['product', 'add', '--name', 'a\nb'], /1 to 190 characters on one line/],
+    ['a name too long', ['product', 'add', '--name', 'x'.repeat(191)], /1 to 190 characters/],
+    [
+      'an element that is none',
+      ['product', 'add', '--name', 'X', '--element', 'a b'],
+      /--element.*pkg_example/,
+    ],
+    ['such an element later', ['product', 'edit', '42', '--element', 'a\tb'], /--element.*pkg_example/],
+    ['an id of 0', ['product', 'add', '--name', 'X', '--id', '0'], /--id.*a whole number from 1/],
+    ['an id beyond the column', ['product', 'show', '4294967296'], /a whole number from 1/],
+    ['an id in words', ['product', 'show', 'forty-two'], /a whole number from 1/],
+    ['a limit below 0', [...plan, '-1'], /--activation-limit.*a whole number from 1/],
+    ['a type that is none', ['plan', 'add', '--activation-type', 'domian'], /domain, device, seat, instance/],
+    ['a duration that is none', [...plan, '5', '--duration', '1w'], /--duration.*Write 1y, 6m or 30d/],
+    ['a duration of nothing', [...plan, '5', '--duration', '0d'], /--duration.*Write 1y, 6m or 30d/],
+    [
+      'a state that is none',
+      ['license', 'list', '--status', 'dead'],
+      /active, suspended, revoked, cancelled, expired/,
+    ],
+    ['a day that is none', ['license', 'renew', '1', '--until', '2027-02-30'], /There is no such day/],
+    ['a date that is none', ['license', 'issue', '--plan', '1', '--expires', 'soon'], /2027-01-31/],
+    [
+      'a date without a zone',
+      ['license', 'issue', '--plan', '1', '--expires', '2027-01-31T12:00:00'],
+      /2027-01-31/,
+    ],
+    [
+      'two ends',
+      ['license', 'issue', '--plan', '1', '--expires', '2027-01-31', '--lifetime'],
+      /cannot be used with/,
+    ],
+    [
+      'two renewals',
+      ['license', 'renew', '1', '--for', '1y', '--until', '2027-01-31'],
+      /cannot be used with/,
+    ],
+    [
+      'two changelogs',
+      ['release', 'publish', '--product', '1', '--version', '1', '--changelog', 'a', '--changelog-file', 'b'],
+      /cannot be used with/,
+    ],
+  ])('%s', async (_what, args, reason) => {
+    const { code, stdout, stderr } = await nowhere.run(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(reason);
+  });
+
+  it.each([
+    ['as a noun', [KEY]],
+    ['as a verb', ['license', KEY]],
+    ['as an option', ['license', 'show', `--${KEY}`]],
+    ['as a plan', ['license', 'issue', '--plan', KEY]],
+    ['as one argument more', ['license', 'show', KEY, KEY.toLowerCase()]],
+    ['where an id belongs', ['license', 'reveal', KEY.toLowerCase()]],
+  ])('does not repeat a key: %s', async (_where, args) => {
+    const { code, stdout, stderr } = await nowhere.run(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr.toUpperCase()).not.toContain(KEY);
+    expect(stderr).not.toBe('');
+  });
+});
+
+interface LicenseJson {
+  id: number;
+  license_key: string;
+  status: string;
+  expires_at: string | null;
+}
+interface EventRow {
+  license_id: number;
+  actor: string;
+  action: string;
+  before_json: string | null;
+  after_json: string | null;
+}
+
+describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
+  let settings: Settings;
+  let shop: Operator;
+  let service: TestService;
+  beforeAll(async () => {
+    const folder = temporaryFolder();
+    settings = {
+      LICENSING_DATABASE_URL: `sqlite:${join(folder, 'shop.sqlite')}`,
+      LICENSING_PACKAGES_DIR: join(folder, 'packages'),
+      LICENSING_KEY_SECRET: Buffer.alloc(32, 7).toString('base64'),
+      ...(await backend()),
+    };
+    shop = operator(settings);
+    const pending = await shop.json<{ pending: string[]; completed: string[] }>(['migrate', '--status']);
+    expect(pending.completed).toEqual([]);
+    expect(pending.pending.length).toBeGreaterThanOrEqual(7);
+    expect(await shop.json(['migrate'])).toEqual({ run: pending.pending });
+    expect(await shop.run(['migrate'])).toEqual({
+      code: 0,
+      stdout: 'The database was up to date already.\n',
+      stderr: '',
+    });
+    service = await startTestService(settings);
+    await shop.json(['product', 'add', '--name', 'Example Shop', '--id', '42', '--element', 'pkg_example']);
+    await shop.json([
+      ...'plan add --product 42 --name Developer --activation-type domain'.split(' '),
+      '--activation-limit',
+      '2',
+    ]);
+  });
+  afterAll(() => service.stop());
+
+  const issue = (...options: string[]) =>
+    shop.json<LicenseJson>(['license', 'issue', '--plan', '1', ...options]);
+  const refused = async (args: string[], stdin = '') => {
+    const { code, stdout, stderr } = await shop.run(args, { stdin });
+    expect({ args, code, stdout }).toEqual({ args, code: 1, stdout: '' });
+    expect(stderr).toMatch(/^error: [^\n]+\n$/);
+    return stderr;
+  };
+  const stored = async (id: number) =>
+    (await rows<{ id: number } & Record<string, unknown>>(service.db, 'licenses')).find(
+      (row) => row.id === id,
+    )!;
+  const history = async (id: number) =>
+    (await rows<EventRow>(service.db, 'events'))
+      .filter((event) => event.license_id === id)
+      .map(({ actor, action, before_json, after_json }) => ({
+        actor,
+        action,
+        before: JSON.parse(before_json ?? 'null') as unknown,
+        after: JSON.parse(after_json ?? 'null') as unknown,
+      }));
+  const actor = `operator:${process.env.SUDO_USER ?? userInfo().username}`;
+
+  it('adds, changes, lists and shows products', async () => {
+    const added = await shop.json(['product', 'add', '--name', '  Zweites  ', '--element', 'com_zwei']);
+    expect(added).toEqual({
+      id: 43,
+      name: 'Zweites',
+      element: 'com_zwei',
+      created_at: expect.stringMatching(TIME),
+    });
+    expect(await shop.run(['product', 'edit', '43', '--name', 'Drittes', '--element', ''])).toEqual({
+      code: 0,
+      stdout: 'Product 43 is changed: Drittes.\n',
+      stderr: '',
+    });
+    expect(await rows(service.db, 'products')).toMatchObject([
+      { id: 42, name: 'Example Shop', element: 'pkg_example' },
+      { id: 43, name: 'Drittes', element: null },
+    ]);
+    expect(await shop.json(['product', 'list'])).toMatchObject([{ id: 42 }, { id: 43, name: 'Drittes' }]);
+    expect((await shop.run(['product', 'list'])).stdout).toBe(
+      'ID  NAME          ELEMENT\n42  Example Shop  pkg_example\n43  Drittes       -\n',
+    );
+    expect(await shop.json(['product', 'show', '42'])).toMatchObject({
+      id: 42,
+      plans: [{ id: 1, name: 'Developer' }],
+      published_versions: [],
+    });
+    expect(await refused(['product', 'add', '--name', 'X', '--id', '42'])).toContain(
+      'Product 42 exists already.',
+    );
+    expect(await refused(['product', 'show', '99'])).toContain('There is no product 99.');
+  });
+
+  it('adds, changes and lists plans', async () => {
+    const added = await shop.json<{ id: number }>([
+      ...['plan', 'add', '--product', '42', '--name', 'Team', '--activation-type', 'seat'],
+      ...['--activation-limit', '0', '--duration', '1y'],
+    ]);
+    const plan = {
+      product_id: 42,
+      name: 'Team',
+      activation_type: 'seat',
+      activation_limit: 0,
+      duration: '1y',
+    };
+    expect(added).toEqual({ id: added.id, ...plan, created_at: expect.stringMatching(TIME) });
+    expect(await rows(service.db, 'plans')).toContainEqual(
+      expect.objectContaining({ id: added.id, ...plan }),
+    );
+    const year = await shop.json<LicenseJson>(['license', 'issue', '--plan', String(added.id)]);
+    expect(Date.parse(year.expires_at!) - Date.now()).toBeGreaterThan(364 * 86_400_000);
+    await shop.json(['plan', 'edit', String(added.id), '--name', 'Crew', '--duration', 'lifetime']);
+    expect(await rows(service.db, 'plans')).toContainEqual(
+      expect.objectContaining({ id: added.id, ...plan, name: 'Crew', duration: null }),
+    );
+    const { id } = await shop.json<{ id: number }>([
+      ...'plan add --product 42 --name Forever --activation-type device --activation-limit 1'.split(' '),
+      ...['--duration', 'lifetime'],
+    ]);
+    expect(await rows(service.db, 'plans')).toContainEqual(expect.objectContaining({ id, duration: null }));
+    expect(await shop.json(['license', 'issue', '--plan', String(id)])).toMatchObject({ expires_at: null });
+    expect(await shop.json(['plan', 'list', '--product', '43'])).toEqual([]);
+    expect(await shop.json(['plan', 'list', '--product', '42'])).toHaveLength(3);
+    expect((await shop.run(['plan', 'list'])).stdout).toContain('Crew       seat    unlimited  lifetime\n');
+    expect(
+      await refused('plan add --product 99 --name P --activation-type seat --activation-limit 1'.split(' ')),
+    ).toContain('There is no product 99.');
+  });
+
+  it('issues a licence whose key works at once', async () => {
+    const issued = await issue(
+      '--customer',
+      ' Jane@Example.com ',
+      '--reference',
+      'order-1',
+      '--expires',
+      '2099-01-31',
+    );
+    expect(issued).toEqual({
+      id: issued.id,
+      license_key: expect.stringMatching(/^[0-9A-F]{8}(-[0-9A-F]{8}){3}$/),
+      status: 'active',
+      product_id: 42,
+      plan_id: 1,
+      activation_limit: 2,
+      expires_at: '2099-01-31T00:00:00Z',
+    });
+    expect(await stored(issued.id)).toMatchObject({
+      key_digest: keyDigest(issued.license_key),
+      key_hint: issued.license_key.slice(-8),
+      plan_id: 1,
+      status: 'active',
+      activation_limit: 2,
+      activations_used: 0,
+      customer: 'jane@example.com',
+      reference: 'order-1',
+      expires_at: '2099-01-31 00:00:00',
+    });
+    expect(await history(issued.id)).toEqual([
+      {
+        actor,
+        action: 'issue',
+        before: null,
+        after: {
+          status: 'active',
+          plan_id: 1,
+          activation_limit: 2,
+          customer: 'jane@example.com',
+          reference: 'order-1',
+          expires_at: '2099-01-31T00:00:00Z',
+        },
+      },
+    ]);
+    const answer = (await request(service.url)
+      .post(`${PREFIX}/licenses/validate`)
+      .send({ license_key: issued.license_key })) as { body: { data: { valid: boolean } } };
+    expect(answer.body.data.valid).toBe(true);
+    // the same order again
+    expect(await issue('--reference', 'order-1')).toEqual(issued);
+    expect(await history(issued.id)).toHaveLength(1);
+  });
+
+  it('issues by the text, by number, with a key from standard input, and with limits of its own', async () => {
+    const { stdout } = await shop.run(['license', 'issue', '--plan', '1']);
+    expect(stdout).toMatch(/^[0-9A-F]{8}(-[0-9A-F]{8}){3} {2}licence \d+\n$/);
+    const several = await shop.json<LicenseJson[]>(['license', 'issue', '--plan', '1', '--count', '3']);
+    expect(new Set(several.map(({ license_key }) => license_key)).size).toBe(3);
+    expect(await shop.json(['license', 'issue', '--plan', '1', '--count', '1'])).toHaveLength(1);
+    const own = await shop.json<LicenseJson>(
+      ['license', 'issue', '--plan', '1', '--key', '-', '--activation-limit', '0'],
+      {
+        stdin: ' "Imported-Key-0001" \n',
+      },
+    );
+    expect(own).toMatchObject({ license_key: 'Imported-Key-0001', activation_limit: 0 });
+    expect(await stored(own.id)).toMatchObject({
+      key_digest: keyDigest('Imported-Key-0001'),
+      key_hint: '0001',
+    });
+  });
+
+  it('refuses to issue what it cannot, and issues nothing then', async () => {
+    const before = await rows(service.db, 'licenses');
+    const eventsBefore = await rows(service.db, 'events');
+    const own = ['license', 'issue', '--plan', '1', '--key'];
+    expect(await refused(['license', 'issue', '--plan', '99'])).toContain('There is no plan 99.');
+    expect(await refused([...own, '-'], '\n')).toContain('The key is empty');
+    const taken = await refused([...own, 'Imported-Key-0001']);
+    expect(taken).toContain('A licence with this key exists already.');
+    expect(taken).not.toContain('Imported-Key-0001');
+    expect(await refused([...own, 'Other-Key', '--reference', 'order-1'])).toContain('has another key');
+    expect(await refused(['license', 'issue', '--plan', '2', '--reference', 'order-1'])).toContain(
+      'is on plan 1',
+    );
+    const two = await shop.run(['license', 'issue', '--plan', '1', '--count', '2', '--reference', 'order-9']);
+    expect(two).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('--count cannot go with'),
+    });
+    expect(await rows(service.db, 'licenses')).toEqual(before);
+    expect(await rows(service.db, 'events')).toEqual(eventsBefore);
+  });
+
+  it('shows a licence by its id, its key in any spelling, or from standard input, and never its key', async () => {
+    const { id, license_key: key } = await issue('--customer', 'joe@example.com');
+    await request(service.url)
+      .post(`${PREFIX}/licenses/activate`)
+      .send({ license_key: key, identifier: 'example.com', name: 'Main\u202e' });
+    const shown = {
+      id,
+      key_hint: key.slice(-8),
+      status: 'active',
+      product_id: 42,
+      product: 'Example Shop',
+      plan_id: 1,
+      plan: 'Developer',
+      activation_type: 'domain',
+      activation_limit: 2,
+      activations_used: 1,
+      customer: 'joe@example.com',
+      reference: null,
+      expires_at: null,
+      last_check_at: null,
+      last_check_ip: null,
+      check_count: 0,
+      created_at: expect.stringMatching(TIME),
+      activations: [
+        {
+          identifier: 'example.com',
+          name: 'Main\u202e',
+          ip: '127.0.0.1',
+          activated_at: expect.stringMatching(TIME),
+        },
+      ],
+    };
+    for (const [given, stdin] of [
+      [String(id), ''],
+      [key, ''],
+      [`dlid=${key.toLowerCase()}_`, ''],
+      ['-', `${key}\n`],
+      ['-', `${id}\n`],
+    ] as const)
+      expect(await shop.json(['license', 'show', given], { stdin })).toEqual(shown);
+    const { stdout, stderr } = await shop.run(['license', 'show', '-'], { stdin: key });
+    expect(stdout).toContain('example.com');
+    expect(stdout).toContain(key.slice(-8));
+    expect(stdout + stderr).not.toContain(key);
+    // not a terminal: no colours
+    expect(stdout).not.toContain('\u001b');
+  });
+
+  it('takes --json anywhere, and then prints one JSON value and nothing else', async () => {
+    const places = [
+      ['--json', 'product', 'list'],
+      ['product', '--json', 'list'],
+      ['product', 'list', '--json'],
+    ];
+    const outcomes = await Promise.all(places.map((args) => shop.run(args)));
+    for (const outcome of outcomes) expect(outcome).toEqual({ ...outcomes[0], code: 0, stderr: '' });
+    expect(outcomes[0]!.stdout).toMatch(/^\[\{.*\}\]\n$/);
+  });
+
+  it('lists licences by what is asked, a page at a time', async () => {
+    await shop.json(['product', 'add', '--name', 'Lists', '--id', '50']);
+    const { id: plan } = await shop.json<{ id: number }>(
+      'plan add --product 50 --name Lists --activation-type device --activation-limit 1'.split(' '),
+    );
+    const give = (...options: string[]) =>
+      shop.json<LicenseJson>(['license', 'issue', '--plan', String(plan), ...options]);
+    const soon = new Date(Date.now() + 10 * 86_400_000).toISOString();
+    const [lasting, ending, over, suspended] = [
+      await give('--customer', 'ann@example.com'),
+      await give('--expires', soon),
+      await give('--expires', '2020-01-01'),
+      await give('--lifetime'),
+    ];
+    await shop.json(['license', 'suspend', String(suspended.id)]);
+    const ids = async (...options: string[]) =>
+      (await shop.json<LicenseJson[]>(['license', 'list', '--product', '50', ...options])).map(
+        ({ id }) => id,
+      );
+    expect(await ids()).toEqual([lasting.id, ending.id, over.id, suspended.id]);
+    expect(await ids('--plan', '1')).toEqual([]);
+    expect(await ids('--status', 'active')).toEqual([lasting.id, ending.id]);
+    expect(await ids('--status', 'expired')).toEqual([over.id]);
+    expect(await ids('--status', 'suspended')).toEqual([suspended.id]);
+    expect(await ids('--customer', 'ANN@example.com')).toEqual([lasting.id]);
+    expect(await ids('--hint', ending.license_key.slice(-8).toLowerCase())).toEqual([ending.id]);
+    expect(await ids('--expiring', '30d')).toEqual([ending.id]);
+    expect(await ids('--expiring', '5d')).toEqual([]);
+    expect(await ids('--limit', '2', '--after', String(lasting.id))).toEqual([ending.id, over.id]);
+    const page = await shop.run(['license', 'list', '--product', '50', '--limit', '1']);
+    expect(page.stderr).toBe(`There may be more: --after ${lasting.id}\n`);
+    expect(page.stdout).toMatch(
+      /^ID +KEY +STATUS +PRODUCT +PLAN +SLOTS +EXPIRES +CUSTOMER\n\d+ +[0-9A-F]{8} +active /,
+    );
+  });
+
+  it.each([
+    ['suspend', 'active', 'suspended'],
+    ['reinstate', 'suspended', 'active'],
+    ['revoke', 'active', 'revoked'],
+    ['cancel', 'active', 'cancelled'],
+  ])('%s makes an %s licence %s, with the reason in its history', async (verb, from, to) => {
+    const { id, license_key: key } = await issue();
+    if (from === 'suspended') await shop.json(['license', 'suspend', String(id)]);
+    const text = await shop.run(['license', verb, '-', '--reason', 'ticket 77'], { stdin: key });
+    expect(text).toEqual({ code: 0, stdout: `Licence ${id} is ${to} now.\n`, stderr: '' });
+    expect(await stored(id)).toMatchObject({ status: to });
+    expect((await history(id)).at(-1)).toEqual({
+      actor,
+      action: verb,
+      before: { status: from },
+      after: { status: to, reason: 'ticket 77' },
+    });
+    const before = await history(id);
+    expect(await refused(['license', verb, String(id)])).toContain(
+      `Licence ${id} is ${to}: "${verb}" is not possible.`,
+    );
+    expect(await history(id)).toEqual(before);
+  });
+
+  it('lets nothing follow a final state', async () => {
+    const { id } = await issue();
+    await shop.json(['license', 'revoke', String(id)]);
+    for (const verb of [['suspend'], ['reinstate'], ['cancel'], ['renew', '--for', '1y']])
+      expect(await refused(['license', ...verb, String(id)])).toContain('That state is final');
+    expect(await stored(id)).toMatchObject({ status: 'revoked' });
+  });
+
+  it('renews until a date, for a time from the end, from now when that has passed, and out of suspension', async () => {
+    const { id } = await issue('--expires', '2098-01-31');
+    const renew = (...options: string[]) => shop.json(['license', 'renew', String(id), ...options]);
+    expect(await renew('--for', '1m')).toMatchObject({
+      status: 'active',
+      expires_at: '2098-02-28T00:00:00Z',
+    });
+    await shop.json(['license', 'suspend', String(id)]);
+    expect(await renew('--until', '2099-06-30T12:00:00Z', '--reason', 'paid')).toMatchObject({
+      status: 'active',
+      expires_at: '2099-06-30T12:00:00Z',
+    });
+    expect(await stored(id)).toMatchObject({ status: 'active', expires_at: '2099-06-30 12:00:00' });
+    expect((await history(id)).slice(-1)).toEqual([
+      {
+        actor,
+        action: 'renew',
+        before: { status: 'suspended', expires_at: '2098-02-28T00:00:00Z' },
+        after: { status: 'active', expires_at: '2099-06-30T12:00:00Z', reason: 'paid' },
+      },
+    ]);
+    const { id: over } = await issue('--expires', '2020-01-01');
+    const renewed = await shop.json<LicenseJson>(['license', 'renew', String(over), '--for', '30d']);
+    expect(Date.parse(renewed.expires_at!) - Date.now()).toBeGreaterThan(29.9 * 86_400_000);
+
+    expect(await refused(['license', 'renew', String(id), '--until', '2020-01-01'])).toContain(
+      'has passed already',
+    );
+    const { id: lifetime } = await issue();
+    expect(await refused(['license', 'renew', String(lifetime), '--for', '1y'])).toContain(
+      'is a lifetime licence',
+    );
+    const neither = await shop.run(['license', 'renew', '999999']);
+    expect(neither).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('--until or --for'),
+    });
+  });
+
+  it('changes limit, plan, customer and key, and records each', async () => {
+    const { id, license_key: old } = await issue();
+    const { id: plan } = await shop.json<{ id: number }>(
+      'plan add --product 42 --name Agency --activation-type domain --activation-limit 9'.split(' '),
+    );
+    await shop.json(['license', 'set-limit', String(id), '5']);
+    await shop.json(['license', 'set-customer', String(id), 'New@Example.com']);
+    await shop.json(['license', 'change-plan', String(id), String(plan)]);
+    const { license_key: key } = await shop.json<LicenseJson>(['license', 'rekey', String(id)]);
+    expect(key).not.toBe(old);
+    expect(await shop.json(['license', 'reveal', String(id)])).toEqual({ id, license_key: key });
+    expect(await stored(id)).toMatchObject({
+      plan_id: plan,
+      activation_limit: 9,
+      customer: 'new@example.com',
+      key_digest: keyDigest(key),
+    });
+    const shown = await shop.json<{ actor: string; action: string }[]>(['license', 'history', String(id)]);
+    expect(shown.map(({ action }) => action)).toEqual([
+      ...['issue', 'set-limit', 'set-customer', 'change-plan', 'rekey', 'reveal'],
+    ]);
+    expect(new Set(shown.map((event) => event.actor))).toEqual(new Set([actor]));
+    expect(JSON.stringify(shown)).not.toContain(key);
+    expect(await refused(['license', 'show', old])).not.toContain(old);
+  });
+
+  it('adds activations over the limit, lists and removes them', async () => {
+    const { id } = await issue('--activation-limit', '1');
+    await shop.json(['activation', 'add', String(id), 'https://www.One.example/', '--name', 'One']);
+    const over = await shop.run(['activation', 'add', String(id), 'two.example']);
+    expect(over).toMatchObject({ code: 0, stderr: expect.stringContaining('over its limit of 1') });
+    expect(await shop.json(['activation', 'list', String(id)])).toMatchObject([
+      { identifier: 'one.example', name: 'One' },
+      { identifier: 'two.example', name: null },
+    ]);
+    expect(await stored(id)).toMatchObject({ activations_used: 2 });
+    await shop.json(['activation', 'remove', String(id), 'WWW.one.example']);
+    expect(await stored(id)).toMatchObject({ activations_used: 1 });
+    expect(await refused(['activation', 'remove', String(id), 'one.example'])).toContain('is not activated');
+    expect(await refused(['activation', 'add', String(id), '127.1'])).not.toBe('');
+    expect((await history(id)).map((event) => event.actor)).toEqual(Array(4).fill(actor));
+  });
+
+  it('publishes, edits, lists and withdraws a release', async () => {
+    const { path, bytes } = await makePackage();
+    const notes = join(temporaryFolder(), 'CHANGES.txt');
+    writeFileSync(notes, 'Faster\n\nSmaller\n');
+    const of = ['--product', '42', '--version', '2.1.0'];
+    const text = await shop.run(['release', 'publish', ...of, '--file', path, '--changelog-file', notes]);
+    expect(text).toEqual({
+      code: 0,
+      stdout: `Version 2.1.0 is published: example-shop-2.1.0.zip, ${bytes.length} bytes.\n`,
+      stderr: '',
+    });
+    await shop.json(['release', 'edit', ...of, '--changelog', 'Better']);
+    expect(await shop.json(['release', 'list', '--product', '42'])).toMatchObject([
+      {
+        version: '2.1.0',
+        state: 'published',
+        changelog: 'Better',
+        published_at: expect.stringMatching(TIME),
+      },
+    ]);
+    expect(await shop.json(['release', 'withdraw', ...of])).toMatchObject({ state: 'withdrawn' });
+    expect(await rows(service.db, 'releases')).toMatchObject([{ version: '2.1.0', state: 'withdrawn' }]);
+    expect(await refused(['release', 'list', '--product', '99'])).toContain('There is no product 99.');
+  });
+
+  it('names in the history who used sudo', async () => {
+    const { stdout } = await shop.run(['license', 'issue', '--plan', '1', '--json'], {
+      env: { SUDO_USER: 'anna' },
+    });
+    expect(await history((JSON.parse(stdout) as LicenseJson).id)).toMatchObject([{ actor: 'operator:anna' }]);
+  });
+
+  it('does not repeat a key it does not know, whatever was to be done with it', async () => {
+    const unknown = generateKey();
+    const verbs = [
+      ...[
+        ['show'],
+        ['suspend'],
+        ['reinstate'],
+        ['revoke'],
+        ['cancel'],
+        ['renew', '--for', '1y'],
+        ['history'],
+      ],
+      ...[['rekey'], ['set-limit', '1'], ['set-customer', 'x@example.com'], ['change-plan', '1']],
+    ];
+    for (const [i, [verb, ...rest]] of verbs.entries()) {
+      const message = await refused(['license', verb!, i % 2 ? '-' : unknown, ...rest], unknown);
+      expect(message).toContain('There is no licence with this key.');
+      expect(message).not.toContain(unknown);
+    }
+    expect(await refused(['activation', 'list', unknown])).not.toContain(unknown);
+    expect(await refused(['license', 'show', '999999'])).toBe('error: There is no licence 999999.\n');
+  }, 60_000);
+
+  it('shows control characters of customers as what they are, and obeys none', async () => {
+    const { id } = await issue();
+    await service.db('licensing_licenses').where({ id }).update({ customer: 'a\u001b[2Jb\nc' });
+    const { stdout } = await shop.run(['license', 'show', String(id)]);
+    expect(stdout).toContain('a\uFFFD[2Jb c');
+  });
+
+  it('ends quietly when nobody reads its output to the end', async () => {
+    await shop.json(['license', 'issue', '--plan', '1', '--count', '1500']);
+    const child = startProcess(
+      process.execPath,
+      [join(__dirname, '../dist/src/cli.js'), 'license', 'list', '--limit', '1500', '--json'],
+      { env: processEnvironment(settings) },
+    );
+    let stderr = '';
+    child.stderr!.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    await once(child.stdout!, 'readable');
+    child.stdout!.destroy();
+    const [code] = (await once(child, 'exit')) as [number];
+    expect({ code, stderr }).toEqual({ code: 0, stderr: 'There may be more: --after ' + stderr.slice(27) });
+    expect(stderr).not.toMatch(/EPIPE|at /);
+  });
+});
+
+describe('a database that cannot be used', () => {
+  async function failure(settings: Settings): Promise<string> {
+    const { code, stdout, stderr } = await operator(settings).run(['license', 'show', KEY]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^error: [^\n]+\n$/);
+    expect(stderr).not.toMatch(/S3cret|select|licensing_/);
+    expect(stderr).not.toContain(KEY);
+    return stderr;
+  }
+
+  it('because nothing listens there', async () => {
+    const url = `mysql://u:S3cret@${await unusedAddress()}/d`;
+    expect(await failure({ LICENSING_DATABASE_URL: url })).toMatch(
+      /The database cannot be reached .*ECONNREFUSED.*Check LICENSING_DATABASE_URL/,
+    );
+  });
+
+  it('because its socket is gone', async () => {
+    const url = 'mysql://u:S3cret@localhost/d?socketPath=/nonexistent/mysqld.sock';
+    expect(await failure({ LICENSING_DATABASE_URL: url })).toMatch(/cannot be reached .*ENOENT/);
+  });
+
+  it('because the password is wrong', async () => {
+    const url = `mysql://nobody:S3cret@127.0.0.1:${process.env.TEST_MARIADB_PORT!}/mysql`;
+    expect(await failure({ LICENSING_DATABASE_URL: url })).toMatch(/ER_ACCESS_DENIED_ERROR/);
+  });
+
+  it('because there is no such database', async () => {
+    const url = `mysql://root:@127.0.0.1:${process.env.TEST_MARIADB_PORT!}/nonexistent`;
+    expect(await failure({ LICENSING_DATABASE_URL: url })).toMatch(/ER_BAD_DB_ERROR/);
+  });
+
+  it('because it was not migrated', async () => {
+    const fresh = `sqlite:${join(temporaryFolder(), 'fresh.sqlite')}`;
+    for (const url of [fresh, await createMariaDbDatabase()]) {
+      const { code, stderr } = await operator({ LICENSING_DATABASE_URL: url }).run(['product', 'list']);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/^error: The database's schema is not up to date .*Run "licensing migrate"/);
+    }
+  });
+
+  it('because the SQLite file is a folder, or no database', async () => {
+    const folder = join(temporaryFolder(), 'data');
+    mkdirSync(folder);
+    const text = join(folder, 'text');
+    writeFileSync(text, 'This is no database. '.repeat(100));
+    for (const path of [folder, text, join(text, 'below')])
+      await failure({ LICENSING_DATABASE_URL: `sqlite:${path}` });
+  });
+});

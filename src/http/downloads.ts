@@ -77,27 +77,33 @@ interface SendError {
   headers?: Record<string, string>;
 }
 
-/** The bytes are nginx's where it offers to send them; ranges and conditions are then its own too. */
+/** nginx judges these before it learns our ETag: it would refuse `If-Match` of the very same. */
+const CONDITIONS = ['If-Match', 'If-None-Match', 'If-Modified-Since', 'If-Unmodified-Since'];
+
+/** The bytes are nginx's where it offers to send them, ranges included. */
 function sendPackage(ctx: Context, release: Release, { packagesDir, accelLocation }: DownloadSettings): void {
   const name = packageFileName(release.sha256);
+  const etag = `"${release.sha256}"`;
   ctx.set({
     'Content-Type': 'application/zip',
     'Content-Disposition': `attachment; filename="${release.fileName}"`,
     'Accept-Ranges': 'bytes',
-    ETag: `"${release.sha256}"`,
+    ETag: etag,
     // no-transform: a proxy that recompressed the body would break its checksum
     'Cache-Control': 'private, no-store, no-transform',
     'X-Content-Type-Options': 'nosniff',
   });
-  ctx.status = 200;
-  if (accelLocation !== undefined) {
+  if (accelLocation !== undefined && CONDITIONS.every((header) => ctx.get(header) === '')) {
+    if (!isForPart(ctx, etag)) ctx.remove('Accept-Ranges');
     ctx.set('X-Accel-Redirect', accelLocation + name);
+    ctx.status = 200;
     ctx.body = '';
     return;
   }
   // From here the answer is the library's: it knows ranges, If-Range and conditional requests, and stops reading
-  // when the client goes away.
+  // when the client goes away. (ctx.status would set the reason phrase too: "206 OK".)
   ctx.respond = false;
+  ctx.res.statusCode = 200;
   send(ctx.req, name, {
     root: packagesDir,
     cacheControl: false,
@@ -113,4 +119,9 @@ function sendPackage(ctx: Context, release: Release, { packagesDir, accelLocatio
       ctx.res.end();
     })
     .pipe(ctx.res);
+}
+
+/** Whether nginx will answer 206. It says `Accept-Ranges` itself with a whole package, and does not with a part. */
+function isForPart(ctx: Context, etag: string): boolean {
+  return /^bytes=(\d+-\d*|-\d+)$/i.test(ctx.get('Range')) && ['', etag].includes(ctx.get('If-Range'));
 }

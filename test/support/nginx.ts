@@ -1,0 +1,251 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { endProcess, eventually, freePort, hasEnded, startProcess, temporaryFolder } from './processes';
+
+/** A private nginx with the real files of nginx/, and a private PHP-FPM whose one page is the site. */
+
+const FILES = join(__dirname, '../../nginx');
+const NGINX = ['/usr/sbin/nginx', '/usr/local/sbin/nginx'].find((path) => existsSync(path)) ?? 'nginx';
+const IS_ROOT = process.getuid?.() === 0;
+
+/** What an operator changes in the files of nginx/; the rest is taken as it stands. */
+const PLACEHOLDERS = {
+  upstream: '127.0.0.1:3080',
+  packagesDir: '/var/lib/licensing/packages/',
+  logs: '/var/log/nginx/',
+  includes: '/etc/nginx/licensing/',
+  certificates: '/etc/letsencrypt/live/shop.example/',
+  site: '/var/www/joomla',
+  php: '/run/php/php-fpm.sock',
+};
+
+export interface NginxOptions {
+  /** where the service listens: `127.0.0.1:3080` or `unix:/path` */
+  upstream: string;
+  /** the folder the internal location serves */
+  packagesDir?: string;
+  /** the whole of site.example.conf, over TLS; else a small site over plain HTTP that includes licensing.conf */
+  example?: boolean;
+  /** changes to the text of a file, as an operator would make them */
+  edit?: (text: string, file: string) => string;
+}
+
+export interface TestNginx {
+  /** where the site answers: `http://127.0.0.1:port`, with `example` `https://127.0.0.1:port` */
+  url: string;
+  port: number;
+  /** plain HTTP; the same as `port` but with `example` */
+  httpPort: number;
+  /** the file's text; empty when there is none */
+  log(name: 'access.log' | 'error.log' | 'licensing.log'): string;
+  /** everything nginx wrote to any log or to its standard error */
+  allLogs(): string;
+  stop(): Promise<void>;
+}
+
+/**
+ * A folder that nginx's workers can read, whoever they are: started as root they are somebody else, as in production.
+ */
+export function folderForNginx(): string {
+  const folder = temporaryFolder('licensing-nginx');
+  chmodSync(folder, 0o755);
+  return folder;
+}
+
+export async function startNginx(options: NginxOptions): Promise<TestNginx> {
+  const folder = folderForNginx();
+  const httpPort = await freePort();
+  const port = options.example ? await freePort() : httpPort;
+  const stopPhp = await startPhp(folder);
+  const conf = writeConfiguration(folder, options, httpPort, port);
+  const child = startProcess(NGINX, ['-p', folder, '-c', conf], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let stderr = '';
+  child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString('latin1')));
+  await eventually(async () => {
+    if (hasEnded(child)) throw new Error(`nginx ended at its start.\n${stderr}`);
+    await connects({ port });
+  });
+  const logs = join(folder, 'logs');
+  const log = (name: string) => {
+    const path = join(logs, name);
+    return existsSync(path) ? readFileSync(path, 'latin1') : '';
+  };
+  return {
+    url: `${options.example ? 'https' : 'http'}://127.0.0.1:${port}`,
+    port,
+    httpPort,
+    log,
+    allLogs: () => readdirSync(logs).map(log).join('') + stderr,
+    async stop() {
+      await endProcess(child);
+      await stopPhp();
+    },
+  };
+}
+
+/** What `nginx -t` says of the files in their contexts. */
+export function checkNginx(options: NginxOptions): { ok: boolean; output: string } {
+  const folder = folderForNginx();
+  const conf = writeConfiguration(folder, options, 8080, 8443);
+  const { status, stderr } = spawnSync(NGINX, ['-t', '-p', folder, '-c', conf], {
+    encoding: 'utf8',
+  });
+  return { ok: status === 0, output: stderr };
+}
+
+/** The PHP page of the site tells what reached it. */
+const PAGE = `<?php
+header('Content-Type: application/json');
+echo json_encode(['php' => basename(__FILE__), 'uri' => $_SERVER['REQUEST_URI'], 'path_info' => $_SERVER['PATH_INFO'] ?? '']);
+`;
+
+function writeConfiguration(folder: string, options: NginxOptions, httpPort: number, port: number): string {
+  const { upstream, packagesDir, example = false, edit = (text: string) => text } = options;
+  const site = join(folder, 'site');
+  for (const name of [
+    site,
+    join(site, 'api'),
+    join(folder, 'logs'),
+    join(folder, 'temp'),
+    join(folder, 'tls'),
+  ])
+    mkdirSync(name, { recursive: true });
+  for (const name of ['index.php', 'api/index.php']) writeFileSync(join(site, name), PAGE);
+  if (example) makeCertificate(join(folder, 'tls'));
+
+  const values: Record<keyof typeof PLACEHOLDERS, string> = {
+    upstream,
+    packagesDir: `${(packagesDir ?? join(folder, 'packages')).replace(/\/$/, '')}/`,
+    logs: `${folder}/logs/`,
+    includes: `${folder}/`,
+    certificates: `${folder}/tls/`,
+    site,
+    php: `${folder}/php.sock`,
+  };
+  for (const file of ['upstream.conf', 'licensing.conf', 'site.example.conf']) {
+    let text = edit(readFileSync(join(FILES, file), 'utf8'), file);
+    for (const [name, placeholder] of Object.entries(PLACEHOLDERS))
+      text = text.replaceAll(placeholder, values[name as keyof typeof PLACEHOLDERS]);
+    text = text
+      .replace(/^ *listen \[::\].*\n/gm, '')
+      .replace(/^( *)listen 80;/m, `$1listen 127.0.0.1:${httpPort};`)
+      .replace(/^( *)listen 443 /m, `$1listen 127.0.0.1:${port} `);
+    writeFileSync(join(folder, file), text);
+  }
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'scgi', 'uwsgi']
+    .map((name) => `${name}_temp_path ${folder}/temp/${name};`)
+    .join('\n  ');
+  const conf = join(folder, 'nginx.conf');
+  writeFileSync(
+    conf,
+    `daemon off;
+worker_processes 1;
+pid ${folder}/nginx.pid;
+error_log ${folder}/logs/error.log;
+events { worker_connections 256; }
+http {
+  ${temporary}
+  types { text/html html; application/zip zip; }
+  default_type application/octet-stream;
+  access_log ${folder}/logs/access.log;
+  # what a distribution's nginx.conf may say, and these files must stand
+  gzip on;
+  gzip_types *;
+  proxy_intercept_errors on;
+  ${example ? `include ${folder}/site.example.conf;` : plainSite(folder, httpPort)}
+}
+`,
+  );
+  return conf;
+}
+
+function plainSite(folder: string, port: number): string {
+  return `include ${folder}/upstream.conf;
+  server {
+    listen 127.0.0.1:${port};
+    server_name shop.example;
+    root ${folder}/site;
+    index index.php;
+    error_page 404 /404.html;
+    location / { try_files $uri $uri/ /index.php?$args; }
+    location ~ \\.php(/|$) {
+      fastcgi_split_path_info ^(.+?\\.php)(/.*)?$;
+      include /etc/nginx/fastcgi_params;
+      fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;
+      fastcgi_param PATH_INFO $fastcgi_path_info;
+      fastcgi_pass unix:${folder}/php.sock;
+    }
+    location ~ \\.zip$ { return 410; }
+    include ${folder}/licensing.conf;
+  }`;
+}
+
+async function startPhp(folder: string): Promise<() => Promise<void>> {
+  const socket = join(folder, 'php.sock');
+  const conf = join(folder, 'php-fpm.conf');
+  writeFileSync(
+    conf,
+    `[global]
+error_log = ${folder}/php-fpm.log
+daemonize = no
+[www]
+${IS_ROOT ? 'user = nobody' : ''}
+listen = ${socket}
+listen.mode = 0666
+pm = static
+pm.max_children = 1
+`,
+  );
+  const child = startProcess(phpFpm(), ['-n', '-F', '-y', conf], { stdio: 'ignore' });
+  await eventually(async () => {
+    if (hasEnded(child))
+      throw new Error(`PHP-FPM ended at its start.\n${readFileSync(join(folder, 'php-fpm.log'), 'utf8')}`);
+    await connects({ path: socket });
+  });
+  return () => endProcess(child);
+}
+
+/** Its name has PHP's version in it. */
+function phpFpm(): string {
+  const [name] = existsSync('/usr/sbin')
+    ? readdirSync('/usr/sbin').filter((one) => one.startsWith('php-fpm'))
+    : [];
+  return name === undefined ? 'php-fpm' : `/usr/sbin/${name}`;
+}
+
+function makeCertificate(folder: string): void {
+  execFileSync(
+    'openssl',
+    [
+      ...[
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:prime256v1',
+        '-nodes',
+        '-days',
+        '2',
+      ],
+      ...['-subj', '/CN=shop.example', '-addext', 'subjectAltName=DNS:shop.example'],
+      ...['-keyout', join(folder, 'privkey.pem'), '-out', join(folder, 'fullchain.pem')],
+    ],
+    { stdio: 'pipe' },
+  );
+}
+
+function connects(to: { port: number } | { path: string }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect('port' in to ? { ...to, host: '127.0.0.1' } : to)
+      .once('connect', () => {
+        socket.destroy();
+        resolve();
+      })
+      .once('error', reject);
+  });
+}

@@ -130,7 +130,8 @@ describe('licensing init --joomla-root', () => {
     expect(JSON.parse(again.stdout)).toMatchObject({ added: [] });
     expect(readFileSync(envFile, 'utf8')).toBe(first);
     const elsewhere = await licensing('init', '--joomla-root', temporaryFolder());
-    expect(elsewhere).toMatchObject({ code: 1, stderr: expect.stringContaining('set up beside') as string });
+    expect(elsewhere.code).toBe(1);
+    expect(elsewhere.stderr).toContain('set up beside');
     expect(readFileSync(envFile, 'utf8')).toBe(first);
   });
 

@@ -1,0 +1,96 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { InvalidArgumentError, type Command } from 'commander';
+import { packageRoot, readConfig, type Config } from '../config';
+import { OperatorError } from '../licensing/operator-error';
+import { createOutput } from './command';
+
+/** The files of nginx/, in the order they are read. */
+const FILES = ['upstream.conf', 'licensing.conf', 'site.example.conf'] as const;
+
+export function addNginxCommand(program: Command): void {
+  program
+    .command('nginx')
+    .summary("print nginx's configuration for this service")
+    .description(
+      'Prints the files that put the service behind nginx, filled in for this configuration: upstream.conf (http level), ' +
+        "licensing.conf (inside the site's server {}), and a whole site as an example. Nothing of the machine's nginx is touched.",
+    )
+    .requiredOption('--server-name <host>', "the site's host name", hostName)
+    .option('--out <dir>', 'write them into this folder instead')
+    .addHelpText(
+      'after',
+      '\nExample:\n  licensing nginx --server-name shop.example --out /etc/nginx/licensing',
+    )
+    .action(async ({ serverName, out }: { serverName: string; out?: string }, command: Command) => {
+      const config = readConfig();
+      const output = createOutput(command);
+      const files = await Promise.all(
+        FILES.map(async (name) => ({ name, text: await fillIn(name, config, serverName) })),
+      );
+      for (const remark of remarks(config)) output.note(remark);
+      if (out !== undefined) await writeFiles(resolve(out), files);
+      output.print(
+        Object.fromEntries(files.map(({ name, text }) => [name, text])),
+        out === undefined
+          ? files.map(({ name, text }) => `# ==== ${name} ====\n\n${text}`).join('\n')
+          : `Written to ${resolve(out)}: ${FILES.join(', ')}. Then: nginx -t && systemctl reload nginx`,
+      );
+    });
+}
+
+/** What the files mark with CHANGE, as far as this configuration knows it. */
+async function fillIn(name: string, config: Config, serverName: string): Promise<string> {
+  const { listen, packagesDir, accelLocation, joomlaRoot } = config;
+  const upstream = 'path' in listen ? `unix:${listen.path}` : `${bracketed(listen.host)}:${listen.port}`;
+  const text = await readFile(join(packageRoot, 'nginx', name), 'utf8');
+  return text
+    .replaceAll('server 127.0.0.1:3080;', `server ${upstream};`)
+    .replaceAll('/var/lib/licensing/packages/', `${quotable(packagesDir)}/`)
+    .replaceAll('/_licensing_packages/', accelLocation ?? '/_licensing_packages/')
+    .replaceAll('shop.example', serverName)
+    .replaceAll('/var/www/joomla', quotable(joomlaRoot ?? '/var/www/joomla'));
+}
+
+function remarks({ accelLocation, listen, trustedProxies }: Config): string[] {
+  return [
+    ...(accelLocation === undefined
+      ? [
+          'Set LICENSING_ACCEL_LOCATION=/_licensing_packages/ in .env and restart the service: nginx then sends the packages itself.',
+        ]
+      : []),
+    ...('host' in listen && !trustedProxies.some((proxy) => /^127\.|^::1/.test(proxy))
+      ? [
+          'LICENSING_TRUSTED_PROXIES has no loopback address: the service would not believe this nginx who is asking.',
+        ]
+      : []),
+  ];
+}
+
+async function writeFiles(dir: string, files: { name: string; text: string }[]): Promise<void> {
+  try {
+    await mkdir(dir, { recursive: true });
+    for (const { name, text } of files) await writeFile(join(dir, name), text);
+  } catch (error) {
+    throw new OperatorError(`The files cannot be written: ${(error as Error).message}`);
+  }
+}
+
+/** nginx ends a word at these, and no escape helps everywhere. */
+function quotable(path: string): string {
+  if (/[\s;{}"'\\$#]/.test(path))
+    throw new OperatorError(
+      `nginx cannot read the path ${path} without quoting. Choose a folder without blanks and ;{}"'\\$#.`,
+    );
+  return path;
+}
+
+function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+function hostName(text: string): string {
+  if (!/^[a-z0-9-]+(\.[a-z0-9-]+)*$/i.test(text))
+    throw new InvalidArgumentError('It must be a host name, as shop.example.');
+  return text.toLowerCase();
+}

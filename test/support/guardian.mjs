@@ -17,9 +17,10 @@ for await (const line of createInterface({ input: process.stdin })) {
   if (word === 'done') pids.delete(Number(value));
   if (word === 'dir') dirs.add(value);
 }
+// Each leads a group of its own, in which are its workers: nginx's and PHP-FPM's outlive their master.
 for (const pid of pids)
   try {
-    process.kill(pid, 'SIGKILL');
+    process.kill(-pid, 'SIGKILL');
   } catch {
     // it has ended already
   }

@@ -65,10 +65,19 @@ export async function startNginx(options: NginxOptions): Promise<TestNginx> {
   });
   let stderr = '';
   child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString('latin1')));
-  await eventually(async () => {
-    if (hasEnded(child)) throw new Error(`nginx ended at its start.\n${stderr}`);
-    await connects({ port });
-  });
+  const stop = async () => {
+    await endProcess(child);
+    await stopPhp();
+  };
+  try {
+    await eventually(async () => {
+      if (hasEnded(child)) throw new Error(`nginx ended at its start.\n${stderr}`);
+      await connects({ port });
+    });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
   const logs = join(folder, 'logs');
   const log = (name: string) => {
     const path = join(logs, name);
@@ -80,10 +89,7 @@ export async function startNginx(options: NginxOptions): Promise<TestNginx> {
     httpPort,
     log,
     allLogs: () => readdirSync(logs).map(log).join('') + stderr,
-    async stop() {
-      await endProcess(child);
-      await stopPhp();
-    },
+    stop,
   };
 }
 
@@ -134,6 +140,7 @@ function writeConfiguration(folder: string, options: NginxOptions, httpPort: num
       .replace(/^ *listen \[::\].*\n/gm, '')
       .replace(/^( *)listen 80;/m, `$1listen 127.0.0.1:${httpPort};`)
       .replace(/^( *)listen 443 /m, `$1listen 127.0.0.1:${port} `);
+    if (/^ *listen (?!127\.0\.0\.1:)/m.test(text)) throw new Error(`${file} would listen beyond loopback.`);
     writeFileSync(join(folder, file), text);
   }
   const temporary = ['client_body', 'proxy', 'fastcgi', 'scgi', 'uwsgi']

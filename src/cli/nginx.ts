@@ -8,6 +8,9 @@ import { createOutput } from './command';
 /** The files of nginx/, in the order they are read. */
 const FILES = ['upstream.conf', 'licensing.conf', 'site.example.conf'] as const;
 
+/** Where site.example.conf includes the other two from. */
+const DEFAULT_FOLDER = '/etc/nginx/licensing';
+
 export function addNginxCommand(program: Command): void {
   program
     .command('nginx')
@@ -25,22 +28,23 @@ export function addNginxCommand(program: Command): void {
     .action(async ({ serverName, out }: { serverName: string; out?: string }, command: Command) => {
       const config = readConfig();
       const output = createOutput(command);
+      const folder = out === undefined ? DEFAULT_FOLDER : resolve(out);
       const files = await Promise.all(
-        FILES.map(async (name) => ({ name, text: await fillIn(name, config, serverName) })),
+        FILES.map(async (name) => ({ name, text: await fillIn(name, config, serverName, folder) })),
       );
       for (const remark of remarks(config)) output.note(remark);
-      if (out !== undefined) await writeFiles(resolve(out), files);
+      if (out !== undefined) await writeFiles(folder, files);
       output.print(
         Object.fromEntries(files.map(({ name, text }) => [name, text])),
         out === undefined
           ? files.map(({ name, text }) => `# ==== ${name} ====\n\n${text}`).join('\n')
-          : `Written to ${resolve(out)}: ${FILES.join(', ')}. Then: nginx -t && systemctl reload nginx`,
+          : `Written to ${folder}: ${FILES.join(', ')}. Then: nginx -t && systemctl reload nginx`,
       );
     });
 }
 
 /** What the files mark with CHANGE, as far as this configuration knows it. */
-async function fillIn(name: string, config: Config, serverName: string): Promise<string> {
+async function fillIn(name: string, config: Config, serverName: string, folder: string): Promise<string> {
   const { listen, packagesDir, accelLocation, joomlaRoot } = config;
   const upstream = 'path' in listen ? `unix:${listen.path}` : `${bracketed(listen.host)}:${listen.port}`;
   const text = await readFile(join(packageRoot, 'nginx', name), 'utf8');
@@ -48,6 +52,7 @@ async function fillIn(name: string, config: Config, serverName: string): Promise
     .replaceAll('server 127.0.0.1:3080;', `server ${upstream};`)
     .replaceAll('/var/lib/licensing/packages/', `${quotable(packagesDir)}/`)
     .replaceAll('/_licensing_packages/', accelLocation ?? '/_licensing_packages/')
+    .replaceAll(`${DEFAULT_FOLDER}/`, `${quotable(folder)}/`)
     .replaceAll('shop.example', serverName)
     .replaceAll('/var/www/joomla', quotable(joomlaRoot ?? '/var/www/joomla'));
 }

@@ -19,9 +19,7 @@ interface ActivationRow {
 }
 
 /** An activation, and how many slots its licence had in use at the same moment. */
-export type CountedActivation = Pick<Activation, 'licenseId' | 'identifier' | 'name'> & {
-  activationsUsed: number;
-};
+export type CountedActivation = Activation & { activationsUsed: number };
 
 export async function findActivation(
   db: Db,
@@ -43,9 +41,7 @@ export async function findActivations(
 ): Promise<CountedActivation[]> {
   if (pairs.length === 0) return [];
   const query = db({ a: table(db, 'activations') }).select(
-    'license_id',
-    'identifier',
-    'name',
+    'a.*',
     db({ l: table(db, 'licenses') })
       .select('l.activations_used')
       .where('l.id', db.ref('a.license_id'))
@@ -54,12 +50,7 @@ export async function findActivations(
   // A chain of OR is read as ranges of the unique index by MySQL, MariaDB and SQLite alike; a list of pairs is not.
   for (const { licenseId, identifier } of pairs) query.orWhere({ license_id: licenseId, identifier });
   const rows = (await query) as (ActivationRow & { activations_used: number })[];
-  return rows.map((row) => ({
-    licenseId: row.license_id,
-    identifier: row.identifier,
-    name: row.name,
-    activationsUsed: row.activations_used,
-  }));
+  return rows.map((row) => ({ ...toActivation(row), activationsUsed: row.activations_used }));
 }
 
 export async function listActivations(db: Db, licenseId: number): Promise<Activation[]> {

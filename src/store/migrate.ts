@@ -94,19 +94,28 @@ export async function lockMigrations(
 ): Promise<() => Promise<void>> {
   if (settings.kind === 'sqlite') return lockFile(`${settings.path}.migrate-lock`);
   const holder = openDatabase(settings, prefix, 1);
+  // The pool closes a connection that is idle for 30 s, and the lock would go with it: a transaction keeps it busy.
+  const held = await holder.transaction().catch(async (error: unknown) => {
+    await holder.destroy();
+    throw error;
+  });
+  const release = async () => {
+    await held.rollback();
+    await holder.destroy();
+  };
   try {
     // Lock names are global to the server; 64 characters at the most.
     const name = `licensing ${settings.database}.${prefix}`.slice(0, 64);
-    const [rows] = await holder.raw<[{ got: number | null }[]]>('SELECT GET_LOCK(?, ?) AS got', [
+    const [rows] = await held.raw<[{ got: number | null }[]]>('SELECT GET_LOCK(?, ?) AS got', [
       name,
       LOCK_WAIT_SECONDS,
     ]);
     if (rows?.[0]?.got !== 1) throw otherMigration();
   } catch (error) {
-    await holder.destroy();
+    await release();
     throw error;
   }
-  return () => holder.destroy();
+  return release;
 }
 
 async function lockFile(path: string): Promise<() => Promise<void>> {

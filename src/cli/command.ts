@@ -99,7 +99,7 @@ function heading(text: string): string {
 }
 
 /** What customers sent is shown, never obeyed: no control character reaches the terminal. */
-function printable(text: string): string {
+export function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, (character) => (character === '\n' ? ' ' : '\uFFFD'));
 }
 

@@ -16,7 +16,20 @@ export interface Access {
   userAgent: string | null;
 }
 
+export interface LoggedAccess extends Access {
+  id: number;
+}
+
+/** All of it has to hold. */
+export interface AccessFilter {
+  /** null: those that named no licence there is */
+  licenseId?: number | null;
+  keyHints?: string[];
+  ips?: string[];
+}
+
 interface AccessRow {
+  id: number;
   at: string;
   endpoint: Access['endpoint'];
   outcome: string;
@@ -49,23 +62,22 @@ export async function insertAccesses(db: Db, accesses: Access[]): Promise<void> 
 /** The newest first. */
 export async function listAccesses(
   db: Db,
-  by: { licenseId: number } | { keyHint: string } | { ip: string },
+  { licenseId, keyHints, ips }: AccessFilter,
   limit: number,
-): Promise<Access[]> {
-  const [column, value] =
-    'licenseId' in by
-      ? ['license_id', by.licenseId]
-      : 'keyHint' in by
-        ? ['key_hint', by.keyHint]
-        : ['ip', by.ip];
-  const rows = (await db(table(db, 'access_log'))
-    .where(column, value)
+): Promise<LoggedAccess[]> {
+  if (keyHints?.length === 0 || ips?.length === 0) return [];
+  const query = db(table(db, 'access_log'))
     .orderBy([
       { column: 'at', order: 'desc' },
       { column: 'id', order: 'desc' },
     ])
-    .limit(limit)) as AccessRow[];
-  return rows.map((row) => ({
+    .limit(limit);
+  if (licenseId === null) query.whereNull('license_id');
+  else if (licenseId !== undefined) query.where('license_id', licenseId);
+  if (keyHints !== undefined) query.whereIn('key_hint', keyHints);
+  if (ips !== undefined) query.whereIn('ip', ips);
+  return ((await query) as AccessRow[]).map((row) => ({
+    id: row.id,
     at: fromSqlTime(row.at),
     endpoint: row.endpoint,
     outcome: row.outcome,
@@ -77,6 +89,21 @@ export async function listAccesses(
     ip: row.ip,
     userAgent: row.user_agent,
   }));
+}
+
+/** How many downloads of a licence had one outcome since a moment. */
+export async function countDownloads(
+  db: Db,
+  licenseId: number,
+  outcome: string,
+  since: Date,
+): Promise<number> {
+  const counted = (await db(table(db, 'access_log'))
+    .where({ license_id: licenseId, endpoint: 'download', outcome })
+    .where('at', '>=', toSqlTime(since))
+    .count({ n: '*' })
+    .first()) as { n: number };
+  return counted.n;
 }
 
 /**

@@ -107,6 +107,30 @@ export async function findLicenseByDigest(db: Db, digest: string): Promise<Licen
   return (await findLicensesByDigest(db, [digest])).get(digest);
 }
 
+export async function findLicensesByIds(db: Db, ids: number[]): Promise<License[]> {
+  if (ids.length === 0) return [];
+  return ((await joined(db).whereIn('l.id', ids)) as JoinedRow[]).map(toLicense);
+}
+
+/**
+ * Licences by the ends of their keys.
+ *
+ * @param exact hints as stored
+ * @param patterns of SQL's LIKE; with one, the index of hints is read from end to end
+ */
+export async function findLicensesByHints(
+  db: Db,
+  { exact, patterns }: { exact: string[]; patterns: string[] },
+  limit: number,
+): Promise<License[]> {
+  const query = joined(db).orderBy('l.id').limit(limit);
+  query.where((any) => {
+    any.whereIn('l.key_hint', exact);
+    for (const pattern of patterns) any.orWhere('l.key_hint', 'like', pattern);
+  });
+  return ((await query) as JoinedRow[]).map(toLicense);
+}
+
 export async function listLicenses(db: Db, filter: LicenseFilter, now: Date): Promise<License[]> {
   const query = joined(db).orderBy('l.id').limit(filter.limit);
   if (filter.productId !== undefined) query.where('p.product_id', filter.productId);

@@ -1,0 +1,189 @@
+import { canonicalKey, hasOwnShape } from './keys';
+
+/**
+ * Which licence a mistyped key was meant for. Of keys that requests named only the hint is known (see `keyHint`): the
+ * last group of a key of our shape, else the last four characters. A whole key that support was told can be compared
+ * with far more certainty, by the digests of everything that lies one slip away from it.
+ */
+export type Slip =
+  /** one character is another */
+  | 'one-character'
+  /** two neighbours have changed places */
+  | 'transposed'
+  /** a character was left out */
+  | 'missing'
+  /** a character is one too many */
+  | 'extra'
+  /** a letter O for the digit 0, or I or l for 1 */
+  | 'confused'
+  /** the same characters, joined in another way, or in another case */
+  | 'spelling'
+  /** the hints agree: the slip is in front of them */
+  | 'elsewhere'
+  /** as `elsewhere`, and what was sent is not of a key's shape */
+  | 'shape';
+
+const HEX = '0123456789ABCDEF';
+const ALPHANUMERIC = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const GROUP = /^[0-9A-F]{8}$/;
+
+/**
+ * How a key that ends in `seen` can be a slip of one that ends in `hint`.
+ *
+ * @returns undefined when it is another key
+ */
+export function compareHints(seen: string, hint: string): Slip | undefined {
+  if (seen.length === hint.length) {
+    if (seen === hint) return 'elsewhere';
+    // Of four characters everything is near to something.
+    if (!GROUP.test(seen))
+      return seen.toUpperCase() === hint.toUpperCase()
+        ? 'spelling'
+        : straighten(seen) === straighten(hint)
+          ? 'confused'
+          : undefined;
+    if (differences(seen, hint) === 1) return 'one-character';
+    return transpositions(seen).includes(hint) ? 'transposed' : undefined;
+  }
+  if (!GROUP.test(hint) || seen.length !== 4) return undefined;
+  const end = hint.slice(-4);
+  const straight = straighten(seen);
+  if (straight === end) return seen.toUpperCase() === end ? 'shape' : 'confused';
+  if (endsWithOneMissing(hint).includes(straight)) return 'missing';
+  return !isHex(straight) && differences(straight, end) === 1 ? 'one-character' : undefined;
+}
+
+/**
+ * The hints of licences that a key which ends in `seen` can be a slip of: exact ones, and patterns of SQL's LIKE for
+ * eight characters.
+ */
+export function hintsNear(seen: string): { exact: string[]; patterns: string[] } {
+  if (GROUP.test(seen))
+    return { exact: [seen, ...substitutions(seen, HEX), ...transpositions(seen)], patterns: [] };
+  const straight = straighten(seen);
+  const exact = [...new Set([...cases(seen), straight])];
+  if (!/^[0-9A-Z]{4}$/.test(straight)) return { exact, patterns: [] };
+  const missing = [1, 2, 3, 4].map((at) => `___${straight.slice(0, at)}_${straight.slice(at)}`);
+  return { exact, patterns: [`____${straight.replace(/[^0-9A-F]/, '_')}`, ...missing] };
+}
+
+/** The hints that requests leave whose key is a slip of one that ends in `hint`. */
+export function hintsOfSlips(hint: string): string[] {
+  if (!GROUP.test(hint)) return cases(hint);
+  const ends = [hint.slice(-4), ...endsWithOneMissing(hint), ...confusions(hint.slice(-4))];
+  return [
+    ...new Set([
+      hint,
+      ...substitutions(hint, HEX),
+      ...transpositions(hint),
+      ...ends.flatMap((end) => [end, end.toUpperCase(), end.toLowerCase()]),
+    ]),
+  ];
+}
+
+/**
+ * All keys that lie one slip away from one, at the most a few thousand; the likeliest first.
+ *
+ * @param canonical as `canonicalKey` returns it
+ */
+export function keysNear(canonical: string): { key: string; slip: Slip }[] {
+  const near = [
+    ...ownKeysNear(canonical),
+    ...(hasOwnShape(canonical) || canonical.length > 64 ? [] : foreignKeysNear(canonical)),
+  ];
+  const likeliest = new Map(near.reverse().map(({ key, slip }) => [key, slip]));
+  likeliest.delete(canonical);
+  return [...likeliest].map(([key, slip]) => ({ key, slip })).reverse();
+}
+
+function ownKeysNear(canonical: string): { key: string; slip: Slip }[] {
+  const asSent = canonical.replace(/[^0-9A-Za-z]/g, '').toUpperCase();
+  const straight = straighten(asSent);
+  if (straight.length < 31 || straight.length > 33) return [];
+  const regrouped = (digits: string[], slip: Slip) =>
+    digits
+      .map((all) => (all.match(/.{1,8}/g) ?? []).join('-'))
+      .filter(hasOwnShape)
+      .map((key) => ({ key, slip }));
+  return [
+    ...regrouped([straight], asSent === straight ? 'spelling' : 'confused'),
+    ...regrouped(transpositions(straight), 'transposed'),
+    ...regrouped(substitutions(straight, HEX), 'one-character'),
+    ...regrouped(insertions(straight, HEX), 'missing'),
+    ...regrouped(deletions(straight), 'extra'),
+  ];
+}
+
+/** Keys of another system may have any form, and mind their case. */
+function foreignKeysNear(key: string): { key: string; slip: Slip }[] {
+  const as = (keys: string[], slip: Slip) => keys.map((one) => ({ key: canonicalKey(one), slip }));
+  return [
+    ...as([key.toUpperCase(), key.toLowerCase()], 'spelling'),
+    ...as(confusions(key), 'confused'),
+    ...as(transpositions(key), 'transposed'),
+    ...as(deletions(key), 'extra'),
+    ...as(substitutions(key, ALPHANUMERIC), 'one-character'),
+    ...as(insertions(key, `${ALPHANUMERIC}-`), 'missing'),
+  ];
+}
+
+function straighten(text: string): string {
+  return text.toUpperCase().replace(/O/g, '0').replace(/[IL]/g, '1');
+}
+
+function isHex(text: string): boolean {
+  return /^[0-9A-F]*$/.test(text);
+}
+
+/** A hint of four in all its cases, sixteen at the most. */
+function cases(hint: string): string[] {
+  return Array.from(hint).reduce(
+    (starts, character) => [
+      ...new Set(
+        starts.flatMap((start) => [start + character.toLowerCase(), start + character.toUpperCase()]),
+      ),
+    ],
+    [''],
+  );
+}
+
+/** In how many places two texts of one length differ. */
+function differences(a: string, b: string): number {
+  return Array.from(a).filter((character, i) => character !== b[i]).length;
+}
+
+/** With one digit of the last four left out, the digit in front of them moves up. */
+function endsWithOneMissing(hint: string): string[] {
+  return [4, 5, 6, 7].map((at) => (hint.slice(0, at) + hint.slice(at + 1)).slice(-4));
+}
+
+function confusions(text: string): string[] {
+  const confused: Record<string, string> = { 0: 'O', 1: 'IL', O: '0', o: '0', I: '1', l: '1', L: '1' };
+  return Array.from(text).flatMap((character, i) =>
+    Array.from(confused[character] ?? '').map((other) => text.slice(0, i) + other + text.slice(i + 1)),
+  );
+}
+
+function substitutions(text: string, alphabet: string): string[] {
+  return Array.from(text).flatMap((character, i) =>
+    Array.from(alphabet)
+      .filter((other) => other !== character)
+      .map((other) => text.slice(0, i) + other + text.slice(i + 1)),
+  );
+}
+
+function transpositions(text: string): string[] {
+  return Array.from(text.slice(1))
+    .map((after, i) => text.slice(0, i) + after + (text[i] as string) + text.slice(i + 2))
+    .filter((other) => other !== text);
+}
+
+function insertions(text: string, alphabet: string): string[] {
+  return Array.from({ length: text.length + 1 }, (_, i) => i).flatMap((i) =>
+    Array.from(alphabet).map((character) => text.slice(0, i) + character + text.slice(i)),
+  );
+}
+
+function deletions(text: string): string[] {
+  return Array.from(text).map((_, i) => text.slice(0, i) + text.slice(i + 1));
+}

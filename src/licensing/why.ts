@@ -1,0 +1,536 @@
+import ipaddr from 'ipaddr.js';
+import type { LoggedAccess } from '../store/access-log';
+import type { LicenseEvent } from '../store/events';
+import type { License } from '../store/licenses';
+import type { Slip } from './near-keys';
+import { liveStatus } from './states';
+import { formatTimestamp } from './timestamps';
+
+/** Why an update failed, in sentences for support: pure reasoning over what was recorded. */
+
+/** One thing to know. The code is stable, for programs; the text is for people, and never holds a key. */
+export interface Finding {
+  code: string;
+  text: string;
+  /** what to do about it, often a command; null when nothing is to be done */
+  remedy: string | null;
+}
+
+/** Consecutive accesses that were the same, told once. */
+export interface Told extends Finding {
+  /** how often */
+  count: number;
+  firstAt: Date;
+  /** the latest of them */
+  access: LoggedAccess;
+}
+
+/** A licence that an unknown key may have been meant for. */
+export interface Likely {
+  license: License;
+  /** `replaced`: the key was that licence's until it got another */
+  slip: Slip | 'replaced';
+}
+
+/** How a licence stands now, beside its row. */
+export interface Standing {
+  now: Date;
+  /** the version an updater is offered; undefined: nothing is published */
+  latestVersion: string | undefined;
+  /** what ended or interrupted it, when it is not active */
+  stopped: LicenseEvent | undefined;
+  /** downloads refused since it stopped being usable */
+  refusedSince: number;
+}
+
+/** What accesses are judged by: the present, so that a sentence can say whether its cause still stands. */
+export interface Facts {
+  now: Date;
+  /** those that accesses name */
+  licenses: Map<number, License>;
+  /** for the hints of unknown keys: whose they may have been meant to be, the likeliest first */
+  likely: Map<string, Likely[]>;
+  /** which licence and identifier are activated now, as `activationKey` writes them */
+  activated: Set<string>;
+  /** products and their latest published version */
+  latest: Map<number, string | undefined>;
+}
+
+export function activationKey(licenseId: number, identifier: string): string {
+  return `${licenseId} ${identifier}`;
+}
+
+/** What stands in the way of a licence now. */
+export function explainLicense(license: License, standing: Standing): Finding[] {
+  const { id, product, activationLimit, activationsUsed } = license;
+  const findings: Finding[] = [explainState(license, standing)];
+  const usable = liveStatus(license, standing.now) === 'active';
+  if (usable && activationLimit !== 0 && activationsUsed >= activationLimit)
+    findings.push({
+      code: 'SLOTS_FULL',
+      text: `All ${activationLimit} slots of licence ${id} are in use (${activationsUsed}): what is activated goes on, nothing is added.`,
+      remedy: freeSlot(license),
+    });
+  if (standing.latestVersion === undefined)
+    findings.push({
+      code: 'NOTHING_PUBLISHED',
+      text: `Product ${product.id} (${product.name}) has no published version: there is nothing to download for anybody.`,
+      remedy: `licensing release publish --product ${product.id} --version VERSION --file FILE`,
+    });
+  if (license.lastCheckAt)
+    findings.push({
+      code: 'VALIDATED',
+      text: `Its key was last validated at ${formatTimestamp(license.lastCheckAt)} from ${license.lastCheckIp ?? 'an unknown address'}, ${license.checkCount} times in all: that client has the right key.`,
+      remedy: null,
+    });
+  return findings;
+}
+
+function explainState(license: License, { now, stopped, refusedSince }: Standing): Finding {
+  const { id, product, plan, expiresAt } = license;
+  const name = `Licence ${id} (${product.name}, ${plan.name})`;
+  const refused =
+    refusedSince === 0
+      ? ''
+      : `, ${refusedSince} ${refusedSince === 1 ? 'download' : 'downloads'} refused since`;
+  const by = stopped ? ` on ${day(stopped.at)} by ${stopped.actor}${reasonOf(stopped)}` : '';
+  const past = expiresAt !== null && expiresAt <= now ? ` It is also past its date, ${day(expiresAt)}.` : '';
+  const status = liveStatus(license, now);
+  switch (status) {
+    case 'active':
+      return {
+        code: 'ACTIVE',
+        text: `${name} is active ${expiresAt ? `until ${day(expiresAt)}` : 'without an end'}, ${slots(license)}.`,
+        remedy: null,
+      };
+    case 'expired':
+      return {
+        code: 'EXPIRED',
+        text: `${name} expired${expiresAt ? ` on ${day(expiresAt)}` : ''}${refused}.`,
+        remedy: `licensing license renew ${id} --for 1y`,
+      };
+    case 'suspended':
+      return {
+        code: 'SUSPENDED',
+        text: `${name} was suspended${by}${refused}.${past}`,
+        remedy: past ? `licensing license renew ${id} --for 1y` : `licensing license reinstate ${id}`,
+      };
+    default:
+      return {
+        code: status.toUpperCase(),
+        text: `${name} was ${status}${by}, which is final${refused}.${past}`,
+        remedy: `If the customer is to have one again: licensing license issue --plan ${plan.id}`,
+      };
+  }
+}
+
+function reasonOf({ after }: LicenseEvent): string {
+  return typeof after?.reason === 'string' ? ` ("${after.reason}")` : '';
+}
+
+function slots({ activationLimit, activationsUsed, plan }: License): string {
+  return `${activationsUsed} of ${activationLimit || 'unlimited'} slots used, by ${plan.activationType}`;
+}
+
+/**
+ * Accesses in the order of time, each in a sentence; consecutive equal ones are one.
+ *
+ * @param newestFirst as the store lists them
+ */
+export function explainAccesses(newestFirst: LoggedAccess[], facts: Facts): Told[] {
+  const groups: LoggedAccess[][] = [];
+  for (const access of [...newestFirst].reverse()) {
+    const group = groups.at(-1);
+    if (group && isSame(group[0] as LoggedAccess, access)) group.push(access);
+    else groups.push([access]);
+  }
+  return groups.map((group) => {
+    const access = group.at(-1) as LoggedAccess;
+    return {
+      ...explainAccess(access, group.length, facts),
+      count: group.length,
+      firstAt: (group[0] as LoggedAccess).at,
+      access,
+    };
+  });
+}
+
+function isSame(a: LoggedAccess, b: LoggedAccess): boolean {
+  return (
+    [
+      'endpoint',
+      'outcome',
+      'licenseId',
+      'keyHint',
+      'productId',
+      'version',
+      'identifier',
+      'ip',
+      'userAgent',
+    ] as const
+  ).every((field) => a[field] === b[field]);
+}
+
+/** Why it ended as it did. */
+type Cause = Pick<Finding, 'code' | 'remedy'> & { because: string };
+
+function explainAccess(access: LoggedAccess, count: number, facts: Facts): Finding {
+  const who = `${clientOf(access.userAgent)} at ${access.ip ?? 'an unknown address'}`;
+  const license = access.licenseId === null ? undefined : facts.licenses.get(access.licenseId);
+  if (access.outcome === 'ok') return explainGranted(access, who, count);
+  const { code, because, remedy } = findCause(access, license, facts);
+  return { code, text: `${attempt(access)} was refused to ${who}: ${because}.`, remedy };
+}
+
+/** Joomla asks once for each click on Update (no retry, no HEAD), so a second time means a second try. */
+function explainGranted(
+  { version, userAgent, licenseId }: LoggedAccess,
+  who: string,
+  count: number,
+): Finding {
+  const text = `Version ${version ?? '?'} was sent to ${who}${licenseId === null ? '' : ` with licence ${licenseId}`}`;
+  if (count < 2 || !isJoomla(userAgent)) return { code: 'GRANTED', text: `${text}.`, remedy: null };
+  return {
+    code: 'GRANTED_REPEATEDLY',
+    text: `${text} ${count} times. Joomla asks once for each click on Update: either several sites share that address, or the package came and was not installed.`,
+    remedy: 'Ask what Joomla said: see CHECKSUM, NO_PACKAGE and OUT_OF_MEMORY below.',
+  };
+}
+
+function attempt({ endpoint, version, productId, identifier, licenseId }: LoggedAccess): string {
+  const of = licenseId === null ? '' : ` with licence ${licenseId}`;
+  switch (endpoint) {
+    case 'download':
+      return `A download of ${productId === null ? 'an unreadable product id' : `product ${productId}`}${version === null ? '' : `, version ${version},`}${of}`;
+    case 'activate':
+    case 'deactivate':
+      return `${endpoint === 'activate' ? 'Activating' : 'Deactivating'} ${identifier ?? 'something'}${of}`;
+    case 'updates':
+      return 'An update check';
+    case 'validate':
+      return 'A validate call';
+  }
+}
+
+function findCause(access: LoggedAccess, license: License | undefined, facts: Facts): Cause {
+  switch (access.outcome) {
+    case 'RATE_LIMITED':
+      return rateLimited(access);
+    case 'INVALID_REQUEST':
+      return invalidRequest(access, license);
+    case 'LICENSE_NOT_FOUND':
+      return unknownKey(access.keyHint, facts);
+    case 'LICENSE_EXPIRED':
+    case 'LICENSE_INACTIVE':
+      return unusable(access, license, facts.now);
+    case 'PRODUCT_MISMATCH':
+      return {
+        code: 'WRONG_PRODUCT',
+        because: license
+          ? `the licence is for product ${license.product.id} (${license.product.name})`
+          : 'the licence is for another product',
+        remedy:
+          "The customer pasted the key at another extension's update site, or downloadurl in the update XML names the wrong product: licensing update-xml lint",
+      };
+    case 'ACTIVATION_NOT_FOUND':
+    case 'ACTIVATION_LIMIT_REACHED':
+      return slotRefused(access, license, facts);
+    case 'DOWNLOAD_NOT_FOUND':
+      return notPublished(access, facts);
+    case 'FILE_NOT_FOUND':
+      return {
+        code: 'PACKAGE_MISSING',
+        because: "the package's file was missing from the packages folder, or the service may not read it",
+        remedy: 'licensing doctor',
+      };
+    default:
+      return { code: access.outcome, because: `the service answered ${access.outcome}`, remedy: null };
+  }
+}
+
+function rateLimited({ ip, endpoint }: LoggedAccess): Cause {
+  const because =
+    'this address was over its limit of requests; further refusals in the same window are not recorded';
+  if (ip !== null && isInternal(ip))
+    return {
+      code: 'RATE_LIMITED_PROXY',
+      because: `${because}. It is an internal address: all customers share one limit when the proxy in front does not name theirs`,
+      remedy: 'licensing doctor --url https://YOUR.SITE',
+    };
+  return {
+    code: 'RATE_LIMITED',
+    because,
+    remedy: `Try again after the window (LICENSING_RATE_WINDOW, a minute). Where many customers share an address, raise ${endpoint === 'download' ? 'LICENSING_DOWNLOAD_RATE_LIMIT' : 'LICENSING_RATE_LIMIT'}.`,
+  };
+}
+
+function invalidRequest(access: LoggedAccess, license: License | undefined): Cause {
+  const { endpoint, productId, keyHint } = access;
+  if (endpoint !== 'download')
+    return license
+      ? {
+          code: 'BAD_IDENTIFIER',
+          because: `that is not a ${license.plan.activationType}, which the plan counts by`,
+          remedy: `The client has to send a ${license.plan.activationType}; its author should know.`,
+        }
+      : {
+          code: 'MALFORMED',
+          because: 'the identifier is missing, or a field has a form that cannot be taken',
+          remedy: 'The client does not keep to the interface; its author should know.',
+        };
+  if (productId === null && keyHint !== null)
+    return {
+      code: 'BAD_PRODUCT_ID',
+      because: 'the address has no product id where one belongs',
+      remedy:
+        'downloadurl in the update XML is wrong (something was appended without a "?"): licensing update-xml lint',
+    };
+  return {
+    code: 'NO_KEY',
+    because: isJoomla(access.userAgent)
+      ? 'it came without a key. Joomla leaves it out when downloadurl has a "#", when it was redirected on the way (from http to https, say), and when the extension has no Download Key field'
+      : 'it came without a key',
+    remedy: isJoomla(access.userAgent)
+      ? 'licensing update-xml lint; and the extension needs <dlid prefix="dlid=" suffix=""/> in its manifest: licensing manifest'
+      : 'The address alone is not enough: ?dlid=KEY belongs at its end.',
+  };
+}
+
+/** In one line each, for a hint; `whose` is the key or the end of it. */
+const SLIPS: Record<Likely['slip'], (id: number, whose: string) => string> = {
+  'one-character': (id, whose) => `${whose} differs from licence ${id}'s in one character`,
+  transposed: (id, whose) => `${whose} is licence ${id}'s with two neighbouring characters swapped`,
+  missing: (id, whose) => `${whose} is licence ${id}'s with one character left out`,
+  extra: (id, whose) => `${whose} is licence ${id}'s with one character too many`,
+  confused: (id, whose) =>
+    `${whose} is licence ${id}'s with a letter for a digit that looks like it (O for 0, I or l for 1) or the other way round`,
+  spelling: (id, whose) =>
+    `${whose} is licence ${id}'s in another spelling (case, or hyphens in other places)`,
+  elsewhere: (id) => `it ends like licence ${id}'s, so the slip is further in front`,
+  shape: (id) =>
+    `it ends like licence ${id}'s, but is not of a key's form: a character further in front is missing, too many, or none of 0-9 and A-F`,
+  replaced: (id) => `it ends like the key that licence ${id} had before "licensing license rekey"`,
+};
+
+function unknownKey(hint: string | null, { likely }: Facts): Cause {
+  const candidates = hint === null ? [] : (likely.get(hint) ?? []);
+  return unknownKeyCause(
+    candidates,
+    hint === null ? 'it' : hint.length === 8 ? 'its last group' : 'its end',
+    hint === null ? ' and too short for anything of it to be recorded: Joomla cuts a key at "&" and "#"' : '',
+  );
+}
+
+function unknownKeyCause(candidates: Likely[], whose: string, more: string): Cause {
+  const [first, ...others] = candidates;
+  if (first === undefined)
+    return {
+      code: 'UNKNOWN_KEY',
+      because: `the key is unknown${more}`,
+      remedy:
+        'Compare the end of the key the customer has with theirs: licensing license list --customer EMAIL',
+    };
+  const also =
+    others.length === 0 ? '' : ` (also possible: ${others.map(({ license }) => license.id).join(', ')})`;
+  return {
+    code: first.slip === 'replaced' ? 'KEY_REPLACED' : 'KEY_MISTYPED',
+    because: `the key is unknown; ${SLIPS[first.slip](first.license.id, whose)}${also}`,
+    remedy:
+      first.slip === 'replaced'
+        ? `The customer needs the new key: licensing license reveal ${first.license.id}`
+        : 'Have the customer paste the key again, whole: Joomla, System, Update Sites, Download Key.',
+  };
+}
+
+/**
+ * What a whole key that support was told, and that is unknown, was meant to be.
+ *
+ * @param likely certain: one slip away from the key itself
+ */
+export function explainUnknownKey(likely: Likely[]): Finding {
+  const { code, because, remedy } = unknownKeyCause(likely, 'it', '');
+  return { code, text: `No licence has this key: ${because}.`, remedy };
+}
+
+/** Where only an end of a key is known, and several licences or none have it. */
+export function explainHint(licenses: License[], likely: Likely[]): Finding {
+  if (licenses.length > 0)
+    return {
+      code: 'SEVERAL_LICENSES',
+      text: `${licenses.length} licences have keys with this end: ${licenses.map(({ id }) => id).join(', ')}.`,
+      remedy: 'licensing why ID',
+    };
+  const { code, because, remedy } = unknownKeyCause(likely, 'this end', '');
+  return { code, text: `No licence has a key with this end: ${because}.`, remedy };
+}
+
+function unusable(access: LoggedAccess, license: License | undefined, now: Date): Cause {
+  const wasExpired = access.outcome === 'LICENSE_EXPIRED';
+  const was = wasExpired ? 'it had expired' : 'it was not active';
+  if (license === undefined) return { code: access.outcome, because: was, remedy: null };
+  const { id, expiresAt } = license;
+  switch (liveStatus(license, now)) {
+    case 'active':
+      return {
+        code: 'ACTIVE_AGAIN',
+        because: `${was}; it is active again`,
+        remedy: 'The customer can try again.',
+      };
+    case 'expired':
+      return {
+        code: 'EXPIRED',
+        because: expiresAt ? `it expired on ${day(expiresAt)}` : 'it has expired',
+        remedy: `licensing license renew ${id} --for 1y`,
+      };
+    case 'suspended':
+      return {
+        code: 'SUSPENDED',
+        because: wasExpired ? `${was}, and is suspended now` : 'it is suspended',
+        remedy: `licensing license reinstate ${id}`,
+      };
+    default: {
+      const status = liveStatus(license, now);
+      return {
+        code: status.toUpperCase(),
+        because: wasExpired ? `${was}, and is ${status} now` : `it is ${status}`,
+        remedy: null,
+      };
+    }
+  }
+}
+
+function slotRefused(access: LoggedAccess, license: License | undefined, { activated }: Facts): Cause {
+  const { identifier, outcome, endpoint } = access;
+  const full = outcome === 'ACTIVATION_LIMIT_REACHED';
+  const was = full ? 'all slots were in use' : `${identifier ?? 'that'} was not activated`;
+  if (license === undefined) return { code: outcome, because: was, remedy: null };
+  if (identifier !== null && activated.has(activationKey(license.id, identifier)))
+    return { code: 'ACTIVATED_SINCE', because: `${was}; it is activated now`, remedy: null };
+  if (endpoint === 'deactivate')
+    return {
+      code: 'NOT_ACTIVATED',
+      because: `${was}, so there was nothing to free`,
+      remedy: `licensing activation list ${license.id}`,
+    };
+  if (!full)
+    return {
+      code: 'NOT_ACTIVATED',
+      because: was,
+      remedy: `The client has to activate it first, or: licensing activation add ${license.id} ${shellWord(identifier)}`,
+    };
+  const { activationLimit, activationsUsed } = license;
+  return activationLimit === 0 || activationsUsed < activationLimit
+    ? { code: 'SLOT_FREE', because: `${was}; one is free now`, remedy: 'The customer can try again.' }
+    : { code: 'SLOTS_FULL', because: `all ${activationLimit} slots are in use`, remedy: freeSlot(license) };
+}
+
+function freeSlot({ id, activationLimit }: License): string {
+  return `licensing activation list ${id}, then "licensing activation remove ${id} IDENTIFIER"; or licensing license set-limit ${id} ${activationLimit + 1}`;
+}
+
+function notPublished({ productId, version }: LoggedAccess, { latest }: Facts): Cause {
+  const now = productId === null ? undefined : latest.get(productId);
+  if (version !== null && now !== undefined && version !== now)
+    return {
+      code: 'VERSION_NOT_PUBLISHED',
+      because: `version ${version} was not published; the latest is ${now}`,
+      remedy: `The update XML names a version that is not to be had: licensing update-xml write --product ${productId ?? ''}`,
+    };
+  return now === undefined
+    ? {
+        code: 'NOTHING_PUBLISHED',
+        because: 'nothing is published',
+        remedy: `licensing release publish --product ${productId ?? 'ID'} --version VERSION --file FILE`,
+      }
+    : {
+        code: 'PUBLISHED_SINCE',
+        because: `nothing was published; version ${now} is now`,
+        remedy: 'The customer can try again.',
+      };
+}
+
+/** Nothing was recorded of what was asked about. */
+export function explainSilence(what: string, logDays: number): Finding {
+  return {
+    code: 'NOTHING_RECORDED',
+    text: `Nothing is recorded of ${what} (kept are ${logDays} days). If an update did fail, it was stopped before it came here, or after.`,
+    remedy: 'Ask what Joomla said, and compare it with the list below.',
+  };
+}
+
+/** What fails without leaving anything here, and how it is recognised (observed on Joomla 5.3). */
+export const UNTRACED: Omit<Finding, 'remedy'>[] = [
+  {
+    code: 'KEY_FIELD_EMPTY',
+    text: 'Joomla says "The Download Key is missing": the field is empty, or holds just 0. Nothing is sent.',
+  },
+  {
+    code: 'BLANK_IN_KEY',
+    text: 'Joomla says "URL using bad/illegal format": a blank or line break stands in the key (or in downloadurl). Nothing is sent.',
+  },
+  {
+    code: 'INVISIBLE_CHARACTER',
+    text: 'Joomla says "Error connecting to the server: 400" and no refusal stands here: an invisible character was pasted with the key, and no nginx with licensing.conf is in front to drop it.',
+  },
+  {
+    code: 'NOT_OFFERED',
+    text: 'Joomla offers no update: <client>administrator</client> in the update XML, a targetplatform that does not match, the update site disabled, or the XML cannot be fetched. Nothing is asked of this service: licensing update-xml lint.',
+  },
+  {
+    code: 'CHECKSUM',
+    text: 'Joomla says "The checksum verification failed": the download stands here as sent. A hash in the update XML is of another package, or has blanks around it: licensing update-xml write.',
+  },
+  {
+    code: 'NO_PACKAGE',
+    text: 'Joomla says "Failed to extract file": something answered 200 in place of this service or changed its headers, the site\'s own page or a cache: licensing doctor --url.',
+  },
+  {
+    code: 'PACKAGE_NOT_SENT',
+    text: 'Joomla says "Error connecting to the server: 404" and the download stands here as sent: nginx cannot read the package: licensing doctor.',
+  },
+  {
+    code: 'SERVER_ERROR',
+    text: 'Joomla says "Error connecting to the server: 500", 502, 503, or names a time-out: the service or its database was away, or the transfer was cut. nginx\'s log and the service\'s own say when.',
+  },
+  {
+    code: 'REDIRECTED',
+    text: 'Joomla says "Maximum (20) redirects followed", or a download without a key stands here: downloadurl is redirected, and Joomla does not carry the key over. It must be the final https address.',
+  },
+  {
+    code: 'OUT_OF_MEMORY',
+    text: "Joomla shows a blank or error page, and the download stands here as sent: Joomla holds the whole package in memory, beyond PHP's memory_limit.",
+  },
+  {
+    code: 'VALIDATE',
+    text: 'Validate calls are not recorded one by one; a licence keeps the latest and their number.',
+  },
+];
+
+function clientOf(userAgent: string | null): string {
+  if (userAgent === null) return 'a client without a name';
+  const joomla = /Joomla!\/([\w.-]+)/.exec(userAgent)?.[1];
+  if (joomla !== undefined) return `Joomla ${joomla}`;
+  if (/^Mozilla\/.*(Firefox|Chrome|Safari|Edg)/.test(userAgent)) return 'a browser';
+  return `"${userAgent.slice(0, 60)}"`;
+}
+
+function isJoomla(userAgent: string | null): boolean {
+  return userAgent?.includes('Joomla!/') ?? false;
+}
+
+/** Not an address a customer has on the internet. */
+function isInternal(ip: string): boolean {
+  return (
+    ipaddr.isValid(ip) &&
+    ['loopback', 'private', 'uniqueLocal', 'linkLocal', 'carrierGradeNat'].includes(ipaddr.parse(ip).range())
+  );
+}
+
+/** What a client sent is shown as one word of a command, or not at all. */
+function shellWord(text: string | null): string {
+  return text !== null && /^\w[\w.:@/-]*$/.test(text) ? text : 'IDENTIFIER';
+}
+
+function day(date: Date): string {
+  return formatTimestamp(date).slice(0, 10);
+}

@@ -1,0 +1,481 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { compareHints, hintsNear, hintsOfSlips, keysNear } from '../src/licensing/near-keys';
+import { packageFileName } from '../src/store/package-files';
+import { operator, type Operator } from './support/operator';
+import { giveRelease } from './support/packages';
+import { eventually, temporaryFolder } from './support/processes';
+import {
+  BACKENDS,
+  giveLicense,
+  givePlan,
+  PREFIX,
+  rows,
+  startTestService,
+  type TestLicense,
+  type TestService,
+} from './support/service';
+
+/** What support is told: through the built command, of requests made over HTTP. */
+
+const JOOMLA = 'Mozilla/5.0 Joomla!/5.3.0 Joomla';
+const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
+const DAY = 24 * 60 * 60 * 1000;
+
+interface Finding {
+  code: string;
+  text: string;
+  remedy: string | null;
+}
+
+interface Answer {
+  license: { id: number; status: string; key_hint: string } | null;
+  findings: Finding[];
+  accesses: (Finding & { count: number; ip: string; license_id: number | null; outcome: string })[];
+  untraced: { code: string; text: string }[];
+}
+
+const codes = (findings: Finding[]) => findings.map(({ code }) => code);
+
+describe.each(BACKENDS)('on %s', (_name, backend) => {
+  let service: TestService;
+  let shop: Operator;
+  let sent = 0;
+  const keys = new Set<string>();
+  let output = '';
+  /** a moment for the service to stand at */
+  let stopped: Date | undefined;
+
+  beforeAll(async () => {
+    const settings = {
+      LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'why.sqlite')}`,
+      LICENSING_PACKAGES_DIR: temporaryFolder(),
+      ...(await backend()),
+      LICENSING_DOWNLOAD_RATE_LIMIT: '40',
+    };
+    service = await startTestService(settings);
+    shop = operator(settings);
+    await givePlan(service.db);
+    await giveRelease(service, { version: '2.1.0' });
+  });
+  afterAll(() => service.stop());
+
+  let clients = 0;
+  const newClient = () => `198.51.${100 + Math.floor(++clients / 200)}.${(clients % 200) + 1}`;
+
+  async function give(more: Parameters<typeof giveLicense>[2] = {}, limit = 3): Promise<TestLicense> {
+    const license = await giveLicense(service.db, await givePlan(service.db, { limit }), more);
+    keys.add(license.key);
+    return license;
+  }
+
+  async function get(path: string, ip: string, userAgent = JOOMLA): Promise<number> {
+    service.clock.now = stopped ?? new Date();
+    const { status } = await request(service.url)
+      .get(`${PREFIX}/downloads/${path}`)
+      .set({ 'X-Forwarded-For': ip, 'User-Agent': userAgent });
+    sent++;
+    await written();
+    return status;
+  }
+
+  async function post(verb: 'activate' | 'deactivate', body: object, ip: string): Promise<number> {
+    service.clock.now = new Date();
+    const { status } = await request(service.url)
+      .post(`${PREFIX}/licenses/${verb}`)
+      .set('X-Forwarded-For', ip)
+      .send(body);
+    if (status !== 200) sent++;
+    await written();
+    return status;
+  }
+
+  const written = () =>
+    eventually(async () => expect((await rows(service.db, 'access_log')).length).toBe(sent));
+
+  async function why(what: string | number, ...options: string[]): Promise<Answer> {
+    const answer = await shop.json<Answer>(['why', String(what), ...options]);
+    output += JSON.stringify(answer);
+    return answer;
+  }
+
+  async function told(what: string | number): Promise<string> {
+    const { code, stdout, stderr } = await shop.run(['why', String(what)]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    output += stdout;
+    return stdout;
+  }
+
+  test('an expired licence: since when, how often it was refused, and the command that ends it', async () => {
+    const expiresAt = new Date(Date.now() - 10 * DAY);
+    const { id, key } = await give({ expiresAt });
+    const ip = newClient();
+    for (let i = 0; i < 4; i++) expect(await get(`42?dlid=${key}`, ip)).toBe(403);
+    const day = expiresAt.toISOString().slice(0, 10);
+
+    const answer = await why(key);
+    expect(answer.license).toMatchObject({ id, status: 'expired', key_hint: key.slice(-8) });
+    expect(answer.findings).toEqual([
+      {
+        code: 'EXPIRED',
+        text: `Licence ${id} (Example Shop, Developer) expired on ${day}, 4 downloads refused since.`,
+        remedy: `licensing license renew ${id} --for 1y`,
+      },
+    ]);
+    expect(answer.accesses).toMatchObject([
+      {
+        code: 'EXPIRED',
+        text: `A download of product 42 with licence ${id} was refused to Joomla 5.3.0 at ${ip}: it expired on ${day}.`,
+        count: 4,
+        outcome: 'LICENSE_EXPIRED',
+      },
+    ]);
+    expect(await told(id)).toMatch(
+      new RegExp(
+        `expired on ${day}, 4 downloads refused since\\.\\n {3}-> licensing license renew ${id} --for 1y\\n`,
+      ),
+    );
+
+    const [, ...renewal] = (answer.findings[0]?.remedy as string).split(' ');
+    await shop.json(renewal);
+    expect(await get(`42?dlid=${key}`, ip)).toBe(200);
+    const renewed = await why(id);
+    expect(codes(renewed.findings)).toEqual(['ACTIVE']);
+    expect(codes(renewed.accesses)).toEqual(['ACTIVE_AGAIN', 'GRANTED']);
+  });
+
+  test('a suspended and a revoked licence: by whom, why, and whether there is a way back', async () => {
+    const suspended = await give();
+    const revoked = await give();
+    const ip = newClient();
+    await shop.json(['license', 'suspend', String(suspended.id), '--reason', 'invoice 77 open']);
+    await shop.json(['license', 'revoke', String(revoked.id)]);
+    await get(`42?dlid=${suspended.key}`, ip);
+    await get(`42?dlid=${revoked.key}`, ip);
+    const first = await why(suspended.id);
+    expect(first.findings).toMatchObject([
+      { code: 'SUSPENDED', remedy: `licensing license reinstate ${suspended.id}` },
+    ]);
+    expect(first.findings[0]?.text).toMatch(
+      /was suspended on \d{4}-\d\d-\d\d by operator:\w+ \("invoice 77 open"\), 1 download refused since\./,
+    );
+    expect(codes(first.accesses)).toEqual(['SUSPENDED']);
+    const second = await why(revoked.id);
+    expect(codes(second.findings)).toEqual(['REVOKED']);
+    expect(second.findings[0]?.remedy).toContain('licensing license issue --plan');
+    expect(codes(second.accesses)).toEqual(['REVOKED']);
+  });
+
+  describe('an unknown key', () => {
+    const KEY = '10A1B2C3-D4E5F607-18293A4B-5C6D7E80';
+    let license: TestLicense;
+    beforeAll(async () => {
+      license = await give({ key: KEY });
+    });
+
+    test.each([
+      ['one character', '10A1B2C3-D4E5F607-18293A4B-5C6D7E81', 'its last group differs from'],
+      ['two swapped', '10A1B2C3-D4E5F607-18293A4B-5C6D7E08', 'two neighbouring characters swapped'],
+      ['a letter O for the 0', '10A1B2C3-D4E5F607-18293A4B-5C6D7E8O', 'a letter for a digit'],
+      ['the last character missing', '10A1B2C3-D4E5F607-18293A4B-5C6D7E8', 'one character left out'],
+      ['a slip in the first group', '20A1B2C3-D4E5F607-18293A4B-5C6D7E80', 'the slip is further in front'],
+      ['an I for a 1 in front, in lower case', 'i0a1b2c3-d4e5f607-18293a4b-5c6d7e80', "not of a key's form"],
+    ])(
+      'with %s names the licence it was meant for, by id, by its own end, by the address',
+      async (_what, wrong, words) => {
+        keys.add(wrong);
+        const ip = newClient();
+        await get(`42?dlid=${encodeURIComponent(wrong)}`, ip);
+        const hint = /^[0-9A-F-]{35}$/.test(wrong) ? wrong.slice(-8) : wrong.slice(-4);
+        const { accesses } = await why(license.id);
+        const access = accesses.find((one) => one.ip === ip);
+        expect(access).toMatchObject({ code: 'KEY_MISTYPED', license_id: null });
+        expect(access?.text).toContain(words);
+        expect(access?.text).toContain(`licence ${license.id}'s`);
+        expect((await why(ip)).accesses).toMatchObject([{ code: 'KEY_MISTYPED', text: access?.text }]);
+        if (hint !== KEY.slice(-8))
+          expect((await why(hint)).findings).toMatchObject([
+            { code: 'KEY_MISTYPED', text: expect.stringContaining(`licence ${license.id}'s`) },
+          ]);
+        // The whole key tells for certain.
+        const whole = await shop.json<Answer>(['why', '-'], { stdin: `${wrong}\n` });
+        output += JSON.stringify(whole);
+        expect(whole.license).toBeNull();
+        expect(whole.findings[0]?.code).toBe('KEY_MISTYPED');
+        expect(whole.findings[0]?.text).toMatch(
+          new RegExp(`^No licence has this key: .*licence ${license.id}'s`),
+        );
+        expect(whole.accesses.some((one) => one.ip === ip)).toBe(true);
+      },
+    );
+
+    test('near to none is said to be unknown', async () => {
+      const wrong = 'FFFFFFFF-FFFFFFFF-FFFFFFFF-FFFFFFFF';
+      const { findings, accesses } = await why(wrong);
+      expect(codes(findings)).toEqual(['UNKNOWN_KEY', 'NOTHING_RECORDED']);
+      expect(accesses).toEqual([]);
+    });
+
+    test('cut to a few characters leaves no end to go by, and says so', async () => {
+      const ip = newClient();
+      await get('42?dlid=A&B', ip);
+      const { accesses } = await why(ip);
+      expect(accesses[0]).toMatchObject({ code: 'UNKNOWN_KEY' });
+      expect(accesses[0]?.text).toContain('Joomla cuts a key at "&" and "#"');
+    });
+
+    test('of another system is found by its case and its neighbours too', async () => {
+      const imported = await give({ key: 'Shop/2024/Zx9-Order-Qw3r' });
+      for (const wrong of ['shop/2024/zx9-order-qw3r', 'Shop/2024/Zx9-Order-Qw3', 'Shop/2024/Zx9-Odrer-Qw3r'])
+        expect((await shop.json<Answer>(['why', '-'], { stdin: wrong })).findings[0]?.text).toContain(
+          `licence ${imported.id}'s`,
+        );
+    });
+  });
+
+  test('a key that was replaced: the old one is named as that', async () => {
+    const { id, key } = await give();
+    const ip = newClient();
+    const { license_key: newKey } = await shop.json<{ license_key: string }>([
+      'license',
+      'rekey',
+      String(id),
+    ]);
+    keys.add(newKey);
+    await get(`42?dlid=${key}`, ip);
+    for (const what of [id, ip, key.slice(-8)]) {
+      const { accesses } = await why(what);
+      expect(accesses).toMatchObject([{ code: 'KEY_REPLACED' }]);
+      expect(accesses[0]?.text).toContain(`licence ${id} had before`);
+    }
+  });
+
+  test('a key at the wrong product, and a product without a release', async () => {
+    const { id, key } = await give();
+    const ip = newClient();
+    await givePlan(service.db, { productId: 60 });
+    const empty = await giveLicense(service.db, await givePlan(service.db, { productId: 61 }));
+    await get(`60?dlid=${key}`, ip);
+    await get(`61?dlid=${empty.key}`, ip);
+    await get(`42?dlid=${key}&version=9.9.9`, ip);
+    expect(await why(id)).toMatchObject({
+      findings: [{ code: 'ACTIVE' }],
+      accesses: [
+        {
+          code: 'WRONG_PRODUCT',
+          text: expect.stringContaining('the licence is for product 42 (Example Shop)'),
+        },
+        { code: 'VERSION_NOT_PUBLISHED', text: expect.stringContaining('the latest is 2.1.0') },
+      ],
+    });
+    expect(await why(empty.id)).toMatchObject({
+      findings: [{ code: 'ACTIVE' }, { code: 'NOTHING_PUBLISHED' }],
+      accesses: [
+        { code: 'NOTHING_PUBLISHED', remedy: expect.stringContaining('release publish --product 61') },
+      ],
+    });
+  });
+
+  test('a package that is missing on disk', async () => {
+    const plan = await givePlan(service.db, { productId: 62 });
+    const { id, key } = await giveLicense(service.db, plan);
+    const { release } = await giveRelease(service, { productId: 62, version: '1.0.0' });
+    rmSync(join(service.packagesDir, packageFileName(release.sha256)));
+    expect(await get(`62?dlid=${key}`, newClient())).toBe(404);
+    expect((await why(id)).accesses).toMatchObject([{ code: 'PACKAGE_MISSING', remedy: 'licensing doctor' }]);
+  });
+
+  test('slots: what was refused, how to make room, and that there is room again', async () => {
+    const { id, key } = await give({}, 1);
+    const ip = newClient();
+    await post('activate', { license_key: key, identifier: 'a.example' }, ip);
+    expect(await post('activate', { license_key: key, identifier: 'https://www.B.example/' }, ip)).toBe(403);
+    expect(await get(`42?dlid=${key}&identifier=b.example`, ip)).toBe(403);
+    expect(await post('deactivate', { license_key: key, identifier: 'c.example' }, ip)).toBe(404);
+    expect(await post('activate', { license_key: key, identifier: 'no domain' }, ip)).toBe(400);
+    expect(await post('activate', { license_key: key }, ip)).toBe(400);
+
+    const full = await why(id);
+    expect(full.findings).toMatchObject([
+      { code: 'ACTIVE' },
+      { code: 'SLOTS_FULL', remedy: expect.stringContaining(`licensing license set-limit ${id} 2`) },
+    ]);
+    expect(full.accesses).toMatchObject([
+      { code: 'SLOTS_FULL' },
+      { code: 'NOT_ACTIVATED', remedy: expect.stringContaining(`licensing activation add ${id} b.example`) },
+      { code: 'NOT_ACTIVATED', text: expect.stringContaining('nothing to free') },
+      { code: 'BAD_IDENTIFIER', text: expect.stringContaining('not a domain') },
+      { code: 'MALFORMED', license_id: null },
+    ]);
+
+    await shop.json(['license', 'set-limit', String(id), '2']);
+    expect(codes((await why(id)).accesses).slice(0, 2)).toEqual(['SLOT_FREE', 'NOT_ACTIVATED']);
+    await shop.json(['activation', 'add', String(id), 'b.example']);
+    expect(codes((await why(id)).accesses).slice(0, 2)).toEqual(['ACTIVATED_SINCE', 'ACTIVATED_SINCE']);
+  });
+
+  test("requests without a key, or with a broken address, from a licence's own address stand beside its own", async () => {
+    const { id, key } = await give();
+    const ip = newClient();
+    expect(await get(`42?dlid=${key}`, ip)).toBe(200);
+    await get('42', ip);
+    await get('42', ip, BROWSER);
+    await get(`42&v=2?dlid=${key}`, ip);
+    const { accesses } = await why(id);
+    expect(accesses).toMatchObject([
+      { code: 'GRANTED', text: `Version 2.1.0 was sent to Joomla 5.3.0 at ${ip} with licence ${id}.` },
+      { code: 'NO_KEY', text: expect.stringContaining('downloadurl has a "#"') },
+      { code: 'NO_KEY', text: expect.stringMatching(/a browser at .*: it came without a key\.$/) },
+      { code: 'BAD_PRODUCT_ID', remedy: expect.stringContaining('update-xml lint') },
+    ]);
+  });
+
+  test('the same version sent again and again is a package that was not installed', async () => {
+    const { id, key } = await give();
+    const ip = newClient();
+    for (let i = 0; i < 3; i++) await get(`42?dlid=${key}`, ip);
+    const { accesses, untraced } = await why(id);
+    expect(accesses).toMatchObject([{ code: 'GRANTED_REPEATEDLY', count: 3 }]);
+    for (const named of accesses[0]?.remedy?.match(/[A-Z]{2,}_?[A-Z_]+/g) ?? ['none'])
+      expect(codes(untraced as Finding[])).toContain(named);
+  });
+
+  test('an address that was over its limit, and a proxy in whose name all customers come', async () => {
+    const { id, key } = await give();
+    const ip = newClient();
+    for (const address of [ip, '10.0.0.7'])
+      for (let i = 0; i < 42; i++) {
+        const { status } = await request(service.url)
+          .get(`${PREFIX}/downloads/42?dlid=${key}`)
+          .set({ 'X-Forwarded-For': address, 'User-Agent': JOOMLA });
+        expect(status).toBe(i < 40 ? 200 : 429);
+      }
+    sent += 2 * 41;
+    await written();
+    expect((await why(ip)).accesses).toMatchObject([
+      { code: 'GRANTED_REPEATEDLY', count: 40 },
+      { code: 'RATE_LIMITED', remedy: expect.stringContaining('LICENSING_DOWNLOAD_RATE_LIMIT') },
+    ]);
+    expect((await why('::ffff:10.0.0.7')).accesses.at(-1)).toMatchObject({
+      code: 'RATE_LIMITED_PROXY',
+      remedy: expect.stringContaining('licensing doctor --url'),
+    });
+    expect(codes((await why(id)).accesses)).toContain('RATE_LIMITED');
+  });
+
+  test('an address: consecutive equal accesses are told once, with their number and times', async () => {
+    const { key } = await give();
+    const ip = '2001:db8::7';
+    for (let minute = 0; minute < 4; minute++) {
+      stopped = new Date(`2026-03-20T10:0${minute}:00Z`);
+      await get('42', ip);
+    }
+    stopped = undefined;
+    await get(`42?dlid=${key}`, ip);
+    await get('42', ip);
+    expect((await why('2001:DB8:0::7')).accesses).toMatchObject([
+      { count: 4, first_at: '2026-03-20T10:00:00Z', last_at: '2026-03-20T10:03:00Z' },
+      { count: 1, code: 'GRANTED' },
+      { count: 1, code: 'NO_KEY' },
+    ]);
+    expect(await told(ip)).toContain(
+      '2026-03-20 10:00:00  4 times until 2026-03-20 10:03:00:  A download of',
+    );
+    expect((await why(ip, '--limit', '2')).accesses).toHaveLength(2);
+  });
+
+  test('silence is said to be silence, with everything that fails without a trace', async () => {
+    const { id } = await give();
+    const answer = await why(id);
+    expect(codes(answer.findings)).toEqual(['ACTIVE', 'NOTHING_RECORDED']);
+    expect(codes((await why('203.0.113.9')).findings)).toEqual(['NOTHING_RECORDED']);
+    const text = await told(id);
+    for (const { code, text: words } of answer.untraced) expect(text).toContain(`${code}: ${words}`);
+    for (const joomla of [
+      'The Download Key is missing',
+      'URL using bad/illegal format',
+      'The checksum verification failed',
+      'Failed to extract file',
+      'Maximum (20) redirects followed',
+      '<client>administrator</client>',
+    ])
+      expect(text).toContain(joomla);
+  });
+
+  test('an end that several imported keys share lists them; what there is not is refused', async () => {
+    const one = await give({ key: 'first-imported-key-ABCD' });
+    const two = await give({ key: 'other-imported-key-ABCD' });
+    const { findings } = await why('ABCD');
+    expect(findings[0]).toMatchObject({ code: 'SEVERAL_LICENSES' });
+    expect(findings[0]?.text).toContain(`${one.id}, ${two.id}`);
+    expect((await shop.run(['why', '999999'])).code).toBe(1);
+    expect((await shop.run(['why', '-'], { stdin: '\n' })).code).toBe(1);
+    expect((await shop.run(['why'])).code).toBe(2);
+  });
+
+  test('nothing that a client sent reaches the terminal as a control character', async () => {
+    const { id, key } = await give();
+    await request(service.url)
+      .get(`${PREFIX}/downloads/42`)
+      .query({ dlid: key, identifier: '\u001b[2Jx\u0007; rm -rf ~' })
+      .set({ 'X-Forwarded-For': newClient(), 'User-Agent': 'evil\tagent' });
+    sent++;
+    await written();
+    const text = await told(id);
+    expect(text).not.toMatch(/[^\P{Cc}\n]/u);
+    expect(text).toContain(`licensing activation add ${id} IDENTIFIER`);
+  });
+
+  test('no answer holds a key', () => {
+    expect(output.length).toBeGreaterThan(10_000);
+    for (const key of keys) expect(output.toUpperCase()).not.toContain(key.toUpperCase());
+  });
+});
+
+describe('slips', () => {
+  const HINT = '5C6D7E80';
+
+  test.each([
+    ['5C6D7E80', 'elsewhere'],
+    ['5C6D7E81', 'one-character'],
+    ['5C6DE780', 'transposed'],
+    ['7e80', 'shape'],
+    ['7E8O', 'confused'],
+    ['D7E8', 'missing'],
+    ['D780', 'missing'],
+    ['7G80', 'one-character'],
+    ['AAAAAAAA', undefined],
+    ['7E88', undefined],
+    ['', undefined],
+  ])('%s is compared with 5C6D7E80 as: %s', (seen, slip) => {
+    expect(compareHints(seen, HINT)).toBe(slip);
+  });
+
+  test('what is looked for in the log and among licences is what the comparison accepts', () => {
+    const seen = hintsOfSlips(HINT);
+    expect(seen.length).toBeLessThan(200);
+    for (const one of seen) expect([one, compareHints(one, HINT)]).not.toContain(undefined);
+    for (const one of ['5C6D7E80', '5C6D7E81', '5C6DE780', '7E80', '7e80', '7E8O', 'D7E8', 'D780', '7G80']) {
+      const { exact, patterns } = hintsNear(one);
+      expect(exact.length + patterns.length).toBeLessThan(200);
+      const matches = patterns.some((like) => new RegExp(`^${like.replaceAll('_', '.')}$`).test(HINT));
+      expect([one, exact.includes(HINT) || matches]).toEqual([one, true]);
+    }
+  });
+
+  test('all keys one slip away are a few thousand, none twice, and never the key itself', () => {
+    for (const key of [
+      '10A1B2C3-D4E5F607-18293A4B-5C6D7E80',
+      '550e8400-e29b-41d4-a716-446655440000',
+      'ab',
+      'x'.repeat(995),
+    ]) {
+      const near = keysNear(key);
+      expect(near.length).toBeLessThan(8_000);
+      expect(new Set(near.map((one) => one.key)).size).toBe(near.length);
+      expect(near.map((one) => one.key)).not.toContain(key);
+    }
+  });
+});

@@ -1,15 +1,20 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import { addActivationCommands } from './cli/activation';
+import { addExportCommand } from './cli/export';
+import { addImportCommand } from './cli/import';
 import { addInitCommand } from './cli/init';
 import { addLicenseCommands } from './cli/license';
+import { addManifestCommand } from './cli/manifest';
 import { addMigrateCommand } from './cli/migrate';
 import { addNginxCommand } from './cli/nginx';
 import { addPlanCommands } from './cli/plan';
 import { addProductCommands } from './cli/product';
 import { addReleaseCommands } from './cli/release';
+import { addUpdateXmlCommands } from './cli/update-xml';
 import { addWhyCommand } from './cli/why';
 import { ConfigError } from './config';
+import { redactKeys } from './licensing/keys';
 import { OperatorError } from './licensing/operator-error';
 import { SealError } from './licensing/sealing';
 import { isUnavailable } from './store/errors';
@@ -35,6 +40,10 @@ async function main(argv: string[]): Promise<number> {
   addLicenseCommands(program);
   addActivationCommands(program);
   addReleaseCommands(program);
+  addUpdateXmlCommands(program);
+  addManifestCommand(program);
+  addExportCommand(program);
+  addImportCommand(program);
   addWhyCommand(program);
   try {
     await program.parseAsync(argv);
@@ -48,7 +57,7 @@ async function main(argv: string[]): Promise<number> {
 
 /** On standard error, which a cron job keeps: a key that was typed where none belongs is not repeated there. */
 function complain(text: string): void {
-  process.stderr.write(text.replace(/[0-9a-f]{8}(?:-[0-9a-f]{8}){3}/gi, '[key]'));
+  process.stderr.write(redactKeys(text));
 }
 
 /** In words; a driver's message would repeat the statement with its values. */

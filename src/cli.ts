@@ -1,17 +1,13 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import { addActivationCommands } from './cli/activation';
-import { addExportCommand } from './cli/export';
-import { addImportCommand } from './cli/import';
 import { addInitCommand } from './cli/init';
 import { addLicenseCommands } from './cli/license';
-import { addManifestCommand } from './cli/manifest';
 import { addMigrateCommand } from './cli/migrate';
 import { addNginxCommand } from './cli/nginx';
 import { addPlanCommands } from './cli/plan';
 import { addProductCommands } from './cli/product';
 import { addReleaseCommands } from './cli/release';
-import { addUpdateXmlCommands } from './cli/update-xml';
 import { addWhyCommand } from './cli/why';
 import { ConfigError } from './config';
 import { redactKeys } from './licensing/keys';
@@ -40,10 +36,6 @@ async function main(argv: string[]): Promise<number> {
   addLicenseCommands(program);
   addActivationCommands(program);
   addReleaseCommands(program);
-  addUpdateXmlCommands(program);
-  addManifestCommand(program);
-  addExportCommand(program);
-  addImportCommand(program);
   addWhyCommand(program);
   try {
     await program.parseAsync(argv);

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Makes sure of the programs the tests start privately: MariaDB, Redis, nginx, PHP. What is missing is installed, as
-# root or with a sudo that asks nothing, and not left running as a service of the machine.
+# Makes sure of the programs the tests start privately: MariaDB, Redis, nginx, PHP. Arguments name further ones, as
+# program:package. What is missing is installed, as root or with a sudo that asks nothing, and not left running as a
+# service of the machine.
 set -eu
 
 PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
@@ -8,12 +9,15 @@ PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
 # program:package
 missing=''
 for pair in mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core mariadb:mariadb-client-core \
-  mariadb-dump:mariadb-client redis-server:redis-server nginx:nginx php:php-cli php-fpm:php-fpm; do
+  mariadb-dump:mariadb-client redis-server:redis-server nginx:nginx php:php-cli php-fpm:php-fpm php-xml:php-xml "$@"; do
   program=${pair%%:*}
   package=${pair#*:}
   if [ "$program" = php-fpm ]; then
     # its binary has the version in its name
     ls /usr/sbin/php-fpm* >/dev/null 2>&1 && continue
+  elif [ "$program" = php-xml ]; then
+    # an extension: update XML is read by the parser that Joomla reads it with
+    php -m 2>/dev/null | grep -qix xml && continue
   else
     command -v "$program" >/dev/null 2>&1 && continue
   fi
@@ -29,12 +33,12 @@ else
   as_root='none'
 fi
 if [ "$as_root" = none ] || ! command -v apt-get >/dev/null 2>&1; then
-  echo "The tests need programs that are not installed. As root, run:" >&2
+  echo "Programs are needed that are not installed. As root, run:" >&2
   echo "  apt-get install --no-install-recommends$missing" >&2
   exit 1
 fi
 
-echo "Installing what the tests need and this machine has not:$missing"
+echo "Installing what is needed and this machine has not:$missing"
 export DEBIAN_FRONTEND=noninteractive
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

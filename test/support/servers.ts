@@ -70,10 +70,15 @@ export function installMariaDb(): string {
   return folder;
 }
 
-export async function startMariaDb(options: string[] = []): Promise<MariaDb> {
+/**
+ * @param options after the usual ones, so they win
+ * @param kept an installed data folder that outlives the server; else it is a new one
+ */
+export async function startMariaDb(options: string[] = [], kept?: string): Promise<MariaDb> {
   const folder = temporaryFolder('licensing-mariadb');
-  const data = join(folder, 'data');
-  cpSync(process.env.TEST_MARIADB_DATA ?? installMariaDb(), data, { recursive: true });
+  const data = kept ?? join(folder, 'data');
+  if (kept === undefined)
+    cpSync(process.env.TEST_MARIADB_DATA ?? installMariaDb(), data, { recursive: true });
   const socket = join(folder, 'mysql.sock');
   const port = await freePort();
   let databases = 0;

@@ -1,0 +1,177 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { once } from 'node:events';
+import { startProcess } from '../test/support/processes';
+
+/** What one side did in one round. */
+export interface Sample {
+  /** requests answered in a second */
+  perSecond: number;
+  bytesPerSecond: number;
+  /** ms */
+  p50: number;
+  p99: number;
+  /** ms of CPU time the service's processes took for 1,000 requests; undefined where there is no such process */
+  cpu: number | undefined;
+  requests: number;
+  /** connections, reads, writes and time limits that failed, and every status of 400 and above */
+  failed: number;
+}
+
+export interface Side {
+  name: string;
+  run(seconds: number): Promise<Sample>;
+}
+
+export interface Load {
+  name: string;
+  url: string;
+  /** what requests.lua sends */
+  kind: string;
+  licences?: number;
+  /** keep-alive; 64 by default */
+  connections?: number;
+  /** of the service, whose CPU time is read; with all its children */
+  pid: number | undefined;
+}
+
+/** A side that is wrk's load on a server. */
+export function loaded({ name, url, kind, licences = 1, connections = 64, pid }: Load): Side {
+  return {
+    name,
+    async run(seconds) {
+      const before = pid === undefined ? 0 : cpuTime(pid);
+      const {
+        requests,
+        seconds: lasted,
+        bytes,
+        ...rest
+      } = await wrk(url, seconds, connections, [kind, licences]);
+      const cpu = pid === undefined ? undefined : (cpuTime(pid) - before) / (requests / 1000);
+      return { ...rest, requests, perSecond: requests / lasted, bytesPerSecond: bytes / lasted, cpu };
+    },
+  };
+}
+
+interface WrkResult {
+  requests: number;
+  seconds: number;
+  bytes: number;
+  failed: number;
+  p50: number;
+  p99: number;
+}
+
+async function wrk(
+  url: string,
+  seconds: number,
+  connections: number,
+  args: (string | number)[],
+): Promise<WrkResult> {
+  // One thread makes requests faster than any of these servers answers, and leaves them the other core.
+  const child = startProcess('wrk', [
+    ...['-t', '1', '-c', String(connections), '-d', `${seconds}s`, '--timeout', '10s'],
+    ...['-s', join(__dirname, 'requests.lua'), url, '--', ...args.map(String)],
+  ]);
+  let output = '';
+  for (const stream of [child.stdout!, child.stderr!])
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  const [code] = (await once(child, 'close')) as [number | null];
+  const line = output.split('\n').find((one) => one.startsWith('{'));
+  if (code !== 0 || line === undefined) throw new Error(`wrk failed (${code}): ${output}`);
+  const result = JSON.parse(line) as WrkResult;
+  if (result.requests === 0) throw new Error(`Nothing was answered at ${url}.`);
+  return result;
+}
+
+/** The kernel counts in hundredths of a second on every Linux. */
+const MS_PER_TICK = 10;
+
+/** CPU time (ms) of a process since its start, all threads, user and system, and of its living descendants. */
+function cpuTime(pid: number): number {
+  const fields = processTimes(pid);
+  return children(pid).reduce((sum, child) => sum + cpuTime(child), fields.own);
+}
+
+/** @returns ms; `waited` is that of its children that have ended */
+function processTimes(pid: number): { own: number; waited: number } {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  // The second field is the program's name in brackets, which may hold anything.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const [user = 0, system = 0, waitedUser = 0, waitedSystem = 0] = fields.slice(11, 15).map(Number);
+  return { own: (user + system) * MS_PER_TICK, waited: (waitedUser + waitedSystem) * MS_PER_TICK };
+}
+
+/**
+ * Starts to watch what others use of this machine.
+ *
+ * @returns tells the share of its CPU time since then that went to none of the benchmark's processes (0 to 1), what a
+ *   hypervisor took for others included
+ */
+export function watchOthers(): () => number {
+  const read = () => {
+    const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n');
+    const [user = 0, nice = 0, system = 0, idle = 0, waiting = 0, irq = 0, softIrq = 0, stolen = 0] = line
+      .split(/ +/)
+      .slice(1)
+      .map(Number);
+    const busy = (user + nice + system + irq + softIrq + stolen) * MS_PER_TICK;
+    const ours = cpuTime(process.pid) + processTimes(process.pid).waited;
+    return { others: busy - ours, all: busy + (idle + waiting) * MS_PER_TICK };
+  };
+  const before = read();
+  return () => {
+    const after = read();
+    return Math.max(0, (after.others - before.others) / (after.all - before.all));
+  };
+}
+
+export function children(pid: number): number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+  return text === '' ? [] : text.split(' ').map(Number);
+}
+
+/** Resident memory (MB) of a process. */
+export function residentMemory(pid: number): number {
+  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kilobytes) / 1024;
+}
+
+export interface Pace {
+  /** rounds of both sides */
+  pairs: number;
+  /** of one side in one round */
+  seconds: number;
+  /** of each side before the first round: code gets compiled, caches fill */
+  warmUp: number;
+}
+
+/** Runs two sides in turns, A B A B, so that what else this machine does meets both alike. */
+export async function inTurns(
+  [a, b]: [Side, Side],
+  { pairs, seconds, warmUp }: Pace,
+  onPair: (a: Sample, b: Sample) => void,
+): Promise<[Sample, Sample][]> {
+  await a.run(warmUp);
+  await b.run(warmUp);
+  const samples: [Sample, Sample][] = [];
+  for (let pair = 1; pair <= pairs; pair++) {
+    const one: [Sample, Sample] = [await a.run(seconds), await b.run(seconds)];
+    onPair(...one);
+    samples.push(one);
+  }
+  return samples;
+}
+
+export function median(values: number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? NaN;
+  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? NaN)) / 2;
+}
+
+/** @param share of the values that are not above the result: 0.99 for p99 */
+export function quantile(values: number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? NaN;
+}

@@ -1,0 +1,68 @@
+-- Requests for wrk: `wrk -s requests.lua URL -- KIND LICENCES`, each with a key, identifier and client address by
+-- chance. Keys and identifiers follow from the licence's number, as in data.ts.
+
+local prefix = "/api/index.php/v1/licensing"
+local random, format = math.random, string.format
+
+local function key(i) return format("BE9C0000-00000000-00000000-%08X", i) end
+-- A licence has one to three of these activated.
+local function site(i) return format("site-%08x-%d.example.com", i, random(3)) end
+
+local function forwarded()
+  return format("Host: shop.example\r\nX-Forwarded-For: 10.%d.%d.%d\r\n", random(0, 255), random(0, 255), random(254))
+end
+
+local function get(path) return "GET " .. path .. " HTTP/1.1\r\n" .. forwarded() .. "\r\n" end
+
+local function post(path, i, identifier)
+  local body = format('{"license_key":"%s","identifier":"%s"}', key(i), identifier)
+  return format(
+    "POST %s/licenses/%s HTTP/1.1\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+    prefix, path, forwarded(), #body, body
+  )
+end
+
+local run, count, licences = nil, 0, 1
+
+local kinds = {
+  ["validate"] = function()
+    local i = random(licences)
+    return post("validate", i, site(i))
+  end,
+  ["validate-one"] = function() return post("validate", 1, site(1)) end,
+  ["activate-again"] = function()
+    local i = random(licences)
+    return post("activate", i, format("site-%08x-1.example.com", i))
+  end,
+  ["activate-new"] = function()
+    count = count + 1
+    return post("activate", random(licences), format("new-%s-%08x.example.com", run, count))
+  end,
+  ["updates"] = function() return get(prefix .. "/updates/42") end,
+  ["download"] = function() return get(prefix .. "/downloads/42?version=2.1.0&dlid=" .. key(random(licences))) end,
+  ["download-large"] = function()
+    return get(prefix .. "/downloads/42?version=1.0.0&dlid=" .. key(random(licences)))
+  end,
+}
+
+function init(args)
+  -- The address of a new table differs from run to run, also within a second.
+  local seed = os.time() + tonumber(tostring({}):match("0x(%x+)"), 16) % 1000003
+  math.randomseed(seed)
+  run = format("%08x", seed % 0x100000000)
+  licences = tonumber(args[2] or 1)
+  -- Another word is the path of a file.
+  request = kinds[args[1]] or function() return get(args[1]) end
+end
+
+function request() end
+
+function done(summary, latency)
+  local errors = summary.errors
+  io.write(format(
+    '{"requests":%d,"seconds":%f,"bytes":%d,"failed":%d,"p50":%f,"p99":%f}\n',
+    summary.requests, summary.duration / 1e6, summary.bytes,
+    errors.connect + errors.read + errors.write + errors.status + errors.timeout,
+    latency:percentile(50) / 1e3, latency:percentile(99) / 1e3
+  ))
+end

@@ -1,0 +1,309 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { countedChecks } from './data';
+import {
+  children,
+  inTurns,
+  loaded,
+  median,
+  quantile,
+  residentMemory,
+  watchOthers,
+  type Pace,
+  type Sample,
+  type Side,
+} from './measure';
+import type { Reading, Result } from './report';
+import { SMALL, type Server, type Stage } from './stage';
+import { openTransactionLoop } from './transaction-loop';
+
+/** Every row of the table: its two sides, what is compared, and what is asked for. */
+
+export interface Options {
+  quick: boolean;
+  pace: Pace;
+  memoryMinutes: number;
+  /** told how it goes */
+  say: (text: string) => void;
+}
+
+export interface Row {
+  about: string;
+  run(stage: Stage, options: Options): Promise<Result[]>;
+}
+
+const perSecond = (limits: Partial<Reading>): Reading => ({
+  what: 'requests a second',
+  value: (sample) => sample.perSecond,
+  unit: '/s',
+  ...limits,
+});
+
+export const rows: Record<string, Row> = {
+  validate: {
+    about: 'validate with identifier, 10,000 licences, against the bare route: rate, CPU and p99',
+    async run(stage, options) {
+      const service = await stage.service();
+      const before = await countedChecks(stage.mariadb, SMALL);
+      let answered = 0;
+      const side = counted(validate(service), (requests) => (answered += requests));
+      const results = await compare(options, side, validate(await stage.bare(), 'bare route'), [
+        perSecond({ least: 0.7, goal: 0.85 }),
+        { what: 'CPU', value: (sample) => sample.cpu ?? NaN, unit: ' ms/1,000', most: 1.6, goal: 1.3 },
+        { what: 'p99', value: (sample) => sample.p99, unit: ' ms', most: 3, goal: 2 },
+      ]);
+      await stage.clear();
+      // wrk leaves without the last answer of each connection, which is counted all the same.
+      const recorded = (await countedChecks(stage.mariadb, SMALL)) - before;
+      const rounds = options.pace.pairs + 1;
+      if (recorded < answered || recorded > answered + 64 * rounds)
+        throw new Error(`${answered} validate calls were answered, ${recorded} are counted in the database.`);
+      results[0]?.notes.push(`every one of ${answered.toLocaleString('en')} answered calls is counted`);
+      return results;
+    },
+  },
+  '1m': {
+    about: 'validate at 1,000,000 licences against 10,000',
+    run: (stage, options) => againstSmall(stage, options, 1_000_000),
+  },
+  '5m': {
+    about: 'validate at 5,000,000 licences against 10,000 (with --quick only where they were kept)',
+    run: (stage, options) => againstSmall(stage, options, 5_000_000),
+  },
+  alone: {
+    about: 'one connection alone: grouped against the same handler with one prepared SELECT and one UPDATE',
+    async run(stage, options) {
+      const alone = (server: Server, name: string): Side =>
+        loaded({ ...server, name, kind: 'validate', licences: SMALL, connections: 1 });
+      return compare(
+        options,
+        alone(await stage.service(), 'one connection alone'),
+        alone(await stage.ungrouped(), 'the same ungrouped'),
+        [{ what: 'p50', value: (sample) => sample.p50, unit: ' ms', most: 1.15, goal: 1 }],
+      );
+    },
+  },
+  hot: {
+    about: 'one hot licence, all connections on it, against random keys',
+    async run(stage, options) {
+      const service = await stage.service();
+      return compare(
+        options,
+        loaded({ ...service, name: 'one hot licence', kind: 'validate-one' }),
+        validate(service, 'random keys'),
+        [perSecond({ least: 0.9, goal: 1 })],
+      );
+    },
+  },
+  updates: {
+    about: 'update checks against a bare route',
+    async run(stage, options) {
+      const updates = (server: Server, name: string): Side => loaded({ ...server, name, kind: 'updates' });
+      return compare(
+        options,
+        updates(await stage.service(), 'updates'),
+        updates(await stage.bare(), 'bare route'),
+        [perSecond({ least: 0.8, goal: 0.9 })],
+      );
+    },
+  },
+  again: {
+    about: 'activation of an already activated identifier against validate',
+    async run(stage, options) {
+      const service = await stage.service();
+      return compare(
+        options,
+        loaded({ ...service, name: 'activation repeated', kind: 'activate-again', licences: SMALL }),
+        validate(service),
+        [perSecond({ least: 0.6, goal: 0.8 })],
+      );
+    },
+  },
+  activate: {
+    about: 'new activations against a loop of the bare transaction on as many connections as the pool has',
+    async run(stage, options) {
+      const url = await stage.freshDataSet('activations');
+      const service = await stage.service({ LICENSING_DATABASE_URL: url });
+      const loop = await openTransactionLoop(url, SMALL);
+      try {
+        return await compare(
+          options,
+          loaded({ ...service, name: 'new activations', kind: 'activate-new', licences: SMALL }),
+          {
+            name: 'bare transactions',
+            async run(seconds) {
+              const { seconds: lasted, durations } = await loop.run(seconds);
+              const requests = durations.length;
+              const [p50, p99] = [quantile(durations, 0.5), quantile(durations, 0.99)];
+              const rate = requests / lasted;
+              return { perSecond: rate, bytesPerSecond: 0, p50, p99, cpu: undefined, requests, failed: 0 };
+            },
+          },
+          [perSecond({ least: 0.7, goal: 0.9 })],
+        );
+      } finally {
+        await loop.stop();
+      }
+    },
+  },
+  download: {
+    about: 'download decisions (2 KB package, nginx with X-Accel) against validate through the same nginx',
+    async run(stage, options) {
+      const { service, nginx } = await behindNginx(stage);
+      return compare(
+        options,
+        loaded({ ...nginx, name: 'downloads by nginx', kind: 'download', licences: SMALL }),
+        validate({ ...service, url: nginx.url }, 'validate by nginx'),
+        [perSecond({ least: 0.7, goal: 0.9 })],
+      );
+    },
+  },
+  package: {
+    about:
+      'a 20 MB package through nginx and the service against the same file from the same nginx: bytes a second',
+    async run(stage, options) {
+      const { nginx } = await behindNginx(stage);
+      return compare(
+        options,
+        loaded({ ...nginx, name: '20 MB package', kind: 'download-large', licences: SMALL }),
+        loaded({ ...nginx, name: 'static file', kind: `/static/${stage.largePackage}`, pid: undefined }),
+        [
+          {
+            what: 'bytes a second',
+            value: (sample) => sample.bytesPerSecond / 1e6,
+            unit: ' MB/s',
+            least: 0.9,
+            goal: 0.97,
+          },
+        ],
+      );
+    },
+  },
+  workers: {
+    about: 'two workers against one',
+    async run(stage, options) {
+      const two = await stage.service({ LICENSING_WORKERS: '2' });
+      return compare(options, validate(two, 'two workers'), validate(await stage.service(), 'one worker'), [
+        perSecond({ goal: 1.7 }),
+      ]);
+    },
+  },
+  memory: {
+    about: 'resident memory of a worker at the end of --memory-minutes of full load against its first tenth',
+    async run(stage, { memoryMinutes, say }) {
+      const service = await stage.service();
+      const others = watchOthers();
+      const side = validate(service);
+      const seconds = Math.max(10, Math.round(memoryMinutes * 60));
+      const load = side.run(seconds);
+      const early = await residentMemoryAt(service, seconds / 10);
+      say(`memory: ${early.toFixed(0)} MB after the first tenth`);
+      const late = await residentMemoryAt(service, (seconds * 9) / 10);
+      const { failed, requests } = await load;
+      return [
+        {
+          what: `resident memory after ${memoryMinutes} min of load / after a tenth of it`,
+          values: [`${late.toFixed(0)} MB`, `${early.toFixed(0)} MB`],
+          cpu: [undefined, undefined],
+          ratios: [late / early],
+          // The heap of a young process still grows: a short run says nothing about leaks.
+          ...(memoryMinutes < 10 ? {} : { most: 1.1 }),
+          failed,
+          disturbed: others(),
+          notes: [
+            `${requests.toLocaleString('en')} requests; goal: under 150 MB` +
+              (memoryMinutes < 10 ? '; judged only from 10 minutes on' : ''),
+          ],
+        },
+      ];
+    },
+  },
+};
+
+function validate(server: Server, name = 'validate'): Side {
+  return loaded({ ...server, name, kind: 'validate', licences: SMALL });
+}
+
+async function againstSmall(stage: Stage, options: Options, licences: number): Promise<Result[]> {
+  if (options.quick && licences > 1_000_000 && !(await stage.isKept(licences))) {
+    options.say(
+      `${licences.toLocaleString('en')} licences are left out: they take minutes to make. A whole run keeps them.`,
+    );
+    return [];
+  }
+  const url = await stage.dataSet(licences);
+  const large = await stage.service({ LICENSING_DATABASE_URL: url });
+  return compare(
+    options,
+    loaded({ ...large, name: `${licences.toLocaleString('en')} licences`, kind: 'validate', licences }),
+    validate(await stage.service(), '10,000 licences'),
+    [perSecond({ least: 0.9, goal: 0.95 })],
+  );
+}
+
+async function behindNginx(stage: Stage): Promise<{ service: Server; nginx: Server }> {
+  const service = await stage.service({ LICENSING_ACCEL_LOCATION: '/_licensing_packages/' });
+  const { url } = await stage.nginx(service);
+  return { service, nginx: { url, pid: service.pid } };
+}
+
+/** The mean over ten seconds (or what there is) before `seconds` are over: garbage comes and goes. */
+async function residentMemoryAt({ pid }: Server, seconds: number): Promise<number> {
+  const readings = Math.max(1, Math.min(10, Math.floor(seconds)));
+  await sleep((seconds - readings) * 1000);
+  let sum = 0;
+  for (let i = 0; i < readings; i++) {
+    await sleep(1000);
+    sum += [pid, ...children(pid)].reduce((all, one) => Math.max(all, residentMemory(one)), 0);
+  }
+  return sum / readings;
+}
+
+/** @param count told how many of each round were answered well */
+function counted(side: Side, count: (requests: number) => void): Side {
+  return {
+    ...side,
+    async run(seconds) {
+      const sample = await side.run(seconds);
+      count(sample.requests - sample.failed);
+      return sample;
+    },
+  };
+}
+
+/** Measures two sides in turns, and reads from the same rounds all that is asked for. */
+async function compare(
+  { pace, say }: Options,
+  a: Side,
+  b: Side,
+  readings: [Reading, ...Reading[]],
+): Promise<Result[]> {
+  const [first] = readings;
+  const show = (sample: Sample) => `${format(first.value(sample))}${first.unit}`;
+  const others = watchOthers();
+  const samples = await inTurns([a, b], pace, (one, other) =>
+    say(
+      `${a.name} ${show(one)}, ${b.name} ${show(other)}: ${(first.value(one) / first.value(other)).toFixed(2)}`,
+    ),
+  );
+  const disturbed = others();
+  const middle = (side: 0 | 1, value: (sample: Sample) => number | undefined) => {
+    const values = samples.map((pair) => value(pair[side]));
+    return values.includes(undefined) ? undefined : median(values as number[]);
+  };
+  return readings.map(({ what, value, unit, ...limits }) => ({
+    what: `${a.name} / ${b.name}: ${what}`,
+    values: [`${format(middle(0, value))}${unit}`, `${format(middle(1, value))}${unit}`],
+    cpu: [middle(0, (sample) => sample.cpu), middle(1, (sample) => sample.cpu)],
+    ratios: samples.map(([one, other]) => value(one) / value(other)),
+    failed: samples.reduce((sum, [one, other]) => sum + one.failed + other.failed, 0),
+    // A rate should be what the CPU time allows; where it is not, something else of this machine was in the way.
+    comparable: what === 'requests a second',
+    disturbed,
+    notes: [],
+    ...limits,
+  }));
+}
+
+function format(value = NaN): string {
+  return value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(2);
+}

@@ -1,0 +1,191 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { cpus, loadavg, totalmem } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
+import type { RowDataPacket } from 'mysql2/promise';
+import { packageRoot, type Settings } from '../src/config';
+import { folderForNginx, startNginx, type TestNginx } from '../test/support/nginx';
+import { endProcess, startProcess } from '../test/support/processes';
+import { installMariaDb, startMariaDb, startRedis, type MariaDb } from '../test/support/servers';
+import { processEnvironment, startServiceProcess } from '../test/support/service-process';
+import { hasDataSet, makeDataSet, publishPackages, warmDataSet } from './data';
+
+/** The private servers and data of a run, and what rows start on them. */
+
+const KEPT = join(packageRoot, 'var/bench/mariadb');
+const GIGABYTE = 1024 ** 3;
+/** The data set that is made anew in every run. */
+export const SMALL = 10_000;
+const OUT_OF_REACH = '1000000000';
+
+export interface Server {
+  url: string;
+  pid: number;
+}
+
+export interface Stage {
+  mariadb: MariaDb;
+  /** file name of the 20 MB package */
+  largePackage: string;
+  /** LICENSING_DATABASE_URL of so many licences, made or kept, and read into memory */
+  dataSet(licences: number): Promise<string>;
+  /** one that rows may be added to */
+  freshDataSet(name: string): Promise<string>;
+  isKept(licences: number): Promise<boolean>;
+  /** the build, with Redis; on the small data set unless the settings say otherwise */
+  service(settings?: Settings): Promise<Server>;
+  bare(): Promise<Server>;
+  ungrouped(): Promise<Server>;
+  /** before a service; its packages also lie below /static/ */
+  nginx(service: Server): Promise<TestNginx>;
+  facts(): Promise<string[]>;
+  /** Ends what was started since the last time, the latest first. */
+  clear(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** @param profiles a folder for the CPU profiles of services, each written when it ends */
+export async function openStage(say: (text: string) => void, profiles?: string): Promise<Stage> {
+  if (!existsSync(KEPT)) {
+    const unfinished = `${KEPT}.new`;
+    rmSync(unfinished, { recursive: true, force: true });
+    mkdirSync(dirname(KEPT), { recursive: true });
+    cpSync(installMariaDb(), unfinished, { recursive: true });
+    renameSync(unfinished, KEPT);
+  }
+  const bufferPool = Math.min(8, Math.floor(totalmem() / GIGABYTE / 2)) || 0.5;
+  const [mariadb, redis] = await Promise.all([
+    startMariaDb([`--innodb-buffer-pool-size=${bufferPool * 1024}M`, '--innodb-log-file-size=1G'], KEPT),
+    startRedis(),
+  ]);
+  const packagesDir = folderForNginx();
+  const stops: (() => unknown)[] = [];
+  const sets = new Map<number, Promise<string>>();
+
+  const smallUrl = await makeDataSet(mariadb, SMALL);
+  sets.set(SMALL, Promise.resolve(smallUrl));
+  const largePackage = await publishPackages(smallUrl, packagesDir);
+
+  async function prepare(licences: number): Promise<string> {
+    if (!(await hasDataSet(mariadb, licences, SMALL))) {
+      say(`making ${licences.toLocaleString('en')} licences, kept in var/bench for the next run`);
+      await makeDataSet(mariadb, licences);
+    }
+    const bytes = await warmDataSet(mariadb, licences);
+    const size = (bytes / GIGABYTE).toFixed(1);
+    say(
+      `${licences.toLocaleString('en')} licences: ${size} GB with indexes, in a buffer pool of ${bufferPool} GB`,
+    );
+    return mariadb.url(`licences_${licences}`);
+  }
+
+  const settings = {
+    LICENSING_REDIS_URL: redis.url,
+    LICENSING_RATE_LIMIT: OUT_OF_REACH,
+    LICENSING_LOG_LEVEL: 'info',
+    LICENSING_PACKAGES_DIR: packagesDir,
+  };
+
+  let profiled = 0;
+  const profilerOf = (folder: string) => ({
+    NODE_OPTIONS: `--import=${pathToFileURL(join(__dirname, 'profiler.mjs')).href}`,
+    BENCH_PROFILE: join(folder, `${++profiled}.cpuprofile`),
+  });
+
+  async function script(name: string, env: NodeJS.ProcessEnv): Promise<Server> {
+    const child = startProcess(process.execPath, ['-r', 'ts-node/register', join(__dirname, name)], {
+      env,
+      cwd: packageRoot,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    stops.push(() => endProcess(child));
+    const [url] = (await Promise.race([
+      once(createInterface({ input: child.stdout! }), 'line'),
+      once(child, 'exit').then(() => Promise.reject(new Error(`${name} ended at its start.`))),
+    ])) as [string];
+    return { url, pid: child.pid as number };
+  }
+
+  const stage: Stage = {
+    mariadb,
+    largePackage,
+    dataSet(licences) {
+      const known = sets.get(licences) ?? prepare(licences);
+      sets.set(licences, known);
+      return known;
+    },
+    freshDataSet: (name) => makeDataSet(mariadb, SMALL, name),
+    isKept: (licences) => hasDataSet(mariadb, licences, SMALL),
+    async service(more = {}) {
+      const service = await startServiceProcess(
+        { ...settings, LICENSING_DATABASE_URL: smallUrl, ...more },
+        profiles === undefined ? {} : profilerOf(profiles),
+      );
+      stops.push(() => service.stop());
+      if (profiles !== undefined) service.process.kill('SIGUSR2');
+      return { url: service.url, pid: service.process.pid as number };
+    },
+    bare: () => script('bare-server.ts', processEnvironment()),
+    ungrouped: async () =>
+      script('ungrouped-service.ts', processEnvironment({ ...settings, LICENSING_DATABASE_URL: smallUrl })),
+    async nginx(service) {
+      const nginx = await startNginx({ upstream: new URL(service.url).host, packagesDir, edit: forLoad });
+      stops.push(() => nginx.stop());
+      return nginx;
+    },
+    facts: () => machineFacts(mariadb),
+    async clear() {
+      for (const stop of stops.splice(0).reverse()) await stop();
+    },
+    async stop() {
+      await stage.clear();
+      await redis.stop();
+      // It writes gigabytes of pages that were changed; killed instead, it would do so at the next start.
+      await endProcess(mariadb.process, 'SIGTERM', 300_000);
+    },
+  };
+
+  /** As an operator behind a load balancer edits it: the clients are those it names. And the packages as plain files. */
+  function forLoad(text: string, file: string): string {
+    if (file === 'upstream.conf')
+      return `${text}\nset_real_ip_from 127.0.0.1;\nreal_ip_header X-Forwarded-For;\n`;
+    if (file === 'licensing.conf')
+      return `${text}\nlocation ^~ /static/ { alias ${packagesDir}/; sendfile on; tcp_nopush on; gzip off; }\n`;
+    return text;
+  }
+  return stage;
+}
+
+/** What the figures depend on. */
+async function machineFacts(mariadb: MariaDb): Promise<string[]> {
+  const connection = await mariadb.connect();
+  const [[row]] = await connection.query<RowDataPacket[]>('SELECT VERSION() AS version');
+  await connection.end();
+  const [cpu] = cpus();
+  return [
+    `${cpus().length} cores (${cpu?.model.trim() ?? 'unknown'}), ${Math.round(totalmem() / GIGABYTE)} GB, shared by ` +
+      `everything below; load average at the end ${loadavg()[0]?.toFixed(1) ?? ''}`,
+    `Node ${process.version}, Redis ${firstNumber('redis-server', '--version')}, ` +
+      `nginx ${firstNumber('/usr/sbin/nginx', '-v')}, wrk ${firstNumber('wrk', '-v')} with one thread`,
+    `MariaDB ${row?.version as string}: \`${serverOptions(mariadb.process.spawnargs)}\``,
+  ];
+}
+
+/** A server's options, less where it lies; of one given twice the last, which counts. */
+function serverOptions(args: string[]): string {
+  const options = args.filter((arg) => /^--(?!datadir|tmpdir|socket|port|pid|log-error|user|bind)/.test(arg));
+  return [...new Map(options.map((option) => [option.split('=')[0], option])).values()].join(' ');
+}
+
+/** A program's version, wherever it writes it. */
+function firstNumber(program: string, argument: string): string {
+  try {
+    const output = execFileSync('sh', ['-c', `"${program}" ${argument} 2>&1 || true`], { encoding: 'utf8' });
+    return /\d+(?:\.\d+)+/.exec(output)?.[0] ?? 'unknown';
+  } catch {
+    return 'unknown';
+  }
+}

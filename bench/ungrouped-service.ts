@@ -1,0 +1,103 @@
+import type { RowDataPacket } from 'mysql2';
+import { createPool, type Pool } from 'mysql2/promise';
+import { readConfig } from '../src/config';
+import { createApp } from '../src/http/app';
+import { createClientAddressReader } from '../src/http/client-address';
+import { createMetrics } from '../src/http/metrics';
+import { createRedisLimiter } from '../src/http/rate-limit';
+import { connectRedis } from '../src/http/redis';
+import { startServer } from '../src/http/server';
+import { normalizeIdentifier } from '../src/licensing/identifiers';
+import { createLicensing, type Licensing } from '../src/licensing/licensing';
+import { liveStatus } from '../src/licensing/states';
+import { createLog } from '../src/log';
+import { openDatabase, poolState, type MysqlSettings } from '../src/store/database';
+import type { License } from '../src/store/licenses';
+import { fromSqlTime, toSqlTime } from '../src/store/time';
+import { version } from '../src/version';
+
+/**
+ * The service in every part but one: validate is one prepared SELECT and one prepared UPDATE for each request, with no
+ * grouping and no query builder. It shows what grouping costs a request that is alone.
+ */
+
+const SELECT = `SELECT l.id, l.status, l.activation_limit, l.activations_used, l.expires_at,
+    p.name AS plan_name, p.activation_type, r.name AS product_name, a.id AS activation_id
+  FROM licensing_licenses l
+  JOIN licensing_plans p ON p.id = l.plan_id
+  JOIN licensing_products r ON r.id = p.product_id
+  LEFT JOIN licensing_activations a ON a.license_id = l.id AND a.identifier = ?
+  WHERE l.key_digest = ?`;
+const UPDATE = `UPDATE licensing_licenses
+  SET check_count = check_count + 1, last_check_at = ?, last_check_ip = ? WHERE id = ?`;
+
+interface Row extends RowDataPacket {
+  id: number;
+  status: string;
+  activation_limit: number;
+  activations_used: number;
+  expires_at: string | null;
+  plan_name: string;
+  activation_type: string;
+  product_name: string;
+  activation_id: number | null;
+}
+
+function validateAlone(pool: Pool): Licensing['validate'] {
+  return async ({ keyDigest, identifier, ip, now }) => {
+    // One statement has to do, so the type is taken for granted: every plan of the data is of this one.
+    const site = identifier === undefined ? undefined : normalizeIdentifier('domain', identifier);
+    const [[row]] = await pool.execute<Row[]>(SELECT, [site ?? null, keyDigest]);
+    if (row === undefined) return { refused: 'LICENSE_NOT_FOUND' };
+    await pool.execute(UPDATE, [toSqlTime(now), ip, row.id]);
+    const license = {
+      status: row.status,
+      activationLimit: row.activation_limit,
+      activationsUsed: row.activations_used,
+      expiresAt: row.expires_at === null ? null : fromSqlTime(row.expires_at),
+      plan: { name: row.plan_name, activationType: row.activation_type },
+      product: { name: row.product_name },
+    } as License;
+    const status = liveStatus(license, now);
+    const identifierActivated = identifier === undefined || row.activation_id !== null;
+    return { license, status, valid: status === 'active', identifierActivated };
+  };
+}
+
+async function main(): Promise<void> {
+  const config = readConfig();
+  const { host, port, user, password, database } = config.database as MysqlSettings;
+  const pool = createPool({ host, port, user, password, database, connectionLimit: 10, dateStrings: true });
+  const db = openDatabase(config.database, config.tablePrefix);
+  const log = createLog(config.logLevel);
+  const redis = connectRedis(config.redisUrls, () => undefined);
+  const settings = {
+    limits: { api: config.rateLimit, download: config.downloadRateLimit },
+    window: config.rateWindow,
+  };
+  const metrics = createMetrics({
+    version,
+    pool: () => poolState(db),
+    redisIsAway: () => redis.isAway(),
+    accessLogDropped: () => 0,
+  });
+  const app = createApp({
+    licensing: {
+      ...createLicensing(
+        db,
+        () => new Date(),
+        () => undefined,
+      ),
+      validate: validateAlone(pool),
+    },
+    limiter: createRedisLimiter(settings, redis),
+    clientAddress: createClientAddressReader(config.trustedProxies),
+    downloads: { packagesDir: config.packagesDir, accelLocation: config.accelLocation },
+    log,
+    onAnswered: metrics.observe,
+  });
+  const server = await startServer(app.callback(), config.listen);
+  console.log(server.address);
+}
+
+void main();

@@ -337,4 +337,28 @@ describe('a service process and the operator command on one SQLite file', () => 
     expect(licenses.find(({ id }) => id === license.id)?.expires_at).not.toBeNull();
     await db.destroy();
   });
+
+  test('what is answered after another process held the database is committed, and survives a kill', async () => {
+    const settings = { LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'shared.sqlite')}` };
+    const db = await openMigrated(settings);
+    const license = await giveLicense(db, await givePlan(db, { limit: 7 }));
+    const service = await startServiceProcess(settings);
+    await db.raw('BEGIN IMMEDIATE');
+    const refused = await inParallel(6, (i) =>
+      call(service, i % 2 === 0 ? 'activate' : 'validate', license.key, `early-${i}.example`),
+    );
+    expect(tally(refused)).toEqual({ SERVICE_UNAVAILABLE: 6 });
+    await db.raw('COMMIT');
+
+    for (const verb of ['validate', 'activate', 'validate'])
+      expect(outcome(await call(service, verb, license.key, 'late.example'))).toBe('ok');
+    await service.stop('SIGKILL');
+    // Those before were told to come again; one that was under way may have been served after all.
+    const { used, identifiers } = await stored(db, license);
+    expect(identifiers).toContain('late.example');
+    expect(used).toBe(identifiers.length);
+    const [row] = await rows<{ check_count: number }>(db, 'licenses');
+    expect(row?.check_count).toBeGreaterThanOrEqual(2);
+    await db.destroy();
+  });
 });

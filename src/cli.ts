@@ -3,11 +3,13 @@ import { Command, CommanderError } from 'commander';
 import { addActivationCommands } from './cli/activation';
 import { addInitCommand } from './cli/init';
 import { addLicenseCommands } from './cli/license';
+import { addManifestCommand } from './cli/manifest';
 import { addMigrateCommand } from './cli/migrate';
 import { addNginxCommand } from './cli/nginx';
 import { addPlanCommands } from './cli/plan';
 import { addProductCommands } from './cli/product';
 import { addReleaseCommands } from './cli/release';
+import { addUpdateXmlCommands } from './cli/update-xml';
 import { addWhyCommand } from './cli/why';
 import { ConfigError } from './config';
 import { redactKeys } from './licensing/keys';
@@ -36,6 +38,8 @@ async function main(argv: string[]): Promise<number> {
   addLicenseCommands(program);
   addActivationCommands(program);
   addReleaseCommands(program);
+  addUpdateXmlCommands(program);
+  addManifestCommand(program);
   addWhyCommand(program);
   try {
     await program.parseAsync(argv);

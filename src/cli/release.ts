@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
+import { requireUpdateXmlSettings } from '../joomla/update-xml';
 import { OperatorError } from '../licensing/operator-error';
 import { editRelease, publishRelease, requireProduct, withdrawRelease } from '../licensing/releases';
 import { listReleases } from '../store/releases';
@@ -7,6 +8,7 @@ import { formatTimestampOrNull } from '../licensing/timestamps';
 import { moment, positiveInteger, requireChange } from './arguments';
 import { formatTable, withSession } from './command';
 import { releaseJson } from './rows';
+import { describeWritten, writeAndLint, writtenJson } from './update-xml';
 
 interface PublishOptions {
   product: number;
@@ -16,6 +18,8 @@ interface PublishOptions {
   changelogFile?: string;
   draft?: boolean;
   date?: Date;
+  /** true: the file remembered */
+  writeXml?: string | true;
 }
 
 export function addReleaseCommands(program: Command): void {
@@ -33,12 +37,21 @@ export function addReleaseCommands(program: Command): void {
     .option('--changelog-file <file>', 'a text file with what is new')
     .option('--draft', 'store it without publishing')
     .option('--date <date>', 'publication date, instead of now', moment)
+    .addOption(
+      new Option(
+        '--write-xml [file]',
+        'then write the update XML too, with the options "update-xml write" remembers',
+      ).conflicts('draft'),
+    )
     .addHelpText(
       'after',
       '\nExample:\n  licensing release publish --product 42 --version 2.1.0 --file pkg_example.zip --changelog "Faster"',
     )
     .action((options: PublishOptions, command: Command) =>
       withSession(command, async ({ db, config, now, output }) => {
+        const { writeXml } = options;
+        const given = { out: typeof writeXml === 'string' ? writeXml : undefined };
+        if (writeXml !== undefined) await requireUpdateXmlSettings(db, options.product, given, process.cwd());
         const published = await publishRelease(
           db,
           config.packagesDir,
@@ -54,9 +67,17 @@ export function addReleaseCommands(program: Command): void {
           (bytes) => output.progress(`${(bytes / 1_000_000).toFixed(0)} MB`),
         );
         output.progress('');
+        const text = `Version ${published.version} is ${published.state === 'draft' ? 'stored as a draft' : 'published'}: ${published.fileName}, ${published.fileSize} bytes.`;
+        if (writeXml === undefined) return output.print(releaseJson(published), text);
+        // In this order: updaters that read the XML must find what it names.
+        const written = await writeAndLint(db, options.product, given, output).catch((error: unknown) => {
+          throw error instanceof OperatorError
+            ? new OperatorError(`Version ${published.version} is published. The update XML: ${error.message}`)
+            : error;
+        });
         output.print(
-          releaseJson(published),
-          `Version ${published.version} is ${published.state === 'draft' ? 'stored as a draft' : 'published'}: ${published.fileName}, ${published.fileSize} bytes.`,
+          { ...releaseJson(published), update_xml: writtenJson(written) },
+          `${text}\n${describeWritten(written)}`,
         );
       }),
     );

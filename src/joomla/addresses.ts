@@ -24,17 +24,15 @@ export function readDownloadAddress(
 }
 
 /**
- * An address a browser or updater can ask: http or https, no user name, no fragment.
+ * An address a browser or updater can ask: http or https, without a user name.
  *
  * @throws OperatorError that begins with `what`
  */
 export function requireWebAddress(text: string, what: string): URL {
   const address = text.trim();
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (!url || !['http:', 'https:'].includes(url.protocol) || /\s/.test(address))
-    throw new OperatorError(`${what} must be a complete address, as https://shop.example.`);
+  if (!url || !/^https?:\/\//i.test(address) || /\s/.test(address))
+    throw new OperatorError(`${what} must be a complete address, as https://shop.example/.`);
   if (url.username || url.password) throw new OperatorError(`${what} must not hold a user name or password.`);
-  if (address.includes('#'))
-    throw new OperatorError(`${what} must not have a "#": what follows it is never sent.`);
   return url;
 }

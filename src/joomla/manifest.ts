@@ -26,6 +26,10 @@ export interface ManifestSnippets {
  */
 export function manifestSnippets({ name }: Product, updateXmlUrl: string): ManifestSnippets {
   const url = requireWebAddress(updateXmlUrl, 'The address of the update XML');
+  if (updateXmlUrl.includes('#'))
+    throw new OperatorError(
+      'The address of the update XML must not have a "#": what follows it is never sent.',
+    );
   if (url.pathname.startsWith(`${SERVICE_PATH}/`))
     throw new OperatorError(
       `The update XML cannot lie below ${SERVICE_PATH}/: everything there goes to the licence service, which does not serve it. Put it beside the site's other files.`,

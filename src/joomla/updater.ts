@@ -9,6 +9,7 @@ import { compareVersions, STABILITIES, type Stability } from '../licensing/versi
 import { checkZip } from '../licensing/zip';
 import { fetchAsJoomla, NoAnswer, type Answer } from './fetch';
 import { findManifest, type PackageManifest } from './manifest';
+import { matchesPlatform } from './target-platform';
 import { attributes, descendants, lineOf, MalformedXml, ownText, parseXml } from './xml';
 
 /**
@@ -119,17 +120,6 @@ export function clientOfType(type: string): number | undefined {
   return ['package', 'plugin', 'library', 'file'].includes(type) ? 0 : undefined;
 }
 
-/** As `preg_match('/^' . $pattern . '/')`; undefined when it is no regular expression. */
-export function matchesPlatform(pattern: string, joomla: string): boolean | undefined {
-  // an unescaped slash would end the expression
-  if (/(?<!\\)(?:\\\\)*\//.test(pattern)) return undefined;
-  try {
-    return new RegExp(`^${pattern}`).test(joomla);
-  } catch {
-    return undefined;
-  }
-}
-
 /**
  * @param address of the update XML
  * @param typedKey what the customer typed into the Download Key field; it is in nothing that is returned
@@ -219,9 +209,7 @@ async function walk(
       ['danger: Invalid extension update'],
       'Write the update XML again.',
     );
-  const join_ = (key: string) =>
-    phpTrim(downloadUrl) + (downloadUrl.includes('?') ? '&amp;' : '?') + PREFIX + key;
-  const [url, shownUrl] = [join_(stored), join_(SHOWN_KEY)];
+  const [url, shownUrl] = [appendKey(downloadUrl, stored), appendKey(downloadUrl, SHOWN_KEY)];
   step('Download address', shownUrl.replaceAll('&amp;', '&'));
 
   const manually = `danger: Failed to download package. Download it and install manually from ${shownUrl.replaceAll('&amp;', '&')}.`;
@@ -451,7 +439,13 @@ function storedKey(typed: string): string {
   return Array.from(decoded).slice(0, MAX_KEY_LENGTH).join('');
 }
 
-function phpTrim(text: string): string {
+/** UpdateModel::install: joined as in HTML, which Joomla's own client undoes. */
+function appendKey(downloadUrl: string, key: string): string {
+  return phpTrim(downloadUrl) + (downloadUrl.includes('?') ? '&amp;' : '?') + PREFIX + key;
+}
+
+/** Without the blanks that Joomla takes off a download address. */
+export function phpTrim(text: string): string {
   // eslint-disable-next-line no-control-regex -- PHP's trim() has NUL among its blanks
   return text.replace(/^[ \t\n\r\v\u0000]+|[ \t\n\r\v\u0000]+$/g, '');
 }
@@ -576,8 +570,17 @@ function firstLine(body: Buffer): string {
   return line === '' ? '' : ` "${Array.from(line).slice(0, 120).join('')}"`;
 }
 
-/** The key is in nothing that is returned, whoever wrote it there: a redirect's address, a file name, an error page. */
 function redact(verdict: Verdict, typedKey: string): Verdict {
+  const clean = keyRemover(typedKey);
+  return {
+    ...verdict,
+    steps: verdict.steps.map((step) => ({ ...step, text: clean(step.text) })),
+    messages: verdict.messages.map(clean),
+  };
+}
+
+/** Takes the key out of a text, whoever wrote it there: a redirect's address, a file name, an error page. */
+function keyRemover(typedKey: string): (text: string) => string {
   const spellings = [
     typedKey,
     typedKey.trim(),
@@ -586,11 +589,49 @@ function redact(verdict: Verdict, typedKey: string): Verdict {
   ].flatMap((spelling) => [spelling, spelling.toUpperCase(), spelling.toLowerCase()]);
   // Shorter ones are no keys, and would be found everywhere.
   const secrets = [...new Set(spellings)].filter((spelling) => spelling.trim().length >= 6);
-  const clean = (text: string) =>
-    secrets.reduce((cleaned, secret) => cleaned.replaceAll(secret, SHOWN_KEY), text);
-  return {
-    ...verdict,
-    steps: verdict.steps.map((step) => ({ ...step, text: clean(step.text) })),
-    messages: verdict.messages.map(clean),
-  };
+  return (text) => secrets.reduce((cleaned, secret) => cleaned.replaceAll(secret, SHOWN_KEY), text);
+}
+
+/**
+ * Downloads the package of one update as Joomla would, and compares it with the hashes in the XML.
+ *
+ * @returns what is wrong, without the key; undefined when nothing is
+ */
+export async function checkPackage(
+  update: XmlUpdate,
+  typedKey: string,
+  joomla: string,
+): Promise<{ problem: string; remedy: string } | undefined> {
+  const downloadUrl = update.text('downloadurl') ?? '';
+  const key = storedKey(typedKey);
+  const clean = keyRemover(typedKey);
+  const folder = await mkdtemp(join(tmpdir(), 'licensing-lint-'));
+  try {
+    const file = join(folder, 'package');
+    const answer = await fetchAsJoomla(appendKey(downloadUrl, key), {
+      joomla,
+      timeout: TIMEOUTS.package,
+      file,
+    });
+    if (answer.status !== 200)
+      return {
+        problem: clean(`The package is not sent: ${answer.status}${firstLine(answer.body)}.`),
+        remedy: remedyForStatus(answer, key, downloadUrl),
+      };
+    const { wrong } = await checkHashes(file, update);
+    return (
+      wrong && {
+        problem: `The package that is sent has another ${wrong.name} (${wrong.actual}): Joomla refuses it.`,
+        remedy: 'Write the update XML again; if that is of no use, something changes the package on the way.',
+      }
+    );
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error;
+    return {
+      problem: clean(`The package cannot be fetched: ${error.message}.`),
+      remedy: remedyForNoAnswer(error.message, downloadUrl, key),
+    };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }

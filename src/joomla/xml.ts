@@ -10,16 +10,26 @@ const FORBIDDEN_OR_HALF =
   // eslint-disable-next-line no-control-regex -- they are what is removed
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
-/** Text as the content of an element or of a quoted attribute; what XML cannot hold is left out. */
+const REFERENCES: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  '\r': '&#13;',
+  '\n': '&#10;',
+  '\t': '&#9;',
+};
+
+/** Text as the content of an element; what XML cannot hold is left out. */
 export function escapeXml(text: string): string {
-  return text
-    .replace(FORBIDDEN_OR_HALF, '')
-    .replace(/[&<>"\r]/g, (character) => `&#${character.charCodeAt(0)};`);
+  return text.replace(FORBIDDEN_OR_HALF, '').replace(/[&<>\r]/g, (character) => REFERENCES[character] ?? '');
 }
 
-/** The same for an attribute, where a parser makes blanks of line breaks and tabs. */
+/** Text as the value of a quoted attribute, where a parser would make blanks of line breaks and tabs. */
 export function escapeAttribute(text: string): string {
-  return escapeXml(text).replace(/[\n\t]/g, (character) => `&#${character.charCodeAt(0)};`);
+  return text
+    .replace(FORBIDDEN_OR_HALF, '')
+    .replace(/[&<>"\r\n\t]/g, (character) => REFERENCES[character] ?? '');
 }
 
 /**

@@ -1,0 +1,280 @@
+import { readFile } from 'node:fs/promises';
+import { InvalidArgumentError, type Command } from 'commander';
+import { ConfigError, readConfig } from '../config';
+import { requireWebAddress } from '../joomla/addresses';
+import {
+  DATABASES,
+  EXTENSION_TYPES,
+  writeUpdateXml,
+  type DatabaseMinimums,
+  type ExtensionType,
+  type GivenSettings,
+  type WrittenXml,
+} from '../joomla/update-xml';
+import { lintUpdateXml, lintUpdateXmlAt, type Finding, type LintOptions } from '../joomla/update-xml-lint';
+import { tryUpdate, type Site, type Verdict } from '../joomla/updater';
+import { OperatorError } from '../licensing/operator-error';
+import { STABILITIES, type Stability } from '../licensing/versions';
+import { findProduct } from '../store/catalogue';
+import { openDatabase, type Db } from '../store/database';
+import { isUnavailable } from '../store/errors';
+import { requireCurrentSchema, SchemaError } from '../store/migrate';
+import { findRelease } from '../store/releases';
+import { elementName, oneOf, positiveInteger } from './arguments';
+import { createOutput, printable, withSession, type Output } from './command';
+import { readValue } from './license-argument';
+
+interface WriteOptions extends Omit<GivenSettings, 'tag'> {
+  product: number;
+  tag?: Stability;
+}
+
+interface TryOptions {
+  key: string;
+  installed: string;
+  joomla: string;
+  php: string;
+  database?: Site['database'];
+  minimumStability: Stability;
+  element?: string;
+  type?: ExtensionType;
+  client?: string;
+  folder?: string;
+}
+
+const CLIENTS = ['site', 'administrator'] as const;
+
+export function addUpdateXmlCommands(program: Command): void {
+  const updateXml = program
+    .command('update-xml')
+    .description("What Joomla's updater reads; you host it, as a static file.");
+
+  updateXml
+    .command('write')
+    .description(
+      'Writes the update XML of a product. Options are remembered: next time --product is enough. An empty text forgets one.',
+    )
+    .requiredOption('--product <id>', 'product id', positiveInteger)
+    .option('--base-url <url>', "the site's address, as https://shop.example")
+    .option('--out <file>', 'the file to write')
+    .option('--info-url <url>', 'page about the product; else the base address')
+    .option('--info-title <text>', "that page's title; else the product's name")
+    .option('--description <text>', "else the product's name")
+    .option('--element <element>', "Joomla's name of the extension, as pkg_example", elementName)
+    .option(
+      '--type <type>',
+      `${EXTENSION_TYPES.join(', ')}; else what the element says`,
+      orEmpty(oneOf(EXTENSION_TYPES)),
+    )
+    .option(
+      '--client <client>',
+      'site or administrator; needed for modules and templates',
+      orEmpty(oneOf(CLIENTS)),
+    )
+    .option('--folder <group>', "a plugin's group, as system")
+    .option('--target-platform <regex>', 'versions of Joomla; else (4|5|6)\\.[0-9]+')
+    .option('--php-minimum <version>', 'else 7.2.5')
+    .option('--supported-databases <list>', 'as mysql=8.0.13,mariadb=10.4; else any', databaseMinimums)
+    .option(
+      '--tag <tag>',
+      `${STABILITIES.join(', ')} for the highest version; else what it says`,
+      oneOf(STABILITIES),
+    )
+    .addHelpText(
+      'after',
+      '\nExample:\n  licensing update-xml write --product 42 --base-url https://shop.example --element pkg_example \\\n    --out /var/www/shop/updates/pkg_example.xml',
+    )
+    .action(({ product, ...given }: WriteOptions, command: Command) =>
+      withSession(command, async ({ db, output }) => {
+        const written = await writeAndLint(db, product, given, output);
+        output.print({ product_id: product, ...writtenJson(written) }, describeWritten(written));
+      }),
+    );
+
+  updateXml
+    .command('lint')
+    .description('Finds what makes updates fail, most of which Joomla does silently.')
+    .argument('<file-or-url>', 'a file, or the address it is hosted at')
+    .option('--key <key>', 'fetch the packages with this licence key too; - reads it from standard input')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  licensing update-xml lint https://shop.example/updates/pkg_example.xml\n  licensing update-xml lint pkg_example.xml --key -',
+    )
+    .action(async (source: string, { key }: { key?: string }, command: Command) => {
+      const output = createOutput(command);
+      const typed = key === undefined ? undefined : await readValue(key);
+      const findings = await withReleases(output, (findReleaseOf) =>
+        lint(source, { findRelease: findReleaseOf, key: typed }),
+      );
+      const errors = findings.filter(({ level }) => level === 'error').length;
+      output.print(
+        { source, errors, warnings: findings.length - errors, findings: findings.map(findingJson) },
+        () =>
+          findings.length === 0 ? 'Nothing is wrong with it.' : findings.map(describeFinding).join('\n'),
+      );
+      if (errors > 0)
+        throw new OperatorError(errors === 1 ? 'There is one error.' : `There are ${errors} errors.`);
+    });
+
+  updateXml
+    .command('try')
+    .description(
+      "Updates as a customer's Joomla would, and says what its administrator sees. Nothing is installed.",
+    )
+    .argument('<url>', 'the address the update XML is hosted at')
+    .requiredOption('--key <key>', 'as typed into the Download Key field; - reads it from standard input')
+    .requiredOption('--installed <version>', 'the version the site has')
+    .option('--joomla <version>', "the site's Joomla", releaseVersion, '5.3.0')
+    .option('--php <version>', "the site's PHP", releaseVersion, '8.2.0')
+    .option(
+      '--database <type=version>',
+      "the site's database, as mysql=8.0.36; else one that will do",
+      siteDatabase,
+    )
+    .option('--minimum-stability <tag>', STABILITIES.join(', '), oneOf(STABILITIES), 'stable')
+    .option('--element <element>', 'of the installed extension; else as in the XML')
+    .option('--type <type>', 'of the installed extension; else as in the XML', oneOf(EXTENSION_TYPES))
+    .option('--client <client>', 'of the installed extension; else as its type has it', oneOf(CLIENTS))
+    .option('--folder <group>', 'of the installed extension; else as in the XML')
+    .addHelpText(
+      'after',
+      '\nExample:\n  licensing update-xml try https://shop.example/updates/pkg_example.xml --key - --installed 1.0.0',
+    )
+    .action(async (url: string, options: TryOptions, command: Command) => {
+      const output = createOutput(command);
+      requireWebAddress(url, 'The address of the update XML');
+      const { key, installed, element, type, client, folder, database, ...site } = options;
+      const verdict = await tryUpdate(url, await readValue(key), {
+        ...site,
+        database,
+        installed: { version: installed, element, type, client, folder },
+      });
+      output.print(verdict, () => describeVerdict(verdict));
+      if (!verdict.installed)
+        throw new OperatorError(
+          verdict.offered ? 'The update would not be installed.' : 'The update would not be offered.',
+        );
+    });
+}
+
+/** Writes it and says what `lint` says of it, which is nothing unless it was asked for something unusual. */
+export async function writeAndLint(
+  db: Db,
+  productId: number,
+  given: GivenSettings,
+  output: Output,
+): Promise<WrittenXml> {
+  const written = await writeUpdateXml(db, productId, given, process.cwd());
+  const findings = await lintUpdateXml(Buffer.from(written.xml));
+  for (const text of new Set(findings.map(({ problem, remedy }) => `${problem} ${remedy}`)))
+    output.note(printable(`warning: ${text}`));
+  return written;
+}
+
+export function writtenJson({ out, updates }: WrittenXml) {
+  return {
+    out,
+    updates: updates.map(({ version, tag, targetPlatform, phpMinimum, supportedDatabases }) => ({
+      version,
+      tag,
+      target_platform: targetPlatform,
+      php_minimum: phpMinimum,
+      supported_databases: supportedDatabases,
+    })),
+  };
+}
+
+export function describeWritten({ out, updates }: WrittenXml): string {
+  return `${out} offers ${updates.map(({ version, tag }) => `${version} (${tag})`).join(', ')}.`;
+}
+
+function lint(source: string, options: LintOptions): Promise<Finding[]> {
+  if (/^https?:\/\//i.test(source)) {
+    requireWebAddress(source, 'The address of the update XML');
+    return lintUpdateXmlAt(source, options);
+  }
+  return readFile(source).then(
+    (bytes) => lintUpdateXml(bytes, options),
+    (error: unknown) => {
+      throw new OperatorError(`The update XML cannot be read: ${(error as Error).message}`);
+    },
+  );
+}
+
+/** An extension's developer may have no database here: then it is judged without one. */
+async function withReleases<T>(
+  output: Output,
+  work: (findReleaseOf: LintOptions['findRelease']) => Promise<T>,
+): Promise<T> {
+  let db: Db | undefined;
+  try {
+    try {
+      const config = readConfig();
+      db = openDatabase(config.database, config.tablePrefix, 1);
+      await requireCurrentSchema(db);
+    } catch (error) {
+      if (!(error instanceof ConfigError || error instanceof SchemaError || isUnavailable(error)))
+        throw error;
+      output.note(
+        'Not compared with what is published: the database is not configured, not reachable or not migrated.',
+      );
+      return await work(undefined);
+    }
+    const opened = db;
+    return await work(async (productId, version) =>
+      (await findProduct(opened, productId)) ? findRelease(opened, productId, version) : 'no-product',
+    );
+  } finally {
+    await db?.destroy();
+  }
+}
+
+function findingJson({ level, code, line, version, problem, remedy }: Finding) {
+  return { level, code, line: line ?? null, version: version ?? null, problem, remedy };
+}
+
+function describeFinding({ level, line, version, problem, remedy }: Finding): string {
+  const place = line === undefined ? '' : ` line ${line}${version === undefined ? '' : ` (${version})`}:`;
+  return printable(`${level}:${place} ${problem} ${remedy}`);
+}
+
+function describeVerdict({ steps, messages, remedy, offered }: Verdict): string {
+  const signs = { ok: 'ok    ', note: 'note  ', failed: 'FAILED' };
+  const lines = steps.map(({ name, result, text }) => printable(`${signs[result]}  ${name}: ${text}`));
+  lines.push('', 'The administrator of the site reads:');
+  if (!offered) lines.push('  (the update is not in the list)');
+  lines.push(...messages.map((message) => printable(`  ${message}`)));
+  if (remedy !== undefined) lines.push('', 'What to do:', `  ${remedy}`);
+  return lines.join('\n');
+}
+
+/** To PHP 8.2 is less than 8.2.0, and no site has the one. */
+function releaseVersion(text: string): string {
+  if (!/^[0-9]+(\.[0-9]+){1,3}([.+~-].*)?$/.test(text))
+    throw new InvalidArgumentError('It must be a version, as 5.3.0.');
+  return /^[0-9]+\.[0-9]+$/.test(text) ? `${text}.0` : text;
+}
+
+/** An empty text forgets what is remembered. */
+function orEmpty<T extends string>(read: (text: string) => T): (text: string) => T | '' {
+  return (text) => (text === '' ? '' : read(text));
+}
+
+function databaseMinimums(text: string): DatabaseMinimums {
+  return Object.fromEntries(
+    text
+      .split(',')
+      .filter((part) => part.trim() !== '')
+      .map((part) => {
+        const { type, version } = siteDatabase(part);
+        return [type, version];
+      }),
+  );
+}
+
+function siteDatabase(text: string): NonNullable<Site['database']> {
+  const [, type = '', version = ''] = /^\s*([a-z]+)=([0-9][0-9A-Za-z.+-]*)\s*$/.exec(text) ?? [];
+  if (!(DATABASES as readonly string[]).includes(type))
+    throw new InvalidArgumentError(`It must read as mysql=8.0.13, with one of ${DATABASES.join(', ')}.`);
+  return { type, version };
+}

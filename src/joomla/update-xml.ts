@@ -1,0 +1,373 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { OperatorError } from '../licensing/operator-error';
+import { requireProduct } from '../licensing/releases';
+import {
+  compareVersions,
+  isPrerelease,
+  stabilityOf,
+  STABILITIES,
+  type Stability,
+} from '../licensing/versions';
+import { findUpdateXmlSettings, setProduct, setUpdateXmlSettings, type Product } from '../store/catalogue';
+import type { Db } from '../store/database';
+import { listReleases, type Release } from '../store/releases';
+import { downloadAddress, requireWebAddress, SERVICE_PATH } from './addresses';
+import { cut } from './manifest';
+import {
+  accidentalMatches,
+  coversPlatform,
+  DEFAULT_TARGET_PLATFORM,
+  matchesPlatform,
+} from './target-platform';
+import { clientOfType } from './updater';
+import { escapeAttribute, escapeXml } from './xml';
+
+/**
+ * Writes the update XML that an operator hosts (contract, section 4.5): what Joomla reads to learn that there is a new
+ * version, where its package is, and which hashes it must have.
+ */
+
+export const EXTENSION_TYPES = [
+  'package',
+  'component',
+  'module',
+  'plugin',
+  'template',
+  'library',
+  'file',
+] as const;
+export type ExtensionType = (typeof EXTENSION_TYPES)[number];
+
+export const DATABASES = ['mysql', 'mariadb', 'postgresql'] as const;
+export type DatabaseMinimums = Partial<Record<(typeof DATABASES)[number], string>>;
+
+/** The oldest PHP that any Joomla 4 runs on. */
+const DEFAULT_PHP_MINIMUM = '7.2.5';
+
+/** What a site must have for a version. */
+interface Requirements {
+  targetPlatform: string;
+  phpMinimum: string;
+  supportedDatabases: DatabaseMinimums;
+}
+
+interface Settings extends Requirements {
+  baseUrl: string;
+  out: string;
+  infoUrl: string;
+  infoTitle: string;
+  description: string;
+  type: ExtensionType;
+  client: 'site' | 'administrator';
+  folder: string;
+}
+
+/** What is remembered of a product: the options given so far, and what versions were last written with. */
+interface Remembered extends Partial<Settings> {
+  versions?: Record<string, Requirements & { tag?: Stability }>;
+}
+
+export type GivenSettings = { [K in keyof Settings]?: Settings[K] | undefined } & {
+  /** Joomla's name of the extension; becomes the product's own */
+  element?: string | undefined;
+  /** of the highest version, instead of what the version says; remembered for that version alone */
+  tag?: Stability | undefined;
+};
+
+export interface WrittenUpdate extends Requirements {
+  version: string;
+  tag: Stability;
+}
+
+export interface WrittenXml {
+  out: string;
+  xml: string;
+  updates: WrittenUpdate[];
+}
+
+/**
+ * Writes a product's update XML, and remembers the settings given for the next time. An empty text takes back what was
+ * remembered.
+ *
+ * @param cwd what a relative `out` given now is relative to; it is remembered as an absolute path
+ * @throws OperatorError when something is missing or makes no update; nothing is written or remembered then
+ */
+export async function writeUpdateXml(
+  db: Db,
+  productId: number,
+  given: GivenSettings,
+  cwd: string,
+): Promise<WrittenXml> {
+  const { product, settings, remembered } = await readSettings(db, productId, given, cwd);
+  const releases = (await listReleases(db, productId)).filter(({ state }) => state === 'published');
+  if (releases.length === 0)
+    throw new OperatorError(
+      `Product ${productId} has no published version. "licensing release publish" publishes one.`,
+    );
+  const updates = updatesThatMatter(releases, settings, remembered, given.tag);
+  const xml = renderUpdateXml(product, settings, updates);
+  await replacePublicFile(settings.out, xml);
+  if (given.element !== undefined) await setProduct(db, productId, { element: product.element });
+  await setUpdateXmlSettings(
+    db,
+    productId,
+    JSON.stringify(toRemember(remembered, given, settings.out, updates)),
+  );
+  return {
+    out: settings.out,
+    xml,
+    updates: updates.map(({ release, ...written }) => ({ version: release.version, ...written })),
+  };
+}
+
+/** Refuses what `writeUpdateXml` would refuse for want of settings, before anything else is done. */
+export async function requireUpdateXmlSettings(
+  db: Db,
+  productId: number,
+  given: GivenSettings,
+  cwd: string,
+): Promise<void> {
+  await readSettings(db, productId, given, cwd);
+}
+
+interface KnownProduct extends Product {
+  element: string;
+}
+
+async function readSettings(
+  db: Db,
+  productId: number,
+  given: GivenSettings,
+  cwd: string,
+): Promise<{ product: KnownProduct; settings: Settings; remembered: Remembered }> {
+  const product = await requireProduct(db, productId);
+  const remembered = JSON.parse((await findUpdateXmlSettings(db, productId)) ?? '{}') as Remembered;
+  const element = given.element || product.element;
+  if (!element)
+    throw new OperatorError(
+      "Joomla finds the extension by its element. Name it with --element, as pkg_example; it stays the product's.",
+    );
+  const said = <K extends keyof Settings>(name: K): Settings[K] | undefined => {
+    const value = given[name] ?? remembered[name];
+    return value === '' ? undefined : (value as Settings[K] | undefined);
+  };
+  const baseUrl = readBaseUrl(said('baseUrl'));
+  const out = given.out === undefined || given.out === '' ? said('out') : resolve(cwd, given.out);
+  if (out === undefined)
+    throw new OperatorError('Name the file to write with --out. It is remembered for the next time.');
+  const type = said('type') ?? typeOfElement(element);
+  const settings: Settings = {
+    baseUrl,
+    out,
+    infoUrl: said('infoUrl') ?? baseUrl,
+    infoTitle: said('infoTitle') ?? product.name,
+    description: said('description') ?? product.name,
+    type,
+    client: said('client') ?? defaultClient(type),
+    folder: said('folder') ?? '',
+    targetPlatform: said('targetPlatform') ?? DEFAULT_TARGET_PLATFORM,
+    phpMinimum: said('phpMinimum') ?? DEFAULT_PHP_MINIMUM,
+    supportedDatabases: said('supportedDatabases') ?? {},
+  };
+  refuseUseless(settings);
+  return { product: { ...product, element }, settings, remembered };
+}
+
+function readBaseUrl(text: string | undefined): string {
+  if (text === undefined)
+    throw new OperatorError(
+      "Name the site's address with --base-url, as https://shop.example. It is remembered for the next time.",
+    );
+  const url = requireWebAddress(text, 'The base address');
+  if (/[?#]/.test(text)) throw new OperatorError('The base address must not have a "?" or "#".');
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(new RegExp(`${SERVICE_PATH}$`), '');
+}
+
+/** Elements are named after their type, but for those of plugins and files. */
+function typeOfElement(element: string): ExtensionType {
+  const prefixes: Record<string, ExtensionType> = { com: 'component', mod: 'module', lib: 'library' };
+  return prefixes[element.split('_')[0] ?? ''] ?? 'package';
+}
+
+function defaultClient(type: ExtensionType): Settings['client'] {
+  const client = clientOfType(type);
+  if (client === undefined)
+    throw new OperatorError(
+      `A ${type} is one of the site or of the administrator: say --client site or --client administrator.`,
+    );
+  return client === 0 ? 'site' : 'administrator';
+}
+
+/** What would make an update XML that never offers anything. */
+function refuseUseless({ type, folder, targetPlatform, phpMinimum, infoUrl }: Settings): void {
+  if (type === 'plugin' && folder === '')
+    throw new OperatorError(
+      'Joomla finds a plugin by its folder (its group): say --folder, as --folder system.',
+    );
+  if (type !== 'plugin' && folder !== '')
+    throw new OperatorError(`Only plugins have a folder; Joomla would not find a ${type} with one.`);
+  if (matchesPlatform(targetPlatform, '5.3.0') === undefined)
+    throw new OperatorError(
+      `The target platform "${targetPlatform}" is no regular expression. For all of Joomla 5 write 5\\.[0-9]+`,
+    );
+  const [accident] = accidentalMatches(targetPlatform);
+  if (accident !== undefined)
+    throw new OperatorError(
+      `The target platform "${targetPlatform}" also matches Joomla ${accident}: Joomla ties it to the beginning only. For all of Joomla 5 write 5\\.[0-9]+, for 5.1 alone 5\\.1\\.`,
+    );
+  if (!/^[0-9]+(\.[0-9]+)*$/.test(phpMinimum))
+    throw new OperatorError(`"${phpMinimum}" is no PHP version; write it as 8.1 or 8.1.2.`);
+  requireWebAddress(infoUrl, 'The info address');
+}
+
+interface PlannedUpdate extends Requirements {
+  release: Release;
+  tag: Stability;
+}
+
+/**
+ * The versions some site is offered: the latest release proper, a newer pre-release, and an older version where the
+ * newer one asks for a Joomla, PHP or database that the older did not.
+ *
+ * @param releases the published ones, the highest first
+ */
+function updatesThatMatter(
+  releases: Release[],
+  settings: Settings,
+  { versions = {} }: Remembered,
+  tag: Stability | undefined,
+): PlannedUpdate[] {
+  const latestProper = releases.find(({ version }) => !isPrerelease(version));
+  const planned: PlannedUpdate[] = [];
+  for (const [i, release] of releases.entries()) {
+    const { version } = release;
+    const known = versions[version];
+    // What is asked for now holds for the newest; older ones keep what they were written with.
+    const current = !latestProper || compareVersions(version, latestProper.version) >= 0;
+    const { targetPlatform, phpMinimum, supportedDatabases } = current ? settings : (known ?? settings);
+    const update: PlannedUpdate = {
+      release,
+      tag: (i === 0 ? tag : undefined) ?? known?.tag ?? stabilityOf(version),
+      targetPlatform,
+      phpMinimum,
+      supportedDatabases,
+    };
+    if (!planned.some((newer) => covers(newer, update))) planned.push(update);
+  }
+  return planned;
+}
+
+/** Whether every site that may have the older version may have the newer one too. */
+function covers(newer: PlannedUpdate, older: PlannedUpdate): boolean {
+  return (
+    STABILITIES.indexOf(newer.tag) >= STABILITIES.indexOf(older.tag) &&
+    coversPlatform(newer.targetPlatform, older.targetPlatform) &&
+    compareVersions(newer.phpMinimum, older.phpMinimum) <= 0 &&
+    coversDatabases(newer.supportedDatabases, older.supportedDatabases)
+  );
+}
+
+function coversDatabases(newer: DatabaseMinimums, older: DatabaseMinimums): boolean {
+  if (Object.keys(newer).length === 0) return true;
+  return (
+    Object.keys(older).length > 0 &&
+    DATABASES.every((name) => {
+      const [needed, before] = [newer[name], older[name]];
+      return before === undefined || (needed !== undefined && compareVersions(needed, before) <= 0);
+    })
+  );
+}
+
+/** What was given, now or before; never a default, which may change with what it is made from. */
+function toRemember(
+  { versions: known = {}, ...before }: Remembered,
+  { element: _element, tag: givenTag, ...given }: GivenSettings,
+  out: string,
+  updates: PlannedUpdate[],
+): Remembered {
+  const said = Object.entries({ ...before, ...withoutUndefined(given), out });
+  const versions = updates.map(
+    ({ release: { version }, tag, targetPlatform, phpMinimum, supportedDatabases }, i) => {
+      const tagged = (i === 0 && givenTag !== undefined) || known[version]?.tag !== undefined;
+      return [
+        version,
+        { targetPlatform, phpMinimum, supportedDatabases, ...(tagged ? { tag } : {}) },
+      ] as const;
+    },
+  );
+  return {
+    ...Object.fromEntries(said.filter(([, value]) => value !== '')),
+    versions: Object.fromEntries(versions),
+  };
+}
+
+function withoutUndefined<T extends object>(given: T): T {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as T;
+}
+
+function renderUpdateXml(
+  { id, name, element }: KnownProduct,
+  settings: Settings,
+  updates: PlannedUpdate[],
+): string {
+  const { baseUrl, infoUrl, infoTitle, description, type, client, folder } = settings;
+  const lines = updates.flatMap(({ release, tag, targetPlatform, phpMinimum, supportedDatabases }) => [
+    '    <update>',
+    `        <name>${escapeXml(cut(name))}</name>`,
+    `        <description>${escapeXml(description)}</description>`,
+    `        <element>${escapeXml(element)}</element>`,
+    `        <type>${type}</type>`,
+    ...(folder === '' ? [] : [`        <folder>${escapeXml(folder)}</folder>`]),
+    `        <version>${escapeXml(release.version)}</version>`,
+    `        <client>${client}</client>`,
+    `        <infourl title="${escapeAttribute(infoTitle)}">${escapeXml(infoUrl)}</infourl>`,
+    '        <downloads>',
+    `            <downloadurl type="full" format="zip">${escapeXml(downloadAddress(baseUrl, id, release.version))}</downloadurl>`,
+    '        </downloads>',
+    `        <sha256>${release.sha256}</sha256>`,
+    `        <sha384>${release.sha384}</sha384>`,
+    `        <sha512>${release.sha512}</sha512>`,
+    `        <tags><tag>${tag}</tag></tags>`,
+    `        <targetplatform name="joomla" version="${escapeAttribute(targetPlatform)}"/>`,
+    `        <php_minimum>${escapeXml(phpMinimum)}</php_minimum>`,
+    ...(Object.keys(supportedDatabases).length === 0
+      ? []
+      : [
+          `        <supported_databases${Object.entries(supportedDatabases)
+            .map(([database, version]) => ` ${database}="${escapeAttribute(version)}"`)
+            .join('')}/>`,
+        ]),
+    '    </update>',
+  ]);
+  return ['<?xml version="1.0" encoding="UTF-8"?>', '<updates>', ...lines, '</updates>', ''].join('\n');
+}
+
+/**
+ * Replaces a file as a whole, or leaves it as it was: an updater that reads it this moment gets the one or the other.
+ * The web server must be able to read it, whatever the operator's umask.
+ */
+async function replacePublicFile(path: string, text: string): Promise<void> {
+  try {
+    const target = await realpath(path).catch(() => path);
+    const existing = await stat(target).catch(() => undefined);
+    const folder = dirname(target);
+    const temporary = join(folder, `.${basename(target)}.${randomBytes(6).toString('hex')}`);
+    try {
+      const handle = await open(temporary, 'wx');
+      await handle
+        .writeFile(text)
+        .then(() => handle.sync())
+        .finally(() => handle.close());
+      await chmod(temporary, (existing?.mode ?? 0) & 0o777 || 0o644);
+      await rename(temporary, target);
+      const opened = await open(folder, 'r');
+      await opened.sync().finally(() => opened.close());
+    } finally {
+      await rm(temporary, { force: true });
+    }
+  } catch (error) {
+    throw new OperatorError(`${path} was not written: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,617 @@
+import {
+  chmodSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import request from 'supertest';
+import type { Settings } from '../src/config';
+import { manifestSnippets } from '../src/joomla/manifest';
+import { writeUpdateXml, type GivenSettings } from '../src/joomla/update-xml';
+import { lintUpdateXml } from '../src/joomla/update-xml-lint';
+import { addProduct } from '../src/licensing/catalogue';
+import { withdrawRelease } from '../src/licensing/releases';
+import { setProduct } from '../src/store/catalogue';
+import { giveRelease, makePackage } from './support/packages';
+import { operator, type Operator } from './support/operator';
+import { php } from './support/php-xml';
+import { eventually, temporaryFolder } from './support/processes';
+import {
+  BACKENDS,
+  giveLicense,
+  givePlan,
+  PREFIX,
+  rows,
+  startTestService,
+  type TestService,
+} from './support/service';
+import { startStaticSite, type StaticSite } from './support/static-site';
+
+interface ReadUpdate {
+  fields: Record<string, string>;
+  infoTitle: string;
+  platform: string;
+  databases: Record<string, string>;
+}
+
+/** As PHP's SimpleXML reads it. */
+function readXml(text: string): ReadUpdate[] {
+  return php(
+    `$root = new SimpleXMLElement($in);
+     if ($root->getName() !== 'updates') { throw new Exception('root'); }
+     $out = [];
+     foreach ($root->update as $update) {
+       $fields = [];
+       foreach ($update->children() as $child) { $fields[$child->getName()] = (string) $child; }
+       $fields['downloadurl'] = (string) $update->downloads->downloadurl;
+       $fields['tag'] = (string) $update->tags->tag;
+       $databases = [];
+       if ($update->supported_databases) { foreach ($update->supported_databases->attributes() as $k => $v) { $databases[$k] = (string) $v; } }
+       $out[] = ['fields' => $fields, 'infoTitle' => (string) $update->infourl['title'],
+         'platform' => $update->targetplatform['name'] . ' ' . $update->targetplatform['version'], 'databases' => (object) $databases];
+     }`,
+    text,
+  ) as ReadUpdate[];
+}
+
+// The rows are plain ones: what holds on the production database is not repeated on the other.
+describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
+  let settings: Settings;
+  let service: TestService;
+  let shop: Operator;
+  let folder: string;
+  let out: string;
+  let nextProduct = 100;
+
+  beforeAll(async () => {
+    const sqlite = join(temporaryFolder(), 'test.sqlite');
+    settings = {
+      LICENSING_DATABASE_URL: `sqlite:${sqlite}`,
+      LICENSING_PACKAGES_DIR: temporaryFolder(),
+      ...(await backend()),
+    };
+    service = await startTestService(settings);
+    shop = operator(settings);
+  });
+  afterAll(() => service.stop());
+  beforeEach(() => {
+    folder = temporaryFolder();
+    out = join(folder, 'update.xml');
+  });
+
+  /** A product of its own with these versions published, the first one first. */
+  async function product(...versions: string[]): Promise<number> {
+    const productId = nextProduct++;
+    await addProduct(
+      service.db,
+      { id: productId, name: `Product ${productId}`, element: 'pkg_example' },
+      new Date(),
+    );
+    for (const version of versions) await giveRelease(service, { productId, version });
+    return productId;
+  }
+
+  function write(productId: number, given: GivenSettings = {}) {
+    return writeUpdateXml(service.db, productId, { baseUrl: 'https://shop.example', out, ...given }, folder);
+  }
+
+  async function settingsRow(productId: number): Promise<Record<string, unknown>> {
+    const [row] = (await rows<{ id: number; update_xml: string }>(service.db, 'products')).filter(
+      ({ id }) => id === productId,
+    );
+    return JSON.parse(row!.update_xml) as Record<string, unknown>;
+  }
+
+  it("has the elements of the contract and the package's hashes, as PHP reads it", async () => {
+    const productId = await product();
+    const { release } = await giveRelease(service, { productId, version: '2.0.0' });
+    const { code, stdout } = await shop.run([
+      ...[
+        'update-xml',
+        'write',
+        '--product',
+        String(productId),
+        '--base-url',
+        'https://shop.example/',
+        '--out',
+        out,
+      ],
+      ...[
+        '--info-url',
+        'https://shop.example/example#news',
+        '--info-title',
+        'All about it',
+        '--description',
+        'An example',
+      ],
+      ...['--php-minimum', '8.1', '--supported-databases', 'mysql=8.0.13,mariadb=10.4'],
+    ]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `${out} offers 2.0.0 (stable).\n` });
+    const [update, ...rest] = readXml(readFileSync(out, 'utf8'));
+    expect(rest).toEqual([]);
+    expect(update).toMatchObject({
+      fields: {
+        name: `Product ${productId}`,
+        description: 'An example',
+        element: 'pkg_example',
+        type: 'package',
+        version: '2.0.0',
+        client: 'site',
+        infourl: 'https://shop.example/example#news',
+        downloadurl: `https://shop.example${PREFIX}/downloads/${productId}?version=2.0.0`,
+        sha256: release.sha256,
+        sha384: release.sha384,
+        sha512: release.sha512,
+        tag: 'stable',
+        php_minimum: '8.1',
+      },
+      infoTitle: 'All about it',
+      platform: 'joomla (4|5|6)\\.[0-9]+',
+      databases: { mysql: '8.0.13', mariadb: '10.4' },
+    });
+    expect(readFileSync(out, 'utf8')).toContain('<downloadurl type="full" format="zip">');
+  });
+
+  it('remembers what was given, and takes it back for an empty text', async () => {
+    const productId = await product('1.0.0');
+    await shop.json(
+      [
+        ...[
+          'update-xml',
+          'write',
+          '--product',
+          String(productId),
+          '--base-url',
+          'https://shop.example/joomla/',
+          '--out',
+          'u.xml',
+        ],
+        ...[
+          '--description',
+          'Said once',
+          '--php-minimum',
+          '8.1',
+          '--element',
+          'com_other',
+          '--info-title',
+          'Title',
+        ],
+      ],
+      { cwd: folder },
+    );
+    expect(await settingsRow(productId)).toMatchObject({
+      baseUrl: 'https://shop.example/joomla/',
+      out: join(folder, 'u.xml'),
+      description: 'Said once',
+      phpMinimum: '8.1',
+      infoTitle: 'Title',
+    });
+    const again = await shop.json<{ out: string; updates: object[] }>(
+      ['update-xml', 'write', '--product', String(productId), '--info-title', ''],
+      { cwd: '/' },
+    );
+    expect(again).toMatchObject({
+      out: join(folder, 'u.xml'),
+      updates: [{ version: '1.0.0', php_minimum: '8.1' }],
+    });
+    const [update] = readXml(readFileSync(join(folder, 'u.xml'), 'utf8'));
+    expect(update).toMatchObject({
+      fields: { description: 'Said once', element: 'com_other', type: 'component', client: 'administrator' },
+      infoTitle: `Product ${productId}`,
+    });
+    expect(update!.fields.downloadurl).toContain('https://shop.example/joomla/api/index.php/v1/');
+    expect(await settingsRow(productId)).not.toHaveProperty('infoTitle');
+    expect(await settingsRow(productId)).not.toHaveProperty('infoUrl');
+  });
+
+  it.each([
+    [['1.0.0', '2.0.0', '1.5.0'], ['2.0.0 stable']],
+    [['1.9', '1.10'], ['1.10 stable']],
+    [
+      ['2.0.0', '2.1.0-beta1', '2.1.0-beta2'],
+      ['2.1.0-beta2 beta', '2.0.0 stable'],
+    ],
+    [['2.1.0', '2.1.0-rc1', '2.1.0-beta2'], ['2.1.0 stable']],
+    [
+      ['2.0.0', '2.1.0-rc1', '2.2.0-alpha1'],
+      ['2.2.0-alpha1 alpha', '2.1.0-rc1 rc', '2.0.0 stable'],
+    ],
+    [
+      ['2.0.0', '2.1.0-alpha1', '2.1.0-rc1'],
+      ['2.1.0-rc1 rc', '2.0.0 stable'],
+    ],
+    [['1.0.0-dev', '1.0.0-alpha'], ['1.0.0-alpha alpha']],
+    [
+      ['1.0.0', '2.0.0-nightly5'],
+      ['2.0.0-nightly5 dev', '1.0.0 stable'],
+    ],
+    [['1.0.0', '1.0.0pl1'], ['1.0.0pl1 stable']],
+  ])('offers of the versions %j: %j', async (versions, expected) => {
+    const { updates } = await write(await product(...versions));
+    expect(updates.map(({ version, tag }) => `${version} ${tag}`)).toEqual(expected);
+  });
+
+  it('leaves out drafts and withdrawn versions, and refuses when nothing is left', async () => {
+    const productId = await product('1.0.0', '2.0.0');
+    await giveRelease(service, { productId, version: '3.0.0', draft: true });
+    await withdrawRelease(service.db, productId, '2.0.0');
+    expect((await write(productId)).updates.map(({ version }) => version)).toEqual(['1.0.0']);
+    const before = readFileSync(out, 'utf8');
+    await withdrawRelease(service.db, productId, '1.0.0');
+    await expect(write(productId)).rejects.toThrow(/no published version/);
+    expect(readFileSync(out, 'utf8')).toBe(before);
+  });
+
+  it('keeps an older version for the Joomla or PHP that the newer one leaves behind', async () => {
+    const productId = await product('1.0.0', '1.1.0');
+    await write(productId, { targetPlatform: '(4|5)\\.[0-9]+', phpMinimum: '7.4' });
+    await giveRelease(service, { productId, version: '2.0.0' });
+    await write(productId, { targetPlatform: '(5|6)\\.[0-9]+' });
+    expect(
+      readXml(readFileSync(out, 'utf8')).map(({ fields, platform }) => [fields.version, platform]),
+    ).toEqual([
+      ['2.0.0', 'joomla (5|6)\\.[0-9]+'],
+      ['1.1.0', 'joomla (4|5)\\.[0-9]+'],
+    ]);
+    await giveRelease(service, { productId, version: '3.0.0' });
+    const { updates } = await write(productId, { phpMinimum: '8.3' });
+    expect(updates.map(({ version, phpMinimum }) => [version, phpMinimum])).toEqual([
+      ['3.0.0', '8.3'],
+      ['2.0.0', '7.4'],
+      ['1.1.0', '7.4'],
+    ]);
+    // What is corrected now holds for the newest, and then covers them all again.
+    const corrected = await write(productId, { phpMinimum: '7.4', targetPlatform: '(4|5|6)\\.[0-9]+' });
+    expect(corrected.updates.map(({ version }) => version)).toEqual(['3.0.0']);
+    expect(await settingsRow(productId)).toMatchObject({ versions: { '3.0.0': { phpMinimum: '7.4' } } });
+  });
+
+  it('tags one version as told, and the next one by its own name', async () => {
+    const productId = await product('1.0.0', '2.0.0');
+    expect((await write(productId, { tag: 'rc' })).updates.map(({ tag }) => tag)).toEqual(['rc', 'stable']);
+    expect((await write(productId)).updates.map(({ tag }) => tag)).toEqual(['rc', 'stable']);
+    await giveRelease(service, { productId, version: '2.0.1' });
+    expect((await write(productId)).updates).toMatchObject([{ version: '2.0.1', tag: 'stable' }]);
+  });
+
+  it.each([
+    ['pkg_example', {}, 'package', 'site', ''],
+    ['com_example', {}, 'component', 'administrator', ''],
+    ['lib_example', {}, 'library', 'site', ''],
+    ['example', { type: 'plugin', folder: 'system' }, 'plugin', 'site', 'system'],
+    ['example', { type: 'file' }, 'file', 'site', ''],
+    ['mod_example', { client: 'site' }, 'module', 'site', ''],
+    ['example', { type: 'template', client: 'administrator' }, 'template', 'administrator', ''],
+  ] as const)(
+    'writes the element %s with %j as type %s of client %s',
+    async (element, given, type, client, group) => {
+      const productId = await product('1.0.0');
+      await write(productId, { element, ...given });
+      const xml = readFileSync(out, 'utf8');
+      const [{ fields } = { fields: {} }] = readXml(xml);
+      expect(fields).toMatchObject({ element, type, client });
+      expect((fields as Record<string, string>).folder ?? '').toBe(group);
+      expect(await lintUpdateXml(Buffer.from(xml))).toEqual([]);
+    },
+  );
+
+  it.each([
+    [{ element: 'mod_example' }, /--client site or --client administrator/],
+    [{ type: 'template' }, /--client site or --client administrator/],
+    [{ type: 'plugin' }, /--folder/],
+    [{ folder: 'system' }, /Only plugins have a folder/],
+    [{ baseUrl: 'shop.example' }, /complete address/],
+    [{ baseUrl: 'https://shop.example/?a=1' }, /"\?"/],
+    [{ baseUrl: 'https://user:secret@shop.example' }, /user name/],
+    [{ infoUrl: 'javascript:alert(1)' }, /complete address/],
+    [{ targetPlatform: '5.1' }, /also matches Joomla 5\.10/],
+    [{ targetPlatform: '(5' }, /no regular expression/],
+    [{ phpMinimum: 'eight' }, /no PHP version/],
+    [{ out: '/no/such/folder/update.xml' }, /was not written/],
+  ] as [GivenSettings, RegExp][])(
+    'refuses %j, and neither writes nor remembers it',
+    async (given, message) => {
+      const productId = await product('1.0.0');
+      await expect(write(productId, given)).rejects.toThrow(message);
+      expect(existsSync(out)).toBe(false);
+      const [row] = (
+        await rows<{ id: number; update_xml: null; element: string }>(service.db, 'products')
+      ).filter(({ id }) => id === productId);
+      expect(row).toMatchObject({ update_xml: null, element: 'pkg_example' });
+    },
+  );
+
+  it("writes the contract's client for a package when asked to, and warns", async () => {
+    const productId = await product('1.0.0');
+    const { code, stderr } = await shop.run([
+      ...['update-xml', 'write', '--product', String(productId), '--base-url', 'https://shop.example'],
+      ...['--out', out, '--client', 'administrator'],
+    ]);
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^warning: <client>administrator<\/client> .*silently never offers it/);
+    expect(readXml(readFileSync(out, 'utf8'))[0]!.fields.client).toBe('administrator');
+  });
+
+  it('holds whatever texts there are, without what XML cannot hold', async () => {
+    const productId = await product('1.0.0');
+    // eslint-disable-next-line no-control-regex -- what XML cannot hold
+    const held = (text: string) => text.replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '');
+    const text = fc
+      .array(
+        fc.oneof(
+          fc.string({ unit: 'binary' }),
+          fc.constantFrom(']]>', '&amp;', '<b>', '"', '\u0001', '\r\n', '\t', '\ufffe'),
+        ),
+      )
+      .map((parts) => parts.join(''))
+      .filter((t) => t.isWellFormed() && t !== '');
+    const samples = fc.sample(fc.tuple(text, text), 40);
+    const xmls: string[] = [];
+    for (const [description, infoTitle] of samples)
+      xmls.push((await write(productId, { description, infoTitle })).xml);
+    const read = php(
+      `$out = array_map(function ($text) { $u = (new SimpleXMLElement($text))->update; return [(string) $u->description, (string) $u->infourl['title']]; }, $in);`,
+      xmls,
+    );
+    expect(read).toEqual(samples.map((pair) => pair.map(held)));
+    expect(await lintUpdateXml(Buffer.from(xmls.at(-1)!))).toEqual([]);
+  });
+
+  it('percent-encodes the version, so that it comes to the service as it is', async () => {
+    const productId = await product('1.0+build5');
+    const plan = await givePlan(service.db, { productId });
+    const { key } = await giveLicense(service.db, plan);
+    await write(productId, { baseUrl: service.url });
+    const address = readXml(readFileSync(out, 'utf8'))[0]!.fields.downloadurl!;
+    expect(address).toBe(`${service.url}${PREFIX}/downloads/${productId}?version=1.0%2Bbuild5`);
+    await request(`${address}&dlid=${key}`).get('').expect(200);
+  });
+
+  it('cuts a name that is longer than Joomla stores', async () => {
+    const productId = await product('1.0.0');
+    await setProduct(service.db, productId, { name: 'é'.repeat(150) });
+    await write(productId);
+    expect(readXml(readFileSync(out, 'utf8'))[0]!.fields.name).toBe('é'.repeat(100));
+  });
+
+  describe('as a file', () => {
+    it('is readable for the web server whatever the umask, and keeps the permissions it has', async () => {
+      const productId = await product('1.0.0');
+      const umask = process.umask(0o077);
+      try {
+        await write(productId);
+        expect(statSync(out).mode & 0o777).toBe(0o644);
+        chmodSync(out, 0o664);
+        await write(productId);
+        expect(statSync(out).mode & 0o777).toBe(0o664);
+      } finally {
+        process.umask(umask);
+      }
+      expect(readdirSync(folder)).toEqual([basename(out)]);
+    });
+
+    it('is replaced behind a link, as a new file: who reads the old one reads it to its end', async () => {
+      const productId = await product('1.0.0');
+      const target = join(folder, 'real.xml');
+      writeFileSync(target, 'old');
+      symlinkSync(target, out);
+      const { ino } = statSync(target);
+      await write(productId);
+      expect(readFileSync(target, 'utf8')).toContain('<updates>');
+      expect(statSync(target).ino).not.toBe(ino);
+      expect(readdirSync(folder).sort()).toEqual(['real.xml', 'update.xml']);
+    });
+  });
+
+  describe('with a release', () => {
+    it('is written after the version is published, to the file remembered', async () => {
+      const productId = await product('1.0.0');
+      await write(productId, { baseUrl: service.url });
+      const { path } = await makePackage();
+      const published = await shop.json([
+        ...[
+          'release',
+          'publish',
+          '--product',
+          String(productId),
+          '--version',
+          '1.1.0',
+          '--file',
+          path,
+          '--write-xml',
+        ],
+      ]);
+      expect(published).toMatchObject({
+        version: '1.1.0',
+        state: 'published',
+        update_xml: { out, updates: [{ version: '1.1.0' }] },
+      });
+      expect(readXml(readFileSync(out, 'utf8'))[0]!.fields).toMatchObject({
+        version: '1.1.0',
+        sha256: published.sha256,
+      });
+
+      const other = join(folder, 'other.xml');
+      await shop.json([
+        ...[
+          'release',
+          'publish',
+          '--product',
+          String(productId),
+          '--version',
+          '1.2.0',
+          '--file',
+          path,
+          '--write-xml',
+          other,
+        ],
+      ]);
+      expect(readXml(readFileSync(other, 'utf8'))[0]!.fields.version).toBe('1.2.0');
+      expect(readXml(readFileSync(out, 'utf8'))[0]!.fields.version).toBe('1.1.0');
+    });
+
+    it('publishes nothing when the update XML could not be written for want of options', async () => {
+      const productId = await product();
+      const { path } = await makePackage();
+      const publish = [
+        'release',
+        'publish',
+        '--product',
+        String(productId),
+        '--version',
+        '1.0.0',
+        '--file',
+        path,
+      ];
+      const { code, stderr } = await shop.run([...publish, '--write-xml', out]);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/--base-url/);
+      expect(
+        (await rows(service.db, 'releases')).filter(({ product_id }) => product_id === productId),
+      ).toEqual([]);
+      expect((await shop.run([...publish, '--write-xml', out, '--draft'])).code).toBe(2);
+    });
+
+    it('says that the version is published when the file then cannot be written', async () => {
+      const productId = await product();
+      await giveRelease(service, { productId, version: '1.0.0' });
+      await write(productId);
+      const { path } = await makePackage();
+      const { code, stderr } = await shop.run([
+        ...['release', 'publish', '--product', String(productId), '--version', '1.1.0', '--file', path],
+        ...['--write-xml', '/no/such/folder/update.xml'],
+      ]);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/^error: Version 1\.1\.0 is published\. The update XML: .*was not written/);
+    });
+  });
+
+  describe('hosted, with the service behind it', () => {
+    let site: StaticSite;
+    beforeAll(async () => {
+      site = await startStaticSite((request, response) => {
+        const file = join(folder, basename(request.url ?? ''));
+        if (existsSync(file)) response.end(readFileSync(file));
+        else response.writeHead(404).end();
+      });
+    });
+    afterAll(() => site.stop());
+
+    const manifest = (productId: number, version: string) => `<extension type="package" method="upgrade">
+      <name>Example</name><packagename>example</packagename><version>${version}</version>
+      ${manifestSnippets({ id: productId, name: 'Example', element: null, createdAt: new Date() }, `${site.url}/update.xml`).xml}
+    </extension>`;
+
+    async function publish(productId: number, version: string): Promise<void> {
+      const { path } = await makePackage({ 'pkg_example.xml': manifest(productId, version) });
+      await giveRelease(service, { productId, version, file: path });
+    }
+
+    it("leads a customer's Joomla to the version's own bytes, also when another is published since", async () => {
+      const productId = await product();
+      await publish(productId, '2.0.0');
+      await write(productId, { baseUrl: service.url });
+      await publish(productId, '2.1.0');
+      const license = await giveLicense(service.db, await givePlan(service.db, { productId }));
+      const { code, stdout, stderr } = await shop.run(
+        ['update-xml', 'try', `${site.url}/update.xml`, '--key', '-', '--installed', '1.0.0'],
+        { stdin: `${license.key}\n` },
+      );
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout).toMatch(/ok {6}Checksum: sha256, sha384, sha512 agree/);
+      expect(stdout).toMatch(/success: Updating package was successful\.\n/);
+      expect(stdout).not.toMatch(/^note/m);
+      expect(stdout).not.toContain(license.key);
+      await eventually(async () => {
+        const [last] = (await rows(service.db, 'access_log')).slice(-1);
+        expect(last).toMatchObject({
+          endpoint: 'download',
+          outcome: 'ok',
+          license_id: license.id,
+          product_id: productId,
+          version: '2.0.0',
+          user_agent: 'Mozilla/5.0 Joomla!/5.3.0 Joomla',
+        });
+      });
+      const { findings } = await shop.json<{ findings: unknown[] }>(
+        ['update-xml', 'lint', `${site.url}/update.xml`, '--key', '-'],
+        { stdin: license.key },
+      );
+      expect(findings).toEqual([]);
+    });
+
+    it.each([
+      ['expired', { expiresAt: new Date('2020-01-01') }, 'License has expired', /license renew/],
+      ['for another product', undefined, 'License does not match this product', /another product/],
+    ])('says what a licence %s leads to', async (_what, license, body, remedy) => {
+      const productId = await product();
+      await publish(productId, '2.0.0');
+      await write(productId, { baseUrl: service.url });
+      const planId = await givePlan(service.db, license ? { productId } : { productId: 42 });
+      const { key } = await giveLicense(service.db, planId, license ?? {});
+      const { code, stdout } = await shop.run(
+        ['update-xml', 'try', `${site.url}/update.xml`, '--key', '-', '--installed', '1.0.0', '--json'],
+        { stdin: key },
+      );
+      expect(code).toBe(1);
+      const verdict = JSON.parse(stdout) as { remedy: string; steps: { text: string }[] };
+      expect(verdict).toMatchObject({
+        offered: true,
+        installed: false,
+        messages: [
+          'warning: Error connecting to the server: 403',
+          `danger: Failed to download package. Download it and install manually from ${service.url}${PREFIX}/downloads/${productId}?version=2.0.0&dlid=DOWNLOAD-KEY.`,
+        ],
+      });
+      expect(verdict.steps.at(-1)!.text).toBe(`403 "${body}"`);
+      expect(verdict.remedy).toMatch(remedy);
+      expect(stdout).not.toContain(key);
+    });
+  });
+
+  it('gives what to paste into the manifest, which PHP reads, and what to tell customers', async () => {
+    const productId = await product();
+    await setProduct(service.db, productId, { name: 'Shop "<&>"' });
+    const { xml, for_customers: words } = await shop.json<{ xml: string; for_customers: string }>([
+      ...[
+        'manifest',
+        '--product',
+        String(productId),
+        '--update-xml-url',
+        'https://shop.example/u.xml?a=1&b=2',
+      ],
+    ]);
+    expect(
+      php(
+        `$x = new SimpleXMLElement($in); $s = $x->updateservers->server; $d = $x->dlid;
+         $out = [(string) $s['type'], (string) $s['name'], (string) $s, (string) $d['prefix'], (string) $d['suffix']];`,
+        `<extension>${xml}</extension>`,
+      ),
+    ).toEqual(['extension', 'Shop "<&>"', 'https://shop.example/u.xml?a=1&b=2', 'dlid=', '']);
+    expect(words).toMatch(/System > Update > Update Sites[^]*Download Key/);
+    for (const url of [
+      `https://shop.example${PREFIX}/u.xml`,
+      'shop.example/u.xml',
+      'https://shop.example/u.xml#a',
+    ])
+      expect(
+        (await shop.run(['manifest', '--product', String(productId), '--update-xml-url', url])).code,
+      ).toBe(1);
+  });
+});
+
+it('is remembered on SQLite too', async () => {
+  const service = await startTestService();
+  await givePlan(service.db);
+  await giveRelease(service, { version: '1.0.0' });
+  const out = join(temporaryFolder(), 'update.xml');
+  await writeUpdateXml(service.db, 42, { out, baseUrl: 'https://shop.example', element: 'pkg_example' }, '/');
+  expect((await writeUpdateXml(service.db, 42, {}, '/')).out).toBe(out);
+  await service.stop();
+});

@@ -1,4 +1,4 @@
-import type { License } from '../store/licenses';
+import type { LicenseTerms } from '../store/licenses';
 import type { Refusal, RefusalCode } from '../licensing/refusals';
 import type { Context } from './context';
 
@@ -54,6 +54,7 @@ export function sendFailure(
   code: Code,
   options: { message?: string; status?: number; details?: object; retryAfter?: number } = {},
 ): void {
+  if (ctx.state.answered) return;
   const answer = ANSWERS[code];
   const message = options.message ?? answer.message;
   const status = options.status ?? answer.status;
@@ -66,7 +67,7 @@ export function sendFailure(
 }
 
 /** The fields that activate and validate share (contract, 4.1 and 4.2). */
-export function licenseFields(key: string, license: License) {
+export function licenseFields(key: string, license: LicenseTerms) {
   return {
     license_key: key,
     product: license.product.name,
@@ -85,6 +86,7 @@ function sendText(ctx: Context, status: number, text: string): void {
 }
 
 function send(ctx: Context, status: number, type: string, body: string): void {
+  if (ctx.state.answered) return;
   ctx.status = status;
   ctx.set('Content-Type', type);
   ctx.set('Cache-Control', 'no-store');

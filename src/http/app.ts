@@ -53,6 +53,7 @@ export function createApp({
   app.use(async (ctx, next) => {
     const started = performance.now();
     ctx.state.answerAs = 'json';
+    ctx.state.answered = false;
     ctx.state.client = clientAddress.read(ctx.req);
     assignRequestId(ctx, clientAddress.isTrusted(ctx.req));
     await next();

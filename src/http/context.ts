@@ -14,6 +14,8 @@ export interface State {
   endpoint: Endpoint | undefined;
   /** the code of the refusal or fault that was answered, for logs and metrics */
   code: string | undefined;
+  /** nothing is written any more: a handler that the deadline overtook goes on, and may come to an end later */
+  answered: boolean;
   /** what the log should know of a fault and the client should not */
   fault: unknown;
 }

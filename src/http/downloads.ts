@@ -1,9 +1,10 @@
+import type { ReadStream } from 'node:fs';
 import send from 'send';
 import { decideDownload } from '../licensing/download';
 import { keyDigest } from '../licensing/keys';
 import type { Licensing } from '../licensing/licensing';
 import { isRefusal, type RefusalCode } from '../licensing/refusals';
-import type { License } from '../store/licenses';
+import type { LicenseTerms } from '../store/licenses';
 import { packageFileName, statPackage } from '../store/package-files';
 import type { Release } from '../store/releases';
 import { sendRefusal } from './answers';
@@ -35,7 +36,7 @@ export function downloadHandler(
     const identifier = query.get('identifier')?.trim() || undefined;
     const version = query.get('version')?.trim() || undefined;
     const at = now();
-    const record = (outcome: RefusalCode | 'ok', license?: License, release?: Release) =>
+    const record = (outcome: RefusalCode | 'ok', license?: LicenseTerms, release?: Release) =>
       accessLog.record({
         at,
         endpoint: 'download',
@@ -48,7 +49,7 @@ export function downloadHandler(
         ip: ctx.state.client.ip,
         userAgent: ctx.get('User-Agent'),
       });
-    const refuse = (refused: RefusalCode, license?: License, message?: string) => {
+    const refuse = (refused: RefusalCode, license?: LicenseTerms, message?: string) => {
       record(refused, license);
       sendRefusal(ctx, { refused, ...(message === undefined ? {} : { message }) });
     };
@@ -64,8 +65,10 @@ export function downloadHandler(
     );
     if (isRefusal(decision)) return refuse(decision.refused, decision.license, decision.message);
     const { license, release } = decision;
-    if ((await statPackage(settings.packagesDir, release.sha256)) === undefined)
-      return refuse('FILE_NOT_FOUND', license);
+    const stats = await statPackage(settings.packagesDir, release.sha256);
+    // One that was cut is as good as none: Joomla would unpack what there is of it.
+    if (stats?.size !== release.fileSize) return refuse('FILE_NOT_FOUND', license);
+    if (ctx.state.answered) return;
     record('ok', license, release);
     sendPackage(ctx, release, settings);
   };
@@ -112,8 +115,19 @@ function sendPackage(ctx: Context, release: Release, { packagesDir, accelLocatio
     dotfiles: 'deny',
     index: false,
   })
+    .on('stream', (file: ReadStream) => {
+      // Before the library ends the answer: a file that was cut meanwhile leaves the client waiting for the rest.
+      file.on('end', () => {
+        if (file.bytesRead < Number(ctx.res.getHeader('Content-Length'))) ctx.res.destroy();
+      });
+    })
     .on('error', (error: SendError) => {
-      for (const header of ['Content-Disposition', 'Content-Type', 'ETag']) ctx.res.removeHeader(header);
+      if (ctx.res.headersSent) {
+        ctx.res.destroy();
+        return;
+      }
+      for (const header of ['Content-Disposition', 'Content-Type', 'Content-Length', 'ETag'])
+        ctx.res.removeHeader(header);
       for (const [header, value] of Object.entries(error.headers ?? {})) ctx.res.setHeader(header, value);
       ctx.res.statusCode = error.statusCode;
       ctx.res.end();

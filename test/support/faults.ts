@@ -1,0 +1,82 @@
+import { expect } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { duration, findLosses, isHealthy, startLoad, tally, type Call, type Goods, type Load } from './load';
+import type { Db } from '../../src/store/database';
+
+/** What must hold of every fault: answers before and after it, no call that hangs, nothing lost. */
+
+export interface Fault {
+  /** where the load goes */
+  url: string;
+  goods: Goods;
+  db: Db;
+  begin: () => unknown;
+  /** seconds between `begin` and `end` */
+  lasts: number;
+  end?: () => unknown;
+  /** the longest that an answer may take: the service's own deadline is 4 s, and this machine has others to serve */
+  patience?: number;
+  pause?: number;
+}
+
+export interface Outcome {
+  load: Load;
+  /** those answered before the fault began */
+  before: Call[];
+  /** sent and answered under the fault */
+  meanwhile: Call[];
+  /** sent when the fault was over, from the first on */
+  after: Call[];
+  /** ms from the fault's begin to the first of them, by the answer; Infinity: there was none */
+  until: (what: (call: Call) => boolean) => number;
+  /** ms from the fault's end to the first good answer */
+  recovery: number;
+}
+
+const RECOVERY_MS = 5_000;
+
+/** Load before the fault, under it, and for long enough after it to see that all is well again. */
+export async function underFault(fault: Fault): Promise<Outcome> {
+  const { url, goods, db, begin, lasts, end = () => undefined, patience = 6_000, pause } = fault;
+  const load = startLoad(url, goods, pause === undefined ? {} : { pause });
+  await sleep(2_000);
+  const began = load.now();
+  await begin();
+  const begun = load.now();
+  await sleep(lasts * 1_000);
+  const ending = load.now();
+  await end();
+  const ended = load.now();
+  await sleep(RECOVERY_MS + 2_000);
+  await load.stop();
+
+  const { calls } = load;
+  const before = calls.filter(({ answeredAt }) => answeredAt < began);
+  const after = calls.filter(({ sentAt }) => sentAt > ended);
+  const recovered = after.filter(({ sentAt }) => sentAt > ended + RECOVERY_MS);
+  expect(tally(unhealthy(before))).toEqual({});
+  expect(before.length).toBeGreaterThan(24);
+  expect(calls.filter((call) => duration(call) > patience).map(duration)).toEqual([]);
+  expect(tally(unhealthy(recovered))).toEqual({});
+  expect(recovered.length).toBeGreaterThan(24);
+  expect(await findLosses(db, load.book)).toEqual([]);
+  const first = (among: Call[]) => Math.min(...among.map(({ answeredAt }) => answeredAt));
+  return {
+    load,
+    before,
+    meanwhile: calls.filter(({ sentAt, answeredAt }) => sentAt > begun && answeredAt < ending),
+    after,
+    until: (what) => first(calls.filter((call) => call.sentAt > began && what(call))) - began,
+    recovery: first(calls.filter((call) => call.answeredAt > ended && isHealthy(call))) - ended,
+  };
+}
+
+/** Those that a licence server in good health would have answered otherwise. */
+export function unhealthy(calls: Call[]): Call[] {
+  return calls.filter((call) => !isHealthy(call));
+}
+
+export function quantile(calls: Call[], share: number): number {
+  const sorted = calls.map(duration).sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+}

@@ -49,7 +49,7 @@ async function fillIn(name: string, config: Config, serverName: string, folder: 
   const upstream = 'path' in listen ? `unix:${listen.path}` : `${bracketed(listen.host)}:${listen.port}`;
   const text = await readFile(join(packageRoot, 'nginx', name), 'utf8');
   return text
-    .replaceAll('server 127.0.0.1:3080;', `server ${upstream};`)
+    .replaceAll('server 127.0.0.1:3080 ', `server ${upstream} `)
     .replaceAll('/var/lib/licensing/packages/', `${quotable(packagesDir)}/`)
     .replaceAll('/_licensing_packages/', accelLocation ?? '/_licensing_packages/')
     .replaceAll(`${DEFAULT_FOLDER}/`, `${quotable(folder)}/`)

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIP, type Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 export interface ClientAddress {
@@ -7,6 +7,12 @@ export interface ClientAddress {
   ip: string;
   /** whom a limit counts: an IPv4 address, or an IPv6 /64, which is what one customer is given */
   limitKey: string;
+}
+
+interface Peer {
+  /** undefined behind a Unix socket */
+  ip: string | undefined;
+  trusted: boolean;
 }
 
 /**
@@ -28,19 +34,32 @@ export function createClientAddressReader(trustedProxies: string[]): {
   }
   const isTrusted = (ip: string) => trusted.check(ip, isIP(ip) === 6 ? 'ipv6' : 'ipv4');
 
+  /** A connection's peer stays who it is, and asking a BlockList costs as much as the rest of this file. */
+  const peers = new WeakMap<Socket, Peer>();
+  function peerOf(socket: Socket): Peer {
+    let peer = peers.get(socket);
+    if (peer === undefined) {
+      const ip = canonical(socket.remoteAddress);
+      peers.set(socket, (peer = { ip, trusted: ip === undefined || isTrusted(ip) }));
+    }
+    return peer;
+  }
+
   return {
-    isTrusted({ socket }) {
-      const peer = canonical(socket.remoteAddress);
-      return peer === undefined || isTrusted(peer);
-    },
+    isTrusted: ({ socket }) => peerOf(socket).trusted,
     read({ socket, headers }) {
-      let client = canonical(socket.remoteAddress);
+      const peer = peerOf(socket);
+      let client = peer.ip;
       const forwarded = headers['x-forwarded-for'];
-      const hops = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? '')).split(',');
-      while ((client === undefined || isTrusted(client)) && hops.length > 0) {
-        const named = canonical(hops.pop()?.trim());
-        if (named === undefined) break;
-        client = named;
+      if (peer.trusted && forwarded !== undefined) {
+        const hops = (Array.isArray(forwarded) ? forwarded.join(',') : forwarded).split(',');
+        // From the nearest hop outwards, past our own proxies, to the first who is somebody else.
+        for (let hop = hops.pop(); hop !== undefined; hop = hops.pop()) {
+          const named = canonical(hop.trim());
+          if (named === undefined) break;
+          client = named;
+          if (hops.length > 0 && !isTrusted(named)) break;
+        }
       }
       // Behind a Unix socket without the header, everybody is the machine itself.
       const ip = client ?? '127.0.0.1';

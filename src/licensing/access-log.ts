@@ -1,7 +1,7 @@
 import { insertAccesses, type Access } from '../store/access-log';
 import type { Db } from '../store/database';
 import { isUnavailable } from '../store/errors';
-import type { License } from '../store/licenses';
+import type { LicenseTerms } from '../store/licenses';
 import { keyHint, redactKeys } from './keys';
 
 /** What a handler knows of an access; the key itself goes no further than its hint. */
@@ -10,7 +10,7 @@ export interface AccessEntry {
   endpoint: Access['endpoint'];
   outcome: string;
   key?: string | undefined;
-  license?: License | undefined;
+  license?: LicenseTerms | undefined;
   productId?: number | undefined;
   version?: string | undefined;
   identifier?: string | undefined;

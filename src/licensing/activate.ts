@@ -7,7 +7,7 @@ import {
   freeSlot,
   lockLicense,
   takeSlot,
-  type License,
+  type LicenseTerms,
   type LockedLicense,
 } from '../store/licenses';
 import { inTransaction } from '../store/transaction';
@@ -21,7 +21,7 @@ import { stateRefusal, type Standing } from './states';
 export type LookUp = () => Promise<Found | undefined>;
 
 export interface Activated {
-  license: License;
+  license: LicenseTerms;
   identifier: string;
   activationsUsed: number;
 }
@@ -67,7 +67,7 @@ type Changed = 'changed';
 
 function activateLocked(
   db: Db,
-  { license, identifier }: { license: License; identifier: string },
+  { license, identifier }: { license: LicenseTerms; identifier: string },
   { name, ip, actor }: ActivateRequest,
   now: Date,
 ): Promise<Activated | Refusal | Changed> {
@@ -109,7 +109,7 @@ function activateLocked(
  */
 async function insertAndTakeSlot(
   trx: Transaction,
-  activation: { license: License; identifier: string; name: string | undefined; ip: string; now: Date },
+  activation: { license: LicenseTerms; identifier: string; name: string | undefined; ip: string; now: Date },
 ): Promise<boolean> {
   const { license, identifier, name, ip, now } = activation;
   if (!(await takeSlot(trx, license.id))) return false;
@@ -138,7 +138,7 @@ async function insertAndTakeSlot(
  */
 export async function overrideActivation(
   db: Db,
-  license: License,
+  license: LicenseTerms,
   { text, name }: { text: string; name: string | undefined },
   actor: string,
   now: Date,
@@ -216,7 +216,7 @@ export async function deactivate(
  * @returns undefined when nothing stands against it
  */
 function judge(
-  license: License,
+  license: LicenseTerms,
   current: Standing & { activationLimit: number; activationsUsed: number },
   identifier: string | undefined,
   activated: boolean,
@@ -231,14 +231,14 @@ function judge(
   return undefined;
 }
 
-function wrongIdentifier(license: License): Refusal {
+function wrongIdentifier(license: LicenseTerms): Refusal {
   return {
     refused: 'INVALID_REQUEST',
     message: `"identifier" is not a valid ${license.plan.activationType} for this license.`,
   };
 }
 
-function isSameLicense(locked: LockedLicense, read: License): boolean {
+function isSameLicense(locked: LockedLicense, read: LicenseTerms): boolean {
   return locked.keyDigest === read.keyDigest && locked.planId === read.plan.id;
 }
 

@@ -1,5 +1,5 @@
 import type { Db } from '../store/database';
-import type { License } from '../store/licenses';
+import type { LicenseTerms } from '../store/licenses';
 import { findRelease, type Release } from '../store/releases';
 import type { LookUp } from './activate';
 import type { Refusal } from './refusals';
@@ -24,7 +24,7 @@ export async function decideDownload(
   lookUp: LookUp,
   { productId, identifierGiven, version }: DownloadRequest,
   now: Date,
-): Promise<{ license: License; release: Release } | Refusal> {
+): Promise<{ license: LicenseTerms; release: Release } | Refusal> {
   const found = await lookUp();
   if (found === undefined) return { refused: 'LICENSE_NOT_FOUND' };
   const { license, activatedAs } = found;

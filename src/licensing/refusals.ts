@@ -1,4 +1,4 @@
-import type { License } from '../store/licenses';
+import type { LicenseTerms } from '../store/licenses';
 
 /** Why a request was refused: the codes of the contract's section 7 and of the decisions beside it. */
 export type RefusalCode =
@@ -15,7 +15,7 @@ export type RefusalCode =
 export interface Refusal {
   refused: RefusalCode;
   /** the licence it is about, once one was found */
-  license?: License;
+  license?: LicenseTerms;
   /** in place of the code's usual text */
   message?: string;
   /** with ACTIVATION_LIMIT_REACHED */

@@ -1,8 +1,8 @@
 import type { Db } from '../store/database';
 import { isLockConflict } from '../store/errors';
-import { recordChecks, type Check, type License } from '../store/licenses';
+import { recordChecks, type Check, type LicenseTerms } from '../store/licenses';
 import { createGroup } from './group';
-import { lookUp, type Named } from './lookup';
+import { findActivated, identify, type Named } from './lookup';
 import type { Refusal } from './refusals';
 import { liveStatus, type LiveStatus } from './states';
 
@@ -13,7 +13,7 @@ export interface ValidateRequest extends Named {
 }
 
 export interface Validation {
-  license: License;
+  license: LicenseTerms;
   status: LiveStatus;
   valid: boolean;
   /** true when no identifier was given */
@@ -73,12 +73,13 @@ export function createValidator(
   }
 
   return async (requests) => {
-    const found = await lookUp(db, requests);
+    const identified = await identify(db, requests);
     const checks = requests.flatMap(({ now, ip }, i) => {
-      const license = found[i]?.license;
+      const license = identified[i]?.license;
       return license ? [{ licenseId: license.id, calls: 1, at: now, ip }] : [];
     });
-    const pending = await record(merge(checks));
+    // Neither needs the other, and a call that is alone should not wait for one after the other.
+    const [found, pending] = await Promise.all([findActivated(db, identified), record(merge(checks))]);
     return requests.map(({ identifier, now }, i) => {
       const one = found[i];
       if (one === undefined) return { refused: 'LICENSE_NOT_FOUND' };

@@ -1,4 +1,4 @@
-import { table, type Db, type Transaction } from './database';
+import { rawRows, table, type Db, type Transaction } from './database';
 import { fromSqlTime, toSqlTime } from './time';
 
 export interface Activation {
@@ -19,7 +19,9 @@ interface ActivationRow {
 }
 
 /** An activation, and how many slots its licence had in use at the same moment. */
-export type CountedActivation = Activation & { activationsUsed: number };
+export type CountedActivation = Pick<Activation, 'licenseId' | 'identifier' | 'name'> & {
+  activationsUsed: number;
+};
 
 export async function findActivation(
   db: Db,
@@ -40,17 +42,23 @@ export async function findActivations(
   pairs: { licenseId: number; identifier: string }[],
 ): Promise<CountedActivation[]> {
   if (pairs.length === 0) return [];
-  const query = db({ a: table(db, 'activations') }).select(
-    'a.*',
-    db({ l: table(db, 'licenses') })
-      .select('l.activations_used')
-      .where('l.id', db.ref('a.license_id'))
-      .as('activations_used'),
-  );
   // A chain of OR is read as ranges of the unique index by MySQL, MariaDB and SQLite alike; a list of pairs is not.
-  for (const { licenseId, identifier } of pairs) query.orWhere({ license_id: licenseId, identifier });
-  const rows = (await query) as (ActivationRow & { activations_used: number })[];
-  return rows.map((row) => ({ ...toActivation(row), activationsUsed: row.activations_used }));
+  const rows = await rawRows<
+    Pick<ActivationRow, 'license_id' | 'identifier' | 'name'> & { activations_used: number }
+  >(
+    db,
+    `SELECT a.license_id, a.identifier, a.name, l.activations_used
+       FROM ${table(db, 'activations')} a
+       JOIN ${table(db, 'licenses')} l ON l.id = a.license_id
+      WHERE ${pairs.map(() => '(a.license_id = ? AND a.identifier = ?)').join(' OR ')}`,
+    pairs.flatMap(({ licenseId, identifier }) => [licenseId, identifier]),
+  );
+  return rows.map((row) => ({
+    licenseId: row.license_id,
+    identifier: row.identifier,
+    name: row.name,
+    activationsUsed: row.activations_used,
+  }));
 }
 
 export async function listActivations(db: Db, licenseId: number): Promise<Activation[]> {

@@ -74,9 +74,8 @@ export async function setProduct(
 
 /** What was last said about the product's update XML, as JSON; null: nothing yet, or no such product. */
 export async function findUpdateXmlSettings(db: Db, id: number): Promise<string | null> {
-  const row = (await db(table(db, 'products')).where({ id }).first('update_xml')) as
-    { update_xml: string | null } | undefined;
-  return row?.update_xml ?? null;
+  const settings = await db(table(db, 'products')).where({ id }).pluck<(string | null)[]>('update_xml');
+  return settings[0] ?? null;
 }
 
 export async function setUpdateXmlSettings(db: Db, id: number, json: string): Promise<void> {

@@ -42,7 +42,7 @@ export type TableName =
 const CONNECT_TIMEOUT_MS = 2_000;
 const POOL_TIMEOUT_MS = 2_000;
 /** More connections than this only queue inside the server on the small machines this runs on. */
-const DEFAULT_POOL_SIZE = 10;
+export const DEFAULT_POOL_SIZE = 10;
 
 /**
  * Strict, so that a value which does not fit is an error and never cut; one second of lock wait, so that a row
@@ -95,6 +95,18 @@ export function poolState(db: Db): { used: number; free: number; waiting: number
   return pool
     ? { used: pool.numUsed(), free: pool.numFree(), waiting: pool.numPendingAcquires() }
     : { used: 0, free: 0, waiting: 0 };
+}
+
+/** The rows of a statement that was written out. */
+export async function rawRows<Row>(db: Db, sql: string, bindings: Knex.RawBinding[]): Promise<Row[]> {
+  const result: unknown = await db.raw(sql, bindings);
+  // mysql2 answers with rows and columns, SQLite with rows alone.
+  return (isSqlite(db) ? result : (result as [Row[]])[0]) as Row[];
+}
+
+/** `?, ?, ?` */
+export function placeholders(count: number): string {
+  return `?${', ?'.repeat(count - 1)}`;
 }
 
 export function isSqlite(db: Db): boolean {

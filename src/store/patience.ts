@@ -1,12 +1,13 @@
 import type { Knex } from 'knex';
-import { isSqlite, type Db } from './database';
+import { isSqlite, rawRows, type Db } from './database';
 
 /**
  * Runs a statement that commits by itself, and gives it up when it waits too long for somebody's lock. The server's
  * own limit is a whole second at the least, which is too long for the neighbours in a batch.
  *
  * A statement given up by KILL QUERY is rolled back whole; whether the kill came in time is told by the statement's
- * own outcome, so there is never a doubt about what was written. Everybody may kill statements of his own user.
+ * own outcome, so there is never a doubt about what was written. Everybody may see and kill statements of his own
+ * user.
  *
  * @param patience in ms
  * @throws a lock conflict (`isLockConflict`) when it was given up
@@ -26,27 +27,41 @@ export async function rawWithPatience(
     releaseConnection(connection: unknown): Promise<void>;
   };
   const connection = await client.acquireConnection();
-  let killing: Promise<void> | undefined;
-  const timer = setTimeout(() => {
-    killing = kill(db, connection.threadId);
+  let giving: Promise<boolean> = Promise.resolve(false);
+  const timer = setInterval(() => {
+    giving = giving.then((given) => given || giveUp(db, connection.threadId));
   }, patience);
   try {
     await db.raw(sql, bindings).connection(connection);
   } finally {
-    clearTimeout(timer);
-    if (killing) {
-      await killing;
-      // A kill that came too late would meet the connection's next statement: let it be this one.
+    clearInterval(timer);
+    // A kill that came too late would meet the connection's next statement: let it be this one.
+    if (await giving)
       await db
         .raw('DO 0')
         .connection(connection)
         .catch(() => undefined);
-    }
     await client.releaseConnection(connection);
   }
 }
 
-/** Best effort: where it fails, the server's own limit ends the wait. */
-async function kill(db: Db, threadId: number): Promise<void> {
-  await db.raw(`KILL QUERY ${threadId}`).catch(() => undefined);
+/**
+ * Kills a connection's statement if it is still at its rows: one that waits for a slow disk to commit is left alone.
+ * Best effort; where it fails, the server's own limit ends the wait.
+ *
+ * @returns whether it was killed
+ */
+async function giveUp(db: Db, threadId: number): Promise<boolean> {
+  try {
+    const [statement] = await rawRows<{ state: string | null }>(
+      db,
+      'SELECT STATE AS state FROM information_schema.PROCESSLIST WHERE ID = ?',
+      [threadId],
+    );
+    if (!/^updating$/i.test(statement?.state ?? '')) return false;
+    await db.raw(`KILL QUERY ${threadId}`);
+    return true;
+  } catch {
+    return false;
+  }
 }

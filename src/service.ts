@@ -107,6 +107,7 @@ async function connect(config: Config, log: Logger, onStop: OnStop): Promise<Con
   await requireCurrentSchema(db);
   const redis = openRedis(config, log);
   onStop(() => redis?.close());
+  await redis?.started;
   return { db, redis };
 }
 

@@ -3,6 +3,8 @@ import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis'
 /** A connection to Redis that is expected to go away: whoever uses it asks first and has something else to do. */
 export interface RedisConnection {
   client: Redis | Cluster;
+  /** Resolves when it can be used, is known to be away, or lets us wait for too long. */
+  started: Promise<void>;
   isAway(): boolean;
   /** A command failed: nobody tries again until the probe has succeeded. */
   setAway(error: unknown): void;
@@ -14,6 +16,8 @@ export interface RedisConnection {
 /** What one request may wait for Redis, also when it hangs instead of refusing. */
 const COMMAND_TIMEOUT_MS = 150;
 const PROBE_EVERY_MS = 1_000;
+/** What the start of the service may wait for Redis: without, the first requests would find it not connected yet. */
+const START_PATIENCE_MS = 1_000;
 
 /**
  * @param urls one, or the nodes of a cluster
@@ -46,8 +50,13 @@ export function connectRedis(
   }
 
   client.on('error', setAway);
+  const started = new Promise<void>((resolve) => {
+    client.once('ready', resolve).once('error', () => resolve());
+    setTimeout(resolve, START_PATIENCE_MS).unref();
+  });
   return {
     client,
+    started,
     isAway: () => away,
     setAway,
     watch(next) {

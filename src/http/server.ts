@@ -78,7 +78,7 @@ async function drain(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     NetServer.prototype.close.call(server, () => resolve());
   });
-  await Promise.race([closed, sleep(GRACE_MS)]);
+  await Promise.race([closed, sleep(GRACE_MS, undefined, { ref: false })]);
   server.closeIdleConnections();
   await Promise.race([closed, sleep(DRAIN_LIMIT_MS - GRACE_MS, undefined, { ref: false })]);
   server.closeAllConnections();

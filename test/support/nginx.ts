@@ -191,7 +191,7 @@ function plainSite(folder: string, port: number): string {
   }`;
 }
 
-async function startPhp(folder: string): Promise<() => Promise<void>> {
+export async function startPhp(folder: string): Promise<() => Promise<void>> {
   const socket = join(folder, 'php.sock');
   const conf = join(folder, 'php-fpm.conf');
   writeFileSync(
@@ -224,7 +224,7 @@ function phpFpm(): string {
   return name === undefined ? 'php-fpm' : `/usr/sbin/${name}`;
 }
 
-function makeCertificate(folder: string): void {
+export function makeCertificate(folder: string): void {
   execFileSync(
     'openssl',
     [
@@ -246,7 +246,7 @@ function makeCertificate(folder: string): void {
   );
 }
 
-function connects(to: { port: number } | { path: string }): Promise<void> {
+export function connects(to: { port: number } | { path: string }): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect('port' in to ? { ...to, host: '127.0.0.1' } : to)
       .once('connect', () => {

@@ -1,0 +1,191 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connects, folderForNginx, makeCertificate, startPhp } from './nginx';
+import { endProcess, eventually, freePort, hasEnded, startProcess } from './processes';
+
+/** A private Apache with the configuration that docs/apache.md shows, and a private PHP-FPM whose pages are the site. */
+
+const GUIDE = join(__dirname, '../../docs/apache.md');
+const APACHE = ['/usr/sbin/apache2', '/usr/local/sbin/apache2'].find((path) => existsSync(path)) ?? 'apache2';
+const MODULES = '/usr/lib/apache2/modules';
+
+/** What Debian has enabled before anybody asks; the guide names the others. */
+const DEFAULT_MODULES = 'mpm_event authz_core authz_host alias deflate dir env filter mime setenvif'.split(
+  ' ',
+);
+/** What the hostile parts of the server's own configuration need, and the parts that the guide has commented out. */
+const TEST_MODULES = ['brotli', 'expires', 'remoteip'];
+
+export interface ApacheOptions {
+  /** where the service listens: `127.0.0.1:3080` or `unix:/path` */
+  upstream: string;
+  /** changes to the text of a file, as an operator would make them */
+  edit?: (text: string, file: string) => string;
+}
+
+export interface TestApache {
+  /** where the site answers: `https://127.0.0.1:port` */
+  url: string;
+  port: number;
+  /** plain HTTP */
+  httpPort: number;
+  /** the file's text; empty when there is none */
+  log(name: 'access.log' | 'error.log' | 'licensing.log'): string;
+  /** everything Apache wrote to any log or to its standard error */
+  allLogs(): string;
+  stop(): Promise<void>;
+}
+
+export async function startApache(options: ApacheOptions): Promise<TestApache> {
+  const folder = folderForNginx();
+  const [port, httpPort] = [await freePort(), await freePort()];
+  const stopPhp = await startPhp(folder);
+  const conf = writeConfiguration(folder, options, httpPort, port);
+  const child = startProcess(APACHE, ['-f', conf, '-D', 'FOREGROUND'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let stderr = '';
+  child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString('latin1')));
+  const logs = join(folder, 'logs');
+  const log = (name: string) =>
+    existsSync(join(logs, name)) ? readFileSync(join(logs, name), 'latin1') : '';
+  const stop = async () => {
+    await endProcess(child);
+    await stopPhp();
+  };
+  try {
+    await eventually(async () => {
+      if (hasEnded(child)) throw new Error(`Apache ended at its start.\n${stderr}${log('error.log')}`);
+      await connects({ port });
+    });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    url: `https://127.0.0.1:${port}`,
+    port,
+    httpPort,
+    log,
+    allLogs: () => readdirSync(logs).map(log).join('') + stderr,
+    stop,
+  };
+}
+
+/** What `apache2 -t` says of the documented configuration. */
+export function checkApache(options: ApacheOptions): { ok: boolean; output: string } {
+  const conf = writeConfiguration(folderForNginx(), options, 8080, 8443);
+  const { status, stderr } = spawnSync(APACHE, ['-t', '-f', conf], { encoding: 'utf8' });
+  return { ok: status === 0, output: stderr };
+}
+
+/** The PHP pages of the site tell what reached them. */
+const PAGE = `<?php
+if (isset($_GET['complain'])) error_log('the site complains');
+header('Content-Type: application/json');
+echo json_encode(['php' => substr(__FILE__, strlen($_SERVER['DOCUMENT_ROOT'])), 'uri' => $_SERVER['REQUEST_URI']]);
+`;
+
+/** What Joomla ships as htaccess.txt sends everything that is no file to its two entry points, as this does. */
+const HTACCESS = `
+RewriteEngine On
+RewriteRule .* - [E=HTTP_AUTHORIZATION:%{HTTP:Authorization}]
+RewriteCond %{REQUEST_URI} ^/api/
+RewriteCond %{REQUEST_URI} !^/api/index\\.php
+RewriteCond %{REQUEST_FILENAME} !-f
+RewriteCond %{REQUEST_FILENAME} !-d
+RewriteRule .* api/index.php [L]
+RewriteCond %{REQUEST_URI} !^/(api/)?index\\.php
+RewriteCond %{REQUEST_FILENAME} !-f
+RewriteCond %{REQUEST_FILENAME} !-d
+RewriteRule .* index.php [L]
+`;
+
+function writeConfiguration(folder: string, options: ApacheOptions, httpPort: number, port: number): string {
+  const { upstream, edit = (text: string) => text } = options;
+  const site = join(folder, 'site');
+  const tls = join(folder, 'tls');
+  for (const name of [site, join(site, 'api'), join(folder, 'logs'), tls])
+    mkdirSync(name, { recursive: true });
+  for (const name of ['index.php', 'api/index.php']) writeFileSync(join(site, name), PAGE);
+  writeFileSync(join(site, '.htaccess'), HTACCESS);
+  makeCertificate(tls);
+
+  const { files, modules } = readGuide();
+  for (const [file, documented] of Object.entries(files)) {
+    const text = replaceEach(edit(listensAt(documented, upstream), file), {
+      '/etc/apache2/licensing.conf': `${folder}/licensing.conf`,
+      '/etc/letsencrypt/live/shop.example': tls,
+      '/var/www/joomla': site,
+      '/run/php/php-fpm.sock': `${folder}/php.sock`,
+      '<VirtualHost *:443>': `<VirtualHost 127.0.0.1:${port}>`,
+      '<VirtualHost *:80>': `<VirtualHost 127.0.0.1:${httpPort}>`,
+    });
+    writeFileSync(join(folder, file), text);
+  }
+  const conf = join(folder, 'apache2.conf');
+  const load = [...new Set([...DEFAULT_MODULES, ...modules, ...TEST_MODULES])]
+    .map((name) => `LoadModule ${name}_module ${MODULES}/mod_${name}.so`)
+    .join('\n');
+  writeFileSync(
+    conf,
+    `${load}
+ServerRoot ${folder}
+PidFile ${folder}/apache.pid
+DefaultRuntimeDir ${folder}
+Mutex file:${folder} default
+TypesConfig /dev/null
+# ignored unless started as root
+User www-data
+Group www-data
+# one process, or each would have connections of its own to the service
+StartServers 1
+ServerLimit 1
+ThreadsPerChild 32
+MaxRequestWorkers 32
+Listen 127.0.0.1:${port}
+Listen 127.0.0.1:${httpPort}
+ServerName shop.example
+Define APACHE_LOG_DIR ${folder}/logs
+ErrorLog ${folder}/logs/error.log
+LogLevel warn
+LogFormat "%h %l %u %t \\"%r\\" %>s %O \\"%{Referer}i\\" \\"%{User-Agent}i\\"" combined
+# what a server may have set for its sites, and the documented configuration must stand
+SetOutputFilter BROTLI_COMPRESS;DEFLATE
+ExpiresActive On
+ExpiresDefault "access plus 1 month"
+AddDefaultCharset iso-8859-1
+ProxyErrorOverride On
+ErrorDocument 404 /index.php
+ErrorDocument 503 /index.php
+Include ${folder}/shop.example.conf
+`,
+  );
+  return conf;
+}
+
+/** The fenced blocks of the guide by the names of their files, and the modules that it says to enable. */
+function readGuide(): { files: Record<string, string>; modules: string[] } {
+  const guide = readFileSync(GUIDE, 'utf8');
+  const blocks = [...guide.matchAll(/^```apache\n# \S+\/(\S+)\n(.*?)^```$/gms)];
+  const files = Object.fromEntries(blocks.map(([, name, text]) => [name, text] as [string, string]));
+  if (!('licensing.conf' in files) || !('shop.example.conf' in files))
+    throw new Error('docs/apache.md does not show the two files.');
+  const modules = [...guide.matchAll(/a2enmod ([a-z0-9_ ]+)/g)].flatMap(([, names]) =>
+    names!.trim().split(' '),
+  );
+  return { files, modules };
+}
+
+/** For a socket the commented line is taken into use instead of the other. */
+function listensAt(text: string, upstream: string): string {
+  if (!upstream.startsWith('unix:')) return text.replaceAll('127.0.0.1:3080', upstream);
+  return text
+    .replace(/^Define LICENSING_SERVICE .*\n#(?=Define LICENSING_SERVICE )/m, '')
+    .replaceAll('unix:/run/licensing/http.sock', upstream);
+}
+
+function replaceEach(text: string, values: Record<string, string>): string {
+  return Object.entries(values).reduce((all, [from, to]) => all.replaceAll(from, to), text);
+}

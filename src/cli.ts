@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import { addActivationCommands } from './cli/activation';
+import { addDoctorCommand } from './cli/doctor';
 import { addInitCommand } from './cli/init';
 import { addLicenseCommands } from './cli/license';
 import { addManifestCommand } from './cli/manifest';
@@ -41,6 +42,7 @@ async function main(argv: string[]): Promise<number> {
   addUpdateXmlCommands(program);
   addManifestCommand(program);
   addWhyCommand(program);
+  addDoctorCommand(program);
   try {
     await program.parseAsync(argv);
     return 0;

@@ -16,9 +16,9 @@ export interface StoredPackage {
   sha512: string;
 }
 
-const INCOMING = '.incoming-';
+export const INCOMING = '.incoming-';
 /** A publish that was killed leaves its temporary file; after this long nobody is still writing it. */
-const INCOMING_MAX_AGE_MS = 24 * 60 * 60 * 1000;
+export const INCOMING_MAX_AGE_MS = 24 * 60 * 60 * 1000;
 
 export function packageFileName(sha256: string): string {
   return `${sha256}.zip`;
@@ -41,6 +41,18 @@ export async function statPackage(dir: string, sha256: string): Promise<Stats | 
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Reads a package and compares it with its name.
+ *
+ * @returns whether it is whole; undefined when it is missing or not readable
+ */
+export async function isPackageWhole(dir: string, sha256: string): Promise<boolean | undefined> {
+  if (!(await statPackage(dir, sha256))) return undefined;
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(packagePath(dir, sha256), { highWaterMark: 1 << 20 }), hash);
+  return hash.digest('hex') === sha256;
 }
 
 /**

@@ -12,8 +12,17 @@ export async function tryPrivileges(db: Db): Promise<string[]> {
     ['CREATE', `CREATE TABLE ${probe} (id INTEGER NOT NULL PRIMARY KEY, text VARCHAR(10))`],
     ['ALTER', `ALTER TABLE ${probe} ADD COLUMN more INTEGER`],
     ['INDEX', `CREATE INDEX ${probe}_more ON ${probe} (more)`],
+    // MySQL asks for this one at the parent's side of a foreign key; SQLite cannot add any.
+    ...(isSqlite(db)
+      ? []
+      : ([
+          [
+            'REFERENCES',
+            `ALTER TABLE ${probe} ADD CONSTRAINT ${probe}_fk FOREIGN KEY (more) REFERENCES ${probe} (id)`,
+          ],
+        ] satisfies [string, string][])),
     ['INSERT', `INSERT INTO ${probe} (id) VALUES (1)`],
-    ['UPDATE', `UPDATE ${probe} SET more = 2 WHERE id = 1`],
+    ['UPDATE', `UPDATE ${probe} SET more = 1 WHERE id = 1`],
     ['SELECT', `SELECT more FROM ${probe} WHERE id = 1${isSqlite(db) ? '' : ' FOR UPDATE'}`],
     ['DELETE', `DELETE FROM ${probe} WHERE id = 1`],
   ];

@@ -60,6 +60,14 @@ export async function listReleases(db: Db, productId: number): Promise<Release[]
   return rows.map(toRelease);
 }
 
+/** All versions that have to have their package: published ones and drafts. */
+export async function listPackages(db: Db): Promise<Release[]> {
+  const rows = (await db(table(db, 'releases'))
+    .whereIn('state', ['published', 'draft'])
+    .orderBy('id')) as ReleaseRow[];
+  return rows.map(toRelease);
+}
+
 /** @throws a duplicate (`isDuplicate`) when the version exists already */
 export async function insertRelease(db: Db, release: Omit<Release, 'id'>): Promise<number> {
   const [id] = await db(table(db, 'releases')).insert({

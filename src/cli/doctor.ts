@@ -1,0 +1,96 @@
+import { InvalidArgumentError, type Command } from 'commander';
+import { ConfigError, loginName, readConfig, wantsColor } from '../config';
+import { examine } from '../doctor/examine';
+import { problem, type Finding } from '../doctor/finding';
+import { OperatorError } from '../licensing/operator-error';
+import { openDatabase } from '../store/database';
+import { createOutput, printable, type Output } from './command';
+
+interface DoctorOptions {
+  url?: URL;
+  repair?: boolean;
+}
+
+export function addDoctorCommand(program: Command): void {
+  program
+    .command('doctor')
+    .summary('look for what is wrong, and tell how to put it right')
+    .description(
+      'Checks the configuration, the database, Redis, the packages, the sealed keys and the counters; with --url also the site as customers see it: ' +
+        'whether nginx leads to the service, hands on addresses and sends packages (tried with a licence that is made for it and removed at once). ' +
+        'Run it as the user the service runs as. It ends with 1 when there is a problem.',
+    )
+    .option('--url <url>', "the site's address as customers know it", siteUrl)
+    .option('--repair', 'set counters right that differ from the activations there are')
+    .addHelpText('after', '\nExample:\n  licensing doctor --url https://shop.example')
+    .action(async (options: DoctorOptions, command: Command) => {
+      const output = createOutput(command);
+      const findings = await findAll(options, output);
+      const count = (level: Finding['level']) => findings.filter((one) => one.level === level).length;
+      const problems = count('problem');
+      const warnings = count('warning');
+      output.print({ ok: problems === 0, problems, warnings, findings }, () =>
+        [
+          ...findings.map(formatFinding),
+          '',
+          `${counted(problems, 'problem')}, ${counted(warnings, 'warning')}.`,
+        ].join('\n'),
+      );
+      if (problems > 0) throw new OperatorError(`The doctor found ${counted(problems, 'problem')}.`);
+    });
+}
+
+async function findAll({ url, repair }: DoctorOptions, output: Output): Promise<Finding[]> {
+  let config;
+  try {
+    config = readConfig();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return [
+      problem('CONFIGURATION', error.message, {
+        why: 'Neither the service nor a command starts, and nothing else could be checked.',
+        remedy: 'Correct the setting that is named.',
+      }),
+    ];
+  }
+  const db = openDatabase(config.database, config.tablePrefix, 2);
+  try {
+    return await examine({
+      config,
+      db,
+      now: () => new Date(),
+      url,
+      repairAs: repair ? `operator:${loginName()}` : undefined,
+      progress: (text) => output.progress(text),
+    });
+  } finally {
+    await db.destroy();
+  }
+}
+
+function formatFinding({ level, checked, what, why, remedy }: Finding): string {
+  const label = checked ? level : 'unknown';
+  return [
+    `${colored(label.padEnd(7), level)}  ${printable(what)}`,
+    ...(why === null || !checked ? [] : [`         why: ${printable(why)}`]),
+    ...(remedy === null ? [] : [`         -> ${printable(remedy)}`]),
+  ].join('\n');
+}
+
+function counted(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`;
+}
+
+function colored(text: string, level: Finding['level']): string {
+  if (!wantsColor(process.stdout)) return text;
+  const color = { ok: 32, warning: 33, problem: 31 }[level];
+  return `\u001b[${color}m${text}\u001b[39m`;
+}
+
+/** `https://shop.example`, also with the folder of a site that has one. */
+function siteUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.search || url.username)
+    throw new InvalidArgumentError('It must be the address of the site, as https://shop.example.');
+  return url;
+}

@@ -1,0 +1,68 @@
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+
+export interface Answer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  /** the first 64 KiB of it */
+  body: string;
+  /** our own end of the connection */
+  localAddress: string;
+}
+
+export interface AskOptions {
+  headers?: Record<string, string>;
+  /** the address to ask from */
+  localAddress?: string | undefined;
+  /** sees all of the body; without it, what follows the first 64 KiB is not waited for */
+  onChunk?: (chunk: Buffer) => void;
+}
+
+const PATIENCE_MS = 15_000;
+const MAX_BODY = 64 * 1024;
+
+/** One GET over a connection of its own; a redirect is an answer. */
+export function ask(url: URL, { headers, localAddress, onChunk }: AskOptions): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(
+      url,
+      {
+        agent: false,
+        headers: { Accept: '*/*', ...headers },
+        timeout: PATIENCE_MS,
+        ...(localAddress === undefined ? {} : { localAddress }),
+      },
+      (response) => {
+        const own = (response.socket.localAddress ?? '').replace(/^::ffff:/, '');
+        const chunks: Buffer[] = [];
+        let size = 0;
+        const done = () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            body: Buffer.concat(chunks).toString('utf8'),
+            localAddress: own,
+          });
+        response.on('data', (chunk: Buffer) => {
+          if (size < MAX_BODY) chunks.push(chunk.subarray(0, MAX_BODY - size));
+          size += chunk.length;
+          onChunk?.(chunk);
+          if (size < MAX_BODY || onChunk) return;
+          done();
+          request.destroy();
+        });
+        response.on('end', done);
+        response.on('error', reject);
+      },
+    );
+    request.on('timeout', () => request.destroy(new Error(`no answer within ${PATIENCE_MS / 1000} s`)));
+    request.on('error', reject);
+    request.end();
+  });
+}
+
+/** A header's only value. */
+export function header({ headers }: Answer, name: string): string {
+  const value = headers[name];
+  return (Array.isArray(value) ? value[0] : value) ?? '';
+}

@@ -1,0 +1,69 @@
+import { insertEvents } from '../store/events';
+import { lockLicense } from '../store/licenses';
+import { inTransaction } from '../store/transaction';
+import { countActivations, findMiscounts, setActivationsUsed, type Miscount } from '../store/upkeep';
+import { ok, problem, type Check, type Patient } from './finding';
+
+/** Licences looked at in one go, and named in a finding. */
+const PAGE = 100;
+
+/** Whether every licence's counter is the number of its activations; with `repairAs`, makes it so. */
+export const checkCounters: Check = async (patient) => {
+  const { db, repairAs, progress } = patient;
+  const miscounts = await findMiscounts(db, PAGE + 1);
+  if (miscounts.length === 0)
+    return [ok('COUNTERS', 'The used slots of every licence are the number of its activations.')];
+  const list = `${miscounts
+    .slice(0, 10)
+    .map(
+      ({ licenseId, activationsUsed, activations }) =>
+        `${licenseId} (counts ${activationsUsed}, has ${activations})`,
+    )
+    .join(', ')}${miscounts.length > 10 ? ', ...' : ''}`;
+  const many = miscounts.length > PAGE ? `More than ${PAGE}` : String(miscounts.length);
+  if (repairAs === undefined)
+    return [
+      problem('COUNTERS', `${many} licences count other slots than they have: ${list}.`, {
+        why: 'Customers are refused a slot that is free, or given more than they bought. It comes from changing tables by hand, or from restoring one without the other.',
+        remedy: 'licensing doctor --repair',
+      }),
+    ];
+  let repaired = 0;
+  for (let page = miscounts; page.length > 0; page = await findMiscounts(db, PAGE)) {
+    const before = repaired;
+    for (const miscount of page) {
+      if (await repair(patient, repairAs, miscount)) progress(`Counters: ${++repaired} repaired`);
+    }
+    // What cannot be repaired would come again for ever.
+    if (repaired === before) break;
+  }
+  progress('');
+  return [
+    ok(
+      'COUNTERS_REPAIRED',
+      `${repaired} licences counted other slots than they have, and count right now: ${list}.`,
+    ),
+  ];
+};
+
+/** Under the lock that activations take too, so that neither overtakes the other. */
+function repair({ db, now }: Patient, actor: string, { licenseId }: Miscount): Promise<boolean> {
+  return inTransaction(db, async (trx) => {
+    const license = await lockLicense(trx, licenseId);
+    if (license === undefined) return false;
+    const activations = await countActivations(trx, licenseId);
+    if (activations === license.activationsUsed) return false;
+    await setActivationsUsed(trx, licenseId, activations);
+    await insertEvents(trx, [
+      {
+        licenseId,
+        at: now(),
+        actor,
+        action: 'repair',
+        before: { activations_used: license.activationsUsed },
+        after: { activations_used: activations },
+      },
+    ]);
+    return true;
+  });
+}

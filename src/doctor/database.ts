@@ -1,0 +1,179 @@
+import type { Config } from '../config';
+import { DEFAULT_POOL_SIZE, type DatabaseSettings } from '../store/database';
+import { readSchemaState } from '../store/migrate';
+import { tryPrivileges } from '../store/privileges';
+import { readServerState, readTables, tryTableRights, type ServerState } from '../store/server';
+import { ok, problem, reasonOf, warning, type Check, type Finding } from './finding';
+
+const CLOCK_TOLERANCE_S = 30;
+/** For the operator's commands, and the process that watches over several workers. */
+const CONNECTIONS_BESIDE = 4;
+const DDL = ['CREATE', 'ALTER', 'INDEX', 'DROP', 'REFERENCES'];
+
+/** Whether the database answers, is one the service can work on, and has room for its connections. */
+export const checkServer: Check = async ({ config, db, now }) => {
+  let server: ServerState | undefined;
+  try {
+    server = await readServerState(db);
+  } catch (error) {
+    return [
+      problem(
+        'DATABASE_UNREACHABLE',
+        `The database (${describe(config.database)}) does not answer: ${reasonOf(error)}.`,
+        {
+          why: 'Without it every request is answered 503.',
+          remedy:
+            "Check that the server runs, and LICENSING_DATABASE_URL (or the settings in the Joomla site's configuration.php).",
+        },
+      ),
+    ];
+  }
+  if (server === undefined)
+    return [
+      warning('DATABASE_SQLITE', `The database is SQLite (${describe(config.database)}).`, {
+        why: 'It serves one process, and nothing but a copy of its file backs it up.',
+        remedy:
+          'For a shop in earnest: LICENSING_DATABASE_URL=mysql://...; "licensing export" and "import" move the data.',
+      }),
+    ];
+  return [
+    ok('DATABASE', `The database answers: ${describe(config.database)}.`),
+    checkVersion(server),
+    checkConnections(server, config),
+    checkClock(server, now()),
+  ];
+};
+
+export const checkSchema: Check = async ({ db }) => {
+  const { pending, unknown } = await readSchemaState(db);
+  if (unknown.length > 0)
+    return [
+      problem(
+        'SCHEMA_NEWER',
+        `The tables were made by a newer version of this program (${unknown.join(', ')}).`,
+        {
+          why: 'This version does not start on them.',
+          remedy: 'Install that version again, or restore the backup made before the upgrade.',
+        },
+      ),
+    ];
+  return [
+    pending.length > 0
+      ? problem('SCHEMA_OLD', `The tables are not those of this version (missing: ${pending.join(', ')}).`, {
+          why: 'The service does not start on them.',
+          remedy: 'licensing migrate',
+        })
+      : ok('SCHEMA', 'The tables are those of this version.'),
+  ];
+};
+
+/** What requests need, and what only upgrades do: some give that to another user. */
+export const checkPrivileges: Check = async ({ config, db }) => {
+  const { database } = config;
+  const grant = (rights: string) =>
+    database.kind === 'mysql'
+      ? `As the database's administrator: GRANT ${rights} ON \`${database.database}\`.* TO '${database.user}'@'...';`
+      : `Let the user the service runs as write to ${database.path} and its folder.`;
+  const rights = await tryTableRights(db);
+  const upgrade = (await tryPrivileges(db)).filter((text) =>
+    DDL.some((right) => text.startsWith(`${right}:`)),
+  );
+  if (rights.length + upgrade.length === 0)
+    return [ok('PRIVILEGES', 'The database user may do all that requests and upgrades need.')];
+  return [
+    rights.length === 0
+      ? ok('PRIVILEGES', 'The database user may do all that requests need.')
+      : problem('PRIVILEGES', `The database user may not: ${rights.join(', ')}.`, {
+          why: 'Requests fail, or leave out what they should record.',
+          remedy: grant('SELECT, INSERT, UPDATE, DELETE'),
+        }),
+    ...(upgrade.length === 0
+      ? []
+      : [
+          warning('PRIVILEGES_UPGRADE', `The database user may not change tables: ${upgrade.join('; ')}.`, {
+            why: '"licensing migrate" fails at the next upgrade. Requests do not need it.',
+            remedy: `For the upgrade: ${grant(DDL.join(', '))}`,
+          }),
+        ]),
+  ];
+};
+
+export const checkTables: Check = async ({ config, db }) => {
+  if (config.database.kind === 'sqlite') return [];
+  const { foreign, wrongEngine } = await readTables(db);
+  const findings: Finding[] = [];
+  if (wrongEngine.length > 0)
+    findings.push(
+      problem('TABLE_ENGINE', `Not in InnoDB: ${wrongEngine.join(', ')}.`, {
+        why: 'Without transactions and row locks, slots are not exact and a crash loses changes.',
+        remedy: wrongEngine.map((name) => `ALTER TABLE ${name} ENGINE=InnoDB;`).join(' '),
+      }),
+    );
+  if (foreign > 0)
+    findings.push(
+      warning('SHARED_DATABASE', `The database also holds ${foreign} tables of others, such as the site's.`, {
+        why: "Restoring the site's backup rewinds licences too: keys sold since are unknown, renewals and activations are gone.",
+        remedy:
+          'Before restoring the site: licensing export --out FILE; afterwards: licensing import FILE. Or leave the tables named licensing_ out of the restore.',
+      }),
+    );
+  return findings;
+};
+
+/** `mysql://` without its password. */
+function describe(database: DatabaseSettings): string {
+  if (database.kind === 'sqlite') return database.path;
+  const { user, host, port, socketPath, database: name } = database;
+  return `${name} as ${user} at ${socketPath ?? `${host}:${port}`}`;
+}
+
+function checkVersion({ version }: ServerState): Finding {
+  const [major = 0, minor = 0, patch = 0] = (/^\d+(\.\d+)*/.exec(version)?.[0] ?? '').split('.').map(Number);
+  const mariadb = /mariadb/i.test(version);
+  const needed = mariadb ? [10, 4, 0] : [8, 0, 13];
+  const [neededMajor = 0, neededMinor = 0, neededPatch = 0] = needed;
+  const recent =
+    major !== neededMajor
+      ? major > neededMajor
+      : minor !== neededMinor
+        ? minor > neededMinor
+        : patch >= neededPatch;
+  const name = `${mariadb ? 'MariaDB' : 'MySQL'} ${major}.${minor}.${patch}`;
+  return recent
+    ? ok('DATABASE_VERSION', `It is ${name}.`)
+    : problem('DATABASE_VERSION', `It is ${name}.`, {
+        why: 'The service was made for, and tested on, MySQL 8.0.13 and MariaDB 10.4 and later.',
+        remedy: 'Upgrade the server, or give the service a database of its own on a newer one.',
+      });
+}
+
+function checkConnections({ maxConnections, maxUserConnections }: ServerState, { workers }: Config): Finding {
+  const needed = workers * DEFAULT_POOL_SIZE + CONNECTIONS_BESIDE;
+  const needs = `${workers} ${workers === 1 ? 'worker needs' : 'workers need'} up to ${needed} connections`;
+  const limits = [
+    { name: 'max_connections', value: maxConnections },
+    ...(maxUserConnections > 0 ? [{ name: 'max_user_connections', value: maxUserConnections }] : []),
+  ].sort((a, b) => a.value - b.value);
+  const { name, value } = limits[0] as { name: string; value: number };
+  const why = 'When none is free, requests are answered 503, and the site beside it fails too.';
+  const remedy = `Raise ${name} to ${Math.max(100, 2 * needed)} or more, or lower LICENSING_WORKERS.`;
+  if (needed > value)
+    return problem('CONNECTIONS', `${needs}, and the server allows ${value} (${name}).`, { why, remedy });
+  if (2 * needed > value)
+    return warning('CONNECTIONS', `${needs}, more than half of the ${value} the server allows (${name}).`, {
+      why,
+      remedy,
+    });
+  return ok('CONNECTIONS', `${needs}, and the server allows ${value} (${name}).`);
+}
+
+function checkClock({ now: theirs }: ServerState, ours: Date): Finding {
+  const seconds = Math.round((theirs.getTime() - ours.getTime()) / 1000);
+  const apart = `The database's clock is ${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead of'} this machine's`;
+  return Math.abs(seconds) > CLOCK_TOLERANCE_S
+    ? warning('CLOCK', `${apart} (${theirs.toISOString()}, here ${ours.toISOString()}).`, {
+        why: 'Licences expire by the clock of this machine: if that is the wrong one, too early or too late.',
+        remedy: 'Let both keep time: timedatectl set-ntp true',
+      })
+    : ok('CLOCK', `This machine's clock and the database's agree within ${CLOCK_TOLERANCE_S} s.`);
+}

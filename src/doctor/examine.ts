@@ -1,0 +1,36 @@
+import { checkConfiguration } from './configuration';
+import { checkCounters } from './counters';
+import { checkPrivileges, checkSchema, checkServer, checkTables } from './database';
+import { attempt, unchecked, type Check, type Finding, type Patient } from './finding';
+import { checkKeys } from './keys';
+import { checkFolder, checkPackages } from './packages';
+import { checkRedis } from './redis';
+import { checkSite } from './site';
+
+/** In the order in which one thing rests on another. */
+const CHECKS: { name: string; check: Check; needsDatabase: boolean }[] = [
+  { name: 'CONFIGURATION', check: checkConfiguration, needsDatabase: false },
+  { name: 'DATABASE', check: checkServer, needsDatabase: false },
+  { name: 'SCHEMA', check: checkSchema, needsDatabase: true },
+  { name: 'PRIVILEGES', check: checkPrivileges, needsDatabase: true },
+  { name: 'TABLES', check: checkTables, needsDatabase: true },
+  { name: 'REDIS', check: checkRedis, needsDatabase: false },
+  { name: 'PACKAGES_FOLDER', check: checkFolder, needsDatabase: false },
+  { name: 'PACKAGES', check: checkPackages, needsDatabase: true },
+  { name: 'KEY_SECRET', check: checkKeys, needsDatabase: true },
+  { name: 'COUNTERS', check: checkCounters, needsDatabase: true },
+  { name: 'SITE', check: checkSite, needsDatabase: false },
+];
+
+/** Makes every check, whatever became of the others. */
+export async function examine(patient: Patient): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const { name, check, needsDatabase } of CHECKS) {
+    if (needsDatabase && findings.some(({ code }) => code === 'DATABASE_UNREACHABLE')) {
+      findings.push(unchecked(name, `${name} could not be checked without the database.`));
+      continue;
+    }
+    findings.push(...(await attempt(name, () => check(patient))));
+  }
+  return findings;
+}

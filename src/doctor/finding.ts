@@ -1,0 +1,78 @@
+import type { Config } from '../config';
+import type { Db } from '../store/database';
+
+/** What one check found: what, why it matters, and what to do. */
+export interface Finding {
+  /** stable, for programs */
+  code: string;
+  level: 'ok' | 'warning' | 'problem';
+  /** false: the check could not be made, so nothing is known */
+  checked: boolean;
+  what: string;
+  why: string | null;
+  remedy: string | null;
+}
+
+/** What every check works with. */
+export interface Patient {
+  config: Config;
+  db: Db;
+  now: () => Date;
+  /** the site's address as customers know it, without a slash at the end; undefined: not asked for */
+  url: URL | undefined;
+  /** who repairs, when repairs are wanted */
+  repairAs: string | undefined;
+  progress: (text: string) => void;
+}
+
+export type Check = (patient: Patient) => Promise<Finding[]>;
+
+interface Consequence {
+  why: string;
+  remedy: string;
+}
+
+export function ok(code: string, what: string): Finding {
+  return { code, level: 'ok', checked: true, what, why: null, remedy: null };
+}
+
+export function warning(code: string, what: string, { why, remedy }: Consequence): Finding {
+  return { code, level: 'warning', checked: true, what, why, remedy };
+}
+
+export function problem(code: string, what: string, { why, remedy }: Consequence): Finding {
+  return { code, level: 'problem', checked: true, what, why, remedy };
+}
+
+/** A check that could not be made is never "ok". */
+export function unchecked(code: string, what: string, remedy: string | null = null): Finding {
+  return {
+    code,
+    level: 'warning',
+    checked: false,
+    what,
+    why: 'Nothing is known of it, neither good nor bad.',
+    remedy,
+  };
+}
+
+/** An error in a few words, without the statement and values a driver's message repeats. */
+export function reasonOf(error: unknown): string {
+  const { code, sqlMessage, sql, message } = error as {
+    code?: string;
+    sqlMessage?: string;
+    sql?: string;
+    message?: string;
+  };
+  const reason = sqlMessage ?? (sql === undefined ? undefined : code) ?? message ?? code ?? 'no reason given';
+  return reason.replace(/\.+$/, '');
+}
+
+/** One failing look does not keep the others from being taken. */
+export async function attempt(code: string, look: () => Promise<Finding[]>): Promise<Finding[]> {
+  try {
+    return await look();
+  } catch (error) {
+    return [unchecked(code, `${code} could not be checked: ${reasonOf(error)}.`)];
+  }
+}

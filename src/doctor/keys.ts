@@ -1,0 +1,76 @@
+import { keyDigest } from '../licensing/keys';
+import { isSealedWith, openSealedKey } from '../licensing/sealing';
+import { sampleSealedKeys, type SealedKey } from '../store/upkeep';
+import { ok, problem, warning, type Check } from './finding';
+
+const FROM_EACH_END = 100;
+
+/** Whether the keys that were kept can be opened again. */
+export const checkKeys: Check = async ({ config, db }) => {
+  const sample = await sampleSealedKeys(db, FROM_EACH_END);
+  const { keySecret } = config;
+  if (keySecret === undefined)
+    return [
+      sample.length === 0
+        ? warning(
+            'KEY_SECRET',
+            'LICENSING_KEY_SECRET is not set: keys are shown once, when they are issued.',
+            {
+              why: 'A customer who lost the key needs a new one, and a shop that asks for an order again gets no key.',
+              remedy:
+                'licensing init sets it; or LICENSING_KEY_SECRET=$(openssl rand -base64 32) in .env, kept in a backup.',
+            },
+          )
+        : problem('KEY_SECRET', 'LICENSING_KEY_SECRET is not set, and there are keys sealed with one.', {
+            why: '"license reveal" cannot show them, and new keys are not kept.',
+            remedy: 'Bring the secret back from the backup of .env.',
+          }),
+    ];
+  const foreign = sample.filter(({ keySealed }) => !isSealedWith(keySealed, keySecret));
+  const damaged = sample.filter((one) => !foreign.includes(one) && !opens(one, keySecret));
+  if (foreign.length + damaged.length === 0)
+    return [
+      ok(
+        'KEY_SECRET',
+        sample.length === 0
+          ? 'LICENSING_KEY_SECRET is set; no key is sealed yet.'
+          : `The secret opens the sealed keys (${sample.length} tried).`,
+      ),
+    ];
+  return [
+    ...(foreign.length === 0
+      ? []
+      : [
+          problem(
+            'KEY_SECRET_OTHER',
+            `${foreign.length} of ${sample.length} sealed keys were sealed with another secret: licences ${ids(foreign)}.`,
+            {
+              why: '"license reveal" cannot show them.',
+              remedy: 'Set the LICENSING_KEY_SECRET this database was used with, from the backup of .env.',
+            },
+          ),
+        ]),
+    ...(damaged.length === 0
+      ? []
+      : [
+          problem('SEALED_KEY_DAMAGED', `Sealed keys are damaged: licences ${ids(damaged)}.`, {
+            why: '"license reveal" cannot show them. The keys themselves go on working.',
+            remedy:
+              'Restore the column key_sealed of these rows; or licensing license rekey ID, and tell the customer.',
+          }),
+        ]),
+  ];
+};
+
+function opens({ keySealed, keyDigest: digest }: SealedKey, secret: Buffer): boolean {
+  try {
+    return keyDigest(openSealedKey(keySealed, digest, secret)) === digest;
+  } catch {
+    return false;
+  }
+}
+
+function ids(keys: SealedKey[]): string {
+  const named = keys.slice(0, 10).map(({ licenseId }) => licenseId);
+  return `${named.join(', ')}${keys.length > named.length ? ', ...' : ''}`;
+}

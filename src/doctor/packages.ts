@@ -1,0 +1,189 @@
+import { createHash } from 'node:crypto';
+import { constants, createReadStream, type Stats } from 'node:fs';
+import { access, readdir, stat, statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { INCOMING, INCOMING_MAX_AGE_MS, packagePath } from '../store/package-files';
+import { listPackages, type Release } from '../store/releases';
+import { octal } from './configuration';
+import { attempt, ok, problem, reasonOf, unchecked, warning, type Check, type Finding } from './finding';
+
+const MB = 1_000_000;
+/** Room for the next packages, at least. */
+const LOW_SPACE_BYTES = 100 * MB;
+
+/** Whether the folder of packages can be used by those who have to, and has room. */
+export const checkFolder: Check = async ({ config, now }) => {
+  const { packagesDir, accelLocation } = config;
+  let stats: Stats;
+  try {
+    stats = await stat(packagesDir);
+    if (!stats.isDirectory()) throw new Error('it is not a folder');
+  } catch (error) {
+    return [
+      problem('PACKAGES_FOLDER', `The packages folder ${packagesDir} cannot be used: ${reasonOf(error)}.`, {
+        why: 'Downloads fail, and nothing can be published.',
+        remedy: `mkdir -p ${packagesDir}, owned by the user the service runs as; or correct LICENSING_PACKAGES_DIR.`,
+      }),
+    ];
+  }
+  return [
+    await checkAccess(packagesDir),
+    ...(accelLocation === undefined
+      ? []
+      : await attempt('PACKAGES_NGINX', async () => [await checkNginxAccess(packagesDir)])),
+    ...(await attempt('PACKAGES_SPACE', async () => [await checkSpace(packagesDir)])),
+    ...(await attempt('PACKAGES_LEFTOVERS', async () => [await checkLeftovers(packagesDir, now())])),
+  ];
+};
+
+/** Whether every version that can be downloaded has its bytes, unchanged. */
+export const checkPackages: Check = async ({ config, db, progress }) => {
+  const releases = await listPackages(db);
+  const bytes = releases.reduce((sum, { fileSize }) => sum + fileSize, 0);
+  const findings: Finding[] = [];
+  const intact = new Map<string, string | undefined>();
+  let read = 0;
+  for (const release of releases) {
+    const { sha256 } = release;
+    if (!intact.has(sha256))
+      intact.set(
+        sha256,
+        await findDamage(packagePath(config.packagesDir, sha256), release, (more) => {
+          read += more;
+          progress(`Packages: ${(read / MB).toFixed(0)} of ${(bytes / MB).toFixed(0)} MB`);
+        }),
+      );
+    const damage = intact.get(sha256);
+    if (damage !== undefined) findings.push(damagedPackage(release, damage));
+    else if (config.accelLocation !== undefined) {
+      const { mode } = await stat(packagePath(config.packagesDir, sha256));
+      if ((mode & 0o044) === 0)
+        findings.push(unreadableForNginx('PACKAGE_NGINX', packagePath(config.packagesDir, sha256), mode));
+    }
+  }
+  progress('');
+  if (findings.length === 0)
+    findings.push(
+      ok(
+        'PACKAGES',
+        releases.length === 0
+          ? 'No package is stored yet.'
+          : `All ${releases.length} stored versions have their package, with the hash they were published with.`,
+      ),
+    );
+  return findings;
+};
+
+async function checkAccess(folder: string): Promise<Finding> {
+  if (process.getuid?.() === 0)
+    return unchecked(
+      'PACKAGES_ACCESS',
+      `Whether the service may read and write ${folder} cannot be told as root, who may do everything.`,
+      'Run this as the user the service runs as: sudo -u USER licensing doctor',
+    );
+  const may = (mode: number) =>
+    access(folder, mode).then(
+      () => true,
+      () => false,
+    );
+  if (!(await may(constants.R_OK | constants.X_OK)))
+    return problem('PACKAGES_UNREADABLE', `This user may not read ${folder}.`, {
+      why: 'Run by this user, the service answers downloads with "The package file is missing".',
+      remedy: `chown the folder to the user the service runs as, or chmod g+rx ${folder} with its group.`,
+    });
+  if (!(await may(constants.W_OK)))
+    return problem('PACKAGES_NOT_WRITABLE', `This user may not write to ${folder}.`, {
+      why: '"licensing release publish" fails.',
+      remedy: `Publish as the owner of the folder, or chmod g+w ${folder} with the group of those who publish.`,
+    });
+  return ok('PACKAGES_ACCESS', `This user may read and write ${folder}.`);
+}
+
+/** nginx's workers are another user: every folder on the way has to let them through. */
+async function checkNginxAccess(folder: string): Promise<Finding> {
+  for (let path = folder; ; path = dirname(path)) {
+    const { mode } = await stat(path);
+    if ((mode & 0o011) === 0) return unreadableForNginx('PACKAGES_NGINX', path, mode);
+    if (path === dirname(path)) break;
+  }
+  const { mode, gid } = await stat(folder);
+  return ok(
+    'PACKAGES_NGINX',
+    (mode & 0o001) === 0
+      ? `nginx can reach the packages if its user belongs to the group ${gid} of ${folder}.`
+      : 'nginx can reach the packages.',
+  );
+}
+
+function unreadableForNginx(code: string, path: string, mode: number): Finding {
+  return problem(code, `Only its owner may read ${path} (mode ${octal(mode)}).`, {
+    why: 'nginx sends the packages (LICENSING_ACCEL_LOCATION) as another user: downloads end with "The package file is missing".',
+    remedy: `chmod g+rX ${path} and its group to nginx's; or chmod o+rX ${path}`,
+  });
+}
+
+async function checkSpace(folder: string): Promise<Finding> {
+  const { bavail, bsize, blocks } = await statfs(folder);
+  if (blocks === 0) return unchecked('PACKAGES_SPACE', `The space left in ${folder} cannot be read.`);
+  const free = bavail * bsize;
+  return free < LOW_SPACE_BYTES
+    ? problem('PACKAGES_SPACE', `Only ${(free / MB).toFixed(1)} MB are free in ${folder}.`, {
+        why: 'The next package may not fit; if the database lies on the same disk, it stops too.',
+        remedy: 'Make room, or move the packages: LICENSING_PACKAGES_DIR.',
+      })
+    : ok('PACKAGES_SPACE', `${(free / MB).toFixed(0)} MB are free in ${folder}.`);
+}
+
+async function checkLeftovers(folder: string, now: Date): Promise<Finding> {
+  const left: string[] = [];
+  for (const name of (await readdir(folder)).filter((one) => one.startsWith(INCOMING))) {
+    const stats = await stat(join(folder, name)).catch(() => undefined);
+    if (stats && now.getTime() - stats.mtimeMs > INCOMING_MAX_AGE_MS) left.push(name);
+  }
+  return left.length === 0
+    ? ok('PACKAGES_LEFTOVERS', 'No half-published package is left.')
+    : warning(
+        'PACKAGES_LEFTOVERS',
+        `${left.length} half-copied packages lie in ${folder}: ${left.join(', ')}.`,
+        {
+          why: 'A publish was interrupted. They are of no use and take room; nothing refers to them.',
+          remedy: `The next "release publish" removes them; or: rm ${folder}/${INCOMING}*`,
+        },
+      );
+}
+
+/** @returns what is wrong with a package; undefined: nothing */
+async function findDamage(
+  path: string,
+  { fileSize, sha256 }: Release,
+  onRead: (bytes: number) => void,
+): Promise<string | undefined> {
+  const hash = createHash('sha256');
+  let size = 0;
+  try {
+    for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 }) as AsyncIterable<Buffer>) {
+      hash.update(chunk);
+      size += chunk.length;
+      onRead(chunk.length);
+    }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' ? 'is missing' : `cannot be read (${code ?? 'no reason given'})`;
+  }
+  if (size !== fileSize) return `has ${size} bytes instead of ${fileSize}`;
+  return hash.digest('hex') === sha256 ? undefined : 'has other bytes than were published';
+}
+
+function damagedPackage({ productId, version, state, sha256 }: Release, damage: string): Finding {
+  const finding = {
+    why:
+      state === 'published'
+        ? 'Customers who update get an error, or a package that Joomla refuses for its checksum.'
+        : 'This draft cannot be published.',
+    remedy: `Bring back the very same file as ${sha256}.zip (from a backup; its SHA-256 is its name). If it is lost: licensing release withdraw --product ${productId} --version ${version}, and publish the next version.`,
+  };
+  const what = `The package of product ${productId}, version ${version} (${state}), ${damage}.`;
+  return state === 'published'
+    ? problem('PACKAGE_DAMAGED', what, finding)
+    : warning('PACKAGE_DAMAGED', what, finding);
+}

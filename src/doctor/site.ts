@@ -1,0 +1,408 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { lookup } from 'node:dns/promises';
+import { BlockList, isIP } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PREFIX } from '../http/app';
+import { generateKey, keyDigest, keyHint, redactKeys } from '../licensing/keys';
+import { latestRelease } from '../licensing/releases';
+import { listPlans, listProducts, type Plan } from '../store/catalogue';
+import type { Db } from '../store/database';
+import { insertLicenses } from '../store/licenses';
+import { packageFileName, statPackage } from '../store/package-files';
+import type { Release } from '../store/releases';
+import { inTransaction } from '../store/transaction';
+import { deleteTrialLicense, findAccessAddress, lastAccessId } from '../store/upkeep';
+import { ask, header, type Answer } from './ask';
+import {
+  attempt,
+  ok,
+  problem,
+  reasonOf,
+  unchecked,
+  warning,
+  type Check,
+  type Finding,
+  type Patient,
+} from './finding';
+
+/** The site as customers see it: whether nginx (or what stands there) leads to this service, and tells it the truth. */
+
+/** How long the service takes to write its access log, and some. */
+const LOG_PATIENCE_MS = 5_000;
+const TRIAL_LIFETIME_MS = 5 * 60 * 1000;
+const MAX_PRODUCTS = 50;
+/** An address for documentation (RFC 5737), which nobody has. */
+const FORGED_ADDRESS = '203.0.113.77';
+const LOOPBACK = ['127.0.0.0/8', '::1'];
+const LOCATION_IN_EXAMPLE = '/_licensing_packages/';
+const RENEW_NGINX = "licensing nginx --server-name YOUR.SITE prints what belongs into nginx's configuration.";
+
+type Site = Patient & { url: URL };
+
+export const checkSite: Check = async (patient) => {
+  const { url } = patient;
+  if (url === undefined)
+    return [
+      unchecked(
+        'SITE',
+        'The site was not looked at from outside.',
+        'licensing doctor --url https://YOUR.SITE',
+      ),
+    ];
+  const site = { ...patient, url };
+  const reached = await checkPrefix(site);
+  if (reached.level === 'problem') return [reached];
+  const findings = [reached, ...checkEncryption(url)];
+  const address = await attempt('FORWARDED_ADDRESS', () => checkAddress(site));
+  findings.push(...address, ...(await attempt('PACKAGES_PUBLIC', () => checkInternal(site))));
+  // A service on another database knows neither these products nor a trial's key.
+  if (!address.some(({ code }) => code === 'OTHER_SERVICE'))
+    findings.push(
+      ...(await attempt('UPDATES', () => checkUpdates(site))),
+      ...(await attempt('DOWNLOAD', () => tryDownload(site))),
+    );
+  return findings;
+};
+
+async function checkPrefix({ url }: Site): Promise<Finding> {
+  const why = 'No customer can validate, activate, or update.';
+  let answer: Answer;
+  try {
+    answer = await ask(at(url, `/doctor-${token()}`), {});
+  } catch (error) {
+    return problem('SITE_UNREACHABLE', `${url.origin} does not answer: ${reasonOf(error)}.`, {
+      why,
+      remedy: 'Check the name, the port and the certificate, and that nginx runs.',
+    });
+  }
+  const { status } = answer;
+  if (status >= 300 && status < 400)
+    return problem(
+      'SITE_REDIRECTS',
+      `${url.origin} answers ${status} and sends on to ${redirectTarget(answer)}.`,
+      {
+        why: 'Joomla follows, but does not carry the Download Key over; other clients do not follow a POST.',
+        remedy: 'Use the final address here, in the update XML and in your extension.',
+      },
+    );
+  const code = errorCode(answer);
+  if (status === 404 && code === 'NOT_FOUND' && header(answer, 'x-request-id') !== '')
+    return ok('SITE', `${at(url, '/').href} leads to the service.`);
+  if (code === 'SERVICE_UNAVAILABLE' || [502, 503, 504].includes(status))
+    return problem('SERVICE_AWAY', `${url.origin} answers ${status}: nginx does not reach the service.`, {
+      why,
+      remedy:
+        'Start the service, and compare LICENSING_LISTEN with "server" in upstream.conf; for a unix socket, let nginx into its folder.',
+    });
+  const by = header(answer, 'x-powered-by') || header(answer, 'content-type') || 'nothing known';
+  return problem(
+    'PREFIX_NOT_REACHED',
+    `${at(url, '/').href} answers ${status} (${by}): that is the site, not the service.`,
+    {
+      why,
+      remedy: `licensing.conf is not included in this server {}, or a location of the site goes before it. ${RENEW_NGINX}`,
+    },
+  );
+}
+
+function checkEncryption(url: URL): Finding[] {
+  return url.protocol === 'https:'
+    ? []
+    : [
+        warning('NOT_ENCRYPTED', `${url.origin} is not encrypted.`, {
+          why: 'Licence keys travel where others can read them.',
+          remedy: 'Get a certificate, and use the https address everywhere.',
+        }),
+      ];
+}
+
+/**
+ * A refused download under a name of its own is found again in the access log, with the address the service saw; no
+ * answer tells that to anybody else. From a loopback address the machine's own is indistinguishable from a proxy's,
+ * so another of them is used.
+ */
+async function checkAddress(site: Site): Promise<Finding[]> {
+  const { url, config } = site;
+  const localAddress = await unusualLoopback(url.hostname);
+  const seen = await seenAddress(site, localAddress, {});
+  if (seen === undefined)
+    return [
+      problem(
+        'OTHER_SERVICE',
+        `The service behind ${url.origin} does not write to the access log of this database (or writes it too late).`,
+        {
+          why: 'It works with another database than this command: what you issue here is unknown there.',
+          remedy:
+            'Compare LICENSING_DATABASE_URL and LICENSING_TABLE_PREFIX of the service and of this command; look at licensing_access_log_dropped in its metrics.',
+        },
+      ),
+    ];
+  const { own, ip } = seen;
+  const trusted = within(config.trustedProxies);
+  if (ip !== own) {
+    if (within(LOOPBACK)(ip) || trusted(ip))
+      return [
+        problem('FORWARDED_ADDRESS', `This request came from ${own}, and the service saw ${ip}.`, {
+          why: 'All customers share one rate limit, and the log does not tell who they are.',
+          remedy: `nginx has to set X-Forwarded-For to $remote_addr, and LICENSING_TRUSTED_PROXIES to name nginx (${config.trustedProxies.join(', ')} now). ${RENEW_NGINX}`,
+        }),
+      ];
+    return [
+      unchecked(
+        'FORWARDED_ADDRESS',
+        `This request left from ${own}, and the service saw ${ip}. That is right if it is the address this machine has on the internet, and wrong if it belongs to a CDN or load balancer.`,
+        'Behind a CDN: set_real_ip_from and real_ip_header in upstream.conf.',
+      ),
+    ];
+  }
+  if (trusted(own))
+    return [
+      ok('FORWARDED_ADDRESS', `The service sees the address of the client (${own}).`),
+      unchecked(
+        'FORGED_ADDRESS',
+        `Whether a client can name another address than its own cannot be told from ${own}, which the service trusts.`,
+        'Run this on another machine, with a copy of the settings.',
+      ),
+    ];
+  const forged = await seenAddress(site, localAddress, { 'X-Forwarded-For': FORGED_ADDRESS });
+  if (forged?.ip === FORGED_ADDRESS)
+    return [
+      problem('FORGED_ADDRESS', 'The service believes an address that the client names itself.', {
+        why: 'Anybody escapes the rate limit by naming another one with each request.',
+        remedy: `nginx has to set X-Forwarded-For ($remote_addr), and LICENSING_TRUSTED_PROXIES may name nobody but nginx. ${RENEW_NGINX}`,
+      }),
+    ];
+  return [
+    ok('FORWARDED_ADDRESS', `The service sees the address of the client (${own}), and believes no other.`),
+  ];
+}
+
+async function seenAddress(
+  { url, db }: Site,
+  localAddress: string | undefined,
+  headers: Record<string, string>,
+): Promise<{ own: string; ip: string } | undefined> {
+  const userAgent = `licensing-doctor/${token()}`;
+  const after = await lastAccessId(db);
+  const answer = await ask(at(url, '/downloads/0'), {
+    localAddress,
+    headers: { ...headers, 'User-Agent': userAgent },
+  });
+  if (answer.status === 429) throw new Error('this address is over its rate limit; try again in a minute');
+  const ip = await logged(db, after, userAgent);
+  return ip === undefined ? undefined : { own: answer.localAddress, ip };
+}
+
+async function logged(db: Db, after: number, userAgent: string): Promise<string | undefined> {
+  const until = performance.now() + LOG_PATIENCE_MS;
+  for (;;) {
+    const ip = await findAccessAddress(db, after, userAgent);
+    if (ip !== undefined || performance.now() > until) return ip;
+    await sleep(100);
+  }
+}
+
+/** Packages are for those with a key: nginx's location must not answer from outside. */
+async function checkInternal({ url, config, db }: Site): Promise<Finding[]> {
+  const location = config.accelLocation ?? LOCATION_IN_EXAMPLE;
+  const release = await smallestLatest(db, config.packagesDir);
+  const name = packageFileName(release?.sha256 ?? '0'.repeat(64));
+  const { status } = await ask(new URL(location + name, url.origin), {});
+  if (status === 200 || status === 206)
+    return [
+      problem(
+        'PACKAGES_PUBLIC',
+        `${url.origin}${location} answers ${status}: packages can be had without a key.`,
+        {
+          why: 'Whoever has the address of a package downloads it, licence or not.',
+          remedy: `The location needs "internal;". ${RENEW_NGINX}`,
+        },
+      ),
+    ];
+  if (release === undefined)
+    return [
+      unchecked(
+        'PACKAGES_PUBLIC',
+        'Nothing is published: whether packages can be had without a key was tried with none.',
+      ),
+    ];
+  return [ok('PACKAGES_PUBLIC', `${location} does not answer from outside (${status}).`)];
+}
+
+async function checkUpdates({ url, db, config }: Site): Promise<Finding[]> {
+  const release = await smallestLatest(db, config.packagesDir);
+  if (release === undefined)
+    return [unchecked('UPDATES', 'Nothing is published: the update check was not tried.')];
+  const { productId, version } = release;
+  const answer = await ask(at(url, `/updates/${productId}`), {});
+  const offered = parse(answer.body)?.data?.version;
+  return offered === version
+    ? [ok('UPDATES', `The update check of product ${productId} offers version ${version}.`)]
+    : [
+        problem(
+          'UPDATES',
+          `The update check of product ${productId} answers ${answer.status} and offers ${offered ?? 'nothing'}, while version ${version} is the latest.`,
+          {
+            why: 'Customers are not told of the update, or of one that cannot be had.',
+            remedy:
+              'Something answers in place of the service, a cache or CDN: it must not keep what lies below the prefix (Cache-Control: no-store).',
+          },
+        ),
+      ];
+}
+
+/** A whole download, with a licence that was made for it and is removed after it. */
+async function tryDownload({ url, db, config, now, progress }: Site): Promise<Finding[]> {
+  const release = await smallestLatest(db, config.packagesDir);
+  if (release === undefined)
+    return [unchecked('DOWNLOAD', 'No package that could be downloaded is published.')];
+  const [plan] = await listPlans(db, release.productId);
+  if (plan === undefined)
+    return [
+      unchecked(
+        'DOWNLOAD',
+        `Product ${release.productId} has no plan, so no licence to try a download with.`,
+      ),
+    ];
+  const key = generateKey();
+  const userAgent = `licensing-doctor/${token()}`;
+  const after = await lastAccessId(db);
+  await insertTrialLicense(db, key, plan, now());
+  try {
+    const hash = createHash('sha256');
+    let size = 0;
+    const answer = await ask(at(url, `/downloads/${release.productId}?dlid=${key}`), {
+      headers: { 'User-Agent': userAgent },
+      onChunk(chunk) {
+        hash.update(chunk);
+        size += chunk.length;
+        progress(`Download: ${(size / 1e6).toFixed(0)} of ${(release.fileSize / 1e6).toFixed(0)} MB`);
+      },
+    });
+    progress('');
+    await logged(db, after, userAgent);
+    return [judgeDownload(answer, release, hash.digest('hex'), config.accelLocation)];
+  } finally {
+    await deleteTrialLicense(db, keyDigest(key), userAgent, after);
+  }
+}
+
+function judgeDownload(
+  answer: Answer,
+  release: Release,
+  sha256: string,
+  accelLocation: string | undefined,
+): Finding {
+  const { status, body } = answer;
+  const what = `A download of product ${release.productId}, version ${release.version}, through ${accelLocation === undefined ? 'the service' : 'nginx'}`;
+  const why = 'Every update of every customer ends like this.';
+  if (header(answer, 'x-accel-redirect') !== '')
+    return problem('ACCEL_NOT_HONOURED', `${what} brings no package, but the header X-Accel-Redirect.`, {
+      why,
+      remedy: `No nginx that knows the location ${accelLocation ?? ''} stands in front. ${RENEW_NGINX} Without nginx, unset LICENSING_ACCEL_LOCATION.`,
+    });
+  if (status === 404 && body === 'The package file is missing')
+    return problem('ACCEL_UNREADABLE', `${what} ends with "The package file is missing".`, {
+      why,
+      remedy:
+        accelLocation === undefined
+          ? 'The service cannot read LICENSING_PACKAGES_DIR: run this as the user it runs as.'
+          : `"alias" of the location ${accelLocation} is not LICENSING_PACKAGES_DIR, or nginx's user may not read it. ${RENEW_NGINX}`,
+    });
+  if (status !== 200)
+    return problem('DOWNLOAD', `${what} is answered ${status}: ${excerpt(body)}.`, {
+      why,
+      remedy:
+        'The log of the service and of nginx (licensing.log) tell more; licensing why knows the refusals.',
+    });
+  if (sha256 !== release.sha256)
+    return problem('DOWNLOAD', `${what} brings other bytes than were published.`, {
+      why: 'Joomla refuses the package for its checksum.',
+      remedy:
+        'Something changes it on the way (compression, a CDN, a virus scanner), or the file on disk is damaged: see PACKAGE_DAMAGED.',
+    });
+  if (!/filename="[^";]+\.zip"/.test(header(answer, 'content-disposition')))
+    return problem('DOWNLOAD_NAME', `${what} arrives without its name in Content-Disposition.`, {
+      why: 'Joomla takes the ending .zip from there and cannot unpack the package without it.',
+      remedy: `A proxy on the way drops the header. ${RENEW_NGINX}`,
+    });
+  return ok('DOWNLOAD', `${what} arrives whole (${release.fileSize} bytes), with its name.`);
+}
+
+async function insertTrialLicense(db: Db, key: string, plan: Plan, now: Date): Promise<void> {
+  await inTransaction(db, (trx) =>
+    insertLicenses(trx, [
+      {
+        keyDigest: keyDigest(key),
+        keyHint: keyHint(key),
+        keySealed: null,
+        planId: plan.id,
+        status: 'active',
+        activationLimit: plan.activationLimit,
+        customer: null,
+        reference: null,
+        // Should this process be killed now, it is of no use to anybody.
+        expiresAt: new Date(now.getTime() + TRIAL_LIFETIME_MS),
+        createdAt: now,
+      },
+    ]),
+  );
+}
+
+/** Of the versions that customers are offered, the one that is quickest to fetch. */
+async function smallestLatest(db: Db, packagesDir: string): Promise<Release | undefined> {
+  const latest: Release[] = [];
+  for (const { id } of (await listProducts(db)).slice(0, MAX_PRODUCTS)) {
+    const release = await latestRelease(db, id);
+    if (release && (await statPackage(packagesDir, release.sha256))) latest.push(release);
+  }
+  return latest.sort((a, b) => a.fileSize - b.fileSize)[0];
+}
+
+/** Linux has all of 127.0.0.0/8; where there is only 127.0.0.1, nothing can be told apart. */
+async function unusualLoopback(hostname: string): Promise<string | undefined> {
+  const { address } = await lookup(hostname.replace(/^\[(.*)\]$/, '$1'));
+  return isIP(address) === 4 && address.startsWith('127.') && process.platform === 'linux'
+    ? '127.94.0.7'
+    : undefined;
+}
+
+function within(networks: string[]): (ip: string) => boolean {
+  const list = new BlockList();
+  const family = (ip: string) => (isIP(ip) === 6 ? 'ipv6' : 'ipv4');
+  for (const entry of networks) {
+    const [address = '', bits] = entry.split('/');
+    if (bits === undefined) list.addAddress(address, family(address));
+    else list.addSubnet(address, Number(bits), family(address));
+  }
+  return (ip) => list.check(ip, family(ip));
+}
+
+function at(url: URL, path: string): URL {
+  return new URL(url.pathname.replace(/\/$/, '') + PREFIX + path, url.origin);
+}
+
+function token(): string {
+  return randomBytes(8).toString('hex');
+}
+
+function redirectTarget(answer: Answer): string {
+  return excerpt(header(answer, 'location'));
+}
+
+function errorCode({ body }: Answer): string | undefined {
+  return parse(body)?.error?.code;
+}
+
+function parse(body: string): { error?: { code?: string }; data?: { version?: string } } | undefined {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function excerpt(text: string): string {
+  return redactKeys(text.slice(0, 120)).trim() || 'nothing';
+}

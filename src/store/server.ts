@@ -1,0 +1,85 @@
+import { isSqlite, table, tablePrefix, type Db, type TableName } from './database';
+
+/** What a MySQL or MariaDB server says about itself. */
+export interface ServerState {
+  /** as `10.11.6-MariaDB-1` or `8.0.36` */
+  version: string;
+  maxConnections: number;
+  /** the user's own limit; 0: none */
+  maxUserConnections: number;
+  /** its clock, UTC */
+  now: Date;
+}
+
+/** @returns undefined for SQLite, after asking whether it can be used */
+export async function readServerState(db: Db): Promise<ServerState | undefined> {
+  if (isSqlite(db)) {
+    await db.raw('SELECT 1');
+    return undefined;
+  }
+  const [[row]] = (await db.raw(
+    'SELECT VERSION() AS version, @@max_connections AS connections, @@max_user_connections AS mine, UTC_TIMESTAMP(3) AS now',
+  )) as [[{ version: string; connections: number; mine: number; now: string }]];
+  return {
+    version: row.version,
+    maxConnections: row.connections,
+    maxUserConnections: row.mine,
+    now: new Date(`${row.now.replace(' ', 'T')}Z`),
+  };
+}
+
+/** The tables beside our own in the same database, and those of ours that are not InnoDB. MySQL only. */
+export async function readTables(db: Db): Promise<{ foreign: number; wrongEngine: string[] }> {
+  const [rows] = (await db.raw(
+    `SELECT table_name AS name, engine AS engine FROM information_schema.tables
+     WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'`,
+  )) as [{ name: string; engine: string | null }[]];
+  const own = `${tablePrefix(db)}licensing_`;
+  const ours = rows.filter(({ name }) => name.startsWith(own));
+  return {
+    foreign: rows.length - ours.length,
+    wrongEngine: ours.filter(({ engine }) => engine !== 'InnoDB').map(({ name }) => name),
+  };
+}
+
+const TABLES: TableName[] = [
+  'products',
+  'plans',
+  'licenses',
+  'activations',
+  'releases',
+  'access_log',
+  'events',
+];
+const REFUSED = new Set([
+  'ER_TABLEACCESS_DENIED_ERROR',
+  'ER_COLUMNACCESS_DENIED_ERROR',
+  'ER_OPTION_PREVENTS_STATEMENT',
+  'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION',
+  'SQLITE_READONLY',
+]);
+
+/**
+ * Tries what requests need, on the tables themselves and on none of their rows.
+ *
+ * @returns what was refused, as `INSERT on licensing_access_log`
+ */
+export async function tryTableRights(db: Db): Promise<string[]> {
+  const missing: string[] = [];
+  for (const name of TABLES) {
+    const full = table(db, name);
+    for (const [right, statement] of [
+      ['SELECT', `SELECT id FROM ${full} WHERE 1 = 0`],
+      ['INSERT', `INSERT INTO ${full} SELECT * FROM ${full} WHERE 1 = 0`],
+      ['UPDATE', `UPDATE ${full} SET id = id WHERE 1 = 0`],
+      ['DELETE', `DELETE FROM ${full} WHERE 1 = 0`],
+    ] as const)
+      try {
+        await db.raw(statement);
+      } catch (error) {
+        if (!REFUSED.has((error as { code?: string }).code ?? '')) throw error;
+        missing.push(`${right} on ${full}`);
+      }
+  }
+  return missing;
+}

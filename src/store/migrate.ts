@@ -127,7 +127,11 @@ async function lockFile(path: string): Promise<() => Promise<void>> {
     await holder.destroy();
     throw (error as { code?: string }).code === 'SQLITE_BUSY' ? otherMigration() : error;
   }
-  return () => holder.destroy();
+  return async () => {
+    // This driver's close leaves the lock held, and the next migration in this process would wait for it.
+    await holder.raw('ROLLBACK');
+    await holder.destroy();
+  };
 }
 
 function otherMigration(): Error {

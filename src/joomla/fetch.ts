@@ -112,14 +112,11 @@ function send(
   signal: AbortSignal,
 ): Promise<{ response: IncomingMessage; status: number }> {
   const { secure, userInfo, host, port, target } = address;
-  // Documented (http.request), and not among the types.
-  const options: RequestOptions & { setDefaultHeaders: boolean } = {
+  const options: RequestOptions = {
     host: host.replace(/^\[(.*)\]$/, '$1'),
     port: port ?? (secure ? 443 : 80),
     // a request line is written as latin1: these are the bytes of the UTF-8
     path: Buffer.from(target, 'utf8').toString('latin1'),
-    // nothing but what Joomla sends
-    setDefaultHeaders: false,
     headers: {
       Host: port === undefined ? host : `${host}:${port}`,
       'User-Agent': `Mozilla/5.0 Joomla!/${joomla} Joomla`,
@@ -133,6 +130,8 @@ function send(
     const request = (secure ? requestHttps : requestHttp)(options, (response) =>
       resolve({ response, status: response.statusCode ?? 0 }),
     );
+    // Nothing but what Joomla sends.
+    request.removeHeader('Connection');
     request.on('error', (error) => reject(new NoAnswer(inCurlsWords(error, address))));
     request.end();
   });

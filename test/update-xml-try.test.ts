@@ -1,0 +1,376 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { tryUpdate, type Site, type Verdict } from '../src/joomla/updater';
+import { operator } from './support/operator';
+import { makePackage } from './support/packages';
+import { startStaticSite, type StaticSite } from './support/static-site';
+import type { ServerResponse } from 'node:http';
+
+/** What a site is offered and gets, where nothing was recorded: after Joomla's sources. */
+
+const KEY = 'A1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6';
+const manifest = (more: string, version = '2.0.0', type = 'package') =>
+  `<extension type="${type}"><packagename>example</packagename><version>${version}</version>${more}</extension>`;
+
+let site: StaticSite;
+let answers: Record<string, string | Buffer | ((response: ServerResponse) => void)>;
+let zip: Buffer;
+
+beforeAll(async () => {
+  site = await startStaticSite((request, response) => {
+    const answer = answers[(request.url ?? '').split('?')[0] ?? ''];
+    if (typeof answer === 'function') answer(response);
+    else if (answer === undefined) response.writeHead(404).end('Not found');
+    else response.setHeader('Content-Disposition', 'attachment; filename="x.zip"').end(answer);
+  });
+});
+afterAll(() => site.stop());
+beforeEach(async () => {
+  site.requests.length = 0;
+  zip = await packageOf({
+    'pkg_example.xml': manifest(
+      `<updateservers><server type="extension">${site.url}/update.xml</server></updateservers><dlid prefix="dlid=" suffix=""/>`,
+    ),
+  });
+  answers = { '/update.xml': xml(update()), '/42': zip };
+});
+
+const packageOf = async (entries: Record<string, string>) => (await makePackage(entries)).bytes;
+const xml = (...updates: string[]) =>
+  `<?xml version="1.0" encoding="UTF-8"?><updates>${updates.join('')}</updates>`;
+
+function update({
+  version = '2.0.0',
+  more = '',
+  platform = '5\\.[0-9]+',
+  type = 'package',
+  client = 'site',
+} = {}): string {
+  return `<update><name>Example</name><element>pkg_example</element><type>${type}</type><version>${version}</version>
+    <client>${client}</client><downloads><downloadurl>${site.url}/42</downloadurl></downloads>
+    <sha256>${createHash('sha256').update(zip).digest('hex')}</sha256>${more}
+    <targetplatform name="joomla" version="${platform}"/></update>`;
+}
+
+interface Having extends Partial<Omit<Site, 'installed'>> {
+  installed?: Partial<Site['installed']>;
+}
+
+function attempt(
+  { installed, ...having }: Having = {},
+  path = '/update.xml',
+  timeouts?: { xml: number; package: number },
+): Promise<Verdict> {
+  return tryUpdate(
+    site.url + path,
+    KEY,
+    {
+      joomla: '5.3.0',
+      php: '8.2.0',
+      database: undefined,
+      minimumStability: 'stable',
+      ...having,
+      installed: {
+        version: '1.0.0',
+        element: undefined,
+        type: undefined,
+        client: undefined,
+        folder: undefined,
+        ...installed,
+      },
+    },
+    timeouts,
+  );
+}
+
+describe('of the updates in the XML, Joomla takes the highest that the site may have', () => {
+  const php = (minimum: string) => `<php_minimum>${minimum}</php_minimum>`;
+  const tag = (name: string) => `<tags><tag>${name}</tag></tags>`;
+  const databases = (attributes: string) => `<supported_databases ${attributes}/>`;
+  it.each<[string, () => string[], Having, string | undefined]>([
+    [
+      "the highest, in PHP's order",
+      () => [update({ version: '1.9' }), update({ version: '1.10' }), update({ version: '1.10-rc1' })],
+      {},
+      '1.10',
+    ],
+    ['none that is installed already', () => [update({ version: '1.0.0' })], {}, undefined],
+    ['none that is older', () => [update({ version: '1.0.0-rc1' })], {}, undefined],
+    [
+      'one for its Joomla',
+      () => [update({ version: '3.0', platform: '6\\.' }), update({ version: '2.0' })],
+      {},
+      '2.0',
+    ],
+    [
+      'one whose pattern ends within a number',
+      () => [update({ platform: '5.1' })],
+      { joomla: '5.10.2' },
+      '2.0.0',
+    ],
+    ['none whose pattern is not at the beginning', () => [update({ platform: '3\\.0' })], {}, undefined],
+    ['none whose pattern is no expression', () => [update({ platform: '(5' })], {}, undefined],
+    [
+      'one for its PHP',
+      () => [update({ version: '3.0', more: php('8.3') }), update({ version: '2.0', more: php('8.2') })],
+      {},
+      '2.0',
+    ],
+    ['none for a later PHP', () => [update({ more: php('8.2.1') })], {}, undefined],
+    [
+      'one for its database',
+      () => [update({ more: databases('mysql="8.0.13"') })],
+      { database: { type: 'mysql', version: '8.0.36' } },
+      '2.0.0',
+    ],
+    [
+      'none for a later database',
+      () => [update({ more: databases('MYSQL="8.0.13"') })],
+      { database: { type: 'mysql', version: '8.0.2' } },
+      undefined,
+    ],
+    [
+      'none for another database',
+      () => [update({ more: databases('mysql="8.0.13"') })],
+      { database: { type: 'mariadb', version: '10.11' } },
+      undefined,
+    ],
+    ['no beta', () => [update({ version: '3.0-beta1', more: tag('beta') }), update()], {}, '2.0.0'],
+    [
+      'a beta that is asked for',
+      () => [update({ version: '3.0-beta1', more: tag('BETA') }), update()],
+      { minimumStability: 'alpha' },
+      '3.0-beta1',
+    ],
+    [
+      'a beta whose tag has blanks, which is none',
+      () => [update({ version: '3.0-beta1', more: tag(' beta ') })],
+      {},
+      '3.0-beta1',
+    ],
+    ['a beta without a tag', () => [update({ version: '3.0-beta1' })], {}, '3.0-beta1'],
+    ['one for the client the type has', () => [update({ client: '0' })], {}, '2.0.0'],
+    ['none for another client', () => [update({ client: '1' })], {}, undefined],
+    ['none for a client Joomla does not know', () => [update({ client: 'front' })], {}, undefined],
+    [
+      'one for a component, which needs no client',
+      () => [update({ type: 'component', client: '' })],
+      {},
+      '2.0.0',
+    ],
+    [
+      'one for the module that is installed',
+      () => [update({ type: 'module' })],
+      { installed: { client: 'site' } },
+      '2.0.0',
+    ],
+    [
+      "none for the other client's module",
+      () => [update({ type: 'module' })],
+      { installed: { client: 'administrator' } },
+      undefined,
+    ],
+    ['none for another element', () => [update()], { installed: { element: 'pkg_other' } }, undefined],
+    ['none for another type', () => [update()], { installed: { type: 'component' } }, undefined],
+    [
+      'none for another group',
+      () => [update({ type: 'plugin', more: '<folder>system</folder>' })],
+      { installed: { folder: 'content' } },
+      undefined,
+    ],
+    [
+      'the last of elements that are there twice',
+      () => [update({ more: '<version>2.5.0</version>' })],
+      {},
+      '2.5.0',
+    ],
+    ['nothing from an empty one', () => [], {}, undefined],
+  ])('%s', async (_what, updates, having, version) => {
+    answers['/update.xml'] = xml(...updates());
+    const verdict = await attempt(having);
+    expect(verdict.offered).toBe(version !== undefined);
+    if (version === undefined)
+      expect(verdict).toMatchObject({ installed: false, remedy: expect.any(String) });
+    else expect(verdict.version).toBe(version);
+  });
+
+  it('and says of the others why not, where Joomla does', async () => {
+    answers['/update.xml'] = xml(update({ version: '3.0', more: php('8.3') }), update());
+    expect(await attempt()).toMatchObject({
+      installed: true,
+      messages: [
+        'warning: For the extension Example version 3.0 is available, but it requires at least PHP version 8.3 while your system only has 8.2.0',
+        'success: Updating package was successful.',
+      ],
+    });
+  });
+});
+
+describe('the update XML is fetched', () => {
+  it("with Joomla's headers and nothing else, and without the key", async () => {
+    let headers: string[] = [];
+    answers['/update.xml'] = (response) => {
+      headers = response.req.rawHeaders;
+      response.end(xml(update()));
+    };
+    expect((await attempt()).installed).toBe(true);
+    expect(headers).toEqual([
+      ...['Host', site.url.slice('http://'.length)],
+      ...['User-Agent', 'Mozilla/5.0 Joomla!/5.3.0 Joomla', 'Accept', '*/*'],
+    ]);
+    expect(site.requests).toEqual(['GET /update.xml', `GET /42?dlid=${KEY}`]);
+  });
+
+  it('also under extension.xml below an address that does not end in .xml', async () => {
+    answers['/updates/extension.xml'] = xml(update());
+    expect((await attempt({}, '/updates')).installed).toBe(true);
+    expect(site.requests.slice(0, 2)).toEqual(['GET /updates', 'GET /updates/extension.xml']);
+  });
+
+  it.each<[string, string | ((response: ServerResponse) => void), RegExp]>([
+    [
+      'is not there',
+      (response) => response.writeHead(404).end(),
+      /^warning: Update: Could not open update site .*update\.xml$/,
+    ],
+    ['is too slow', () => undefined, /^warning: Update: Could not open update site/],
+    ['is no XML', 'Not found', /^warning: Update: :Extension: Could not parse .*update\.xml$/],
+    [
+      'breaks off',
+      (response) =>
+        void response
+          .writeHead(200, { 'Content-Length': 100 })
+          .write('<updates>', () => response.socket?.end()),
+      /Could not open/,
+    ],
+    [
+      'sends on in a circle',
+      (response) => response.writeHead(302, { Location: '/update.xml' }).end(),
+      /Could not open/,
+    ],
+  ])('and nothing is offered when it %s', async (_what, answer, message) => {
+    answers['/update.xml'] = answer;
+    const verdict = await attempt({}, '/update.xml', { xml: 400, package: 400 });
+    expect(verdict).toMatchObject({
+      offered: false,
+      installed: false,
+      messages: [expect.stringMatching(message)],
+      remedy: expect.any(String),
+    });
+    expect(site.requests).not.toContain(`GET /42?dlid=${KEY}`);
+  });
+});
+
+describe('the package', () => {
+  const deliver = async (entries: Record<string, string>) => {
+    zip = await packageOf(entries);
+    answers = { '/update.xml': xml(update()), '/42': zip };
+    return attempt();
+  };
+  const remarks = ({ steps }: Verdict) =>
+    steps.filter(({ name, result }) => name === 'Manifest' && result === 'note').map(({ text }) => text);
+
+  it('is installed without a remark when all is as it should be', async () => {
+    const verdict = await attempt();
+    expect(verdict.steps.map(({ result }) => result)).not.toContain('note');
+    expect(verdict.installed).toBe(true);
+  });
+
+  it('may have its manifest one folder below, or everything in one folder', async () => {
+    for (const path of ['admin/pkg_example.xml', 'pkg_example.xml'])
+      expect((await deliver({ [path]: manifest('') })).installed).toBe(true);
+    expect((await deliver({ 'a/b/pkg_example.xml': manifest('') })).installed).toBe(false);
+  });
+
+  it("is refused without a manifest, in Joomla's words", async () => {
+    expect(await deliver({ 'readme.txt': 'x' })).toMatchObject({
+      installed: false,
+      messages: [
+        "warning: JInstaller: :Install: Can't find XML setup file.",
+        'danger: Failed to extract file: x.zip',
+      ],
+    });
+    expect(await deliver({ 'config.xml': '<config/>' })).toMatchObject({
+      installed: false,
+      messages: [
+        "warning: JInstaller: :Install: Can't find Joomla XML setup file.",
+        'danger: Failed to extract file: x.zip',
+      ],
+    });
+  });
+
+  it('is named by its own type, and looked at for what breaks the next update', async () => {
+    const component = await deliver({
+      'example.xml': manifest('<element>com_other</element>', '1.9.0', 'component'),
+    });
+    expect(component.messages).toEqual(['success: Updating component was successful.']);
+    expect(remarks(component)).toEqual([
+      "its version is 1.9.0, the XML's 2.0.0: Joomla will offer this update again and again",
+      'it installs com_other, the XML says pkg_example',
+      'it has no <dlid>: once this version is installed there is no Download Key field any more',
+      'it has no <updateservers>: sites that install this version are never offered another',
+    ]);
+    const elsewhere = '<updateservers><server>https://old.example/u.xml</server></updateservers>';
+    expect(remarks(await deliver({ 'a.xml': manifest(elsewhere) })).at(-1)).toBe(
+      `its <updateservers> name https://old.example/u.xml, not ${site.url}/update.xml`,
+    );
+  });
+
+  it('is waited for until the time is up', async () => {
+    answers['/42'] = (response) => response.writeHead(200).write('PK');
+    const verdict = await attempt({}, '/update.xml', { xml: 5_000, package: 500 });
+    expect(verdict.messages[0]).toBe(
+      'warning: Error connecting to the server: Operation timed out after 500 milliseconds with 2 bytes received',
+    );
+  });
+
+  it('is not found where nobody listens', async () => {
+    answers['/update.xml'] = xml(update().replaceAll(site.url, 'http://127.0.0.1:1'));
+    expect((await attempt()).messages[0]).toMatch(
+      /^warning: Error connecting to the server: Failed to connect to 127\.0\.0\.1/,
+    );
+  });
+});
+
+describe('the key', () => {
+  it('is in nothing that is said, whoever repeats it', async () => {
+    answers['/42'] = (response) =>
+      response.writeHead(302, { Location: `/moved/${KEY.toLowerCase()}?again=${KEY}` }).end();
+    answers[`/moved/${KEY.toLowerCase()}`] = (response) => response.writeHead(403).end(`No licence ${KEY}`);
+    const verdict = await attempt();
+    expect(verdict.steps.map(({ text }) => text)).toEqual(
+      expect.arrayContaining([
+        `sent on to ${site.url}/moved/DOWNLOAD-KEY?again=DOWNLOAD-KEY, without the key`,
+      ]),
+    );
+    expect(verdict.steps.at(-1)?.text).toBe('403 "No licence DOWNLOAD-KEY"');
+    expect(verdict.remedy).toMatch(/the key is not carried over/);
+    expect(JSON.stringify(verdict).toUpperCase()).not.toContain(KEY);
+
+    answers['/42'] = (response) =>
+      response.setHeader('Content-Disposition', `attachment; filename="${KEY}.txt"`).end('x');
+    const named = await attempt();
+    expect(named.messages).toEqual(['danger: Failed to extract file: DOWNLOAD-KEY.txt']);
+    expect(JSON.stringify(named)).not.toContain(KEY);
+  });
+
+  it("is read from standard input as it would be typed, and the command's end tells what came of it", async () => {
+    const shop = operator({});
+    const run = (...more: string[]) =>
+      shop.run(['update-xml', 'try', `${site.url}/update.xml`, '--key', '-', ...more], { stdin: `${KEY}\n` });
+    const updated = await run('--installed', '1.0.0', '--joomla', '5.4', '--php', '8.2', '--json');
+    expect([updated.code, updated.stderr]).toEqual([0, '']);
+    expect(JSON.parse(updated.stdout)).toMatchObject({ offered: true, installed: true, version: '2.0.0' });
+    expect(site.requests.at(-1)).toBe(`GET /42?dlid=${KEY}`);
+
+    const current = await run('--installed', '2.0.0');
+    expect([current.code, current.stderr]).toEqual([1, 'error: The update would not be offered.\n']);
+    expect(current.stdout).toMatch(/\(the update is not in the list\)[^]*What to do:/);
+    for (const wrong of [
+      ['--php', 'eight'],
+      ['--database', 'oracle=1'],
+      ['--minimum-stability', 'old'],
+    ])
+      expect((await run('--installed', '1.0.0', ...wrong)).code).toBe(2);
+  });
+});

@@ -28,6 +28,10 @@ const ANSWERS: Record<Code, { status: number; message: string }> = {
   INTERNAL_ERROR: { status: 500, message: 'An internal error occurred' },
 };
 
+export function messageOf(code: Code): string {
+  return ANSWERS[code].message;
+}
+
 /** Seconds after which a client may try again when the service cannot answer. */
 const RETRY_AFTER_UNAVAILABLE = 5;
 

@@ -7,7 +7,7 @@ import { sendFailure } from './answers';
 import type { createClientAddressReader } from './client-address';
 import type { Context, Endpoint, Middleware, State } from './context';
 import { answerDownloadsAsText, downloadHandler, type DownloadSettings } from './downloads';
-import { answerFaults, bodyError, logSendFault } from './faults';
+import { answerFaults, bodyError, inTime, logSendFault } from './faults';
 import { activateHandler, deactivateHandler, validateHandler } from './licenses';
 import { limitRate, type Bucket, type Limiter } from './rate-limit';
 import { assignRequestId } from './request-id';
@@ -67,22 +67,36 @@ export function createApp({
   const api = limit('api');
 
   // Every request to an endpoint counts against its limit, those with a wrong method or body too.
-  router.all('/licenses/activate', named('activate'), api, only('POST'), body, activateHandler(licensing));
+  router.all(
+    '/licenses/activate',
+    named('activate'),
+    api,
+    only('POST'),
+    body,
+    inTime(activateHandler(licensing)),
+  );
   router.all(
     '/licenses/deactivate',
     named('deactivate'),
     api,
     only('POST'),
     body,
-    deactivateHandler(licensing),
+    inTime(deactivateHandler(licensing)),
   );
-  router.all('/licenses/validate', named('validate'), api, only('POST'), body, validateHandler(licensing));
+  router.all(
+    '/licenses/validate',
+    named('validate'),
+    api,
+    only('POST'),
+    body,
+    inTime(validateHandler(licensing)),
+  );
   router.all(
     '/updates{/:product_id}',
     named('updates'),
     api,
     only('GET', 'HEAD'),
-    updatesHandler(licensing, PREFIX),
+    inTime(updatesHandler(licensing, PREFIX)),
   );
   router.all(
     '/downloads{/:product_id}',
@@ -90,7 +104,7 @@ export function createApp({
     answerDownloadsAsText,
     limit('download'),
     only('GET', 'HEAD'),
-    downloadHandler(licensing, downloads),
+    inTime(downloadHandler(licensing, downloads)),
   );
   return app;
 }

@@ -1,4 +1,5 @@
-import type { ReadStream } from 'node:fs';
+import type { ReadStream, Stats } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import send from 'send';
 import { decideDownload } from '../licensing/download';
 import { keyDigest } from '../licensing/keys';
@@ -7,7 +8,7 @@ import { isRefusal, type RefusalCode } from '../licensing/refusals';
 import type { LicenseTerms } from '../store/licenses';
 import { packageFileName, statPackage } from '../store/package-files';
 import type { Release } from '../store/releases';
-import { sendRefusal } from './answers';
+import { messageOf, sendRefusal } from './answers';
 import type { Context, Middleware } from './context';
 import { chooseKey, readProductId, readQuery, readQueryKey } from './requests';
 
@@ -74,7 +75,7 @@ export function downloadHandler(
   };
 }
 
-/** What the library could not send: a range outside the package (416), or a file that went away this moment (404). */
+/** What the library could not send: a range outside the package (416), a file that went away or cannot be read. */
 interface SendError {
   statusCode: number;
   headers?: Record<string, string>;
@@ -107,6 +108,7 @@ function sendPackage(ctx: Context, release: Release, { packagesDir, accelLocatio
   // when the client goes away. (ctx.status would set the reason phrase too: "206 OK".)
   ctx.respond = false;
   ctx.res.statusCode = 200;
+  let size: number | undefined;
   send(ctx.req, name, {
     root: packagesDir,
     cacheControl: false,
@@ -115,24 +117,40 @@ function sendPackage(ctx: Context, release: Release, { packagesDir, accelLocatio
     dotfiles: 'deny',
     index: false,
   })
+    .on('headers', (_res: ServerResponse, _path: string, stats: Stats) => (size = stats.size))
     .on('stream', (file: ReadStream) => {
-      // Before the library ends the answer: a file that was cut meanwhile leaves the client waiting for the rest.
+      if (size !== release.fileSize) {
+        file.destroy();
+        failSending(ctx.res);
+      }
+      // Before the library ends the answer: a file that is cut meanwhile would leave the client waiting for the rest.
       file.on('end', () => {
         if (file.bytesRead < Number(ctx.res.getHeader('Content-Length'))) ctx.res.destroy();
       });
     })
-    .on('error', (error: SendError) => {
-      if (ctx.res.headersSent) {
-        ctx.res.destroy();
-        return;
-      }
-      for (const header of ['Content-Disposition', 'Content-Type', 'Content-Length', 'ETag'])
-        ctx.res.removeHeader(header);
-      for (const [header, value] of Object.entries(error.headers ?? {})) ctx.res.setHeader(header, value);
-      ctx.res.statusCode = error.statusCode;
-      ctx.res.end();
-    })
+    .on('directory', () => failSending(ctx.res))
+    .on('error', (error: SendError) => failSending(ctx.res, error))
     .pipe(ctx.res);
+}
+
+/** The end of an answer whose file changed after it was looked at, or of a range or condition that cannot be met. */
+function failSending(res: ServerResponse, { statusCode, headers }: SendError = { statusCode: 404 }): void {
+  if (res.headersSent) {
+    res.destroy();
+    return;
+  }
+  for (const header of ['Content-Disposition', 'Content-Type', 'Content-Length', 'Content-Range', 'ETag'])
+    res.removeHeader(header);
+  if (statusCode === 412 || statusCode === 416) {
+    for (const [header, value] of Object.entries(headers ?? {})) res.setHeader(header, value);
+    res.statusCode = statusCode;
+    res.end();
+    return;
+  }
+  res.removeHeader('Accept-Ranges');
+  res.statusCode = 404;
+  res.setHeader('Content-Type', 'text/plain; charset=utf-8');
+  res.end(messageOf('FILE_NOT_FOUND'));
 }
 
 /** Whether nginx will answer 206. It says `Accept-Ranges` itself with a whole package, and does not with a part. */

@@ -6,7 +6,7 @@ import { sendFailure } from './answers';
 import type { Context, Middleware } from './context';
 import { InvalidRequestError } from './requests';
 
-/** A request is answered within this time, by a refusal if the database hangs. */
+/** A request that was read is answered within this time, by a refusal if the database hangs. */
 const DEADLINE_MS = 4_000;
 
 class DeadlineError extends Error {}
@@ -19,7 +19,7 @@ class ClientGoneError extends Error {}
 export function answerFaults(log: Logger): Middleware {
   return async (ctx, next) => {
     try {
-      await withDeadline(next());
+      await next();
     } catch (error) {
       if (error instanceof InvalidRequestError)
         sendFailure(ctx, 'INVALID_REQUEST', { message: error.message });
@@ -29,6 +29,11 @@ export function answerFaults(log: Logger): Middleware {
     ctx.state.answered = true;
     logAnswer(log, ctx);
   };
+}
+
+/** A handler that is given up at the deadline. It begins when the body is read: a slow client is no hung database. */
+export function inTime(handler: Middleware): Middleware {
+  return (ctx, next) => withDeadline(Promise.resolve(handler(ctx, next)));
 }
 
 function answerFault(ctx: Context, error: unknown): void {

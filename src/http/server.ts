@@ -19,6 +19,11 @@ const KEEP_ALIVE_MS = 75_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 20_000;
 
+/** How often those limits are looked at; Node's own 30 s would make them mean little. */
+const TIMEOUT_CHECK_MS = 5_000;
+/** Slow downloads hold two descriptors each; the unit's LimitNOFILE lets a process have 65,536. */
+const MAX_CONNECTIONS = 20_000;
+
 /** While draining: how long idle connections are left open for a request that is on its way. */
 const GRACE_MS = 1_500;
 const DRAIN_LIMIT_MS = 10_000;
@@ -44,12 +49,14 @@ export async function startServer(listener: RequestListener, listen: Listen): Pr
       keepAliveTimeout: KEEP_ALIVE_MS,
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
     },
     (request, response) => {
       if (draining) closeAfter(response);
       listener(request, response);
     },
   );
+  server.maxConnections = MAX_CONNECTIONS;
   server.on('clientError', answerClientError);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, listen)));

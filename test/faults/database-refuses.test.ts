@@ -14,7 +14,7 @@ const connections: Connection[] = [];
 beforeAll(async () => {
   stand = await openStand(
     { LICENSING_TABLE_PREFIX: 'jos_' },
-    { mariadb: [`--max-connections=${MAX_CONNECTIONS}`] },
+    { options: [`--max-connections=${MAX_CONNECTIONS}`] },
   );
   ({ url } = await stand.start());
 }, 60_000);

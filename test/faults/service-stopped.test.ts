@@ -51,7 +51,7 @@ describe.each(['1', '2'])('with %s worker(s)', (count) => {
       for (let round = 0; round < 2; round++)
         for (const i of [0, 1]) {
           expect(await instances[i]!.stop('SIGTERM')).toBe(0);
-          instances[i] = await stand.start(listens[i]!);
+          instances[i] = await stand.start(listens[i]);
           await sleep(500);
         }
       await load.stop();

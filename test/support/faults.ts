@@ -16,7 +16,8 @@ export interface Fault {
   end?: () => unknown;
   /** the longest that an answer may take: the service's own deadline is 4 s, and this machine has others to serve */
   patience?: number;
-  pause?: number;
+  /** s after which all is well again */
+  recovers?: number;
 }
 
 export interface Outcome {
@@ -33,12 +34,10 @@ export interface Outcome {
   recovery: number;
 }
 
-const RECOVERY_MS = 5_000;
-
 /** Load before the fault, under it, and for long enough after it to see that all is well again. */
 export async function underFault(fault: Fault): Promise<Outcome> {
-  const { url, goods, db, begin, lasts, end = () => undefined, patience = 6_000, pause } = fault;
-  const load = startLoad(url, goods, pause === undefined ? {} : { pause });
+  const { url, goods, db, begin, lasts, end = () => undefined, patience = 6_000, recovers = 5 } = fault;
+  const load = startLoad(url, goods);
   await sleep(2_000);
   const began = load.now();
   await begin();
@@ -47,13 +46,13 @@ export async function underFault(fault: Fault): Promise<Outcome> {
   const ending = load.now();
   await end();
   const ended = load.now();
-  await sleep(RECOVERY_MS + 2_000);
+  await sleep(recovers * 1_000 + 2_000);
   await load.stop();
 
   const { calls } = load;
   const before = calls.filter(({ answeredAt }) => answeredAt < began);
   const after = calls.filter(({ sentAt }) => sentAt > ended);
-  const recovered = after.filter(({ sentAt }) => sentAt > ended + RECOVERY_MS);
+  const recovered = after.filter(({ sentAt }) => sentAt > ended + recovers * 1_000);
   expect(tally(unhealthy(before))).toEqual({});
   expect(before.length).toBeGreaterThan(24);
   expect(calls.filter((call) => duration(call) > patience).map(duration)).toEqual([]);

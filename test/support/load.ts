@@ -296,11 +296,15 @@ export interface Stand {
   close(): Promise<void>;
 }
 
+/**
+ * @param options of its MariaDB
+ * @param data the folder of its data, if not one of its own
+ */
 export async function openStand(
   more: Settings = {},
-  servers: { mariadb?: string[]; redis?: string[] } = {},
+  { options, data }: { options?: string[]; data?: string } = {},
 ): Promise<Stand> {
-  const [mariadb, redis] = await Promise.all([startMariaDb(servers.mariadb), startRedis(servers.redis)]);
+  const [mariadb, redis] = await Promise.all([startMariaDb(options, data), startRedis()]);
   const packagesDir = folderForNginx();
   const settings: Settings = {
     LICENSING_DATABASE_URL: await mariadb.createDatabase(),

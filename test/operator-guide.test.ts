@@ -1,0 +1,68 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { temporaryFolder } from './support/processes';
+import {
+  processEnvironment,
+  startLicensing,
+  startServiceProcess,
+  type ServiceProcess,
+} from './support/service-process';
+
+/** docs/operator.md, from top to bottom, as somebody would who pastes its blocks one after the other. */
+
+const ROOT = join(__dirname, '..');
+const guide = readFileSync(join(ROOT, 'docs/operator.md'), 'utf8');
+const blocks = [...guide.matchAll(/^## (.+)\n[^]*?```sh\n([^]*?)```/gm)].map(
+  ([, title, commands]) => [title, commands] as [string, string],
+);
+
+let folder: string;
+let service: ServiceProcess;
+const settings = () => ({ LICENSING_ENV_FILE: join(folder, '.env') });
+
+beforeAll(async () => {
+  folder = temporaryFolder();
+  const secret = Buffer.alloc(32, 7).toString('base64');
+  writeFileSync(
+    join(folder, '.env'),
+    `LICENSING_DATABASE_URL=sqlite:data.sqlite\nLICENSING_PACKAGES_DIR=packages\nLICENSING_KEY_SECRET=${secret}\n`,
+    { mode: 0o600 },
+  );
+  writeFileSync(join(folder, 'licensing'), `#!/bin/sh\nexec node ${join(ROOT, 'dist/src/cli.js')} "$@"\n`);
+  chmodSync(join(folder, 'licensing'), 0o755);
+  copyFileSync(join(ROOT, 'seeds/pkg_example-1.1.0.zip'), join(folder, 'pkg_example-1.1.0.zip'));
+  expect(await startLicensing(['migrate'], {}, settings()).ended).toMatchObject({ code: 0 });
+  service = await startServiceProcess(
+    {},
+    { ...settings(), LICENSING_PACKAGES_DIR: join(folder, 'packages') },
+  );
+});
+
+afterAll(() => service.stop());
+
+test('it has a block for everything it tells of', () => {
+  expect(blocks.map(([title]) => title)).toEqual(
+    [...guide.matchAll(/^## (.+)$/gm)].map(([, title]) => title),
+  );
+});
+
+test.each(blocks)('%s', (title, commands) => {
+  const { status, stdout, stderr } = spawnSync(
+    'sh',
+    ['-e', '-c', commands.replaceAll('https://shop.example', service.url)],
+    {
+      cwd: folder,
+      encoding: 'utf8',
+      env: { ...processEnvironment({}, settings()), PATH: `${folder}:${process.env.PATH}` },
+    },
+  );
+  expect({ status, stderr }).toMatchObject({ status: 0 });
+  const said: Record<string, RegExp> = {
+    "A customer's update failed": /License is not active[^]*suspended[^]*licensing license reinstate 1/,
+    'Upgrade a plan': /Licences that follow: 1\./,
+    'Erase a customer': /customer +-/,
+  };
+  expect(stdout).toMatch(said[title] ?? /\S/);
+});

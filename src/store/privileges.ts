@@ -22,7 +22,7 @@ export async function tryPrivileges(db: Db): Promise<string[]> {
           ],
         ] satisfies [string, string][])),
     ['INSERT', `INSERT INTO ${probe} (id) VALUES (1)`],
-    ['UPDATE', `UPDATE ${probe} SET more = 1 WHERE id = 1`],
+    ['UPDATE', `UPDATE ${probe} SET text = 'x' WHERE id = 1`],
     ['SELECT', `SELECT more FROM ${probe} WHERE id = 1${isSqlite(db) ? '' : ' FOR UPDATE'}`],
     ['DELETE', `DELETE FROM ${probe} WHERE id = 1`],
   ];

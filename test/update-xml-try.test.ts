@@ -151,6 +151,18 @@ describe('of the updates in the XML, Joomla takes the highest that the site may 
     ['a beta without a tag', () => [update({ version: '3.0-beta1' })], {}, '3.0-beta1'],
     ['one for the client the type has', () => [update({ client: '0' })], {}, '2.0.0'],
     ['none for another client', () => [update({ client: '1' })], {}, undefined],
+    [
+      'none for an empty client, which counts as administrator',
+      () => [update({ client: '' })],
+      {},
+      undefined,
+    ],
+    [
+      'none for a missing client, which does too',
+      () => [update().replace(/<client>.*<\/client>/, '')],
+      {},
+      undefined,
+    ],
     ['none for a client Joomla does not know', () => [update({ client: 'front' })], {}, undefined],
     [
       'one for a component, which needs no client',

@@ -1,7 +1,10 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import { addActivationCommands } from './cli/activation';
+import { addCustomerCommands } from './cli/customer';
 import { addDoctorCommand } from './cli/doctor';
+import { addExportCommand } from './cli/export';
+import { addImportCommand } from './cli/import';
 import { addInitCommand } from './cli/init';
 import { addLicenseCommands } from './cli/license';
 import { addManifestCommand } from './cli/manifest';
@@ -41,6 +44,9 @@ async function main(argv: string[]): Promise<number> {
   addReleaseCommands(program);
   addUpdateXmlCommands(program);
   addManifestCommand(program);
+  addCustomerCommands(program);
+  addExportCommand(program);
+  addImportCommand(program);
   addWhyCommand(program);
   addDoctorCommand(program);
   try {

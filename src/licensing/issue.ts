@@ -152,7 +152,12 @@ function asIssued(license: License, { key, planId }: IssueRequest, secret: Buffe
 /** Sealed, a longer one would not fit its column. */
 const MAX_KEY_BYTES = 350;
 
-function requireKey(text: string): string {
+/**
+ * The canonical form of a key that comes from elsewhere.
+ *
+ * @throws OperatorError when no client could send it; the message does not repeat it
+ */
+export function requireKey(text: string): string {
   const key = canonicalKey(text);
   if (key === '' || /\p{Cc}/u.test(key) || !key.isWellFormed())
     throw new OperatorError('The key is empty or has characters that cannot be typed.');

@@ -1,0 +1,177 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import {
+  countMentions,
+  eraseCustomer,
+  exportCustomer,
+  listCustomerLicenses,
+  listCustomerSeats,
+  readCustomerAddress,
+} from '../licensing/customers';
+import { OperatorError } from '../licensing/operator-error';
+import { liveStatus } from '../licensing/states';
+import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
+import { listAccesses, type LoggedAccess } from '../store/access-log';
+import { listActivations } from '../store/activations';
+import type { Db } from '../store/database';
+import { ask, formatTable, withSession } from './command';
+import { readValue } from './license-argument';
+import { writeOutput } from './output-file';
+import { activationJson, licenseJson } from './rows';
+
+const EMAIL_ARGUMENT = "the customer's e-mail address, or - to read it from standard input";
+const LATEST_ACCESSES = 20;
+
+export function addCustomerCommands(program: Command): void {
+  const customer = program.command('customer').description('What is stored about a person, and its end.');
+  addShow(customer);
+  addExport(customer);
+  addErase(customer);
+}
+
+function addShow(customer: Command): void {
+  customer
+    .command('show')
+    .description("Shows a customer's licences, their activations, and the latest accesses.")
+    .argument('<email>', EMAIL_ARGUMENT)
+    .addHelpText('after', '\nExample:\n  licensing customer show jane@example.com')
+    .action((email: string, _options: object, command: Command) =>
+      withSession(command, async ({ db, now, output }) => {
+        const found = await readCustomerAddress(db, await readValue(email));
+        const licenses = await listCustomerLicenses(db, found);
+        const seats = await listCustomerSeats(db, found);
+        if (licenses.length + seats.length === 0)
+          throw new OperatorError('There is no licence of this customer, and no seat.');
+        const shown: LicenseWithActivations[] = [];
+        for (const license of licenses)
+          shown.push({
+            ...licenseJson(license, now),
+            activations: (await listActivations(db, license.id)).map(activationJson),
+          });
+        const accesses = await latestAccesses(
+          db,
+          licenses.map(({ id }) => id),
+        );
+        output.print(
+          { customer: found.address, licenses: shown, seats, accesses: accesses.map(accessJson) },
+          () =>
+            [
+              formatTable(
+                ['ID', 'KEY', 'STATUS', 'PRODUCT', 'PLAN', 'SLOTS', 'EXPIRES'],
+                licenses.map((one) => [
+                  one.id,
+                  one.keyHint,
+                  liveStatus(one, now),
+                  one.product.name,
+                  one.plan.name,
+                  `${one.activationsUsed}/${one.activationLimit || '∞'}`,
+                  formatTimestampOrNull(one.expiresAt)?.slice(0, 10) ?? 'never',
+                ]),
+              ),
+              '',
+              formatTable(
+                ['LICENCE', 'IDENTIFIER', 'NAME', 'IP', 'ACTIVATED'],
+                [
+                  ...shown.flatMap(({ id, activations }) =>
+                    activations.map((one) => [id, one.identifier, one.name, one.ip, one.activated_at]),
+                  ),
+                  ...seats.map((one) => [one.license_id, one.identifier, one.name, one.ip, one.activated_at]),
+                ],
+              ),
+              '',
+              formatTable(
+                ['AT', 'LICENCE', 'ENDPOINT', 'OUTCOME', 'VERSION', 'IP'],
+                accesses
+                  .map(accessJson)
+                  .map((one) => [one.at, one.license_id, one.endpoint, one.outcome, one.version, one.ip]),
+              ),
+            ].join('\n'),
+        );
+      }),
+    );
+}
+
+type LicenseWithActivations = ReturnType<typeof licenseJson> & {
+  activations: ReturnType<typeof activationJson>[];
+};
+
+async function latestAccesses(db: Db, licenseIds: number[]): Promise<LoggedAccess[]> {
+  const accesses: LoggedAccess[] = [];
+  for (const licenseId of licenseIds)
+    accesses.push(...(await listAccesses(db, { licenseId }, LATEST_ACCESSES)));
+  return accesses.sort((a, b) => b.at.getTime() - a.at.getTime() || b.id - a.id).slice(0, LATEST_ACCESSES);
+}
+
+function accessJson(access: LoggedAccess) {
+  return {
+    at: formatTimestamp(access.at),
+    license_id: access.licenseId,
+    endpoint: access.endpoint,
+    outcome: access.outcome,
+    product_id: access.productId,
+    version: access.version,
+    identifier: access.identifier,
+    ip: access.ip,
+    user_agent: access.userAgent,
+  };
+}
+
+function addExport(customer: Command): void {
+  customer
+    .command('export')
+    .description(
+      'Writes everything stored about a customer as JSON, for a person who asks: licences, activations, history, accesses, and wherever else the address stands.',
+    )
+    .argument('<email>', EMAIL_ARGUMENT)
+    .requiredOption('--out <file>', 'the file; - for standard output')
+    .addHelpText('after', '\nExample:\n  licensing customer export jane@example.com --out jane.json')
+    .action((email: string, { out }: { out: string }, command: Command) =>
+      withSession(command, async ({ db, now, output }) => {
+        const address = await readValue(email);
+        const { licenses, mentions } = await writeOutput(out, (sink) =>
+          exportCustomer(db, address, now, sink),
+        );
+        const text = `Exported: ${licenses} licences with all that belongs to them, and ${mentions} mentions elsewhere.`;
+        if (out === '-') output.note(text);
+        else output.print({ file: resolve(out), licenses, mentions }, text);
+      }),
+    );
+}
+
+function addErase(customer: Command): void {
+  customer
+    .command('erase')
+    .description(
+      "Takes a customer's address out of everything stored, and the network addresses their licences were used from. Licences and slots stay. There is no way back.",
+    )
+    .argument('<email>', EMAIL_ARGUMENT)
+    .option('--yes', 'do not ask')
+    .addHelpText('after', '\nExample:\n  licensing customer erase jane@example.com')
+    .action((email: string, { yes }: { yes?: boolean }, command: Command) =>
+      withSession(command, async ({ db, now, actor, output }) => {
+        const address = await readValue(email);
+        const found = await readCustomerAddress(db, address);
+        const counts = Object.entries(await countMentions(db, found)).filter(([, count]) => count > 0);
+        if (counts.length === 0) {
+          output.print({ licenses: 0, rows: 0 }, 'Nothing is stored about this address.');
+          return;
+        }
+        if (!yes) {
+          output.note(
+            `The address stands in ${counts.map(([table, count]) => `${count} ${table}`).join(', ')}.`,
+          );
+          const answer = await ask('Erase it? There is no way back. [y/N] ');
+          if (answer === undefined)
+            throw new OperatorError(
+              'Nothing was erased: there is nobody to ask. --yes erases without asking.',
+            );
+          if (!answer) throw new OperatorError('Nothing was erased.');
+        }
+        const { licenses, rows } = await eraseCustomer(db, address, { actor, now });
+        output.print(
+          { licenses, rows },
+          `Erased from ${licenses} licences and ${rows} other rows. What backups and earlier exports hold is not erased.`,
+        );
+      }),
+    );
+}

@@ -1,0 +1,38 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { exportRecords } from '../licensing/export';
+import { withSession } from './command';
+import { writeOutput } from './output-file';
+
+export function addExportCommand(program: Command): void {
+  program
+    .command('export')
+    .description(
+      'Writes everything into one file, as it is at one moment: products, plans, releases, licences, activations, history and access log. The file reads into this or another database with "licensing import".',
+    )
+    .requiredOption('--out <file>', 'the file; - for standard output')
+    .option('--packages <dir>', "a folder to copy the releases' packages to")
+    .addHelpText(
+      'after',
+      '\nThe file has no licence key in clear. It has your customers and, with LICENSING_KEY_SECRET, sealed keys:\nkeep it as you keep the database.\n\nExample:\n  licensing export --out licences.jsonl --packages packages',
+    )
+    .action(({ out, packages }: { out: string; packages?: string }, command: Command) =>
+      withSession(command, async ({ db, config, output }) => {
+        const counts = await writeOutput(out, (sink) =>
+          exportRecords(db, sink, {
+            ...(packages === undefined
+              ? {}
+              : { packages: { from: config.packagesDir, to: resolve(packages) } }),
+            onProgress: (type, count) => output.progress(`${type}: ${count}`),
+          }),
+        );
+        output.progress('');
+        const text = `Exported: ${Object.entries(counts)
+          .map(([type, count]) => `${count} ${type}`)
+          .join(', ')}.`;
+        // Standard output is the file itself then.
+        if (out === '-') output.note(text);
+        else output.print({ file: resolve(out), records: counts }, text);
+      }),
+    );
+}

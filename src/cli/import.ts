@@ -1,0 +1,214 @@
+import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { describeConflicts, importRecords, type ImportReport } from '../licensing/import';
+import {
+  CSV_FIELDS,
+  describeRemarks,
+  importCsv,
+  type CsvField,
+  type CsvImportReport,
+} from '../licensing/import-csv';
+import { OperatorError } from '../licensing/operator-error';
+import { formatTable, withSession, type Session } from './command';
+
+interface ImportOptions {
+  dryRun?: boolean;
+  packages?: string;
+  withoutSealedKeys?: boolean;
+  csv?: boolean;
+  map?: Map<CsvField, string>;
+  delimiter?: string;
+  separator?: string;
+  product?: string;
+  plan?: string;
+  skipBadRows?: boolean;
+}
+
+const CSV_OPTIONS = ['map', 'delimiter', 'separator', 'product', 'plan', 'skipBadRows'] as const;
+const RECORD_OPTIONS = ['packages', 'withoutSealedKeys'] as const;
+
+export function addImportCommand(program: Command): void {
+  program
+    .command('import')
+    .description(
+      'Reads a file that "licensing export" wrote, or with --csv a table of licences of another system: all of it, or nothing. The same file once more changes nothing.',
+    )
+    .argument('<file>', 'the file; - for standard input')
+    .option('--dry-run', 'tell what would change, and change nothing')
+    .option('--packages <dir>', "a folder with the releases' packages, as the export copied them")
+    .option('--without-sealed-keys', 'leave out keys sealed with another LICENSING_KEY_SECRET')
+    .option(
+      '--csv',
+      "the file is a table of comma-separated values with the columns' names in its first line",
+    )
+    .option(
+      '--map <field=column,...>',
+      `which column is what; fields: ${CSV_FIELDS.join(', ')}`,
+      (text: string, before?: Map<CsvField, string>) => readMap(text, before),
+    )
+    .addOption(
+      new Option('--delimiter <character>', 'between cells: comma, semicolon or tab are detected').argParser(
+        readDelimiter,
+      ),
+    )
+    .option(
+      '--separator <text>',
+      'between the activations in a cell: a new line, | and for domains , and ; by default',
+    )
+    .option('--product <product>', 'id or name, for rows that name none')
+    .option('--plan <plan>', 'id or name, for rows that name none')
+    .option('--skip-bad-rows', 'import the others when some rows do not fit')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  licensing import licences.jsonl --packages packages --dry-run\n  licensing import licences.csv --csv --map "key=License Key,plan=Plan,status=Status,expiry=Expires,customer=E-mail,activations=Sites" --product 42',
+    )
+    .action((file: string, options: ImportOptions, command: Command) =>
+      withSession(command, (session) => {
+        const odd = (options.csv ? RECORD_OPTIONS : CSV_OPTIONS).find((name) => options[name] !== undefined);
+        if (odd !== undefined)
+          command.error(
+            `error: this option goes ${options.csv ? 'without' : 'with'} --csv only: ${optionName(odd)}`,
+            { exitCode: 2, code: 'licensing.usage' },
+          );
+        return options.csv ? runCsv(session, file, options) : runRecords(session, file, options);
+      }),
+    );
+}
+
+function optionName(name: string): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+async function runRecords(session: Session, file: string, options: ImportOptions): Promise<void> {
+  const { db, config, now, actor, output } = session;
+  const dryRun = options.dryRun ?? false;
+  const report = await importRecords(db, await openInput(file), {
+    packagesDir: config.packagesDir,
+    packagesFrom: options.packages === undefined ? undefined : resolve(options.packages),
+    secret: config.keySecret,
+    withoutSealedKeys: options.withoutSealedKeys ?? false,
+    dryRun,
+    actor,
+    now,
+    onProgress: (type, count) => output.progress(`${type}: ${count}`),
+  }).finally(() => output.progress(''));
+  const { records, conflicts, conflicting, sealedUnchecked, packagesMissing } = report;
+  output.print({ dry_run: dryRun, records, conflicts, conflicting }, () => formatRecords(report, dryRun));
+  if (sealedUnchecked > 0)
+    output.note(
+      `${sealedUnchecked} licences have a sealed key, and no LICENSING_KEY_SECRET is set here: they work, and their keys cannot be shown. ` +
+        '"license reveal" can when the secret of the installation they come from is set.',
+    );
+  if (packagesMissing > 0)
+    output.note(
+      `The packages of ${packagesMissing} releases are not in ${config.packagesDir}: they cannot be downloaded until they are. ` +
+        'The same import with --packages DIR brings them.',
+    );
+  if (conflicting > 0)
+    throw new OperatorError(`An import of this file would be refused:\n${describeConflicts(report)}`);
+}
+
+function formatRecords({ records }: ImportReport, dryRun: boolean): string {
+  return `${formatTable(
+    ['TYPE', 'NEW', 'SAME', 'CHANGED', 'CONFLICTING'],
+    Object.entries(records).map(([type, { new: added, same, changed, conflicting }]) => [
+      type,
+      added,
+      same,
+      changed,
+      conflicting,
+    ]),
+  )}\n${dryRun ? 'Nothing was changed: this was a dry run.' : 'Imported.'}`;
+}
+
+async function runCsv(session: Session, file: string, options: ImportOptions): Promise<void> {
+  const { db, config, now, actor, output } = session;
+  const { map, delimiter, separator, product, plan, skipBadRows = false, dryRun = false } = options;
+  if (map === undefined)
+    throw new OperatorError(
+      'Which column is what? Say it with --map, as --map "key=License Key,plan=Plan,expiry=Expires".',
+    );
+  const report = await importCsv(db, await openInput(file), {
+    map,
+    delimiter,
+    separator,
+    product,
+    plan,
+    skipBadRows,
+    dryRun,
+    secret: config.keySecret,
+    actor,
+    now,
+    onProgress: (rows) => output.progress(`${rows} rows`),
+  }).finally(() => output.progress(''));
+  const { bad, badRows, overLimit, overLimitRows } = report;
+  output.print(csvJson(report, dryRun), () => formatCsv(report, dryRun));
+  if (overLimit > 0)
+    output.note(
+      `Rows with more activations than slots, which all were kept:\n${describeRemarks(overLimitRows, overLimit)}`,
+    );
+  if (bad > 0 && skipBadRows) output.note(`Rows that do not fit:\n${describeRemarks(badRows, bad)}`);
+  else if (bad > 0)
+    throw new OperatorError(
+      `An import of this file would be refused. Rows that do not fit:\n${describeRemarks(badRows, bad)}`,
+    );
+}
+
+function csvJson(
+  { rows, new: added, same, bad, overLimit, badRows, overLimitRows }: CsvImportReport,
+  dryRun: boolean,
+) {
+  return {
+    dry_run: dryRun,
+    rows,
+    new: added,
+    same,
+    bad,
+    over_limit: overLimit,
+    bad_rows: badRows,
+    over_limit_rows: overLimitRows,
+  };
+}
+
+function formatCsv({ rows, new: added, same, bad }: CsvImportReport, dryRun: boolean): string {
+  const counts = `${rows} rows: ${added} ${dryRun ? 'would be new' : 'imported'}, ${same} here already, ${bad} that do not fit.`;
+  return dryRun ? `${counts}\nNothing was changed: this was a dry run.` : counts;
+}
+
+/** Opened before anything else happens, so that a wrong name is no failed import. */
+async function openInput(file: string): Promise<AsyncIterable<Buffer>> {
+  if (file === '-') return process.stdin as AsyncIterable<Buffer>;
+  try {
+    const handle = await open(file, 'r');
+    if ((await handle.stat()).isDirectory()) {
+      await handle.close();
+      throw new OperatorError(`${file} is a folder.`);
+    }
+    return createReadStream(file, { fd: handle, highWaterMark: 256 * 1024 });
+  } catch (error) {
+    if (error instanceof OperatorError) throw error;
+    throw new OperatorError(`${file} cannot be read: ${(error as Error).message}.`);
+  }
+}
+
+function readMap(text: string, before = new Map<CsvField, string>()): Map<CsvField, string> {
+  for (const part of text.split(',')) {
+    const [, field = '', column = ''] = /^\s*([a-z]+)\s*=\s*(.*?)\s*$/.exec(part) ?? [];
+    if (!(CSV_FIELDS as readonly string[]).includes(field) || column === '')
+      throw new InvalidArgumentError(
+        `It must be FIELD=COLUMN, with commas between; the fields are ${CSV_FIELDS.join(', ')}.`,
+      );
+    if (before.has(field as CsvField)) throw new InvalidArgumentError(`${field} is there twice.`);
+    before.set(field as CsvField, column);
+  }
+  return before;
+}
+
+function readDelimiter(text: string): string {
+  const character = { tab: '\t', '\\t': '\t', comma: ',', semicolon: ';' }[text] ?? text;
+  if (character.length !== 1 || /["\r\n]/.test(character))
+    throw new InvalidArgumentError('It must be one character, or the word tab.');
+  return character;
+}

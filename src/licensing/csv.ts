@@ -1,0 +1,113 @@
+import { pipeline, Readable } from 'node:stream';
+import { TextDecoder } from 'node:util';
+import { CsvError, parse } from 'csv-parse';
+import { OperatorError } from './operator-error';
+
+/** A row of a table, and the line it begins in. */
+export interface CsvRow {
+  line: number;
+  cells: string[];
+}
+
+/** What stands for a wrong delimiter or a quote that was never closed, and no licence needs. */
+const MAX_ROW = 1_000_000;
+const DELIMITERS = [',', ';', '\t'] as const;
+/** The first line, with the columns' names, ends before this. */
+const MAX_HEADING = 64 * 1024;
+
+/**
+ * Reads a table of comma-separated values (RFC 4180), its heading included: UTF-8 or UTF-16 with a byte order mark,
+ * any line ends, cells in quotes. Blank lines are passed over.
+ *
+ * @param delimiter one character; undefined: whichever of comma, semicolon and tab the first line has most of
+ * @throws OperatorError with the line when the file cannot be read on from there; no cell is repeated
+ */
+export async function* readCsv(
+  source: AsyncIterable<Buffer>,
+  delimiter: string | undefined,
+): AsyncGenerator<CsvRow> {
+  const text = decode(source);
+  let head = '';
+  while (!head.trimStart().includes('\n') && head.length < MAX_HEADING) {
+    const { done, value } = await text.next();
+    if (done) break;
+    head += value;
+  }
+  const parser = parse({
+    delimiter: delimiter ?? detectDelimiter(head),
+    record_delimiter: '\n',
+    relax_column_count: true,
+    skip_empty_lines: true,
+    max_record_size: MAX_ROW,
+    info: true,
+  });
+  // What ends the one ends the other; a fault is thrown where the rows are read.
+  pipeline(Readable.from(concat(head, text)), parser, () => undefined);
+  try {
+    for await (const { record, info } of parser as AsyncIterable<{
+      record: string[];
+      info: { lines: number };
+    }>) {
+      const inside = record.reduce((count, cell) => count + cell.split('\n').length - 1, 0);
+      yield { line: info.lines - inside, cells: record };
+    }
+  } catch (error) {
+    throw error instanceof CsvError ? asOperatorError(error) : error;
+  }
+}
+
+async function* concat(head: string, rest: AsyncGenerator<string, void>): AsyncGenerator<string> {
+  if (head !== '') yield head;
+  yield* rest;
+}
+
+/** Text with plain line ends, so that a line's number is what an editor shows. */
+async function* decode(source: AsyncIterable<Buffer>): AsyncGenerator<string, void> {
+  let decoder: TextDecoder | undefined;
+  let line = 1;
+  let heldBack = '';
+  const normalize = (text: string, last: boolean) => {
+    const whole = heldBack + text;
+    // The second half of a CRLF may be still to come.
+    heldBack = !last && whole.endsWith('\r') ? '\r' : '';
+    const lines = whole.slice(0, whole.length - heldBack.length).replace(/\r\n?/g, '\n');
+    line += lines.split('\n').length - 1;
+    return lines;
+  };
+  try {
+    for await (const chunk of source) {
+      const isUtf16 = chunk[0] === 0xff && chunk[1] === 0xfe;
+      decoder ??= new TextDecoder(isUtf16 ? 'utf-16le' : 'utf-8', { fatal: true });
+      const text = normalize(decoder.decode(chunk, { stream: true }), false);
+      if (text !== '') yield text;
+    }
+    const text = normalize(decoder?.decode() ?? '', true);
+    if (text !== '') yield text;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new OperatorError(
+      `The file is not UTF-8 (at line ${line} or somewhat after). Save it once more as "CSV UTF-8". Nothing was imported.`,
+    );
+  }
+}
+
+function detectDelimiter(head: string): string {
+  const heading = (head.trimStart().split('\n')[0] ?? '').replace(/"[^"]*"/g, '');
+  const count = (delimiter: string) => heading.split(delimiter).length;
+  return DELIMITERS.reduce((best, one) => (count(one) > count(best) ? one : best));
+}
+
+/** The parser's own message would repeat what stands in the file. */
+function asOperatorError(error: CsvError): OperatorError {
+  const line = (error as { lines?: number }).lines ?? 1;
+  const fault = {
+    CSV_QUOTE_NOT_CLOSED: 'a cell that begins with a quotation mark has none at its end',
+    CSV_INVALID_CLOSING_QUOTE:
+      'there is text after the quotation mark that ends a cell; inside a cell it is written twice',
+    INVALID_OPENING_QUOTE: 'there is a quotation mark inside a cell that does not begin with one',
+    CSV_MAX_RECORD_SIZE: 'the row is longer than 1 MB: a quotation mark may be missing',
+  }[error.code as string];
+  return new OperatorError(
+    `Line ${line}: ${fault ?? 'this is no row of comma-separated values'}. Nothing was imported.`,
+  );
+}

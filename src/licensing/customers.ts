@@ -1,0 +1,375 @@
+import { randomBytes } from 'node:crypto';
+import { findTextRows, removeIps, setTexts, TEXT_COLUMNS, type TextTable } from '../store/customers';
+import type { Db, Transaction } from '../store/database';
+import { insertEvents } from '../store/events';
+import { inSnapshot, readPage, type Row, type SqlValue } from '../store/export';
+import { findRows } from '../store/import';
+import { findLicense, lockLicense, type License } from '../store/licenses';
+import { inTransaction } from '../store/transaction';
+import { normalizeCustomer } from './issue';
+import { OperatorError } from './operator-error';
+import { fromRow, RECORD_TYPES, RECORDS, tableLayout, type RecordOf, type RecordType } from './records';
+import { formatTimestamp } from './timestamps';
+
+const PAGE = 500;
+const ERASED = 'erased';
+
+/**
+ * One customer's e-mail address, told apart from everybody's whose address merely contains it: `jane@example.com` is
+ * a piece of `mary-jane@example.com`.
+ */
+export interface CustomerAddress {
+  address: string;
+  /** what the database is asked for; it may find more */
+  patterns: string[];
+  /** whether a text names this customer */
+  isIn(text: SqlValue | undefined): boolean;
+  /** the text with something else in each place where it does */
+  without(text: string, replacement: string): string;
+}
+
+/**
+ * @param text as an operator types it
+ * @throws OperatorError when it is no e-mail address
+ */
+export async function readCustomerAddress(db: Db, text: string): Promise<CustomerAddress> {
+  const address = normalizeCustomer(text) ?? '';
+  // Anything shorter or plainer than an address would be found inside of everything.
+  if (!/^[^\s@]+@[^\s@]{3,}$/.test(address) || address.length > 190)
+    throw new OperatorError('This is no e-mail address. Customers are found by theirs.');
+  const patterns = spellings(address).map(likePattern);
+  const others = await otherAddresses(db, address, patterns);
+  // The longer ones first: what stands at the same place is theirs.
+  const known = [...others].sort((a, b) => b.length - a.length).flatMap(spellings);
+  const finder = new RegExp([...known, ...spellings(address)].map(escapeRegExp).join('|'), 'giu');
+  const own = new Set(spellings(address));
+  const isOwn = (found: string) => own.has(found.toLowerCase());
+  return {
+    address,
+    patterns,
+    isIn: (value) => typeof value === 'string' && (value.match(finder) ?? []).some(isOwn),
+    without: (value, replacement) => value.replace(finder, (found) => (isOwn(found) ? replacement : found)),
+  };
+}
+
+/** As it is, and as JSON has it inside of a string. */
+function spellings(address: string): string[] {
+  return [...new Set([address, JSON.stringify(address).slice(1, -1)])];
+}
+
+/** SQLite's LOWER knows ASCII alone, so anything else may stand for anything. */
+function likePattern(text: string): string {
+  return `%${text.replace(/[!%_]/g, '!$&').replace(/[^\x20-\x7e]+/g, '%')}%`;
+}
+
+function escapeRegExp(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+}
+
+/** Addresses of other customers and seats that contain this one. */
+async function otherAddresses(db: Db, address: string, patterns: string[]): Promise<Set<string>> {
+  const others = new Set<string>();
+  const look = (value: SqlValue | undefined) => {
+    const other = typeof value === 'string' ? value.toLowerCase() : '';
+    if (other !== address && other.includes(address) && /^[^\s@<>()",;:]+@[^\s@<>()",;:]+$/.test(other))
+      others.add(other);
+  };
+  for await (const row of textRows(db, 'licenses', patterns)) look(row.customer);
+  for await (const row of textRows(db, 'activations', patterns))
+    if ((await findLicense(db, row.license_id as number))?.plan.activationType === 'seat')
+      look(row.identifier);
+  return others;
+}
+
+async function* textRows(
+  db: Db,
+  name: TextTable,
+  patterns: string[],
+  only?: { licenseId: number | null },
+): AsyncGenerator<Row> {
+  for (let after = 0; ;) {
+    const rows = await findTextRows(db, name, patterns, after, PAGE, only);
+    yield* rows;
+    if (rows.length < PAGE) return;
+    after = rows.at(-1)?.id as number;
+  }
+}
+
+/** Rows of a table that name the customer. */
+async function* rowsNaming(
+  db: Db,
+  name: TextTable,
+  customer: CustomerAddress,
+  only?: { licenseId: number | null },
+): AsyncGenerator<Row> {
+  for await (const row of textRows(db, name, customer.patterns, only))
+    if (TEXT_COLUMNS[name].some((column) => customer.isIn(row[column]))) yield row;
+}
+
+/** The customer's licences, in the order of their ids. */
+export async function listCustomerLicenses(db: Db, customer: CustomerAddress): Promise<License[]> {
+  const licenses: License[] = [];
+  for await (const row of rowsNaming(db, 'licenses', customer))
+    if (customer.isIn(row.customer)) {
+      const license = await findLicense(db, row.id as number);
+      if (license) licenses.push(license);
+    }
+  return licenses;
+}
+
+/** Seats and labels that name the customer on licences of others. */
+export async function listCustomerSeats(
+  db: Db,
+  customer: CustomerAddress,
+): Promise<RecordOf<'activation'>[]> {
+  const own = new Set((await listCustomerLicenses(db, customer)).map(({ id }) => id));
+  const seats: RecordOf<'activation'>[] = [];
+  for await (const row of rowsNaming(db, 'activations', customer))
+    if (!own.has(row.license_id as number)) seats.push(fromRow('activation', row));
+  return seats;
+}
+
+export interface CustomerCounts {
+  licenses: number;
+  /** rows elsewhere that name the customer */
+  mentions: number;
+}
+
+/**
+ * Writes everything that is stored about a customer as one JSON object (docs/export-format.md): the state of one
+ * moment.
+ */
+export function exportCustomer(
+  db: Db,
+  text: string,
+  now: Date,
+  sink: (text: string) => Promise<void>,
+): Promise<CustomerCounts> {
+  return inSnapshot(db, async (trx) => {
+    const customer = await readCustomerAddress(trx, text);
+    const licenses = await listCustomerLicenses(trx, customer);
+    const own = new Set(licenses.map(({ id }) => id));
+    const head = { customer: customer.address, exported_at: formatTimestamp(now) };
+    await sink(`${JSON.stringify(head, null, 2).slice(0, -2)},\n  "licenses": [`);
+    for (const [index, license] of licenses.entries()) {
+      await sink(
+        `${index === 0 ? '' : ','}\n    ${JSON.stringify(await licenseRecord(trx, license)).slice(0, -1)}`,
+      );
+      for (const [name, type] of LICENSE_PARTS) {
+        await sink(`,\n     "${name}": [`);
+        await writeItems(sink, licenseItems(trx, type, license.id));
+        await sink(']');
+      }
+      await sink('}');
+    }
+    await sink('],\n  "mentions": {');
+    let mentions = 0;
+    for (const [index, type] of RECORD_TYPES.entries()) {
+      await sink(`${index === 0 ? '' : ','}\n    "${type}": [`);
+      mentions += await writeItems(sink, mentionItems(trx, type, customer, own));
+      await sink(']');
+    }
+    await sink('}\n}\n');
+    if (licenses.length + mentions === 0)
+      throw new OperatorError('Nothing is stored about this address. No file was written.');
+    return { licenses: licenses.length, mentions };
+  });
+}
+
+const LICENSE_PARTS = [
+  ['activations', 'activation'],
+  ['events', 'event'],
+  ['accesses', 'access'],
+] as const;
+
+async function writeItems(
+  sink: (text: string) => Promise<void>,
+  items: AsyncIterable<unknown>,
+): Promise<number> {
+  let count = 0;
+  for await (const item of items) await sink(`${count++ === 0 ? '' : ','}\n      ${JSON.stringify(item)}`);
+  return count;
+}
+
+async function licenseRecord(db: Db, license: License) {
+  const [row] = await findRows(db, 'licenses', 'id', [license.id]);
+  return {
+    ...personalRecord('license', row as Row),
+    product: license.product.name,
+    plan: license.plan.name,
+  };
+}
+
+/** The key's digest and sealed form are left out: they say nothing about a person. */
+function personalRecord(type: RecordType, row: Row): object {
+  const fields = Object.entries(fromRow(type, row));
+  return Object.fromEntries(fields.filter(([name]) => name !== 'key_digest' && name !== 'key_sealed'));
+}
+
+async function* licenseItems(
+  db: Db,
+  type: 'activation' | 'event' | 'access',
+  licenseId: number,
+): AsyncGenerator {
+  const layout = { ...tableLayout(type), order: ['id'] };
+  let last: Row | undefined;
+  do {
+    const rows = await readPage(db, layout, last, PAGE, { license_id: licenseId });
+    for (const row of rows) yield fromRow(type, row);
+    last = rows.length === PAGE ? rows.at(-1) : undefined;
+  } while (last);
+}
+
+/** Records that name the customer and belong to none of their licences. */
+async function* mentionItems(
+  db: Db,
+  type: RecordType,
+  customer: CustomerAddress,
+  own: Set<number>,
+): AsyncGenerator {
+  for await (const row of rowsNaming(db, RECORDS[type].table as TextTable, customer)) {
+    if (own.has((type === 'license' ? row.id : row.license_id) as number)) continue;
+    yield personalRecord(type, row);
+  }
+}
+
+export interface Erased {
+  /** licences in which something was erased */
+  licenses: number;
+  /** rows of other tables in which something was erased */
+  rows: number;
+}
+
+/** Each round finds what was written during the one before. */
+const MAX_ROUNDS = 5;
+
+/**
+ * Takes a customer's address out of the whole database, and with it the network addresses their licences were used
+ * from. Licences, slots and counts stay. A licence is changed as a whole or not at all; what was interrupted goes on
+ * when it is run again.
+ */
+export async function eraseCustomer(
+  db: Db,
+  text: string,
+  context: { actor: string; now: Date },
+): Promise<Erased> {
+  const erased: Erased = { licenses: 0, rows: 0 };
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const customer = await readCustomerAddress(db, text);
+    const ids = await licensesNaming(db, customer);
+    for (const id of ids) {
+      erased.rows += await inTransaction(db, (trx) => eraseFromLicense(trx, id, customer, context));
+      erased.licenses++;
+    }
+    const elsewhere = await eraseElsewhere(db, customer);
+    erased.rows += elsewhere;
+    if (ids.length + elsewhere === 0) return erased;
+  }
+  throw new OperatorError(
+    'The address is being written again and again: is it in use? Run this again later.',
+  );
+}
+
+/** Who is named where, for the question before it is erased. */
+export async function countMentions(db: Db, customer: CustomerAddress): Promise<Record<TextTable, number>> {
+  const counts = {} as Record<TextTable, number>;
+  for (const name of Object.keys(TEXT_COLUMNS) as TextTable[]) {
+    counts[name] = 0;
+    const rows = rowsNaming(db, name, customer);
+    while (!(await rows.next()).done) counts[name]++;
+  }
+  return counts;
+}
+
+async function licensesNaming(db: Db, customer: CustomerAddress): Promise<number[]> {
+  const ids = new Set<number>();
+  for await (const row of rowsNaming(db, 'licenses', customer)) ids.add(row.id as number);
+  for (const name of ['activations', 'events', 'access_log'] as const)
+    for await (const row of rowsNaming(db, name, customer))
+      if (row.license_id !== null) ids.add(row.license_id as number);
+  return [...ids].sort((a, b) => a - b);
+}
+
+/** @returns how many rows beside the licence's own were changed */
+async function eraseFromLicense(
+  trx: Transaction,
+  id: number,
+  customer: CustomerAddress,
+  { actor, now }: { actor: string; now: Date },
+): Promise<number> {
+  const license = await lockLicense(trx, id);
+  const isTheirs = customer.isIn(license?.customer);
+  if (license && (isTheirs || customer.isIn(license.reference)))
+    await setTexts(trx, 'licenses', id, {
+      ...(isTheirs ? { customer: null } : {}),
+      ...(customer.isIn(license.reference)
+        ? { reference: withPlaceholder(license.reference as string, customer, 190) }
+        : {}),
+    });
+  let rows = 0;
+  for (const name of ['activations', 'events', 'access_log'] as const)
+    rows += await eraseRows(trx, name, customer, { licenseId: id });
+  if (isTheirs) await removeIps(trx, id);
+  if (license)
+    await insertEvents(trx, [
+      {
+        licenseId: id,
+        at: now,
+        actor: customer.without(actor, ERASED),
+        action: 'erase-customer',
+        before: null,
+        after: isTheirs ? { customer: null } : null,
+      },
+    ]);
+  return rows;
+}
+
+async function eraseElsewhere(db: Db, customer: CustomerAddress): Promise<number> {
+  let rows = 0;
+  for (const name of ['products', 'plans', 'releases'] as const)
+    rows += await inTransaction(db, (trx) => eraseRows(trx, name, customer));
+  return (
+    rows + (await inTransaction(db, (trx) => eraseRows(trx, 'access_log', customer, { licenseId: null })))
+  );
+}
+
+async function eraseRows(
+  trx: Transaction,
+  name: TextTable,
+  customer: CustomerAddress,
+  only?: { licenseId: number | null },
+): Promise<number> {
+  let count = 0;
+  for await (const row of rowsNaming(trx, name, customer, only)) {
+    await setTexts(trx, name, row.id as number, erasedTexts(name, row, customer));
+    count++;
+  }
+  return count;
+}
+
+/** The changes of a row; who is named in it was also the one at the network address beside it. */
+function erasedTexts(name: TextTable, row: Row, customer: CustomerAddress): Record<string, SqlValue> {
+  const changes: Record<string, SqlValue> = 'ip' in row ? { ip: null } : {};
+  if (name === 'events' && (row.actor as string).startsWith('customer:')) changes.actor = 'customer';
+  for (const column of TEXT_COLUMNS[name]) {
+    const text = row[column];
+    if (column in changes || !customer.isIn(text)) continue;
+    if (name === 'activations' && column === 'identifier')
+      changes[column] = withPlaceholder(text as string, customer, 255);
+    else {
+      const erased = customer.without(text as string, ERASED);
+      // A short address may stand in a column that is full; JSON has room, and would not survive a cut.
+      changes[column] = /_json$|_xml$|changelog/.test(column)
+        ? erased
+        : erased.slice(0, Math.max((text as string).length, ERASED.length));
+    }
+  }
+  return changes;
+}
+
+/** Chance, not a digest: an address can be guessed, and a guess be checked against a digest. */
+function withPlaceholder(text: string, customer: CustomerAddress, max: number): string {
+  const placeholder = `${ERASED}-${randomBytes(8).toString('hex')}`;
+  const erased = customer.without(text, placeholder);
+  return Array.from(erased).length <= max ? erased : placeholder;
+}

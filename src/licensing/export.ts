@@ -1,0 +1,98 @@
+import { isPackageWhole, packagePath, storePackage } from '../store/package-files';
+import { inSnapshot, readPage, type Row } from '../store/export';
+import type { Db, Transaction } from '../store/database';
+import { OperatorError } from './operator-error';
+import { FORMAT, FORMAT_VERSION, RECORD_TYPES, tableLayout, toLine, type RecordType } from './records';
+
+export type RecordCounts = Record<RecordType, number>;
+
+/** Takes text over; what it waits for holds the export back. */
+export type Sink = (text: string) => Promise<void>;
+
+export interface ExportOptions {
+  /** where packages lie, and where they are copied to */
+  packages?: { from: string; to: string };
+  onProgress?: (type: RecordType, count: number) => void;
+}
+
+/** Rows read at once: a few hundred kilobytes. */
+const PAGE = 1_000;
+
+/**
+ * Writes everything but the packages' bytes as lines of JSON (docs/export-format.md): the state of one moment.
+ *
+ * @returns how many records of each type
+ * @throws OperatorError when packages are to be copied and one is missing or damaged
+ */
+export function exportRecords(db: Db, sink: Sink, options: ExportOptions = {}): Promise<RecordCounts> {
+  const { packages, onProgress } = options;
+  return inSnapshot(db, async (trx) => {
+    const counts = {} as RecordCounts;
+    await sink(`${JSON.stringify({ type: 'header', format: FORMAT, version: FORMAT_VERSION })}\n`);
+    for (const type of RECORD_TYPES) {
+      counts[type] = 0;
+      for await (const rows of pages(trx, type)) {
+        await sink(rows.map((row) => `${writeLine(type, row)}\n`).join(''));
+        if (type === 'release' && packages) await copyPackages(rows, packages.from, packages.to);
+        counts[type] += rows.length;
+        onProgress?.(type, counts[type]);
+      }
+    }
+    await sink(`${JSON.stringify({ type: 'footer', records: counts })}\n`);
+    return counts;
+  });
+}
+
+async function* pages(trx: Transaction, type: RecordType): AsyncGenerator<Row[]> {
+  const layout = tableLayout(type);
+  let last: Row | undefined;
+  do {
+    const rows = await readPage(trx, layout, last, PAGE);
+    if (rows.length > 0) yield rows;
+    last = rows.length === PAGE ? rows.at(-1) : undefined;
+  } while (last);
+}
+
+function writeLine(type: RecordType, row: Row): string {
+  try {
+    return toLine(type, row);
+  } catch {
+    throw new OperatorError(
+      `The ${type} with the id ${row.id ?? '?'} holds something that is no JSON: somebody wrote it with SQL of their own. Repair its row first.`,
+    );
+  }
+}
+
+async function copyPackages(releases: Row[], from: string, to: string): Promise<void> {
+  for (const { product_id: product, version, sha256 } of releases as Record<string, string>[]) {
+    const fault = await bringPackage(from, to, sha256 as string);
+    if (fault !== undefined)
+      throw new OperatorError(
+        `The package of version ${version ?? ''} of product ${product ?? ''} is ${fault}: ${packagePath(from, sha256 as string)}. Restore it, or leave --packages out.`,
+      );
+  }
+}
+
+/**
+ * Copies a package between two folders of packages, unless it is there already.
+ *
+ * @returns what is wrong with the source, in words; undefined when the package is where it should be
+ */
+export async function bringPackage(
+  from: string,
+  to: string,
+  sha256: string,
+): Promise<PackageFault | undefined> {
+  if (await isPackageWhole(to, sha256)) return undefined;
+  const fault = await packageFault(from, sha256);
+  // Its new name is made of the bytes that were copied: nothing wrong can come to lie under this one.
+  if (fault === undefined) await storePackage(to, packagePath(from, sha256), () => Promise.resolve());
+  return fault;
+}
+
+export type PackageFault = 'missing' | 'damaged';
+
+export async function packageFault(dir: string, sha256: string): Promise<PackageFault | undefined> {
+  const whole = await isPackageWhole(dir, sha256);
+  return whole === undefined ? 'missing' : whole ? undefined : 'damaged';
+}

@@ -1,0 +1,287 @@
+import type { Row, SqlValue, TableLayout } from '../store/export';
+import type { TableName } from '../store/database';
+import { ACTIVATION_TYPES } from './identifiers';
+import { STORED_STATUSES } from './states';
+
+/** What an export file holds, field by field (docs/export-format.md), and how each field lies in the database. */
+
+export const FORMAT = 'licensing-gateway export';
+export const FORMAT_VERSION = 1;
+
+/** One field: what a file may say, and the same in the database. */
+interface Field<T> {
+  /** what it must be, in words */
+  expected: string;
+  fits(value: unknown): value is T;
+  toSql(value: T): SqlValue;
+  fromSql(value: SqlValue): T;
+}
+
+/** A type of record: its table, its fields in the order they are written, and the order of the records. */
+interface RecordLayout<F> {
+  table: TableName;
+  fields: F;
+  /** the columns of fields that are named otherwise there */
+  columns: Record<string, string>;
+  /** by which records ascend in the file */
+  order: readonly string[];
+}
+
+const MAX_SMALL_ID = 0xffff_ffff;
+
+const smallId = integer(1, MAX_SMALL_ID);
+const id = integer(1, Number.MAX_SAFE_INTEGER);
+const count = integer(0, MAX_SMALL_ID);
+const bigCount = integer(0, Number.MAX_SAFE_INTEGER);
+
+export const RECORDS = {
+  product: record('products', ['id'], {
+    id: smallId,
+    name: text(190, 1),
+    element: nullable(text(100)),
+    update_xml: nullable(object()),
+    created_at: time(),
+  }),
+  plan: record('plans', ['id'], {
+    id: smallId,
+    product_id: smallId,
+    name: text(190, 1),
+    activation_type: oneOf(ACTIVATION_TYPES),
+    activation_limit: count,
+    duration: nullable(matching(/^[1-9][0-9]{0,4}[ymd]$/, 'a duration as 1y, 6m or 30d')),
+    created_at: time(),
+  }),
+  release: record('releases', ['id'], {
+    id: smallId,
+    product_id: smallId,
+    version: ascii(64),
+    state: oneOf(['draft', 'published', 'withdrawn'] as const),
+    changelog: text(4_000_000),
+    published_at: nullable(time()),
+    file_name: ascii(255),
+    file_size: bigCount,
+    sha256: hex(64),
+    sha384: hex(96),
+    sha512: hex(128),
+    created_at: time(),
+  }),
+  license: record('licenses', ['id'], {
+    id,
+    key_digest: hex(64),
+    key_hint: nullable(text(16)),
+    key_sealed: nullable(matching(/^[A-Za-z0-9+/=]{1,512}$/, 'base64 of at most 512 characters')),
+    plan_id: smallId,
+    status: oneOf(STORED_STATUSES),
+    activation_limit: count,
+    customer: nullable(text(190)),
+    reference: nullable(text(190)),
+    expires_at: nullable(time()),
+    last_check_at: nullable(time()),
+    last_check_ip: nullable(ascii(45)),
+    check_count: bigCount,
+    created_at: time(),
+  }),
+  activation: record('activations', ['license_id', 'identifier'], {
+    id,
+    license_id: id,
+    identifier: text(255, 1),
+    name: nullable(text(190)),
+    ip: nullable(ascii(45)),
+    activated_at: time(),
+  }),
+  event: record(
+    'events',
+    ['license_id', 'at', 'id'],
+    {
+      id,
+      license_id: id,
+      at: time(),
+      actor: text(190),
+      action: ascii(32),
+      before: nullable(object()),
+      after: nullable(object()),
+    },
+    { before: 'before_json', after: 'after_json' },
+  ),
+  access: record('access_log', ['at', 'id'], {
+    id,
+    at: time(),
+    endpoint: ascii(16),
+    outcome: ascii(32),
+    license_id: nullable(id),
+    key_hint: nullable(text(16)),
+    product_id: nullable(bigCount),
+    version: nullable(text(64)),
+    identifier: nullable(text(255)),
+    ip: nullable(ascii(45)),
+    user_agent: nullable(text(255)),
+  }),
+} as const;
+
+export type RecordType = keyof typeof RECORDS;
+type FieldsOf<T extends RecordType> = (typeof RECORDS)[T]['fields'];
+export type RecordOf<T extends RecordType> = {
+  -readonly [K in keyof FieldsOf<T>]: FieldsOf<T>[K] extends Field<infer V> ? V : never;
+};
+
+/** In the order of the file: what is referred to comes first. */
+export const RECORD_TYPES = Object.keys(RECORDS) as RecordType[];
+
+/** How the store reads and writes the rows of a type. */
+export function tableLayout(type: RecordType): TableLayout {
+  const { table, order } = layoutOf(type);
+  return { table, columns: columnsOf(type).map(([, column]) => column), order };
+}
+
+/** A row as the line of the file, without the line's end. */
+export function toLine(type: RecordType, row: Row): string {
+  const value: Record<string, unknown> = { type };
+  for (const [name, column, field] of columnsOf(type)) value[name] = field.fromSql(row[column] as SqlValue);
+  return JSON.stringify(value);
+}
+
+export function toRow<T extends RecordType>(type: T, value: RecordOf<T>): Row {
+  return Object.fromEntries(
+    columnsOf(type).map(([name, column, field]) => [
+      column,
+      field.toSql((value as Record<string, unknown>)[name]),
+    ]),
+  );
+}
+
+export function fromRow<T extends RecordType>(type: T, row: Row): RecordOf<T> {
+  return Object.fromEntries(
+    columnsOf(type).map(([name, column, field]) => [name, field.fromSql(row[column] as SqlValue)]),
+  ) as RecordOf<T>;
+}
+
+/**
+ * What keeps a parsed line from being a record of this type, in words that repeat no value; undefined when nothing
+ * does.
+ */
+export function recordFault(type: RecordType, value: Record<string, unknown>): string | undefined {
+  const columns = columnsOf(type);
+  for (const [name, , field] of columns) {
+    if (!(name in value)) return `the ${type} has no "${name}"`;
+    if (!field.fits(value[name])) return `"${name}" of the ${type} must be ${field.expected}`;
+  }
+  const known = new Set(['type', ...columns.map(([name]) => name)]);
+  const unknown = Object.keys(value).find((name) => !known.has(name));
+  return unknown === undefined ? undefined : `a ${type} has no field of the name ${JSON.stringify(unknown)}`;
+}
+
+type Column = [name: string, column: string, field: Field<unknown>];
+const columnLists = new Map<RecordType, Column[]>();
+
+function columnsOf(type: RecordType): Column[] {
+  let columns = columnLists.get(type);
+  if (columns === undefined) {
+    const { fields, columns: renamed } = layoutOf(type);
+    columns = Object.entries(fields).map(([name, field]) => [name, renamed[name] ?? name, field]);
+    columnLists.set(type, columns);
+  }
+  return columns;
+}
+
+function layoutOf(type: RecordType): RecordLayout<Record<string, Field<unknown>>> {
+  return RECORDS[type];
+}
+
+function record<F extends Record<string, Field<unknown>>>(
+  table: TableName,
+  order: readonly string[],
+  fields: F,
+  columns: Record<string, string> = {},
+): RecordLayout<F> {
+  return { table, order, fields, columns };
+}
+
+function plain<T extends SqlValue>(expected: string, fits: (value: unknown) => boolean): Field<T> {
+  return {
+    expected,
+    fits: (value): value is T => fits(value),
+    toSql: (value) => value,
+    fromSql: (value) => value as T,
+  };
+}
+
+function integer(min: number, max: number): Field<number> {
+  return plain(
+    `a whole number from ${min} to ${max}`,
+    (value) => Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max,
+  );
+}
+
+/** Characters are code points, as the columns count them. SQLite's driver cuts text at a NUL. */
+function isText(value: unknown, max: number, min = 0): value is string {
+  return (
+    typeof value === 'string' &&
+    value.length >= min &&
+    (value.length <= max || (value.length <= 2 * max && Array.from(value).length <= max)) &&
+    value.isWellFormed() &&
+    !value.includes('\0')
+  );
+}
+
+function text(max: number, min = 0): Field<string> {
+  return plain(`text of ${min} to ${max} characters`, (value) => isText(value, max, min));
+}
+
+function ascii(max: number): Field<string> {
+  return plain(
+    `ASCII text of at most ${max} characters`,
+    (value) => isText(value, max) && /^[\x20-\x7e]*$/.test(value),
+  );
+}
+
+function matching(pattern: RegExp, expected: string): Field<string> {
+  return plain(expected, (value) => typeof value === 'string' && pattern.test(value));
+}
+
+function hex(digits: number): Field<string> {
+  return matching(new RegExp(`^[0-9a-f]{${digits}}$`), `${digits} hex digits in lower case`);
+}
+
+function oneOf<V extends string>(values: readonly V[]): Field<V> {
+  return plain(`one of ${values.join(', ')}`, (value) => (values as readonly unknown[]).includes(value));
+}
+
+/** `2026-01-31T12:00:00Z`; a DATETIME begins with the year 1000. */
+function time(): Field<string> {
+  return {
+    expected: 'a time as 2026-01-31T12:00:00Z',
+    fits: (value): value is string =>
+      typeof value === 'string' && /^[1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(value) && isMoment(value),
+    toSql: (value) => value.slice(0, 19).replace('T', ' '),
+    fromSql: (value) => `${(value as string).replace(' ', 'T')}Z`,
+  };
+}
+
+/** JavaScript reads 31 February as 3 March. */
+function isMoment(value: string): boolean {
+  const date = new Date(value);
+  return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 19) === value.slice(0, 19);
+}
+
+/** JSON in a column of text, which holds 16 MB at the most. */
+function object(): Field<Record<string, unknown>> {
+  return {
+    expected: 'an object of less than 16 MB',
+    fits: (value): value is Record<string, unknown> =>
+      typeof value === 'object' &&
+      value !== null &&
+      !Array.isArray(value) &&
+      Buffer.byteLength(JSON.stringify(value)) < 1 << 24,
+    toSql: (value) => JSON.stringify(value),
+    fromSql: (value) => JSON.parse(value as string) as Record<string, unknown>,
+  };
+}
+
+function nullable<T>(field: Field<T>): Field<T | null> {
+  return {
+    expected: `${field.expected}, or null`,
+    fits: (value): value is T | null => value === null || field.fits(value),
+    toSql: (value) => (value === null ? null : field.toSql(value)),
+    fromSql: (value) => (value === null ? null : field.fromSql(value)),
+  };
+}

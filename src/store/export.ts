@@ -1,0 +1,55 @@
+import { isSqlite, table, type Db, type TableName, type Transaction } from './database';
+
+export type SqlValue = string | number | null;
+export type Row = Record<string, SqlValue>;
+
+/** How rows of a table are read and written as they are. */
+export interface TableLayout {
+  table: TableName;
+  columns: string[];
+  /** together unique, and backed by an index */
+  order: readonly string[];
+}
+
+/** Runs `work` on what the database holds at one moment, whatever others write meanwhile; it blocks nobody. */
+export function inSnapshot<T>(db: Db, work: (trx: Transaction) => Promise<T>): Promise<T> {
+  // SQLite's transactions read a snapshot anyway, and Knex has no isolation levels for it.
+  return isSqlite(db) ? db.transaction(work) : db.transaction(work, { isolationLevel: 'repeatable read' });
+}
+
+/**
+ * The next rows in the layout's order.
+ *
+ * @param after the last row of the page before; undefined for the first page
+ * @param only rows with these values
+ */
+export async function readPage(
+  db: Db,
+  layout: TableLayout,
+  after: Row | undefined,
+  limit: number,
+  only: Row = {},
+): Promise<Row[]> {
+  const { order } = layout;
+  const query = db(table(db, layout.table))
+    .select(layout.columns)
+    .where(only)
+    .orderBy([...order])
+    .limit(limit);
+  if (after !== undefined) {
+    // `a >= x AND (a > x OR b > y ...)`: both databases read it as a range of the index, unlike the bare OR.
+    const [first, ...rest] = order as [string, ...string[]];
+    if (rest.length > 0) query.where(first, '>=', after[first] as SqlValue);
+    query.whereRaw(...beyond(order, after));
+  }
+  return (await query) as Row[];
+}
+
+/** `(a > x OR (a = x AND (b > y OR ...)))` */
+function beyond(order: readonly string[], after: Row): [sql: string, bindings: SqlValue[]] {
+  const [first, ...rest] = order as [string, ...string[]];
+  const value = after[first] as SqlValue;
+  if (rest.length === 0) return [`${first} > ?`, [value]];
+  const [sql, bindings] = beyond(rest, after);
+  return [`(${first} > ? OR (${first} = ? AND ${sql}))`, [value, value, ...bindings]];
+}

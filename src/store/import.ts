@@ -1,0 +1,98 @@
+import { isSqlite, table, type Db, type TableName, type Transaction } from './database';
+import type { Row, SqlValue } from './export';
+
+/** Values in one INSERT: SQLite takes 32,766. */
+const MAX_VALUES = 16_000;
+
+/**
+ * One transaction for a whole import: it survives whatever ends the process, since the server rolls back what was
+ * not committed. READ COMMITTED, so that every look sees what others have committed by now, and so that looking for
+ * a key that is not there locks no gap in which the shop wants to issue one.
+ */
+export function inImportTransaction<T>(db: Db, work: (trx: Transaction) => Promise<T>): Promise<T> {
+  if (!isSqlite(db)) return db.transaction(work, { isolationLevel: 'read committed' });
+  return db.transaction(async (trx) => {
+    // SQLite's one write lock is taken first: a read before it would fix a snapshot that cannot be written to.
+    await trx(table(trx, 'licenses')).where({ id: 0 }).update({ id: 0 });
+    return work(trx);
+  });
+}
+
+export async function isEmptyTable(db: Db, name: TableName): Promise<boolean> {
+  return (await db(table(db, name)).first('id')) === undefined;
+}
+
+/**
+ * Inserts rows as they are; all have the same columns.
+ *
+ * @throws a duplicate (`isDuplicate`) when one of them exists already
+ */
+export async function insertRows(trx: Transaction, name: TableName, rows: Row[]): Promise<void> {
+  const columns = Object.keys(rows[0] ?? {});
+  const line = `(${columns.map(() => '?').join(', ')})`;
+  const chunk = Math.max(1, Math.floor(MAX_VALUES / columns.length));
+  for (let i = 0; i < rows.length; i += chunk) {
+    const some = rows.slice(i, i + chunk);
+    // Knex would write a chain of UNION ALL for SQLite, which takes 500 of them.
+    await trx.raw(
+      `INSERT INTO ${table(trx, name)} (${columns.join(', ')}) VALUES ${some.map(() => line).join(', ')}`,
+      some.flatMap((row) => columns.map((column) => row[column] as SqlValue)),
+    );
+  }
+}
+
+/** Rows whose column has one of these values. */
+export async function findRows(db: Db, name: TableName, column: string, values: SqlValue[]): Promise<Row[]> {
+  if (values.length === 0) return [];
+  return (await db(table(db, name)).whereIn(column, values as (string | number)[])) as Row[];
+}
+
+/** SQLite takes no expression that is 1,000 deep. */
+const MAX_PAIRS = 500;
+
+/** Those of the pairs that exist, in no particular order. */
+export async function findActivationNames(
+  db: Db,
+  pairs: { licenseId: number; identifier: string }[],
+): Promise<{ licenseId: number; identifier: string; name: string | null }[]> {
+  const found = [];
+  for (let i = 0; i < pairs.length; i += MAX_PAIRS) {
+    const query = db(table(db, 'activations')).select({
+      licenseId: 'license_id',
+      identifier: 'identifier',
+      name: 'name',
+    });
+    for (const { licenseId, identifier } of pairs.slice(i, i + MAX_PAIRS))
+      query.orWhere({ license_id: licenseId, identifier });
+    found.push(...((await query) as { licenseId: number; identifier: string; name: string | null }[]));
+  }
+  return found;
+}
+
+/** Events of these licences at these times: more than the pairs that were asked for. */
+export async function findEventRows(db: Db, licenseIds: number[], times: string[]): Promise<Row[]> {
+  if (licenseIds.length === 0) return [];
+  return (await db(table(db, 'events')).whereIn('license_id', licenseIds).whereIn('at', times)) as Row[];
+}
+
+/** Locks licences in the order of their ids, as everybody does who locks several. */
+export async function lockLicenseRows(trx: Transaction, ids: number[]): Promise<Row[]> {
+  if (ids.length === 0) return [];
+  return (await trx(table(trx, 'licenses')).whereIn('id', ids).orderBy('id').forUpdate()) as Row[];
+}
+
+export async function updateRow(trx: Transaction, name: TableName, id: number, changes: Row): Promise<void> {
+  await trx(table(trx, name)).where({ id }).update(changes);
+}
+
+/** Makes the licences' counters what their activations are. */
+export async function recountActivations(trx: Transaction, licenseIds: number[]): Promise<void> {
+  if (licenseIds.length === 0) return;
+  const licenses = table(trx, 'licenses');
+  await trx.raw(
+    `UPDATE ${licenses} SET activations_used =
+       (SELECT COUNT(*) FROM ${table(trx, 'activations')} a WHERE a.license_id = ${licenses}.id)
+     WHERE id IN (${licenseIds.map(() => '?').join(', ')})`,
+    licenseIds,
+  );
+}

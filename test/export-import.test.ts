@@ -1,0 +1,795 @@
+import { once } from 'node:events';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { createHash, randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createConnection } from 'mysql2/promise';
+import request from 'supertest';
+import type { Settings } from '../src/config';
+import { issueLicenses } from '../src/licensing/issue';
+import { RECORDS, tableLayout, type RecordType } from '../src/licensing/records';
+import { table, type Db } from '../src/store/database';
+import { operator, type Operator } from './support/operator';
+import { giveRelease } from './support/packages';
+import { endProcess, eventually, startProcess, temporaryFolder } from './support/processes';
+import { createMariaDbDatabase, PREFIX, rows, startTestService, type TestService } from './support/service';
+import { openMigrated, processEnvironment } from './support/service-process';
+
+const SECRET = Buffer.alloc(32, 7).toString('base64');
+const OTHER_SECRET = Buffer.alloc(32, 9).toString('base64');
+const TYPES = Object.keys(RECORDS) as RecordType[];
+
+type Kind = 'SQLite' | 'MariaDB';
+const KINDS: [Kind, Kind][] = [
+  ['SQLite', 'MariaDB'],
+  ['MariaDB', 'SQLite'],
+];
+
+/** A migrated database of its own, the operator of it, and a folder for packages. */
+interface Place {
+  settings: Settings;
+  db: Db;
+  packagesDir: string;
+  operator: Operator;
+}
+
+const open: Db[] = [];
+afterAll(() => Promise.all(open.map((db) => db.destroy())));
+
+async function place(kind: Kind, settings: Settings = { LICENSING_KEY_SECRET: SECRET }): Promise<Place> {
+  const folder = temporaryFolder();
+  const packagesDir = join(folder, 'packages');
+  mkdirSync(packagesDir);
+  const all = {
+    LICENSING_DATABASE_URL:
+      kind === 'SQLite' ? `sqlite:${join(folder, 'db.sqlite')}` : await createMariaDbDatabase(),
+    LICENSING_PACKAGES_DIR: packagesDir,
+    ...settings,
+  };
+  const db = await openMigrated(all);
+  open.push(db);
+  return { settings: all, db, packagesDir, operator: operator(all) };
+}
+
+/**
+ * Something of everything, made as it is made in life.
+ *
+ * @returns the key of licence 1
+ */
+async function fill({ settings, db, operator: op }: Place): Promise<string> {
+  const service = await startTestService(settings, new Date('2026-03-01T10:00:00Z'));
+  try {
+    await op.json(['product', 'add', '--id', '42', '--name', 'Example Shop', '--element', 'pkg_example']);
+    await op.json(['product', 'add', '--id', '9', '--name', 'Çelik Ω 🚀 "q" \\']);
+    for (const [product, name, type, limit, duration] of [
+      ['42', 'Developer', 'domain', '3', '1y'],
+      ['42', 'Agency', 'domain', '0', 'lifetime'],
+      ['9', 'Team', 'seat', '5', 'lifetime'],
+    ] as const)
+      await op.json([
+        ...['plan', 'add', '--product', product, '--name', name, '--activation-type', type],
+        ...['--activation-limit', limit, '--duration', duration],
+      ]);
+    const issue = (planId: number, customer: string | undefined, reference: string | undefined) =>
+      issueLicenses(
+        db,
+        {
+          planId,
+          customer,
+          reference,
+          expiresAt: undefined,
+          activationLimit: undefined,
+          key: undefined,
+          count: 1,
+        },
+        'operator:test',
+        Buffer.from(SECRET, 'base64'),
+        service.clock.now,
+      );
+    const [shop] = await issue(1, 'Jane@Example.com', 'order-1');
+    const [agency] = await issue(2, undefined, undefined);
+    const [team] = await issue(3, 'jürgen@example.com', 'order-ü');
+    await issue(1, undefined, 'order-4');
+    const call = (verb: string, body: object) =>
+      request(service.url).post(`${PREFIX}/licenses/${verb}`).send(body);
+    for (const identifier of ['b.example', 'a.example', 'münchen.example', 'd.example'])
+      await call('activate', { license_key: shop!.key, identifier, name: `Seite "${identifier}"` });
+    service.clock.now = new Date('2026-03-02T10:00:00Z');
+    await call('deactivate', { license_key: shop!.key, identifier: 'a.example' });
+    // Twice the same within a second: two equal events.
+    for (let i = 0; i < 2; i++) {
+      await call('activate', { license_key: agency!.key, identifier: 'x.example' });
+      await call('deactivate', { license_key: agency!.key, identifier: 'x.example' });
+    }
+    await call('activate', { license_key: team!.key, identifier: 'Jane@Example.com' });
+    await call('validate', { license_key: shop!.key });
+    await call('validate', { license_key: shop!.key });
+    await giveRelease(service, { version: '1.0.0', changelog: 'First\nline' });
+    await giveRelease(service, { version: '1.1.0-beta2', draft: true });
+    await request(service.url).get(`${PREFIX}/downloads/42`).query({ dlid: shop!.key });
+    await request(service.url).get(`${PREFIX}/downloads/42`).query({ dlid: 'NOT-A-KEY' });
+    await request(service.url).get(`${PREFIX}/downloads/0`).query({ dlid: shop!.key });
+  } finally {
+    await service.stop();
+  }
+  await op.json(['license', 'suspend', '4', '--reason', 'charge-back']);
+  return (await op.json<{ license_key: string }>(['license', 'reveal', '1'])).license_key;
+}
+
+async function exported({ operator: op }: Place, args: string[] = []): Promise<string> {
+  const file = join(temporaryFolder(), 'out.jsonl');
+  await op.json(['export', '--out', file, ...args]);
+  return file;
+}
+
+function lines(file: string): Record<string, unknown>[] {
+  return readFileSync(file, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+/** A file with other records, its footer made to fit. */
+function fileOf(records: Record<string, unknown>[]): string {
+  const body = records.filter(({ type }) => type !== 'header' && type !== 'footer');
+  const counts = Object.fromEntries(
+    TYPES.map((type) => [type, body.filter((one) => one.type === type).length]),
+  );
+  return writeText(
+    [HEADER, ...body, { type: 'footer', records: counts }].map((one) => `${JSON.stringify(one)}\n`).join(''),
+  );
+}
+
+const HEADER = { type: 'header', format: 'licensing-gateway export', version: 1 };
+
+function writeText(text: string | Buffer): string {
+  const file = join(temporaryFolder(), 'in.jsonl');
+  writeFileSync(file, text);
+  return file;
+}
+
+/** All rows of all tables. */
+async function contents(db: Db): Promise<Record<RecordType, Record<string, unknown>[]>> {
+  const all = {} as Record<RecordType, Record<string, unknown>[]>;
+  for (const type of TYPES) all[type] = await rows(db, RECORDS[type].table);
+  return all;
+}
+
+async function expectCountersExact(db: Db): Promise<void> {
+  const { license, activation } = await contents(db);
+  for (const { id, activations_used } of license)
+    expect({ id, activations_used }).toEqual({
+      id,
+      activations_used: activation.filter(({ license_id }) => license_id === id).length,
+    });
+}
+
+/** Runs a command that is expected to refuse, and returns what it says. */
+async function refused({ operator: op }: Place, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await op.run(args);
+  expect({ code, stdout, stderr }).toMatchObject({ code: 1, stdout: '' });
+  return stderr;
+}
+
+interface Report {
+  dry_run: boolean;
+  records: Record<RecordType, Record<'new' | 'same' | 'changed' | 'conflicting', number>>;
+  conflicts: { line: number; message: string }[];
+}
+
+const importJson = ({ operator: op }: Place, file: string, ...args: string[]) =>
+  op.json<Report>(['import', file, ...args]);
+
+function totals({ records }: Report) {
+  const sum = { new: 0, same: 0, changed: 0, conflicting: 0 };
+  for (const counts of Object.values(records))
+    for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += counts[name];
+  return sum;
+}
+
+describe.each(KINDS)('an export of %s', (kind, otherKind) => {
+  let source: Place;
+  let file: string;
+  let key: string;
+
+  beforeAll(async () => {
+    source = await place(kind);
+    key = await fill(source);
+    file = await exported(source);
+  }, 120_000);
+
+  it.each([kind, otherKind])(
+    'comes out of an empty %s byte for byte, with ids and counters',
+    async (target) => {
+      const to = await place(target);
+      const report = await importJson(to, file);
+      expect(totals(report)).toMatchObject({
+        new: lines(file).length - 2,
+        same: 0,
+        changed: 0,
+        conflicting: 0,
+      });
+      expect(readFileSync(await exported(to), 'utf8')).toBe(readFileSync(file, 'utf8'));
+      expect(await contents(to.db)).toEqual(await contents(source.db));
+      await expectCountersExact(to.db);
+      expect(await to.operator.json(['license', 'reveal', '1'])).toEqual({ id: 1, license_key: key });
+    },
+  );
+
+  it('has something of every type, and nothing that opens a licence', () => {
+    const types = lines(file).map(({ type }) => type);
+    expect(new Set(types)).toEqual(new Set(['header', ...TYPES, 'footer']));
+    expect(readFileSync(file, 'utf8')).not.toMatch(/[0-9A-F]{8}(-[0-9A-F]{8}){3}/);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('has every column there is, but for those that are worked out from others', async () => {
+    const derived: Record<string, string[]> = { licenses: ['activations_used'], releases: ['version_order'] };
+    for (const type of TYPES) {
+      const { table: name, columns } = tableLayout(type);
+      const there = Object.keys(await source.db(table(source.db, name)).columnInfo());
+      expect({ type, columns: [...columns, ...(derived[name] ?? [])].sort() }).toEqual({
+        type,
+        columns: there.sort(),
+      });
+    }
+  });
+
+  it('changes nothing where it comes from, nor the second time elsewhere', async () => {
+    const before = await contents(source.db);
+    expect(totals(await importJson(source, file))).toEqual({
+      new: 0,
+      same: lines(file).length - 2,
+      changed: 0,
+      conflicting: 0,
+    });
+    expect(await contents(source.db)).toEqual(before);
+    const to = await place(kind);
+    await importJson(to, file);
+    const once = await contents(to.db);
+    expect(totals(await importJson(to, file))).toMatchObject({ new: 0, changed: 0, conflicting: 0 });
+    expect(await contents(to.db)).toEqual(once);
+  });
+
+  it('is told about by a dry run, which changes nothing', async () => {
+    const to = await place(kind);
+    const report = await importJson(to, file, '--dry-run');
+    expect(report).toMatchObject({ dry_run: true, records: { license: { new: 4 }, product: { new: 2 } } });
+    expect(Object.values(await contents(to.db)).flat()).toEqual([]);
+    const text = await to.operator.run(['import', file, '--dry-run']);
+    expect(text).toMatchObject({ code: 0 });
+    expect(text.stdout).toMatch(/license +4 +0 +0 +0/);
+    expect(text.stdout).toMatch(/dry run/);
+  });
+
+  it('joins a database that has licences already, by what things are called and not by their ids', async () => {
+    const to = await place(kind);
+    await to.operator.json(['product', 'add', '--id', '42', '--name', 'Example Shop']);
+    await to.operator.json([
+      'plan',
+      'add',
+      '--product',
+      '42',
+      '--name',
+      'Other',
+      '--activation-type',
+      'device',
+      '--activation-limit',
+      '1',
+    ]);
+    await to.operator.json([
+      'plan',
+      'add',
+      '--product',
+      '42',
+      '--name',
+      'Agency',
+      '--activation-type',
+      'domain',
+      '--activation-limit',
+      '0',
+    ]);
+    await to.operator.json(
+      ['license', 'issue', '--plan', '2', '--count', '7', '--reference', 'x'].slice(0, 6),
+    );
+    const report = await importJson(to, file);
+    expect(report.records).toMatchObject({
+      product: { new: 1, changed: 1 },
+      plan: { new: 2, same: 1 },
+      license: { new: 4 },
+    });
+    const all = await contents(to.db);
+    expect(all.license).toHaveLength(11);
+    const digests = new Map(
+      lines(file)
+        .filter(({ type }) => type === 'license')
+        .map(({ id, key_digest }) => [id, key_digest]),
+    );
+    const idHere = (id: unknown) => all.license.find(({ key_digest }) => key_digest === digests.get(id))!.id;
+    for (const type of ['activation', 'event'] as const)
+      for (const record of lines(file).filter((one) => one.type === type))
+        expect(all[type].filter(({ license_id }) => license_id === idHere(record.license_id)).length).toBe(
+          lines(file).filter((one) => one.type === type && one.license_id === record.license_id).length,
+        );
+    const plan = (id: unknown) =>
+      all.plan.find((one) => one.id === all.license.find((license) => license.id === idHere(id))!.plan_id)!
+        .name;
+    expect([1, 2, 3, 4].map(plan)).toEqual(['Developer', 'Agency', 'Team', 'Developer']);
+    await expectCountersExact(to.db);
+    expect(totals(await importJson(to, file))).toMatchObject({ new: 0, changed: 0, conflicting: 0 });
+    expect(await contents(to.db)).toEqual(all);
+  });
+
+  it('brings what was changed since, with an event that says so, and forgets no use counted here', async () => {
+    const to = await place(kind);
+    await importJson(to, file);
+    await to.db(table(to.db, 'licenses')).where({ id: 2 }).update({ check_count: 1000 });
+    const later = lines(file).map((record) =>
+      record.type === 'license' && record.id === 1
+        ? { ...record, status: 'suspended', customer: 'john@example.com', check_count: 50 }
+        : record.type === 'activation' && record.identifier === 'b.example'
+          ? { ...record, name: 'Renamed' }
+          : record.type === 'release' && record.state === 'draft'
+            ? { ...record, state: 'published', published_at: '2026-05-01T00:00:00Z' }
+            : record,
+    );
+    const report = await importJson(to, fileOf(later));
+    expect(report.records).toMatchObject({
+      license: { changed: 1, same: 3 },
+      activation: { changed: 1 },
+      release: { changed: 1 },
+    });
+    const all = await contents(to.db);
+    expect(all.license[0]).toMatchObject({
+      status: 'suspended',
+      customer: 'john@example.com',
+      check_count: 50,
+    });
+    expect(all.license[1]).toMatchObject({ check_count: 1000 });
+    expect(all.activation.find(({ identifier }) => identifier === 'b.example')).toMatchObject({
+      name: 'Renamed',
+    });
+    const history = await to.operator.json<Record<string, unknown>[]>(['license', 'history', '1']);
+    expect(history.at(-1)).toMatchObject({
+      action: 'import',
+      before: { status: 'active', customer: 'jane@example.com' },
+      after: { status: 'suspended', customer: 'john@example.com' },
+    });
+  });
+
+  it('is refused as a whole where it conflicts, line by line and in words', async () => {
+    const to = await place(kind);
+    await importJson(to, file);
+    await to.operator.json(['license', 'revoke', '1']);
+    await to.db(table(to.db, 'products')).where({ id: 9 }).update({ name: 'Another' });
+    await to.db(table(to.db, 'plans')).where({ id: 2 }).update({ activation_type: 'device' });
+    await to.db(table(to.db, 'licenses')).where({ id: 3 }).update({ reference: null });
+    await to.db(table(to.db, 'licenses')).where({ id: 2 }).update({ reference: 'order-ü' });
+    await to
+      .db(table(to.db, 'releases'))
+      .where({ id: 1 })
+      .update({ sha256: 'f'.repeat(64) });
+    const before = await contents(to.db);
+    const changed = fileOf(
+      lines(file).map((one) =>
+        one.type === 'license' && one.id === 4 ? { ...one, activation_limit: 99 } : one,
+      ),
+    );
+    const stderr = await refused(to, 'import', changed);
+    const lineOf = (type: string, id: number) =>
+      lines(file).findIndex((one) => one.type === type && one.id === id) + 1;
+    expect(stderr).toContain(`line ${lineOf('product', 9)}: product 9 has another name here`);
+    expect(stderr).toContain(`line ${lineOf('plan', 2)}: plan 2 counts by device here`);
+    expect(stderr).toContain(
+      `line ${lineOf('release', 1)}: version 1.0.0 of product 42 has another package here`,
+    );
+    expect(stderr).toContain(`line ${lineOf('license', 1)}: licence 1 is revoked here, which is final`);
+    expect(stderr).toContain(`line ${lineOf('license', 3)}: its reference belongs to licence 2 here`);
+    expect(stderr).toMatch(/^error: Nothing was imported: 5 records/m);
+    expect(await contents(to.db)).toEqual(before);
+    const dry = await to.operator.run(['import', changed, '--dry-run', '--json']);
+    expect(dry.code).toBe(1);
+    expect((JSON.parse(dry.stdout) as Report).conflicts).toHaveLength(5);
+    expect((JSON.parse(dry.stdout) as Report).records.license).toEqual({
+      new: 0,
+      same: 1,
+      changed: 1,
+      conflicting: 2,
+    });
+  });
+
+  it('keeps keys sealed only where they can be opened', async () => {
+    const other = await place(kind, { LICENSING_KEY_SECRET: OTHER_SECRET });
+    const stderr = await refused(other, 'import', file);
+    const line = lines(file).findIndex(({ type }) => type === 'license') + 1;
+    expect(stderr).toMatch(
+      new RegExp(`^error: Line ${line}: .*another LICENSING_KEY_SECRET.*--without-sealed-keys`),
+    );
+    expect(Object.values(await contents(other.db)).flat()).toEqual([]);
+    await importJson(other, file, '--without-sealed-keys');
+    expect((await contents(other.db)).license.map(({ key_sealed }) => key_sealed)).toEqual([
+      null,
+      null,
+      null,
+      null,
+    ]);
+
+    const none = await place(kind, {});
+    const noted = await none.operator.run(['import', file]);
+    expect(noted).toMatchObject({ code: 0 });
+    expect(noted.stderr).toMatch(/^4 licences have a sealed key, and no LICENSING_KEY_SECRET is set here/m);
+    expect(readFileSync(await exported(none), 'utf8')).toBe(readFileSync(file, 'utf8'));
+  });
+
+  it('takes packages along, and none that is missing or damaged', async () => {
+    const folder = join(temporaryFolder(), 'packages');
+    await exported(source, ['--packages', folder]);
+    const names = readdirSync(source.packagesDir).sort();
+    expect(readdirSync(folder).sort()).toEqual(names);
+    for (const name of names)
+      expect(
+        `${createHash('sha256')
+          .update(readFileSync(join(folder, name)))
+          .digest('hex')}.zip`,
+      ).toBe(name);
+
+    const to = await place(kind);
+    const without = await to.operator.run(['import', file]);
+    expect(without.stderr).toMatch(/The packages of 2 releases are not in/);
+    await importJson(to, file, '--packages', folder);
+    expect(readdirSync(to.packagesDir).sort()).toEqual(names);
+
+    const damaged = join(folder, names[0]!);
+    const bytes = readFileSync(damaged);
+    bytes[100] = bytes[100]! ^ 1;
+    writeFileSync(damaged, bytes);
+    for (const args of [[], ['--dry-run']]) {
+      const clean = await place(kind);
+      expect(await refused(clean, 'import', file, '--packages', folder, ...args)).toMatch(
+        /^error: Line \d+: the package .* is damaged/,
+      );
+      expect(Object.values(await contents(clean.db)).flat()).toEqual([]);
+      expect(readdirSync(clean.packagesDir)).not.toContain(names[0]);
+    }
+
+    const kept = join(temporaryFolder(), 'kept.jsonl');
+    writeFileSync(kept, 'of yesterday');
+    writeFileSync(join(to.packagesDir, names[1]!), 'other bytes');
+    const copies = join(temporaryFolder(), 'p');
+    expect(await refused(to, 'export', '--out', kept, '--packages', copies)).toMatch(
+      /is damaged: .*Restore it/,
+    );
+    expect(readFileSync(kept, 'utf8')).toBe('of yesterday');
+    expect(readdirSync(join(kept, '..'))).toEqual(['kept.jsonl']);
+  });
+
+  it('goes to standard output and comes from standard input', async () => {
+    const { code, stdout, stderr } = await source.operator.run(['export', '--out', '-', '--json']);
+    expect(code).toBe(0);
+    expect(stdout).toBe(readFileSync(file, 'utf8'));
+    expect(stderr).toMatch(/^Exported: 2 product, 3 plan, 2 release, 4 license/);
+    const to = await place(kind);
+    await to.operator.json(['import', '-'], { stdin: stdout });
+    expect(readFileSync(await exported(to), 'utf8')).toBe(readFileSync(file, 'utf8'));
+  });
+
+  it('replaces what a link points to, and says so when it cannot be written', async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'real.jsonl'), '');
+    symlinkSync(join(folder, 'real.jsonl'), join(folder, 'link.jsonl'));
+    await source.operator.json(['export', '--out', join(folder, 'link.jsonl')]);
+    expect(readFileSync(join(folder, 'real.jsonl'), 'utf8')).toBe(readFileSync(file, 'utf8'));
+    expect(await refused(source, 'export', '--out', join(folder, 'no', 'such.jsonl'))).toMatch(
+      /cannot be written: ENOENT/,
+    );
+  });
+
+  const broken: [string, (text: string[]) => string | Buffer, RegExp][] = [
+    [
+      'a line that is cut off',
+      (l) => [...l.slice(0, 4), l[4]!.slice(0, 30), ...l.slice(5)].join('\n'),
+      /^error: Line 5: this is not one whole JSON object/,
+    ],
+    [
+      'a file without its end',
+      (l) => l.slice(0, -1).join('\n'),
+      /^error: Line \d+: the file ends here without its footer/,
+    ],
+    [
+      'a file that ends inside of a line',
+      (l) => l.join('\n').slice(0, -40),
+      /^error: Line \d+: this is not one whole JSON object/,
+    ],
+    [
+      'a line that is missing',
+      (l) => [...l.slice(0, -3), ...l.slice(-1)].join('\n'),
+      /^error: Line \d+: the footer does not agree/,
+    ],
+    ['something after the end', (l) => [...l, l[1]].join('\n'), /there is more after the footer/],
+    [
+      'a newer format',
+      (l) => [JSON.stringify({ ...HEADER, version: 2 }), ...l.slice(1)].join('\n'),
+      /^error: Line 1: the file has format version 2.*Install a version/,
+    ],
+    [
+      'another kind of file',
+      () => 'Key;Plan\nA;B\n',
+      /^error: Line 1: this is no file that "licensing export" wrote.*--csv/,
+    ],
+    ['an empty file', () => '', /^error: The file is empty/],
+    [
+      'text that is not UTF-8',
+      (l) => Buffer.concat([Buffer.from(`${l[0]!}\n`), Buffer.from([0x7b, 0xff, 0x7d, 10])]),
+      /^error: Line 2: this is not UTF-8/,
+    ],
+    [
+      'a field nobody knows',
+      (l) => [l[0]!, l[1]!.replace('}', ',"nmae":1}'), ...l.slice(2)].join('\n'),
+      /^error: Line 2: a product has no field of the name "nmae"/,
+    ],
+    [
+      'a field that is missing',
+      (l) => [l[0]!, l[1]!.replace('"name"', '"type"'), ...l.slice(2)].join('\n'),
+      /^error: Line 2: /,
+    ],
+    [
+      'a value of the wrong kind',
+      (l) => l.map((one) => one.replace('"activation_limit":3', '"activation_limit":-3')).join('\n'),
+      /"activation_limit" of the plan must be a whole number/,
+    ],
+    [
+      'a day that does not exist',
+      (l) =>
+        l.map((one) => one.replace(/"created_at":"[^"]*"/, '"created_at":"2026-02-31T00:00:00Z"')).join('\n'),
+      /^error: Line 2: "created_at" of the product must be a time/,
+    ],
+    [
+      'a type nobody knows',
+      (l) => [l[0]!, '{"type":"invoice"}', ...l.slice(1)].join('\n'),
+      /^error: Line 2: "type" must be one of/,
+    ],
+    [
+      'records in another order',
+      (l) => [l[0]!, l[3]!, l[1]!, ...l.slice(2)].join('\n'),
+      /^error: Line 3: records of the type product come before/,
+    ],
+    [
+      'the same record twice',
+      (l) => [l[0]!, l[1]!, l[1]!, ...l.slice(2)].join('\n'),
+      /^error: Line 3: records of the type product must ascend by id, each once/,
+    ],
+    [
+      'a key that is there twice',
+      (l) =>
+        l
+          .map((one) =>
+            one.startsWith('{"type":"license","id":2,')
+              ? one.replace(
+                  /"key_digest":"[^"]*"/,
+                  /"key_digest":"[^"]*"/.exec(
+                    l.find((other) => other.startsWith('{"type":"license","id":1,'))!,
+                  )![0],
+                )
+              : one,
+          )
+          .join('\n'),
+      /this licence has the same key as that of line/,
+    ],
+    [
+      'a record of nobody',
+      (l) =>
+        l.map((one) => one.replace('"license_id":3,"identifier"', '"license_id":5,"identifier"')).join('\n'),
+      /the file has no licence 5/,
+    ],
+  ];
+
+  it('is refused by the line, and not one row stays, when it is not as it was written', async () => {
+    const to = await place(kind);
+    const text = readFileSync(file, 'utf8').trim().split('\n');
+    for (const [what, damage, message] of broken) {
+      const stderr = await refused(to, 'import', writeText(damage(text)));
+      expect({ what, stderr }).toEqual({ what, stderr: expect.stringMatching(message) });
+      expect(stderr).toContain('Nothing was imported');
+      expect({ what, rows: Object.values(await contents(to.db)).flat() }).toEqual({ what, rows: [] });
+    }
+  }, 120_000);
+
+  it('is the state of one moment, however long it takes', async () => {
+    const large = await place(kind);
+    await importJson(large, largeFile(4_000));
+    const child = startProcess(
+      process.execPath,
+      [join(__dirname, '../dist/src/cli.js'), 'export', '--out', '-'],
+      {
+        env: processEnvironment(large.settings),
+      },
+    );
+    // Until somebody reads, the pipe is full and the export stands still in the licences.
+    await once(child.stdout!, 'readable');
+    await large.operator.json(['activation', 'add', '4000', 'late.example']);
+    await large.operator.json(['license', 'issue', '--plan', '1', '--reference', 'late']);
+    let text = '';
+    child.stdout!.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    const [code] = (await once(child, 'close')) as [number];
+    expect(code).toBe(0);
+    expect(text).not.toContain('late');
+    const to = await place(kind);
+    expect((await importJson(to, writeText(text))).records).toMatchObject({
+      license: { new: 4_000 },
+      activation: { new: 4_000 },
+    });
+    expect((await importJson(large, await exported(large), '--dry-run')).records.license).toMatchObject({
+      same: 4_001,
+    });
+  }, 60_000);
+
+  it('leaves nothing half done when it is killed while it is read, and comes in whole the next time', async () => {
+    const to = await place(kind);
+    const count = 30_000;
+    const text = readFileSync(largeFile(count));
+    const child = startProcess(process.execPath, [join(__dirname, '../dist/src/cli.js'), 'import', '-'], {
+      env: processEnvironment(to.settings),
+      stdio: ['pipe', 'ignore', 'inherit'],
+    });
+    child.stdin!.on('error', () => undefined).write(text.subarray(0, Math.floor(text.length * 0.7)));
+    await eventually(() => expectUncommittedRows(to), 60_000);
+    await endProcess(child, 'SIGKILL');
+    await eventually(async () => expect(Object.values(await contents(to.db)).flat()).toEqual([]));
+
+    let highest = 0;
+    const second = startProcess(
+      process.execPath,
+      [join(__dirname, '../dist/src/cli.js'), 'import', writeText(text)],
+      {
+        env: processEnvironment(to.settings),
+        stdio: ['ignore', 'ignore', 'inherit'],
+      },
+    );
+    const ended = once(second, 'close');
+    while (second.exitCode === null && second.signalCode === null) {
+      const status = `/proc/${second.pid!}/status`;
+      if (existsSync(status))
+        highest = Math.max(highest, Number(/VmHWM:\s+(\d+)/.exec(readFileSync(status, 'utf8'))?.[1] ?? 0));
+      await sleep(100);
+    }
+    expect(await ended).toEqual([0, null]);
+    expect(highest / 1024).toBeLessThan(300);
+    const all = await contents(to.db);
+    expect([all.license.length, all.activation.length, all.event.length]).toEqual([count, count, count]);
+    expect(all.license.every(({ activations_used }) => activations_used === 1)).toBe(true);
+  }, 180_000);
+});
+
+/** Rows of an import that is under way: seen by a look that minds no commit, or by what SQLite wrote ahead. */
+async function expectUncommittedRows({ settings, db }: Place): Promise<void> {
+  const url = settings.LICENSING_DATABASE_URL!;
+  if (url.startsWith('sqlite:'))
+    return expect(statSync(`${url.slice(7)}-wal`).size).toBeGreaterThan(5_000_000);
+  const connection = await createConnection(url.replace('root:@', 'root@'));
+  try {
+    await connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED');
+    const [[row]] = (await connection.query(
+      `SELECT COUNT(*) AS n FROM ${table(db, 'licenses')}`,
+    )) as unknown as [[{ n: number }]];
+    expect(row.n).toBeGreaterThan(5_000);
+  } finally {
+    await connection.end();
+  }
+}
+
+/** A file of many licences, with an activation and an event each. */
+function largeFile(count: number): string {
+  const time = '2026-01-01T00:00:00Z';
+  const ids = Array.from({ length: count }, (_, index) => index + 1);
+  return fileOf([
+    { type: 'product', id: 1, name: 'Large', element: null, update_xml: null, created_at: time },
+    {
+      type: 'plan',
+      id: 1,
+      product_id: 1,
+      name: 'One',
+      activation_type: 'domain',
+      activation_limit: 2,
+      duration: null,
+      created_at: time,
+    },
+    ...ids.map((id) => ({
+      type: 'license',
+      id,
+      key_digest: randomBytes(32).toString('hex'),
+      key_hint: null,
+      key_sealed: null,
+      plan_id: 1,
+      status: 'active',
+      activation_limit: 2,
+      customer: `c${id}@example.com`,
+      reference: `order-${id}`,
+      expires_at: null,
+      last_check_at: null,
+      last_check_ip: null,
+      check_count: 0,
+      created_at: time,
+    })),
+    ...ids.map((id) => ({
+      type: 'activation',
+      id,
+      license_id: id,
+      identifier: `site-${id}.example`,
+      name: null,
+      ip: null,
+      activated_at: time,
+    })),
+    ...ids.map((id) => ({
+      type: 'event',
+      id,
+      license_id: id,
+      at: time,
+      actor: 'operator:test',
+      action: 'issue',
+      before: null,
+      after: { status: 'active' },
+    })),
+  ]);
+}
+
+describe('an import into a database in use', () => {
+  it('is not held up by, and does not hold up, those who issue and activate meanwhile', async () => {
+    const to = await place('MariaDB');
+    await importJson(to, largeFile(10));
+    const service: TestService = await startTestService(to.settings);
+    try {
+      const file = fileOf(lines(await exported(to)).concat());
+      const more = lines(largeFile(3_000))
+        .filter(({ type }) => type === 'license')
+        .slice(10);
+      const merged = fileOf(
+        lines(file).flatMap((one) => (one.type === 'license' && one.id === 10 ? [one, ...more] : [one])),
+      );
+      const child = startProcess(process.execPath, [join(__dirname, '../dist/src/cli.js'), 'import', '-'], {
+        env: processEnvironment(to.settings),
+        stdio: ['pipe', 'ignore', 'inherit'],
+      });
+      const text = readFileSync(merged);
+      // All licences are in, and the import waits inside of its transaction.
+      child.stdin!.write(text.subarray(0, text.indexOf('{"type":"activation"') + 40));
+      await eventually(async () => {
+        const connection = await createConnection(
+          to.settings.LICENSING_DATABASE_URL!.replace('root:@', 'root@'),
+        );
+        await connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED');
+        const [[row]] = (await connection.query(
+          `SELECT COUNT(*) AS n FROM ${table(to.db, 'licenses')}`,
+        )) as unknown as [[{ n: number }]];
+        await connection.end();
+        expect(row.n).toBeGreaterThan(2_500);
+      }, 30_000);
+      const issued = await to.operator.json<{ id: number; license_key: string }>([
+        'license',
+        'issue',
+        '--plan',
+        '1',
+      ]);
+      const activated = await request(service.url)
+        .post(`${PREFIX}/licenses/activate`)
+        .send({ license_key: issued.license_key, identifier: 'new.example' });
+      expect(activated.status).toBe(200);
+      await to.operator.json(['activation', 'add', '5', 'extra.example']);
+      child.stdin!.end(text.subarray(text.indexOf('{"type":"activation"') + 40));
+      const [code] = (await once(child, 'close')) as [number];
+      expect(code).toBe(0);
+      expect((await contents(to.db)).license).toHaveLength(3_001);
+      await expectCountersExact(to.db);
+    } finally {
+      await service.stop();
+    }
+  }, 60_000);
+});

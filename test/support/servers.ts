@@ -146,7 +146,7 @@ export async function startRedis(options: string[] = []): Promise<PrivateServer 
       await client.ping();
     } catch (error) {
       // With a password set, "authentication required" is an answer too.
-      if (!/NOAUTH/.test((error as Error).message)) throw error;
+      if (!(error as Error).message.includes('NOAUTH')) throw error;
     } finally {
       client.disconnect();
     }

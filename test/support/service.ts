@@ -83,7 +83,7 @@ export async function startTestService(settings: Settings = {}, now = new Date()
 
 /** All rows of a table, in the order of their ids. */
 export function rows<T = Record<string, unknown>>(db: Db, name: TableName): Promise<T[]> {
-  return db(table(db, name)).orderBy('id') as unknown as Promise<T[]>;
+  return db(table(db, name)).orderBy('id');
 }
 
 export interface TestLicense {

@@ -4,13 +4,13 @@ import { isDuplicate } from '../store/errors';
 import { insertEvents, type LicenseEvent } from '../store/events';
 import { inSnapshot } from '../store/export';
 import { findActivationNames, findRows, inImportTransaction, insertRows } from '../store/import';
-import { findLicensesByDigest, type License } from '../store/licenses';
 import { toSqlTime } from '../store/time';
 import { readCsv, type CsvRow } from './csv';
 import { normalizeIdentifier, type ActivationType } from './identifiers';
 import { normalizeCustomer, requireKey } from './issue';
 import { keyDigest, keyHint } from './keys';
 import { OperatorError } from './operator-error';
+import { fromRow, type RecordOf } from './records';
 import { sealKey } from './sealing';
 import { liveStatus, type StoredStatus } from './states';
 import { formatTimestampOrNull } from './timestamps';
@@ -170,7 +170,7 @@ async function startJob(trx: Transaction, options: CsvImportOptions): Promise<Jo
     references: new Map(),
     writes: !options.dryRun,
   };
-  if (options.product !== undefined && typeof findProduct(job, options.product) === 'string')
+  if (options.product !== undefined && findProduct(job, options.product) instanceof Fault)
     throw new OperatorError(
       'There is no product of the id or name --product gives: "licensing product list".',
     );
@@ -403,10 +403,7 @@ function splitIdentifiers(type: ActivationType, text: string, separator: string 
 }
 
 async function importBatch(job: Job, batch: Candidate[]): Promise<void> {
-  const existing = await findLicensesByDigest(
-    job.trx,
-    batch.map(({ digest }) => digest),
-  );
+  const existing = await licensesOf(job, batch);
   const owners = new Map(
     (
       await findRows(
@@ -457,18 +454,31 @@ async function importBatch(job: Job, batch: Candidate[]): Promise<void> {
   if (job.writes && added.length > 0) await insertCandidates(job, added);
 }
 
+/**
+ * By the key's digest. Without the plan: of a join with the few plans, MariaDB would read all licences of a plan in
+ * a table that has just grown.
+ */
+async function licensesOf(job: Job, batch: Candidate[]): Promise<Map<string, RecordOf<'license'>>> {
+  const digests = batch.map(({ digest }) => digest);
+  const found = await findRows(job.trx, 'licenses', 'key_digest', digests);
+  return new Map(found.map((row) => [row.key_digest as string, fromRow('license', row)]));
+}
+
 /** Only what the row says is compared. */
-function differencesOf(candidate: Candidate, license: License, now: Date): string[] {
+function differencesOf(candidate: Candidate, license: RecordOf<'license'>, now: Date): string[] {
   const { plan, status, limit, expiresAt, customer, reference } = candidate;
-  const live = liveStatus(license, now);
+  const live = liveStatus(
+    { status: license.status, expiresAt: license.expires_at === null ? null : new Date(license.expires_at) },
+    now,
+  );
   const expected = status === 'active' && expiresAt && expiresAt <= now ? 'expired' : status;
   // A licence that had expired without a date got the day of its import as one.
   const dateless = status === 'expired' && !expiresAt;
   const differs: Record<string, boolean> = {
-    plan: plan.id !== license.plan.id,
+    plan: plan.id !== license.plan_id,
     status: expected !== undefined && expected !== live,
-    limit: limit !== undefined && limit !== license.activationLimit,
-    expiry: expiresAt !== undefined && !dateless && sqlTime(expiresAt) !== sqlTime(license.expiresAt),
+    limit: limit !== undefined && limit !== license.activation_limit,
+    expiry: expiresAt !== undefined && !dateless && formatTimestampOrNull(expiresAt) !== license.expires_at,
     customer: customer !== null && customer !== license.customer,
     reference: reference !== null && reference !== license.reference,
   };
@@ -521,15 +531,12 @@ async function insertCandidates(job: Job, added: Candidate[]): Promise<void> {
       'Somebody else issued a licence with one of these keys or references meanwhile. Nothing was imported; try again.',
     );
   }
-  const inserted = await findLicensesByDigest(
-    trx,
-    added.map(({ digest }) => digest),
-  );
+  const inserted = await licensesOf(job, added);
   const events: LicenseEvent[] = [];
   const activations = [];
   for (const { digest, identifiers } of added) {
-    const license = inserted.get(digest) as License;
-    events.push(importEvent(license, actor, now));
+    const license = inserted.get(digest) as RecordOf<'license'>;
+    events.push(importEvent(license, identifiers.length, actor, now));
     for (const identifier of identifiers)
       activations.push({ license_id: license.id, identifier, name: null, ip: null, activated_at: createdAt });
   }
@@ -541,21 +548,21 @@ function expiryOf({ status, expiresAt }: Candidate, now: Date): Date | null {
   return status === 'expired' ? (expiresAt ?? now) : (expiresAt ?? null);
 }
 
-function importEvent(license: License, actor: string, now: Date): LicenseEvent {
-  return {
-    licenseId: license.id,
-    at: now,
-    actor,
-    action: 'import',
-    before: null,
-    after: {
-      status: license.status,
-      plan_id: license.plan.id,
-      activation_limit: license.activationLimit,
-      activations_used: license.activationsUsed,
-      customer: license.customer,
-      reference: license.reference,
-      expires_at: formatTimestampOrNull(license.expiresAt),
-    },
+function importEvent(
+  license: RecordOf<'license'>,
+  activationsUsed: number,
+  actor: string,
+  now: Date,
+): LicenseEvent {
+  const { id, status, plan_id, activation_limit, customer, reference, expires_at } = license;
+  const after = {
+    status,
+    plan_id,
+    activation_limit,
+    activations_used: activationsUsed,
+    customer,
+    reference,
+    expires_at,
   };
+  return { licenseId: id, at: now, actor, action: 'import', before: null, after };
 }

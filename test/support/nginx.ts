@@ -153,7 +153,7 @@ function writeConfiguration(folder: string, options: NginxOptions, httpPort: num
 worker_processes 1;
 pid ${folder}/nginx.pid;
 error_log ${folder}/logs/error.log;
-events { worker_connections 256; }
+events { worker_connections 4096; }
 http {
   ${temporary}
   types { text/html html; application/zip zip; }

@@ -38,16 +38,20 @@ export interface Outcome {
 export async function underFault(fault: Fault): Promise<Outcome> {
   const { url, goods, db, begin, lasts, end = () => undefined, patience = 6_000, recovers = 5 } = fault;
   const load = startLoad(url, goods);
-  await sleep(2_000);
-  const began = load.now();
-  await begin();
-  const begun = load.now();
-  await sleep(lasts * 1_000);
-  const ending = load.now();
-  await end();
-  const ended = load.now();
-  await sleep(recovers * 1_000 + 2_000);
-  await load.stop();
+  let began: number, begun: number, ending: number, ended: number;
+  try {
+    await sleep(2_000);
+    began = load.now();
+    await begin();
+    begun = load.now();
+    await sleep(lasts * 1_000);
+    ending = load.now();
+    await end();
+    ended = load.now();
+    await sleep(recovers * 1_000 + 2_000);
+  } finally {
+    await load.stop();
+  }
 
   const { calls } = load;
   const before = calls.filter(({ answeredAt }) => answeredAt < began);

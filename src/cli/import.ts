@@ -186,7 +186,7 @@ async function openInput(file: string): Promise<AsyncIterable<Buffer>> {
       await handle.close();
       throw new OperatorError(`${file} is a folder.`);
     }
-    return createReadStream(file, { fd: handle, highWaterMark: 256 * 1024 });
+    return createReadStream(file, { fd: handle });
   } catch (error) {
     if (error instanceof OperatorError) throw error;
     throw new OperatorError(`${file} cannot be read: ${(error as Error).message}.`);

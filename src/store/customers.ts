@@ -1,4 +1,4 @@
-import { table, type Db, type TableName, type Transaction } from './database';
+import { isSqlite, table, type Db, type TableName, type Transaction } from './database';
 import type { Row, SqlValue } from './export';
 
 /** Every column in which a text can stand that somebody typed. */
@@ -28,10 +28,13 @@ export async function findTextRows(
   limit: number,
   only?: { licenseId: number | null },
 ): Promise<Row[]> {
+  // MySQL will not compare a column of ASCII with what is not.
+  const lower = (column: string) =>
+    isSqlite(db) ? `LOWER(${column})` : `LOWER(CONVERT(${column} USING utf8mb4))`;
   const query = db(table(db, name)).where('id', '>', after).orderBy('id').limit(limit);
   query.where((any) => {
     for (const column of TEXT_COLUMNS[name])
-      for (const pattern of patterns) any.orWhereRaw(`LOWER(${column}) LIKE ? ESCAPE '!'`, [pattern]);
+      for (const pattern of patterns) any.orWhereRaw(`${lower(column)} LIKE ? ESCAPE '!'`, [pattern]);
   });
   if (only) query.where({ license_id: only.licenseId });
   return (await query) as Row[];

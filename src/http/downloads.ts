@@ -139,18 +139,21 @@ function failSending(res: ServerResponse, { statusCode, headers }: SendError = {
     res.destroy();
     return;
   }
-  for (const header of ['Content-Disposition', 'Content-Type', 'Content-Length', 'Content-Range', 'ETag'])
+  for (const header of ['Content-Disposition', 'Content-Type', 'Content-Range', 'ETag'])
     res.removeHeader(header);
   if (statusCode === 412 || statusCode === 416) {
     for (const [header, value] of Object.entries(headers ?? {})) res.setHeader(header, value);
     res.statusCode = statusCode;
+    res.setHeader('Content-Length', 0);
     res.end();
     return;
   }
   res.removeHeader('Accept-Ranges');
+  const text = messageOf('FILE_NOT_FOUND');
   res.statusCode = 404;
   res.setHeader('Content-Type', 'text/plain; charset=utf-8');
-  res.end(messageOf('FILE_NOT_FOUND'));
+  res.setHeader('Content-Length', Buffer.byteLength(text));
+  res.end(text);
 }
 
 /** Whether nginx will answer 206. It says `Accept-Ranges` itself with a whole package, and does not with a part. */

@@ -57,19 +57,20 @@ export function logSendFault(log: Logger): (error: Error & { code?: string }) =>
 /** What koa-body could not read, in words for the client; its own messages repeat what was sent. */
 export function bodyError(
   error: Error & { status?: number; type?: string; code?: string },
-  _ctx: KoaContext,
+  { req }: KoaContext,
 ): never {
+  // What is left of the body: unread, it would stand before the connection's next request, which then hangs.
+  req.unpipe();
+  req.resume();
   // A client that left before or while its body was read is no error of anybody's.
   if (error.type === 'request.aborted' || error.type === 'stream.not.readable' || error.code === 'ECONNRESET')
     throw new ClientGoneError();
   if (error.type === 'entity.too.large' || error.status === 413)
     throw new InvalidRequestError('The body must not be larger than 64 KiB.');
   if (error instanceof SyntaxError) throw new InvalidRequestError('The body is not valid JSON.');
-  if (error.status !== undefined && error.status < 500)
-    throw new InvalidRequestError('The body cannot be read.');
-  // zlib's errors, for a body that says it is compressed
-  if (error.code?.startsWith('Z_')) throw new InvalidRequestError('The body cannot be decompressed.');
-  throw error;
+  // Whatever else: a charset or encoding nobody knows, or a body that is not compressed as it says it is, for which
+  // zlib and brotli have a dozen codes. It is about what was sent.
+  throw new InvalidRequestError('The body cannot be read.');
 }
 
 async function withDeadline(work: Promise<unknown>): Promise<void> {

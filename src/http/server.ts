@@ -1,4 +1,4 @@
-import { chmodSync, rmSync } from 'node:fs';
+import { chmodSync, lstatSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { connect, Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -44,6 +44,10 @@ export async function prepareAddress(listen: Listen): Promise<void> {
 /** @throws Error in words when the address is taken */
 export async function startServer(listener: RequestListener, listen: Listen): Promise<RunningServer> {
   let draining = false;
+  const answer: RequestListener = (request, response) => {
+    if (draining) closeAfter(response);
+    listener(request, response);
+  };
   const server = createServer(
     {
       keepAliveTimeout: KEEP_ALIVE_MS,
@@ -51,13 +55,12 @@ export async function startServer(listener: RequestListener, listen: Listen): Pr
       requestTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
     },
-    (request, response) => {
-      if (draining) closeAfter(response);
-      listener(request, response);
-    },
+    answer,
   );
   server.maxConnections = MAX_CONNECTIONS;
   server.on('clientError', answerClientError);
+  // An expectation nobody knows: RFC 9110 (10.1.1) lets it be ignored; Node's own 417 has no body.
+  server.on('checkExpectation', answer);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, listen)));
     server.listen(listen, resolve);
@@ -117,15 +120,19 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
 }
 
 async function removeStaleSocket(path: string): Promise<void> {
-  const answered = await new Promise<boolean>((resolve) => {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return;
+  if (!stats.isSocket()) throw new Error(`${path} is not a socket, and is not removed. Choose another path.`);
+  const code = await new Promise<string | undefined>((resolve) => {
     const probe = connect(path)
       .once('connect', () => {
         probe.destroy();
-        resolve(true);
+        resolve(undefined);
       })
-      .once('error', () => resolve(false));
+      .once('error', (error: NodeJS.ErrnoException) => resolve(error.code));
   });
-  if (answered) throw new Error(`Another process answers on ${path} already. Stop it first.`);
+  // Anything but a refusal comes from somebody who is there, and may only be busy.
+  if (code !== 'ECONNREFUSED') throw new Error(`Another process answers on ${path} already. Stop it first.`);
   rmSync(path, { force: true });
 }
 

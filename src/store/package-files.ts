@@ -30,6 +30,8 @@ export function packagePath(dir: string, sha256: string): string {
 
 /** The package's file, or undefined when it is missing or not readable. */
 export async function statPackage(dir: string, sha256: string): Promise<Stats | undefined> {
+  // From a row: a forged one must not lead out of the folder.
+  if (!/^[0-9a-f]{64}$/.test(sha256)) return undefined;
   try {
     const handle = await open(packagePath(dir, sha256), 'r');
     try {

@@ -60,7 +60,7 @@ Is there a newer version?
   ${curl} -s ${base}${PREFIX}/updates/42
 
 Download it:
-  ${curl} -sOJ '${base}${PREFIX}/downloads/42?dlid=${key}'
+  ${curl} -sSOJ '${base}${PREFIX}/downloads/42?dlid=${key}'
 
 Free the slot again:
 ${post('deactivate', site)}

@@ -35,10 +35,16 @@ function stopOnSignal(service: Running, log: Logger): void {
       log.error('something did not end in time and is cut off');
       process.exit(1);
     }, STOP_LIMIT_MS).unref();
-    void service.stop().then(() => {
-      log.info('stopped');
-      process.exit(0);
-    });
+    service.stop().then(
+      () => {
+        log.info('stopped');
+        process.exit(0);
+      },
+      (error: unknown) => {
+        log.error({ reason: (error as { code?: string }).code }, 'stopped, but not everything ended well');
+        process.exit(1);
+      },
+    );
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal));
   // A worker whose primary was killed would go on unwatched.

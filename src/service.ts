@@ -19,7 +19,7 @@ import { prepareAddress, startServer, type Listen } from './http/server';
 import { startHousekeeping } from './housekeeping';
 import { createLicensing } from './licensing/licensing';
 import { readReadiness } from './readiness';
-import { openDatabase, poolState, type Db } from './store/database';
+import { openServiceDatabase, poolState, type Db } from './store/database';
 import { requireCurrentSchema } from './store/migrate';
 import { version } from './version';
 
@@ -102,7 +102,7 @@ export async function startSupervision(
 }
 
 async function connect(config: Config, log: Logger, onStop: OnStop): Promise<Connections> {
-  const db = openDatabase(config.database, config.tablePrefix);
+  const db = openServiceDatabase(config.database, config.tablePrefix);
   onStop(() => db.destroy());
   await requireCurrentSchema(db);
   const redis = openRedis(config, log);
@@ -167,12 +167,20 @@ async function listen(listener: RequestListener, address: Listen, onStop: OnStop
 async function inOrder(start: (onStop: OnStop) => Promise<string>): Promise<Running> {
   const stops: (() => unknown)[] = [];
   const stop = async () => {
-    for (const one of stops.splice(0).reverse()) await one();
+    const failures: unknown[] = [];
+    // One that cannot end well must not keep the others from ending.
+    for (const one of stops.splice(0).reverse())
+      try {
+        await one();
+      } catch (failure) {
+        failures.push(failure);
+      }
+    if (failures.length > 0) throw failures[0];
   };
   try {
     return { address: await start((one) => stops.push(one)), stop };
   } catch (error) {
-    await stop();
+    await stop().catch(() => undefined);
     throw error;
   }
 }

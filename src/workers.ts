@@ -107,6 +107,8 @@ function firstStart(start: () => Worker): Promise<number | undefined> {
 }
 
 async function stopWorker(worker: Worker): Promise<void> {
+  // It may have ended, and still be on the list for a moment.
+  if (worker.isDead()) return;
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
   worker.process.kill('SIGTERM');
   const late = setTimeout(() => worker.process.kill('SIGKILL'), STOP_LIMIT_MS);

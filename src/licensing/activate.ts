@@ -97,7 +97,9 @@ function activateLocked(
         }),
       ]);
     }
-    return { license, identifier, activationsUsed };
+    // What was read before the lock may be older than the counter: one answer tells of one moment.
+    const { activationLimit, expiresAt } = locked;
+    return { license: { ...license, activationLimit, expiresAt }, identifier, activationsUsed };
   });
 }
 

@@ -9,8 +9,8 @@ const OWN_SHAPE = /^[0-9A-F]{8}(?:-[0-9A-F]{8}){3}$/i;
 
 /** White space, and what looks like none: zero-width characters, joiners, soft hyphens, direction marks, BOM. */
 const BLANKS = /[\s\p{Default_Ignorable_Code_Point}]+/gu;
-const QUOTES_AND_UNDERSCORES = '["\'`´_“”„‟‘’‚‛«»‹›]+';
-const WRAPPING = new RegExp(`^${QUOTES_AND_UNDERSCORES}|${QUOTES_AND_UNDERSCORES}$|^dlid=`, 'giu');
+const WRAPPING = new Set('"\'`´_“”„‟‘’‚‛«»‹›');
+const PASTED_NAME = 'dlid=';
 
 /** A new key: 128 bits from the system's CSPRNG, as `A1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6`. */
 export function generateKey(): string {
@@ -24,11 +24,17 @@ export function generateKey(): string {
  * @returns the empty string when nothing is left: such a key counts as missing
  */
 export function canonicalKey(text: string): string {
-  let key = text.replace(BLANKS, '');
-  for (let before = ''; before !== key;) {
-    before = key;
-    key = key.replace(WRAPPING, '');
-  }
+  const bare = text.replace(BLANKS, '');
+  // By index from both ends: a regular expression would try again from every quote of a long run of them.
+  let start = 0;
+  let end = bare.length;
+  while (start < end)
+    if (WRAPPING.has(bare.charAt(start))) start++;
+    else if (WRAPPING.has(bare.charAt(end - 1))) end--;
+    else if (bare.slice(start, start + PASTED_NAME.length).toLowerCase() === PASTED_NAME)
+      start += PASTED_NAME.length;
+    else break;
+  const key = bare.slice(start, Math.max(start, end));
   return hasOwnShape(key) ? key.toUpperCase() : key;
 }
 

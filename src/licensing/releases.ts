@@ -104,7 +104,8 @@ export async function publishRelease(
 export async function withdrawRelease(db: Db, productId: number, version: string): Promise<Release> {
   const release = await requireRelease(db, productId, version);
   if (release.state === 'withdrawn') throw new OperatorError(`Version ${version} is withdrawn already.`);
-  await setRelease(db, release.id, release.state, { state: 'withdrawn' });
+  if (!(await setRelease(db, release.id, release.state, { state: 'withdrawn' })))
+    throw changedMeanwhile(version);
   return requireRelease(db, productId, version);
 }
 
@@ -120,7 +121,7 @@ export async function editRelease(
   changes: { changelog: string },
 ): Promise<Release> {
   const release = await requireRelease(db, productId, version);
-  await setRelease(db, release.id, release.state, changes);
+  if (!(await setRelease(db, release.id, release.state, changes))) throw changedMeanwhile(version);
   return requireRelease(db, productId, version);
 }
 
@@ -140,6 +141,12 @@ async function requireRelease(db: Db, productId: number, version: string): Promi
       `Product ${productId} has no version ${version}. "licensing release list --product ${productId}" shows its versions.`,
     );
   return release;
+}
+
+function changedMeanwhile(version: string): OperatorError {
+  return new OperatorError(
+    `Somebody else changed version ${version} meanwhile; nothing was changed. Try again.`,
+  );
 }
 
 function refusedState({ version, state }: Release): OperatorError {

@@ -69,7 +69,14 @@ export function createValidator(
         if (!isLockConflict(error)) throw error;
         alone = checks;
       }
-    return new Map(alone.map((check) => [check.licenseId, keepApart(check.licenseId)(check)]));
+    return new Map(
+      alone.map((check) => {
+        const recorded = keepApart(check.licenseId)(check);
+        // Its callers hear of a failure; if their batch fails first, nobody listens any more, which is no crash.
+        recorded.catch(() => undefined);
+        return [check.licenseId, recorded];
+      }),
+    );
   }
 
   return async (requests) => {

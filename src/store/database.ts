@@ -65,6 +65,53 @@ export function openDatabase(
   return knex(knexConfig(settings, tablePrefix, poolSize));
 }
 
+/**
+ * The same for a service, whose requests end at a deadline: a statement that has no answer by then has lost its
+ * connection, though nothing said so (a firewall forgot it, a host died). It fails, and the connection is thrown away.
+ */
+export function openServiceDatabase(settings: DatabaseSettings, tablePrefix: string): Db {
+  const config = knexConfig(settings, tablePrefix);
+  return knex(settings.kind === 'mysql' ? { ...config, client: timedMysqlClient() } : config);
+}
+
+/** Longer than every lock wait, shorter than the deadline of a request. */
+const STATEMENT_TIMEOUT_MS = 3_500;
+
+function timedMysqlClient(): typeof Knex.Client {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- the dialect has no types
+  const Dialect = require('knex/lib/dialects/mysql2') as new (config: Knex.Config) => QueryingClient;
+  return class TimedMysql2Dialect extends Dialect {
+    override async _query(connection: TimedConnection, query: unknown): Promise<unknown> {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<never>((_resolve, reject) => {
+        timer = setTimeout(() => {
+          const error = Object.assign(new Error('The database did not answer in time.'), {
+            code: 'ETIMEDOUT',
+          });
+          // Knex's mark for a connection that must not go back to the pool.
+          connection.__knex__disposed = error;
+          connection.destroy();
+          reject(error);
+        }, STATEMENT_TIMEOUT_MS);
+      });
+      try {
+        return await Promise.race([super._query(connection, query), late]);
+      } finally {
+        clearTimeout(timer);
+      }
+    }
+  } as unknown as typeof Knex.Client;
+}
+
+interface QueryingClient extends Knex.Client {
+  _query(connection: unknown, query: unknown): Promise<unknown>;
+}
+
+interface TimedConnection {
+  __knex__disposed?: Error;
+  destroy(): void;
+}
+
 /** The configuration `openDatabase` uses, for Knex's own command line. */
 export function knexConfig(
   settings: DatabaseSettings,

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { migrationNames, migrationSource } from '../../migrations/index';
-import { isSqlite, openDatabase, table, tablePrefix, type DatabaseSettings, type Db } from './database';
+import { openDatabase, table, tablePrefix, type DatabaseSettings, type Db } from './database';
 
 /** How long one migration waits for another that is under way. */
 const LOCK_WAIT_SECONDS = 120;
@@ -138,9 +138,4 @@ function otherMigration(): Error {
   return new Error(
     `Another process has been migrating this database for more than ${LOCK_WAIT_SECONDS} s. Try again when it has ended.`,
   );
-}
-
-/** Whether this handle can be asked anything at all; for readiness and for messages. */
-export async function ping(db: Db): Promise<void> {
-  await db.raw(isSqlite(db) ? 'SELECT 1' : '/* ping */ SELECT 1');
 }

@@ -27,16 +27,23 @@ export async function rawWithPatience(
     releaseConnection(connection: unknown): Promise<void>;
   };
   const connection = await client.acquireConnection();
-  let giving: Promise<boolean> = Promise.resolve(false);
+  let giving: Promise<boolean> | undefined;
+  const outcome = { killed: false };
   const timer = setInterval(() => {
-    giving = giving.then((given) => given || giveUp(db, connection.threadId));
+    // One look at a time: it needs a connection too, and may have to wait for it.
+    giving ??= giveUp(db, connection.threadId).then((killed) => {
+      outcome.killed ||= killed;
+      giving = undefined;
+      return killed;
+    });
   }, patience);
   try {
     await db.raw(sql, bindings).connection(connection);
   } finally {
     clearInterval(timer);
     // A kill that came too late would meet the connection's next statement: let it be this one.
-    if (await giving)
+    await giving;
+    if (outcome.killed)
       await db
         .raw('DO 0')
         .connection(connection)

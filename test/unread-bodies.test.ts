@@ -17,7 +17,10 @@ test.each([
   ['is not compressed as it says', `Content-Encoding: br\r\nContent-Length: ${LARGE.length}\r\n\r\n${LARGE}`],
   ['is too large', `Content-Length: ${LARGE.length}\r\n\r\n${LARGE}`],
   ['is too large, as is only seen on the way', `Transfer-Encoding: chunked\r\n\r\n${chunked(LARGE)}`],
-  ['is encoded in a way nobody knows', `Content-Encoding: x\r\nContent-Length: ${LARGE.length}\r\n\r\n${LARGE}`],
+  [
+    'is encoded in a way nobody knows',
+    `Content-Encoding: x\r\nContent-Length: ${LARGE.length}\r\n\r\n${LARGE}`,
+  ],
 ])(
   'after a body that %s the next request on the connection is answered',
   async (_what, rest) => {

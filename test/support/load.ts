@@ -51,7 +51,7 @@ export interface Load {
   calls: Call[];
   book: Book;
   /** ms since the load began */
-  now(): number;
+  now: () => number;
   /** Lets the calls under way end. */
   stop(): Promise<void>;
 }

@@ -44,7 +44,7 @@ interface Site {
   stand: Stand;
   redis: Redis;
   pids: () => number[];
-  kill: (instance: number) => Promise<void>;
+  kill: (instance: number) => Promise<unknown>;
   restart: (instance: number) => Promise<void>;
   start: (instance: number) => Promise<void>;
 }
@@ -176,7 +176,7 @@ async function main(): Promise<boolean> {
       instances
         .filter(({ process }) => process.exitCode === null && process.signalCode === null)
         .map(({ process }) => process.pid as number),
-    kill: async (i) => void (await instances[i]!.stop('SIGKILL')),
+    kill: (i) => instances[i]!.stop('SIGKILL'),
     async restart(i) {
       await instances[i]!.stop('SIGTERM');
       await start(i);
@@ -287,12 +287,10 @@ async function report(site: Site, figures: Figures): Promise<{ text: string; svg
   const { db } = site.stand;
   const { checks, activations, downloads, goods } = load.book;
   const ids = goods.licenses.map(({ id }) => id);
-  const [stored] = (await db(table(db, 'licenses'))
+  const stored = await db(table(db, 'licenses'))
     .whereIn('id', ids)
-    .sum({ checks: 'check_count', activations: 'activations_used' })) as {
-    checks: string;
-    activations: string;
-  }[];
+    .sum<{ checks: string; activations: string }>({ checks: 'check_count', activations: 'activations_used' })
+    .first();
   const sum = (values: number[]) => values.reduce((a, b) => a + b, 0);
   const answered = sum([...totals.values()]);
   const rows: [string, string][] = [

@@ -93,8 +93,24 @@ function fork(onEnd: OnEnd): Worker {
   const worker = cluster.fork();
   // A message to a worker that died this moment is an error of no one's.
   worker.on('error', () => undefined);
+  closeUnansweredConnection(worker);
   worker.once('exit', (code, signal) => onEnd(worker, performance.now() - started, code, signal));
   return worker;
+}
+
+/**
+ * Node hands each connection to a worker and waits for its word that it took it. When the worker dies in between, Node
+ * keeps the connection open for ever and its client waits in vain; so we keep the last one handed over, and close it.
+ */
+function closeUnansweredConnection({ process }: Worker): void {
+  let handed: { close(): void } | undefined;
+  const send = process.send.bind(process) as (...args: unknown[]) => boolean;
+  process.send = (message: unknown, handle?: unknown, ...rest: unknown[]): boolean => {
+    if (handle) handed = handle as typeof handed;
+    return send(message, handle, ...rest);
+  };
+  // One that was taken is closed here already; a second time does nothing.
+  process.once('exit', () => handed?.close());
 }
 
 /** @returns the port it listens on */

@@ -18,6 +18,8 @@ const config: Config = {
   },
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+  // Jest's own choice leaves a core to its parent process, which has nothing to do.
+  maxWorkers: '100%',
   testTimeout: 30_000,
   reporters: ['default', '<rootDir>/test/support/summary-reporter.mjs'],
 };

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { demoLicenses, seedDemo } from '../seeds/demo';
 import { environment, packageRoot, readConfig } from './config';
-import { PREFIX } from './http/app';
+import { PREFIX } from './http/prefix';
 import { createLog } from './log';
 import { startService } from './service';
 import { openDatabase } from './store/database';

@@ -12,7 +12,7 @@ import {
   type Config,
   type Settings,
 } from '../config';
-import { PREFIX } from '../http/app';
+import { PREFIX } from '../http/prefix';
 import { OperatorError } from '../licensing/operator-error';
 import { openDatabase, type DatabaseSettings, type Db } from '../store/database';
 import { migrate, readSchemaState, refuseNewerSchema } from '../store/migrate';

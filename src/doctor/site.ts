@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PREFIX } from '../http/app';
+import { PREFIX } from '../http/prefix';
 import { generateKey, keyDigest, keyHint, redactKeys } from '../licensing/keys';
 import { latestRelease } from '../licensing/releases';
 import { listPlans, listProducts, type Plan } from '../store/catalogue';

@@ -9,12 +9,10 @@ import type { Context, Endpoint, Middleware, State } from './context';
 import { answerDownloadsAsText, downloadHandler, type DownloadSettings } from './downloads';
 import { answerFaults, bodyError, inTime, logSendFault } from './faults';
 import { activateHandler, deactivateHandler, validateHandler } from './licenses';
+import { PREFIX } from './prefix';
 import { limitRate, type Bucket, type Limiter } from './rate-limit';
 import { assignRequestId } from './request-id';
 import { updatesHandler } from './updates';
-
-/** The address of this API, exactly; nginx passes on what lies below it. */
-export const PREFIX = '/api/index.php/v1/licensing';
 
 export interface AppDependencies {
   licensing: Licensing;

@@ -84,7 +84,7 @@ async function* decode(source: AsyncIterable<Buffer>): AsyncGenerator<string, vo
     const text = normalize(decoder?.decode() ?? '', true);
     if (text !== '') yield text;
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
+    if ((error as { code?: string }).code !== 'ERR_ENCODING_INVALID_ENCODED_DATA') throw error;
     throw new OperatorError(
       `The file is not UTF-8 (at line ${line} or somewhat after). Save it once more as "CSV UTF-8". Nothing was imported.`,
     );

@@ -28,6 +28,7 @@ test('the database hangs for 20 s: refused within 5 s, memory bounded, back by i
     begin: () => mariadb.hang(),
     lasts: 20,
     end: () => mariadb.resume(),
+    patience: 5_000,
   }).finally(() => clearInterval(watch));
 
   expect(meanwhile.length).toBeGreaterThan(24);

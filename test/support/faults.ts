@@ -1,6 +1,17 @@
 import { expect } from '@jest/globals';
+import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { duration, findLosses, isHealthy, startLoad, tally, type Call, type Goods, type Load } from './load';
+import {
+  duration,
+  findLosses,
+  isHealthy,
+  slowest,
+  startLoad,
+  tally,
+  type Call,
+  type Goods,
+  type Load,
+} from './load';
 import type { Db } from '../../src/store/database';
 
 /** What must hold of every fault: answers before and after it, no call that hangs, nothing lost. */
@@ -64,7 +75,7 @@ export async function underFault(fault: Fault): Promise<Outcome> {
   expect(recovered.length).toBeGreaterThan(24);
   expect(await findLosses(db, load.book)).toEqual([]);
   const first = (among: Call[]) => Math.min(...among.map(({ answeredAt }) => answeredAt));
-  return {
+  const outcome: Outcome = {
     load,
     before,
     meanwhile: calls.filter(({ sentAt, answeredAt }) => sentAt > begun && answeredAt < ending),
@@ -72,6 +83,28 @@ export async function underFault(fault: Fault): Promise<Outcome> {
     until: (what) => first(calls.filter((call) => call.sentAt > began && what(call))) - began,
     recovery: first(calls.filter((call) => call.answeredAt > ended && isHealthy(call))) - ended,
   };
+  note(outcome);
+  return outcome;
+}
+
+/** For docs/reliability.md: with TEST_FAULTS_FIGURES=FILE each fault adds a line of JSON with what was measured. */
+function note({ load: { calls }, before, meanwhile, until, recovery }: Outcome): void {
+  const file = process.env.TEST_FAULTS_FIGURES;
+  if (file === undefined) return;
+  const refused = (call: Call) => call.status !== undefined && !isHealthy(call);
+  const unanswered = (call: Call) => call.status === undefined;
+  const figures = {
+    fault: expect.getState().currentTestName,
+    calls: calls.length,
+    refused: calls.filter(refused).length,
+    unanswered: calls.filter(unanswered).length,
+    first_refusal_ms: Math.round(until(refused)),
+    recovery_ms: Math.round(recovery),
+    slowest_ms: Math.round(slowest(calls)),
+    p99_before_ms: Math.round(quantile(before, 0.99)),
+    p99_meanwhile_ms: Math.round(quantile(meanwhile, 0.99)),
+  };
+  appendFileSync(file, `${JSON.stringify(figures)}\n`);
 }
 
 /** Those that a licence server in good health would have answered otherwise. */

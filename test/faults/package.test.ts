@@ -1,82 +1,112 @@
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { operator } from '../support/operator';
-import { eventually, endProcess, freePort, startProcess, temporaryFolder } from '../support/processes';
+import { endProcess, eventually, freePort, startProcess, temporaryFolder } from '../support/processes';
 import { PREFIX } from '../support/service';
 
-/** What `npm pack` makes: all that is needed to run, and nothing else. */
+/** What `npm pack` makes, and what `npm ci --omit=dev` leaves: all that is needed to run, and nothing else. */
 
 const ROOT = join(__dirname, '../..');
 
-test('the tarball holds what runs, and installed in an empty folder it does', async () => {
-  const folder = temporaryFolder();
-  const [packed] = JSON.parse(
-    execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
-      cwd: ROOT,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }),
-  ) as [{ filename: string; files: { path: string }[] }];
-  const paths = packed.files.map(({ path }) => path);
-  expect(
-    paths.filter(
-      (path) =>
-        !/^(dist\/(src|migrations|seeds)\/|nginx\/|deploy\/|docs\/|seeds\/.*\.zip$|package\.json$|README\.md$)/.test(
-          path,
-        ),
-    ),
-  ).toEqual([]);
-  for (const needed of [
-    'dist/src/main.js',
-    'dist/src/cli.js',
-    'dist/migrations/index.js',
-    'nginx/licensing.conf',
-  ])
-    expect(paths).toContain(needed);
+let folder: string;
+let tarball: string;
+let paths: string[];
 
-  writeFileSync(join(folder, 'package.json'), '{"private":true}');
-  execFileSync('npm', ['install', '--omit=dev', '--no-audit', '--no-fund', join(folder, packed.filename)], {
-    cwd: folder,
-    stdio: 'ignore',
-  });
-  const installed = join(folder, 'node_modules/licensing-gateway/dist/src');
+beforeAll(() => {
+  folder = temporaryFolder();
+  const [packed] = JSON.parse(
+    npm(ROOT, 'pack', '--json', '--ignore-scripts', '--pack-destination', folder),
+  ) as [{ filename: string; files: { path: string }[] }];
+  tarball = join(folder, packed.filename);
+  paths = packed.files.map(({ path }) => path);
+}, 60_000);
+
+function npm(cwd: string, ...args: string[]): string {
+  return execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+}
+
+test('the tarball holds what is needed to run and to set it up, and nothing else', () => {
+  const sources = ['src', 'migrations', 'seeds'].flatMap((name) =>
+    readdirSync(join(ROOT, name), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.ts'))
+      .map((path) => `dist/${name}/${path.replace(/\.ts$/, '.js')}`),
+  );
+  const beside = ['deploy', 'docs', 'nginx'].flatMap((name) =>
+    readdirSync(join(ROOT, name), { recursive: true, encoding: 'utf8' })
+      .map((path) => `${name}/${path}`)
+      .filter((path) => /\.[a-z]+$/.test(path)),
+  );
+  expect([...paths].sort()).toEqual(
+    [...sources, ...beside, 'package.json', 'README.md', 'seeds/pkg_example-1.1.0.zip'].sort(),
+  );
+});
+
+test('installed from the tarball in an empty folder it runs', async () => {
+  const empty = join(folder, 'empty');
+  cpSync(tarball, join(empty, 'licensing-gateway.tgz'));
+  writeFileSync(join(empty, 'package.json'), '{"private":true}');
+  npm(empty, 'install', '--omit=dev', '--no-audit', '--no-fund', './licensing-gateway.tgz');
+  expect(existsSync(join(empty, 'node_modules/.bin/licensing'))).toBe(true);
+  await runs(join(empty, 'node_modules/licensing-gateway'));
+}, 180_000);
+
+test('after "npm ci --omit=dev" a build runs without anything that only development needs', async () => {
+  const checkout = join(folder, 'checkout');
+  for (const name of ['package.json', 'package-lock.json', '.npmrc', 'dist'])
+    cpSync(join(ROOT, name), join(checkout, name), { recursive: true });
+  npm(checkout, 'ci', '--omit=dev');
+  const { devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    devDependencies: Record<string, string>;
+  };
+  // Types are brought along by what they describe.
+  const tools = Object.keys(devDependencies).filter((name) => !name.startsWith('@types/'));
+  expect(tools).toEqual(expect.arrayContaining(['jest', 'typescript']));
+  for (const name of tools)
+    expect([name, existsSync(join(checkout, 'node_modules', name))]).toEqual([name, false]);
+  await runs(checkout);
+}, 180_000);
+
+/** Sets it up by its command, starts it as production does, and asks it. */
+async function runs(root: string): Promise<void> {
+  const data = temporaryFolder();
   const port = await freePort();
   const settings = {
-    LICENSING_DATABASE_URL: `sqlite:${join(folder, 'data.sqlite')}`,
-    LICENSING_PACKAGES_DIR: join(folder, 'packages'),
+    LICENSING_DATABASE_URL: `sqlite:${join(data, 'data.sqlite')}`,
+    LICENSING_PACKAGES_DIR: join(data, 'packages'),
     LICENSING_LISTEN: `127.0.0.1:${port}`,
   };
   const { run, json } = operator(settings);
-  const command = join(installed, 'cli.js');
-  expect(await run(['migrate'], { command })).toMatchObject({ code: 0 });
-  await json(['product', 'add', '--name', 'Example', '--id', '42'], { command });
-  await json(
-    [
-      'plan',
-      'add',
-      '--product',
-      '42',
-      '--name',
-      'One',
-      '--activation-type',
-      'domain',
-      '--activation-limit',
-      '1',
-    ],
-    { command },
-  );
-  const { license_key } = await json<{ license_key: string }>(['license', 'issue', '--plan', '1'], {
-    command,
+  const by = { command: join(root, 'dist/src/cli.js') };
+  expect(await run(['migrate'], by)).toMatchObject({ code: 0 });
+  await json(['product', 'add', '--name', 'Example', '--id', '42'], by);
+  const plan = ['--name', 'One', '--activation-type', 'domain', '--activation-limit', '1'];
+  await json(['plan', 'add', '--product', '42', ...plan], by);
+  const package_ = join(ROOT, 'seeds/pkg_example-1.1.0.zip');
+  await json(['release', 'publish', '--product', '42', '--version', '1.1.0', '--file', package_], by);
+  const { license_key } = await json<{ license_key: string }>(['license', 'issue', '--plan', '1'], by);
+  const service = startProcess(process.execPath, ['dist/src/main.js'], {
+    cwd: root,
+    env: {
+      PATH: process.env.PATH,
+      NODE_ENV: 'production',
+      LICENSING_ENV_FILE: '/dev/null',
+      LICENSING_ADMIN_LISTEN: '127.0.0.1:0',
+      ...settings,
+    },
   });
-  const service = startProcess(process.execPath, [join(installed, 'main.js')], {
-    env: { PATH: process.env.PATH, LICENSING_ADMIN_LISTEN: '127.0.0.1:0', ...settings },
-  });
+  const api = request(`http://127.0.0.1:${port}${PREFIX}`);
   await eventually(() =>
-    request(`http://127.0.0.1:${port}`).post(`${PREFIX}/licenses/validate`).send({ license_key }).expect(200),
+    api.post('/licenses/activate').send({ license_key, identifier: 'example.com' }).expect(200),
   );
+  const { body } = await api
+    .post('/licenses/validate')
+    .send({ license_key, identifier: 'example.com' })
+    .expect(200);
+  expect(body).toMatchObject({ data: { valid: true, identifier_activated: true, activations_used: 1 } });
+  await api.get(`/downloads/42?dlid=${license_key}`).expect(200).expect('Content-Type', 'application/zip');
   await endProcess(service);
   expect(service.exitCode).toBe(0);
-}, 180_000);
+}

@@ -2,7 +2,7 @@
 import type { Config } from 'jest';
 
 /** Of the long tests these are in every run; all of them are `npm run test:faults`, or one with TEST_FAULTS=all. */
-const FAULTS_IN_EVERY_RUN = ['clock'];
+const FAULTS_IN_EVERY_RUN = ['clock', 'database-killed', 'service-killed'];
 const others = `/test/faults/(?!(?:${FAULTS_IN_EVERY_RUN.join('|')})\\.test\\.ts$)`;
 
 const config: Config = {

@@ -22,6 +22,9 @@ export default class SummaryReporter {
     }
     const failed = numFailedTests + numRuntimeErrorTestSuites;
     const skipped = numPendingTests > 0 ? `, ${numPendingTests} skipped` : '';
-    process.stdout.write(`\n${numPassedTests} passed, ${failed} failed${skipped}\n`);
+    // After Jest's own summary, which comes later and on the other stream.
+    process.once('exit', () =>
+      process.stdout.write(`\n${numPassedTests} passed, ${failed} failed${skipped}\n`),
+    );
   }
 }

@@ -114,7 +114,7 @@ export const checkTables: Check = async ({ config, db }) => {
       warning('SHARED_DATABASE', `The database also holds ${foreign} tables of others, such as the site's.`, {
         why: "Restoring the site's backup rewinds licences too: keys sold since are unknown, renewals and activations are gone.",
         remedy:
-          'Before restoring the site: licensing export --out FILE; afterwards: licensing import FILE. Or leave the tables named licensing_ out of the restore.',
+          'Before restoring the site, dump the tables named licensing_, and put them back afterwards (docs/backup.md). Or leave them out of the restore.',
       }),
     );
   return findings;

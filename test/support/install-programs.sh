@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes sure of the programs the tests start privately: MariaDB, Redis, nginx, Apache, PHP. Arguments name further
-# ones, as program:package. What is missing is installed, as root or with a sudo that asks nothing, and not left
-# running as a service of the machine.
+# Makes sure of the programs the tests start privately: MariaDB, SQLite's shell, Redis, nginx, Apache, PHP. Arguments
+# name further ones, as program:package. What is missing is installed, as root or with a sudo that asks nothing, and not
+# left running as a service of the machine.
 set -eu
 
 PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
@@ -9,7 +9,7 @@ PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
 # program:package
 missing=''
 for pair in mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core mariadb:mariadb-client-core \
-  mariadb-dump:mariadb-client redis-server:redis-server nginx:nginx apache2:apache2-bin php:php-cli \
+  mariadb-dump:mariadb-client sqlite3:sqlite3 redis-server:redis-server nginx:nginx apache2:apache2-bin php:php-cli \
   php-fpm:php-fpm php-xml:php-xml "$@"; do
   program=${pair%%:*}
   package=${pair#*:}

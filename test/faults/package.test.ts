@@ -101,11 +101,13 @@ async function runs(root: string): Promise<void> {
   await eventually(() =>
     api.post('/licenses/activate').send({ license_key, identifier: 'example.com' }).expect(200),
   );
-  const { body } = await api
+  const validated = await api
     .post('/licenses/validate')
     .send({ license_key, identifier: 'example.com' })
     .expect(200);
-  expect(body).toMatchObject({ data: { valid: true, identifier_activated: true, activations_used: 1 } });
+  expect(validated.body).toMatchObject({
+    data: { valid: true, identifier_activated: true, activations_used: 1 },
+  });
   await api.get(`/downloads/42?dlid=${license_key}`).expect(200).expect('Content-Type', 'application/zip');
   await endProcess(service);
   expect(service.exitCode).toBe(0);

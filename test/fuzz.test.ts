@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { deflateSync, gzipSync } from 'node:zlib';
+import { note } from './support/faults';
 import { giveRelease } from './support/packages';
 import { openRaw, type RawAnswer, type RawConnection } from './support/raw-http';
 import { giveLicense, givePlan, PREFIX, startTestService, type TestService } from './support/service';
@@ -119,7 +120,9 @@ after ${before}`,
   );
   expect(outcomes.get('200')).toBeGreaterThan(REQUESTS / 20);
   expect(outcomes.get('403')).toBeGreaterThan(REQUESTS / 50);
-  expect(heap() - settled).toBeLessThan(40);
+  const grown = heap() - settled;
+  note({ firstSeed, outcomes: Object.fromEntries(outcomes), heap_grown_mb: Number(grown.toFixed(1)) });
+  expect(grown).toBeLessThan(40);
 }, 1_800_000);
 
 /** @returns what is wrong with an answer */

@@ -15,6 +15,8 @@ export interface RunningServer {
 
 /** Longer than a reverse proxy keeps its idle connections (nginx: 60 s), or it would meet a closing one at random. */
 const KEEP_ALIVE_MS = 75_000;
+/** Four times what the longest key a Joomla field holds makes of a request, every character of it percent-encoded. */
+const MAX_HEADER_BYTES = 16 * 1024;
 /** A request line, headers and 64 KiB of body; slower clients hold a socket and nothing else. */
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 20_000;
@@ -50,6 +52,7 @@ export async function startServer(listener: RequestListener, listen: Listen): Pr
   };
   const server = createServer(
     {
+      maxHeaderSize: MAX_HEADER_BYTES,
       keepAliveTimeout: KEEP_ALIVE_MS,
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { countsOf, note } from '../support/faults';
 import { findLosses, isHealthy, openStand, startLoad, tally, type Stand } from '../support/load';
 import { freePort } from '../support/processes';
 
@@ -36,6 +37,7 @@ test('the service is killed in the middle of batches, again and again: what it a
   expect(tally(calls.filter((call) => call.sentAt > last && !isHealthy(call)))).toEqual({});
   expect(calls.filter(isHealthy).length).toBeGreaterThan(500);
   expect(await findLosses(stand.db, load.book)).toEqual([]);
+  note({ killed, ...countsOf(calls) });
 }, 120_000);
 
 test('the book itself finds what is lost', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { unhealthy } from '../support/faults';
+import { countsOf, note, unhealthy } from '../support/faults';
 import { findLosses, openStand, startLoad, tally, type Stand } from '../support/load';
 import { startNginx } from '../support/nginx';
 import { freePort } from '../support/processes';
@@ -34,6 +34,7 @@ describe.each(['1', '2'])('with %s worker(s)', (count) => {
     expect(tally(unhealthy(load.calls).filter((call) => !refused.includes(call)))).toEqual({});
     expect(load.calls.length - refused.length).toBeGreaterThan(100);
     expect(await findLosses(stand.db, load.book)).toEqual([]);
+    note({ ...countsOf(load.calls), stopped_ms: Math.round(stopped - stopping) });
   }, 60_000);
 
   test('two instances behind nginx are restarted in turns under load: no request is refused or cut', async () => {
@@ -59,6 +60,7 @@ describe.each(['1', '2'])('with %s worker(s)', (count) => {
       expect(tally(unhealthy(load.calls))).toEqual({});
       expect(load.calls.length).toBeGreaterThan(500);
       expect(await findLosses(stand.db, load.book)).toEqual([]);
+      note(countsOf(load.calls));
     } finally {
       await nginx.stop();
     }

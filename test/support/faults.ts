@@ -83,28 +83,35 @@ export async function underFault(fault: Fault): Promise<Outcome> {
     until: (what) => first(calls.filter((call) => call.sentAt > began && what(call))) - began,
     recovery: first(calls.filter((call) => call.answeredAt > ended && isHealthy(call))) - ended,
   };
-  note(outcome);
+  note(figuresOf(outcome));
   return outcome;
 }
 
-/** For docs/reliability.md: with TEST_FAULTS_FIGURES=FILE each fault adds a line of JSON with what was measured. */
-function note({ load: { calls }, before, meanwhile, until, recovery }: Outcome): void {
+/** For docs/reliability.md: with TEST_FAULTS_FIGURES=FILE each test adds a line of JSON with what it measured. */
+export function note(figures: object): void {
   const file = process.env.TEST_FAULTS_FIGURES;
   if (file === undefined) return;
-  const refused = (call: Call) => call.status !== undefined && !isHealthy(call);
-  const unanswered = (call: Call) => call.status === undefined;
-  const figures = {
-    fault: expect.getState().currentTestName,
-    calls: calls.length,
-    refused: calls.filter(refused).length,
-    unanswered: calls.filter(unanswered).length,
-    first_refusal_ms: Math.round(until(refused)),
+  appendFileSync(file, `${JSON.stringify({ test: expect.getState().currentTestName, ...figures })}\n`);
+}
+
+function figuresOf({ load, before, meanwhile, until, recovery }: Outcome): object {
+  return {
+    ...countsOf(load.calls),
+    first_refusal_ms: Math.round(until((call) => call.status !== undefined && !isHealthy(call))),
     recovery_ms: Math.round(recovery),
-    slowest_ms: Math.round(slowest(calls)),
     p99_before_ms: Math.round(quantile(before, 0.99)),
     p99_meanwhile_ms: Math.round(quantile(meanwhile, 0.99)),
   };
-  appendFileSync(file, `${JSON.stringify(figures)}\n`);
+}
+
+export function countsOf(calls: Call[]): object {
+  const failed = unhealthy(calls);
+  return {
+    calls: calls.length,
+    refused: failed.filter(({ status }) => status !== undefined).length,
+    unanswered: failed.filter(({ status }) => status === undefined).length,
+    slowest_ms: Math.round(slowest(calls)),
+  };
 }
 
 /** Those that a licence server in good health would have answered otherwise. */

@@ -5,12 +5,12 @@ import type { Logger } from 'pino';
 import type { Licensing } from '../licensing/licensing';
 import { sendFailure } from './answers';
 import type { createClientAddressReader } from './client-address';
-import type { Context, Endpoint, Middleware, State } from './context';
-import { answerDownloadsAsText, downloadHandler, type DownloadSettings } from './downloads';
+import type { Context, Endpoint, Handler, Middleware, State } from './context';
+import { chooseDownloadAnswers, downloadHandler, type DownloadSettings } from './downloads';
 import { answerFaults, bodyError, inTime, logSendFault } from './faults';
 import { activateHandler, deactivateHandler, validateHandler } from './licenses';
 import { PREFIX } from './prefix';
-import { limitRate, type Bucket, type Limiter } from './rate-limit';
+import { admitWithin, type Bucket, type Limiter } from './rate-limit';
 import { assignRequestId } from './request-id';
 import { updatesHandler } from './updates';
 
@@ -36,7 +36,7 @@ export function createApp({
   const app = new Koa<State>();
   app.on('error', logSendFault(log));
   const router = new Router<State>({ prefix: PREFIX, sensitive: true });
-  const body = koaBody({
+  const readBody = koaBody({
     json: true,
     urlencoded: true,
     text: false,
@@ -61,67 +61,58 @@ export function createApp({
   app.use(router.routes() as unknown as Koa.Middleware<State>);
   app.use((ctx) => sendFailure(ctx, 'NOT_FOUND'));
 
-  const limit = (bucket: Bucket) => limitRate(limiter, bucket, (ctx) => recordRateLimited(ctx, licensing));
-  const api = limit('api');
-
-  // Every request to an endpoint counts against its limit, those with a wrong method or body too.
-  router.all(
-    '/licenses/activate',
-    named('activate'),
-    api,
-    only('POST'),
-    body,
-    inTime(activateHandler(licensing)),
-  );
-  router.all(
-    '/licenses/deactivate',
-    named('deactivate'),
-    api,
-    only('POST'),
-    body,
-    inTime(deactivateHandler(licensing)),
-  );
-  router.all(
-    '/licenses/validate',
-    named('validate'),
-    api,
-    only('POST'),
-    body,
-    inTime(validateHandler(licensing)),
-  );
-  router.all(
-    '/updates{/:product_id}',
-    named('updates'),
-    api,
-    only('GET', 'HEAD'),
-    inTime(updatesHandler(licensing, PREFIX)),
-  );
+  const admit = (bucket: Bucket) => admitWithin(limiter, bucket, (ctx) => recordRateLimited(ctx, licensing));
+  const [api, download] = [admit('api'), admit('download')];
+  const post = { admit: api, methods: ['POST'], readBody };
+  const get = { admit: api, methods: ['GET', 'HEAD'] };
+  router.all('/licenses/activate', endpoint('activate', post, activateHandler(licensing)));
+  router.all('/licenses/deactivate', endpoint('deactivate', post, deactivateHandler(licensing)));
+  router.all('/licenses/validate', endpoint('validate', post, validateHandler(licensing)));
+  router.all('/updates{/:product_id}', endpoint('updates', get, updatesHandler(licensing, PREFIX)));
   router.all(
     '/downloads{/:product_id}',
-    named('download'),
-    answerDownloadsAsText,
-    limit('download'),
-    only('GET', 'HEAD'),
-    inTime(downloadHandler(licensing, downloads)),
+    endpoint(
+      'download',
+      { ...get, admit: download, prepare: chooseDownloadAnswers },
+      downloadHandler(licensing, downloads),
+    ),
   );
   return app;
 }
 
-function named(endpoint: Endpoint): Middleware {
-  return (ctx, next) => {
-    ctx.state.endpoint = endpoint;
-    return next();
+interface Rules {
+  /** before anything can be refused */
+  prepare?: (ctx: Context) => void;
+  /** whether the client's limit lets the request pass; else it is answered */
+  admit: (ctx: Context) => Promise<boolean>;
+  methods: string[];
+  readBody?: Middleware;
+}
+
+/**
+ * All that happens to a request of an endpoint, in this order: every one counts against its limit, those with a wrong
+ * method or body too. One function, because each layer of middleware costs as much as what most of these do.
+ */
+function endpoint(
+  name: Endpoint,
+  { prepare, admit, methods, readBody }: Rules,
+  handler: Handler,
+): Middleware {
+  return async (ctx) => {
+    ctx.state.endpoint = name;
+    prepare?.(ctx);
+    if (!(await admit(ctx))) return;
+    if (!methods.includes(ctx.method)) {
+      ctx.set('Allow', methods.join(', '));
+      sendFailure(ctx, 'METHOD_NOT_ALLOWED');
+      return;
+    }
+    if (readBody) await readBody(ctx, done);
+    await inTime(handler(ctx));
   };
 }
 
-function only(...methods: string[]): Middleware {
-  return (ctx, next) => {
-    if (methods.includes(ctx.method)) return next();
-    ctx.set('Allow', methods.join(', '));
-    sendFailure(ctx, 'METHOD_NOT_ALLOWED');
-    return undefined;
-  };
-}
+const done = (): Promise<void> => Promise.resolve();
 
 function recordRateLimited(ctx: Context, { accessLog, now }: Licensing): void {
   accessLog.record({

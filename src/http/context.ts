@@ -22,3 +22,5 @@ export interface State {
 
 export type Context = ParameterizedContext<State>;
 export type Middleware = KoaMiddleware<State>;
+/** Answers a request that was let through and read. */
+export type Handler = (ctx: Context) => Promise<void>;

@@ -9,7 +9,7 @@ import type { LicenseTerms } from '../store/licenses';
 import { packageFileName, statPackage } from '../store/package-files';
 import type { Release } from '../store/releases';
 import { messageOf, sendRefusal } from './answers';
-import type { Context, Middleware } from './context';
+import type { Context, Handler } from './context';
 import { chooseKey, readProductId, readQuery, readQueryKey } from './requests';
 
 export interface DownloadSettings {
@@ -19,17 +19,16 @@ export interface DownloadSettings {
 }
 
 /** How failures are written: as text, unless the client called with `license_key` alone (contract, section 4.4). */
-export const answerDownloadsAsText: Middleware = (ctx, next) => {
+export function chooseDownloadAnswers(ctx: Context): void {
   const query = readQuery(ctx.querystring);
   ctx.state.answerAs = query.has('license_key') && !query.has('dlid') ? 'json' : 'text';
-  return next();
-};
+}
 
 /** GET downloads/{product_id}: contract, section 4.4; the order of the refusals is that of decisions, "Downloads". */
 export function downloadHandler(
   { db, lookUp, now, accessLog }: Licensing,
   settings: DownloadSettings,
-): Middleware {
+): Handler {
   return async (ctx) => {
     const query = readQuery(ctx.querystring);
     const key = chooseKey(readQueryKey(query.get('license_key')), readQueryKey(query.get('dlid')));

@@ -3,11 +3,11 @@ import type { Licensing } from '../licensing/licensing';
 import { isRefusal, type Refusal } from '../licensing/refusals';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import { licenseFields, sendData, sendRefusal } from './answers';
-import type { Context, Middleware } from './context';
+import type { Context, Handler } from './context';
 import { InvalidRequestError, readKeyAlone, readLicenseRequest, type LicenseRequest } from './requests';
 
 /** POST licenses/activate: contract, section 4.1. */
-export function activateHandler(licensing: Licensing): Middleware {
+export function activateHandler(licensing: Licensing): Handler {
   const { db, lookUp, now, accessLog } = licensing;
   return async (ctx) => {
     const request = readActivationRequest(ctx, 'activate', licensing);
@@ -35,7 +35,7 @@ export function activateHandler(licensing: Licensing): Middleware {
 }
 
 /** POST licenses/deactivate: decisions, "Deactivate". */
-export function deactivateHandler(licensing: Licensing): Middleware {
+export function deactivateHandler(licensing: Licensing): Handler {
   const { db, lookUp, now, accessLog } = licensing;
   return async (ctx) => {
     const request = readActivationRequest(ctx, 'deactivate', licensing);
@@ -55,10 +55,10 @@ export function deactivateHandler(licensing: Licensing): Middleware {
 }
 
 /** POST licenses/validate: contract, section 4.2. */
-export function validateHandler({ validate, now }: Licensing): Middleware {
+export function validateHandler({ validate, now }: Licensing): Handler {
   return async (ctx) => {
-    const request = readLicenseRequest(ctx.request.body);
-    const outcome = await validate({ ...request, ip: ctx.state.client.ip, now: now() });
+    const { key, keyDigest, identifier } = readLicenseRequest(ctx.request.body);
+    const outcome = await validate({ keyDigest, identifier, ip: ctx.state.client.ip, now: now() });
     if (isRefusal(outcome)) {
       sendRefusal(ctx, outcome);
       return;
@@ -67,7 +67,7 @@ export function validateHandler({ validate, now }: Licensing): Middleware {
     sendData(ctx, {
       valid,
       status,
-      ...licenseFields(request.key, license),
+      ...licenseFields(key, license),
       activations_used: license.activationsUsed,
       expires_at: formatTimestampOrNull(license.expiresAt),
       identifier_activated: identifierActivated,

@@ -7,8 +7,9 @@ import {
   type RateLimiterAbstract,
 } from 'rate-limiter-flexible';
 import type { RedisConnection } from './redis';
+import { createRedisCounters } from './redis-counters';
 import { sendFailure } from './answers';
-import type { Context, Middleware } from './context';
+import type { Context } from './context';
 
 /** Activate, deactivate, validate and updates share one bucket; downloads have one of their own. */
 export type Bucket = 'api' | 'download';
@@ -70,8 +71,9 @@ export function createClusterLimiter(settings: RateLimits): Limiter {
  * limit), each process counts in its own memory.
  */
 export function createRedisLimiter(settings: RateLimits, redis: RedisConnection): Limiter {
+  const storeClient = createRedisCounters(redis.client);
   const limiters = eachBucket(
-    (bucket) => new RateLimiterRedis({ ...bucketOptions(bucket, settings), storeClient: redis.client }),
+    (bucket) => new RateLimiterRedis({ ...bucketOptions(bucket, settings), storeClient }),
   );
   const memory = createMemoryLimiter(settings);
   // A write like every other: a Redis that answers PING may still refuse those (memory full, read-only replica).
@@ -90,16 +92,23 @@ export function createRedisLimiter(settings: RateLimits, redis: RedisConnection)
   };
 }
 
-/** Refuses a client that is over its limit; `onFirst` hears of the first refusal in its window. */
-export function limitRate(limiter: Limiter, bucket: Bucket, onFirst: (ctx: Context) => void): Middleware {
-  return async (ctx, next) => {
+/**
+ * Lets a request pass or refuses it, because its client is over its limit; `onFirst` hears of the first refusal in its
+ * window.
+ *
+ * @returns whether it may pass; else it is answered
+ */
+export function admitWithin(
+  limiter: Limiter,
+  bucket: Bucket,
+  onFirst: (ctx: Context) => void,
+): (ctx: Context) => Promise<boolean> {
+  return async (ctx) => {
     const { allowed, retryAfter, first } = await limiter(bucket, ctx.state.client.limitKey);
-    if (allowed) {
-      await next();
-      return;
-    }
+    if (allowed) return true;
     if (first) onFirst(ctx);
     sendFailure(ctx, 'RATE_LIMITED', { retryAfter });
+    return false;
   };
 }
 

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
 
 /** A connection to Redis that is expected to go away: whoever uses it asks first and has something else to do. */
@@ -14,7 +15,9 @@ export interface RedisConnection {
 }
 
 /** What one request may wait for Redis, also when it hangs instead of refusing. */
-const COMMAND_TIMEOUT_MS = 150;
+const PATIENCE_MS = 150;
+/** What ioredis waits: by then nobody does any more. */
+const COMMAND_TIMEOUT_MS = 1_000;
 const PROBE_EVERY_MS = 1_000;
 /** What the start of the service may wait for Redis: without, the first requests would find it not connected yet. */
 const START_PATIENCE_MS = 1_000;
@@ -69,6 +72,26 @@ export function connectRedis(
   };
 }
 
+/**
+ * An answer that nobody has to wait for longer than a request may.
+ *
+ * @throws what Redis refused it with, or an error in words when it is late
+ */
+export async function answeredInTime<T>(answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      // After a pause of this process timers come first: the answer may have been here for long, unread.
+      void nextTurn().then(() => reject(new Error('Redis did not answer in time.')));
+    }, PATIENCE_MS);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 function openClient(urls: string[]): Redis | Cluster {
   const options = {
     // With its defaults a command waits for a connection for more than five seconds.
@@ -77,11 +100,18 @@ function openClient(urls: string[]): Redis | Cluster {
     commandTimeout: COMMAND_TIMEOUT_MS,
     connectTimeout: 2_000,
     retryStrategy: () => 500,
-    enableAutoPipelining: true,
   } satisfies RedisOptions;
-  if (urls.length === 1) return new Redis(urls[0] as string, options);
+  const [first = ''] = urls;
+  if (urls.length === 1) return new Redis(first, options);
+  // The nodes that these ones name are asked with the same credentials, which a URL gives to its own node alone.
+  const { protocol, username, password } = new URL(first);
   const clusterOptions = {
-    redisOptions: options,
+    redisOptions: {
+      ...options,
+      ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+      ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+      ...(protocol === 'rediss:' ? { tls: {} } : {}),
+    },
     enableOfflineQueue: false,
     clusterRetryStrategy: () => 500,
     enableAutoPipelining: true,

@@ -1,11 +1,11 @@
 import type { Licensing } from '../licensing/licensing';
 import { formatTimestamp } from '../licensing/timestamps';
 import { sendData } from './answers';
-import type { Middleware } from './context';
+import type { Handler } from './context';
 import { InvalidRequestError, readProductId } from './requests';
 
 /** GET updates/{product_id}: contract, section 4.3. Public, so it names nothing a licence would be needed for. */
-export function updatesHandler({ latestUpdate }: Licensing, prefix: string): Middleware {
+export function updatesHandler({ latestUpdate }: Licensing, prefix: string): Handler {
   return async (ctx) => {
     const productId = readProductId((ctx.params as { product_id?: string }).product_id);
     if (productId === undefined) throw new InvalidRequestError('"product_id" must be an integer.');

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 
 /**
  * Licence keys: one canonical form for issuing, importing and looking up, so that what a customer pastes finds what
@@ -53,7 +53,7 @@ export function redactKeys(text: string): string {
  * plain digest cannot be guessed back; and an operator's own SQL can say `SHA2(key, 256)`.
  */
 export function keyDigest(canonical: string): string {
-  return createHash('sha256').update(canonical, 'utf8').digest('hex');
+  return hash('sha256', canonical);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { rawRows, table, type Db, type Transaction } from './database';
+import { isSqlite, rawRows, table, type Db, type Transaction } from './database';
 import { fromSqlTime, toSqlTime } from './time';
 
 export interface Activation {
@@ -42,15 +42,15 @@ export async function findActivations(
   pairs: { licenseId: number; identifier: string }[],
 ): Promise<CountedActivation[]> {
   if (pairs.length === 0) return [];
-  // A chain of OR is read as ranges of the unique index by MySQL, MariaDB and SQLite alike; a list of pairs is not.
   const rows = await rawRows<
     Pick<ActivationRow, 'license_id' | 'identifier' | 'name'> & { activations_used: number }
   >(
     db,
+    // SQLite has no list of pairs, but a table of values.
     `SELECT a.license_id, a.identifier, a.name, l.activations_used
        FROM ${table(db, 'activations')} a
        JOIN ${table(db, 'licenses')} l ON l.id = a.license_id
-      WHERE ${pairs.map(() => '(a.license_id = ? AND a.identifier = ?)').join(' OR ')}`,
+      WHERE (a.license_id, a.identifier) IN (${isSqlite(db) ? 'VALUES ' : ''}(?, ?)${', (?, ?)'.repeat(pairs.length - 1)})`,
     pairs.flatMap(({ licenseId, identifier }) => [licenseId, identifier]),
   );
   return rows.map((row) => ({

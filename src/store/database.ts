@@ -144,11 +144,50 @@ export function poolState(db: Db): { used: number; free: number; waiting: number
     : { used: 0, free: 0, waiting: 0 };
 }
 
-/** The rows of a statement that was written out. */
+/**
+ * The rows of a statement that was written out. On MySQL it goes to the driver by Knex's pool alone: the way through
+ * the query builder costs more than the driver does.
+ */
 export async function rawRows<Row>(db: Db, sql: string, bindings: Knex.RawBinding[]): Promise<Row[]> {
-  const result: unknown = await db.raw(sql, bindings);
-  // mysql2 answers with rows and columns, SQLite with rows alone.
-  return (isSqlite(db) ? result : (result as [Row[]])[0]) as Row[];
+  if (isSqlite(db)) return (await db.raw(sql, bindings)) as Row[];
+  return withConnection(db, (connection) => runOn<Row[]>(db, connection, sql, bindings));
+}
+
+/** Lends one of the pool's MySQL connections; in a transaction, the transaction's. */
+export async function withConnection<T>(db: Db, work: (connection: Connection) => Promise<T>): Promise<T> {
+  const client = db.client as PoolingClient;
+  const connection = await client.acquireConnection();
+  try {
+    return await work(connection);
+  } finally {
+    await client.releaseConnection(connection);
+  }
+}
+
+/** @returns what the driver answers: rows, or what became of a write */
+export async function runOn<Answer>(
+  db: Db,
+  connection: Connection,
+  sql: string,
+  bindings: Knex.RawBinding[] = [],
+): Promise<Answer> {
+  const { response } = await (db.client as PoolingClient)._query(connection, { sql, bindings });
+  return response[0] as Answer;
+}
+
+export interface Connection {
+  /** the server's number for it */
+  threadId: number;
+}
+
+/** What is used here of Knex's client, which has no types for it. */
+interface PoolingClient {
+  acquireConnection(): Promise<Connection>;
+  releaseConnection(connection: Connection): Promise<void>;
+  _query(
+    connection: Connection,
+    query: { sql: string; bindings: Knex.RawBinding[] },
+  ): Promise<{ response: unknown[] }>;
 }
 
 /** `?, ?, ?` */

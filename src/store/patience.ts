@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { isSqlite, rawRows, type Db } from './database';
+import { isSqlite, rawRows, runOn, withConnection, type Db } from './database';
 
 /**
  * Runs a statement that commits by itself, and gives it up when it waits too long for somebody's lock. The server's
@@ -22,34 +22,25 @@ export async function rawWithPatience(
     await db.raw(sql, bindings);
     return;
   }
-  const client = db.client as {
-    acquireConnection(): Promise<{ threadId: number }>;
-    releaseConnection(connection: unknown): Promise<void>;
-  };
-  const connection = await client.acquireConnection();
-  let giving: Promise<boolean> | undefined;
-  const outcome = { killed: false };
-  const timer = setInterval(() => {
-    // One look at a time: it needs a connection too, and may have to wait for it.
-    giving ??= giveUp(db, connection.threadId).then((killed) => {
-      outcome.killed ||= killed;
-      giving = undefined;
-      return killed;
-    });
-  }, patience);
-  try {
-    await db.raw(sql, bindings).connection(connection);
-  } finally {
-    clearInterval(timer);
-    // A kill that came too late would meet the connection's next statement: let it be this one.
-    await giving;
-    if (outcome.killed)
-      await db
-        .raw('DO 0')
-        .connection(connection)
-        .catch(() => undefined);
-    await client.releaseConnection(connection);
-  }
+  await withConnection(db, async (connection) => {
+    let giving: Promise<void> | undefined;
+    const outcome = { killed: false };
+    const timer = setInterval(() => {
+      // One look at a time: it needs a connection too, and may have to wait for it.
+      giving ??= giveUp(db, connection.threadId).then((done) => {
+        outcome.killed ||= done;
+        giving = undefined;
+      });
+    }, patience);
+    try {
+      await runOn(db, connection, sql, bindings);
+    } finally {
+      clearInterval(timer);
+      // A kill that came too late would meet the connection's next statement: let it be this one.
+      await giving;
+      if (outcome.killed) await runOn(db, connection, 'DO 0').catch(() => undefined);
+    }
+  });
 }
 
 /**

@@ -28,9 +28,8 @@ const ANSWERS: Record<Code, { status: number; message: string }> = {
   INTERNAL_ERROR: { status: 500, message: 'An internal error occurred' },
 };
 
-export function messageOf(code: Code): string {
-  return ANSWERS[code].message;
-}
+/** What an answer says of the package in it, and must not where there is none. */
+export const PACKAGE_HEADERS = ['Content-Disposition', 'Content-Type', 'Content-Range', 'ETag'];
 
 /** Seconds after which a client may try again when the service cannot answer. */
 const RETRY_AFTER_UNAVAILABLE = 5;
@@ -65,6 +64,8 @@ export function sendFailure(
   const retryAfter =
     options.retryAfter ?? (code === 'SERVICE_UNAVAILABLE' ? RETRY_AFTER_UNAVAILABLE : undefined);
   ctx.state.code = code;
+  // A package that could not be sent may have been announced already.
+  for (const header of [...PACKAGE_HEADERS, 'Accept-Ranges']) ctx.remove(header);
   if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter));
   if (ctx.state.answerAs === 'text') sendText(ctx, status, message);
   else sendJson(ctx, status, { error: { code, message, ...options.details } });

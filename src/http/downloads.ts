@@ -8,7 +8,7 @@ import { isRefusal, type RefusalCode } from '../licensing/refusals';
 import type { LicenseTerms } from '../store/licenses';
 import { packageFileName, statPackage } from '../store/package-files';
 import type { Release } from '../store/releases';
-import { messageOf, sendRefusal } from './answers';
+import { PACKAGE_HEADERS, sendRefusal } from './answers';
 import type { Context, Handler } from './context';
 import { chooseKey, readProductId, readQuery, readQueryKey } from './requests';
 
@@ -69,23 +69,26 @@ export function downloadHandler(
     // One that was cut is as good as none: Joomla would unpack what there is of it.
     if (stats?.size !== release.fileSize) return refuse('FILE_NOT_FOUND', license);
     if (ctx.state.answered) return;
-    record('ok', license, release);
-    sendPackage(ctx, release, settings);
+    const sent = await sendPackage(ctx, release, settings);
+    if (ctx.state.answered) return;
+    if (sent) record('ok', license, release);
+    else refuse('FILE_NOT_FOUND', license);
   };
-}
-
-/** What the library could not send: a range outside the package (416), a file that went away or cannot be read. */
-interface SendError {
-  statusCode: number;
-  headers?: Record<string, string>;
 }
 
 /** nginx judges these before it learns our ETag: it would refuse `If-Match` of the very same. */
 const CONDITIONS = ['If-Match', 'If-None-Match', 'If-Modified-Since', 'If-Unmodified-Since'];
 
-/** The bytes are nginx's where it offers to send them, ranges included. */
-function sendPackage(ctx: Context, release: Release, { packagesDir, accelLocation }: DownloadSettings): void {
-  const name = packageFileName(release.sha256);
+/**
+ * The bytes are nginx's where it offers to send them, ranges included.
+ *
+ * @returns when it is decided what is sent; false: the file is gone or another than it was, and nothing was sent
+ */
+function sendPackage(
+  ctx: Context,
+  release: Release,
+  { packagesDir, accelLocation }: DownloadSettings,
+): Promise<boolean> {
   const etag = `"${release.sha256}"`;
   ctx.set({
     'Content-Type': 'application/zip',
@@ -96,63 +99,75 @@ function sendPackage(ctx: Context, release: Release, { packagesDir, accelLocatio
     'Cache-Control': 'private, no-store, no-transform',
     'X-Content-Type-Options': 'nosniff',
   });
-  if (accelLocation !== undefined && CONDITIONS.every((header) => ctx.get(header) === '')) {
-    if (!isForPart(ctx, etag)) ctx.remove('Accept-Ranges');
-    ctx.set('X-Accel-Redirect', accelLocation + name);
-    ctx.status = 200;
-    ctx.body = '';
-    return;
-  }
-  // From here the answer is the library's: it knows ranges, If-Range and conditional requests, and stops reading
-  // when the client goes away. (ctx.status would set the reason phrase too: "206 OK".)
-  ctx.respond = false;
-  ctx.res.statusCode = 200;
-  let size: number | undefined;
-  send(ctx.req, name, {
-    root: packagesDir,
-    cacheControl: false,
-    lastModified: false,
-    etag: false,
-    dotfiles: 'deny',
-    index: false,
-  })
-    .on('headers', (_res: ServerResponse, _path: string, stats: Stats) => (size = stats.size))
-    .on('stream', (file: ReadStream) => {
-      if (size !== release.fileSize) {
-        file.destroy();
-        failSending(ctx.res);
-      }
-      // Before the library ends the answer: a file that is cut meanwhile would leave the client waiting for the rest.
-      file.on('end', () => {
-        if (file.bytesRead < Number(ctx.res.getHeader('Content-Length'))) ctx.res.destroy();
-      });
-    })
-    .on('directory', () => failSending(ctx.res))
-    .on('error', (error: SendError) => failSending(ctx.res, error))
-    .pipe(ctx.res);
+  if (accelLocation === undefined || CONDITIONS.some((header) => ctx.get(header) !== ''))
+    return streamPackage(ctx, release, packagesDir);
+  if (!isForPart(ctx, etag)) ctx.remove('Accept-Ranges');
+  ctx.set('X-Accel-Redirect', accelLocation + packageFileName(release.sha256));
+  ctx.status = 200;
+  ctx.body = '';
+  return Promise.resolve(true);
 }
 
-/** The end of an answer whose file changed after it was looked at, or of a range or condition that cannot be met. */
-function failSending(res: ServerResponse, { statusCode, headers }: SendError = { statusCode: 404 }): void {
-  if (res.headersSent) {
-    res.destroy();
-    return;
-  }
-  for (const header of ['Content-Disposition', 'Content-Type', 'Content-Range', 'ETag'])
-    res.removeHeader(header);
-  if (statusCode === 412 || statusCode === 416) {
-    for (const [header, value] of Object.entries(headers ?? {})) res.setHeader(header, value);
-    res.statusCode = statusCode;
-    res.setHeader('Content-Length', 0);
-    res.end();
-    return;
-  }
-  res.removeHeader('Accept-Ranges');
-  const text = messageOf('FILE_NOT_FOUND');
-  res.statusCode = 404;
-  res.setHeader('Content-Type', 'text/plain; charset=utf-8');
-  res.setHeader('Content-Length', Buffer.byteLength(text));
-  res.end(text);
+/** What the library could not send: a range outside the package (416), a file that went away or cannot be read. */
+interface SendError {
+  statusCode: number;
+  headers?: Record<string, string>;
+}
+
+/**
+ * The bytes by the library: it knows ranges, If-Range and conditional requests, and stops reading when the client goes
+ * away. What it answers is counted like every other answer, so the handler waits until that is decided.
+ */
+function streamPackage(ctx: Context, release: Release, packagesDir: string): Promise<boolean> {
+  const { req, res } = ctx;
+  // Not ctx.status, which would set the reason phrase too: "206 OK".
+  res.statusCode = 200;
+  return new Promise((resolve) => {
+    const take = () => {
+      ctx.respond = false;
+      resolve(true);
+    };
+    let size: number | undefined;
+    // For HEAD and 304 no file is opened, nor for a client that went away.
+    res.once('close', take);
+    send(req, packageFileName(release.sha256), {
+      root: packagesDir,
+      cacheControl: false,
+      lastModified: false,
+      etag: false,
+      dotfiles: 'deny',
+      index: false,
+    })
+      .on('headers', (_res: ServerResponse, _path: string, stats: Stats) => (size = stats.size))
+      .on('stream', (file: ReadStream) => {
+        if (size !== release.fileSize) {
+          file.destroy();
+          resolve(false);
+        }
+        file.once('open', () => {
+          if (ctx.state.answered) file.destroy();
+          else take();
+        });
+        // Before the library ends the answer: a file that is cut meanwhile would leave the client waiting for the rest.
+        file.on('end', () => {
+          if (file.bytesRead < Number(res.getHeader('Content-Length'))) res.destroy();
+        });
+      })
+      .on('directory', () => resolve(false))
+      .on('error', ({ statusCode, headers }: SendError) => {
+        if (ctx.respond === false) res.destroy();
+        else if (ctx.state.answered || (statusCode !== 412 && statusCode !== 416)) resolve(false);
+        else {
+          take();
+          for (const header of PACKAGE_HEADERS) res.removeHeader(header);
+          for (const [header, value] of Object.entries(headers ?? {})) res.setHeader(header, value);
+          res.statusCode = statusCode;
+          res.setHeader('Content-Length', 0);
+          res.end();
+        }
+      })
+      .pipe(res);
+  });
 }
 
 /** Whether nginx will answer 206. It says `Accept-Ranges` itself with a whole package, and does not with a part. */

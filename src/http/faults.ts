@@ -77,10 +77,18 @@ export function bodyError(
   if (error.type === 'entity.too.large' || error.status === 413)
     throw new InvalidRequestError('The body must not be larger than 64 KiB.');
   if (error instanceof SyntaxError) throw new InvalidRequestError('The body is not valid JSON.');
-  // Whatever else: a charset or encoding nobody knows, or a body that is not compressed as it says it is, for which
-  // zlib and brotli have a dozen codes. It is about what was sent.
-  throw new InvalidRequestError('The body cannot be read.');
+  // A charset or encoding nobody knows, a length that is not the body's.
+  const isClients = error.status !== undefined && error.status >= 400 && error.status < 500;
+  if (isClients || NOT_DECODABLE.test(error.code ?? error.message))
+    throw new InvalidRequestError('The body cannot be read.');
+  throw error;
 }
+
+/**
+ * zlib's and brotli's codes for bytes that are not compressed as the client said. koa-body writes an error of another
+ * realm, which Node's own are under Jest, into the message of one of its own.
+ */
+const NOT_DECODABLE = /\bZ_(?:DATA_ERROR|BUF_ERROR|NEED_DICT)\b|\bERR_\w*ERROR_FORMAT/;
 
 /** Refusals and faults at `info` and up, everything else at `debug`. Neither query nor headers: they hold keys and cookies. */
 function logAnswer(log: Logger, ctx: Context): void {
@@ -116,17 +124,21 @@ const PATH_WORDS = new Set(
 );
 
 /**
- * An error without what a driver puts into its message: the statement with its values, in which a customer's address
- * or identifier stands. Knex writes it as "statement - message".
+ * An error without values, in which a customer's address or identifier may stand: Knex puts the statement with all of
+ * its values before a driver's message, and a server quotes the one it stumbled over. What is in quotes goes from the
+ * first to the last of them, since a value may have some of its own; code and number tell what it was about.
  */
 function describe(fault: unknown): object {
   if (!(fault instanceof Error)) return { message: 'not an Error' };
-  const { code, sqlMessage, sql } = fault as { code?: string; sqlMessage?: string; sql?: string };
-  const message = sql === undefined ? fault.message : (sqlMessage ?? fault.message.split(' - ').at(-1));
+  const { code, errno, sqlMessage } = fault as { code?: string; errno?: number; sqlMessage?: string };
   return {
     type: fault.name,
     code,
-    message,
+    errno,
+    message: (sqlMessage ?? fault.message)
+      .replace(/["'`].*["'`]/s, '"..."')
+      .split(' - ')
+      .at(-1),
     at: fault.stack
       ?.split('\n')
       .filter((line) => /^\s+at /.test(line))

@@ -38,6 +38,8 @@ export const BACKENDS: [string, () => Promise<Settings>][] = [
 
 export interface TestService {
   url: string;
+  /** where its metrics are */
+  admin: string;
   db: Db;
   packagesDir: string;
   /** what it logged, a JSON line each */
@@ -70,6 +72,7 @@ export async function startTestService(settings: Settings = {}, now = new Date()
   const service = await startService(config, log, () => clock.now);
   return {
     url: service.address,
+    admin: service.adminAddress as string,
     db,
     packagesDir: config.packagesDir,
     logLines,

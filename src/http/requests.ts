@@ -1,4 +1,4 @@
-import { canonicalKey, hasOwnShape, keyDigest } from '../licensing/keys';
+import { canonicalKey, containsKey, hasOwnShape, keyDigest } from '../licensing/keys';
 import { MAX_IDENTIFIER_LENGTH } from '../licensing/identifiers';
 
 /** What a client sends, read into typed values; the first thing wrong with it is an InvalidRequestError. */
@@ -7,7 +7,6 @@ import { MAX_IDENTIFIER_LENGTH } from '../licensing/identifiers';
 export class InvalidRequestError extends Error {}
 
 const MAX_NAME_LENGTH = 190;
-export const KEY_REQUIRED = '"license_key" (or "dlid") is required.';
 
 export interface LicenseRequest {
   /** the key in its one spelling */
@@ -30,8 +29,10 @@ export function readLicenseRequest(body: unknown): LicenseRequest {
   const identifier = readText(body, 'identifier', MAX_IDENTIFIER_LENGTH);
   const name = readText(body, 'name', MAX_NAME_LENGTH);
   const key = chooseKey(licenseKey, dlid);
-  if (key === undefined) throw new InvalidRequestError(KEY_REQUIRED);
-  if (!isPlainText(key)) throw notPlain('license_key');
+  if (key === undefined) throw new InvalidRequestError('"license_key" (or "dlid") is required.');
+  if (!isPlainText(key)) throw notPlain(chooseKey(licenseKey, undefined) === key ? 'license_key' : 'dlid');
+  if (name !== undefined && containsKey(name))
+    throw new InvalidRequestError('"name" must not contain a license key.');
   return { key, keyDigest: keyDigest(key), identifier, name };
 }
 

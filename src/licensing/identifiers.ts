@@ -1,6 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { domainToASCII } from 'node:url';
 import ipaddr from 'ipaddr.js';
+import { containsKey } from './keys';
 
 /** What a plan's activations are counted by. */
 export const ACTIVATION_TYPES = ['domain', 'device', 'seat', 'instance'] as const;
@@ -13,12 +14,14 @@ export const MAX_IDENTIFIER_LENGTH = 255;
  * The one spelling of an identifier under a plan's activation type; two spellings of the same site, seat or device
  * give the same string. The vectors stand in docs/identifiers.md.
  *
- * @returns undefined when the text is no identifier of that type
+ * @returns undefined when the text is no identifier of that type, or has a licence key in it: identifiers are stored
+ *   and shown as they are, keys never
  */
 export function normalizeIdentifier(type: ActivationType, text: string): string | undefined {
   const identifier = normalizers[type](text.trim());
   return identifier !== undefined &&
     identifier !== '' &&
+    !containsKey(identifier) &&
     Array.from(identifier).length <= MAX_IDENTIFIER_LENGTH
     ? identifier
     : undefined;
@@ -38,9 +41,12 @@ function normalizeDomain(text: string): string | undefined {
   const authority = text
     .replace(/^[a-z][a-z0-9+.-]*:\/\//i, '')
     .replace(/^\/\//, '')
-    .replace(/[/?#].*$/s, '')
-    .replace(/^.*@/s, '');
-  return ipv6Literal(authority) ?? hostName(authority.replace(/:[0-9]{1,5}$/, ''));
+    .replace(/[/?#].*$/s, '');
+  // To a browser it ends the host as a slash does: of `http://example.com\@example.org` it opens the first, and of
+  // what stands before an `@` nothing would be left here. Who is meant cannot be told, so nobody is.
+  if (authority.includes('\\')) return undefined;
+  const host = authority.replace(/^.*@/s, '');
+  return ipv6Literal(host) ?? hostName(host.replace(/:[0-9]{1,5}$/, ''));
 }
 
 /** With or without brackets, with a port only behind brackets; in RFC 5952's spelling. */

@@ -43,6 +43,14 @@ export function hasOwnShape(key: string): boolean {
   return OWN_SHAPE.test(key);
 }
 
+/**
+ * Whether a key of our own shape stands by itself in a text: customers paste theirs into the wrong field. One that is
+ * a piece of something longer is not one.
+ */
+export function containsKey(text: string): boolean {
+  return /(?<![0-9a-z-])[0-9a-f]{8}(?:-[0-9a-f]{8}){3}(?![0-9a-z-])/i.test(text);
+}
+
 /** A text in which keys of our own shape are replaced: for logs and messages. */
 export function redactKeys(text: string): string {
   return text.replace(/[0-9a-f]{8}(?:-[0-9a-f]{8}){3}/gi, '[key]');

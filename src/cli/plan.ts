@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { requirePlan } from '../licensing/amend';
-import { addPlan, editPlan, followLimit, type NewPlan } from '../licensing/catalogue';
+import { addPlan, editPlan, followPlanLimit, type NewPlan } from '../licensing/catalogue';
 import { ACTIVATION_TYPES } from '../licensing/identifiers';
 import { OperatorError } from '../licensing/operator-error';
 import { listPlans } from '../store/catalogue';
@@ -90,12 +90,18 @@ export function addPlanCommands(program: Command): void {
           to === from ? 0 : (await listIdsWithLimit(db, id, from, { after: 0, limit: 1 })).length;
         const follow = affected > 0 && (licenses ?? (await askWhetherToFollow(from, to))) === 'follow';
         const edited = await editPlan(db, id, changes);
-        const changed = follow
-          ? await followLimit(db, id, { from, to }, { actor, now }, (n) => output.progress(`${n} licences`))
-          : 0;
+        const { changed, skipped } = follow
+          ? await followPlanLimit(db, id, { from, to }, { actor, now }, (n) =>
+              output.progress(`${n} licences`),
+            )
+          : { changed: 0, skipped: 0 };
         output.progress('');
+        if (skipped > 0)
+          output.note(
+            `${skipped} licences were given another limit or plan by somebody else meanwhile, and keep it.`,
+          );
         output.print(
-          { ...planJson(edited), licenses_changed: changed },
+          { ...planJson(edited), licenses_changed: changed, licenses_skipped: skipped },
           `Plan ${id} is changed: ${edited.name}. Licences that follow: ${changed}.`,
         );
       }),

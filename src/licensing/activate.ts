@@ -1,4 +1,5 @@
 import { deleteActivation, findActivation, insertActivation, setActivationName } from '../store/activations';
+import { sharePlan } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
 import { isDuplicate } from '../store/errors';
 import { insertEvents, type LicenseEvent } from '../store/events';
@@ -79,6 +80,7 @@ function activateLocked(
     if (refusal !== undefined) return { license, ...refusal };
     let { activationsUsed } = locked;
     if (existing === undefined) {
+      if (!(await isStillCountedBy(trx, license.plan))) return 'changed';
       const taken = await insertAndTakeSlot(trx, { license, identifier, name, ip, now });
       if (!taken) return 'changed';
       activationsUsed += 1;
@@ -152,7 +154,8 @@ export async function overrideActivation(
     );
   return inTransaction(db, async (trx) => {
     const locked = await lockLicense(trx, license.id);
-    if (locked === undefined || !isSameLicense(locked, license))
+    const isSame = locked !== undefined && isSameLicense(locked, license);
+    if (!isSame || !(await isStillCountedBy(trx, license.plan)))
       throw new OperatorError(`Licence ${license.id} was changed by somebody else meanwhile. Try again.`);
     if (await findActivation(trx, license.id, identifier))
       throw new OperatorError(`${identifier} is activated on licence ${license.id} already.`);
@@ -238,6 +241,11 @@ function wrongIdentifier(license: LicenseTerms): Refusal {
     refused: 'INVALID_REQUEST',
     message: `"identifier" is not a valid ${license.plan.activationType} for this license.`,
   };
+}
+
+/** Whether the identifier is still in the one spelling; from here on nobody changes what the plan counts by. */
+async function isStillCountedBy(trx: Transaction, plan: LicenseTerms['plan']): Promise<boolean> {
+  return (await sharePlan(trx, plan.id))?.activationType === plan.activationType;
 }
 
 function isSameLicense(locked: LockedLicense, read: LicenseTerms): boolean {

@@ -1,8 +1,14 @@
 import { listActivations } from '../store/activations';
-import { findPlan, type Plan } from '../store/catalogue';
-import type { Db } from '../store/database';
+import { findPlan, sharePlan, type Plan } from '../store/catalogue';
+import type { Db, Transaction } from '../store/database';
 import { insertEvents } from '../store/events';
-import { findLicense, setLicense, type License, type LicenseChanges } from '../store/licenses';
+import {
+  findLicense,
+  setLicense,
+  type License,
+  type LicenseChanges,
+  type LockedLicense,
+} from '../store/licenses';
 import { normalizeCustomer } from './issue';
 import { generateKey, keyDigest, keyHint } from './keys';
 import { changeLicense, type ChangeContext } from './lifecycle';
@@ -13,11 +19,35 @@ import { openSealedKey, sealKey } from './sealing';
 
 /** @param limit 0: unlimited. Activations over it are kept; no new one is taken until they are fewer. */
 export function setLimit(db: Db, id: number, limit: number, context: ChangeContext): Promise<License> {
-  return amend(db, id, 'set-limit', context, (license) => ({
+  return amend(db, id, 'set-limit', context, (license) => withLimit(license, limit));
+}
+
+/**
+ * The same for a licence that has the old limit of its plan. Looked at under the lock: somebody may have given it
+ * another limit, or another plan, since it was found.
+ *
+ * @returns false when somebody has; it is left as it is then
+ */
+export async function followLimit(
+  db: Db,
+  id: number,
+  { planId, from, to }: { planId: number; from: number; to: number },
+  context: ChangeContext,
+): Promise<boolean> {
+  let follows = false;
+  await amend(db, id, 'set-limit', context, (license) => {
+    follows = license.planId === planId && license.activationLimit === from;
+    return follows ? withLimit(license, to) : undefined;
+  });
+  return follows;
+}
+
+function withLimit({ activationLimit }: LockedLicense, limit: number): Amendment {
+  return {
     changes: { activationLimit: limit },
-    before: { activation_limit: license.activationLimit },
+    before: { activation_limit: activationLimit },
     after: { activation_limit: limit },
-  }));
+  };
 }
 
 export function setCustomer(db: Db, id: number, customer: string, context: ChangeContext): Promise<License> {
@@ -34,19 +64,16 @@ export function setCustomer(db: Db, id: number, customer: string, context: Chang
  *
  * @throws OperatorError for a plan of another product, or one whose slots are taken by another kind of identifier
  */
-export async function changePlan(
-  db: Db,
-  id: number,
-  planId: number,
-  context: ChangeContext,
-): Promise<License> {
-  const [license, plan] = await Promise.all([findLicense(db, id), requirePlan(db, planId)]);
-  if (license) await refuseForeignPlan(db, license, plan);
-  return amend(db, id, 'change-plan', context, (locked) => ({
-    changes: { planId, activationLimit: plan.activationLimit },
-    before: { plan_id: locked.planId, activation_limit: locked.activationLimit },
-    after: { plan_id: planId, activation_limit: plan.activationLimit },
-  }));
+export function changePlan(db: Db, id: number, planId: number, context: ChangeContext): Promise<License> {
+  return amend(db, id, 'change-plan', context, async (license, trx) => {
+    const plan = (await sharePlan(trx, planId)) ?? noPlan(planId);
+    await refuseForeignPlan(trx, license, plan);
+    return {
+      changes: { planId, activationLimit: plan.activationLimit },
+      before: { plan_id: license.planId, activation_limit: license.activationLimit },
+      after: { plan_id: planId, activation_limit: plan.activationLimit },
+    };
+  });
 }
 
 /**
@@ -101,19 +128,22 @@ export async function revealKey(
 
 /** @throws OperatorError when there is no such plan */
 export async function requirePlan(db: Db, id: number): Promise<Plan> {
-  const plan = await findPlan(db, id);
-  if (!plan) throw new OperatorError(`There is no plan ${id}. "licensing plan list" shows the plans.`);
-  return plan;
+  return (await findPlan(db, id)) ?? noPlan(id);
 }
 
-async function refuseForeignPlan(db: Db, license: License, plan: Plan): Promise<void> {
-  if (plan.productId !== license.product.id)
+/** @throws OperatorError always */
+export function noPlan(id: number): never {
+  throw new OperatorError(`There is no plan ${id}. "licensing plan list" shows the plans.`);
+}
+
+async function refuseForeignPlan(trx: Transaction, license: LockedLicense, plan: Plan): Promise<void> {
+  const { productId, activationType } = await requirePlan(trx, license.planId);
+  if (plan.productId !== productId)
     throw new OperatorError(
-      `Plan ${plan.id} belongs to product ${plan.productId}, licence ${license.id} to product ${license.product.id}. ` +
+      `Plan ${plan.id} belongs to product ${plan.productId}, licence ${license.id} to product ${productId}. ` +
         'For another product issue another licence.',
     );
-  const { activationType } = license.plan;
-  if (plan.activationType !== activationType && (await listActivations(db, license.id)).length > 0)
+  if (plan.activationType !== activationType && (await listActivations(trx, license.id)).length > 0)
     throw new OperatorError(
       `Plan ${plan.id} counts by ${plan.activationType}, and licence ${license.id} has activations by ${activationType}. ` +
         `Remove those first: "licensing activation remove ${license.id} IDENTIFIER".`,
@@ -126,15 +156,21 @@ interface Amendment {
   after: Record<string, unknown> | null;
 }
 
+/** @param decide under the lock; undefined: the licence stays as it is */
 function amend(
   db: Db,
   id: number,
   action: string,
   { actor, now }: ChangeContext,
-  decide: (license: Parameters<Parameters<typeof changeLicense>[2]>[1]) => Amendment,
+  decide: (
+    license: LockedLicense,
+    trx: Transaction,
+  ) => Amendment | undefined | Promise<Amendment | undefined>,
 ): Promise<License> {
   return changeLicense(db, id, async (trx, license) => {
-    const { changes, before, after } = decide(license);
+    const amendment = await decide(license, trx);
+    if (amendment === undefined) return;
+    const { changes, before, after } = amendment;
     if (Object.keys(changes).length > 0) await setLicense(trx, id, changes);
     await insertEvents(trx, [{ licenseId: id, at: now, actor, action, before, after }]);
   });

@@ -4,6 +4,7 @@ import {
   findProduct,
   insertPlan,
   insertProduct,
+  lockPlan,
   setPlan,
   setProduct,
   type Plan,
@@ -12,7 +13,8 @@ import {
 import type { Db } from '../store/database';
 import { isDuplicate } from '../store/errors';
 import { listIdsWithLimit } from '../store/licenses';
-import { requirePlan, setLimit } from './amend';
+import { inTransaction } from '../store/transaction';
+import { followLimit, noPlan, requirePlan } from './amend';
 import type { ActivationType } from './identifiers';
 import type { ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
@@ -61,7 +63,7 @@ export async function editProduct(
 }
 
 /**
- * Changes a plan. Licences issued on it keep their own end and limit; `followLimit` brings the limit along.
+ * Changes a plan. Licences issued on it keep their own end and limit; `followPlanLimit` brings the limit along.
  *
  * @throws OperatorError when another kind of identifier would make existing activations unfindable
  */
@@ -70,17 +72,19 @@ export async function editPlan(
   id: number,
   changes: Partial<Omit<NewPlan, 'productId'>>,
 ): Promise<Plan> {
-  const plan = await requirePlan(db, id);
-  const { activationType } = changes;
-  if (activationType !== undefined && activationType !== plan.activationType) {
-    const activations = await countActivationsOfPlan(db, id);
-    if (activations > 0)
-      throw new OperatorError(
-        `Licences on plan ${id} have ${activations} activations by ${plan.activationType}. ` +
-          `Add a new plan that counts by ${activationType} instead.`,
-      );
-  }
-  await setPlan(db, id, changes);
+  await inTransaction(db, async (trx) => {
+    const plan = (await lockPlan(trx, id)) ?? noPlan(id);
+    const { activationType } = changes;
+    if (activationType !== undefined && activationType !== plan.activationType) {
+      const activations = await countActivationsOfPlan(trx, id);
+      if (activations > 0)
+        throw new OperatorError(
+          `Licences on plan ${id} have ${activations} activations by ${plan.activationType}. ` +
+            `Add a new plan that counts by ${activationType} instead.`,
+        );
+    }
+    await setPlan(trx, id, changes);
+  });
   return requirePlan(db, id);
 }
 
@@ -91,21 +95,22 @@ const CHUNK = 200;
  * Gives the licences of a plan that have its old limit the new one; those with a limit of their own keep it. Each is
  * changed by itself, so that none is held for long; a run that was interrupted is completed by the next.
  *
- * @returns how many were changed
+ * @returns how many were changed, and how many were not because somebody else changed them meanwhile
  */
-export async function followLimit(
+export async function followPlanLimit(
   db: Db,
   planId: number,
   { from, to }: { from: number; to: number },
   context: ChangeContext,
   onProgress: (changed: number) => void = () => undefined,
-): Promise<number> {
-  let changed = 0;
+): Promise<{ changed: number; skipped: number }> {
+  const licenses = { changed: 0, skipped: 0 };
   for (let after = 0; ;) {
     const ids = await listIdsWithLimit(db, planId, from, { after, limit: CHUNK });
-    for (const id of ids) await setLimit(db, id, to, context);
-    onProgress((changed += ids.length));
+    for (const id of ids)
+      licenses[(await followLimit(db, id, { planId, from, to }, context)) ? 'changed' : 'skipped']++;
+    onProgress(licenses.changed);
     after = ids.at(-1) ?? 0;
-    if (ids.length < CHUNK) return changed;
+    if (ids.length < CHUNK) return licenses;
   }
 }

@@ -1,4 +1,4 @@
-import { table, type Db } from './database';
+import { isSqlite, table, type Db, type Transaction } from './database';
 import { fromSqlTime, toSqlTime } from './time';
 
 export interface Product {
@@ -85,6 +85,32 @@ export async function setUpdateXmlSettings(db: Db, id: number, json: string): Pr
 export async function findPlan(db: Db, id: number): Promise<Plan | undefined> {
   const row = (await db(table(db, 'plans')).where({ id }).first()) as PlanRow | undefined;
   return row && toPlan(row);
+}
+
+/**
+ * Locks a plan's row until the transaction ends, as its first statement. New activations wait meanwhile: what they are
+ * counted by stands there.
+ */
+export async function lockPlan(trx: Transaction, id: number): Promise<Plan | undefined> {
+  const row = (await lockedRow(trx, 'plans', id)) as PlanRow | undefined;
+  return row && toPlan(row);
+}
+
+/** A plan that does not change until the transaction ends; any number of transactions may rely on that at once. */
+export async function sharePlan(trx: Transaction, id: number): Promise<Plan | undefined> {
+  const row = (await trx(table(trx, 'plans')).where({ id }).forShare().first()) as PlanRow | undefined;
+  return row && toPlan(row);
+}
+
+/** Locks a product's row until the transaction ends: its versions are compared and added by one at a time. */
+export async function lockProduct(trx: Transaction, id: number): Promise<void> {
+  await lockedRow(trx, 'products', id);
+}
+
+async function lockedRow(trx: Transaction, name: 'products' | 'plans', id: number): Promise<unknown> {
+  // On SQLite the one write lock; Knex drops FOR UPDATE there.
+  if (isSqlite(trx)) await trx(table(trx, name)).where({ id }).update({ id });
+  return trx(table(trx, name)).where({ id }).forUpdate().first() as Promise<unknown>;
 }
 
 export async function listPlans(db: Db, productId?: number): Promise<Plan[]> {

@@ -9,7 +9,10 @@ interface DriverError {
 
 const DUPLICATE = new Set(['ER_DUP_ENTRY', 'SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY']);
 
-/** The whole transaction was rolled back by the server (or must be), and may be tried again. */
+/**
+ * Somebody else's lock was in the way. Of the transaction all is rolled back (deadlock) or the statement alone (the
+ * other ones, unless the server has innodb_rollback_on_timeout): whoever rolls back the rest may try all of it again.
+ */
 const LOCK_CONFLICT = new Set([
   'ER_LOCK_DEADLOCK',
   'ER_LOCK_WAIT_TIMEOUT',

@@ -7,9 +7,10 @@ const MAX_ATTEMPTS = 4;
 const GIVE_UP_AFTER_MS = 2_500;
 
 /**
- * Runs `work` in a transaction, and again from the start when the server chose it as a deadlock's victim (1213) or a
- * lock did not come free in time (1205): both leave nothing behind. Once COMMIT is on its way nothing is repeated,
- * because its outcome could no longer be known.
+ * Runs `work` in a transaction, and again from the start when it was a deadlock's victim (1213) or a lock did not come
+ * free in time (1205). The server rolls the whole transaction back for the first; for the second it takes back the
+ * statement alone, and the rest is rolled back here, because `work` ends with that error: it must not catch it and go
+ * on. Once COMMIT is on its way nothing is repeated, because its outcome could no longer be known.
  */
 export async function inTransaction<T>(db: Db, work: (trx: Transaction) => Promise<T>): Promise<T> {
   const started = performance.now();

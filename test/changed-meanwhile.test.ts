@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { changePlan, setLimit } from '../src/licensing/amend';
+import { editPlan, followPlanLimit } from '../src/licensing/catalogue';
+import { insertActivation } from '../src/store/activations';
+import { table, type Db, type Transaction } from '../src/store/database';
+import { forceSlot, lockLicense } from '../src/store/licenses';
+import { operator, type Operator } from './support/operator';
+import { eventually } from './support/processes';
+import {
+  createMariaDbDatabase,
+  giveLicense,
+  givePlan,
+  PREFIX,
+  rows,
+  startTestService,
+  type TestLicense,
+  type TestService,
+} from './support/service';
+
+/** What an operator decides is judged as it is when it is written, whatever somebody else did since it was read. */
+
+const context = { actor: 'operator:test', now: new Date() };
+let service: TestService;
+let db: Db;
+let command: Operator;
+
+beforeAll(async () => {
+  const settings = { LICENSING_DATABASE_URL: await createMariaDbDatabase() };
+  service = await startTestService(settings);
+  db = service.db;
+  command = operator(settings);
+});
+
+afterAll(() => service.stop());
+
+/** Holds a licence's row while `begin` starts what has to wait for it, and changes the licence before it goes on. */
+async function whileHeld<T>(
+  license: TestLicense,
+  begin: () => Promise<T>,
+  change: (trx: Transaction) => Promise<unknown>,
+): Promise<T> {
+  const [begun] = await db.transaction(async (trx) => {
+    await lockLicense(trx, license.id);
+    const begun = begin();
+    // Its failure is the test's to judge, when it comes.
+    begun.catch(() => undefined);
+    await eventually(async () => {
+      const [waiting] = await db.raw<[object[]]>(
+        "SELECT 1 FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE 'select % for update'",
+      );
+      expect(waiting).toHaveLength(1);
+    });
+    await change(trx);
+    return [begun];
+  });
+  return begun;
+}
+
+const stored = async (name: 'licenses' | 'plans', id: number) =>
+  (await rows<{ id: number }>(db, name)).find((row) => row.id === id);
+const eventsOf = async ({ id }: TestLicense) =>
+  (await rows<{ license_id: number; action: string }>(db, 'events'))
+    .filter(({ license_id }) => license_id === id)
+    .map(({ action }) => action);
+
+test('a licence that is activated while its plan is changed stays on a plan that counts the same', async () => {
+  const domains = await givePlan(db);
+  const license = await giveLicense(db, domains);
+  const devices = await givePlan(db, { type: 'device' });
+  await expect(
+    whileHeld(
+      license,
+      () => changePlan(db, license.id, devices, context),
+      async (trx) => {
+        await forceSlot(trx, license.id);
+        await insertActivation(trx, {
+          licenseId: license.id,
+          identifier: 'example.com',
+          name: null,
+          ip: null,
+          activatedAt: new Date(),
+        });
+      },
+    ),
+  ).rejects.toThrow(/has activations by domain/);
+  expect(await stored('licenses', license.id)).toMatchObject({ plan_id: domains, activations_used: 1 });
+  expect(await eventsOf(license)).toEqual(['issue']);
+});
+
+test('an activation on its way while the plan learns to count by something else is counted by that', async () => {
+  const plan = await givePlan(db);
+  const license = await giveLicense(db, plan);
+  const answer = await whileHeld(
+    license,
+    () =>
+      request(service.url)
+        .post(`${PREFIX}/licenses/activate`)
+        .send({ license_key: license.key, identifier: 'https://www.Example.com/' })
+        .then(({ status, body }) => ({ status, body: body as object })),
+    () => editPlan(db, plan, { activationType: 'device' }),
+  );
+  expect(answer).toMatchObject({
+    status: 200,
+    body: { data: { activation_type: 'device', identifier: 'https://www.Example.com/' } },
+  });
+  const activations = await rows<{ license_id: number }>(db, 'activations');
+  expect(activations.filter(({ license_id }) => license_id === license.id)).toMatchObject([
+    { identifier: 'https://www.Example.com/' },
+  ]);
+});
+
+test('a plan learns to count by something else only after an activation that was faster, and then not', async () => {
+  const plan = await givePlan(db);
+  const license = await giveLicense(db, plan);
+  const outcomes: string[] = [];
+  for (let round = 0; round < 10; round++) {
+    const type = round % 2 === 0 ? 'instance' : 'domain';
+    const identifier = `https://www.Site-${round}.example/`;
+    const send = (verb: string) =>
+      request(service.url).post(`${PREFIX}/licenses/${verb}`).send({ license_key: license.key, identifier });
+    const [edited, activated] = await Promise.allSettled([
+      editPlan(db, plan, { activationType: type }),
+      send('activate').expect(200),
+    ]);
+    outcomes.push(edited.status);
+    expect(activated.status).toBe('fulfilled');
+    // Whoever was first: the activation is found by what the plan counts by now.
+    const { body } = await request(service.url)
+      .post(`${PREFIX}/licenses/validate`)
+      .send({ license_key: license.key, identifier });
+    expect(body).toMatchObject({ data: { identifier_activated: true, activations_used: 1 } });
+    await send('deactivate').expect(200);
+    if (edited.status === 'rejected') await editPlan(db, plan, { activationType: type });
+  }
+  expect(outcomes).toHaveLength(10);
+});
+
+test('licences that follow their plan leave out one that got another limit meanwhile, and that is reported', async () => {
+  const plan = await givePlan(db, { limit: 3 });
+  const [first, busy, last] = [
+    await giveLicense(db, plan),
+    await giveLicense(db, plan),
+    await giveLicense(db, plan),
+  ];
+  const edited = await whileHeld(
+    busy,
+    () => command.json(['plan', 'edit', String(plan), '--activation-limit', '5', '--licenses', 'follow'], {}),
+    (trx) => trx(table(db, 'licenses')).where({ id: busy.id }).update({ activation_limit: 9 }),
+  );
+  expect(edited).toMatchObject({ activation_limit: 5, licenses_changed: 2, licenses_skipped: 1 });
+  const limits = [];
+  for (const { id } of [first, busy, last]) limits.push(await stored('licenses', id));
+  expect(limits).toMatchObject([{ activation_limit: 5 }, { activation_limit: 9 }, { activation_limit: 5 }]);
+  expect(await eventsOf(first)).toEqual(['issue', 'set-limit']);
+  expect(await eventsOf(busy)).toEqual(['issue']);
+});
+
+test('a licence that moved to another plan meanwhile does not follow the old one', async () => {
+  const [plan, other] = [await givePlan(db, { limit: 3 }), await givePlan(db, { limit: 3 })];
+  const license = await giveLicense(db, plan);
+  const followed = await whileHeld(
+    license,
+    () => followPlanLimit(db, plan, { from: 3, to: 5 }, context),
+    (trx) => trx(table(db, 'licenses')).where({ id: license.id }).update({ plan_id: other }),
+  );
+  expect(followed).toEqual({ changed: 0, skipped: 1 });
+  expect(await stored('licenses', license.id)).toMatchObject({ plan_id: other, activation_limit: 3 });
+  await setLimit(db, license.id, 4, context);
+  expect(await stored('licenses', license.id)).toMatchObject({ activation_limit: 4 });
+});

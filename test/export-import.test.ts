@@ -553,6 +553,11 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
       /^error: Line 2: "created_at" of the product must be a time/,
     ],
     [
+      'a name of a download that would end its header',
+      (l) => l.map((one) => one.replace(/"file_name":"[^"]*"/, '"file_name":"a\\"; b=c.zip"')).join('\n'),
+      /"file_name" of the release must be a name of letters, digits/,
+    ],
+    [
       'a type nobody knows',
       (l) => [l[0]!, '{"type":"invoice"}', ...l.slice(1)].join('\n'),
       /^error: Line 2: "type" must be one of/,

@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   utimesSync,
   writeFileSync,
@@ -17,6 +18,7 @@ import request from 'supertest';
 import { ZipFile } from 'yazl';
 import type { Settings } from '../src/config';
 import { versionOrder } from '../src/licensing/versions';
+import { lockProduct } from '../src/store/catalogue';
 import { insertRelease } from '../src/store/releases';
 import { operator, type Operator } from './support/operator';
 import { makePackage } from './support/packages';
@@ -242,6 +244,30 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
   });
 });
 
+describe.each(BACKENDS)('a draft, on %s', (_name, settings) => {
+  let shop: Shop;
+  beforeAll(async () => {
+    shop = await openShop(await settings());
+  });
+  afterAll(() => shop.service.stop());
+
+  it('whose package is gone, or was cut, is not published until it is there again', async () => {
+    const { path, bytes } = await makePackage();
+    await shop.json(publishing('1.0', '--file', path, '--draft'));
+    const kept = join(shop.service.packagesDir, shop.files()[0]!);
+    for (const spoil of [() => writeFileSync(kept, bytes.subarray(0, 99)), () => rmSync(kept)]) {
+      spoil();
+      const { code, stdout, stderr } = await shop.run(publishing('1.0'));
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toMatch(/^error: The package of the draft of version 1\.0 is not in .*--file\.\n$/);
+      expect(await shop.releases()).toMatchObject([{ state: 'draft', published_at: null }]);
+    }
+    await shop.json(publishing('1.0', '--file', path));
+    expect(await shop.releases()).toMatchObject([{ state: 'published' }]);
+    expect(readFileSync(kept).equals(bytes)).toBe(true);
+  });
+});
+
 describe('publishing beside another connection, on MariaDB', () => {
   let shop: Shop;
   beforeAll(async () => {
@@ -302,6 +328,32 @@ describe('publishing beside another connection, on MariaDB', () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toBe('error: Somebody else published version 2.0 meanwhile.\n');
     expect((await shop.releases()).at(-1)).toMatchObject({ version: '2.0', sha256: '0'.repeat(64) });
+  });
+});
+
+describe('two versions that are one to Joomla', () => {
+  let shop: Shop;
+  beforeAll(async () => {
+    shop = await openShop(await BACKENDS[1]![1]());
+  });
+  afterAll(() => shop.service.stop());
+
+  it('published at the same moment are published once, and the other is refused in words', async () => {
+    const packages = [await makePackage(), await makePackage()];
+    // Both have looked and have copied their package when the first of them may go on.
+    const trx = await shop.service.db.transaction();
+    await lockProduct(trx, 42);
+    const publishers = ['3.0-rc1', '3.0.rc.1'].map((version, i) =>
+      startLicensing(publishing(version, '--file', packages[i]!.path), shop.settings),
+    );
+    await eventually(() => expect(shop.files()).toHaveLength(2));
+    await trx.rollback();
+    const ended = await Promise.all(publishers.map((publisher) => publisher.ended));
+    expect(ended.map(({ code }) => code).sort()).toEqual([0, 1]);
+    expect(ended.find(({ code }) => code === 1)?.stderr).toMatch(
+      /^error: Version 3\.0[.-]rc\.?1 is the same to Joomla as version 3\.0[.-]rc\.?1, which exists already\.\n$/,
+    );
+    expect(await shop.releases()).toHaveLength(1);
   });
 });
 

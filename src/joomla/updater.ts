@@ -328,7 +328,7 @@ async function fetchXml(
 }
 
 /** The highest version that the site may have; of equal ones the first. Element and type play no part yet. */
-export function chooseUpdate(
+function chooseUpdate(
   updates: XmlUpdate[],
   site: Site,
 ): { chosen: XmlUpdate | undefined; skipped: string[]; messages: string[] } {

@@ -1,6 +1,6 @@
 import type { Db, Transaction } from '../store/database';
 import { setActivationName } from '../store/activations';
-import { listPlans } from '../store/catalogue';
+import { listPlans, lockProduct } from '../store/catalogue';
 import { isDuplicate } from '../store/errors';
 import { insertEvents } from '../store/events';
 import { inSnapshot, type Row } from '../store/export';
@@ -346,7 +346,9 @@ async function findPlanId(job: Job, plan: RecordOf<'plan'>): Promise<number> {
 /** By product and version. What customers may hold never changes; a draft may, and may be published. */
 async function importReleases(job: Job, records: Numbered<'release'>[]): Promise<void> {
   const added: Numbered<'release'>[] = [];
-  const productIds = [...new Set(records.map(({ value }) => value.product_id))];
+  const productIds = [...new Set(records.map(({ value }) => value.product_id))].sort((a, b) => a - b);
+  // Whoever publishes on these products waits from here on: no version may be there twice in two spellings.
+  if (job.writes) for (const id of productIds) await lockProduct(job.trx, id);
   const here = new Map<string, RecordOf<'release'>>();
   for (const row of job.empty.release ? [] : await findRows(job.trx, 'releases', 'product_id', productIds)) {
     const release = fromRow('release', row);

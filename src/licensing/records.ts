@@ -58,7 +58,11 @@ export const RECORDS = {
     state: oneOf(['draft', 'published', 'withdrawn'] as const),
     changelog: text(4_000_000),
     published_at: nullable(time()),
-    file_name: ascii(255),
+    // It goes into a header as it is, and Joomla unpacks by its end.
+    file_name: matching(
+      /^[A-Za-z0-9._+-]{1,251}\.zip$/,
+      'a name of letters, digits, ".", "_", "+" and "-" that ends in .zip, of at most 255 characters',
+    ),
     file_size: bigCount,
     sha256: hex(64),
     sha384: hex(96),

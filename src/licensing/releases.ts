@@ -1,7 +1,6 @@
 import type { Db } from '../store/database';
-import { findProduct, type Product } from '../store/catalogue';
-import { isDuplicate } from '../store/errors';
-import { storePackage } from '../store/package-files';
+import { findProduct, lockProduct, type Product } from '../store/catalogue';
+import { statPackage, storePackage } from '../store/package-files';
 import {
   findRelease,
   insertRelease,
@@ -10,6 +9,7 @@ import {
   setRelease,
   type Release,
 } from '../store/releases';
+import { inTransaction } from '../store/transaction';
 import { OperatorError } from './operator-error';
 import { compareVersions, isPrerelease, isVersion, versionOrder } from './versions';
 import { checkZip } from './zip';
@@ -61,6 +61,7 @@ export async function publishRelease(
   if (existing === undefined) await refuseEqualVersion(db, productId, version);
   if (file === undefined && existing === undefined)
     throw new OperatorError(`There is no draft of version ${version}. Name the package with --file.`);
+  if (file === undefined && existing) await requirePackage(packagesDir, existing);
 
   const state = draft ? 'draft' : 'published';
   const publishedAt = draft ? null : (request.date ?? now);
@@ -72,28 +73,29 @@ export async function publishRelease(
     sha384: stored.sha384,
     sha512: stored.sha512,
   };
-  if (existing) {
-    const { changelog = existing.changelog } = request;
-    if (!(await setRelease(db, existing.id, 'draft', { ...fields, state, publishedAt, changelog })))
-      throw new OperatorError(`Somebody else published version ${version} meanwhile.`);
-    return requireRelease(db, productId, version);
-  }
-  try {
-    await insertRelease(db, {
-      ...(fields as NonNullable<typeof fields>),
-      productId,
-      version,
-      versionOrder: versionOrder(version),
-      state,
-      changelog: request.changelog ?? '',
-      publishedAt,
-      createdAt: now,
-    });
-  } catch (error) {
-    if (isDuplicate(error)) throw new OperatorError(`Somebody else published version ${version} meanwhile.`);
-    throw error;
-  }
-  return requireRelease(db, productId, version);
+  return inTransaction(db, async (trx) => {
+    // Once more under the lock: copying a package takes its time, and somebody else may have been faster.
+    await lockProduct(trx, productId);
+    if (existing) {
+      const { changelog = existing.changelog } = request;
+      if (!(await setRelease(trx, existing.id, 'draft', { ...fields, state, publishedAt, changelog })))
+        throw publishedMeanwhile(version);
+    } else {
+      if (await findRelease(trx, productId, version)) throw publishedMeanwhile(version);
+      await refuseEqualVersion(trx, productId, version);
+      await insertRelease(trx, {
+        ...(fields as NonNullable<typeof fields>),
+        productId,
+        version,
+        versionOrder: versionOrder(version),
+        state,
+        changelog: request.changelog ?? '',
+        publishedAt,
+        createdAt: now,
+      });
+    }
+    return requireRelease(trx, productId, version);
+  });
 }
 
 /**
@@ -141,6 +143,17 @@ async function requireRelease(db: Db, productId: number, version: string): Promi
       `Product ${productId} has no version ${version}. "licensing release list --product ${productId}" shows its versions.`,
     );
   return release;
+}
+
+async function requirePackage(packagesDir: string, { version, sha256, fileSize }: Release): Promise<void> {
+  if ((await statPackage(packagesDir, sha256))?.size !== fileSize)
+    throw new OperatorError(
+      `The package of the draft of version ${version} is not in ${packagesDir} any more, or was cut. Name it again with --file.`,
+    );
+}
+
+function publishedMeanwhile(version: string): OperatorError {
+  return new OperatorError(`Somebody else published version ${version} meanwhile.`);
 }
 
 function changedMeanwhile(version: string): OperatorError {

@@ -24,7 +24,7 @@ const UNKNOWN_WORD = 0;
 const END = 5;
 const NUMBER = 6;
 
-export const MAX_VERSION_LENGTH = 64;
+const MAX_VERSION_LENGTH = 64;
 /** Runs of letters or digits, joined by single separators: the versions on which PHP's rules are unambiguous. */
 const VERSION = /^[0-9A-Za-z]+(?:[.+_-][0-9A-Za-z]+)*$/;
 /** PHP reads numbers into 64 bits; beyond 18 digits it would clamp them. */

@@ -10,7 +10,8 @@ import { startSupervision, startWorker, type Running } from './service';
 
 /** A worker that lived shorter than this did not end by chance. */
 const SHORT_LIFE_MS = 10_000;
-const FIRST_PAUSE_MS = 500;
+/** Before a worker is replaced; doubled for each in a row that did not live long. */
+const PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 /** Longer than a worker's own limit for its drain. */
 const STOP_LIMIT_MS = 12_000;
@@ -24,7 +25,7 @@ const STOP_LIMIT_MS = 12_000;
 export async function startWorkers(config: Config, log: Logger): Promise<Running> {
   let started = false;
   let stopping = false;
-  let pause = FIRST_PAUSE_MS;
+  let shortLives = 0;
   const timers = new Set<NodeJS.Timeout>();
 
   await prepareAddress(config.listen);
@@ -33,7 +34,8 @@ export async function startWorkers(config: Config, log: Logger): Promise<Running
 
   const replace = (worker: Worker, lived: number, code: number | null, signal: string | null) => {
     if (!started || stopping) return;
-    pause = lived < SHORT_LIFE_MS ? Math.min(pause * 2, LONGEST_PAUSE_MS) : FIRST_PAUSE_MS;
+    shortLives = lived < SHORT_LIFE_MS ? shortLives + 1 : 0;
+    const pause = Math.min(PAUSE_MS * 2 ** shortLives, LONGEST_PAUSE_MS);
     log.error(
       { worker: worker.process.pid, code, signal, lived_seconds: Math.round(lived / 1000), pause_ms: pause },
       'a worker ended and is replaced',

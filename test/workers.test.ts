@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -204,6 +204,16 @@ test('a Unix socket left behind is replaced and nginx may connect to it; one in 
   await request(`http+unix://${encodeURIComponent(socket)}`)
     .get(`${PREFIX}/updates/42`)
     .expect(200);
+});
+
+test('a file that is no socket is not removed from where one is to be', async () => {
+  const path = join(temporaryFolder(), 'http.sock');
+  writeFileSync(path, 'something of somebody');
+  for (const workers of ['1', '2'])
+    await expect(start({ LICENSING_LISTEN: `unix:${path}`, LICENSING_WORKERS: workers })).rejects.toThrow(
+      /http\.sock is not a socket, and is not removed/,
+    );
+  expect(readFileSync(path, 'utf8')).toBe('something of somebody');
 });
 
 /** The process ids of a primary's workers. */

@@ -80,8 +80,17 @@ const STATEMENT_TIMEOUT_MS = 3_500;
 function timedMysqlClient(): typeof Knex.Client {
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- the dialect has no types
   const Dialect = require('knex/lib/dialects/mysql2') as new (config: Knex.Config) => QueryingClient;
+  /** When the latest statement was sent that had no answer in time. */
+  let silentSince = -Infinity;
   return class TimedMysql2Dialect extends Dialect {
+    /** What makes one connection silent does it to its neighbours: a request each would find that out one by one. */
+    override validateConnection(connection: TimedConnection): boolean {
+      const { answeredAt = Infinity } = connection;
+      return super.validateConnection(connection) && answeredAt >= silentSince;
+    }
+
     override async _query(connection: TimedConnection, query: unknown): Promise<unknown> {
+      const sentAt = performance.now();
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<never>((_resolve, reject) => {
         timer = setTimeout(() => {
@@ -91,11 +100,14 @@ function timedMysqlClient(): typeof Knex.Client {
           // Knex's mark for a connection that must not go back to the pool.
           connection.__knex__disposed = error;
           connection.destroy();
+          silentSince = Math.max(silentSince, sentAt);
           reject(error);
         }, STATEMENT_TIMEOUT_MS);
       });
       try {
-        return await Promise.race([super._query(connection, query), late]);
+        const answer = await Promise.race([super._query(connection, query), late]);
+        connection.answeredAt = performance.now();
+        return answer;
       } finally {
         clearTimeout(timer);
       }
@@ -105,9 +117,11 @@ function timedMysqlClient(): typeof Knex.Client {
 
 interface QueryingClient extends Knex.Client {
   _query(connection: unknown, query: unknown): Promise<unknown>;
+  validateConnection(connection: unknown): boolean;
 }
 
 interface TimedConnection {
+  answeredAt?: number;
   __knex__disposed?: Error;
   destroy(): void;
 }

@@ -34,6 +34,16 @@ beforeAll(async () => {
 
 afterAll(() => service.stop());
 
+/** Until so many statements want a lock, and in vain. */
+function untilWaiting(count: number): Promise<void> {
+  return eventually(async () => {
+    const [waiting] = await db.raw<[object[]]>(
+      "SELECT 1 FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE 'select % for update'",
+    );
+    expect(waiting).toHaveLength(count);
+  });
+}
+
 /** Holds a licence's row while `begin` starts what has to wait for it, and changes the licence before it goes on. */
 async function whileHeld<T>(
   license: TestLicense,
@@ -45,12 +55,7 @@ async function whileHeld<T>(
     const begun = begin();
     // Its failure is the test's to judge, when it comes.
     begun.catch(() => undefined);
-    await eventually(async () => {
-      const [waiting] = await db.raw<[object[]]>(
-        "SELECT 1 FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE 'select % for update'",
-      );
-      expect(waiting).toHaveLength(1);
-    });
+    await untilWaiting(1);
     await change(trx);
     return [begun];
   });
@@ -91,16 +96,21 @@ test('a licence that is activated while its plan is changed stays on a plan that
 test('an activation on its way while the plan learns to count by something else is counted by that', async () => {
   const plan = await givePlan(db);
   const license = await giveLicense(db, plan);
-  const answer = await whileHeld(
+  let activation: Promise<{ status: number; body: object }> | undefined;
+  const edited = await whileHeld(
     license,
-    () =>
-      request(service.url)
+    () => editPlan(db, plan, { activationType: 'device' }),
+    async () => {
+      // It has been looked up as a domain when it comes to the lock, behind the edit.
+      activation = request(service.url)
         .post(`${PREFIX}/licenses/activate`)
         .send({ license_key: license.key, identifier: 'https://www.Example.com/' })
-        .then(({ status, body }) => ({ status, body: body as object })),
-    () => editPlan(db, plan, { activationType: 'device' }),
+        .then(({ status, body }) => ({ status, body: body as object }));
+      await untilWaiting(2);
+    },
   );
-  expect(answer).toMatchObject({
+  expect(edited).toMatchObject({ activationType: 'device' });
+  expect(await activation).toMatchObject({
     status: 200,
     body: { data: { activation_type: 'device', identifier: 'https://www.Example.com/' } },
   });
@@ -126,10 +136,10 @@ test('a plan learns to count by something else only after an activation that was
     outcomes.push(edited.status);
     expect(activated.status).toBe('fulfilled');
     // Whoever was first: the activation is found by what the plan counts by now.
-    const { body } = await request(service.url)
+    const validated = await request(service.url)
       .post(`${PREFIX}/licenses/validate`)
       .send({ license_key: license.key, identifier });
-    expect(body).toMatchObject({ data: { identifier_activated: true, activations_used: 1 } });
+    expect(validated.body).toMatchObject({ data: { identifier_activated: true, activations_used: 1 } });
     await send('deactivate').expect(200);
     if (edited.status === 'rejected') await editPlan(db, plan, { activationType: type });
   }

@@ -45,11 +45,10 @@ describe('a package that the service sends itself', () => {
   });
   afterAll(() => service.stop());
 
-  const download = (headers: Record<string, string>, method: 'get' | 'head' = 'get') =>
-    request(service.url)
-      [method](`${PREFIX}/downloads/42?dlid=${license.key}`)
-      .set(headers)
-      .responseType('blob');
+  const download = (headers: Record<string, string>, method: 'get' | 'head' = 'get') => {
+    const agent = request(service.url);
+    return agent[method](`${PREFIX}/downloads/42?dlid=${license.key}`).set(headers).responseType('blob');
+  };
 
   async function counted(): Promise<Record<string, number>> {
     const { text } = await request(service.admin).get('/metrics').expect(200);

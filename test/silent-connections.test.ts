@@ -71,7 +71,7 @@ test('connections that went silent are given up within the deadline, and new one
     request(service.url)
       .post(`${PREFIX}/licenses/${verb}`)
       .send({ license_key: key, identifier })
-      .then(({ status, headers }) => ({ status, retryAfter: headers['retry-after'] as string | undefined }));
+      .then(({ status, headers }) => ({ status, retryAfter: headers['retry-after'] }));
   // Each a transaction of its own: so many fill the pool.
   const activated = await Promise.all(licenses.map((one) => post('activate', one, 'example.com')));
   expect(new Set(activated.map(({ status }) => status))).toEqual(new Set([200]));

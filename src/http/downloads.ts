@@ -68,9 +68,10 @@ export function downloadHandler(
     const stats = await statPackage(settings.packagesDir, release.sha256);
     // One that was cut is as good as none: Joomla would unpack what there is of it.
     if (stats?.size !== release.fileSize) return refuse('FILE_NOT_FOUND', license);
-    if (ctx.state.answered) return;
+    const isLate = () => ctx.state.answered;
+    if (isLate()) return;
     const sent = await sendPackage(ctx, release, settings);
-    if (ctx.state.answered) return;
+    if (isLate()) return;
     if (sent) record('ok', license, release);
     else refuse('FILE_NOT_FOUND', license);
   };

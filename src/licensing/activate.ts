@@ -1,5 +1,5 @@
 import { deleteActivation, findActivation, insertActivation, setActivationName } from '../store/activations';
-import { sharePlan } from '../store/catalogue';
+import { findPlan } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
 import { isDuplicate } from '../store/errors';
 import { insertEvents, type LicenseEvent } from '../store/events';
@@ -243,9 +243,12 @@ function wrongIdentifier(license: LicenseTerms): Refusal {
   };
 }
 
-/** Whether the identifier is still in the one spelling; from here on nobody changes what the plan counts by. */
+/**
+ * Whether the plan counts by what the identifier was spelled for. Read under the licence's lock, without one on the
+ * plan: whoever changes that holds all of its licences.
+ */
 async function isStillCountedBy(trx: Transaction, plan: LicenseTerms['plan']): Promise<boolean> {
-  return (await sharePlan(trx, plan.id))?.activationType === plan.activationType;
+  return (await findPlan(trx, plan.id))?.activationType === plan.activationType;
 }
 
 function isSameLicense(locked: LockedLicense, read: LicenseTerms): boolean {

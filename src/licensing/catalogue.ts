@@ -72,20 +72,27 @@ export async function editPlan(
   id: number,
   changes: Partial<Omit<NewPlan, 'productId'>>,
 ): Promise<Plan> {
-  await inTransaction(db, async (trx) => {
-    const plan = (await lockPlan(trx, id)) ?? noPlan(id);
-    const { activationType } = changes;
-    if (activationType !== undefined && activationType !== plan.activationType) {
-      const activations = await countActivationsOfPlan(trx, id);
-      if (activations > 0)
-        throw new OperatorError(
-          `Licences on plan ${id} have ${activations} activations by ${plan.activationType}. ` +
-            `Add a new plan that counts by ${activationType} instead.`,
-        );
-    }
-    await setPlan(trx, id, changes);
-  });
+  const { activationType = '' } = changes;
+  const plan = await requirePlan(db, id);
+  if (['', plan.activationType].includes(activationType)) await setPlan(db, id, changes);
+  else {
+    // A look before, so that a plan in use is refused without holding its licences up.
+    await refuseActivations(db, plan, activationType);
+    await inTransaction(db, async (trx) => {
+      await refuseActivations(trx, (await lockPlan(trx, id)) ?? noPlan(id), activationType);
+      await setPlan(trx, id, changes);
+    });
+  }
   return requirePlan(db, id);
+}
+
+async function refuseActivations(db: Db, plan: Plan, wanted: string): Promise<void> {
+  const activations = await countActivationsOfPlan(db, plan.id);
+  if (activations > 0)
+    throw new OperatorError(
+      `Licences on plan ${plan.id} have ${activations} activations by ${plan.activationType}. ` +
+        `Add a new plan that counts by ${wanted} instead.`,
+    );
 }
 
 /** Licences changed in one go while a plan's limit is followed. */

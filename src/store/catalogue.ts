@@ -88,15 +88,17 @@ export async function findPlan(db: Db, id: number): Promise<Plan | undefined> {
 }
 
 /**
- * Locks a plan's row until the transaction ends, as its first statement. New activations wait meanwhile: what they are
- * counted by stands there.
+ * Locks a plan and all of its licences until the transaction ends, as its first statements: nobody activates on them
+ * meanwhile, is issued one, or moves one to this plan.
  */
 export async function lockPlan(trx: Transaction, id: number): Promise<Plan | undefined> {
   const row = (await lockedRow(trx, 'plans', id)) as PlanRow | undefined;
+  // In the order of their ids, as everybody does who locks several.
+  await trx(table(trx, 'licenses')).where({ plan_id: id }).orderBy('id').forUpdate().pluck('id');
   return row && toPlan(row);
 }
 
-/** A plan that does not change until the transaction ends; any number of transactions may rely on that at once. */
+/** A plan that does not change until the transaction ends. For operators: requests wait for nobody's plan. */
 export async function sharePlan(trx: Transaction, id: number): Promise<Plan | undefined> {
   const row = (await trx(table(trx, 'plans')).where({ id }).forShare().first()) as PlanRow | undefined;
   return row && toPlan(row);

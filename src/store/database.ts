@@ -84,9 +84,9 @@ function timedMysqlClient(): typeof Knex.Client {
   let silentSince = -Infinity;
   return class TimedMysql2Dialect extends Dialect {
     /** What makes one connection silent does it to its neighbours: a request each would find that out one by one. */
-    override validateConnection(connection: TimedConnection): boolean {
+    override validateConnection(connection: TimedConnection): Promise<boolean> {
       const { answeredAt = Infinity } = connection;
-      return super.validateConnection(connection) && answeredAt >= silentSince;
+      return answeredAt >= silentSince ? super.validateConnection(connection) : Promise.resolve(false);
     }
 
     override async _query(connection: TimedConnection, query: unknown): Promise<unknown> {
@@ -117,7 +117,6 @@ function timedMysqlClient(): typeof Knex.Client {
 
 interface QueryingClient extends Knex.Client {
   _query(connection: unknown, query: unknown): Promise<unknown>;
-  validateConnection(connection: unknown): boolean;
 }
 
 interface TimedConnection {

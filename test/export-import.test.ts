@@ -19,7 +19,7 @@ import { issueLicenses } from '../src/licensing/issue';
 import { RECORDS, tableLayout, type RecordType } from '../src/licensing/records';
 import { table, type Db } from '../src/store/database';
 import { operator, type Operator } from './support/operator';
-import { giveRelease } from './support/packages';
+import { giveRelease, makePackage } from './support/packages';
 import { endProcess, eventually, startProcess, temporaryFolder } from './support/processes';
 import { createMariaDbDatabase, PREFIX, rows, startTestService, type TestService } from './support/service';
 import { openMigrated, processEnvironment } from './support/service-process';
@@ -747,6 +747,52 @@ function largeFile(count: number): string {
 }
 
 describe('an import into a database in use', () => {
+  /** Imports a file while a row is held that it wants, and which is changed before it gets it. */
+  async function importWhileHeld(
+    to: Place,
+    records: Record<string, unknown>[],
+    name: 'licenses' | 'releases',
+    changes: object,
+  ): Promise<string> {
+    const trx = await to.db.transaction();
+    await trx(table(to.db, name)).where({ id: 1 }).forUpdate();
+    const refusal = refused(to, 'import', fileOf(records));
+    await eventually(async () => {
+      const [waiting] = await to.db.raw<[object[]]>(
+        "SELECT 1 FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE 'select % for update'",
+      );
+      expect(waiting).toHaveLength(1);
+    });
+    await trx(table(to.db, name)).where({ id: 1 }).update(changes);
+    await trx.commit();
+    return refusal;
+  }
+
+  it('brings back no licence that is revoked, and no version that is withdrawn, a moment before it', async () => {
+    const to = await place('MariaDB');
+    await importJson(to, largeFile(1));
+    const { path } = await makePackage();
+    await to.operator.json(['release', 'publish', '--product', '1', '--version', '1.0', '--file', path]);
+    const before = lines(await exported(to));
+    const changed = (type: string, changes: object) =>
+      before.map((one) => (one.type === type ? { ...one, ...changes } : one));
+    expect(
+      await importWhileHeld(to, changed('license', { customer: 'other@example.com' }), 'licenses', {
+        status: 'revoked',
+      }),
+    ).toMatch(/licence 1 is revoked here, which is final, and active in the file/);
+    expect(await rows(to.db, 'licenses')).toMatchObject([{ status: 'revoked', customer: 'c1@example.com' }]);
+    await to.db(table(to.db, 'licenses')).update({ status: 'active' });
+    expect(
+      await importWhileHeld(to, changed('release', { changelog: 'Better' }), 'releases', {
+        state: 'withdrawn',
+      }),
+    ).toMatch(
+      /version 1.0 of product 1 is withdrawn here and published in the file, and there is no way back/,
+    );
+    expect(await rows(to.db, 'releases')).toMatchObject([{ state: 'withdrawn', changelog: '' }]);
+  }, 60_000);
+
   it('is not held up by, and does not hold up, those who issue and activate meanwhile', async () => {
     const to = await place('MariaDB');
     await importJson(to, largeFile(10));

@@ -11,7 +11,7 @@ import {
   inImportTransaction,
   insertRows,
   isEmptyTable,
-  lockLicenseRows,
+  lockRows,
   recountActivations,
   updateRow,
 } from '../store/import';
@@ -350,7 +350,9 @@ async function importReleases(job: Job, records: Numbered<'release'>[]): Promise
   // Whoever publishes on these products waits from here on: no version may be there twice in two spellings.
   if (job.writes) for (const id of productIds) await lockProduct(job.trx, id);
   const here = new Map<string, RecordOf<'release'>>();
-  for (const row of job.empty.release ? [] : await findRows(job.trx, 'releases', 'product_id', productIds)) {
+  // Locked where they may be written: one that is withdrawn after it was judged here would be published again.
+  const find = job.writes ? lockRows : findRows;
+  for (const row of job.empty.release ? [] : await find(job.trx, 'releases', 'product_id', productIds)) {
     const release = fromRow('release', row);
     here.set(versionKey(release), release);
   }
@@ -510,8 +512,9 @@ function licenseConflict(
   here: RecordOf<'license'>,
   there: RecordOf<'license'>,
 ): string | undefined {
-  const [planHere, plan] = [job.localPlans.get(here.plan_id) as LocalPlan, planOf(job, there)];
+  const [planHere, plan] = [job.localPlans.get(here.plan_id), planOf(job, there)];
   const name = `licence ${here.id}`;
+  if (planHere === undefined) return `${name} was moved to a plan that is newer than this import. Try again`;
   if (planHere.productId !== plan.productId)
     return `${name}, which has the same key, is for product ${planHere.productId} here, and for ${plan.productId} in the file`;
   if (planHere.activationType !== plan.activationType)
@@ -548,17 +551,25 @@ async function changeLicenses(
   job: Job,
   differing: [Numbered<'license'>, RecordOf<'license'>][],
 ): Promise<void> {
-  tally(job, 'license', 'changed', differing.length);
-  if (!job.writes) return;
+  if (!job.writes) {
+    tally(job, 'license', 'changed', differing.length);
+    return;
+  }
   const { actor, now } = job.options;
   const ids = differing.map(([, { id }]) => id);
-  // Looked at once more under the lock: the service may have counted a check meanwhile.
+  // Judged once more under the lock: the service may have counted a check meanwhile, an operator have revoked one.
   const locked = new Map(
-    (await lockLicenseRows(job.trx, ids)).map((row) => [row.id, fromRow('license', row)]),
+    (await lockRows(job.trx, 'licenses', 'id', ids)).map((row) => [row.id, fromRow('license', row)]),
   );
   const events = [];
-  for (const [{ value }, { id }] of differing) {
+  for (const [{ line, value }, { id }] of differing) {
     const here = locked.get(id) as RecordOf<'license'>;
+    const difference = licenseConflict(job, here, value);
+    if (difference !== undefined) {
+      conflict(job, 'license', line, difference);
+      continue;
+    }
+    tally(job, 'license', 'changed');
     const changes = licenseChanges(job, here, value);
     if (!hasChanges(changes)) continue;
     await updateRow(job.trx, 'licenses', id, changes);
@@ -618,7 +629,7 @@ async function importActivations(job: Job, records: Numbered<'activation'>[]): P
   await look();
   if (job.writes && !job.empty.license && added.length > 0) {
     // Whoever activates on these licences waits from here on; what they did before is looked at once more.
-    await lockLicenseRows(job.trx, [...new Set(added.map(({ licenseId }) => licenseId))]);
+    await lockRows(job.trx, 'licenses', 'id', [...new Set(added.map(({ licenseId }) => licenseId))]);
     await look();
   }
   const ids = new Map(added.map(({ record, licenseId }) => [record, licenseId]));

@@ -75,10 +75,15 @@ export async function findEventRows(db: Db, licenseIds: number[], times: string[
   return (await db(table(db, 'events')).whereIn('license_id', licenseIds).whereIn('at', times)) as Row[];
 }
 
-/** Locks licences in the order of their ids, as everybody does who locks several. */
-export async function lockLicenseRows(trx: Transaction, ids: number[]): Promise<Row[]> {
-  if (ids.length === 0) return [];
-  return (await trx(table(trx, 'licenses')).whereIn('id', ids).orderBy('id').forUpdate()) as Row[];
+/** The same, locked until the transaction ends: in the order of their ids, as everybody does who locks several. */
+export async function lockRows(
+  trx: Transaction,
+  name: TableName,
+  column: string,
+  values: number[],
+): Promise<Row[]> {
+  if (values.length === 0) return [];
+  return (await trx(table(trx, name)).whereIn(column, values).orderBy('id').forUpdate()) as Row[];
 }
 
 export async function updateRow(trx: Transaction, name: TableName, id: number, changes: Row): Promise<void> {

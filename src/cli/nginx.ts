@@ -2,6 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
 import { packageRoot, readConfig, type Config } from '../config';
+import { explainFileFault } from '../licensing/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { createOutput } from './command';
 
@@ -38,7 +39,7 @@ export function addNginxCommand(program: Command): void {
         Object.fromEntries(files.map(({ name, text }) => [name, text])),
         out === undefined
           ? files.map(({ name, text }) => `# ==== ${name} ====\n\n${text}`).join('\n')
-          : `Written to ${folder}: ${FILES.join(', ')}. Then: nginx -t && systemctl reload nginx`,
+          : whatToInclude(folder),
       );
     });
 }
@@ -55,6 +56,15 @@ async function fillIn(name: string, config: Config, serverName: string, folder: 
     .replaceAll(`${DEFAULT_FOLDER}/`, `${quotable(folder)}/`)
     .replaceAll('shop.example', serverName)
     .replaceAll('/var/www/joomla', quotable(joomlaRoot ?? '/var/www/joomla'));
+}
+
+function whatToInclude(folder: string): string {
+  return `Written to ${folder}: ${FILES.join(', ')}.
+Two lines connect them to the site:
+  include ${folder}/upstream.conf;     at http level: in nginx.conf inside http {}, or above the site's server {}
+  include ${folder}/licensing.conf;    inside the site's server {} for https
+Then: nginx -t && systemctl reload nginx
+${FILES[2]} shows both in a whole site.`;
 }
 
 function remarks({ accelLocation, listen, trustedProxies }: Config): string[] {
@@ -77,7 +87,8 @@ async function writeFiles(dir: string, files: { name: string; text: string }[]):
     await mkdir(dir, { recursive: true });
     for (const { name, text } of files) await writeFile(join(dir, name), text);
   } catch (error) {
-    throw new OperatorError(`The files cannot be written: ${(error as Error).message}`);
+    const fault = explainFileFault(error, join(dir, FILES[0])) ?? (error as Error).message;
+    throw new OperatorError(`The files were not written: ${fault}.`);
   }
 }
 

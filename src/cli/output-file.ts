@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { open, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
+import { explainFileFault } from '../licensing/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 
 /** Takes text over, and resolves when there is room for more. */
@@ -16,34 +17,18 @@ export type Sink = (text: string) => Promise<void>;
  */
 export async function writeOutput<T>(path: string, produce: (sink: Sink) => Promise<T>): Promise<T> {
   if (path === '-') return produce((text) => writeTo(process.stdout, text));
+  const target = await realpath(path).catch(() => resolve(path));
   try {
-    const target = await realpath(path).catch(() => path);
     const there = await stat(target).catch(() => undefined);
     // A pipe or /dev/null is written to; it cannot be replaced.
     return there === undefined || there.isFile() || there.isDirectory()
       ? await replaceFile(target, produce)
       : await writeAndClose(await open(target, 'w'), produce);
   } catch (error) {
-    const { code, syscall, message } = error as NodeJS.ErrnoException;
-    // A database's socket that is not there is no fault of the file.
-    if (code !== undefined && FILE_FAULTS.has(code) && syscall !== 'connect')
-      throw new OperatorError(`${path} cannot be written: ${message}. There is no new file.`);
-    throw error;
+    const fault = explainFileFault(error, target);
+    throw fault === undefined ? error : new OperatorError(`${path} was not written: ${fault}.`);
   }
 }
-
-const FILE_FAULTS = new Set([
-  'EACCES',
-  'EDQUOT',
-  'EFBIG',
-  'EIO',
-  'EISDIR',
-  'ENOENT',
-  'ENOSPC',
-  'ENOTDIR',
-  'EPERM',
-  'EROFS',
-]);
 
 async function replaceFile<T>(target: string, produce: (sink: Sink) => Promise<T>): Promise<T> {
   const folder = dirname(target);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { explainFileFault } from '../licensing/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { requireProduct } from '../licensing/releases';
 import {
@@ -349,8 +350,8 @@ function renderUpdateXml(
  * The web server must be able to read it, whatever the operator's umask.
  */
 async function replacePublicFile(path: string, text: string): Promise<void> {
+  const target = await realpath(path).catch(() => path);
   try {
-    const target = await realpath(path).catch(() => path);
     const existing = await stat(target).catch(() => undefined);
     const folder = dirname(target);
     const temporary = join(folder, `.${basename(target)}.${randomBytes(6).toString('hex')}`);
@@ -368,6 +369,7 @@ async function replacePublicFile(path: string, text: string): Promise<void> {
       await rm(temporary, { force: true });
     }
   } catch (error) {
-    throw new OperatorError(`${path} was not written: ${(error as Error).message}`);
+    const fault = explainFileFault(error, target) ?? (error as Error).message;
+    throw new OperatorError(`${path} was not written: ${fault}.`);
   }
 }

@@ -1,0 +1,47 @@
+import { userInfo } from 'node:os';
+import { dirname } from 'node:path';
+
+/**
+ * Why a file cannot be written, and what to do about it, in words about the file that was asked for: it is written
+ * under a temporary name, which nobody should go and look for.
+ *
+ * @param path absolute
+ * @returns undefined when the error is about something else than this file
+ */
+export function explainFileFault(error: unknown, path: string): string | undefined {
+  const { code = '', syscall, path: failed } = error as NodeJS.ErrnoException;
+  const folder = dirname(path);
+  // Neither a database's socket that is not there, nor a file that was to be read.
+  if (syscall === 'connect') return undefined;
+  if (failed !== undefined && dirname(failed) !== folder && !folder.startsWith(failed)) return undefined;
+  switch (code) {
+    case 'ENOENT':
+      return `there is no folder ${folder}. Make it (mkdir -p ${folder}), or correct the path`;
+    case 'ENOTDIR':
+    case 'EEXIST':
+      return `${folder} is not a folder. Correct the path`;
+    case 'EISDIR':
+      return 'it is a folder. Name a file in it';
+    case 'EACCES':
+    case 'EPERM':
+      return `the user ${userName()} may not write to the folder ${folder}. Run this as a user who may, or give the right (chown ${userName()} ${folder})`;
+    case 'EROFS':
+      return `${folder} is on a file system that is read-only here`;
+    case 'ENOSPC':
+    case 'EDQUOT':
+    case 'EFBIG':
+      return 'the disk is full, or its limit for this user is reached. Make room';
+    case 'EIO':
+      return `the disk of ${folder} does not work (EIO)`;
+    default:
+      return undefined;
+  }
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.());
+  }
+}

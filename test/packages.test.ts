@@ -176,6 +176,45 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
     expect((await shop.releases()).at(-1)).toMatchObject({ version: '3.0', state: 'withdrawn' });
   });
 
+  it('refuses a package whose manifest says another version, which Joomla would offer for ever', async () => {
+    const before = await shop.releases();
+    const pack = async (version: string) =>
+      (
+        await makePackage({
+          'pkg_example.xml': `<extension type="package"><packagename>example</packagename><version>${version}</version></extension>`,
+        })
+      ).path;
+    const { code, stdout, stderr } = await shop.run(publishing('3.0.1', '--file', await pack('3.0.0')));
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(
+      /^error: The manifest in the package \(pkg_example\.xml\) says version "3\.0\.0", and --version says "3\.0\.1"\..* Nothing was published\..* --version 3\.0\.0\.\n$/,
+    );
+    const draft = await shop.run(publishing('3.0.1', '--draft', '--file', await pack('')));
+    expect(draft.stderr).toContain('says version "", and --version says "3.0.1"');
+    expect(await shop.releases()).toEqual(before);
+    // the same to Joomla, in another spelling
+    await shop.json(publishing('3.0.1-rc1', '--file', await pack('3.0.1.rc.1')));
+    await shop.json(publishing('3.0.1', '--file', await pack('3.0.1')));
+    for (const version of ['3.0.1-rc1', '3.0.1'])
+      await shop.json(['release', 'withdraw', '--product', '42', '--version', version]);
+  });
+
+  it.each([
+    ['v4.0.0', /^note: Joomla does not know "v", and takes v4\.0\.0 for less than every alpha\. Write/],
+    ['4.0.0-stable', /^note: Joomla does not know "stable"/],
+    ['4.0.0-Beta1', /^note: Joomla does not know "Beta".*in lower case/],
+    ['4.0.0-build7', /^note: Joomla takes "build" for "b", because it begins like that/],
+    ['4.0.0-beta2', /^note: 4\.0\.0-beta2 is a pre-release \(beta\): it is offered only while/],
+    ['4.0.0-pl1', /^$/],
+    ['4.0.0', /^$/],
+  ])('says what Joomla makes of the version %s', async (version, note) => {
+    const { path } = await makePackage();
+    const { code, stderr } = await shop.run(publishing(version, '--draft', '--file', path));
+    expect(code).toBe(0);
+    expect(stderr).toMatch(note);
+    await shop.json(['release', 'withdraw', '--product', '42', '--version', version]);
+  });
+
   it('refuses what names nothing: another product, no draft, no such version', async () => {
     const before = await shop.releases();
     const { path } = await makePackage();

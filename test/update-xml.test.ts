@@ -31,6 +31,7 @@ import {
   startTestService,
   type TestService,
 } from './support/service';
+import { processEnvironment, startProgram } from './support/service-process';
 import { startStaticSite, type StaticSite } from './support/static-site';
 
 interface ReadUpdate {
@@ -313,7 +314,12 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     [{ targetPlatform: '5.1' }, /also matches Joomla 5\.10/],
     [{ targetPlatform: '(5' }, /no regular expression/],
     [{ phpMinimum: 'eight' }, /no PHP version/],
-    [{ out: '/no/such/folder/update.xml' }, /was not written/],
+    [
+      { out: '/no/such/folder/update.xml' },
+      /^\/no\/such\/folder\/update\.xml was not written: there is no folder \/no\/such\/folder\. Make it \(mkdir -p \/no\/such\/folder\), or correct the path\.$/,
+    ],
+    [{ out: '/dev/null/update.xml' }, /\/dev\/null is not a folder/],
+    [{ out: '/tmp' }, /\/tmp was not written: it is a folder/],
   ] as [GivenSettings, RegExp][])(
     'refuses %j, and neither writes nor remembers it',
     async (given, message) => {
@@ -394,6 +400,26 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
         process.umask(umask);
       }
       expect(readdirSync(folder)).toEqual([basename(out)]);
+    });
+
+    (process.getuid?.() === 0 ? it : it.skip)('is refused to a user who may not write there', async () => {
+      const productId = await product('1.0.0');
+      chmodSync(folder, 0o755);
+      const NOBODY = 65534;
+      const { ended } = startProgram(
+        'setpriv',
+        [
+          ...[`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', process.execPath],
+          ...[join(__dirname, '../dist/src/cli.js'), 'update-xml', 'write', '--product', String(productId)],
+          ...['--base-url', 'https://shop.example', '--out', out],
+        ],
+        processEnvironment(settings),
+      );
+      const { code, stderr } = await ended;
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: `error: ${out} was not written: the user nobody may not write to the folder ${folder}. Run this as a user who may, or give the right (chown nobody ${folder}).\n`,
+      });
     });
 
     it('is replaced behind a link, as a new file: who reads the old one reads it to its end', async () => {
@@ -488,7 +514,13 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
         ...['--write-xml', '/no/such/folder/update.xml'],
       ]);
       expect(code).toBe(1);
-      expect(stderr).toMatch(/^error: Version 1\.1\.0 is published\. The update XML: .*was not written/);
+      expect(stderr).toMatch(
+        /^error: Version 1\.1\.0 IS published, .*update\.xml was not written: there is no folder .*When that is mended: licensing update-xml write --product \d+ --out \/no\/such\/folder\/update\.xml\n$/,
+      );
+      expect((await rows<{ version: string; state: string }>(service.db, 'releases')).at(-1)).toMatchObject({
+        version: '1.1.0',
+        state: 'published',
+      });
     });
   });
 

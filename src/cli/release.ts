@@ -1,12 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
 import { requireUpdateXmlSettings } from '../joomla/update-xml';
+import { findManifest } from '../joomla/manifest';
 import { OperatorError } from '../licensing/operator-error';
 import { editRelease, publishRelease, requireProduct, withdrawRelease } from '../licensing/releases';
-import { listReleases } from '../store/releases';
 import { formatTimestampOrNull } from '../licensing/timestamps';
+import { compareVersions, isVersion, remarkOnVersion } from '../licensing/versions';
+import { listReleases } from '../store/releases';
+import { databaseTrouble } from '../store/trouble';
 import { moment, positiveInteger, requireChange } from './arguments';
 import { formatTable, withSession } from './command';
+import { describeError } from './describe-error';
 import { releaseJson } from './rows';
 import { describeWritten, writeAndLint, writtenJson } from './update-xml';
 
@@ -51,13 +55,17 @@ export function addReleaseCommands(program: Command): void {
       withSession(command, async ({ db, config, now, output }) => {
         const { writeXml } = options;
         const given = { out: typeof writeXml === 'string' ? writeXml : undefined };
+        const version = options.version.trim();
         if (writeXml !== undefined) await requireUpdateXmlSettings(db, options.product, given, process.cwd());
+        if (options.file !== undefined) await refuseOtherManifest(options.file, version);
+        const remark = remarkOnVersion(version);
+        if (remark !== undefined) output.note(`note: ${remark}`);
         const published = await publishRelease(
           db,
           config.packagesDir,
           {
             productId: options.product,
-            version: options.version.trim(),
+            version,
             file: options.file,
             changelog: await changelogOf(options),
             draft: options.draft ?? false,
@@ -71,9 +79,11 @@ export function addReleaseCommands(program: Command): void {
         if (writeXml === undefined) return output.print(releaseJson(published), text);
         // In this order: updaters that read the XML must find what it names.
         const written = await writeAndLint(db, options.product, given, output).catch((error: unknown) => {
-          throw error instanceof OperatorError
-            ? new OperatorError(`Version ${published.version} is published. The update XML: ${error.message}`)
-            : error;
+          const trouble = databaseTrouble(error, config.database, config.databaseSource);
+          const again = `licensing update-xml write --product ${options.product}${given.out === undefined ? '' : ` --out ${given.out}`}`;
+          throw new OperatorError(
+            `Version ${published.version} IS published, but Joomla offers it only when its update XML is written. ${describeError(trouble ?? error)} When that is mended: ${again}`,
+          );
         });
         output.print(
           { ...releaseJson(published), update_xml: writtenJson(written) },
@@ -142,6 +152,27 @@ export function addReleaseCommands(program: Command): void {
         output.print(releaseJson(withdrawn), `Version ${withdrawn.version} is withdrawn.`);
       }),
     );
+}
+
+/**
+ * Joomla stores the manifest's version as the installed one: were it another than the published one, the same update
+ * would be offered for ever.
+ */
+async function refuseOtherManifest(file: string, version: string): Promise<void> {
+  // What is no readable zip is refused where it is taken over.
+  const manifest = await findManifest(file).catch(() => 'no-manifest' as const);
+  if (typeof manifest === 'string') return;
+  const { path, version: inside } = manifest;
+  if (
+    inside === version ||
+    (isVersion(inside) && isVersion(version) && compareVersions(inside, version) === 0)
+  )
+    return;
+  throw new OperatorError(
+    `The manifest in the package (${path}) says version "${inside}", and --version says "${version}". Joomla would take ` +
+      'the first for installed and go on offering the second. Nothing was published. ' +
+      `Correct <version> in the manifest and pack it again${isVersion(inside) ? `, or publish it with --version ${inside}` : ''}.`,
+  );
 }
 
 /** Up to what the column holds. */

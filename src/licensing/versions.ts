@@ -20,6 +20,8 @@ const WORDS: [string, number][] = [
   ['pl', 7],
   ['p', 7],
 ];
+/** Those that mean what they read as. */
+const KNOWN_WORDS = new Set([...WORDS.map(([word]) => word), 'patch']);
 const UNKNOWN_WORD = 0;
 const END = 5;
 const NUMBER = 6;
@@ -67,6 +69,30 @@ export type Stability = (typeof STABILITIES)[number];
 export function stabilityOf(version: string): Stability {
   const lowest = Math.min(END, ...parts(version).map(rank));
   return lowest === UNKNOWN_WORD ? 'dev' : (STABILITIES[lowest - 1] as Stability);
+}
+
+/**
+ * What the seller may not expect of a version's place in the order: PHP knows few words, and of the others it looks
+ * at the beginning.
+ *
+ * @param version as given; about one that is none there is nothing to say
+ * @returns undefined when the version is ordered as it reads
+ */
+export function remarkOnVersion(version: string): string | undefined {
+  if (!isVersion(version)) return undefined;
+  const words = parts(version).filter((part) => !isNumber(part));
+  const odd = words.find((word) => !KNOWN_WORDS.has(word));
+  if (odd !== undefined) {
+    const known = WORDS.find(([word]) => odd.startsWith(word))?.[0];
+    const counts =
+      known === undefined
+        ? `Joomla does not know "${odd}", and takes ${version} for less than every alpha`
+        : `Joomla takes "${odd}" for "${known}", because it begins like that`;
+    return `${counts}. Write numbers alone, as 2.1.0, for a release, and 2.1.0-dev, -alpha1, -beta1 or -rc1, in lower case, before it.`;
+  }
+  return isPrerelease(version)
+    ? `${version} is a pre-release (${stabilityOf(version)}): it is offered only while no release proper is published.`
+    : undefined;
 }
 
 function parts(version: string): string[] {

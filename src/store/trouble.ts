@@ -1,0 +1,178 @@
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { DatabaseSettings, MysqlSettings } from './database';
+import { isLockConflict, isUnavailable } from './errors';
+
+/** A database that cannot be used, in words for whoever has to mend it. It never holds the password. */
+export class DatabaseTrouble extends Error {}
+
+/** What is wrong, as the end of a sentence, and what to do about it. */
+interface Explanation {
+  reason: string;
+  remedy: string;
+}
+
+interface DriverError {
+  code?: string;
+  message?: string;
+  name?: string;
+  sqlMessage?: string;
+  syscall?: string;
+  path?: string;
+  fatal?: boolean;
+}
+
+/** Which database is meant, without its password: `shop as joomla at 127.0.0.1:3306`. */
+export function describeDatabase(settings: DatabaseSettings): string {
+  if (settings.kind === 'sqlite') return `SQLite, ${settings.path}`;
+  const { database, user, host, port, socketPath } = settings;
+  return `${database} as ${user} at ${socketPath ?? `${host}:${port}`}`;
+}
+
+/**
+ * What an error says about the database as a whole, and what to do about it.
+ *
+ * @param source where its settings come from, as `LICENSING_DATABASE_URL` or the path of a configuration.php
+ * @returns undefined when the error is about something else
+ */
+export function databaseTrouble(
+  error: unknown,
+  settings: DatabaseSettings,
+  source: string,
+): DatabaseTrouble | undefined {
+  if (!isAboutDatabase(error as DriverError, settings)) return undefined;
+  const { reason, remedy } = explainTrouble(error, settings, source);
+  return new DatabaseTrouble(
+    `The database (${describeDatabase(settings)}) cannot be used: ${reason}. ${remedy}`,
+    { cause: error },
+  );
+}
+
+/** The same in its two parts, for an error that is known to be the database's. */
+export function explainTrouble(error: unknown, settings: DatabaseSettings, source: string): Explanation {
+  if (isLockConflict(error))
+    return { reason: 'somebody else works on the same rows', remedy: 'Try again in a moment.' };
+  return settings.kind === 'sqlite'
+    ? explainFile(error as DriverError, settings.path, source)
+    : explainServer(error as DriverError, settings, source);
+}
+
+/** A file that somebody named fails with the same codes as a socket, or as the database's own file. */
+function isAboutDatabase(error: DriverError, settings: DatabaseSettings): boolean {
+  const { code = '', message = '', syscall, path, fatal } = error;
+  if (settings.kind === 'mysql') return isUnavailable(error) && (syscall === undefined || fatal === true);
+  if (syscall !== undefined) return path !== undefined && settings.path.startsWith(path);
+  return (
+    isUnavailable(error) ||
+    message.includes(CANNOT_OPEN) ||
+    code === 'SQLITE_NOTADB' ||
+    code === 'SQLITE_CORRUPT'
+  );
+}
+
+/** libsql's words, with which there is no code. */
+const CANNOT_OPEN = 'Unable to open connection to local database';
+
+function explainFile({ code = '', message = '' }: DriverError, path: string, source: string): Explanation {
+  const of = code === '' ? '' : ` (${code})`;
+  switch (code) {
+    case 'SQLITE_NOTADB':
+      return { reason: `that file is no SQLite database${of}`, remedy: `Correct the path in ${source}.` };
+    case 'SQLITE_CORRUPT':
+      return { reason: `the file is damaged${of}`, remedy: 'Restore it from a backup.' };
+    case 'SQLITE_FULL':
+      return { reason: `its disk is full${of}`, remedy: 'Make room; what was under way was not stored.' };
+    case 'SQLITE_READONLY':
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+      return {
+        reason: `this user may not write to the file or its folder ${dirname(path)}${of}`,
+        remedy: 'Run this as the user the service runs as.',
+      };
+    default:
+      return {
+        reason: `the file cannot be opened or made${of === '' && !message.includes(CANNOT_OPEN) ? `: ${message}` : of}`,
+        remedy: `It must be a file in a folder that this user may write to: see ${source}.`,
+      };
+  }
+}
+
+function explainServer(error: DriverError, settings: MysqlSettings, source: string): Explanation {
+  const { host, port, socketPath, user, database } = settings;
+  // Knex speaks of pools and transactions when no connection came in time.
+  const code = error.name === 'KnexTimeoutError' ? 'ETIMEDOUT' : (error.code ?? '');
+  const said = (error.sqlMessage ?? error.message ?? '').replace(/\.+$/, '');
+  switch (code) {
+    case 'ECONNREFUSED':
+      return {
+        reason: `nobody listens there (${code})`,
+        remedy: `Start the database server, or correct ${socketPath === undefined ? 'host and port' : 'the socket'} in ${source}.`,
+      };
+    case 'ENOENT':
+    case 'ENOTDIR': {
+      const folder = dirname(socketPath ?? '');
+      return {
+        reason: existsSync(folder)
+          ? `there is no such socket (${code})`
+          : `there is no such socket, and no folder ${folder} (${code})`,
+        remedy: `Start the database server, or correct the socket in ${source}.`,
+      };
+    }
+    case 'EACCES':
+    case 'EPERM':
+      return {
+        reason: `this user may not connect to that socket (${code})`,
+        remedy: 'Let the user the service runs as into the folder of the socket.',
+      };
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return {
+        reason: `no address is known for the host ${host} (${code})`,
+        remedy: `Correct the host in ${source}, or the name resolution of this machine.`,
+      };
+    case 'ETIMEDOUT':
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+      return {
+        reason: `there is no answer (${code})`,
+        remedy: `Check that the server runs, host and port in ${source}, and the firewall between.`,
+      };
+    case 'ER_ACCESS_DENIED_ERROR':
+    case 'ER_ACCESS_DENIED_NO_PASSWORD_ERROR':
+    case 'ER_HOST_NOT_PRIVILEGED':
+    case 'ER_HOST_IS_BLOCKED':
+      return {
+        reason: `the server refuses this user or this password: ${said} (${code})`,
+        remedy: `Correct user and password in ${source}; that user must be allowed to come from this machine.`,
+      };
+    case 'ER_DBACCESS_DENIED_ERROR':
+      return {
+        reason: `${said} (${code})`,
+        remedy: `Correct the database's name in ${source}; or, as the database's administrator: GRANT ALL ON \`${database}\`.* TO '${user}'@'...';`,
+      };
+    case 'ER_BAD_DB_ERROR':
+      return {
+        reason: `there is no database of that name (${code})`,
+        remedy: `Correct it in ${source}; or, as the database's administrator: CREATE DATABASE \`${database}\`;`,
+      };
+    case 'ER_CON_COUNT_ERROR':
+    case 'ER_TOO_MANY_USER_CONNECTIONS':
+    case 'ER_USER_LIMIT_REACHED':
+      return {
+        reason: `no connection is free: ${said} (${code})`,
+        remedy: 'Raise max_connections or max_user_connections of the server, or lower LICENSING_WORKERS.',
+      };
+    case 'ER_NO_SUCH_TABLE':
+    case 'ER_BAD_FIELD_ERROR':
+      return {
+        reason: `${said} (${code})`,
+        remedy: 'Run "licensing doctor": the tables are not as they were made.',
+      };
+    default:
+      return {
+        reason: code === '' || said.includes(code) ? said : `${said} (${code})`,
+        remedy: `Check that the server at ${socketPath ?? `${host}:${port}`} is well, and ${source}.`,
+      };
+  }
+}

@@ -1,9 +1,12 @@
+import { spawnSync } from 'node:child_process';
 import {
   appendFileSync,
   chmodSync,
+  existsSync,
   mkdirSync,
   readFileSync,
   rmSync,
+  statSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -15,7 +18,7 @@ import { packagePath } from '../src/store/package-files';
 import { table, type Db } from '../src/store/database';
 import { folderForNginx, startNginx, type NginxOptions, type TestNginx } from './support/nginx';
 import { operator } from './support/operator';
-import { giveRelease } from './support/packages';
+import { giveRelease, makePackage } from './support/packages';
 import { freePort, temporaryFolder } from './support/processes';
 import { startMariaDb, startRedis, type MariaDb } from './support/servers';
 import {
@@ -136,7 +139,12 @@ describe('configuration', () => {
     );
     expectFinding(found, 'ENV_FILE_PUBLIC', 'problem', /0644/);
     expectFinding(found, 'SETTING_OVERRIDDEN', 'warning', /LICENSING_WORKERS otherwise/);
-    expectFinding(found, 'UNKNOWN_SETTING', 'warning', /LICENSING_KEY_SECERT/);
+    expectFinding(
+      found,
+      'UNKNOWN_SETTING',
+      'warning',
+      /LICENSING_KEY_SECERT .* Did you mean LICENSING_KEY_SECRET\?/,
+    );
     expectFinding(found, 'PROXIES_EVERYBODY', 'problem', '0.0.0.0/0');
     chmodSync(file, 0o640);
     expectFinding(
@@ -203,7 +211,8 @@ describe('the database', () => {
       LICENSING_DATABASE_URL: `mysql://user:pass-word-of-the-user@${await unusedAddress()}/shop`,
       LICENSING_PACKAGES_DIR: temporaryFolder(),
     });
-    expectFinding(found, 'DATABASE_UNREACHABLE', 'problem', /ECONNREFUSED/);
+    expectFinding(found, 'DATABASE_UNREACHABLE', 'problem', /shop as user at .*ECONNREFUSED/);
+    expect(find(found, 'DATABASE_UNREACHABLE')?.remedy).toContain('LICENSING_DATABASE_URL');
     expectUnchecked(found, 'SCHEMA', 'PRIVILEGES', 'TABLES', 'PACKAGES', 'KEY_SECRET', 'COUNTERS', 'SITE');
     expect(find(found, 'REDIS')?.level).toBe('ok');
     expect(find(found, 'PACKAGES_SPACE')?.level).toBe('ok');
@@ -312,7 +321,11 @@ describe('packages', () => {
   test('a folder that is not there, or is none', async () => {
     const folder = temporaryFolder();
     const missing = { ...settings, LICENSING_PACKAGES_DIR: join(folder, 'none') };
-    expectFinding(await doctor(missing), 'PACKAGES_FOLDER', 'problem', /ENOENT/);
+    const found = await doctor(missing);
+    expectFinding(found, 'PACKAGES_FOLDER', 'problem', /ENOENT/);
+    expect(find(found, 'PACKAGES_FOLDER')?.remedy).toMatch(
+      new RegExp(`install -d -m 750 -o [\\w-]+ -g [\\w-]+ ${join(folder, 'none')};`),
+    );
     writeFileSync(join(folder, 'file'), '');
     expectFinding(
       await doctor({ ...settings, LICENSING_PACKAGES_DIR: join(folder, 'file') }),
@@ -346,7 +359,7 @@ describe('packages', () => {
       await doctor({ ...accelerated, LICENSING_PACKAGES_DIR: join(closed, 'packages') }),
       'PACKAGES_NGINX',
       'problem',
-      `may read ${closed} (mode 0700)`,
+      `read ${closed} (mode 0700)`,
     );
     const { release } = await giveRelease(service, { version: '1.0.0' });
     const path = packagePath(service.packagesDir, release.sha256);
@@ -354,6 +367,43 @@ describe('packages', () => {
     expectFinding(await doctor(accelerated), 'PACKAGE_NGINX', 'problem', path);
     chmodSync(path, 0o644);
     expect(problems(await doctor(accelerated))).toEqual([]);
+  });
+
+  (IS_ROOT && existsSync('/etc/nginx/nginx.conf') ? test : test.skip)(
+    "before the first publish already: a folder that nginx's group may not read, with the command that mends it",
+    async () => {
+      const folder = folderForNginx();
+      const packages = join(folder, 'packages');
+      mkdirSync(packages);
+      chmodSync(packages, 0o750);
+      const here = {
+        ...settings,
+        LICENSING_ACCEL_LOCATION: '/_licensing_packages/',
+        LICENSING_PACKAGES_DIR: packages,
+      };
+      const found = await doctor(here);
+      expectFinding(found, 'PACKAGES_NGINX', 'problem', /^nginx, which runs as \S+, may not read /);
+      const [, remedy = ''] = /^As root: (.*); then: licensing doctor$/.exec(
+        find(found, 'PACKAGES_NGINX')?.remedy ?? '',
+      )!;
+      expect(remedy).toMatch(new RegExp(`^chgrp \\S+ ${packages} && chmod g\\+rx ${packages}$`));
+      expect(spawnSync('sh', ['-c', remedy]).status).toBe(0);
+      expectFinding(await doctor(here), 'PACKAGES_NGINX', 'ok', /can reach the packages/);
+    },
+  );
+
+  test('a package can be read by nginx and the service whatever the umask of whoever published it', async () => {
+    const file = (await makePackage()).path;
+    const { ended } = startProgram(
+      'sh',
+      [
+        '-c',
+        `umask 077; exec ${process.execPath} ${CLI} release publish --product 42 --version 1.0.1 --file ${file} --json`,
+      ],
+      processEnvironment(settings),
+    );
+    const { sha256 } = JSON.parse((await ended).stdout) as { sha256: string };
+    expect(statSync(packagePath(service.packagesDir, sha256)).mode & 0o777).toBe(0o644);
   });
 
   test('packages that are missing, cut, or changed: each version by name, drafts as a warning', async () => {
@@ -690,11 +740,14 @@ test('for people: each finding with its reason and remedy, aligned, without colo
   const { code, stdout, stderr } = await operator(settings).run(['doctor']);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toMatch(/^ok {7}The settings come from .* the environment \(LICENSING_/m);
-  expect(stdout).toMatch(/^warning {2}The database is SQLite .*\n {9}why: .*\n {9}-> For a shop in earnest/m);
+  expect(stdout).toMatch(/^warning {2}The database is SQLite, .*\n {9}why: .*\n {9}-> For a shop in earnest/m);
   expect(stdout).toMatch(
     /^unknown {2}The site was not looked at from outside\.\n {9}-> licensing doctor --url/m,
   );
-  expect(stdout).toMatch(/\n\n0 problems, \d+ warnings\.\n$/);
+  const lines = (label: string) => stdout.match(new RegExp(`^${label} `, 'gm'))?.length ?? 0;
+  const counted = `0 problems, ${lines('warning')} warnings, ${lines('unknown')} unknown.`;
+  expect(stdout.endsWith(`\n\n${counted}\n`)).toBe(true);
+  expect(lines('unknown')).toBeGreaterThan(0);
   expect(stdout).not.toContain('\u001b');
   rmSync(settings.LICENSING_PACKAGES_DIR, { recursive: true });
   const failed = await operator(settings).run(['doctor']);

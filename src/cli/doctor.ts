@@ -26,14 +26,13 @@ export function addDoctorCommand(program: Command): void {
     .action(async (options: DoctorOptions, command: Command) => {
       const output = createOutput(command);
       const findings = await findAll(options, output);
-      const count = (level: Finding['level']) => findings.filter((one) => one.level === level).length;
-      const problems = count('problem');
-      const warnings = count('warning');
-      output.print({ ok: problems === 0, problems, warnings, findings }, () =>
+      const count = (label: string) => findings.filter((one) => labelOf(one) === label).length;
+      const [problems, warnings, unknown] = [count('problem'), count('warning'), count('unknown')];
+      output.print({ ok: problems === 0, problems, warnings, unknown, findings }, () =>
         [
           ...findings.map(formatFinding),
           '',
-          `${counted(problems, 'problem')}, ${counted(warnings, 'warning')}.`,
+          `${counted(problems, 'problem')}, ${counted(warnings, 'warning')}, ${unknown} unknown.`,
         ].join('\n'),
       );
       if (problems > 0) throw new OperatorError(`The doctor found ${counted(problems, 'problem')}.`);
@@ -68,10 +67,15 @@ async function findAll({ url, repair }: DoctorOptions, output: Output): Promise<
   }
 }
 
-function formatFinding({ level, checked, what, why, remedy }: Finding): string {
-  const label = checked ? level : 'unknown';
+/** What could not be checked is neither good nor bad. */
+function labelOf({ level, checked }: Finding): Finding['level'] | 'unknown' {
+  return checked ? level : 'unknown';
+}
+
+function formatFinding(finding: Finding): string {
+  const { level, checked, what, why, remedy } = finding;
   return [
-    `${colored(label.padEnd(7), level)}  ${printable(what)}`,
+    `${colored(labelOf(finding).padEnd(7), level)}  ${printable(what)}`,
     ...(why === null || !checked ? [] : [`         why: ${printable(why)}`]),
     ...(remedy === null ? [] : [`         -> ${printable(remedy)}`]),
   ].join('\n');

@@ -1,9 +1,10 @@
 import type { Config } from '../config';
-import { DEFAULT_POOL_SIZE, type DatabaseSettings } from '../store/database';
+import { DEFAULT_POOL_SIZE } from '../store/database';
 import { readSchemaState } from '../store/migrate';
 import { tryPrivileges } from '../store/privileges';
 import { readServerState, readTables, tryTableRights, type ServerState } from '../store/server';
-import { ok, problem, reasonOf, warning, type Check, type Finding } from './finding';
+import { describeDatabase, explainTrouble } from '../store/trouble';
+import { ok, problem, warning, type Check, type Finding } from './finding';
 
 const CLOCK_TOLERANCE_S = 30;
 /** For the operator's commands, and the process that watches over several workers. */
@@ -16,28 +17,25 @@ export const checkServer: Check = async ({ config, db, now }) => {
   try {
     server = await readServerState(db);
   } catch (error) {
+    const { reason, remedy } = explainTrouble(error, config.database, config.databaseSource);
     return [
       problem(
         'DATABASE_UNREACHABLE',
-        `The database (${describe(config.database)}) does not answer: ${reasonOf(error)}.`,
-        {
-          why: 'Without it every request is answered 503.',
-          remedy:
-            "Check that the server runs, and LICENSING_DATABASE_URL (or the settings in the Joomla site's configuration.php).",
-        },
+        `The database (${describeDatabase(config.database)}) cannot be used: ${reason}.`,
+        { why: 'Without it every request is answered 503.', remedy },
       ),
     ];
   }
   if (server === undefined)
     return [
-      warning('DATABASE_SQLITE', `The database is SQLite (${describe(config.database)}).`, {
+      warning('DATABASE_SQLITE', `The database is ${describeDatabase(config.database)}.`, {
         why: 'It serves one process, and nothing but a copy of its file backs it up.',
         remedy:
           'For a shop in earnest: LICENSING_DATABASE_URL=mysql://...; "licensing export" and "import" move the data.',
       }),
     ];
   return [
-    ok('DATABASE', `The database answers: ${describe(config.database)}.`),
+    ok('DATABASE', `The database answers: ${describeDatabase(config.database)}.`),
     checkVersion(server),
     checkConnections(server, config),
     checkClock(server, now()),
@@ -119,13 +117,6 @@ export const checkTables: Check = async ({ config, db }) => {
     );
   return findings;
 };
-
-/** `mysql://` without its password. */
-function describe(database: DatabaseSettings): string {
-  if (database.kind === 'sqlite') return database.path;
-  const { user, host, port, socketPath, database: name } = database;
-  return `${name} as ${user} at ${socketPath ?? `${host}:${port}`}`;
-}
 
 function checkVersion({ version }: ServerState): Finding {
   const [major = 0, minor = 0, patch = 0] = (/^\d+(\.\d+)*/.exec(version)?.[0] ?? '').split('.').map(Number);

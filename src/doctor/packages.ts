@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import { constants, createReadStream, type Stats } from 'node:fs';
 import { access, readdir, stat, statfs } from 'node:fs/promises';
+import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { INCOMING, INCOMING_MAX_AGE_MS, packagePath } from '../store/package-files';
 import { listPackages, type Release } from '../store/releases';
 import { octal } from './configuration';
 import { attempt, ok, problem, reasonOf, unchecked, warning, type Check, type Finding } from './finding';
+import { groupName, mayUse, readNginxUser, type NginxUser } from './nginx-user';
 
 const MB = 1_000_000;
 /** Room for the next packages, at least. */
@@ -22,7 +24,7 @@ export const checkFolder: Check = async ({ config, now }) => {
     return [
       problem('PACKAGES_FOLDER', `The packages folder ${packagesDir} cannot be used: ${reasonOf(error)}.`, {
         why: 'Downloads fail, and nothing can be published.',
-        remedy: `mkdir -p ${packagesDir}, owned by the user the service runs as; or correct LICENSING_PACKAGES_DIR.`,
+        remedy: `As root, with the user the service runs as: install -d -m 750 -o ${serviceUser()} -g ${(await readNginxUser())?.group ?? serviceUser()} ${packagesDir}; or correct LICENSING_PACKAGES_DIR.`,
       }),
     ];
   }
@@ -42,6 +44,7 @@ export const checkPackages: Check = async ({ config, db, progress }) => {
   const bytes = releases.reduce((sum, { fileSize }) => sum + fileSize, 0);
   const findings: Finding[] = [];
   const intact = new Map<string, string | undefined>();
+  const nginx = await readNginxUser();
   let read = 0;
   for (const release of releases) {
     const { sha256 } = release;
@@ -56,9 +59,9 @@ export const checkPackages: Check = async ({ config, db, progress }) => {
     const damage = intact.get(sha256);
     if (damage !== undefined) findings.push(damagedPackage(release, damage));
     else if (config.accelLocation !== undefined) {
-      const { mode } = await stat(packagePath(config.packagesDir, sha256));
-      if ((mode & 0o044) === 0)
-        findings.push(unreadableForNginx('PACKAGE_NGINX', packagePath(config.packagesDir, sha256), mode));
+      const path = packagePath(config.packagesDir, sha256);
+      if (!isReadableForNginx(await stat(path), nginx))
+        findings.push(unreadableForNginx('PACKAGE_NGINX', path, await stat(path), nginx));
     }
   }
   progress('');
@@ -89,37 +92,61 @@ async function checkAccess(folder: string): Promise<Finding> {
   if (!(await may(constants.R_OK | constants.X_OK)))
     return problem('PACKAGES_UNREADABLE', `This user may not read ${folder}.`, {
       why: 'Run by this user, the service answers downloads with "The package file is missing".',
-      remedy: `chown the folder to the user the service runs as, or chmod g+rx ${folder} with its group.`,
+      remedy: `As root, if this is the user the service runs as: chown -R ${serviceUser()} ${folder}`,
     });
   if (!(await may(constants.W_OK)))
     return problem('PACKAGES_NOT_WRITABLE', `This user may not write to ${folder}.`, {
       why: '"licensing release publish" fails.',
-      remedy: `Publish as the owner of the folder, or chmod g+w ${folder} with the group of those who publish.`,
+      remedy: `As root, if this is the user who publishes: chown ${serviceUser()} ${folder}; or publish as its owner.`,
     });
   return ok('PACKAGES_ACCESS', `This user may read and write ${folder}.`);
 }
 
-/** nginx's workers are another user: every folder on the way has to let them through. */
+/** nginx's workers are another user: every folder on the way has to let them through, before the first publish too. */
 async function checkNginxAccess(folder: string): Promise<Finding> {
+  const nginx = await readNginxUser();
+  const way: { path: string; stats: Stats }[] = [];
   for (let path = folder; ; path = dirname(path)) {
-    const { mode } = await stat(path);
-    if ((mode & 0o011) === 0) return unreadableForNginx('PACKAGES_NGINX', path, mode);
+    way.push({ path, stats: await stat(path) });
     if (path === dirname(path)) break;
   }
+  // From the root on: the first that is closed hides those behind it.
+  for (const { path, stats } of way.reverse())
+    if (nginx === undefined ? (stats.mode & 0o011) === 0 : !mayUse(nginx, stats, 1))
+      return unreadableForNginx('PACKAGES_NGINX', path, stats, nginx);
+  if (nginx !== undefined) return ok('PACKAGES_NGINX', `nginx (${nginx.name}) can reach the packages.`);
   const { mode, gid } = await stat(folder);
   return ok(
     'PACKAGES_NGINX',
     (mode & 0o001) === 0
-      ? `nginx can reach the packages if its user belongs to the group ${gid} of ${folder}.`
+      ? `nginx can reach the packages if its user belongs to the group ${await groupName(gid)}: chgrp NGINX_GROUP ${folder} otherwise.`
       : 'nginx can reach the packages.',
   );
 }
 
-function unreadableForNginx(code: string, path: string, mode: number): Finding {
-  return problem(code, `Only its owner may read ${path} (mode ${octal(mode)}).`, {
-    why: 'nginx sends the packages (LICENSING_ACCEL_LOCATION) as another user: downloads end with "The package file is missing".',
-    remedy: `chmod g+rX ${path} and its group to nginx's; or chmod o+rX ${path}`,
-  });
+function isReadableForNginx(stats: Stats, nginx: NginxUser | undefined): boolean {
+  return nginx === undefined ? (stats.mode & 0o044) !== 0 : mayUse(nginx, stats, 4);
+}
+
+function unreadableForNginx(code: string, path: string, stats: Stats, nginx: NginxUser | undefined): Finding {
+  const { mode } = stats;
+  const rights = stats.isDirectory() ? 'rx' : 'r';
+  const group = nginx?.group ?? 'NGINX_GROUP';
+  return problem(
+    code,
+    nginx === undefined
+      ? `Only its owner may read ${path} (mode ${octal(mode)}).`
+      : `nginx, which runs as ${nginx.name}, may not read ${path} (mode ${octal(mode)}).`,
+    {
+      why: 'nginx sends the packages (LICENSING_ACCEL_LOCATION) as another user: downloads end with "The package file is missing".',
+      remedy: `As root: chgrp ${group} ${path} && chmod g+${rights} ${path}${nginx === undefined ? ' (NGINX_GROUP: the group nginx runs as, mostly www-data or nginx)' : ''}; then: licensing doctor`,
+    },
+  );
+}
+
+/** This user, who should be the service's; root is never that. */
+function serviceUser(): string {
+  return process.getuid?.() === 0 ? 'licensing' : userInfo().username;
 }
 
 async function checkSpace(folder: string): Promise<Finding> {

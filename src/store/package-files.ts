@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream, createWriteStream, type Stats } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
@@ -75,6 +75,9 @@ export async function storePackage(
   try {
     const stored = await copyAndHash(source, temporary, onProgress);
     await check(temporary);
+    // Who may read packages is decided by the folder, not by the umask of whoever publishes: nginx and the service
+    // are other users.
+    await chmod(temporary, 0o644);
     await syncFile(temporary);
     await rename(temporary, packagePath(dir, stored.sha256));
     await syncFile(dir);

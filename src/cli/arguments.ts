@@ -15,6 +15,15 @@ export function nonNegativeInteger(text: string): number {
   return text === '0' ? 0 : positiveInteger(text);
 }
 
+export function upTo(most: number): (text: string) => number {
+  return (text) => {
+    const value = positiveInteger(text);
+    if (value > most)
+      throw new InvalidArgumentError(`It can be ${most} at the most; for more, run it again.`);
+    return value;
+  };
+}
+
 /** `2027-01-31` (its first second, UTC) or `2027-01-31T12:00:00Z`. */
 export function moment(text: string): Date {
   const complete = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text;

@@ -6,7 +6,16 @@ import { liveStatus, STORED_STATUSES } from '../licensing/states';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import { listActivations } from '../store/activations';
 import { listLicenses, type License } from '../store/licenses';
-import { duration, label, moment, nonNegativeInteger, oneOf, positiveInteger, usageError } from './arguments';
+import {
+  duration,
+  label,
+  moment,
+  nonNegativeInteger,
+  oneOf,
+  positiveInteger,
+  upTo,
+  usageError,
+} from './arguments';
 import { formatFields, formatTable, withSession } from './command';
 import { addAmendments } from './license-amend';
 import { KEY_ARGUMENT, readValue, requireLicense } from './license-argument';
@@ -36,6 +45,9 @@ interface IssueOptions {
   count?: number;
 }
 
+/** They are one transaction, and their keys are in memory until they are printed. */
+const MAX_COUNT = 10_000;
+
 function addIssue(license: Command): void {
   license
     .command('issue')
@@ -53,7 +65,11 @@ function addIssue(license: Command): void {
     .option('--lifetime', "no end, whatever the plan's duration is")
     .option('--activation-limit <n>', "slots, instead of the plan's; 0 for unlimited", nonNegativeInteger)
     .option('--key <key>', 'a key of your own choice; - reads it from standard input')
-    .option('--count <n>', 'how many; with --json they are printed as an array', positiveInteger)
+    .option(
+      '--count <n>',
+      `how many, ${MAX_COUNT} at the most; with --json they are printed as an array`,
+      upTo(MAX_COUNT),
+    )
     .addHelpText(
       'after',
       '\nExample:\n  licensing license issue --plan 7 --customer jane@example.com --reference order-1001',

@@ -1,10 +1,10 @@
-import { findPlan } from '../store/catalogue';
+import { findPlan, findProduct } from '../store/catalogue';
 import type { Db } from '../store/database';
 import { isDuplicate } from '../store/errors';
 import { insertEvents } from '../store/events';
 import {
   findLicenseByReference,
-  findLicensesByDigest,
+  findIdsByDigest,
   insertLicenses,
   type License,
   type NewLicense,
@@ -61,6 +61,7 @@ export async function issueLicenses(
   const plan = await findPlan(db, request.planId);
   if (!plan)
     throw new OperatorError(`There is no plan ${request.planId}. "licensing plan list" shows the plans.`);
+  const product = await findProduct(db, plan.productId);
   const expiresAt =
     request.expiresAt !== undefined
       ? request.expiresAt
@@ -86,26 +87,26 @@ export async function issueLicenses(
     };
   });
   try {
-    const byDigest = await inTransaction(db, async (trx) => {
-      const inserted = new Map<string, License>();
+    const issued = await inTransaction(db, async (trx) => {
+      const inserted: License[] = [];
       for (let i = 0; i < licenses.length; i += CHUNK) {
         const chunk = licenses.slice(i, i + CHUNK);
         await insertLicenses(trx, chunk);
-        const found = await findLicensesByDigest(
+        const ids = await findIdsByDigest(
           trx,
-          chunk.map((license) => license.keyDigest),
+          chunk.map(({ keyDigest: digest }) => digest),
         );
         await insertEvents(
           trx,
-          [...found.values()].map((license) => ({
-            licenseId: license.id,
+          chunk.map((license) => ({
+            licenseId: ids.get(license.keyDigest) as number,
             at: now,
             actor,
             action: 'issue',
             before: null,
             after: {
               status: license.status,
-              plan_id: license.plan.id,
+              plan_id: license.planId,
               activation_limit: license.activationLimit,
               customer: license.customer,
               reference: license.reference,
@@ -113,11 +114,21 @@ export async function issueLicenses(
             },
           })),
         );
-        for (const [digest, license] of found) inserted.set(digest, license);
+        for (const license of chunk)
+          inserted.push({
+            ...license,
+            id: ids.get(license.keyDigest) as number,
+            activationsUsed: 0,
+            lastCheckAt: null,
+            lastCheckIp: null,
+            checkCount: 0,
+            plan,
+            product: { id: plan.productId, name: product?.name ?? '' },
+          });
       }
       return inserted;
     });
-    return keys.map((key) => ({ key, license: byDigest.get(keyDigest(key)) as License }));
+    return issued.map((license, i) => ({ key: keys[i], license }));
   } catch (error) {
     if (!isDuplicate(error)) throw error;
     // The same order in two commands at once: the other one was first, and this is its licence.

@@ -154,6 +154,14 @@ export async function findLicensesByDigest(db: Db, digests: string[]): Promise<M
   return new Map(rows.map((row) => [row.key_digest, toLicense(row)]));
 }
 
+/** The ids of these keys' digests, by digest, without a join: for those that were just inserted. */
+export async function findIdsByDigest(db: Db, digests: string[]): Promise<Map<string, number>> {
+  const rows = await db(table(db, 'licenses'))
+    .whereIn('key_digest', digests)
+    .select<{ id: number; key_digest: string }[]>('id', 'key_digest');
+  return new Map(rows.map((row) => [row.key_digest, row.id]));
+}
+
 export async function findLicenseByDigest(db: Db, digest: string): Promise<License | undefined> {
   return (await findLicensesByDigest(db, [digest])).get(digest);
 }
@@ -195,7 +203,11 @@ export async function listLicenses(db: Db, filter: LicenseFilter, now: Date): Pr
       .where('l.expires_at', '>', toSqlTime(now))
       .where('l.expires_at', '<=', toSqlTime(filter.expiringBefore));
   if (filter.status === 'expired')
-    query.where('l.status', 'active').where('l.expires_at', '<=', toSqlTime(now));
+    query.where((either) =>
+      either
+        .where('l.status', 'expired')
+        .orWhere((past) => past.where('l.status', 'active').where('l.expires_at', '<=', toSqlTime(now))),
+    );
   else if (filter.status === 'active')
     query
       .where('l.status', 'active')

@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { addActivationCommands } from './cli/activation';
 import { addCustomerCommands } from './cli/customer';
+import { describeError } from './cli/describe-error';
 import { addDoctorCommand } from './cli/doctor';
 import { addExportCommand } from './cli/export';
 import { addImportCommand } from './cli/import';
@@ -15,20 +16,21 @@ import { addProductCommands } from './cli/product';
 import { addReleaseCommands } from './cli/release';
 import { addUpdateXmlCommands } from './cli/update-xml';
 import { addWhyCommand } from './cli/why';
-import { ConfigError } from './config';
 import { redactKeys } from './licensing/keys';
-import { OperatorError } from './licensing/operator-error';
-import { SealError } from './licensing/sealing';
-import { isUnavailable } from './store/errors';
-import { SchemaError } from './store/migrate';
+import { version } from './version';
 
 /** Exit codes: 0 done, 1 refused or failed with nothing changed, 2 a usage error. */
 const FAILED = 1;
 const USAGE = 2;
 
 async function main(argv: string[]): Promise<number> {
+  if (asksForVersion(argv.slice(2))) {
+    process.stdout.write(argv.includes('--json') ? `${JSON.stringify({ version })}\n` : `${version}\n`);
+    return 0;
+  }
   const program = new Command('licensing')
     .description('Sells and serves software licences beside a Joomla site.')
+    .addHelpText('after', '\n"licensing --version" prints the version of this program.')
     .option('--json', 'print one JSON value on standard output')
     .showHelpAfterError('(--help shows how)')
     .configureHelp({ showGlobalOptions: true })
@@ -54,7 +56,7 @@ async function main(argv: string[]): Promise<number> {
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
-    complain(`error: ${describe(error)}\n`);
+    complain(`error: ${describeError(error)}\n`);
     return FAILED;
   }
 }
@@ -64,26 +66,9 @@ function complain(text: string): void {
   process.stderr.write(redactKeys(text));
 }
 
-/** In words; a driver's message would repeat the statement with its values. */
-function describe(error: unknown): string {
-  if (
-    error instanceof OperatorError ||
-    error instanceof ConfigError ||
-    error instanceof SchemaError ||
-    error instanceof SealError
-  )
-    return error.message;
-  const { code, sql, sqlMessage, message } = error as {
-    code?: string;
-    sql?: string;
-    sqlMessage?: string;
-    message: string;
-  };
-  if (isUnavailable(error))
-    return `The database cannot be reached or cannot do this now (${code ?? sqlMessage ?? 'no answer'}). Check LICENSING_DATABASE_URL and that the server runs.`;
-  return sql === undefined
-    ? message
-    : `The database refused the statement: ${sqlMessage ?? code ?? 'no reason given'}.`;
+/** No option of the program: "release publish" has one of this name, and the program's are taken wherever they stand. */
+function asksForVersion(args: string[]): boolean {
+  return args.includes('--version') && args.every((argument) => ['--version', '--json'].includes(argument));
 }
 
 // Whoever reads the output may have seen enough ("| head"): that is no failure.

@@ -9,6 +9,8 @@ import type { DatabaseSettings, MysqlSettings } from './store/database';
 
 export interface Config {
   database: DatabaseSettings;
+  /** where these come from, as a person would look them up: a variable, or the site's file */
+  databaseSource: string;
   /** goes before `licensing_` in every table's name */
   tablePrefix: string;
   joomlaRoot: string | undefined;
@@ -102,10 +104,15 @@ export function buildConfig(
   const site = optional(joomlaRoot, readSite);
   const database =
     optional(get('LICENSING_DATABASE_URL'), (url) => parseDatabaseUrl(url, base)) ?? site?.database;
+  const warnings = unknownVariables(settings);
   if (database === undefined)
     throw new ConfigError(
-      'No database is configured. Run "licensing init" beside a Joomla site, or set LICENSING_DATABASE_URL ' +
-        '(mysql://user:password@host:3306/database) in the environment or in .env.',
+      [
+        'No database is configured. Run "licensing init" beside a Joomla site, or set LICENSING_DATABASE_URL ' +
+          '(mysql://user:password@host:3306/database) in the environment or in .env.',
+        // It may be there, under a misspelled name.
+        ...warnings,
+      ].join(' '),
     );
   const rateLimit = integer(get, 'LICENSING_RATE_LIMIT', 60);
   const workers = integer(get, 'LICENSING_WORKERS', 1, 1, 256);
@@ -115,6 +122,10 @@ export function buildConfig(
     );
   return {
     database,
+    databaseSource:
+      get('LICENSING_DATABASE_URL') === undefined
+        ? join(joomlaRoot ?? '', 'configuration.php')
+        : 'LICENSING_DATABASE_URL',
     tablePrefix: parsePrefix(get('LICENSING_TABLE_PREFIX') ?? site?.tablePrefix ?? ''),
     joomlaRoot,
     redisUrls: optional(get('LICENSING_REDIS_URL'), parseRedisUrls) ?? [],
@@ -135,7 +146,7 @@ export function buildConfig(
     logLevel: oneOf('LICENSING_LOG_LEVEL', get('LICENSING_LOG_LEVEL') ?? 'info', LOG_LEVELS),
     logDays: integer(get, 'LICENSING_LOG_DAYS', 90, 1, 36_500),
     envFile: file,
-    warnings: unknownVariables(settings),
+    warnings,
   };
 }
 
@@ -177,6 +188,12 @@ function readSite(root: string): ReturnType<typeof readJoomlaSite> {
 }
 
 function parseDatabaseUrl(text: string, base: string): DatabaseSettings {
+  // A URL's first word after "//" is a host, so this would name a file in the root of the machine.
+  if (/^sqlite:\/\/(?!\/)/.test(text))
+    throw new ConfigError(
+      'LICENSING_DATABASE_URL: after "sqlite:" comes the path itself. Write sqlite:var/licensing.sqlite for one that is ' +
+        'relative to the settings file, or sqlite:/var/lib/licensing/licensing.sqlite for one from the root.',
+    );
   const sqlite = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1];
   if (sqlite !== undefined) return { kind: 'sqlite', path: resolve(base, sqlite) };
   // The value holds a password: no message repeats it.
@@ -302,10 +319,40 @@ function oneOf(name: Variable, text: string, values: string[]): string {
 function unknownVariables(values: Record<string, string | undefined>): string[] {
   return Object.keys(values)
     .filter((name) => name.startsWith('LICENSING_') && !(VARIABLES as readonly string[]).includes(name))
-    .map(
-      (name) =>
-        `${name} is not a setting of this program and is ignored. The settings are: ${VARIABLES.join(', ')}.`,
-    );
+    .map((name) => {
+      const meant = closestVariable(name);
+      return `${name} is not a setting of this program and is ignored. ${
+        meant === undefined ? `The settings are: ${VARIABLES.join(', ')}.` : `Did you mean ${meant}?`
+      }`;
+    });
+}
+
+/** The setting that a misspelled name was meant to be, unless it is like none of them. */
+function closestVariable(name: string): Variable | undefined {
+  const word = (variable: string) => variable.toUpperCase().slice('LICENSING_'.length);
+  const [closest] = VARIABLES.map((variable) => ({
+    variable,
+    distance: editDistance(word(name), word(variable)),
+  })).sort((a, b) => a.distance - b.distance);
+  return closest && closest.distance <= word(closest.variable).length / 3 ? closest.variable : undefined;
+}
+
+/** How many characters have to be put in, taken out or changed to make one text of the other (Levenshtein). */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (const [i, character] of Array.from(a).entries()) {
+    const next = [i + 1];
+    for (let j = 0; j < b.length; j++)
+      next.push(
+        Math.min(
+          (next[j] as number) + 1,
+          (row[j + 1] as number) + 1,
+          (row[j] as number) + (character === b[j] ? 0 : 1),
+        ),
+      );
+    row = next;
+  }
+  return row[b.length] as number;
 }
 
 /** The variables of this program that hold something. */

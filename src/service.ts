@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import type Koa from 'koa';
 import type { Logger } from 'pino';
-import type { Config } from './config';
+import type { Config, Variable } from './config';
 import { createAdminListener, type AdminSources } from './http/admin';
 import { createApp } from './http/app';
 import { createClientAddressReader } from './http/client-address';
@@ -21,6 +21,7 @@ import { createLicensing } from './licensing/licensing';
 import { readReadiness } from './readiness';
 import { openServiceDatabase, poolState, type Db } from './store/database';
 import { requireCurrentSchema } from './store/migrate';
+import { databaseTrouble } from './store/trouble';
 import { version } from './version';
 
 export interface Running {
@@ -57,8 +58,8 @@ export async function startService(config: Config, log: Logger, now: Clock = sys
     const metrics = () => api.metrics.registry.metrics();
     const supervision = await supervise(config, log, now, connections, metrics, onStop);
     adminAddress = supervision.address;
-    await prepareAddress(config.listen);
-    const address = await listen(api.app.callback(), config.listen, onStop);
+    await prepare(config, 'LICENSING_LISTEN');
+    const address = await listen(config, 'LICENSING_LISTEN', api.app.callback(), onStop);
     // Readiness is the first to go, and stays to be seen until the last request is answered.
     onStop(supervision.announceStop);
     return address;
@@ -73,7 +74,7 @@ export async function startWorker(config: Config, log: Logger): Promise<Running 
     const connections = await connect(config, log, onStop);
     const api = createApi(config, log, systemClock, connections, onStop);
     metrics = api.metrics;
-    return listen(api.app.callback(), config.listen, onStop);
+    return listen(config, 'LICENSING_LISTEN', api.app.callback(), onStop);
   });
   return { ...running, metrics: metrics as Metrics };
 }
@@ -101,10 +102,26 @@ export async function startSupervision(
   return { ...running, announceStop };
 }
 
+/**
+ * Whether the database can be worked with, for a primary that would else hear it from each of its workers.
+ *
+ * @throws Error in words
+ */
+export async function requireDatabase(config: Config): Promise<void> {
+  const db = openServiceDatabase(config.database, config.tablePrefix);
+  await requireUsable(config, db).finally(() => db.destroy());
+}
+
+async function requireUsable({ database, databaseSource }: Config, db: Db): Promise<void> {
+  await requireCurrentSchema(db).catch((error: unknown) => {
+    throw databaseTrouble(error, database, databaseSource) ?? error;
+  });
+}
+
 async function connect(config: Config, log: Logger, onStop: OnStop): Promise<Connections> {
   const db = openServiceDatabase(config.database, config.tablePrefix);
   onStop(() => db.destroy());
-  await requireCurrentSchema(db);
+  await requireUsable(config, db);
   const redis = openRedis(config, log);
   onStop(() => redis?.close());
   await redis?.started;
@@ -152,15 +169,46 @@ async function supervise(
   await mkdir(config.packagesDir, { recursive: true }).catch(() => undefined);
   onStop(startHousekeeping(db, config.logDays, log, now));
   const readiness = () => readReadiness(config, db, redis, stopping);
-  await prepareAddress(config.adminListen);
-  const address = await listen(createAdminListener({ readiness, metrics }), config.adminListen, onStop);
+  await prepare(config, 'LICENSING_ADMIN_LISTEN');
+  const admin = createAdminListener({ readiness, metrics });
+  const address = await listen(config, 'LICENSING_ADMIN_LISTEN', admin, onStop);
   return { address, announceStop: () => void (stopping = true) };
 }
 
-async function listen(listener: RequestListener, address: Listen, onStop: OnStop): Promise<string> {
-  const server = await startServer(listener, address);
+/** The settings that say where something listens. */
+type ListenVariable = Extract<Variable, 'LICENSING_LISTEN' | 'LICENSING_ADMIN_LISTEN'>;
+
+async function listen(
+  config: Config,
+  variable: ListenVariable,
+  listener: RequestListener,
+  onStop: OnStop,
+): Promise<string> {
+  const server = await naming(variable, startServer(listener, addressOf(config, variable)));
   onStop(() => server.drain());
   return server.address;
+}
+
+/**
+ * Makes way on the address of one of the settings, once for all processes.
+ *
+ * @throws Error that names the setting
+ */
+export function prepare(config: Config, variable: ListenVariable): Promise<void> {
+  return naming(variable, prepareAddress(addressOf(config, variable)));
+}
+
+function addressOf(config: Config, variable: ListenVariable): Listen {
+  return variable === 'LICENSING_LISTEN' ? config.listen : config.adminListen;
+}
+
+/** An address that cannot be had is mended in the settings: its failure names the one. */
+async function naming<T>(variable: ListenVariable, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw new Error(`${variable}: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 /** Starts parts one after the other; if one fails, or at the stop, those before it end in reverse order. */

@@ -3,8 +3,7 @@ import { AggregatorRegistry } from 'prom-client';
 import type { Logger } from 'pino';
 import type { Config } from './config';
 import { createClusterLimits } from './http/rate-limit';
-import { prepareAddress } from './http/server';
-import { startSupervision, startWorker, type Running } from './service';
+import { prepare, requireDatabase, startSupervision, startWorker, type Running } from './service';
 
 /** Several processes on one address: a primary that watches, and workers that answer. */
 
@@ -28,7 +27,8 @@ export async function startWorkers(config: Config, log: Logger): Promise<Running
   let shortLives = 0;
   const timers = new Set<NodeJS.Timeout>();
 
-  await prepareAddress(config.listen);
+  await requireDatabase(config);
+  await prepare(config, 'LICENSING_LISTEN');
   if (config.redisUrls.length === 0) createClusterLimits();
   const registry = new AggregatorRegistry();
 

@@ -1,11 +1,13 @@
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import type { Settings } from '../src/config';
 import { generateKey, keyDigest } from '../src/licensing/keys';
+import { table } from '../src/store/database';
 import { operator, type Operator } from './support/operator';
 import { makePackage } from './support/packages';
 import { startProcess, temporaryFolder } from './support/processes';
@@ -106,6 +108,11 @@ describe('a usage error', () => {
       'a date without a zone',
       ['license', 'issue', '--plan', '1', '--expires', '2027-01-31T12:00:00'],
       /2027-01-31/,
+    ],
+    [
+      'more licences than one command issues',
+      ['license', 'issue', '--plan', '1', '--count', '10001'],
+      /--count.*It can be 10000 at the most; for more, run it again/,
     ],
     [
       'two ends',
@@ -352,6 +359,22 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     });
   });
 
+  it('issues many at once, each with its event', async () => {
+    const issued = await shop.json<LicenseJson[]>(['license', 'issue', '--plan', '1', '--count', '1001']);
+    expect(new Set(issued.map(({ license_key }) => license_key)).size).toBe(1001);
+    for (const { id, license_key } of [issued[0]!, issued[500]!, issued[1000]!]) {
+      expect(await stored(id)).toMatchObject({
+        key_digest: keyDigest(license_key),
+        plan_id: 1,
+        activation_limit: 2,
+      });
+      expect(await history(id)).toMatchObject([{ action: 'issue', after: { plan_id: 1 } }]);
+    }
+    const ids = issued.map(({ id }) => id);
+    await service.db(table(service.db, 'events')).whereIn('license_id', ids).delete();
+    await service.db(table(service.db, 'licenses')).whereIn('id', ids).delete();
+  });
+
   it('refuses to issue what it cannot, and issues nothing then', async () => {
     const before = await rows(service.db, 'licenses');
     const eventsBefore = await rows(service.db, 'events');
@@ -449,14 +472,19 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
       await give('--lifetime'),
     ];
     await shop.json(['license', 'suspend', String(suspended.id)]);
+    // Never written by this program, but a table changed by hand has it: it counts, and is shown, as what it says.
+    const saysSo = await give('--lifetime');
+    await service.db(table(service.db, 'licenses')).where({ id: saysSo.id }).update({ status: 'expired' });
     const ids = async (...options: string[]) =>
       (await shop.json<LicenseJson[]>(['license', 'list', '--product', '50', ...options])).map(
         ({ id }) => id,
       );
-    expect(await ids()).toEqual([lasting.id, ending.id, over.id, suspended.id]);
+    expect(await ids()).toEqual([lasting.id, ending.id, over.id, suspended.id, saysSo.id]);
+    for (const one of await shop.json<LicenseJson[]>(['license', 'list', '--product', '50']))
+      expect(await ids('--status', one.status)).toContain(one.id);
     expect(await ids('--plan', '1')).toEqual([]);
     expect(await ids('--status', 'active')).toEqual([lasting.id, ending.id]);
-    expect(await ids('--status', 'expired')).toEqual([over.id]);
+    expect(await ids('--status', 'expired')).toEqual([over.id, saysSo.id]);
     expect(await ids('--status', 'suspended')).toEqual([suspended.id]);
     expect(await ids('--customer', 'ANN@example.com')).toEqual([lasting.id]);
     expect(await ids('--hint', ending.license_key.slice(-8).toLowerCase())).toEqual([ending.id]);
@@ -664,6 +692,27 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
   });
 });
 
+describe("nginx's configuration", () => {
+  it('is written with the two lines that connect it to the site, and where they belong', async () => {
+    const folder = join(temporaryFolder(), 'licensing');
+    const nginx = (out: string) => nowhere.run(['nginx', '--server-name', 'shop.example', '--out', out]);
+    const { code, stdout } = await nginx(folder);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(new RegExp(`include ${folder}/upstream\\.conf; +at http level`));
+    expect(stdout).toMatch(new RegExp(`include ${folder}/licensing\\.conf; +inside the site's server`));
+    for (const name of ['upstream.conf', 'licensing.conf', 'site.example.conf'])
+      expect(readFileSync(join(folder, name), 'utf8')).toContain('licensing');
+
+    const file = join(folder, 'upstream.conf');
+    expect(await nginx(join(file, 'below'))).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(
+        `error: The files were not written: ${join(file, 'below')} is not a folder.`,
+      ),
+    });
+  });
+});
+
 describe('a database that cannot be used', () => {
   async function failure(settings: Settings): Promise<string> {
     const { code, stdout, stderr } = await operator(settings).run(['license', 'show', KEY]);
@@ -677,23 +726,53 @@ describe('a database that cannot be used', () => {
   it('because nothing listens there', async () => {
     const url = `mysql://u:S3cret@${await unusedAddress()}/d`;
     expect(await failure({ LICENSING_DATABASE_URL: url })).toMatch(
-      /The database cannot be reached .*ECONNREFUSED.*Check LICENSING_DATABASE_URL/,
+      /^error: The database \(d as u at 127\.0\.0\.1:\d+\) cannot be used: nobody listens there \(ECONNREFUSED\)\. Start .* correct host and port in LICENSING_DATABASE_URL\.$/m,
     );
+  });
+
+  it("because nothing listens where the site's configuration.php says", async () => {
+    const site = temporaryFolder();
+    const host = await unusedAddress();
+    writeFileSync(
+      join(site, 'configuration.php'),
+      `<?php\nclass JConfig {\n  public $host = '${host}';\n  public $user = 'u';\n  public $password = 'S3cret';\n  public $db = 'd';\n  public $dbprefix = 'jos_';\n}\n`,
+    );
+    const said = await failure({ LICENSING_JOOMLA_ROOT: site });
+    expect(said).toContain(`correct host and port in ${join(site, 'configuration.php')}.`);
+    expect(said).not.toContain('LICENSING_DATABASE_URL');
+  });
+
+  it('because the host has no address, or never answers', async () => {
+    expect(await failure({ LICENSING_DATABASE_URL: 'mysql://u:S3cret@nowhere.invalid/d' })).toMatch(
+      /no address is known for the host nowhere\.invalid/,
+    );
+    const silent = createServer(() => undefined);
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const { port } = silent.address() as AddressInfo;
+    const said = await failure({ LICENSING_DATABASE_URL: `mysql://u:S3cret@127.0.0.1:${port}/d` });
+    expect(said).toMatch(/there is no answer \(ETIMEDOUT\)\. Check that the server runs/);
+    silent.close();
   });
 
   it('because its socket is gone', async () => {
     const url = 'mysql://u:S3cret@localhost/d?socketPath=/nonexistent/mysqld.sock';
-    expect(await failure({ LICENSING_DATABASE_URL: url })).toMatch(/cannot be reached .*ENOENT/);
+    expect(await failure({ LICENSING_DATABASE_URL: url })).toMatch(
+      /d as u at \/nonexistent\/mysqld\.sock\) .*there is no such socket, and no folder \/nonexistent \(ENOENT\)/,
+    );
   });
 
   it('because the password is wrong', async () => {
     const url = `mysql://nobody:S3cret@127.0.0.1:${process.env.TEST_MARIADB_PORT!}/mysql`;
-    expect(await failure({ LICENSING_DATABASE_URL: url })).toMatch(/ER_ACCESS_DENIED_ERROR/);
+    expect(await failure({ LICENSING_DATABASE_URL: url })).toMatch(
+      /refuses this user or this password: Access denied for user 'nobody'.*\(ER_ACCESS_DENIED_ERROR\)\. Correct user and password in LICENSING_DATABASE_URL/,
+    );
   });
 
   it('because there is no such database', async () => {
     const url = `mysql://root:@127.0.0.1:${process.env.TEST_MARIADB_PORT!}/nonexistent`;
-    expect(await failure({ LICENSING_DATABASE_URL: url })).toMatch(/ER_BAD_DB_ERROR/);
+    expect(await failure({ LICENSING_DATABASE_URL: url })).toMatch(
+      /no database of that name \(ER_BAD_DB_ERROR\)\..*CREATE DATABASE `nonexistent`;/,
+    );
   });
 
   it('because it was not migrated', async () => {
@@ -711,6 +790,8 @@ describe('a database that cannot be used', () => {
     const text = join(folder, 'text');
     writeFileSync(text, 'This is no database. '.repeat(100));
     for (const path of [folder, text, join(text, 'below')])
-      await failure({ LICENSING_DATABASE_URL: `sqlite:${path}` });
+      expect(await failure({ LICENSING_DATABASE_URL: `sqlite:${path}` })).toContain(
+        `The database (SQLite, ${path}) cannot be used: `,
+      );
   });
 });

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { ConfigError, envFilePath, packageRoot, readConfig, type Config, type Variable } from '../src/config';
@@ -127,6 +127,7 @@ describe('a good value', () => {
     expect(envFile).toBe('/dev/null');
     expect(config).toEqual({
       database: { kind: 'sqlite', path: '/srv/licensing.sqlite' },
+      databaseSource: 'LICENSING_DATABASE_URL',
       tablePrefix: '',
       joomlaRoot: undefined,
       redisUrls: [],
@@ -154,6 +155,7 @@ describe('a good value', () => {
     const site = { LICENSING_DATABASE_URL: '', LICENSING_JOOMLA_ROOT: SITE };
     expect(read(site)).toMatchObject({
       joomlaRoot: SITE,
+      databaseSource: join(SITE, 'configuration.php'),
       tablePrefix: 'jos_',
       database: mysql({ port: 3307, user: 'joomla', password: 'S3cret', database: 'site' }),
     });
@@ -272,6 +274,24 @@ describe('a bad value stops the start, with the name of the variable and what is
     expect(message).toMatch(/LICENSING_DATABASE_URL/);
   });
 
+  it.each([
+    ['LICENSING_DATABSE_URL', 'Did you mean LICENSING_DATABASE_URL?'],
+    ['LICENSING_DB_URL', 'The settings are: LICENSING_ENV_FILE, LICENSING_DATABASE_URL, '],
+  ])('no database, and %s beside it: the message says what that may have been', (name, guess) => {
+    const message = refusal({ LICENSING_DATABASE_URL: '', [name]: 'mysql://u:S3cret@db.example/d' });
+    expect(message).toContain(guess);
+    expect(message).not.toContain('S3cret');
+  });
+
+  it.each(['sqlite://var/licensing.sqlite', 'sqlite://licensing.sqlite', 'sqlite://'])(
+    '%s, which would be a file in the root: both spellings that were meant are named',
+    (url) => {
+      const message = refusal({ LICENSING_DATABASE_URL: url });
+      expect(message).toContain('sqlite:var/licensing.sqlite');
+      expect(message).toContain('sqlite:/var/lib/licensing/licensing.sqlite');
+    },
+  );
+
   it('more than one worker with SQLite', () => {
     const message = refusal({ LICENSING_WORKERS: '2' });
     expect(message).toMatch(/LICENSING_WORKERS must be 1 with SQLite/);
@@ -348,9 +368,12 @@ describe('the file of settings', () => {
       PATH: '/bin',
     });
     expect(warnings).toHaveLength(2);
-    for (const name of ['LICENSING_RATELIMIT', 'LICENSING_KEY_SECERT'])
+    for (const [name, meant] of [
+      ['LICENSING_RATELIMIT', 'LICENSING_RATE_LIMIT'],
+      ['LICENSING_KEY_SECERT', 'LICENSING_KEY_SECRET'],
+    ])
       expect(warnings).toContainEqual(
-        expect.stringMatching(new RegExp(`^${name} is not a setting.*LICENSING_RATE_LIMIT`)),
+        expect.stringMatching(new RegExp(`^${name} is not a setting.* Did you mean ${meant}\\?$`)),
       );
     expect(warnings.join()).not.toContain('S3cret');
   });
@@ -400,5 +423,20 @@ describe('the built programs', () => {
     });
     expect({ code, stdout }).toEqual({ code: 0, stdout: '[]\n' });
     expect(stderr).toMatch(/^LICENSING_PACKAGE_DIR is not a setting of this program/);
+  });
+
+  it('print their version', async () => {
+    const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as {
+      version: string;
+    };
+    const { run } = operator({});
+    expect(await run(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+    expect(await run(['--version', '--json'])).toMatchObject({
+      code: 0,
+      stdout: `{"version":"${version}"}\n`,
+    });
+    expect((await run(['--help'])).stdout).toContain('licensing --version');
+    // Elsewhere it is another option.
+    expect(await run(['release', 'list', '--version'])).toMatchObject({ code: 2, stdout: '' });
   });
 });

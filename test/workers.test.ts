@@ -12,6 +12,7 @@ import {
   givePlan,
   PREFIX,
   rows,
+  unusedAddress,
   type TestLicense,
 } from './support/service';
 import { openMigrated, startServiceProcess, type ServiceProcess } from './support/service-process';
@@ -141,10 +142,39 @@ test('a worker that cannot start stops the start, and says why', async () => {
   const taken = createServer();
   const port = await freePort();
   await new Promise<void>((resolve) => taken.listen(port, '127.0.0.1', resolve));
-  await expect(start({ LICENSING_LISTEN: `127.0.0.1:${port}` })).rejects.toThrow(
-    /is in use by another program/,
-  );
+  for (const variable of ['LICENSING_LISTEN', 'LICENSING_ADMIN_LISTEN'])
+    for (const workers of ['1', '2'])
+      await expect(start({ [variable]: `127.0.0.1:${port}`, LICENSING_WORKERS: workers })).rejects.toThrow(
+        new RegExp(`${variable}: 127\\.0\\.0\\.1:${port} is in use by another program`),
+      );
   await new Promise((resolve) => taken.close(resolve));
+});
+
+test.each(['1', '2'])('a database that is not there stops the start of %s in one line', async (workers) => {
+  const url = `mysql://shop:S3cret@${await unusedAddress()}/licences`;
+  const failed = await start({ LICENSING_DATABASE_URL: url, LICENSING_WORKERS: workers }).catch(
+    (error: Error) => error.message,
+  );
+  expect(failed).toMatch(
+    /^The service ended with exit code 1\.\nlicensing-gateway cannot start: The database \(licences as shop at 127\.0\.0\.1:\d+\) cannot be used: nobody listens there \(ECONNREFUSED\)\. Start the database server, or correct host and port in LICENSING_DATABASE_URL\.$/,
+  );
+});
+
+test('a wrong password stops the start without being repeated', async () => {
+  const url = `mysql://nobody:S3cret@127.0.0.1:${process.env.TEST_MARIADB_PORT as string}/mysql`;
+  const failed = await start({ LICENSING_DATABASE_URL: url }).catch(
+    (error: unknown) => (error as Error).message,
+  );
+  expect(failed).toMatch(/mysql as nobody at .* refuses this user or this password.*LICENSING_DATABASE_URL/);
+  expect(failed).not.toContain('S3cret');
+});
+
+test('a socket cannot be made in a folder that does not exist, and that is what is said', async () => {
+  const socket = join(temporaryFolder(), 'none', 'http.sock');
+  for (const workers of ['1', '2'])
+    await expect(start({ LICENSING_LISTEN: `unix:${socket}`, LICENSING_WORKERS: workers })).rejects.toThrow(
+      `LICENSING_LISTEN: The folder of ${socket} does not exist.`,
+    );
 });
 
 test('requests under way when SIGTERM comes are answered, and the process ends with exit code 0', async () => {

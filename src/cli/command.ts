@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { loginName, readConfig, wantsColor, type Config } from '../config';
 import { openDatabase, type Db } from '../store/database';
 import { requireCurrentSchema } from '../store/migrate';
+import { databaseTrouble } from '../store/trouble';
 
 /** What every command works with. */
 export interface Session {
@@ -31,10 +32,23 @@ export async function withSession(
   const config = readConfig();
   const output = createOutput(command);
   for (const warning of config.warnings) output.note(warning);
-  const db = openDatabase(config.database, config.tablePrefix, 2);
-  try {
+  await withDatabase(config, async (db) => {
     await requireCurrentSchema(db);
     await work({ db, config, now: new Date(), actor: `operator:${loginName()}`, output });
+  });
+}
+
+/**
+ * Opens the configured database for some work, and closes it again.
+ *
+ * @throws DatabaseTrouble when the database cannot be used
+ */
+export async function withDatabase<T>(config: Config, work: (db: Db) => Promise<T>): Promise<T> {
+  const db = openDatabase(config.database, config.tablePrefix, 2);
+  try {
+    return await work(db);
+  } catch (error) {
+    throw databaseTrouble(error, config.database, config.databaseSource) ?? error;
   } finally {
     await db.destroy();
   }

@@ -14,10 +14,11 @@ import {
 } from '../config';
 import { PREFIX } from '../http/prefix';
 import { OperatorError } from '../licensing/operator-error';
-import { openDatabase, type DatabaseSettings, type Db } from '../store/database';
+import type { Db } from '../store/database';
 import { migrate, readSchemaState, refuseNewerSchema } from '../store/migrate';
 import { tryPrivileges } from '../store/privileges';
-import { createOutput, type Output } from './command';
+import { describeDatabase } from '../store/trouble';
+import { createOutput, withDatabase, type Output } from './command';
 
 export function addInitCommand(program: Command): void {
   program
@@ -49,8 +50,7 @@ async function init(
   const additions = newSettings(kept, fromEnvironment, joomlaRoot);
   const config = buildConfig({ ...kept, ...fromEnvironment, ...additions }, dirname(file), file);
 
-  const db = openDatabase(config.database, config.tablePrefix, 2);
-  try {
+  await withDatabase(config, async (db) => {
     const state = await readSchemaState(db);
     refuseNewerSchema(state);
     output.note(describePlan(config, file, additions, state.pending));
@@ -60,9 +60,7 @@ async function init(
       await migrate(db, config.database);
       await addToEnvFile(file, additions);
     }
-  } finally {
-    await db.destroy();
-  }
+  });
   output.print(
     {
       env_file: file,
@@ -106,12 +104,6 @@ function describePlan(config: Config, file: string, additions: Settings, pending
     `Settings: ${added.length === 0 ? `nothing to add to ${file}` : `${added.join(', ')} to be added to ${file} (mode 0600)`}.`,
     `Packages: ${config.packagesDir}`,
   ].join('\n');
-}
-
-function describeDatabase(database: DatabaseSettings): string {
-  if (database.kind === 'sqlite') return `SQLite, ${database.path}`;
-  const { user, host, port, socketPath } = database;
-  return `${database.database} as ${user} at ${socketPath ?? `${host}:${port}`}`;
 }
 
 async function requirePrivileges(db: Db, { database }: Config): Promise<void> {

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { readConfig } from '../config';
-import { openDatabase } from '../store/database';
 import { migrate, readSchemaState, refuseNewerSchema } from '../store/migrate';
-import { createOutput } from './command';
+import { createOutput, withDatabase } from './command';
 
 export function addMigrateCommand(program: Command): void {
   program
@@ -14,10 +13,9 @@ export function addMigrateCommand(program: Command): void {
     .option('--status', 'only tell what would be done')
     .addHelpText('after', '\nExample:\n  licensing migrate --status')
     .action(async ({ status = false }: { status?: boolean }, command: Command) => {
-      const { database, tablePrefix } = readConfig();
+      const config = readConfig();
       const output = createOutput(command);
-      const db = openDatabase(database, tablePrefix, 2);
-      try {
+      await withDatabase(config, async (db) => {
         if (status) {
           const state = await readSchemaState(db);
           refuseNewerSchema(state);
@@ -28,12 +26,10 @@ export function addMigrateCommand(program: Command): void {
           );
           return;
         }
-        const run = await migrate(db, database);
+        const run = await migrate(db, config.database);
         output.print({ run }, () =>
           run.length === 0 ? 'The database was up to date already.' : `Done: ${run.join(', ')}.`,
         );
-      } finally {
-        await db.destroy();
-      }
+      });
     });
 }

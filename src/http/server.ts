@@ -1,6 +1,7 @@
-import { chmodSync, lstatSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { connect, Server as NetServer, type AddressInfo, type Socket } from 'node:net';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** An address and port, or a Unix socket. */
@@ -143,11 +144,19 @@ function listenError(error: NodeJS.ErrnoException, listen: Listen): Error {
   const where = 'path' in listen ? listen.path : `${listen.host}:${listen.port}`;
   switch (error.code) {
     case 'EADDRINUSE':
-      return new Error(`${where} is in use by another program. Stop it, or choose another address.`);
+      return new Error(
+        `${where} is in use by another program, or by another copy of this one. Stop it, or choose another address.`,
+      );
+    case 'EADDRNOTAVAIL':
+      return new Error(`${where} is no address of this machine.`);
     case 'EACCES':
-      return new Error(`No permission to listen on ${where}.`);
     case 'ENOENT':
-      return new Error(`The folder of ${where} does not exist.`);
+      // Node says EACCES for both.
+      return new Error(
+        'path' in listen && !existsSync(dirname(listen.path))
+          ? `The folder of ${where} does not exist.`
+          : `No permission to listen on ${where}.`,
+      );
     default:
       return new Error(`Cannot listen on ${where}: ${error.message}`);
   }

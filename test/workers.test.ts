@@ -153,7 +153,7 @@ test('a worker that cannot start stops the start, and says why', async () => {
 test.each(['1', '2'])('a database that is not there stops the start of %s in one line', async (workers) => {
   const url = `mysql://shop:S3cret@${await unusedAddress()}/licences`;
   const failed = await start({ LICENSING_DATABASE_URL: url, LICENSING_WORKERS: workers }).catch(
-    (error: Error) => error.message,
+    (error: unknown) => (error as Error).message,
   );
   expect(failed).toMatch(
     /^The service ended with exit code 1\.\nlicensing-gateway cannot start: The database \(licences as shop at 127\.0\.0\.1:\d+\) cannot be used: nobody listens there \(ECONNREFUSED\)\. Start the database server, or correct host and port in LICENSING_DATABASE_URL\.$/,

@@ -2,10 +2,12 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { changePlan, setLimit } from '../src/licensing/amend';
 import { editPlan, followPlanLimit } from '../src/licensing/catalogue';
+import { eraseCustomer } from '../src/licensing/customers';
 import { insertActivation } from '../src/store/activations';
 import { table, type Db, type Transaction } from '../src/store/database';
 import { forceSlot, lockLicense } from '../src/store/licenses';
 import { operator, type Operator } from './support/operator';
+import { giveRelease } from './support/packages';
 import { eventually } from './support/processes';
 import {
   createMariaDbDatabase,
@@ -164,6 +166,24 @@ test('licences that follow their plan leave out one that got another limit meanw
   expect(limits).toMatchObject([{ activation_limit: 5 }, { activation_limit: 9 }, { activation_limit: 5 }]);
   expect(await eventsOf(first)).toEqual(['issue', 'set-limit']);
   expect(await eventsOf(busy)).toEqual(['issue']);
+});
+
+test('what is written while a customer is erased is kept, and the customer taken out of it too', async () => {
+  const { release } = await giveRelease(service, { version: '1.0', changelog: 'For Jane@Example.com' });
+  const releases = table(db, 'releases');
+  const erased = await db.transaction(async (trx) => {
+    await trx(releases).where({ id: release.id }).update({ changelog: 'Faster, for jane@example.com' });
+    const begun = eraseCustomer(db, 'jane@example.com', context);
+    await eventually(async () => {
+      const [waiting] = await db.raw<[object[]]>(
+        `SELECT 1 FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE 'update %releases%'`,
+      );
+      expect(waiting).toHaveLength(1);
+    });
+    return [begun];
+  });
+  await Promise.all(erased);
+  expect(await rows(db, 'releases')).toMatchObject([{ changelog: 'Faster, for erased' }]);
 });
 
 test('a licence that moved to another plan meanwhile does not follow the old one', async () => {

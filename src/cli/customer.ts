@@ -9,15 +9,14 @@ import {
   readCustomerAddress,
 } from '../licensing/customers';
 import { OperatorError } from '../licensing/operator-error';
-import { liveStatus } from '../licensing/states';
-import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
+import { formatTimestamp } from '../licensing/timestamps';
 import { listAccesses, type LoggedAccess } from '../store/access-log';
 import { listActivations } from '../store/activations';
 import type { Db } from '../store/database';
 import { ask, formatTable, withSession } from './command';
 import { readValue } from './license-argument';
 import { writeOutput } from './output-file';
-import { activationJson, licenseJson } from './rows';
+import { activationJson, licenseJson, licenseTable } from './rows';
 
 const EMAIL_ARGUMENT = "the customer's e-mail address, or - to read it from standard input";
 const LATEST_ACCESSES = 20;
@@ -56,18 +55,7 @@ function addShow(customer: Command): void {
           { customer: found.address, licenses: shown, seats, accesses: accesses.map(accessJson) },
           () =>
             [
-              formatTable(
-                ['ID', 'KEY', 'STATUS', 'PRODUCT', 'PLAN', 'SLOTS', 'EXPIRES'],
-                licenses.map((one) => [
-                  one.id,
-                  one.keyHint,
-                  liveStatus(one, now),
-                  one.product.name,
-                  one.plan.name,
-                  `${one.activationsUsed}/${one.activationLimit || '∞'}`,
-                  formatTimestampOrNull(one.expiresAt)?.slice(0, 10) ?? 'never',
-                ]),
-              ),
+              licenseTable(licenses, now),
               '',
               formatTable(
                 ['LICENCE', 'IDENTIFIER', 'NAME', 'IP', 'ACTIVATED'],

@@ -19,7 +19,7 @@ import {
 import { formatFields, formatTable, withSession } from './command';
 import { addAmendments } from './license-amend';
 import { KEY_ARGUMENT, readValue, requireLicense } from './license-argument';
-import { activationJson, licenseJson } from './rows';
+import { activationJson, licenseJson, licenseTable } from './rows';
 
 export function addLicenseCommands(program: Command): void {
   const license = program.command('license').description('What a customer has bought.');
@@ -211,20 +211,7 @@ function addList(license: Command): void {
         if (licenses.length === limit && last) output.note(`There may be more: --after ${last.id}`);
         output.print(
           licenses.map((one) => licenseJson(one, now)),
-          () =>
-            formatTable(
-              ['ID', 'KEY', 'STATUS', 'PRODUCT', 'PLAN', 'SLOTS', 'EXPIRES', 'CUSTOMER'],
-              licenses.map((one) => [
-                one.id,
-                one.keyHint,
-                liveStatus(one, now),
-                one.product.name,
-                one.plan.name,
-                `${one.activationsUsed}/${one.activationLimit || '∞'}`,
-                formatTimestampOrNull(one.expiresAt)?.slice(0, 10) ?? 'never',
-                one.customer,
-              ]),
-            ),
+          () => licenseTable(licenses, now),
         );
       }),
     );

@@ -5,8 +5,9 @@ import type { Plan, Product } from '../store/catalogue';
 import type { LicenseEvent } from '../store/events';
 import type { License } from '../store/licenses';
 import type { Release } from '../store/releases';
+import { formatTable } from './command';
 
-/** What `--json` prints: the fields of the contract's section 2, in snake_case. A key is never among them. */
+/** What `--json` prints, the fields of the contract's section 2 in snake_case, and tables. A key is never among them. */
 
 export function productJson(product: Product) {
   return {
@@ -49,6 +50,23 @@ export function licenseJson(license: License, now: Date) {
     check_count: license.checkCount,
     created_at: formatTimestamp(license.createdAt),
   };
+}
+
+/** Licences for a person to read. */
+export function licenseTable(licenses: License[], now: Date): string {
+  return formatTable(
+    ['ID', 'KEY', 'STATUS', 'PRODUCT', 'PLAN', 'SLOTS', 'EXPIRES', 'CUSTOMER'],
+    licenses.map((one) => [
+      one.id,
+      one.keyHint,
+      liveStatus(one, now),
+      one.product.name,
+      one.plan.name,
+      `${one.activationsUsed}/${one.activationLimit || '∞'}`,
+      formatTimestampOrNull(one.expiresAt)?.slice(0, 10) ?? 'never',
+      one.customer,
+    ]),
+  );
 }
 
 export function activationJson(activation: Activation) {

@@ -299,13 +299,15 @@ async function eraseFromLicense(
 ): Promise<number> {
   const license = await lockLicense(trx, id);
   const isTheirs = customer.isIn(license?.customer);
-  if (license && (isTheirs || customer.isIn(license.reference)))
-    await setTexts(trx, 'licenses', id, {
+  if (license && (isTheirs || customer.isIn(license.reference))) {
+    const seen = { id, customer: license.customer, reference: license.reference };
+    await setTexts(trx, 'licenses', seen, {
       ...(isTheirs ? { customer: null } : {}),
       ...(customer.isIn(license.reference)
         ? { reference: withPlaceholder(license.reference as string, customer, 190) }
         : {}),
     });
+  }
   let rows = 0;
   for (const name of ['activations', 'events', 'access_log'] as const)
     rows += await eraseRows(trx, name, customer, { licenseId: id });
@@ -341,7 +343,8 @@ async function eraseRows(
 ): Promise<number> {
   let count = 0;
   for await (const row of rowsNaming(trx, name, customer, only)) {
-    await setTexts(trx, name, row.id as number, erasedTexts(name, row, customer));
+    await setTexts(trx, name, row, erasedTexts(name, row, customer));
+    // Counted whether it was changed or not: the next round finds what somebody wrote meanwhile.
     count++;
   }
   return count;

@@ -40,13 +40,15 @@ export async function findTextRows(
   return (await query) as Row[];
 }
 
+/** Changes a row whose columns still are what the caller saw; one that somebody changed meanwhile stays as it is. */
 export async function setTexts(
   trx: Transaction,
   name: TextTable,
-  id: number,
+  seen: Row,
   changes: Record<string, SqlValue>,
 ): Promise<void> {
-  await trx(table(trx, name)).where({ id }).update(changes);
+  const before = Object.fromEntries(['id', ...Object.keys(changes)].map((column) => [column, seen[column]]));
+  await trx(table(trx, name)).where(before).update(changes);
 }
 
 /** The addresses a licence was used from: of its activations, its checks, its accesses and its history. */

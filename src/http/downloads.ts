@@ -3,7 +3,8 @@ import type { ServerResponse } from 'node:http';
 import send from 'send';
 import { decideDownload } from '../licensing/download';
 import { keyDigest } from '../licensing/keys';
-import type { Licensing } from '../licensing/licensing';
+import { createGroup, eachOnce } from '../licensing/group';
+import { BATCH, type Licensing } from '../licensing/licensing';
 import { isRefusal, type RefusalCode } from '../licensing/refusals';
 import type { LicenseTerms } from '../store/licenses';
 import { packageFileName, statPackage } from '../store/package-files';
@@ -26,9 +27,16 @@ export function chooseDownloadAnswers(ctx: Context): void {
 
 /** GET downloads/{product_id}: contract, section 4.4; the order of the refusals is that of decisions, "Downloads". */
 export function downloadHandler(
-  { db, lookUp, now, accessLog }: Licensing,
+  { lookUp, findRelease, now, accessLog }: Licensing,
   settings: DownloadSettings,
 ): Handler {
+  const findPackage = createGroup(
+    eachOnce(
+      (sha256: string) => sha256,
+      (sha256) => statPackage(settings.packagesDir, sha256),
+    ),
+    BATCH,
+  );
   return async (ctx) => {
     const query = readQuery(ctx.querystring);
     const key = chooseKey(readQueryKey(query.get('license_key')), readQueryKey(query.get('dlid')));
@@ -58,14 +66,13 @@ export function downloadHandler(
       return refuse('INVALID_REQUEST', undefined, 'Download ID (license key) is required');
     if (productId === undefined) return refuse('INVALID_REQUEST', undefined, 'Product ID must be an integer');
     const decision = await decideDownload(
-      db,
-      () => lookUp({ keyDigest: keyDigest(key), identifier }),
+      { lookUp: () => lookUp({ keyDigest: keyDigest(key), identifier }), findRelease },
       { productId, identifierGiven: identifier !== undefined, version },
       at,
     );
     if (isRefusal(decision)) return refuse(decision.refused, decision.license, decision.message);
     const { license, release } = decision;
-    const stats = await statPackage(settings.packagesDir, release.sha256);
+    const stats = await findPackage(release.sha256);
     // One that was cut is as good as none: Joomla would unpack what there is of it.
     if (stats?.size !== release.fileSize) return refuse('FILE_NOT_FOUND', license);
     const isLate = () => ctx.state.answered;

@@ -1,6 +1,7 @@
 import type { Db } from '../store/database';
 import type { LicenseTerms } from '../store/licenses';
 import { findRelease, type Release } from '../store/releases';
+import { createGroup, eachOnce, type GroupOptions } from './group';
 import type { LookUp } from './activate';
 import type { Refusal } from './refusals';
 import { latestRelease } from './releases';
@@ -15,13 +16,28 @@ export interface DownloadRequest {
   version: string | undefined;
 }
 
+export type FindRelease = (
+  wanted: Pick<DownloadRequest, 'productId' | 'version'>,
+) => Promise<Release | undefined>;
+
+/** Calls made at the same time share their statements: after a publish, every customer asks for the same version. */
+export function createReleaseFinder(db: Db, batch: GroupOptions): FindRelease {
+  return createGroup(
+    eachOnce(
+      ({ productId, version }) => `${productId} ${version ?? ''}`,
+      ({ productId, version }) =>
+        version === undefined ? latestRelease(db, productId) : findRelease(db, productId, version),
+    ),
+    batch,
+  );
+}
+
 /**
  * Decides a download (contract, section 4.4), first failure first: key exists, status, expiry, product matches,
  * identifier activated, a published release. Whether its file can be read is the caller's last question.
  */
 export async function decideDownload(
-  db: Db,
-  lookUp: LookUp,
+  { lookUp, findRelease }: { lookUp: LookUp; findRelease: FindRelease },
   { productId, identifierGiven, version }: DownloadRequest,
   now: Date,
 ): Promise<{ license: LicenseTerms; release: Release } | Refusal> {
@@ -34,7 +50,6 @@ export async function decideDownload(
   if (identifierGiven && activatedAs === undefined) return { refused: 'ACTIVATION_NOT_FOUND', license };
   // MySQL refuses to compare the column, which is ASCII, with what is not.
   if (version !== undefined && !isVersion(version)) return { refused: 'DOWNLOAD_NOT_FOUND', license };
-  const release =
-    version === undefined ? await latestRelease(db, productId) : await findRelease(db, productId, version);
+  const release = await findRelease({ productId, version });
   return release?.state === 'published' ? { license, release } : { refused: 'DOWNLOAD_NOT_FOUND', license };
 }

@@ -61,3 +61,24 @@ export function createGroup<Item, Answer>(
       }
     });
 }
+
+/**
+ * A group's work where many ask the same: each distinct item is looked up once for all of a batch.
+ *
+ * @param name items of the same name are the same
+ */
+export function eachOnce<Item, Answer>(
+  name: (item: Item) => string,
+  lookUp: (item: Item) => Promise<Answer>,
+): (items: Item[]) => Promise<Answer[]> {
+  return (items) => {
+    const answers = new Map<string, Promise<Answer>>();
+    return Promise.all(
+      items.map((item) => {
+        const known = answers.get(name(item)) ?? lookUp(item);
+        answers.set(name(item), known);
+        return known;
+      }),
+    );
+  };
+}

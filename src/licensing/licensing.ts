@@ -1,5 +1,6 @@
 import type { Db } from '../store/database';
 import { createAccessLog, type AccessLog } from './access-log';
+import { createReleaseFinder, type FindRelease } from './download';
 import { createGroup } from './group';
 import { lookUp, type Found, type Named } from './lookup';
 import type { Refusal } from './refusals';
@@ -14,12 +15,14 @@ export interface Licensing {
   lookUp: (request: Named) => Promise<Found | undefined>;
   /** answers and counts one validate call; calls made at the same time share their statements */
   validate: (request: ValidateRequest) => Promise<Validation | Refusal>;
+  /** finds the version of a product that is to be downloaded; calls made at the same time share their statements */
+  findRelease: FindRelease;
   latestUpdate: (productId: number) => Promise<Update | undefined>;
   accessLog: AccessLog;
 }
 
 /** Larger batches gain little, and make the answer of their first item wait for the last. */
-const BATCH = { maxItems: 200, maxWaiting: 5_000 };
+export const BATCH = { maxItems: 200, maxWaiting: 5_000 };
 
 export function createLicensing(
   db: Db,
@@ -31,6 +34,7 @@ export function createLicensing(
     now,
     lookUp: createGroup((requests: Named[]) => lookUp(db, requests), BATCH),
     validate: createGroup(createValidator(db), BATCH),
+    findRelease: createReleaseFinder(db, BATCH),
     latestUpdate: createLatestUpdate(db),
     accessLog: createAccessLog(db, onAccessLogError),
   };

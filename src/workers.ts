@@ -1,4 +1,5 @@
 import cluster, { type Worker } from 'node:cluster';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { AggregatorRegistry } from 'prom-client';
 import type { Logger } from 'pino';
 import type { Config } from './config';
@@ -14,6 +15,9 @@ const PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 /** Longer than a worker's own limit for its drain. */
 const STOP_LIMIT_MS = 12_000;
+/** A worker that does not take a connection within this time has other troubles. */
+const HANDOVER_LIMIT_MS = 1_000;
+const HANDOVER_CHECK_MS = 5;
 
 /**
  * Starts the workers and waits until all of them listen; from then on replaces those that die, ever more slowly
@@ -50,6 +54,7 @@ export async function startWorkers(config: Config, log: Logger): Promise<Running
   const stop = async (): Promise<void> => {
     stopping = true;
     for (const timer of timers) clearTimeout(timer);
+    await closeDoor();
     await Promise.all(runningWorkers().map(stopWorker));
   };
 
@@ -95,24 +100,62 @@ function fork(onEnd: OnEnd): Worker {
   const worker = cluster.fork();
   // A message to a worker that died this moment is an error of no one's.
   worker.on('error', () => undefined);
-  closeUnansweredConnection(worker);
+  followConnections(worker);
   worker.once('exit', (code, signal) => onEnd(worker, performance.now() - started, code, signal));
   return worker;
 }
+
+/** A connection that was handed to a worker, which has not said yet that it takes it. */
+interface Handover {
+  /** the listening socket it came by, as Node's cluster names it */
+  key: string;
+  seq: number;
+  connection: { close(): void };
+}
+
+const onTheWay = new Map<Worker, Handover>();
+let door: string | undefined;
 
 /**
  * Node hands each connection to a worker and waits for its word that it took it. When the worker dies in between, Node
  * keeps the connection open for ever and its client waits in vain; so we keep the last one handed over, and close it.
  */
-function closeUnansweredConnection({ process }: Worker): void {
-  let handed: { close(): void } | undefined;
+function followConnections(worker: Worker): void {
+  const { process } = worker;
   const send = process.send.bind(process) as (...args: unknown[]) => boolean;
   process.send = (message: unknown, handle?: unknown, ...rest: unknown[]): boolean => {
-    if (handle) handed = handle as typeof handed;
+    if (handle) {
+      const { key, seq } = message as Handover;
+      onTheWay.set(worker, { key, seq, connection: handle as Handover['connection'] });
+      door = key;
+    }
     return send(message, handle, ...rest);
   };
-  // One that was taken is closed here already; a second time does nothing.
-  process.once('exit', () => handed?.close());
+  process.on('internalMessage', ({ ack }: { ack?: number }) => {
+    if (onTheWay.get(worker)?.seq === ack) onTheWay.delete(worker);
+  });
+  process.once('exit', () => {
+    // One that was taken is closed here already; a second time does nothing.
+    onTheWay.get(worker)?.connection.close();
+    onTheWay.delete(worker);
+  });
+}
+
+/**
+ * Closes the listening socket, which is the primary's, while all workers still take what it handed them. Left to Node
+ * it is closed with the last worker's, and a connection that is handed over at that moment is lost: nginx does not
+ * repeat the POST on it.
+ */
+async function closeDoor(): Promise<void> {
+  const until = performance.now() + HANDOVER_LIMIT_MS;
+  const workers = runningWorkers();
+  // As long as a worker has nothing to take, no connection waits for one.
+  while (workers.length > 0 && workers.every((worker) => onTheWay.has(worker)) && performance.now() < until)
+    await sleep(HANDOVER_CHECK_MS);
+  // What each of them would say of itself.
+  for (const { process } of workers)
+    process.emit('internalMessage' as 'message', { cmd: 'NODE_CLUSTER', act: 'close', key: door }, undefined);
+  while (onTheWay.size > 0 && performance.now() < until) await sleep(HANDOVER_CHECK_MS);
 }
 
 /** @returns the port it listens on */

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import type { Settings } from '../src/config';
@@ -45,6 +46,15 @@ async function start(more: Settings = {}): Promise<ServiceProcess & { admin: str
 
 const validate = (url: string) =>
   request(url).post(`${PREFIX}/licenses/validate`).send({ license_key: license.key });
+
+/** A status, or the connection's error. */
+const outcome = (url: string) =>
+  validate(url)
+    .timeout(10_000)
+    .then(
+      ({ status }) => status,
+      (error: unknown) => (error as NodeJS.ErrnoException).code,
+    );
 
 async function metric(admin: string, name: string): Promise<number> {
   const { text } = await request(admin).get('/metrics').expect(200);
@@ -94,12 +104,7 @@ test('a worker that is killed is replaced, and the other answers meanwhile', asy
   // The connection on its way to the dying worker is cut, so that its client can ask again; none is left hanging.
   let cut = 0;
   for (let i = 0; i < 20; i++) {
-    const status = await validate(service.url)
-      .timeout(2000)
-      .then(
-        (answer) => answer.status,
-        (error: unknown) => (error as NodeJS.ErrnoException).code,
-      );
+    const status = await outcome(service.url);
     if (status === 'ECONNRESET') cut++;
     else expect(status).toBe(200);
   }
@@ -113,6 +118,32 @@ test('a worker that is killed is replaced, and the other answers meanwhile', asy
   expect(service.log().filter(({ msg }) => msg === 'a worker ended and is replaced')).toMatchObject([
     { worker: victim, signal: 'SIGKILL' },
   ]);
+});
+
+test('a connection that hung with its worker is cut when that is killed, and the other worker answers on', async () => {
+  const service = await start();
+  const primary = service.process.pid as number;
+  const [victim] = await workersOf(primary);
+  process.kill(victim as number, 'SIGSTOP');
+  // One of them is handed to the worker that hangs.
+  const outcomes = Array.from({ length: 6 }, () => outcome(service.url));
+  const first = await Promise.race([Promise.all(outcomes), sleep(1_000, 'one hangs')]);
+  expect(first).toBe('one hangs');
+  process.kill(victim as number, 'SIGKILL');
+  expect((await Promise.all(outcomes)).sort()).toEqual([200, 200, 200, 200, 200, 'ECONNRESET']);
+});
+
+test('connections on their way to workers when SIGTERM comes are answered', async () => {
+  const service = await start();
+  const workers = await workersOf(service.process.pid as number);
+  for (const worker of workers) process.kill(worker, 'SIGSTOP');
+  const outcomes = Array.from({ length: 6 }, () => outcome(service.url));
+  await sleep(300);
+  service.process.kill('SIGTERM');
+  await sleep(200);
+  for (const worker of workers) process.kill(worker, 'SIGCONT');
+  expect(await Promise.all(outcomes)).toEqual([200, 200, 200, 200, 200, 200]);
+  expect(await service.stop()).toBe(0);
 });
 
 test('workers that die young are replaced ever more slowly, and the log says why they ended', async () => {

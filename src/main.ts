@@ -17,11 +17,12 @@ async function main(): Promise<void> {
     : config.workers > 1
       ? await startWorkers(config, log)
       : await startService(config, log);
+  // Before it says that it is there: whoever waits for that may end it at once.
+  stopOnSignal(service, log);
   if (cluster.isPrimary) {
     for (const warning of config.warnings) log.warn(warning);
     log.info({ listen: service.address, admin: service.adminAddress, workers: config.workers }, 'listening');
   }
-  stopOnSignal(service, log);
 }
 
 function stopOnSignal(service: Running, log: Logger): void {

@@ -1,9 +1,9 @@
 import cluster, { type Worker } from 'node:cluster';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { AggregatorRegistry } from 'prom-client';
 import type { Logger } from 'pino';
 import type { Config } from './config';
 import { createClusterLimits } from './http/rate-limit';
+import { untilNoneComes } from './http/server';
 import { prepare, requireDatabase, startSupervision, startWorker, type Running } from './service';
 
 /** Several processes on one address: a primary that watches, and workers that answer. */
@@ -17,7 +17,6 @@ const LONGEST_PAUSE_MS = 30_000;
 const STOP_LIMIT_MS = 12_000;
 /** A worker that does not take a connection within this time has other troubles. */
 const HANDOVER_LIMIT_MS = 1_000;
-const HANDOVER_CHECK_MS = 5;
 
 /**
  * Starts the workers and waits until all of them listen; from then on replaces those that die, ever more slowly
@@ -114,6 +113,7 @@ interface Handover {
 }
 
 const onTheWay = new Map<Worker, Handover>();
+let handovers = 0;
 let door: string | undefined;
 
 /**
@@ -127,6 +127,7 @@ function followConnections(worker: Worker): void {
     if (handle) {
       const { key, seq } = message as Handover;
       onTheWay.set(worker, { key, seq, connection: handle as Handover['connection'] });
+      handovers++;
       door = key;
     }
     return send(message, handle, ...rest);
@@ -147,15 +148,19 @@ function followConnections(worker: Worker): void {
  * repeat the POST on it.
  */
 async function closeDoor(): Promise<void> {
-  const until = performance.now() + HANDOVER_LIMIT_MS;
   const workers = runningWorkers();
-  // As long as a worker has nothing to take, no connection waits for one.
-  while (workers.length > 0 && workers.every((worker) => onTheWay.has(worker)) && performance.now() < until)
-    await sleep(HANDOVER_CHECK_MS);
+  let known = handovers;
+  const hasCome = () => {
+    const since = handovers > known;
+    known = handovers;
+    // As long as a worker has nothing to take, no connection waits for one.
+    return since || (workers.length > 0 && workers.every((worker) => onTheWay.has(worker)));
+  };
+  await untilNoneComes(hasCome, HANDOVER_LIMIT_MS);
   // What each of them would say of itself.
   for (const { process } of workers)
     process.emit('internalMessage' as 'message', { cmd: 'NODE_CLUSTER', act: 'close', key: door }, undefined);
-  while (onTheWay.size > 0 && performance.now() < until) await sleep(HANDOVER_CHECK_MS);
+  await untilNoneComes(() => onTheWay.size > 0, HANDOVER_LIMIT_MS);
 }
 
 /** @returns the port it listens on */

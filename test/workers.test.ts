@@ -133,18 +133,22 @@ test('a connection that hung with its worker is cut when that is killed, and the
   expect((await Promise.all(outcomes)).sort()).toEqual([200, 200, 200, 200, 200, 'ECONNRESET']);
 });
 
-test('connections on their way to workers when SIGTERM comes are answered', async () => {
-  const service = await start();
-  const workers = await workersOf(service.process.pid as number);
-  for (const worker of workers) process.kill(worker, 'SIGSTOP');
-  const outcomes = Array.from({ length: 6 }, () => outcome(service.url));
-  await sleep(300);
-  service.process.kill('SIGTERM');
-  await sleep(200);
-  for (const worker of workers) process.kill(worker, 'SIGCONT');
-  expect(await Promise.all(outcomes)).toEqual([200, 200, 200, 200, 200, 200]);
-  expect(await service.stop()).toBe(0);
-});
+test.each(['1', '2'])(
+  'connections not yet taken by %s worker(s) when SIGTERM comes are answered',
+  async (count) => {
+    const service = await start({ LICENSING_WORKERS: count });
+    const primary = service.process.pid as number;
+    const busy = count === '1' ? [primary] : [...(await workersOf(primary)), primary];
+    for (const pid of busy) process.kill(pid, 'SIGSTOP');
+    const outcomes = Array.from({ length: 6 }, () => outcome(service.url));
+    await sleep(300);
+    process.kill(primary, 'SIGTERM');
+    await sleep(200);
+    for (const pid of busy) process.kill(pid, 'SIGCONT');
+    expect(await Promise.all(outcomes)).toEqual([200, 200, 200, 200, 200, 200]);
+    expect(await service.stop()).toBe(0);
+  },
+);
 
 test('workers that die young are replaced ever more slowly, and the log says why they ended', async () => {
   const service = await start();

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, lstatSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { connect, Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import { dirname } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
 /** An address and port, or a Unix socket. */
 export type Listen = { host: string; port: number } | { path: string };
@@ -73,6 +73,8 @@ export async function startServer(listener: RequestListener, listen: Listen): Pr
   return {
     address: addressOf(server, listen),
     async drain() {
+      await untilNoneComes(connectionsOf(server), GRACE_MS);
+      // Not before: a client that is asked to close comes back on a new connection.
       draining = true;
       await drain(server);
     },
@@ -82,6 +84,32 @@ export async function startServer(listener: RequestListener, listen: Listen): Pr
 /** The client is asked to close; it would otherwise send its next request on this connection. */
 function closeAfter(response: ServerResponse): void {
   response.setHeader('Connection', 'close');
+}
+
+/**
+ * Waits for two turns of the event loop in a row in which no connection came. Node takes one at each turn, and closing
+ * the listening socket would cut those that still wait there, with the requests they have sent.
+ *
+ * @param hasCome whether one came since it was last asked
+ * @param limit in ms
+ */
+export async function untilNoneComes(hasCome: () => boolean, limit: number): Promise<void> {
+  const until = performance.now() + limit;
+  for (let quiet = 0; quiet < 2 && performance.now() < until;) {
+    await nextTurn();
+    quiet = hasCome() ? 0 : quiet + 1;
+  }
+}
+
+/** @returns tells whether a connection came since it was last asked */
+function connectionsOf(server: Server): () => boolean {
+  let came = false;
+  server.on('connection', () => (came = true));
+  return () => {
+    const since = came;
+    came = false;
+    return since;
+  };
 }
 
 /**

@@ -740,7 +740,9 @@ test('for people: each finding with its reason and remedy, aligned, without colo
   const { code, stdout, stderr } = await operator(settings).run(['doctor']);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toMatch(/^ok {7}The settings come from .* the environment \(LICENSING_/m);
-  expect(stdout).toMatch(/^warning {2}The database is SQLite, .*\n {9}why: .*\n {9}-> For a shop in earnest/m);
+  expect(stdout).toMatch(
+    /^warning {2}The database is SQLite, .*\n {9}why: .*\n {9}-> For a shop in earnest/m,
+  );
   expect(stdout).toMatch(
     /^unknown {2}The site was not looked at from outside\.\n {9}-> licensing doctor --url/m,
   );

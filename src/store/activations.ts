@@ -1,4 +1,4 @@
-import { isSqlite, rawRows, table, type Db, type Transaction } from './database';
+import { insertRows, isSqlite, rawRows, table, type Db, type Transaction } from './database';
 import { fromSqlTime, toSqlTime } from './time';
 
 export interface Activation {
@@ -28,8 +28,11 @@ export async function findActivation(
   licenseId: number,
   identifier: string,
 ): Promise<Activation | undefined> {
-  const row = (await db(table(db, 'activations')).where({ license_id: licenseId, identifier }).first()) as
-    ActivationRow | undefined;
+  const [row] = await rawRows<ActivationRow>(
+    db,
+    `SELECT * FROM ${table(db, 'activations')} WHERE license_id = ? AND identifier = ?`,
+    [licenseId, identifier],
+  );
   return row && toActivation(row);
 }
 
@@ -80,13 +83,15 @@ export async function countActivationsOfPlan(db: Db, planId: number): Promise<nu
 
 /** @throws a duplicate (`isDuplicate`) when the identifier is activated on the licence already */
 export async function insertActivation(trx: Transaction, activation: Activation): Promise<void> {
-  await trx(table(trx, 'activations')).insert({
-    license_id: activation.licenseId,
-    identifier: activation.identifier,
-    name: activation.name,
-    ip: activation.ip,
-    activated_at: toSqlTime(activation.activatedAt),
-  });
+  await insertRows(trx, 'activations', [
+    {
+      license_id: activation.licenseId,
+      identifier: activation.identifier,
+      name: activation.name,
+      ip: activation.ip,
+      activated_at: toSqlTime(activation.activatedAt),
+    },
+  ]);
 }
 
 export async function setActivationName(

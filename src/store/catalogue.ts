@@ -1,4 +1,4 @@
-import { isSqlite, table, type Db, type Transaction } from './database';
+import { isSqlite, rawRows, table, type Db, type Transaction } from './database';
 import { fromSqlTime, toSqlTime } from './time';
 
 export interface Product {
@@ -83,7 +83,7 @@ export async function setUpdateXmlSettings(db: Db, id: number, json: string): Pr
 }
 
 export async function findPlan(db: Db, id: number): Promise<Plan | undefined> {
-  const row = (await db(table(db, 'plans')).where({ id }).first()) as PlanRow | undefined;
+  const [row] = await rawRows<PlanRow>(db, `SELECT * FROM ${table(db, 'plans')} WHERE id = ?`, [id]);
   return row && toPlan(row);
 }
 

@@ -166,6 +166,34 @@ export async function rawRows<Row>(db: Db, sql: string, bindings: Knex.RawBindin
   return withConnection(db, (connection) => runOn<Row[]>(db, connection, sql, bindings));
 }
 
+/**
+ * Runs a write that was written out.
+ *
+ * @returns how many rows it met
+ */
+export async function rawChange(db: Db, sql: string, bindings: Knex.RawBinding[]): Promise<number> {
+  if (isSqlite(db)) return ((await db.raw(sql, bindings)) as unknown as { changes: number }).changes;
+  return withConnection(
+    db,
+    async (connection) => (await runOn<{ affectedRows: number }>(db, connection, sql, bindings)).affectedRows,
+  );
+}
+
+/** Inserts rows, all with the first one's columns, by one statement. */
+export async function insertRows(
+  db: Db,
+  name: TableName,
+  rows: Record<string, Knex.RawBinding>[],
+): Promise<void> {
+  const columns = Object.keys(rows[0] ?? {});
+  const values = `(${placeholders(columns.length)})`;
+  await rawChange(
+    db,
+    `INSERT INTO ${table(db, name)} (${columns.join(', ')}) VALUES ${values}${`, ${values}`.repeat(rows.length - 1)}`,
+    rows.flatMap((row) => columns.map((column) => row[column] as Knex.RawBinding)),
+  );
+}
+
 /** Lends one of the pool's MySQL connections; in a transaction, the transaction's. */
 export async function withConnection<T>(db: Db, work: (connection: Connection) => Promise<T>): Promise<T> {
   const client = db.client as PoolingClient;

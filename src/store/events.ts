@@ -1,4 +1,4 @@
-import { table, type Db, type Transaction } from './database';
+import { insertRows, table, type Db, type Transaction } from './database';
 import { fromSqlTime, toSqlTime } from './time';
 
 /** One change of a licence: who, when, what, and the changed fields before and after. */
@@ -22,7 +22,9 @@ interface EventRow {
 }
 
 export async function insertEvents(trx: Transaction, events: LicenseEvent[]): Promise<void> {
-  await trx(table(trx, 'events')).insert(
+  await insertRows(
+    trx,
+    'events',
     events.map((event) => ({
       license_id: event.licenseId,
       at: toSqlTime(event.at),

@@ -1,4 +1,4 @@
-import { isSqlite, placeholders, rawRows, table, type Db, type Transaction } from './database';
+import { isSqlite, placeholders, rawChange, rawRows, table, type Db, type Transaction } from './database';
 import { rawWithPatience } from './patience';
 import { fromSqlTime, toSqlTime } from './time';
 
@@ -222,9 +222,13 @@ export async function listLicenses(db: Db, filter: LicenseFilter, now: Date): Pr
  * without a join, so that neither the plan's row nor a gap between keys is locked with it.
  */
 export async function lockLicense(trx: Transaction, id: number): Promise<LockedLicense | undefined> {
-  // Knex drops FOR UPDATE on SQLite and begins its transactions deferred; a write takes the one write lock.
+  // SQLite has no FOR UPDATE, and Knex begins its transactions deferred; a write takes the one write lock.
   if (isSqlite(trx)) await trx(table(trx, 'licenses')).where({ id }).update({ id });
-  const row = (await trx(table(trx, 'licenses')).where({ id }).forUpdate().first()) as LicenseRow | undefined;
+  const [row] = await rawRows<LicenseRow>(
+    trx,
+    `SELECT * FROM ${table(trx, 'licenses')} WHERE id = ?${isSqlite(trx) ? '' : ' FOR UPDATE'}`,
+    [id],
+  );
   return row && { ...toBareLicense(row), planId: row.plan_id };
 }
 
@@ -294,10 +298,12 @@ export async function listIdsWithLimit(
  * @returns false when none is free: the last line of defence, the caller has looked before
  */
 export async function takeSlot(trx: Transaction, id: number): Promise<boolean> {
-  const changed = await trx(table(trx, 'licenses'))
-    .where({ id })
-    .where((free) => free.where('activation_limit', 0).orWhereRaw('activations_used < activation_limit'))
-    .increment('activations_used', 1);
+  const changed = await rawChange(
+    trx,
+    `UPDATE ${table(trx, 'licenses')} SET activations_used = activations_used + 1
+      WHERE id = ? AND (activation_limit = 0 OR activations_used < activation_limit)`,
+    [id],
+  );
   return changed === 1;
 }
 

@@ -273,6 +273,42 @@ describe('the update XML is fetched', () => {
   });
 });
 
+describe('an answer of 404 is told by what is missing, with the command that mends it', () => {
+  const DOWNLOAD = '/api/index.php/v1/licensing/downloads/42';
+  const offering = (path: string) =>
+    (answers['/update.xml'] = xml(update().replace(`${site.url}/42`, site.url + path)));
+
+  it('the update XML', async () => {
+    delete answers['/update.xml'];
+    expect((await attempt()).remedy).toContain(
+      'licensing update-xml write --product ID --out /var/www/YOUR.SITE/update.xml',
+    );
+    expect((await attempt({}, '/api/index.php/v1/licensing/update.xml')).remedy).toMatch(
+      /^The licence service does not serve the update XML/,
+    );
+    answers['/update.xml'] = (response) => response.writeHead(403).end();
+    expect((await attempt()).remedy).toMatch(/without a login: chmod 644/);
+  });
+
+  it.each([
+    ['The package file is missing', /"licensing doctor" on the server, as the user the service runs as/],
+    [
+      'No download is available for this product',
+      /licensing release list --product 42\. Then: licensing update-xml write --product 42$/,
+    ],
+    ['<html>Not found', /^The web server answers.*licensing doctor --url http:\/\/127\.0\.0\.1:\d+$/],
+  ])('the download: %s', async (body, remedy) => {
+    offering(DOWNLOAD);
+    answers[DOWNLOAD] = (response) => response.writeHead(404).end(body);
+    expect((await attempt()).remedy).toMatch(remedy);
+  });
+
+  it('the download, at an address that is none', async () => {
+    offering('/index.php?option=com_shop');
+    expect((await attempt()).remedy).toMatch(/^That is not the address of a download.* --base-url/);
+  });
+});
+
 describe('the package', () => {
   const deliver = async (entries: Record<string, string>) => {
     zip = await packageOf(entries);

@@ -25,7 +25,7 @@ export function addWhyCommand(program: Command): void {
     .command('why')
     .summary('tell why a download or an activation was refused')
     .description(
-      'Answers a customer\'s "why did my update fail?": how the licence stands, what was refused and what was granted lately, each with its remedy, and what fails without leaving a trace. The key itself is never printed.',
+      'Answers a customer\'s "why did my update fail?": how the licence stands, what was refused and what was granted lately, each with its remedy, and which failures leave no record. The key itself is never printed.',
     )
     .argument(
       '<what>',
@@ -117,7 +117,11 @@ function formatCase({ findings, accesses }: SupportCase): string {
     for (const one of accesses)
       lines.push(`${period(one)}  ${printable(one.text)}`, ...remedy(one, ' '.repeat(21)));
   }
-  lines.push('', 'What leaves no trace here:', ...UNTRACED.map(({ code, text }) => `  ${code}: ${text}`));
+  lines.push(
+    '',
+    'Failures that leave no record here:',
+    ...UNTRACED.map(({ code, text }) => `  ${code}: ${text}`),
+  );
   return lines.join('\n');
 }
 

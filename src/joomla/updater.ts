@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Element } from '@xmldom/xmldom';
 import { compareVersions, STABILITIES, type Stability } from '../licensing/versions';
 import { checkZip } from '../licensing/zip';
+import { readDownloadAddress, SERVICE_PATH } from './addresses';
 import { fetchAsJoomla, NoAnswer, type Answer } from './fetch';
 import { findManifest, type PackageManifest } from './manifest';
 import { matchesPlatform } from './target-platform';
@@ -301,8 +302,7 @@ async function fetchXml(
       return {
         failed: `${url}: ${answer.status}${firstLine(answer.body)}`,
         message: `warning: Update: Could not open update site #ID "NAME", URL: ${url}`,
-        remedy:
-          "Put the update XML where the manifest's <updateservers> says, readable for everybody without a login. Below the licence service's own path it cannot lie.",
+        remedy: remedyForXml(answer.status, url),
       };
     } catch (error) {
       if (error instanceof MalformedXml)
@@ -325,6 +325,17 @@ async function fetchXml(
   if (!('failed' in first) || address.endsWith('.xml')) return first;
   const second = await attempt(`${address}${address.endsWith('/') ? '' : '/'}extension.xml`);
   return 'failed' in second ? { ...second, failed: `${first.failed}; ${second.failed}` } : second;
+}
+
+function remedyForXml(status: number, url: string): string {
+  const { pathname } = new URL(url);
+  if (pathname.startsWith(`${SERVICE_PATH}/`))
+    return `The licence service does not serve the update XML: put it beside the site's other files, and its address into the manifest's <updateservers>.`;
+  if (status === 404)
+    return `No file is there. Write it where the web server finds ${pathname}, mostly that path in the site's folder: licensing update-xml write --product ID --out /var/www/YOUR.SITE${pathname}. If it lies elsewhere, the manifest's <updateservers> has to name that address.`;
+  if (status === 401 || status === 403)
+    return 'Let everybody read the update XML without a login: chmod 644 on the file, and no password or firewall before its address.';
+  return "The update XML must be answered with 200: look into the web server's error log.";
 }
 
 /** The highest version that the site may have; of equal ones the first. Element and type play no part yet. */
@@ -517,10 +528,13 @@ function remarksOnManifest(manifest: PackageManifest, update: XmlUpdate, url: st
   return remarks;
 }
 
-/** What this service says in its plain-text answers (contract, section 4.4), and what the seller does about it. */
+/**
+ * What this service says in its plain-text answers (contract, section 4.4), and what the seller does about it; ID is
+ * the product's.
+ */
 const REMEDIES: Record<string, string> = {
   'Download ID (license key) is required':
-    'The key did not arrive: look for a "#" in the <downloadurl>, or a redirect, which drops it.',
+    'The key did not arrive: look for a "#" in the <downloadurl>, or a redirect; both drop it.',
   'License not found':
     'No licence has this key. Compare it with the one issued: "licensing license show -", or "licensing why" with its end.',
   'License is not active':
@@ -529,16 +543,17 @@ const REMEDIES: Record<string, string> = {
   'License does not match this product':
     "The key is for another product than the one in the <downloadurl>: give the customer this product's, or correct the product's id in the XML.",
   'No download is available for this product':
-    'The version in the <downloadurl> is not published, or withdrawn: "licensing release list", then write the update XML again.',
+    'The version in the <downloadurl> is not published, or it was withdrawn. See: licensing release list --product ID. Then: licensing update-xml write --product ID',
   'The package file is missing':
-    'The package is not in the folder of packages: restore it from the backup. "licensing doctor" lists what is missing.',
+    'The package is not in the folder of packages, or the service or nginx may not read it there. Run "licensing doctor" on the server, as the user the service runs as: it names the file, and the command that mends it.',
   'Too many requests': 'The rate limit refused it: wait a minute, and see LICENSING_DOWNLOAD_RATE_LIMIT.',
   'Product ID must be an integer':
-    'The <downloadurl> is not the download address: write the update XML again.',
+    'The <downloadurl> is not the download address. Write the update XML again: licensing update-xml write',
 };
 
 function remedyForStatus({ status, body, redirects }: Answer, key: string, downloadUrl: string): string {
-  const known = REMEDIES[body.toString('utf8').trim()];
+  const id = readDownloadAddress(phpTrim(downloadUrl))?.productId;
+  const known = REMEDIES[body.toString('utf8').trim()]?.replace(/\bID\b/g, String(id ?? 'ID'));
   if (redirects.length > 0 && [400, 401, 403].includes(status))
     return `The address sends on to another, and the key is not carried over: write the last one into the <downloadurl> (--base-url).${known === undefined ? '' : ` ${known}`}`;
   if (known !== undefined) return known;
@@ -546,12 +561,19 @@ function remedyForStatus({ status, body, redirects }: Answer, key: string, downl
   if (status === 400 && /[^\u0000-\u007f]/.test(key))
     return 'The typed key has a character that is not ASCII, mostly an invisible blank from a mail or web page: the customer types it again. The nginx configuration of "licensing nginx" drops such characters.';
   if (status === 404)
-    return `Nobody answers there: check that ${phpTrim(downloadUrl)} is the licence service's address (--base-url) and that nginx passes it on.`;
+    return id === undefined
+      ? `That is not the address of a download, which ends in ${SERVICE_PATH}/downloads/ID. Write the update XML again: licensing update-xml write --product ID --base-url https://YOUR.SITE`
+      : `The web server answers, and not the licence service: either --base-url of "licensing update-xml write --product ${id}" named another site, or nginx does not pass the address on. See: licensing doctor --url ${siteOf(phpTrim(downloadUrl))}`;
   if (status === 401 || status === 403)
     return 'Something before the licence service refuses: a firewall, a login, the site itself. The service answers in one of its own texts.';
   if (status >= 500)
     return "The service or what is before it fails: look into its log, and nginx's error log.";
   return `Joomla takes 200 alone, and this is ${status}: find what answers so, a cache or a proxy before the service.`;
+}
+
+/** `https://shop.example` of an address, without a user name or password it may hold. */
+function siteOf(address: string): string {
+  return address.replace(/^(https?:\/\/)(?:[^/?#]*@)?([^/?#]*).*$/is, '$1$2');
 }
 
 function remedyForNoAnswer(message: string, downloadUrl: string, key: string): string {

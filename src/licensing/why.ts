@@ -68,7 +68,7 @@ export function explainLicense(license: License, standing: Standing): Finding[] 
   if (usable && activationLimit !== 0 && activationsUsed >= activationLimit)
     findings.push({
       code: 'SLOTS_FULL',
-      text: `All ${activationLimit} slots of licence ${id} are in use (${activationsUsed}): what is activated goes on, nothing is added.`,
+      text: `All ${activationLimit} slots of licence ${id} are in use (${activationsUsed}). What is activated keeps working; nothing more can be activated.`,
       remedy: freeSlot(license),
     });
   if (standing.latestVersion === undefined)
@@ -94,7 +94,7 @@ function explainState(license: License, { now, stopped, refusedSince }: Standing
       ? ''
       : `, ${refusedSince} ${refusedSince === 1 ? 'download' : 'downloads'} refused since`;
   const by = stopped ? ` on ${day(stopped.at)} by ${stopped.actor}${reasonOf(stopped)}` : '';
-  const past = expiresAt !== null && expiresAt <= now ? ` It is also past its date, ${day(expiresAt)}.` : '';
+  const past = expiresAt !== null && expiresAt <= now ? ` It also expired on ${day(expiresAt)}.` : '';
   const status = liveStatus(license, now);
   switch (status) {
     case 'active':
@@ -119,7 +119,7 @@ function explainState(license: License, { now, stopped, refusedSince }: Standing
       return {
         code: status.toUpperCase(),
         text: `${name} was ${status}${by}, which is final${refused}.${past}`,
-        remedy: `If the customer is to have one again: licensing license issue --plan ${plan.id}`,
+        remedy: `To give the customer a new one: licensing license issue --plan ${plan.id}`,
       };
   }
 }
@@ -192,8 +192,8 @@ function explainGranted(
   if (count < 2 || !isJoomla(userAgent)) return { code: 'GRANTED', text: `${text}.`, remedy: null };
   return {
     code: 'GRANTED_REPEATEDLY',
-    text: `${text} ${count} times. Joomla asks once for each click on Update: either several sites share that address, or the package came and was not installed.`,
-    remedy: 'Ask what Joomla said: see CHECKSUM, NO_PACKAGE and OUT_OF_MEMORY below.',
+    text: `${text} ${count} times. Joomla asks once for each click on Update: either several sites share that address, or the package arrived and was not installed.`,
+    remedy: 'Ask the customer what Joomla said, and look at CHECKSUM, NO_PACKAGE and OUT_OF_MEMORY below.',
   };
 }
 
@@ -201,10 +201,10 @@ function attempt({ endpoint, version, productId, identifier, licenseId }: Logged
   const of = licenseId === null ? '' : ` with licence ${licenseId}`;
   switch (endpoint) {
     case 'download':
-      return `A download of ${productId === null ? 'an unreadable product id' : `product ${productId}`}${version === null ? '' : `, version ${version},`}${of}`;
+      return `A download ${productId === null ? 'without a product id' : `of product ${productId}`}${version === null ? '' : `, version ${version},`}${of}`;
     case 'activate':
     case 'deactivate':
-      return `${endpoint === 'activate' ? 'Activating' : 'Deactivating'} ${identifier ?? 'something'}${of}`;
+      return `${endpoint === 'activate' ? 'Activating' : 'Deactivating'} ${identifier ?? '(no identifier)'}${of}`;
     case 'updates':
       return 'An update check';
     case 'validate':
@@ -250,17 +250,17 @@ function findCause(access: LoggedAccess, license: License | undefined, facts: Fa
 
 function rateLimited({ ip, endpoint }: LoggedAccess): Cause {
   const because =
-    'this address was over its limit of requests; further refusals in the same window are not recorded';
+    'this address sent more requests than the limit allows (only the first refusal of each time window is recorded)';
   if (ip !== null && isInternal(ip))
     return {
       code: 'RATE_LIMITED_PROXY',
-      because: `${because}. It is an internal address: all customers share one limit when the proxy in front does not name theirs`,
+      because: `${because}. It is an address inside your own network, not a customer's: nginx, or a CDN before it, does not tell the service the customers' addresses, so all of them share one limit`,
       remedy: 'licensing doctor --url https://YOUR.SITE',
     };
   return {
     code: 'RATE_LIMITED',
     because,
-    remedy: `Try again after the window (LICENSING_RATE_WINDOW, a minute). Where many customers share an address, raise ${endpoint === 'download' ? 'LICENSING_DOWNLOAD_RATE_LIMIT' : 'LICENSING_RATE_LIMIT'}.`,
+    remedy: `Wait a minute (LICENSING_RATE_WINDOW), then try again. If many customers share this address, raise ${endpoint === 'download' ? 'LICENSING_DOWNLOAD_RATE_LIMIT' : 'LICENSING_RATE_LIMIT'}.`,
   };
 }
 
@@ -270,29 +270,29 @@ function invalidRequest(access: LoggedAccess, license: License | undefined): Cau
     return license
       ? {
           code: 'BAD_IDENTIFIER',
-          because: `that is not a ${license.plan.activationType}, which the plan counts by`,
-          remedy: `The client has to send a ${license.plan.activationType}; its author should know.`,
+          because: `that is not a valid ${license.plan.activationType}, and the plan counts ${license.plan.activationType}s`,
+          remedy: `The customer's software must send a ${license.plan.activationType}. Tell its developer.`,
         }
       : {
           code: 'MALFORMED',
-          because: 'the identifier is missing, or a field has a form that cannot be taken',
-          remedy: 'The client does not keep to the interface; its author should know.',
+          because: 'the identifier is missing, or a field has a value that is not allowed',
+          remedy: "The customer's software does not send what the API asks for. Tell its developer.",
         };
   if (productId === null && keyHint !== null)
     return {
       code: 'BAD_PRODUCT_ID',
-      because: 'the address has no product id where one belongs',
+      because: 'the download address has no product id at its end',
       remedy:
-        'downloadurl in the update XML is wrong (something was appended without a "?"): licensing update-xml lint',
+        'downloadurl in the update XML is wrong (mostly a "?" is missing before what follows the id). It is found by: licensing update-xml lint',
     };
   return {
     code: 'NO_KEY',
     because: isJoomla(access.userAgent)
-      ? 'it came without a key. Joomla leaves it out when downloadurl has a "#", when it was redirected on the way (from http to https, say), and when the extension has no Download Key field'
-      : 'it came without a key',
+      ? 'no key was sent with it. Joomla leaves the key out when downloadurl has a "#", when the request was redirected (for example from http to https), and when the extension has no Download Key field'
+      : 'no key was sent with it',
     remedy: isJoomla(access.userAgent)
-      ? 'licensing update-xml lint; and the extension needs <dlid prefix="dlid=" suffix=""/> in its manifest: licensing manifest'
-      : 'The address alone is not enough: ?dlid=KEY belongs at its end.',
+      ? 'Check the update XML with "licensing update-xml lint". The extension needs <dlid prefix="dlid=" suffix=""/> in its manifest: see "licensing manifest".'
+      : 'The address needs the key at its end: ?dlid=KEY',
   };
 }
 
@@ -306,9 +306,9 @@ const SLIPS: Record<Likely['slip'], (id: number, whose: string) => string> = {
     `${whose} is licence ${id}'s with a letter for a digit that looks like it (O for 0, I or l for 1) or the other way round`,
   spelling: (id, whose) =>
     `${whose} is licence ${id}'s in another spelling (case, or hyphens in other places)`,
-  elsewhere: (id) => `it ends like licence ${id}'s, so the slip is further in front`,
+  elsewhere: (id) => `it ends like licence ${id}'s, so the mistake is in a part before its end`,
   shape: (id) =>
-    `it ends like licence ${id}'s, but is not of a key's form: a character further in front is missing, too many, or none of 0-9 and A-F`,
+    `it ends like licence ${id}'s, but is not a whole key: before its end a character is missing, or one too many, or not one of 0-9 and A-F`,
   replaced: (id) => `it ends like the key that licence ${id} had before "licensing license rekey"`,
 };
 
@@ -317,7 +317,7 @@ function unknownKey(hint: string | null, { likely }: Facts): Cause {
   return unknownKeyCause(
     candidates,
     hint === null ? 'it' : hint.length === 8 ? 'its last group' : 'its end',
-    hint === null ? ' and too short for anything of it to be recorded: Joomla cuts a key at "&" and "#"' : '',
+    hint === null ? ', and too short for its end to be recorded (Joomla cuts a key off at "&" and "#")' : '',
   );
 }
 
@@ -328,7 +328,7 @@ function unknownKeyCause(candidates: Likely[], whose: string, more: string): Cau
       code: 'UNKNOWN_KEY',
       because: `the key is unknown${more}`,
       remedy:
-        'Compare the end of the key the customer has with theirs: licensing license list --customer EMAIL',
+        'Ask the customer for the last characters of the key, and compare them with those of their licences: licensing license list --customer EMAIL',
     };
   const also =
     others.length === 0 ? '' : ` (also possible: ${others.map(({ license }) => license.id).join(', ')})`;
@@ -338,7 +338,7 @@ function unknownKeyCause(candidates: Likely[], whose: string, more: string): Cau
     remedy:
       first.slip === 'replaced'
         ? `The customer needs the new key: licensing license reveal ${first.license.id}`
-        : 'Have the customer paste the key again, whole: Joomla, System, Update Sites, Download Key.',
+        : 'The customer should paste the whole key again, in Joomla under System > Update > Update Sites, into Download Key.',
   };
 }
 
@@ -366,33 +366,33 @@ export function explainHint(licenses: License[], likely: Likely[]): Finding {
 
 function unusable(access: LoggedAccess, license: License | undefined, now: Date): Cause {
   const wasExpired = access.outcome === 'LICENSE_EXPIRED';
-  const was = wasExpired ? 'it had expired' : 'it was not active';
+  const was = wasExpired ? 'the licence had expired' : 'the licence was not active';
   if (license === undefined) return { code: access.outcome, because: was, remedy: null };
   const { id, expiresAt } = license;
   switch (liveStatus(license, now)) {
     case 'active':
       return {
         code: 'ACTIVE_AGAIN',
-        because: `${was}; it is active again`,
+        because: `${was}; it is active again now`,
         remedy: 'The customer can try again.',
       };
     case 'expired':
       return {
         code: 'EXPIRED',
-        because: expiresAt ? `it expired on ${day(expiresAt)}` : 'it has expired',
+        because: expiresAt ? `the licence expired on ${day(expiresAt)}` : 'the licence has expired',
         remedy: `licensing license renew ${id} --for 1y`,
       };
     case 'suspended':
       return {
         code: 'SUSPENDED',
-        because: wasExpired ? `${was}, and is suspended now` : 'it is suspended',
+        because: wasExpired ? `${was}, and is suspended now` : 'the licence is suspended',
         remedy: `licensing license reinstate ${id}`,
       };
     default: {
       const status = liveStatus(license, now);
       return {
         code: status.toUpperCase(),
-        because: wasExpired ? `${was}, and is ${status} now` : `it is ${status}`,
+        because: wasExpired ? `${was}, and is ${status} now` : `the licence is ${status}, which is final`,
         remedy: null,
       };
     }
@@ -405,22 +405,22 @@ function slotRefused(access: LoggedAccess, license: License | undefined, { activ
   const was = full ? 'all slots were in use' : `${identifier ?? 'that'} was not activated`;
   if (license === undefined) return { code: outcome, because: was, remedy: null };
   if (identifier !== null && activated.has(activationKey(license.id, identifier)))
-    return { code: 'ACTIVATED_SINCE', because: `${was}; it is activated now`, remedy: null };
+    return { code: 'ACTIVATED_SINCE', because: `${was}; ${identifier} is activated now`, remedy: null };
   if (endpoint === 'deactivate')
     return {
       code: 'NOT_ACTIVATED',
-      because: `${was}, so there was nothing to free`,
+      because: `${was}, so there was no slot to free`,
       remedy: `licensing activation list ${license.id}`,
     };
   if (!full)
     return {
       code: 'NOT_ACTIVATED',
       because: was,
-      remedy: `The client has to activate it first, or: licensing activation add ${license.id} ${shellWord(identifier)}`,
+      remedy: `The customer's software must activate it first; or do it for them: licensing activation add ${license.id} ${shellWord(identifier)}`,
     };
   const { activationLimit, activationsUsed } = license;
   return activationLimit === 0 || activationsUsed < activationLimit
-    ? { code: 'SLOT_FREE', because: `${was}; one is free now`, remedy: 'The customer can try again.' }
+    ? { code: 'SLOT_FREE', because: `${was}; a slot is free now`, remedy: 'The customer can try again.' }
     : { code: 'SLOTS_FULL', because: `all ${activationLimit} slots are in use`, remedy: freeSlot(license) };
 }
 
@@ -434,17 +434,17 @@ function notPublished({ productId, version }: LoggedAccess, { latest }: Facts): 
     return {
       code: 'VERSION_NOT_PUBLISHED',
       because: `version ${version} was not published; the latest is ${now}`,
-      remedy: `The update XML names a version that is not to be had: licensing update-xml write --product ${productId ?? ''}`,
+      remedy: `The update XML names a version that cannot be downloaded. Write it again: licensing update-xml write --product ${productId ?? ''}`,
     };
   return now === undefined
     ? {
         code: 'NOTHING_PUBLISHED',
-        because: 'nothing is published',
+        because: 'the product has no published version',
         remedy: `licensing release publish --product ${productId ?? 'ID'} --version VERSION --file FILE`,
       }
     : {
         code: 'PUBLISHED_SINCE',
-        because: `nothing was published; version ${now} is now`,
+        because: `the product had no published version; version ${now} is published now`,
         remedy: 'The customer can try again.',
       };
 }
@@ -453,8 +453,8 @@ function notPublished({ productId, version }: LoggedAccess, { latest }: Facts): 
 export function explainSilence(what: string, logDays: number): Finding {
   return {
     code: 'NOTHING_RECORDED',
-    text: `Nothing is recorded of ${what} (kept are ${logDays} days). If an update did fail, it was stopped before it came here, or after.`,
-    remedy: 'Ask what Joomla said, and compare it with the list below.',
+    text: `There is no record of ${what} (records are kept for ${logDays} days). If an update failed, its request did not come as far as this service, or it failed after the download.`,
+    remedy: 'Ask the customer what Joomla said, and look for it in the list below.',
   };
 }
 
@@ -462,47 +462,47 @@ export function explainSilence(what: string, logDays: number): Finding {
 export const UNTRACED: Omit<Finding, 'remedy'>[] = [
   {
     code: 'KEY_FIELD_EMPTY',
-    text: 'Joomla says "The Download Key is missing": the field is empty, or holds just 0. Nothing is sent.',
+    text: 'Joomla says "The Download Key is missing": the field is empty, or has only a 0 in it. Joomla sends nothing.',
   },
   {
     code: 'BLANK_IN_KEY',
-    text: 'Joomla says "URL using bad/illegal format": a blank or line break stands in the key (or in downloadurl). Nothing is sent.',
+    text: 'Joomla says "URL using bad/illegal format": there is a space or a line break in the key (or in downloadurl). Joomla sends nothing.',
   },
   {
     code: 'INVISIBLE_CHARACTER',
-    text: 'Joomla says "Error connecting to the server: 400" and no refusal stands here: an invisible character was pasted with the key, and no nginx with licensing.conf is in front to drop it.',
+    text: 'Joomla says "Error connecting to the server: 400" and no refusal is listed here: an invisible character was pasted with the key. (With licensing.conf, nginx removes it.)',
   },
   {
     code: 'NOT_OFFERED',
-    text: 'Joomla offers no update: <client>administrator</client> in the update XML, a targetplatform that does not match, the update site disabled, or the XML cannot be fetched. Nothing is asked of this service: licensing update-xml lint.',
+    text: 'Joomla offers no update: <client>administrator</client> in the update XML, a targetplatform that does not match, the update site disabled, or the XML cannot be fetched. Joomla does not ask this service then. To check: licensing update-xml lint.',
   },
   {
     code: 'CHECKSUM',
-    text: 'Joomla says "The checksum verification failed": the download stands here as sent. A hash in the update XML is of another package, or has blanks around it: licensing update-xml write.',
+    text: 'Joomla says "The checksum verification failed": the download is listed here as sent. A hash in the update XML belongs to another package, or has spaces around it. Write it again: licensing update-xml write.',
   },
   {
     code: 'NO_PACKAGE',
-    text: 'Joomla says "Failed to extract file": something answered 200 in place of this service or changed its headers, the site\'s own page or a cache: licensing doctor --url.',
+    text: 'Joomla says "Failed to extract file": the answer did not come from this service, or its headers were changed: by the site\'s own pages, or a cache. To check: licensing doctor --url https://YOUR.SITE.',
   },
   {
     code: 'PACKAGE_NOT_SENT',
-    text: 'Joomla says "Error connecting to the server: 404" and the download stands here as sent: nginx cannot read the package: licensing doctor.',
+    text: 'Joomla says "Error connecting to the server: 404" and the download is listed here as sent: nginx cannot read the package. To check: licensing doctor.',
   },
   {
     code: 'SERVER_ERROR',
-    text: 'Joomla says "Error connecting to the server: 500", 502, 503, or names a time-out: the service or its database was away, or the transfer was cut. nginx\'s log and the service\'s own say when.',
+    text: 'Joomla says "Error connecting to the server: 500", 502, 503, or names a time-out: the service or its database did not run, or the transfer broke off. The logs of nginx and of the service say when.',
   },
   {
     code: 'REDIRECTED',
-    text: 'Joomla says "Maximum (20) redirects followed", or a download without a key stands here: downloadurl is redirected, and Joomla does not carry the key over. It must be the final https address.',
+    text: 'Joomla says "Maximum (20) redirects followed", or a download without a key is listed here: downloadurl is redirected, and Joomla does not send the key to the new address. downloadurl must be the final https address.',
   },
   {
     code: 'OUT_OF_MEMORY',
-    text: "Joomla shows a blank or error page, and the download stands here as sent: Joomla holds the whole package in memory, beyond PHP's memory_limit.",
+    text: "Joomla shows a blank or error page, and the download is listed here as sent: Joomla holds the whole package in memory, and PHP's memory_limit is too small for it.",
   },
   {
     code: 'VALIDATE',
-    text: 'Validate calls are not recorded one by one; a licence keeps the latest and their number.',
+    text: 'Validate calls are not recorded one by one. Of each licence, the time of the latest call and the number of calls are kept.',
   },
 ];
 

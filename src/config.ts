@@ -81,7 +81,9 @@ export function readConfig(env: NodeJS.ProcessEnv = environment(), defaults: Set
   const file = envFilePath(env);
   const values = readEnvFile(file);
   if (values === undefined && env.LICENSING_ENV_FILE?.trim())
-    throw new ConfigError(`LICENSING_ENV_FILE names ${file}, and there is no such file.`);
+    throw new ConfigError(
+      `LICENSING_ENV_FILE names ${file}, and there is no such file. "licensing init" makes it.`,
+    );
   const merged = { ...defaults, ...values, ...withoutEmpty(env) };
   return values === undefined ? buildConfig(merged, packageRoot) : buildConfig(merged, dirname(file), file);
 }

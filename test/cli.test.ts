@@ -91,9 +91,9 @@ describe('a usage error', () => {
     ],
     ['such an element later', ['product', 'edit', '42', '--element', 'a\tb'], /--element.*pkg_example/],
     ['an id of 0', ['product', 'add', '--name', 'X', '--id', '0'], /--id.*a whole number from 1/],
-    ['an id beyond the column', ['product', 'show', '4294967296'], /a whole number from 1/],
+    ['an id beyond the column', ['product', 'show', '4294967296'], /a whole number from 1 to 4294967295/],
     ['an id in words', ['product', 'show', 'forty-two'], /a whole number from 1/],
-    ['a limit below 0', [...plan, '-1'], /--activation-limit.*a whole number from 1/],
+    ['a limit below 0', [...plan, '-1'], /--activation-limit.*a whole number from 0 to/],
     ['a type that is none', ['plan', 'add', '--activation-type', 'domian'], /domain, device, seat, instance/],
     ['a duration that is none', [...plan, '5', '--duration', '1w'], /--duration.*Write 1y, 6m or 30d/],
     ['a duration of nothing', [...plan, '5', '--duration', '0d'], /--duration.*Write 1y, 6m or 30d/],
@@ -373,6 +373,24 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     const ids = issued.map(({ id }) => id);
     await service.db(table(service.db, 'events')).whereIn('license_id', ids).delete();
     await service.db(table(service.db, 'licenses')).whereIn('id', ids).delete();
+  });
+
+  it('issues what is unusual, and says what is unusual about it', async () => {
+    const { code, stderr } = await shop.run([
+      ...['license', 'issue', '--plan', '1', '--customer', 'Jane', '--expires', '2020-01-01'],
+    ]);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr:
+        'note: "Jane" is no e-mail address; "licensing customer" finds people by theirs alone.\n' +
+        'note: the end has passed already: the licence is expired.\n',
+    });
+  });
+
+  it('lists nothing of a product or plan that does not exist', async () => {
+    for (const noun of ['plan', 'license'])
+      expect(await refused([noun, 'list', '--product', '99'])).toContain('There is no product 99.');
+    expect(await refused(['license', 'list', '--plan', '99'])).toContain('There is no plan 99.');
   });
 
   it('refuses to issue what it cannot, and issues nothing then', async () => {

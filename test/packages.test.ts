@@ -192,10 +192,22 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
     const draft = await shop.run(publishing('3.0.1', '--draft', '--file', await pack('')));
     expect(draft.stderr).toContain('says version "", and --version says "3.0.1"');
     expect(await shop.releases()).toEqual(before);
+    expect((await shop.run(publishing('3 0', '--file', await pack('3.0')))).stderr).toContain(
+      'is not a version',
+    );
+    await shop.json(['product', 'edit', '42', '--element', 'pkg_other']);
+    const other = await shop.run(publishing('3.0.0', '--draft', '--file', await pack('3.0.0')));
+    expect(other.stderr).toMatch(/^note: .* that of "pkg_example", .* --element pkg_example\n$/);
+    await shop.json(['product', 'edit', '42', '--element', 'pkg_example']);
+    const later = await shop.run(publishing('3.0.0', '--date', '2099-01-01'));
+    expect(later).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^note: the date lies in the future/),
+    });
     // the same to Joomla, in another spelling
     await shop.json(publishing('3.0.1-rc1', '--file', await pack('3.0.1.rc.1')));
     await shop.json(publishing('3.0.1', '--file', await pack('3.0.1')));
-    for (const version of ['3.0.1-rc1', '3.0.1'])
+    for (const version of ['3.0.0', '3.0.1-rc1', '3.0.1'])
       await shop.json(['release', 'withdraw', '--product', '42', '--version', version]);
   });
 
@@ -226,7 +238,10 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
       ],
       [publishing('9.9'), 'There is no draft of version 9.9.'],
       [publishing('9..9', '--file', path), '"9..9" is not a version'],
-      [publishing('9.9', '--file', path, '--changelog-file', '/nonexistent'), 'The changelog cannot be read'],
+      [
+        publishing('9.9', '--file', path, '--changelog-file', '/nonexistent'),
+        'The changelog /nonexistent cannot be read: there is no such file.',
+      ],
       [[...withdraw, '9.9'], 'Product 42 has no version 9.9.'],
       [[...withdraw, '９.9'], 'Product 42 has no version ９.9.'],
     ] as const) {

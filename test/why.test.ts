@@ -180,8 +180,12 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
       ['two swapped', '10A1B2C3-D4E5F607-18293A4B-5C6D7E08', 'two neighbouring characters swapped'],
       ['a letter O for the 0', '10A1B2C3-D4E5F607-18293A4B-5C6D7E8O', 'a letter for a digit'],
       ['the last character missing', '10A1B2C3-D4E5F607-18293A4B-5C6D7E8', 'one character left out'],
-      ['a slip in the first group', '20A1B2C3-D4E5F607-18293A4B-5C6D7E80', 'the mistake is in a part before its end'],
-      ['an I for a 1 in front, in lower case', 'i0a1b2c3-d4e5f607-18293a4b-5c6d7e80', "is not a whole key"],
+      [
+        'a slip in the first group',
+        '20A1B2C3-D4E5F607-18293A4B-5C6D7E80',
+        'the mistake is in a part before its end',
+      ],
+      ['an I for a 1 in front, in lower case', 'i0a1b2c3-d4e5f607-18293a4b-5c6d7e80', 'is not a whole key'],
     ])(
       'with %s names the licence it was meant for, by id, by its own end, by the address',
       async (_what, wrong, words) => {

@@ -5,14 +5,21 @@ import { OperatorError } from '../licensing/operator-error';
 /** Readers of options and arguments; what they refuse is a usage error (exit 2) that names the option. */
 
 export function positiveInteger(text: string): number {
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value < 1 || value > 0xffff_ffff)
-    throw new InvalidArgumentError('It must be a whole number from 1.');
-  return value;
+  return integerFrom(1, text);
 }
 
 export function nonNegativeInteger(text: string): number {
-  return text === '0' ? 0 : positiveInteger(text);
+  return integerFrom(0, text);
+}
+
+/** What the columns of ids and limits hold. */
+const LARGEST = 0xffff_ffff;
+
+function integerFrom(least: number, text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < least || value > LARGEST)
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${LARGEST}.`);
+  return value;
 }
 
 export function upTo(most: number): (text: string) => number {

@@ -7,6 +7,7 @@ import { writeOutput } from './output-file';
 export function addExportCommand(program: Command): void {
   program
     .command('export')
+    .summary('write everything into one file')
     .description(
       'Writes everything into one file, as it is at one moment: products, plans, releases, licences, activations, history and access log. The file reads into this or another database with "licensing import".',
     )

@@ -10,6 +10,7 @@ import {
   type CsvField,
   type CsvImportReport,
 } from '../licensing/import-csv';
+import { explainReadFault } from '../licensing/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTable, withSession, type Session } from './command';
 
@@ -32,6 +33,7 @@ const RECORD_OPTIONS = ['packages', 'withoutSealedKeys'] as const;
 export function addImportCommand(program: Command): void {
   program
     .command('import')
+    .summary('read an export, or a table of another system (--csv)')
     .description(
       'Reads a file that "licensing export" wrote, or with --csv a table of licences of another system: all of it, or nothing. The same file once more changes nothing.',
     )
@@ -189,7 +191,7 @@ async function openInput(file: string): Promise<AsyncIterable<Buffer>> {
     return createReadStream(file, { fd: handle });
   } catch (error) {
     if (error instanceof OperatorError) throw error;
-    throw new OperatorError(`${file} cannot be read: ${(error as Error).message}.`);
+    throw new OperatorError(`${file} cannot be read: ${explainReadFault(error)}.`);
   }
 }
 

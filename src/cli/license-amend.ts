@@ -4,7 +4,7 @@ import { listEvents } from '../store/events';
 import type { License } from '../store/licenses';
 import { label, nonNegativeInteger, positiveInteger } from './arguments';
 import { formatTable, withSession, type Session } from './command';
-import { KEY_ARGUMENT, requireLicense } from './license-argument';
+import { KEY_ARGUMENT, noteUnusualCustomer, requireLicense } from './license-argument';
 import { eventJson, licenseJson } from './rows';
 
 /** The verbs of `licensing license` that leave a licence's state as it is, and its history. */
@@ -40,9 +40,10 @@ export function addAmendments(license: Command): void {
     .argument('<email>', 'the customer', label)
     .addHelpText('after', '\nExample:\n  licensing license set-customer 12 jane@example.com')
     .action((key: string, customer: string, _options: object, command: Command) =>
-      withSession(command, (session) =>
-        amend(session, key, (id, context) => setCustomer(session.db, id, customer, context)),
-      ),
+      withSession(command, async (session) => {
+        await amend(session, key, (id, context) => setCustomer(session.db, id, customer, context));
+        noteUnusualCustomer(session.output, customer);
+      }),
     );
 
   license

@@ -3,6 +3,7 @@ import { canonicalKey, keyDigest } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/database';
 import { findLicense, findLicenseByDigest, type License } from '../store/licenses';
+import type { Output } from './command';
 
 export const KEY_ARGUMENT = 'a licence key, a licence id, or - to read either from standard input';
 
@@ -25,6 +26,14 @@ export async function requireLicense(db: Db, given: string): Promise<License> {
         : `There is no licence ${id}.`,
     );
   return license;
+}
+
+/** A shop may name its customers as it likes; what is done for people by law goes by their address. */
+export function noteUnusualCustomer(output: Output, customer: string | undefined): void {
+  if (customer !== undefined && !customer.includes('@'))
+    output.note(
+      `note: "${customer}" is no e-mail address; "licensing customer" finds people by theirs alone.`,
+    );
 }
 
 /** `-` reads standard input, so that a key stays out of the process list. */

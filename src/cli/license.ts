@@ -1,7 +1,9 @@
 import { Option, type Command } from 'commander';
+import { requirePlan } from '../licensing/amend';
 import { addDuration } from '../licensing/durations';
 import { issueLicenses, normalizeCustomer, type Issued } from '../licensing/issue';
 import { changeState, renew, type Renewal } from '../licensing/lifecycle';
+import { requireProduct } from '../licensing/releases';
 import { liveStatus, STORED_STATUSES } from '../licensing/states';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import { listActivations } from '../store/activations';
@@ -18,7 +20,7 @@ import {
 } from './arguments';
 import { formatFields, formatTable, withSession } from './command';
 import { addAmendments } from './license-amend';
-import { KEY_ARGUMENT, readValue, requireLicense } from './license-argument';
+import { KEY_ARGUMENT, noteUnusualCustomer, readValue, requireLicense } from './license-argument';
 import { activationJson, licenseJson, licenseTable } from './rows';
 
 export function addLicenseCommands(program: Command): void {
@@ -94,6 +96,9 @@ function addIssue(license: Command): void {
           config.keySecret,
           now,
         );
+        noteUnusualCustomer(output, customer);
+        if (expires !== undefined && expires <= now)
+          output.note('note: the end has passed already: the licence is expired.');
         const rows = issued.map((one) => issuedJson(one, now));
         if (issued.some(({ key }) => key === undefined))
           output.note('This licence was issued before, and its key cannot be shown: it was not sealed then.');
@@ -193,6 +198,8 @@ function addList(license: Command): void {
     .action((options: ListOptions, command: Command) =>
       withSession(command, async ({ db, now, output }) => {
         const { product, plan, status, customer, hint, expiring, limit, after } = options;
+        if (product !== undefined) await requireProduct(db, product);
+        if (plan !== undefined) await requirePlan(db, plan);
         const licenses = await listLicenses(
           db,
           {

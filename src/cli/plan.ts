@@ -3,6 +3,7 @@ import { requirePlan } from '../licensing/amend';
 import { addPlan, editPlan, followPlanLimit, type NewPlan } from '../licensing/catalogue';
 import { ACTIVATION_TYPES } from '../licensing/identifiers';
 import { OperatorError } from '../licensing/operator-error';
+import { requireProduct } from '../licensing/releases';
 import { listPlans } from '../store/catalogue';
 import { listIdsWithLimit } from '../store/licenses';
 import {
@@ -114,6 +115,7 @@ export function addPlanCommands(program: Command): void {
     .addHelpText('after', '\nExample:\n  licensing plan list --product 42')
     .action(({ product }: { product?: number }, command: Command) =>
       withSession(command, async ({ db, output }) => {
+        if (product !== undefined) await requireProduct(db, product);
         const plans = await listPlans(db, product);
         output.print(plans.map(planJson), () =>
           formatTable(

@@ -2,10 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
 import { requireUpdateXmlSettings } from '../joomla/update-xml';
 import { findManifest } from '../joomla/manifest';
+import { explainReadFault } from '../licensing/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { editRelease, publishRelease, requireProduct, withdrawRelease } from '../licensing/releases';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import { compareVersions, isVersion, remarkOnVersion } from '../licensing/versions';
+import type { Product } from '../store/catalogue';
 import { listReleases } from '../store/releases';
 import { databaseTrouble } from '../store/trouble';
 import { moment, positiveInteger, requireChange } from './arguments';
@@ -57,9 +59,15 @@ export function addReleaseCommands(program: Command): void {
         const given = { out: typeof writeXml === 'string' ? writeXml : undefined };
         const version = options.version.trim();
         if (writeXml !== undefined) await requireUpdateXmlSettings(db, options.product, given, process.cwd());
-        if (options.file !== undefined) await refuseOtherManifest(options.file, version);
-        const remark = remarkOnVersion(version);
-        if (remark !== undefined) output.note(`note: ${remark}`);
+        const remarks = [
+          options.file === undefined || !isVersion(version)
+            ? undefined
+            : await checkManifest(options.file, version, await requireProduct(db, options.product)),
+          remarkOnVersion(version),
+          options.date !== undefined && options.date > now && !options.draft
+            ? 'the date lies in the future; the version is offered from now on all the same.'
+            : undefined,
+        ];
         const published = await publishRelease(
           db,
           config.packagesDir,
@@ -75,6 +83,7 @@ export function addReleaseCommands(program: Command): void {
           (bytes) => output.progress(`${(bytes / 1_000_000).toFixed(0)} MB`),
         );
         output.progress('');
+        for (const remark of remarks) if (remark !== undefined) output.note(`note: ${remark}`);
         const text = `Version ${published.version} is ${published.state === 'draft' ? 'stored as a draft' : 'published'}: ${published.fileName}, ${published.fileSize} bytes.`;
         if (writeXml === undefined) return output.print(releaseJson(published), text);
         // In this order: updaters that read the XML must find what it names.
@@ -157,22 +166,24 @@ export function addReleaseCommands(program: Command): void {
 /**
  * Joomla stores the manifest's version as the installed one: were it another than the published one, the same update
  * would be offered for ever.
+ *
+ * @returns what is unusual about it besides
+ * @throws OperatorError when the versions differ
  */
-async function refuseOtherManifest(file: string, version: string): Promise<void> {
+async function checkManifest(file: string, version: string, product: Product): Promise<string | undefined> {
   // What is no readable zip is refused where it is taken over.
   const manifest = await findManifest(file).catch(() => 'no-manifest' as const);
-  if (typeof manifest === 'string') return;
-  const { path, version: inside } = manifest;
-  if (
-    inside === version ||
-    (isVersion(inside) && isVersion(version) && compareVersions(inside, version) === 0)
-  )
-    return;
-  throw new OperatorError(
-    `The manifest in the package (${path}) says version "${inside}", and --version says "${version}". Joomla would take ` +
-      'the first for installed and go on offering the second. Nothing was published. ' +
-      `Correct <version> in the manifest and pack it again${isVersion(inside) ? `, or publish it with --version ${inside}` : ''}.`,
-  );
+  if (typeof manifest === 'string') return undefined;
+  const { path, version: inside, element } = manifest;
+  if (!isVersion(inside) || compareVersions(inside, version) !== 0)
+    throw new OperatorError(
+      `The manifest in the package (${path}) says version "${inside}", and --version says "${version}". Joomla would take ` +
+        'the first for installed and go on offering the second. Nothing was published. ' +
+        `Correct <version> in the manifest and pack it again${isVersion(inside) ? `, or publish it with --version ${inside}` : ''}.`,
+    );
+  return product.element === null || element === undefined || element === product.element
+    ? undefined
+    : `the manifest in the package (${path}) is that of "${element}", and product ${product.id} has the element "${product.element}". Joomla offers an update to the extension of the same element alone: licensing product edit ${product.id} --element ${element}`;
 }
 
 /** Up to what the column holds. */
@@ -187,7 +198,7 @@ async function changelogOf({
 
 async function readChangelog(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new OperatorError(`The changelog cannot be read: ${(error as Error).message}`);
+    throw new OperatorError(`The changelog ${file} cannot be read: ${explainReadFault(error)}.`);
   });
   if (Buffer.byteLength(text) > MAX_CHANGELOG_BYTES)
     throw new OperatorError('The changelog is longer than 1 MB.');

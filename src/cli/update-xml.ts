@@ -13,6 +13,7 @@ import {
 } from '../joomla/update-xml';
 import { lintUpdateXml, lintUpdateXmlAt, type Finding, type LintOptions } from '../joomla/update-xml-lint';
 import { tryUpdate, type Site, type Verdict } from '../joomla/updater';
+import { explainReadFault } from '../licensing/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { STABILITIES, type Stability } from '../licensing/versions';
 import { findProduct } from '../store/catalogue';
@@ -196,7 +197,7 @@ function lint(source: string, options: LintOptions): Promise<Finding[]> {
   return readFile(source).then(
     (bytes) => lintUpdateXml(bytes, options),
     (error: unknown) => {
-      throw new OperatorError(`The update XML cannot be read: ${(error as Error).message}`);
+      throw new OperatorError(`The update XML ${source} cannot be read: ${explainReadFault(error)}.`);
     },
   );
 }

@@ -316,7 +316,7 @@ async function fetchXml(
         failed: `${url}: ${error.message}`,
         message: `warning: Update: Could not open update site #ID "NAME", URL: ${url}`,
         remedy:
-          'The update XML must be answered within 20 seconds, on an address that every site on the Internet reaches: put it on static hosting.',
+          'Check the address, and that its web server runs and is reached from the Internet. The update XML must be answered within 20 seconds: put it on static hosting.',
       };
     }
   };

@@ -38,6 +38,22 @@ export function explainFileFault(error: unknown, path: string): string | undefin
   }
 }
 
+/** Why a file cannot be read, as the end of a sentence. */
+export function explainReadFault(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  switch (code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return 'there is no such file';
+    case 'EISDIR':
+      return 'it is a folder';
+    case 'EACCES':
+      return `the user ${userName()} may not read it`;
+    default:
+      return message;
+  }
+}
+
 function userName(): string {
   try {
     return userInfo().username;

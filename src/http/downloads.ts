@@ -130,13 +130,21 @@ function streamPackage(ctx: Context, release: Release, packagesDir: string): Pro
   const { req, res } = ctx;
   // Not ctx.status, which would set the reason phrase too: "206 OK".
   res.statusCode = 200;
+  const { socket } = req;
   return new Promise((resolve) => {
     const take = () => {
+      socket.off('close', take);
       ctx.respond = false;
       resolve(true);
     };
+    // A client that went away: an answer whose turn on the connection never came has no end of its own.
+    if (socket.destroyed) {
+      take();
+      return;
+    }
+    socket.once('close', take);
     let size: number | undefined;
-    // For HEAD and 304 no file is opened, nor for a client that went away.
+    // For HEAD and 304 no file is opened.
     res.once('close', take);
     send(req, packageFileName(release.sha256), {
       root: packagesDir,

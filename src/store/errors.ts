@@ -16,6 +16,8 @@ const DUPLICATE = new Set(['ER_DUP_ENTRY', 'SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_C
 const LOCK_CONFLICT = new Set([
   'ER_LOCK_DEADLOCK',
   'ER_LOCK_WAIT_TIMEOUT',
+  // NOWAIT on MySQL; MariaDB answers with the one before
+  'ER_LOCK_NOWAIT',
   'ER_CHECKREAD',
   // by KILL QUERY: see patience.ts
   'ER_QUERY_INTERRUPTED',

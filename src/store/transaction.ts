@@ -10,24 +10,40 @@ const GIVE_UP_AFTER_MS = 2_500;
  * Runs `work` in a transaction, and again from the start when it was a deadlock's victim (1213) or a lock did not come
  * free in time (1205). The server rolls the whole transaction back for the first; for the second it takes back the
  * statement alone, and the rest is rolled back here, because `work` ends with that error: it must not catch it and go
- * on. Once COMMIT is on its way nothing is repeated, because its outcome could no longer be known.
+ * on.
  */
 export async function inTransaction<T>(db: Db, work: (trx: Transaction) => Promise<T>): Promise<T> {
   const started = performance.now();
   for (let attempt = 1; ; attempt++) {
-    const state = { committing: false };
-    try {
-      return await db.transaction(async (trx) => {
-        const result = await work(trx);
-        state.committing = true;
-        return result;
-      });
-    } catch (error) {
-      const spent = performance.now() - started;
-      if (state.committing || !isLockConflict(error) || attempt === MAX_ATTEMPTS || spent > GIVE_UP_AFTER_MS)
-        throw error;
-      // Two transactions that met once would meet again if both came back at once.
-      await sleep(Math.random() * 20 * attempt);
-    }
+    const tried = await tryTransaction(db, work);
+    if ('result' in tried) return tried.result;
+    const spent = performance.now() - started;
+    if (!isLockConflict(tried.failure) || attempt === MAX_ATTEMPTS || spent > GIVE_UP_AFTER_MS)
+      throw tried.failure;
+    // Two transactions that met once would meet again if both came back at once.
+    await sleep(Math.random() * 20 * attempt);
+  }
+}
+
+/**
+ * Runs `work` in a transaction once.
+ *
+ * @returns its result, or the failure after which nothing of it is left, so that it may be tried again
+ * @throws what COMMIT failed with. Its outcome is not known then: nothing may be repeated
+ */
+export async function tryTransaction<T>(
+  db: Db,
+  work: (trx: Transaction) => Promise<T>,
+): Promise<{ result: T } | { failure: unknown }> {
+  const state = { committing: false };
+  try {
+    return await db.transaction(async (trx) => {
+      const result = await work(trx);
+      state.committing = true;
+      return { result };
+    });
+  } catch (failure) {
+    if (state.committing) throw failure;
+    return { failure };
   }
 }

@@ -3,7 +3,7 @@ import request from 'supertest';
 import { changePlan, setLimit } from '../src/licensing/amend';
 import { editPlan, followPlanLimit } from '../src/licensing/catalogue';
 import { eraseCustomer } from '../src/licensing/customers';
-import { insertActivation } from '../src/store/activations';
+import { insertActivations } from '../src/store/activations';
 import { table, type Db, type Transaction } from '../src/store/database';
 import { forceSlot, lockLicense } from '../src/store/licenses';
 import { operator, type Operator } from './support/operator';
@@ -84,13 +84,15 @@ test('a licence that is activated while its plan is changed stays on a plan that
       () => changePlan(db, license.id, devices, context),
       async (trx) => {
         await forceSlot(trx, license.id);
-        await insertActivation(trx, {
-          licenseId: license.id,
-          identifier: 'example.com',
-          name: null,
-          ip: null,
-          activatedAt: new Date(),
-        });
+        await insertActivations(trx, [
+          {
+            licenseId: license.id,
+            identifier: 'example.com',
+            name: null,
+            ip: null,
+            activatedAt: new Date(),
+          },
+        ]);
       },
     ),
   ).rejects.toThrow(/has activations by domain/);

@@ -8,13 +8,13 @@ import { InvalidRequestError, readKeyAlone, readLicenseRequest, type LicenseRequ
 
 /** POST licenses/activate: contract, section 4.1. */
 export function activateHandler(licensing: Licensing): Handler {
-  const { db, lookUp, now, accessLog } = licensing;
+  const { lookUp, claim, now, accessLog } = licensing;
   return async (ctx) => {
     const request = readActivationRequest(ctx, 'activate', licensing);
     const { ip } = ctx.state.client;
     const outcome = await activate(
-      db,
       () => lookUp(request),
+      claim,
       { name: request.name, ip, actor: `customer:${ip}` },
       now(),
     );

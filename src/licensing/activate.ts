@@ -1,31 +1,25 @@
-import { deleteActivation, findActivation, insertActivation, setActivationName } from '../store/activations';
-import { findPlan } from '../store/catalogue';
-import type { Db, Transaction } from '../store/database';
-import { isDuplicate } from '../store/errors';
-import { insertEvents, type LicenseEvent } from '../store/events';
-import {
-  forceSlot,
-  freeSlot,
-  lockLicense,
-  takeSlot,
-  type LicenseTerms,
-  type LockedLicense,
-} from '../store/licenses';
+import { deleteActivation, findActivations, insertActivations } from '../store/activations';
+import { findActivationTypes } from '../store/catalogue';
+import type { Db } from '../store/database';
+import { insertEvents } from '../store/events';
+import { forceSlot, freeSlot, lockLicense, type LicenseTerms } from '../store/licenses';
 import { inTransaction } from '../store/transaction';
+import {
+  event,
+  isSameLicense,
+  judge,
+  wrongIdentifier,
+  type Activated,
+  type Changed,
+  type Claim,
+} from './claims';
 import { normalizeIdentifier, type ActivationType } from './identifiers';
 import type { Found } from './lookup';
 import { OperatorError } from './operator-error';
 import type { Refusal } from './refusals';
-import { stateRefusal, type Standing } from './states';
 
 /** What was found for a request, and how to look again when the licence changed under it. */
 export type LookUp = () => Promise<Found | undefined>;
-
-export interface Activated {
-  license: LicenseTerms;
-  identifier: string;
-  activationsUsed: number;
-}
 
 export interface ActivateRequest {
   /** a label to store; undefined leaves the stored one */
@@ -42,10 +36,12 @@ export interface ActivateRequest {
  *
  * A plain read answers what needs no write: refusals, and repeated activations. What writes is judged once more
  * under a lock on the licence's row, so that no race can overrun the limit.
+ *
+ * @param claim writes: `createClaims`
  */
 export async function activate(
-  db: Db,
   lookUp: LookUp,
+  claim: (claim: Claim) => Promise<Activated | Refusal | Changed>,
   request: ActivateRequest,
   now: Date,
 ): Promise<Activated | Refusal> {
@@ -58,78 +54,8 @@ export async function activate(
     const activated = { license, identifier: identifier as string };
     if (activatedAs && (request.name === undefined || request.name === activatedAs.name))
       return { ...activated, activationsUsed: license.activationsUsed };
-    const outcome = await activateLocked(db, activated, request, now);
+    const outcome = await claim({ ...activated, ...request, now });
     if (outcome !== 'changed') return outcome;
-  }
-}
-
-/** Stands for: the licence got another key or plan since it was read, so the request must be looked up again. */
-type Changed = 'changed';
-
-function activateLocked(
-  db: Db,
-  { license, identifier }: { license: LicenseTerms; identifier: string },
-  { name, ip, actor }: ActivateRequest,
-  now: Date,
-): Promise<Activated | Refusal | Changed> {
-  return inTransaction(db, async (trx) => {
-    const locked = await lockLicense(trx, license.id);
-    if (locked === undefined || !isSameLicense(locked, license)) return 'changed';
-    const existing = await findActivation(trx, license.id, identifier);
-    const refusal = judge(license, locked, identifier, existing !== undefined, now);
-    if (refusal !== undefined) return { license, ...refusal };
-    let { activationsUsed } = locked;
-    if (existing === undefined) {
-      if (!(await isStillCountedBy(trx, license.plan))) return 'changed';
-      const taken = await insertAndTakeSlot(trx, { license, identifier, name, ip, now });
-      if (!taken) return 'changed';
-      activationsUsed += 1;
-      await insertEvents(trx, [
-        event(license.id, actor, 'activate', now, {
-          before: { activations_used: activationsUsed - 1 },
-          after: { activations_used: activationsUsed, identifier, name: name ?? null },
-        }),
-      ]);
-    } else if (name !== undefined && name !== existing.name) {
-      await setActivationName(trx, license.id, identifier, name);
-      await insertEvents(trx, [
-        event(license.id, actor, 'rename-activation', now, {
-          before: { identifier, name: existing.name },
-          after: { identifier, name },
-        }),
-      ]);
-    }
-    // What was read before the lock may be older than the counter: one answer tells of one moment.
-    const { activationLimit, expiresAt } = locked;
-    return { license: { ...license, activationLimit, expiresAt }, identifier, activationsUsed };
-  });
-}
-
-/**
- * Under the lock both must succeed; the unique index and the counter's condition stand behind it for the case that
- * somebody wrote these tables without it.
- *
- * @returns false when they did
- */
-async function insertAndTakeSlot(
-  trx: Transaction,
-  activation: { license: LicenseTerms; identifier: string; name: string | undefined; ip: string; now: Date },
-): Promise<boolean> {
-  const { license, identifier, name, ip, now } = activation;
-  if (!(await takeSlot(trx, license.id))) return false;
-  try {
-    await insertActivation(trx, {
-      licenseId: license.id,
-      identifier,
-      name: name ?? null,
-      ip,
-      activatedAt: now,
-    });
-    return true;
-  } catch (error) {
-    if (!isDuplicate(error)) throw error;
-    await freeSlot(trx, license.id);
-    return false;
   }
 }
 
@@ -154,19 +80,16 @@ export async function overrideActivation(
     );
   return inTransaction(db, async (trx) => {
     const locked = await lockLicense(trx, license.id);
+    const { id, activationType } = license.plan;
     const isSame = locked !== undefined && isSameLicense(locked, license);
-    if (!isSame || !(await isStillCountedBy(trx, license.plan)))
+    if (!isSame || (await findActivationTypes(trx, [id])).get(id) !== activationType)
       throw new OperatorError(`Licence ${license.id} was changed by somebody else meanwhile. Try again.`);
-    if (await findActivation(trx, license.id, identifier))
+    if ((await findActivations(trx, [{ licenseId: license.id, identifier }])).length > 0)
       throw new OperatorError(`${identifier} is activated on licence ${license.id} already.`);
     await forceSlot(trx, license.id);
-    await insertActivation(trx, {
-      licenseId: license.id,
-      identifier,
-      name: name ?? null,
-      ip: null,
-      activatedAt: now,
-    });
+    await insertActivations(trx, [
+      { licenseId: license.id, identifier, name: name ?? null, ip: null, activatedAt: now },
+    ]);
     const activationsUsed = locked.activationsUsed + 1;
     await insertEvents(trx, [
       event(license.id, actor, 'activate', now, {
@@ -212,55 +135,4 @@ export async function deactivate(
     });
     if (outcome !== 'changed') return outcome;
   }
-}
-
-/**
- * The verdict, in the decided order: status, expiry, identifier fits its type, already activated, free slot.
- *
- * @param current the licence's row as it is now, which may be newer than `license`
- * @returns undefined when nothing stands against it
- */
-function judge(
-  license: LicenseTerms,
-  current: Standing & { activationLimit: number; activationsUsed: number },
-  identifier: string | undefined,
-  activated: boolean,
-  now: Date,
-): Refusal | undefined {
-  const refused = stateRefusal(current, now);
-  if (refused !== undefined) return { refused };
-  if (identifier === undefined) return wrongIdentifier(license);
-  const { activationLimit, activationsUsed } = current;
-  if (!activated && activationLimit !== 0 && activationsUsed >= activationLimit)
-    return { refused: 'ACTIVATION_LIMIT_REACHED', slots: { activationLimit, activationsUsed } };
-  return undefined;
-}
-
-function wrongIdentifier(license: LicenseTerms): Refusal {
-  return {
-    refused: 'INVALID_REQUEST',
-    message: `"identifier" is not a valid ${license.plan.activationType} for this license.`,
-  };
-}
-
-/**
- * Whether the plan counts by what the identifier was spelled for. Read under the licence's lock, without one on the
- * plan: whoever changes that holds all of its licences.
- */
-async function isStillCountedBy(trx: Transaction, plan: LicenseTerms['plan']): Promise<boolean> {
-  return (await findPlan(trx, plan.id))?.activationType === plan.activationType;
-}
-
-function isSameLicense(locked: LockedLicense, read: LicenseTerms): boolean {
-  return locked.keyDigest === read.keyDigest && locked.planId === read.plan.id;
-}
-
-function event(
-  licenseId: number,
-  actor: string,
-  action: string,
-  at: Date,
-  { before, after }: Pick<LicenseEvent, 'before' | 'after'>,
-): LicenseEvent {
-  return { licenseId, actor, action, at, before, after };
 }

@@ -1,5 +1,6 @@
 import type { Db } from '../store/database';
 import { createAccessLog, type AccessLog } from './access-log';
+import { createClaims, type Activated, type Changed, type Claim } from './claims';
 import { createReleaseFinder, type FindRelease } from './download';
 import { createGroup } from './group';
 import { lookUp, type Found, type Named } from './lookup';
@@ -13,6 +14,8 @@ export interface Licensing {
   now: () => Date;
   /** finds a licence and identifier; calls made at the same time share their statements */
   lookUp: (request: Named) => Promise<Found | undefined>;
+  /** takes a slot, or changes a label; calls made at the same time share their transaction */
+  claim: (claim: Claim) => Promise<Activated | Refusal | Changed>;
   /** answers and counts one validate call; calls made at the same time share their statements */
   validate: (request: ValidateRequest) => Promise<Validation | Refusal>;
   /** finds the version of a product that is to be downloaded; calls made at the same time share their statements */
@@ -33,6 +36,7 @@ export function createLicensing(
     db,
     now,
     lookUp: createGroup((requests: Named[]) => lookUp(db, requests), BATCH),
+    claim: createClaims(db, BATCH),
     validate: createGroup(createValidator(db), BATCH),
     findRelease: createReleaseFinder(db, BATCH),
     latestUpdate: createLatestUpdate(db),

@@ -74,6 +74,7 @@ export async function findActivated(
   });
 }
 
-function pairKey(licenseId: number, identifier: string): string {
+/** Names an identifier of a licence. */
+export function pairKey(licenseId: number, identifier: string): string {
   return `${licenseId} ${identifier}`;
 }

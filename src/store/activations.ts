@@ -23,19 +23,6 @@ export type CountedActivation = Pick<Activation, 'licenseId' | 'identifier' | 'n
   activationsUsed: number;
 };
 
-export async function findActivation(
-  db: Db,
-  licenseId: number,
-  identifier: string,
-): Promise<Activation | undefined> {
-  const [row] = await rawRows<ActivationRow>(
-    db,
-    `SELECT * FROM ${table(db, 'activations')} WHERE license_id = ? AND identifier = ?`,
-    [licenseId, identifier],
-  );
-  return row && toActivation(row);
-}
-
 /**
  * Those of the pairs that exist, in no particular order. The licence's counter comes with them in one statement,
  * which sees one moment: read before, it may not have counted the activation yet.
@@ -87,24 +74,26 @@ export async function countActivationsOfPlan(db: Db, planId: number): Promise<nu
   return counted.n;
 }
 
-/** @throws a duplicate (`isDuplicate`) when the identifier is activated on the licence already */
-export async function insertActivation(trx: Transaction, activation: Activation): Promise<void> {
-  await insertRows(trx, 'activations', [
-    {
+/** @throws a duplicate (`isDuplicate`) when one of the identifiers is activated on its licence already */
+export async function insertActivations(trx: Transaction, activations: Activation[]): Promise<void> {
+  await insertRows(
+    trx,
+    'activations',
+    activations.map((activation) => ({
       license_id: activation.licenseId,
       identifier: activation.identifier,
       name: activation.name,
       ip: activation.ip,
       activated_at: toSqlTime(activation.activatedAt),
-    },
-  ]);
+    })),
+  );
 }
 
 export async function setActivationName(
   trx: Transaction,
   licenseId: number,
   identifier: string,
-  name: string,
+  name: string | null,
 ): Promise<void> {
   await trx(table(trx, 'activations')).where({ license_id: licenseId, identifier }).update({ name });
 }

@@ -1,4 +1,4 @@
-import { isSqlite, rawRows, table, type Db, type Transaction } from './database';
+import { isSqlite, placeholders, rawRows, table, type Db, type Transaction } from './database';
 import { fromSqlTime, toSqlTime } from './time';
 
 export interface Product {
@@ -85,6 +85,16 @@ export async function setUpdateXmlSettings(db: Db, id: number, json: string): Pr
 export async function findPlan(db: Db, id: number): Promise<Plan | undefined> {
   const [row] = await rawRows<PlanRow>(db, `SELECT * FROM ${table(db, 'plans')} WHERE id = ?`, [id]);
   return row && toPlan(row);
+}
+
+/** What each of these plans counts by, by its id. */
+export async function findActivationTypes(db: Db, planIds: number[]): Promise<Map<number, string>> {
+  const rows = await rawRows<Pick<PlanRow, 'id' | 'activation_type'>>(
+    db,
+    `SELECT id, activation_type FROM ${table(db, 'plans')} WHERE id IN (${placeholders(planIds.length)})`,
+    planIds,
+  );
+  return new Map(rows.map((row) => [row.id, row.activation_type]));
 }
 
 /**

@@ -216,20 +216,39 @@ export async function listLicenses(db: Db, filter: LicenseFilter, now: Date): Pr
   return ((await query) as JoinedRow[]).map(toLicense);
 }
 
-/**
- * Locks one licence's row until the transaction ends. It must be the transaction's first statement: an earlier read
- * would fix a snapshot under REPEATABLE READ, and the rows counted afterwards would be those of the past. By id and
- * without a join, so that neither the plan's row nor a gap between keys is locked with it.
- */
+/** Locks one licence's row: `lockLicenses`. */
 export async function lockLicense(trx: Transaction, id: number): Promise<LockedLicense | undefined> {
+  return (await lockLicenses(trx, [id])).get(id);
+}
+
+/**
+ * Locks licences' rows until the transaction ends. It must be the transaction's first statement: an earlier read
+ * would fix a snapshot under REPEATABLE READ, and the rows counted afterwards would be those of the past. By id and
+ * without a join, so that neither a plan's row nor a gap between keys is locked with them; in the order of their ids,
+ * as everybody does who locks several, so that nobody waits in a circle.
+ *
+ * @param wait whether to wait for somebody who holds one of them, or to throw a lock conflict (`isLockConflict`) at
+ *   once; SQLite has one write lock for everything, and always waits for it
+ * @returns by id; one that does not exist is missing from the map
+ */
+export async function lockLicenses(
+  trx: Transaction,
+  ids: number[],
+  { wait } = { wait: true },
+): Promise<Map<number, LockedLicense>> {
+  const licenses = table(trx, 'licenses');
+  const isAnyOf = `WHERE id IN (${placeholders(ids.length)})`;
   // SQLite has no FOR UPDATE, and Knex begins its transactions deferred; a write takes the one write lock.
-  if (isSqlite(trx)) await trx(table(trx, 'licenses')).where({ id }).update({ id });
-  const [row] = await rawRows<LicenseRow>(
+  if (isSqlite(trx)) await rawChange(trx, `UPDATE ${licenses} SET id = id ${isAnyOf}`, ids);
+  const rows = await rawRows<LicenseRow>(
     trx,
-    `SELECT * FROM ${table(trx, 'licenses')} WHERE id = ?${isSqlite(trx) ? '' : ' FOR UPDATE'}`,
-    [id],
+    isSqlite(trx)
+      ? `SELECT * FROM ${licenses} ${isAnyOf}`
+      : // Of a small table the server would rather read, and lock, every row.
+        `SELECT * FROM ${licenses} FORCE INDEX (PRIMARY) ${isAnyOf} ORDER BY id FOR UPDATE${wait ? '' : ' NOWAIT'}`,
+    ids,
   );
-  return row && { ...toBareLicense(row), planId: row.plan_id };
+  return new Map(rows.map((row) => [row.id, { ...toBareLicense(row), planId: row.plan_id }]));
 }
 
 /** @throws a duplicate (`isDuplicate`) when the key or the reference exists already */
@@ -293,18 +312,20 @@ export async function listIdsWithLimit(
 }
 
 /**
- * Counts one slot more as used.
+ * Counts slots as used.
  *
- * @returns false when none is free: the last line of defence, the caller has looked before
+ * @param slots how many of each licence, by its id
+ * @throws when one of the licences has fewer that are free: the last line of defence, the caller has looked before
  */
-export async function takeSlot(trx: Transaction, id: number): Promise<boolean> {
-  const changed = await rawChange(
-    trx,
-    `UPDATE ${table(trx, 'licenses')} SET activations_used = activations_used + 1
-      WHERE id = ? AND (activation_limit = 0 OR activations_used < activation_limit)`,
-    [id],
-  );
-  return changed === 1;
+export async function takeSlots(trx: Transaction, slots: Map<number, number>): Promise<void> {
+  const bindings: (string | number)[] = [];
+  const wanted = (): string => byId([...slots], bindings);
+  const sql = `UPDATE ${table(trx, 'licenses')}${isSqlite(trx) ? '' : ' FORCE INDEX (PRIMARY)'}
+        SET activations_used = activations_used + ${wanted()}
+      WHERE (activation_limit = 0 OR activations_used + ${wanted()} <= activation_limit)
+        AND id IN (${placeholders(slots.size)})`;
+  const changed = await rawChange(trx, sql, [...bindings, ...slots.keys()]);
+  if (changed !== slots.size) throw new Error('A slot was taken that is not free.');
 }
 
 /** Counts one slot more as used whatever the limit says: the operator's override. */
@@ -330,16 +351,11 @@ export async function freeSlot(trx: Transaction, id: number): Promise<void> {
 export async function recordChecks(db: Db, checks: Check[], patience: number): Promise<void> {
   const ordered = [...checks].sort((a, b) => a.licenseId - b.licenseId);
   const bindings: (string | number)[] = [];
-  /** An expression for a value of each licence: one for all where they agree, which is the rule for calls and time. */
-  const each = (value: (check: Check) => string | number): string => {
-    const [first, ...others] = ordered.map(value);
-    if (others.every((other) => other === first)) {
-      bindings.push(first as string | number);
-      return '?';
-    }
-    for (const check of ordered) bindings.push(check.licenseId, value(check));
-    return `CASE id ${'WHEN ? THEN ? '.repeat(ordered.length)}END`;
-  };
+  const each = (value: (check: Check) => string | number): string =>
+    byId(
+      ordered.map((check) => [check.licenseId, value(check)]),
+      bindings,
+    );
   const at = (): string => each((check) => toSqlTime(check.at));
   // A batch of another process with later calls may have gone before: the latest time keeps its address. MySQL
   // assigns from left to right, so the address is set while last_check_at is still the old one.
@@ -350,6 +366,17 @@ export async function recordChecks(db: Db, checks: Check[], patience: number): P
      WHERE id IN (${placeholders(ordered.length)})`;
   for (const { licenseId } of ordered) bindings.push(licenseId);
   await rawWithPatience(db, patience, sql, bindings);
+}
+
+/** An expression for a value of each row, by its id: one for all where they agree, which is the rule. */
+function byId(values: [id: number, value: string | number][], bindings: (string | number)[]): string {
+  const [[, first] = [0, 0]] = values;
+  if (values.every(([, value]) => value === first)) {
+    bindings.push(first);
+    return '?';
+  }
+  bindings.push(...values.flat());
+  return `CASE id ${'WHEN ? THEN ? '.repeat(values.length)}END`;
 }
 
 function joined(db: Db) {

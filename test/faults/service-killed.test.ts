@@ -56,6 +56,7 @@ test('the book itself finds what is lost', async () => {
   expect(await findLosses(db, load.book)).toEqual([
     expect.stringMatching(/checks acknowledged/),
     expect.stringMatching(/counts \d+ activations, has \d+/),
+    expect.stringMatching(/tells of \d+ activations, has \d+/),
     `licence ${id}: ${identifier} was acknowledged and is not there`,
   ]);
 }, 60_000);

@@ -72,9 +72,11 @@ test('connections that went silent are given up within the deadline, and new one
       .post(`${PREFIX}/licenses/${verb}`)
       .send({ license_key: key, identifier })
       .then(({ status, headers }) => ({ status, retryAfter: headers['retry-after'] }));
-  // Each a transaction of its own: so many fill the pool.
-  const activated = await Promise.all(licenses.map((one) => post('activate', one, 'example.com')));
-  expect(new Set(activated.map(({ status }) => status))).toEqual(new Set([200]));
+  // Each end of an activation is a transaction of its own: so many fill the pool.
+  for (const verb of ['activate', 'deactivate']) {
+    const answers = await Promise.all(licenses.map((one) => post(verb, one, 'example.com')));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  }
   expect(wire.silence()).toBeGreaterThan(5);
 
   const started = performance.now();
@@ -89,5 +91,5 @@ test('connections that went silent are given up within the deadline, and new one
   expect(new Set(after.map(({ status }) => status))).toEqual(new Set([200]));
   expect(
     (await rows<{ activations_used: number }>(db, 'licenses')).map((row) => row.activations_used),
-  ).toEqual(licenses.map(() => 2));
+  ).toEqual(licenses.map(() => 1));
 }, 90_000);

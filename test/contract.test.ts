@@ -1414,13 +1414,15 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
     it('has the id of the answer in the log, for a refusal and for a fault', async () => {
       const { id, key } = await give();
       const refused = await validate({ license_key: UNKNOWN_KEY });
-      // A row that no command writes: nothing in the code expects it.
+      // Rows that no command writes: nothing in the code expects them.
       const { plan_id } = await storedLicense(id);
       await select('plans').where({ id: plan_id }).update({ activation_type: 'nonsense' });
       const failed = await activate({ license_key: key, identifier: 'a.example' });
       expectError(failed, 500, 'INTERNAL_ERROR');
       expect(failed.text).not.toMatch(/nonsense|normaliz|TypeError|\bat /);
-      const text = await get(`/downloads/42?dlid=${key}&identifier=a.example`);
+      await select('plans').where({ id: plan_id }).update({ activation_type: 'domain' });
+      await select('releases').where({ product_id: 42 }).update({ file_name: 'a\nb.zip' });
+      const text = await get(`/downloads/42?dlid=${key}`);
       expectText(text, 500, (failed.body as ErrorBody).error.message);
       for (const response of [refused, failed, text])
         expect(service.logLines.filter((line) => line.includes(idOf(response)))).toHaveLength(1);

@@ -6,6 +6,7 @@ import { insertEvents, type LicenseEvent } from '../store/events';
 import { lockLicenses, takeSlots, type LicenseTerms, type LockedLicense } from '../store/licenses';
 import { inTransaction, tryTransaction } from '../store/transaction';
 import { createGroup, type GroupOptions } from './group';
+import { isActivationType } from './identifiers';
 import { pairKey } from './lookup';
 import type { Refusal } from './refusals';
 import { stateRefusal, type Standing } from './states';
@@ -164,11 +165,17 @@ export function judge(
   return undefined;
 }
 
-/** The refusal of an identifier that is none of the plan's type. */
-export function wrongIdentifier(license: LicenseTerms): Refusal {
+/**
+ * The refusal of an identifier that is none of the plan's type.
+ *
+ * @throws Error when that is no type at all: no command writes such a plan, and its customers can do nothing about it
+ */
+export function wrongIdentifier({ plan }: LicenseTerms): Refusal {
+  if (!isActivationType(plan.activationType))
+    throw new Error(`Plan ${plan.id} counts by something that is no activation type.`);
   return {
     refused: 'INVALID_REQUEST',
-    message: `"identifier" is not a valid ${license.plan.activationType} for this license.`,
+    message: `"identifier" is not a valid ${plan.activationType} for this license.`,
   };
 }
 

@@ -7,6 +7,10 @@ import { containsKey } from './keys';
 export const ACTIVATION_TYPES = ['domain', 'device', 'seat', 'instance'] as const;
 export type ActivationType = (typeof ACTIVATION_TYPES)[number];
 
+export function isActivationType(word: string): word is ActivationType {
+  return (ACTIVATION_TYPES as readonly string[]).includes(word);
+}
+
 /** Characters (code points) an identifier may have, before and after normalisation: the column's size. */
 export const MAX_IDENTIFIER_LENGTH = 255;
 
@@ -25,6 +29,18 @@ export function normalizeIdentifier(type: ActivationType, text: string): string 
     Array.from(identifier).length <= MAX_IDENTIFIER_LENGTH
     ? identifier
     : undefined;
+}
+
+/** A text as an identifier of each type; undefined where it is none of that type. */
+export type Spellings = Record<ActivationType, string | undefined>;
+
+/** For requests whose licence, and so the type it counts by, is not known yet. */
+export function spellings(text: string): Spellings {
+  const domain = normalizeIdentifier('domain', text);
+  // A host's name that is written as it should be, as most are, is the same to every type.
+  if (domain === text) return { domain, seat: domain, device: domain, instance: domain };
+  const device = normalizeIdentifier('device', text);
+  return { domain, seat: normalizeIdentifier('seat', text), device, instance: device };
 }
 
 const normalizers: Record<ActivationType, (trimmed: string) => string | undefined> = {

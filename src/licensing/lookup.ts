@@ -1,7 +1,8 @@
 import { findActivations } from '../store/activations';
 import type { Db } from '../store/database';
-import { findTermsByDigest, type LicenseTerms } from '../store/licenses';
-import { normalizeIdentifier, type ActivationType } from './identifiers';
+import type { LicenseTerms } from '../store/licenses';
+import { findTerms } from '../store/terms';
+import { spellings, type ActivationType, type Spellings } from './identifiers';
 
 /** What a request names: a licence, and perhaps an identifier. */
 export interface Named {
@@ -10,68 +11,63 @@ export interface Named {
   identifier?: string | undefined;
 }
 
-/** A request whose licence is known. */
-export interface Identified {
+export interface Found {
   license: LicenseTerms;
   /** under the plan's activation type; undefined when none was given, or it is none of that type */
   identifier: string | undefined;
-}
-
-export interface Found extends Identified {
   /** the label of that identifier's activation, null without one; undefined when it is not activated */
   activatedAs: { name: string | null } | undefined;
 }
 
 /**
- * Looks up any number of requests with two statements, whatever their number.
+ * Looks up any number of requests: with one statement, or with two where some name different identifiers of the same
+ * licence.
  *
  * @returns in the order of the requests; undefined where the key is unknown
  */
 export async function lookUp(db: Db, requests: Named[]): Promise<(Found | undefined)[]> {
-  return findActivated(db, await identify(db, requests));
-}
-
-/** The first half: the requests' licences, and their identifiers in the one spelling. */
-export async function identify(db: Db, requests: Named[]): Promise<(Identified | undefined)[]> {
-  const digests = new Set(requests.map(({ keyDigest }) => keyDigest));
-  const licenses = await findTermsByDigest(db, [...digests]);
-  return requests.map(({ keyDigest, identifier }) => {
-    const license = licenses.get(keyDigest);
-    if (license === undefined) return undefined;
+  const spelled = requests.map(({ identifier }) =>
+    identifier === undefined ? undefined : spellings(identifier),
+  );
+  /** One identifier for each key is looked up together with its licence. */
+  const wanted = new Map<string, Spellings | undefined>();
+  requests.forEach(({ keyDigest }, i) => wanted.set(keyDigest, wanted.get(keyDigest) ?? spelled[i]));
+  const terms = await findTerms(db, wanted);
+  const others: (Found & { identifier: string })[] = [];
+  const found = requests.map(({ keyDigest }, i): Found | undefined => {
+    const known = terms.get(keyDigest);
+    if (known === undefined) return undefined;
+    const { license, activation } = known;
     const type = license.plan.activationType as ActivationType;
-    return {
-      license,
-      identifier: identifier === undefined ? undefined : normalizeIdentifier(type, identifier),
-    };
+    const identifier = spelled[i]?.[type];
+    if (identifier === undefined) return { license, identifier, activatedAs: undefined };
+    if (identifier === wanted.get(keyDigest)?.[type]) return { license, identifier, activatedAs: activation };
+    const other = { license, identifier, activatedAs: undefined };
+    others.push(other);
+    return other;
   });
+  if (others.length > 0) await findOthers(db, others);
+  return found;
 }
 
-/** The second half: which of the identifiers are activated. */
-export async function findActivated(
-  db: Db,
-  requests: (Identified | undefined)[],
-): Promise<(Found | undefined)[]> {
+/** Completes those whose identifier was not looked up together with the licence. */
+async function findOthers(db: Db, others: (Found & { identifier: string })[]): Promise<void> {
   const pairs = new Map<string, { licenseId: number; identifier: string }>();
-  for (const one of requests)
-    if (one?.identifier !== undefined) {
-      const { license, identifier } = one;
-      pairs.set(pairKey(license.id, identifier), { licenseId: license.id, identifier });
-    }
+  for (const { license, identifier } of others)
+    pairs.set(pairKey(license.id, identifier), { licenseId: license.id, identifier });
   const activations = new Map(
     (await findActivations(db, [...pairs.values()])).map((activation) => [
       pairKey(activation.licenseId, activation.identifier),
       activation,
     ]),
   );
-  return requests.map((one) => {
-    if (one?.identifier === undefined) return one && { ...one, activatedAs: undefined };
-    const { license, identifier } = one;
-    const activatedAs = activations.get(pairKey(license.id, identifier));
-    if (activatedAs === undefined) return { license, identifier, activatedAs };
+  for (const one of others) {
+    const activation = activations.get(pairKey(one.license.id, one.identifier));
+    if (activation === undefined) continue;
+    one.activatedAs = { name: activation.name };
     // An identifier that is activated is always counted: the counter read with it is the one that fits.
-    const { activationsUsed } = activatedAs;
-    return { license: { ...license, activationsUsed }, identifier, activatedAs };
-  });
+    one.license = { ...one.license, activationsUsed: activation.activationsUsed };
+  }
 }
 
 /** Names an identifier of a licence. */

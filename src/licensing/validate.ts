@@ -2,7 +2,7 @@ import type { Db } from '../store/database';
 import { isLockConflict } from '../store/errors';
 import { recordChecks, type Check, type LicenseTerms } from '../store/licenses';
 import { createGroup } from './group';
-import { findActivated, identify, type Named } from './lookup';
+import { lookUp, type Named } from './lookup';
 import type { Refusal } from './refusals';
 import { liveStatus, type LiveStatus } from './states';
 
@@ -29,7 +29,7 @@ const APART_MS = 3_000;
 const MAX_WAITING_ALONE = 500;
 
 /**
- * Answers batches of validate calls: two reads and one write for all of a batch. Each call is counted on its licence
+ * Answers batches of validate calls: one read (see lookup.ts) and one write for all of a batch. Each call is counted on its licence
  * before it is answered, so that no acknowledged call is ever lost (contract, section 4.2).
  *
  * Where the write meets a row that somebody else holds, each licence of the batch is written by itself, and the one
@@ -80,13 +80,12 @@ export function createValidator(
   }
 
   return async (requests) => {
-    const identified = await identify(db, requests);
+    const found = await lookUp(db, requests);
     const checks = requests.flatMap(({ now, ip }, i) => {
-      const license = identified[i]?.license;
+      const license = found[i]?.license;
       return license ? [{ licenseId: license.id, calls: 1, at: now, ip }] : [];
     });
-    // Neither needs the other, and a call that is alone should not wait for one after the other.
-    const [found, pending] = await Promise.all([findActivated(db, identified), record(merge(checks))]);
+    const pending = await record(merge(checks));
     return requests.map(({ identifier, now }, i) => {
       const one = found[i];
       if (one === undefined) return { refused: 'LICENSE_NOT_FOUND' };

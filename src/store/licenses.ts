@@ -84,22 +84,6 @@ interface LicenseRow {
   created_at: string;
 }
 
-type TermsRow = Pick<
-  JoinedRow,
-  | 'id'
-  | 'key_digest'
-  | 'key_hint'
-  | 'status'
-  | 'activation_limit'
-  | 'activations_used'
-  | 'expires_at'
-  | 'plan_id'
-  | 'plan_name'
-  | 'activation_type'
-  | 'product_id'
-  | 'product_name'
->;
-
 interface JoinedRow extends LicenseRow {
   plan_name: string;
   activation_type: string;
@@ -115,37 +99,6 @@ export async function findLicense(db: Db, id: number): Promise<License | undefin
 export async function findLicenseByReference(db: Db, reference: string): Promise<License | undefined> {
   const row = (await joined(db).where('l.reference', reference).first()) as JoinedRow | undefined;
   return row && toLicense(row);
-}
-
-/**
- * What requests with these keys' digests are judged by, by digest; unknown ones are missing from the map. Written out,
- * with the columns that are needed and no more: at thousands of requests a second the query builder is the larger part.
- */
-export async function findTermsByDigest(db: Db, digests: string[]): Promise<Map<string, LicenseTerms>> {
-  const rows = await rawRows<TermsRow>(
-    db,
-    `SELECT l.id, l.key_digest, l.key_hint, l.status, l.activation_limit, l.activations_used, l.expires_at,
-            l.plan_id, p.name AS plan_name, p.activation_type, p.product_id, r.name AS product_name
-       FROM ${table(db, 'licenses')} l
-       JOIN ${table(db, 'plans')} p ON p.id = l.plan_id
-       JOIN ${table(db, 'products')} r ON r.id = p.product_id
-      WHERE l.key_digest IN (${placeholders(digests.length)})`,
-    digests,
-  );
-  const terms = new Map<string, LicenseTerms>();
-  for (const row of rows)
-    terms.set(row.key_digest, {
-      id: row.id,
-      keyDigest: row.key_digest,
-      keyHint: row.key_hint,
-      status: row.status,
-      activationLimit: row.activation_limit,
-      activationsUsed: row.activations_used,
-      expiresAt: row.expires_at === null ? null : fromSqlTime(row.expires_at),
-      plan: { id: row.plan_id, name: row.plan_name, activationType: row.activation_type },
-      product: { id: row.product_id, name: row.product_name },
-    });
-  return terms;
 }
 
 /** The licences of these keys' digests, by digest; unknown ones are missing from the map. */

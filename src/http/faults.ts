@@ -74,8 +74,7 @@ export function bodyError(
   // A client that left before or while its body was read is no error of anybody's.
   if (error.type === 'request.aborted' || error.type === 'stream.not.readable' || error.code === 'ECONNRESET')
     throw new ClientGoneError();
-  if (error.type === 'entity.too.large' || error.status === 413)
-    throw new InvalidRequestError('The body must not be larger than 64 KiB.');
+  if (error.status === 413) throw new InvalidRequestError('The body must not be larger than 64 KiB.');
   if (error instanceof SyntaxError) throw new InvalidRequestError('The body is not valid JSON.');
   // A charset or encoding nobody knows, a length that is not the body's.
   const isClients = error.status !== undefined && error.status >= 400 && error.status < 500;

@@ -1,11 +1,20 @@
 import { once } from 'node:events';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { giveRelease } from './support/packages';
+import { table } from '../src/store/database';
+import { giveRelease, makePackage } from './support/packages';
 import { eventually } from './support/processes';
 import { startRedis } from './support/servers';
-import { giveLicense, givePlan, PREFIX, startTestService, type TestService } from './support/service';
+import {
+  createMariaDbDatabase,
+  giveLicense,
+  givePlan,
+  PREFIX,
+  startTestService,
+  type TestService,
+} from './support/service';
 
 interface LogLine {
   msg: string;
@@ -15,7 +24,7 @@ interface LogLine {
 
 const logged = ({ logLines }: TestService) => logLines.map((line) => JSON.parse(line) as LogLine);
 
-async function open({ url }: TestService): Promise<Socket> {
+async function openSocket({ url }: TestService): Promise<Socket> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   await once(socket, 'connect');
   return socket;
@@ -25,7 +34,7 @@ let service: TestService;
 let address: string;
 
 beforeAll(async () => {
-  service = await startTestService();
+  service = await startTestService({ LICENSING_DATABASE_URL: await createMariaDbDatabase() });
   const { key } = await giveLicense(service.db, await givePlan(service.db));
   await giveRelease(service, { version: '1.0' });
   address = `${PREFIX}/downloads/42?dlid=${key}`;
@@ -33,18 +42,60 @@ beforeAll(async () => {
 
 afterAll(() => service.stop());
 
+/** Descriptors of packages that the service, in this process, has open. */
+const openPackages = () =>
+  readdirSync('/proc/self/fd').filter((descriptor) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${descriptor}`).startsWith(service.packagesDir);
+    } catch {
+      return false;
+    }
+  }).length;
+
 test('a client that asks for a package and leaves at once is no failure', async () => {
   for (let i = 0; i < 40; i++) {
-    const socket = await open(service);
+    const socket = await openSocket(service);
     const ask = (method: string) => `${method} ${address} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
     // Several at once: the later ones wait for their turn on the connection, which never comes.
-    socket.write(ask('HEAD') + ask('GET') + ask('HEAD'));
+    socket.write(ask('HEAD') + ask('GET') + ask('HEAD') + ask('GET'));
     await sleep(i % 8);
     socket.destroy();
   }
   // Longer than the deadline of a handler that waits for nobody.
   await sleep(4_500);
   expect(logged(service).filter(({ msg }) => msg === 'failed')).toEqual([]);
+  expect(openPackages()).toBe(0);
+});
+
+test('a package that waited for its turn when its client left is not kept open', async () => {
+  await giveRelease(service, { version: '1.1', file: (await makePackage({}, 20_000_000)).path });
+  const socket = (await openSocket(service)).pause();
+  socket.write(`GET ${address} HTTP/1.1\r\nHost: localhost\r\n\r\n`.repeat(5));
+  await eventually(() => expect(openPackages()).toBe(5));
+  socket.destroy();
+  await eventually(() => expect(openPackages()).toBe(0));
+});
+
+test('nor one that is found when its client has left already', async () => {
+  const downloads = () => logged(service).filter(({ endpoint }) => endpoint === 'download').length;
+  const before = downloads();
+  const holder = await service.db.transaction();
+  await holder.raw(`LOCK TABLES ${table(service.db, 'licenses')} WRITE`);
+  const socket = await openSocket(service);
+  socket.write(`GET ${address} HTTP/1.1\r\nHost: localhost\r\n\r\n`.repeat(5));
+  await eventually(async () => {
+    const [waiting] = await service.db.raw<[object[]]>(
+      "SELECT 1 FROM information_schema.processlist WHERE db = DATABASE() AND state LIKE 'Waiting for table%'",
+    );
+    expect(waiting).not.toEqual([]);
+  });
+  socket.destroy();
+  // The service has heard of it by now: there is nothing to see of that.
+  await sleep(200);
+  await holder.raw('UNLOCK TABLES');
+  await holder.rollback();
+  await eventually(() => expect(downloads()).toBe(before + 5));
+  await eventually(() => expect(openPackages()).toBe(0));
 });
 
 describe('a client that leaves in the middle of its body', () => {
@@ -64,7 +115,7 @@ describe('a client that leaves in the middle of its body', () => {
 
   test('is told as gone, and not as one with a body that is wrong', async () => {
     const own = await startTestService();
-    const socket = await open(own);
+    const socket = await openSocket(own);
     socket.write(begun);
     // It is being read by now: there is nothing to see of that.
     await sleep(200);
@@ -76,7 +127,7 @@ describe('a client that leaves in the middle of its body', () => {
     const redis = await startRedis();
     const own = await startTestService({ LICENSING_REDIS_URL: redis.url });
     redis.hang();
-    const socket = await open(own);
+    const socket = await openSocket(own);
     socket.write(begun);
     await goneFrom(own, socket);
     await own.stop();

@@ -1,10 +1,12 @@
-import { truncateSync } from 'node:fs';
+import { linkSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import request from 'supertest';
 import { table } from '../src/store/database';
-import { giveRelease } from './support/packages';
-import { eventually } from './support/processes';
+import { giveRelease, makePackage } from './support/packages';
+import { eventually, temporaryFolder } from './support/processes';
 import {
   BACKENDS,
   giveLicense,
@@ -15,6 +17,7 @@ import {
   type TestLicense,
   type TestService,
 } from './support/service';
+import { openMigrated, startServiceProcess } from './support/service-process';
 
 /** What the metrics, the log and the access log say of an answer is what the client got. */
 
@@ -99,9 +102,96 @@ describe('a package that the service sends itself', () => {
       expect((await rows(service.db, 'access_log')).at(-1)).toMatchObject({ outcome: 'FILE_NOT_FOUND' }),
     );
   });
+
+  it('and is replaced while it is sent is whole, refused or broken off, and never a cut one', async () => {
+    const [whole, cut, next] = ['whole', 'cut', 'next'].map((name) => join(service.packagesDir, name)) as [
+      string,
+      string,
+      string,
+    ];
+    writeFileSync(whole, file.bytes);
+    writeFileSync(cut, file.bytes.subarray(0, 20));
+    let replacements = 0;
+    const replacing = setInterval(() => {
+      linkSync(replacements++ % 2 === 0 ? cut : whole, next);
+      renameSync(next, file.path);
+    }, 1);
+    const seen = new Set<string>();
+    for (let i = 0; i < 40; i++) {
+      const answers = await Promise.allSettled(Array.from({ length: 10 }, () => download({})));
+      for (const answer of answers)
+        seen.add(
+          answer.status === 'rejected'
+            ? 'broken off'
+            : `${answer.value.status}, ${(answer.value.body as Buffer).equals(file.bytes) ? 'whole' : 'not'}`,
+        );
+    }
+    clearInterval(replacing);
+    expect([...seen].filter((outcome) => outcome !== 'broken off').sort()).toEqual([
+      '200, whole',
+      '404, not',
+    ]);
+  });
+
+  it('and is cut while it is sent is broken off: its client does not wait for the rest', async () => {
+    const { path } = await makePackage({}, 20_000_000);
+    const { release } = await giveRelease(service, { version: '1.1', file: path });
+    const before = logged(service).length;
+    const socket = connect(Number(new URL(service.url).port), '127.0.0.1').pause();
+    socket.write(`GET ${PREFIX}/downloads/42?dlid=${license.key} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    await eventually(() =>
+      expect(logged(service).slice(before)).toMatchObject([{ msg: 'answered', status: 200 }]),
+    );
+    truncateSync(join(service.packagesDir, `${release.sha256}.zip`), 1_000);
+    let received = 0;
+    for await (const chunk of socket) received += (chunk as Buffer).length;
+    expect(received).toBeLessThan(release.fileSize);
+  });
 });
 
 const isDownload = (line: string) => line.includes('"endpoint":"download"');
+
+test('answers that wait behind a slow download on their connection are told as what they are', async () => {
+  const folder = temporaryFolder();
+  const settings = {
+    LICENSING_DATABASE_URL: `sqlite:${join(folder, 'test.sqlite')}`,
+    LICENSING_PACKAGES_DIR: folder,
+    LICENSING_LOG_LEVEL: 'debug',
+  };
+  const db = await openMigrated(settings);
+  const { key } = await giveLicense(db, await givePlan(db));
+  // More than the kernel takes for a client that does not read.
+  const { path } = await makePackage({}, 20_000_000);
+  const { release } = await giveRelease({ db, packagesDir: folder }, { version: '1.0', file: path });
+  const service = await startServiceProcess(settings);
+  const ask = (method: string, headers = '') =>
+    `${method} ${PREFIX}/downloads/42?dlid=${key} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`;
+  const socket = connect(Number(new URL(service.url).port), '127.0.0.1').pause();
+  socket.write(
+    ask('GET') +
+      ask('HEAD').repeat(20) +
+      ask('GET', `If-None-Match: "${release.sha256}"\r\n`) +
+      ask('GET', 'Range: bytes=99999999-\r\n') +
+      ask('GET', 'Connection: close\r\nRange: bytes=0-9\r\n'),
+  );
+  // Longer than the deadline of a handler.
+  await sleep(4_500);
+  const received: Buffer[] = [];
+  for await (const chunk of socket) received.push(chunk as Buffer);
+  const statuses = Buffer.concat(received)
+    .toString('latin1')
+    .matchAll(/HTTP\/1\.1 (\d{3}) /g);
+  const sent = [...Array.from({ length: 21 }, () => 200), 304, 416, 206];
+  expect([...statuses].map(([, status]) => Number(status))).toEqual(sent);
+  const answered = service.log().slice(1);
+  expect(answered.map(({ msg }) => msg)).toEqual(sent.map(() => 'answered'));
+  expect(answered.map(({ status }) => status).sort()).toEqual([...sent].sort());
+  // Nothing else is printed: Node warns of a socket that too many listen to.
+  expect(service.lines).toHaveLength(service.log().length);
+  await service.stop();
+  expect((await rows(db, 'access_log')).map(({ outcome }) => outcome)).toEqual(sent.map(() => 'ok'));
+  await db.destroy();
+});
 
 describe.each(BACKENDS)('a fault of the database, on %s', (name, backend) => {
   let service: TestService;

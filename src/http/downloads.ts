@@ -130,22 +130,12 @@ function streamPackage(ctx: Context, release: Release, packagesDir: string): Pro
   const { req, res } = ctx;
   // Not ctx.status, which would set the reason phrase too: "206 OK".
   res.statusCode = 200;
-  const { socket } = req;
   return new Promise((resolve) => {
     const take = () => {
-      socket.off('close', take);
       ctx.respond = false;
       resolve(true);
     };
-    // A client that went away: an answer whose turn on the connection never came has no end of its own.
-    if (socket.destroyed) {
-      take();
-      return;
-    }
-    socket.once('close', take);
     let size: number | undefined;
-    // For HEAD and 304 no file is opened.
-    res.once('close', take);
     send(req, packageFileName(release.sha256), {
       root: packagesDir,
       cacheControl: false,
@@ -154,14 +144,24 @@ function streamPackage(ctx: Context, release: Release, packagesDir: string): Pro
       dotfiles: 'deny',
       index: false,
     })
-      .on('headers', (_res: ServerResponse, _path: string, stats: Stats) => (size = stats.size))
+      .on('headers', (_res: ServerResponse, _path: string, stats: Stats) => {
+        size = stats.size;
+        // An answer without a file (HEAD, 304, 412, 416) is ended at once, however long it waits for its turn.
+        process.nextTick(() => {
+          if (res.writableEnded) take();
+        });
+      })
       .on('stream', (file: ReadStream) => {
+        // The library closes it with the answer: one whose turn on the connection never comes has no end.
+        const close = () => file.destroy();
+        if (req.destroyed) close();
+        else req.once('close', close);
         if (size !== release.fileSize) {
-          file.destroy();
+          close();
           resolve(false);
         }
         file.once('open', () => {
-          if (ctx.state.answered) file.destroy();
+          if (ctx.state.answered) close();
           else take();
         });
         // Before the library ends the answer: a file that is cut meanwhile would leave the client waiting for the rest.
@@ -174,7 +174,6 @@ function streamPackage(ctx: Context, release: Release, packagesDir: string): Pro
         if (ctx.respond === false) res.destroy();
         else if (ctx.state.answered || (statusCode !== 412 && statusCode !== 416)) resolve(false);
         else {
-          take();
           for (const header of PACKAGE_HEADERS) res.removeHeader(header);
           for (const [header, value] of Object.entries(headers ?? {})) res.setHeader(header, value);
           res.statusCode = statusCode;

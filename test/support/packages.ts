@@ -31,7 +31,7 @@ export async function makePackage(entries: Record<string, string> = {}, size = 1
 
 /** Publishes a version as the operator would; its package is a new one unless `file` names one. */
 export async function giveRelease(
-  service: TestService,
+  service: Pick<TestService, 'db' | 'packagesDir'> & Partial<Pick<TestService, 'clock'>>,
   release: Partial<PublishRequest> & { version: string },
 ): Promise<{ release: Release; bytes: Buffer }> {
   const file = release.file ?? (await makePackage()).path;
@@ -39,7 +39,7 @@ export async function giveRelease(
     service.db,
     service.packagesDir,
     { productId: 42, changelog: undefined, draft: false, date: undefined, ...release, file },
-    service.clock.now,
+    service.clock?.now ?? new Date(),
   );
   return { release: published, bytes: readFileSync(file) };
 }

@@ -34,6 +34,24 @@ describe('a group', () => {
     expect(batches).toEqual([[1], [2, 3, 4], [5]]);
   });
 
+  test('takes half of a crowd that comes back as soon as it is answered, so that the other half can', async () => {
+    const sizes: number[] = [];
+    const submit = createGroup<number, number>(
+      async (items) => {
+        sizes.push(items.length);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        return items;
+      },
+      { maxItems: 100, maxWaiting: 1_000 },
+    );
+    let calls = 600;
+    const comeBack = async (): Promise<void> => {
+      while (--calls >= 0) await submit(calls);
+    };
+    await Promise.all(Array.from({ length: 60 }, comeBack));
+    expect(sizes).toEqual(Array.from({ length: 20 }, () => 30));
+  });
+
   test('fails the callers of a batch that failed, and answers the next', async () => {
     let fail = true;
     const submit = createGroup<number, number>(

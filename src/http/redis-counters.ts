@@ -3,7 +3,7 @@ import { answeredInTime } from './redis';
 
 /**
  * What a RateLimiterRedis asks of its client, answered for all requests of one turn of the event loop at once: one
- * command instead of dozens, which costs this process and Redis a tenth.
+ * command instead of dozens.
  */
 export interface RedisCounters {
   /**

@@ -199,7 +199,12 @@ describe('a full disk', () => {
         db: own.db,
         begin: disk.fill,
         lasts: 8,
-        end: disk.clear,
+        async end() {
+          disk.clear();
+          // MariaDB aborts when it cannot roll back for want of room; on a seller's machine systemd starts it again.
+          const { exitCode, signalCode } = own.mariadb.process;
+          if (exitCode !== null || signalCode !== null) await own.mariadb.start();
+        },
       });
 
       expect(tally(unhealthy(load.calls).filter((call) => !isUnavailable(call)))).toEqual({});

@@ -72,9 +72,9 @@ export async function editPlan(
   id: number,
   changes: Partial<Omit<NewPlan, 'productId'>>,
 ): Promise<Plan> {
-  const { activationType = '' } = changes;
+  const { activationType } = changes;
   const plan = await requirePlan(db, id);
-  if (['', plan.activationType].includes(activationType)) await setPlan(db, id, changes);
+  if (activationType === undefined || activationType === plan.activationType) await setPlan(db, id, changes);
   else {
     // A look before, so that a plan in use is refused without holding its licences up.
     await refuseActivations(db, plan, activationType);

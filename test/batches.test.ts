@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createGroup, GroupFullError } from '../src/licensing/group';
+import { createGroup, eachOnce, GroupFullError } from '../src/licensing/group';
 import request from 'supertest';
+import { giveRelease } from './support/packages';
+import { eventually } from './support/processes';
 import {
+  BACKENDS,
   createMariaDbDatabase,
   giveLicense,
   givePlan,
@@ -81,6 +84,79 @@ describe('a group', () => {
       release();
       await one;
     }
+  });
+});
+
+test('what many ask at once is looked up once, and each gets its own answer', async () => {
+  const lookedUp: string[] = [];
+  const answer = eachOnce(
+    (item: { name: string }) => item.name,
+    ({ name }) => {
+      lookedUp.push(name);
+      return Promise.resolve(name.toUpperCase());
+    },
+  );
+  const asked = ['a', 'b', 'a', 'c', 'b', 'a'].map((name) => ({ name }));
+  expect(await answer(asked)).toEqual(['A', 'B', 'A', 'C', 'B', 'A']);
+  expect(lookedUp).toEqual(['a', 'b', 'c']);
+});
+
+describe.each(BACKENDS)('downloads at the same moment, on %s', (_name, backend) => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestService(await backend());
+  });
+  afterAll(() => service.stop());
+
+  test('of all versions of several products, by many keys: each gets the package it asked for', async () => {
+    const licenses = new Map<number, TestLicense[]>();
+    for (const productId of [42, 43, 44]) {
+      const plan = await givePlan(service.db, { productId });
+      licenses.set(productId, [await giveLicense(service.db, plan), await giveLicense(service.db, plan)]);
+    }
+    // The same versions of two products, and none of the third.
+    const packages = new Map<string, Buffer>();
+    for (const productId of [42, 43])
+      for (const version of ['1.0', '2.0', '2.1-beta1'])
+        packages.set(`${productId} ${version}`, (await giveRelease(service, { productId, version })).bytes);
+    const all = [...licenses].flatMap(([productId, keys]) =>
+      [undefined, '1.0', '2.0', '2.1-beta1', '9.9'].flatMap((version) =>
+        [...keys, { id: null, key: 'UNKNOWN' }].map(({ id, key }) => ({ productId, version, id, key })),
+      ),
+    );
+    const wanted = [...all, ...all];
+    const answers = await Promise.all(
+      wanted.map(({ productId, version, key }) =>
+        request(service.url)
+          .get(`${PREFIX}/downloads/${productId}`)
+          .query({ dlid: key, version })
+          .responseType('blob')
+          .then(({ status, body }) => ({ status, body: body as Buffer })),
+      ),
+    );
+    const expected = wanted.map(({ productId, version = '2.0', id }) => {
+      const bytes = packages.get(`${productId} ${version}`);
+      if (id === null) return { status: 403, body: Buffer.from('License not found') };
+      if (bytes) return { status: 200, body: bytes };
+      return { status: 404, body: Buffer.from('No download is available for this product') };
+    });
+    expect(answers).toEqual(expected);
+
+    const told = (entry: { product_id: unknown; version: unknown; license_id: unknown; outcome: unknown }) =>
+      [entry.product_id, entry.version, entry.license_id, entry.outcome].join();
+    await eventually(async () =>
+      expect((await rows<Parameters<typeof told>[0]>(service.db, 'access_log')).map(told).sort()).toEqual(
+        wanted
+          .map(({ productId, version, id }, i) => {
+            const outcome = { 200: 'ok', 403: 'LICENSE_NOT_FOUND', 404: 'DOWNLOAD_NOT_FOUND' }[
+              expected[i]!.status
+            ];
+            const sent = version ?? (outcome === 'ok' ? '2.0' : undefined);
+            return told({ product_id: productId, version: sent, license_id: id, outcome });
+          })
+          .sort(),
+      ),
+    );
   });
 });
 

@@ -1,11 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, request as httpRequest, type RequestListener, type RequestOptions } from 'node:http';
+import type { RequestListener, RequestOptions } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
-import { request as httpsRequest } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connect as connectTls } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Settings } from '../src/config';
 import { checkApache, startApache, type ApacheOptions, type TestApache } from './support/apache';
@@ -16,13 +13,24 @@ import {
   giveLicense,
   givePlan,
   PREFIX,
-  rows,
   startTestService,
   unusedAddress,
   type TestService,
 } from './support/service';
+import {
+  ask,
+  everyEndpointAnswers,
+  get,
+  hostOf,
+  lastCheckIp,
+  post,
+  raw,
+  startUpstream,
+  validate,
+  withoutOwn,
+  type Answer,
+} from './support/web-server';
 
-const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' };
 const UNAVAILABLE = 'The service is not available at the moment; please try again';
 const ID = expect.stringMatching(/^[0-9a-f-]{36}$/) as unknown as string;
 
@@ -82,14 +90,14 @@ describe('which request reaches whom', () => {
     expect((await get(shop.apache, uri)).json()).toEqual({ php, uri });
   });
 
-  it('every endpoint reaches the service', () => everyEndpointAnswers(shop));
+  it('every endpoint reaches the service', () => everyEndpointAnswers(shop.apache, shop.key));
 
   it('every endpoint reaches the service where the virtual host rewrites everything else', async () => {
     const edit = (text: string, file: string) => (file === 'licensing.conf' ? text : rulesOfTheHost(text));
     const apache = await startGuarded({ upstream: hostOf(shop.service), edit });
 
     for (const [uri, php] of SITE) expect((await get(apache, uri)).json()).toEqual({ php, uri });
-    await everyEndpointAnswers({ ...shop, apache });
+    await everyEndpointAnswers(apache, shop.key);
   });
 
   it('the prefix itself, with its slash or without, gets the 404 of the service', async () => {
@@ -121,7 +129,7 @@ describe('which request reaches whom', () => {
     await validate(onSocket.apache, onSocket.key, { localAddress: '127.0.0.2' });
 
     expect(await lastCheckIp(onSocket)).toBe('127.0.0.2');
-    await everyEndpointAnswers(onSocket);
+    await everyEndpointAnswers(onSocket.apache, onSocket.key);
   });
 
   it('HTTP/2 reaches it too', async () => {
@@ -430,7 +438,11 @@ describe('while the service is down', () => {
     const upstream = await unusedAddress();
     const apache = await startGuarded({ upstream });
     const before = await get(apache, `${PREFIX}/updates/42`);
-    await listen((_request, response) => response.end('back'), Number(upstream.split(':')[1]));
+    const back = await startUpstream(
+      (_request, response) => response.end('back'),
+      Number(upstream.split(':')[1]),
+    );
+    stops.push(() => back.close());
     const after = await get(apache, `${PREFIX}/updates/42`);
 
     expect(before.status).toBe(503);
@@ -544,40 +556,10 @@ async function behindApache(
   listener: RequestListener,
   edit?: ApacheOptions['edit'],
 ): Promise<{ apache: TestApache; connections: () => number }> {
-  const { port, connections } = await listen(listener);
-  const apache = await startGuarded({ upstream: `127.0.0.1:${port}`, ...(edit && { edit }) });
-  return { apache, connections };
-}
-
-async function listen(
-  listener: RequestListener,
-  port = 0,
-): Promise<{ port: number; connections: () => number }> {
-  let connections = 0;
-  const server = createServer(listener).on('connection', () => connections++);
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  stops.push(
-    () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  );
-  return { port: (server.address() as AddressInfo).port, connections: () => connections };
-}
-
-async function everyEndpointAnswers({ apache, key }: Shop): Promise<void> {
-  const activation = { license_key: key, identifier: 'a.example' };
-
-  expect((await get(apache, `${PREFIX}/updates/42`)).json()).toMatchObject({ data: { version: '2.1.0' } });
-  expect((await validate(apache, key)).json()).toMatchObject({ data: { valid: true, license_key: key } });
-  expect((await post(apache, '/licenses/activate', activation)).status).toBe(200);
-  expect((await post(apache, '/licenses/deactivate', activation)).status).toBe(200);
-  expect((await get(apache, `${PREFIX}/downloads/42?dlid=${key}`)).status).toBe(200);
-}
-
-function hostOf({ url }: TestService): string {
-  return url.replace('http://', '');
+  const upstream = await startUpstream(listener);
+  stops.push(() => upstream.close());
+  const apache = await startGuarded({ upstream: upstream.host, ...(edit && { edit }) });
+  return { apache, connections: () => upstream.connections() };
 }
 
 /** The commented lines for a site behind a CDN, as an operator takes them into use. */
@@ -589,78 +571,8 @@ function inSubFolder(text: string): string {
   return text.replace(/^(Define LICENSING_PATH )/m, '$1/joomla');
 }
 
-interface Answer {
-  status: number;
-  headers: Record<string, string | string[] | undefined>;
-  rawHeaders: string[];
-  body: Buffer;
-  json(): unknown;
-}
-
-function ask(base: string, path: string, options: RequestOptions = {}, body?: string): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const request = base.startsWith('https:') ? httpsRequest : httpRequest;
-    request(`${base}${path}`, { agent: false, rejectUnauthorized: false, ...options }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.once('error', reject);
-      response.once('end', () => {
-        const { statusCode = 0, headers, rawHeaders } = response;
-        const whole = Buffer.concat(chunks);
-        const json = () => JSON.parse(whole.toString()) as unknown;
-        resolve({ status: statusCode, headers, rawHeaders, body: whole, json });
-      });
-    })
-      .once('error', reject)
-      .end(body);
-  });
-}
-
-function get(apache: TestApache, path: string, options: RequestOptions = {}): Promise<Answer> {
-  return ask(apache.url, path, options);
-}
-
-function post(apache: TestApache, path: string, body: object): Promise<Answer> {
-  const headers = { 'Content-Type': 'application/json' };
-  return ask(apache.url, PREFIX + path, { method: 'POST', headers }, JSON.stringify(body));
-}
-
-function validate(
-  apache: TestApache,
-  key: string,
-  { headers, ...options }: { localAddress?: string; headers?: Record<string, string> } = {},
-): Promise<Answer> {
-  return ask(
-    apache.url,
-    `${PREFIX}/licenses/validate`,
-    { method: 'POST', headers: { ...FORM, ...headers }, ...options },
-    `license_key=${key}`,
-  );
-}
-
 function download({ apache, key }: Shop, options: RequestOptions = {}): Promise<Answer> {
-  return ask(apache.url, `${PREFIX}/downloads/42?dlid=${key}`, options);
-}
-
-/** A request line as it is, in latin1: one byte a character. */
-function raw({ port }: TestApache, line: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false });
-    let answer = '';
-    socket.on('data', (chunk: Buffer) => (answer += chunk.toString('latin1')));
-    socket.once('error', reject).once('end', () => resolve(answer));
-    socket.write(`${line}\r\nHost: shop.example\r\nConnection: close\r\n\r\n`, 'latin1');
-  });
-}
-
-/** All headers by name, repeated ones too, less those that are Apache's own on everything. */
-function withoutOwn({ rawHeaders }: Answer): [string, string][] {
-  return rawHeaders
-    .flatMap((name, at): [string, string][] =>
-      at % 2 === 0 ? [[name.toLowerCase(), rawHeaders[at + 1] as string]] : [],
-    )
-    .filter(([name]) => name !== 'date' && name !== 'server')
-    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return get(apache, `${PREFIX}/downloads/42?dlid=${key}`, options);
 }
 
 /** What must be the same through Apache and without it. That there is no body either may say in its own way. */
@@ -669,9 +581,4 @@ function masked(answer: Answer): [string, string][] {
   return withoutOwn(answer)
     .filter(([name]) => !(framing && ['transfer-encoding', 'content-length'].includes(name)))
     .map(([name, value]) => [name, name === 'x-request-id' ? 'an id' : value]);
-}
-
-async function lastCheckIp({ service }: Shop): Promise<unknown> {
-  const [license] = await rows(service.db, 'licenses');
-  return license?.last_check_ip;
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -9,9 +9,10 @@ import { table, type Db, type TableName } from '../src/store/database';
 import { operator, type Operator } from './support/operator';
 import { eventually, startProcess, temporaryFolder } from './support/processes';
 import {
-  createMariaDbDatabase,
+  DATABASE_KINDS,
   giveLicense,
   givePlan,
+  newPlace,
   PREFIX,
   rows,
   startTestService,
@@ -31,7 +32,7 @@ const TABLES: TableName[] = [
   'events',
 ];
 
-describe.each(['SQLite', 'MariaDB'])('a customer stored in %s', (kind) => {
+describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
   let settings: Settings;
   let service: TestService;
   let db: Db;
@@ -42,14 +43,7 @@ describe.each(['SQLite', 'MariaDB'])('a customer stored in %s', (kind) => {
   let seatPlan: number;
 
   beforeEach(async () => {
-    const folder = temporaryFolder();
-    mkdirSync(join(folder, 'packages'));
-    settings = {
-      LICENSING_DATABASE_URL:
-        kind === 'SQLite' ? `sqlite:${join(folder, 'db.sqlite')}` : await createMariaDbDatabase(),
-      LICENSING_PACKAGES_DIR: join(folder, 'packages'),
-      LICENSING_TRUSTED_PROXIES: '127.0.0.0/8',
-    };
+    settings = { ...(await newPlace(kind)), LICENSING_TRUSTED_PROXIES: '127.0.0.0/8' };
     service = await startTestService(settings);
     db = service.db;
     op = operator(settings);

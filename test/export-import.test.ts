@@ -1,13 +1,5 @@
 import { once } from 'node:events';
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,18 +10,24 @@ import type { Settings } from '../src/config';
 import { issueLicenses } from '../src/licensing/issue';
 import { RECORDS, tableLayout, type RecordType } from '../src/licensing/records';
 import { table, type Db } from '../src/store/database';
-import { operator, type Operator } from './support/operator';
+import { addPlan, operator, type Operator } from './support/operator';
 import { giveRelease, makePackage } from './support/packages';
 import { endProcess, eventually, startProcess, temporaryFolder } from './support/processes';
-import { createMariaDbDatabase, PREFIX, rows, startTestService, type TestService } from './support/service';
+import {
+  newPlace,
+  PREFIX,
+  rows,
+  startTestService,
+  type DatabaseKind,
+  type TestService,
+} from './support/service';
 import { openMigrated, processEnvironment } from './support/service-process';
 
 const SECRET = Buffer.alloc(32, 7).toString('base64');
 const OTHER_SECRET = Buffer.alloc(32, 9).toString('base64');
 const TYPES = Object.keys(RECORDS) as RecordType[];
 
-type Kind = 'SQLite' | 'MariaDB';
-const KINDS: [Kind, Kind][] = [
+const KINDS: [DatabaseKind, DatabaseKind][] = [
   ['SQLite', 'MariaDB'],
   ['MariaDB', 'SQLite'],
 ];
@@ -45,19 +43,14 @@ interface Place {
 const open: Db[] = [];
 afterAll(() => Promise.all(open.map((db) => db.destroy())));
 
-async function place(kind: Kind, settings: Settings = { LICENSING_KEY_SECRET: SECRET }): Promise<Place> {
-  const folder = temporaryFolder();
-  const packagesDir = join(folder, 'packages');
-  mkdirSync(packagesDir);
-  const all = {
-    LICENSING_DATABASE_URL:
-      kind === 'SQLite' ? `sqlite:${join(folder, 'db.sqlite')}` : await createMariaDbDatabase(),
-    LICENSING_PACKAGES_DIR: packagesDir,
-    ...settings,
-  };
+async function place(
+  kind: DatabaseKind,
+  settings: Settings = { LICENSING_KEY_SECRET: SECRET },
+): Promise<Place> {
+  const all = { ...(await newPlace(kind)), ...settings };
   const db = await openMigrated(all);
   open.push(db);
-  return { settings: all, db, packagesDir, operator: operator(all) };
+  return { settings: all, db, packagesDir: all.LICENSING_PACKAGES_DIR, operator: operator(all) };
 }
 
 /**
@@ -75,10 +68,7 @@ async function fill({ settings, db, operator: op }: Place): Promise<string> {
       ['42', 'Agency', 'domain', '0', 'lifetime'],
       ['9', 'Team', 'seat', '5', 'lifetime'],
     ] as const)
-      await op.json([
-        ...['plan', 'add', '--product', product, '--name', name, '--activation-type', type],
-        ...['--activation-limit', limit, '--duration', duration],
-      ]);
+      await addPlan(op, product, name, type, limit, '--duration', duration);
     const issue = (planId: number, customer: string | undefined, reference: string | undefined) =>
       issueLicenses(
         db,
@@ -274,33 +264,9 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
   it('joins a database that has licences already, by what things are called and not by their ids', async () => {
     const to = await place(kind);
     await to.operator.json(['product', 'add', '--id', '42', '--name', 'Example Shop']);
-    await to.operator.json([
-      'plan',
-      'add',
-      '--product',
-      '42',
-      '--name',
-      'Other',
-      '--activation-type',
-      'device',
-      '--activation-limit',
-      '1',
-    ]);
-    await to.operator.json([
-      'plan',
-      'add',
-      '--product',
-      '42',
-      '--name',
-      'Agency',
-      '--activation-type',
-      'domain',
-      '--activation-limit',
-      '0',
-    ]);
-    await to.operator.json(
-      ['license', 'issue', '--plan', '2', '--count', '7', '--reference', 'x'].slice(0, 6),
-    );
+    await addPlan(to.operator, '42', 'Other', 'device', '1');
+    await addPlan(to.operator, '42', 'Agency', 'domain', '0');
+    await to.operator.json(['license', 'issue', '--plan', '2', '--count', '7']);
     const report = await importJson(to, file);
     expect(report.records).toMatchObject({
       product: { new: 1, changed: 1 },
@@ -557,6 +523,13 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
       (l) => l.map((one) => one.replace(/"file_name":"[^"]*"/, '"file_name":"a\\"; b=c.zip"')).join('\n'),
       /"file_name" of the release must be a name of letters, digits/,
     ],
+    ...[`${'a'.repeat(252)}.zip`, 'a.zip.php', '.zip', 'é.zip', '../a.zip'].map(
+      (name): (typeof broken)[number] => [
+        `a download named ${name}`,
+        (l) => l.map((one) => one.replace(/"file_name":"[^"]*"/, `"file_name":"${name}"`)).join('\n'),
+        /"file_name" of the release must be a name of letters, digits/,
+      ],
+    ),
     [
       'a type nobody knows',
       (l) => [l[0]!, '{"type":"invoice"}', ...l.slice(1)].join('\n'),

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import type { Settings } from '../src/config';
 import { generateKey, keyDigest } from '../src/licensing/keys';
 import type { Db } from '../src/store/database';
-import { operator, type Operator } from './support/operator';
+import { addPlan, operator, type Operator } from './support/operator';
 import { temporaryFolder } from './support/processes';
-import { createMariaDbDatabase, PREFIX, rows, startTestService } from './support/service';
+import { DATABASE_KINDS, newPlace, PREFIX, rows, startTestService } from './support/service';
 import { openMigrated } from './support/service-process';
 
 const SECRET = Buffer.alloc(32, 7).toString('base64');
@@ -48,21 +48,14 @@ const MAP =
   'key=License Key,product=Product,plan=Plan,status=Status,limit=Limit,expiry=Expires,customer=E-mail,reference=Order,activations=Sites';
 const HEADING = 'License Key,Product,Plan,Status,Limit,Expires,E-mail,Order,Sites';
 
-describe.each(['SQLite', 'MariaDB'])('a table of another system, read into %s,', (kind) => {
+describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind) => {
   let settings: Settings;
   let db: Db;
   let op: Operator;
 
   // Product 42 with the plans 1 Single (domain, 1) and 2 Team (seat, 5); product 43 with 3 Single (device, unlimited).
   beforeEach(async () => {
-    const folder = temporaryFolder();
-    mkdirSync(join(folder, 'packages'));
-    settings = {
-      LICENSING_DATABASE_URL:
-        kind === 'SQLite' ? `sqlite:${join(folder, 'db.sqlite')}` : await createMariaDbDatabase(),
-      LICENSING_PACKAGES_DIR: join(folder, 'packages'),
-      LICENSING_KEY_SECRET: SECRET,
-    };
+    settings = { ...(await newPlace(kind)), LICENSING_KEY_SECRET: SECRET };
     db = await openMigrated(settings);
     open.push(db);
     op = operator(settings);
@@ -73,10 +66,7 @@ describe.each(['SQLite', 'MariaDB'])('a table of another system, read into %s,',
       ['42', 'Team', 'seat', '5'],
       ['43', 'Single', 'device', '0'],
     ] as const)
-      await op.json([
-        ...['plan', 'add', '--product', product, '--name', name],
-        ...['--activation-type', type, '--activation-limit', limit],
-      ]);
+      await addPlan(op, product, name, type, limit);
   }, 60_000);
 
   const importing = (content: string | Buffer, ...args: string[]) => [

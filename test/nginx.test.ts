@@ -1,28 +1,35 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, copyFileSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer, request as httpRequest, type RequestListener, type RequestOptions } from 'node:http';
-import { request as httpsRequest } from 'node:https';
-import { connect, type AddressInfo } from 'node:net';
+import { chmodSync, copyFileSync, readFileSync } from 'node:fs';
+import type { RequestListener, RequestOptions } from 'node:http';
 import { join } from 'node:path';
-import { connect as connectTls } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ZipFile } from 'yazl';
 import type { Settings } from '../src/config';
-import { publishRelease } from '../src/licensing/releases';
 import { checkNginx, folderForNginx, startNginx, type NginxOptions, type TestNginx } from './support/nginx';
-import { eventually, temporaryFolder } from './support/processes';
+import { giveRelease, makePackage, type TestPackage } from './support/packages';
+import { eventually } from './support/processes';
 import {
   giveLicense,
   givePlan,
   PREFIX,
-  rows,
   startTestService,
   unusedAddress,
   type TestService,
 } from './support/service';
+import {
+  ask,
+  everyEndpointAnswers,
+  get,
+  hostOf,
+  lastCheckIp,
+  post,
+  raw,
+  startUpstream,
+  validate,
+  withoutOwn,
+  type Answer,
+} from './support/web-server';
 
 const ACCEL = { LICENSING_ACCEL_LOCATION: '/_licensing_packages/' };
-const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' };
 const UNAVAILABLE = 'The service is not available at the moment; please try again';
 
 /** A service that has one licence and a published package of 5 MB, behind an nginx of its own. */
@@ -35,7 +42,7 @@ interface Shop {
   sha256: string;
 }
 
-let packageFile: string;
+let zip: TestPackage;
 let accelerated: Shop;
 let streaming: Shop;
 const stops: (() => Promise<void>)[] = [];
@@ -44,8 +51,7 @@ const logs: (() => string)[] = [];
 const keys: string[] = [];
 
 beforeAll(async () => {
-  packageFile = join(temporaryFolder(), 'package.zip');
-  await writePackage(packageFile, 5 * 1024 * 1024);
+  zip = await makePackage({}, 5 * 1024 * 1024);
   [accelerated, streaming] = await Promise.all([openShop(ACCEL), openShop()]);
 }, 120_000);
 
@@ -85,19 +91,7 @@ describe('which request reaches whom', () => {
     expect(answer.json()).toEqual({ php: 'index.php', uri: path, path_info: '/v1/licensing-portal/orders' });
   });
 
-  it('every endpoint reaches the service', async () => {
-    const { nginx, key } = accelerated;
-
-    expect((await get(nginx, `${PREFIX}/updates/42`)).json()).toMatchObject({ data: { version: '2.1.0' } });
-    expect((await validate(nginx, key)).json()).toMatchObject({ data: { valid: true, license_key: key } });
-    expect(
-      (await post(nginx, '/licenses/activate', { license_key: key, identifier: 'a.example' })).status,
-    ).toBe(200);
-    expect(
-      (await post(nginx, '/licenses/deactivate', { license_key: key, identifier: 'a.example' })).status,
-    ).toBe(200);
-    expect((await get(nginx, `${PREFIX}/downloads/42?dlid=${key}`)).status).toBe(200);
-  });
+  it('every endpoint reaches the service', () => everyEndpointAnswers(accelerated.nginx, accelerated.key));
 
   it('the prefix itself, with its slash or without, gets the 404 of the service', async () => {
     for (const path of [PREFIX, `${PREFIX}/`]) {
@@ -248,7 +242,7 @@ describe('a package', () => {
       const answer = await download(shop, { headers: { 'Accept-Encoding': 'gzip' } });
 
       expect(answer.status).toBe(200);
-      expect(answer.body.equals(readFileSync(packageFile))).toBe(true);
+      expect(answer.body.equals(zip.bytes)).toBe(true);
       expect(withoutOwn(answer)).toEqual([
         ['accept-ranges', 'bytes'],
         ['cache-control', 'private, no-store, no-transform'],
@@ -298,8 +292,8 @@ describe('a package', () => {
   it('is a part of the very bytes', async () => {
     const { body, headers } = await download(accelerated, { headers: { Range: 'bytes=4000000-4000999' } });
 
-    expect(headers['content-range']).toBe(`bytes 4000000-4000999/${readFileSync(packageFile).length}`);
-    expect(body.equals(readFileSync(packageFile).subarray(4_000_000, 4_001_000))).toBe(true);
+    expect(headers['content-range']).toBe(`bytes 4000000-4000999/${zip.bytes.length}`);
+    expect(body.equals(zip.bytes.subarray(4_000_000, 4_001_000))).toBe(true);
   });
 
   it.each(['nginx', 'the service'])('has no range beyond its end, from %s', async (by) => {
@@ -307,7 +301,7 @@ describe('a package', () => {
     const answer = await download(shop, { headers: { Range: 'bytes=99999999-' } });
 
     expect(answer.status).toBe(416);
-    expect(answer.headers['content-range']).toBe(`bytes */${readFileSync(packageFile).length}`);
+    expect(answer.headers['content-range']).toBe(`bytes */${zip.bytes.length}`);
     expect(answer.headers['x-content-type-options']).toBe('nosniff');
   });
 
@@ -438,7 +432,7 @@ describe('the example site', () => {
     for (const { headers } of [site, api, service])
       expect(headers['strict-transport-security']).toBe('max-age=31536000');
     const downloaded = await download({ ...accelerated, nginx });
-    expect(downloaded.body.equals(readFileSync(packageFile))).toBe(true);
+    expect(downloaded.body.equals(zip.bytes)).toBe(true);
   });
 
   it('runs no program from folders for uploads, and shows no hidden file', async () => {
@@ -519,25 +513,13 @@ async function openShop(settings: Settings = {}): Promise<Shop> {
   logs.push(() => service.logLines.join(''));
   const { key } = await giveLicense(service.db, await givePlan(service.db));
   keys.push(key);
-  const { sha256 } = await publishRelease(
-    service.db,
-    packagesDir,
-    {
-      productId: 42,
-      version: '2.1.0',
-      file: packageFile,
-      changelog: undefined,
-      draft: false,
-      date: undefined,
-    },
-    new Date(),
-  );
+  const { release } = await giveRelease(service, { version: '2.1.0', file: zip.path });
   return {
     service,
     nginx: await startGuarded({ upstream: hostOf(service), packagesDir }),
     key,
     packagesDir,
-    sha256,
+    sha256: release.sha256,
   };
 }
 
@@ -552,22 +534,10 @@ async function startGuarded(options: NginxOptions): Promise<TestNginx> {
 async function behindNginx(
   listener: RequestListener,
 ): Promise<{ nginx: TestNginx; connections: () => number }> {
-  let connections = 0;
-  const server = createServer(listener).on('connection', () => connections++);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  stops.push(
-    () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  );
-  const nginx = await startGuarded({ upstream: `127.0.0.1:${(server.address() as AddressInfo).port}` });
-  return { nginx, connections: () => connections };
-}
-
-function hostOf({ url }: TestService): string {
-  return url.replace('http://', '');
+  const upstream = await startUpstream(listener);
+  stops.push(() => upstream.close());
+  const nginx = await startGuarded({ upstream: upstream.host });
+  return { nginx, connections: () => upstream.connections() };
 }
 
 /** The parts that are commented out, as an operator takes them into use. */
@@ -575,98 +545,10 @@ function uncomment(text: string): string {
   return text.replace(/^( *)#(?=(?:set_real_ip|real_ip|location|add_header) ?)/gm, '$1');
 }
 
-interface Answer {
-  status: number;
-  reason: string;
-  headers: Record<string, string | string[] | undefined>;
-  rawHeaders: string[];
-  body: Buffer;
-  json(): unknown;
-}
-
-function ask(base: string, path: string, options: RequestOptions = {}, body?: string): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const request = base.startsWith('https:') ? httpsRequest : httpRequest;
-    request(`${base}${path}`, { agent: false, rejectUnauthorized: false, ...options }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.once('error', reject);
-      response.once('end', () => {
-        const { statusCode = 0, statusMessage = '', headers, rawHeaders } = response;
-        const whole = Buffer.concat(chunks);
-        const json = () => JSON.parse(whole.toString()) as unknown;
-        resolve({ status: statusCode, reason: statusMessage, headers, rawHeaders, body: whole, json });
-      });
-    })
-      .once('error', reject)
-      .end(body);
-  });
-}
-
-function get(nginx: TestNginx, path: string, options: RequestOptions = {}): Promise<Answer> {
-  return ask(nginx.url, path, options);
-}
-
-function post(nginx: TestNginx, path: string, body: object): Promise<Answer> {
-  const headers = { 'Content-Type': 'application/json' };
-  return ask(nginx.url, PREFIX + path, { method: 'POST', headers }, JSON.stringify(body));
-}
-
-function validate(
-  nginx: TestNginx,
-  key: string,
-  { headers, ...options }: { localAddress?: string; headers?: Record<string, string> } = {},
-  folder = '',
-): Promise<Answer> {
-  return ask(
-    nginx.url,
-    `${folder}${PREFIX}/licenses/validate`,
-    { method: 'POST', headers: { ...FORM, ...headers }, ...options },
-    `license_key=${key}`,
-  );
-}
-
 function download({ nginx, key }: Shop, options: RequestOptions = {}): Promise<Answer> {
-  return ask(nginx.url, `${PREFIX}/downloads/42?dlid=${key}`, options);
-}
-
-/** A request line as it is, in latin1: one byte a character. */
-function raw({ url, port }: TestNginx, line: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const to = { port, host: '127.0.0.1', rejectUnauthorized: false };
-    const socket = url.startsWith('https:') ? connectTls(to) : connect(to);
-    let answer = '';
-    socket.on('data', (chunk: Buffer) => (answer += chunk.toString('latin1')));
-    socket.once('error', reject).once('end', () => resolve(answer));
-    socket.write(`${line}\r\nHost: shop.example\r\nConnection: close\r\n\r\n`, 'latin1');
-  });
-}
-
-/** All headers by name, repeated ones too, less those that are nginx's own on everything. */
-function withoutOwn({ rawHeaders }: Answer): [string, string][] {
-  return rawHeaders
-    .flatMap((name, at): [string, string][] =>
-      at % 2 === 0 ? [[name.toLowerCase(), rawHeaders[at + 1] as string]] : [],
-    )
-    .filter(([name]) => name !== 'date' && name !== 'server')
-    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return get(nginx, `${PREFIX}/downloads/42?dlid=${key}`, options);
 }
 
 function masked(answer: Answer): [string, string][] {
   return withoutOwn(answer).map(([name, value]) => [name, name === 'x-request-id' ? 'an id' : value]);
-}
-
-async function lastCheckIp({ service }: Shop): Promise<unknown> {
-  const [license] = await rows(service.db, 'licenses');
-  return license?.last_check_ip;
-}
-
-/** A zip that holds `size` bytes nobody can compress. */
-async function writePackage(file: string, size: number): Promise<void> {
-  const zip = new ZipFile();
-  zip.addBuffer(randomBytes(size), 'data.bin', { compress: false });
-  zip.end();
-  const chunks: Buffer[] = [];
-  for await (const chunk of zip.outputStream) chunks.push(chunk as Buffer);
-  writeFileSync(file, Buffer.concat(chunks));
 }

@@ -52,3 +52,18 @@ export function operator(settings: Settings): Operator {
     },
   };
 }
+
+/** Adds a plan by the command; `options` beside what every plan needs. */
+export async function addPlan(
+  { json }: Operator,
+  product: string,
+  name: string,
+  type: string,
+  limit: string,
+  ...options: string[]
+): Promise<void> {
+  await json([
+    ...['plan', 'add', '--product', product, '--name', name],
+    ...['--activation-type', type, '--activation-limit', limit, ...options],
+  ]);
+}

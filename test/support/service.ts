@@ -1,3 +1,4 @@
+import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { createConnection } from 'mysql2/promise';
@@ -22,6 +23,23 @@ export async function createMariaDbDatabase(): Promise<string> {
   await connection.query(`CREATE DATABASE ${name}`);
   await connection.end();
   return `mysql://root:@127.0.0.1:${process.env.TEST_MARIADB_PORT as string}/${name}`;
+}
+
+export type DatabaseKind = 'SQLite' | 'MariaDB';
+export const DATABASE_KINDS: DatabaseKind[] = ['SQLite', 'MariaDB'];
+
+/** A new database and an empty packages folder, for a service and the operator's command to share. */
+export async function newPlace(
+  kind: DatabaseKind,
+): Promise<{ LICENSING_DATABASE_URL: string; LICENSING_PACKAGES_DIR: string }> {
+  const folder = temporaryFolder();
+  const packagesDir = join(folder, 'packages');
+  mkdirSync(packagesDir);
+  return {
+    LICENSING_DATABASE_URL:
+      kind === 'SQLite' ? `sqlite:${join(folder, 'test.sqlite')}` : await createMariaDbDatabase(),
+    LICENSING_PACKAGES_DIR: packagesDir,
+  };
 }
 
 /** The two ways the service runs: as embedded by default, and as in production. */

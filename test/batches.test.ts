@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createGroup, eachOnce, GroupFullError } from '../src/licensing/group';
 import request from 'supertest';
-import { giveRelease } from './support/packages';
+import { giveRelease, makePackage } from './support/packages';
 import { eventually } from './support/processes';
+import { openRaw } from './support/raw-http';
 import {
   BACKENDS,
   createMariaDbDatabase,
@@ -117,30 +118,32 @@ describe.each(BACKENDS)('downloads at the same moment, on %s', (_name, backend) 
     // The same versions of two products, and none of the third.
     const packages = new Map<string, Buffer>();
     for (const productId of [42, 43])
-      for (const version of ['1.0', '2.0', '2.1-beta1'])
-        packages.set(`${productId} ${version}`, (await giveRelease(service, { productId, version })).bytes);
+      for (const version of ['1.0', '2.0', '2.1-beta1']) {
+        // No two of the same size: one that is not as large as it should be is refused.
+        const { path } = await makePackage({}, 1_000 + packages.size);
+        const { bytes } = await giveRelease(service, { productId, version, file: path });
+        packages.set(`${productId} ${version}`, bytes);
+      }
     const all = [...licenses].flatMap(([productId, keys]) =>
       [undefined, '1.0', '2.0', '2.1-beta1', '9.9'].flatMap((version) =>
         [...keys, { id: null, key: 'UNKNOWN' }].map(({ id, key }) => ({ productId, version, id, key })),
       ),
     );
     const wanted = [...all, ...all];
-    const answers = await Promise.all(
-      wanted.map(({ productId, version, key }) =>
-        request(service.url)
-          .get(`${PREFIX}/downloads/${productId}`)
-          .query({ dlid: key, version })
-          .responseType('blob')
-          .then(({ status, body }) => ({ status, body: body as Buffer })),
-      ),
-    );
+    // On one connection, in one go: they are read together, and decided together.
+    const connection = openRaw(service.url);
+    const ask = ({ productId, version, key }: (typeof wanted)[number]) =>
+      `GET ${PREFIX}/downloads/${productId}?dlid=${key}${version === undefined ? '' : `&version=${version}`} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+    const answers = [await connection.send(wanted.map(ask).join(''))];
+    while (answers.length < wanted.length) answers.push(await connection.send(''));
+    connection.close();
     const expected = wanted.map(({ productId, version = '2.0', id }) => {
       const bytes = packages.get(`${productId} ${version}`);
       if (id === null) return { status: 403, body: Buffer.from('License not found') };
       if (bytes) return { status: 200, body: bytes };
       return { status: 404, body: Buffer.from('No download is available for this product') };
     });
-    expect(answers).toEqual(expected);
+    expect(answers.map((answer) => ({ status: answer?.status, body: answer?.body }))).toEqual(expected);
 
     const told = (entry: { product_id: unknown; version: unknown; license_id: unknown; outcome: unknown }) =>
       [entry.product_id, entry.version, entry.license_id, entry.outcome].join();

@@ -3,7 +3,14 @@ import request from 'supertest';
 import { ACTIVATION_TYPES, normalizeIdentifier, spellings } from '../src/licensing/identifiers';
 import { lookUp } from '../src/licensing/lookup';
 import { keyDigest } from '../src/licensing/keys';
-import { BACKENDS, giveLicense, givePlan, PREFIX, startTestService, type TestService } from './support/service';
+import {
+  BACKENDS,
+  giveLicense,
+  givePlan,
+  PREFIX,
+  startTestService,
+  type TestService,
+} from './support/service';
 
 /** Texts that the types spell alike, that they spell differently, and that only some of them take. */
 const TEXTS = [

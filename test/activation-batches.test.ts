@@ -223,6 +223,15 @@ describe('on a MariaDB of its own', () => {
     other.on('error', () => undefined);
   }
 
+  async function untilHeldUp(): Promise<void> {
+    await eventually(async () => {
+      const [waiting] = await other.query<RowDataPacket[]>(
+        "SELECT 1 FROM information_schema.processlist WHERE state = 'User lock'",
+      );
+      expect(waiting).toHaveLength(1);
+    });
+  }
+
   /**
    * Begins something while a batch is held up, so that it waits for the next one together.
    *
@@ -232,12 +241,7 @@ describe('on a MariaDB of its own', () => {
     const [license] = (await giveLicenses(1, 1)) as [TestLicense];
     await other.query("DO GET_LOCK('gate', 0)");
     const slow = activate(license.key, SLOW);
-    await eventually(async () => {
-      const [waiting] = await other.query<RowDataPacket[]>(
-        "SELECT 1 FROM information_schema.processlist WHERE state = 'User lock'",
-      );
-      expect(waiting).toHaveLength(1);
-    });
+    await untilHeldUp();
     const begun = begin();
     begun.catch(() => undefined);
     await sleep(200);
@@ -406,13 +410,8 @@ describe('on a MariaDB of its own', () => {
     const licenses = await giveLicenses(20, 1);
     const [slow] = licenses as [TestLicense];
     await other.query("DO GET_LOCK('gate', 0)");
-    const answers = Promise.all(licenses.map(({ key }) => activate(key, SLOW)));
-    await eventually(async () => {
-      const [waiting] = await other.query<RowDataPacket[]>(
-        "SELECT 1 FROM information_schema.processlist WHERE state = 'User lock'",
-      );
-      expect(waiting).toHaveLength(1);
-    });
+    const answers = activateEach(licenses, SLOW);
+    await untilHeldUp();
     await mariadb.stop('SIGKILL');
     expect(statuses(await answers)).toEqual([503]);
     await mariadb.start();

@@ -84,7 +84,7 @@ export async function overrideActivation(
     const isSame = locked !== undefined && isSameLicense(locked, license);
     if (!isSame || (await findActivationTypes(trx, [id])).get(id) !== activationType)
       throw new OperatorError(`Licence ${license.id} was changed by somebody else meanwhile. Try again.`);
-    if ((await findActivations(trx, [{ licenseId: license.id, identifier }])).length > 0)
+    if ((await findActivations(trx, [{ licenseId: license.id, identifier }])).size > 0)
       throw new OperatorError(`${identifier} is activated on licence ${license.id} already.`);
     await forceSlot(trx, license.id);
     await insertActivations(trx, [

@@ -1,4 +1,10 @@
-import { findActivations, insertActivations, setActivationName, type Activation } from '../store/activations';
+import {
+  activationKey,
+  findActivations,
+  insertActivations,
+  setActivationName,
+  type Activation,
+} from '../store/activations';
 import { findActivationTypes } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
 import { isLockConflict, isUnavailable } from '../store/errors';
@@ -7,7 +13,6 @@ import { lockLicenses, takeSlots, type LicenseTerms, type LockedLicense } from '
 import { inTransaction, tryTransaction } from '../store/transaction';
 import { createGroup, type GroupOptions } from './group';
 import { isActivationType } from './identifiers';
-import { pairKey } from './lookup';
 import type { Refusal } from './refusals';
 import { stateRefusal, type Standing } from './states';
 
@@ -88,7 +93,10 @@ async function write(trx: Transaction, claims: Claim[], { wait }: { wait: boolea
   // Read under the licences' locks, without one on the plans: whoever changes what a plan counts by holds all of its
   // licences.
   const types = await findActivationTypes(trx, [...new Set(claims.map(({ license }) => license.plan.id))]);
-  const activations = await findLabels(trx, claims);
+  const activations: Map<string, Label> = await findActivations(
+    trx,
+    claims.map(({ license, identifier }) => ({ licenseId: license.id, identifier })),
+  );
   const added: Activation[] = [];
   const renamed = new Set<Label>();
   const slots = new Map<number, number>();
@@ -99,13 +107,13 @@ async function write(trx: Transaction, claims: Claim[], { wait }: { wait: boolea
     const locked = licenses.get(id);
     if (locked === undefined || !isSameLicense(locked, license) || types.get(plan.id) !== plan.activationType)
       return 'changed';
-    const pair = pairKey(id, identifier);
-    const known = activations.get(pair);
+    const key = activationKey({ licenseId: id, identifier });
+    const known = activations.get(key);
     const refusal = judge(license, locked, identifier, known !== undefined, now);
     if (refusal !== undefined) return { license, ...refusal };
     if (known === undefined) {
       const activation = { licenseId: id, identifier, name: name ?? null, ip, activatedAt: now };
-      activations.set(pair, activation);
+      activations.set(key, activation);
       added.push(activation);
       slots.set(id, (slots.get(id) ?? 0) + 1);
       const before = { activations_used: locked.activationsUsed++ };
@@ -133,15 +141,6 @@ async function write(trx: Transaction, claims: Claim[], { wait }: { wait: boolea
 }
 
 type Label = Pick<Activation, 'licenseId' | 'identifier' | 'name'>;
-
-/** Those of the claims' identifiers that are activated, by `pairKey`. */
-async function findLabels(trx: Transaction, claims: Claim[]): Promise<Map<string, Label>> {
-  const pairs = new Map<string, { licenseId: number; identifier: string }>();
-  for (const { license, identifier } of claims)
-    pairs.set(pairKey(license.id, identifier), { licenseId: license.id, identifier });
-  const found: Label[] = await findActivations(trx, [...pairs.values()]);
-  return new Map(found.map((label) => [pairKey(label.licenseId, label.identifier), label]));
-}
 
 /**
  * The verdict, in the decided order: status, expiry, identifier fits its type, already activated, free slot.

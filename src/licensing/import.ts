@@ -1,5 +1,5 @@
 import type { Db, Transaction } from '../store/database';
-import { setActivationName } from '../store/activations';
+import { activationKey, setActivationName } from '../store/activations';
 import { listPlans, lockProduct } from '../store/catalogue';
 import { isDuplicate } from '../store/errors';
 import { insertEvents } from '../store/events';
@@ -654,10 +654,6 @@ function pairOf({ record, licenseId }: ActivationEntry) {
 
 function isWritten({ licenseId }: { licenseId: number }): boolean {
   return licenseId !== NOT_WRITTEN;
-}
-
-function activationKey({ licenseId, identifier }: { licenseId: number; identifier: string }): string {
-  return `${licenseId} ${identifier}`;
 }
 
 /** Events have no key: there are to be as many of the same content as the file has. */

@@ -1,4 +1,4 @@
-import { findActivations } from '../store/activations';
+import { activationKey, findActivations } from '../store/activations';
 import type { Db } from '../store/database';
 import type { LicenseTerms } from '../store/licenses';
 import { findTerms } from '../store/terms';
@@ -52,25 +52,13 @@ export async function lookUp(db: Db, requests: Named[]): Promise<(Found | undefi
 
 /** Completes those whose identifier was not looked up together with the licence. */
 async function findOthers(db: Db, others: (Found & { identifier: string })[]): Promise<void> {
-  const pairs = new Map<string, { licenseId: number; identifier: string }>();
-  for (const { license, identifier } of others)
-    pairs.set(pairKey(license.id, identifier), { licenseId: license.id, identifier });
-  const activations = new Map(
-    (await findActivations(db, [...pairs.values()])).map((activation) => [
-      pairKey(activation.licenseId, activation.identifier),
-      activation,
-    ]),
-  );
-  for (const one of others) {
-    const activation = activations.get(pairKey(one.license.id, one.identifier));
-    if (activation === undefined) continue;
+  const pairs = others.map(({ license, identifier }) => ({ licenseId: license.id, identifier }));
+  const activations = await findActivations(db, pairs);
+  others.forEach((one, i) => {
+    const activation = activations.get(activationKey(pairs[i] as (typeof pairs)[number]));
+    if (activation === undefined) return;
     one.activatedAs = { name: activation.name };
     // An identifier that is activated is always counted: the counter read with it is the one that fits.
     one.license = { ...one.license, activationsUsed: activation.activationsUsed };
-  }
-}
-
-/** Names an identifier of a licence. */
-export function pairKey(licenseId: number, identifier: string): string {
-  return `${licenseId} ${identifier}`;
+  });
 }

@@ -1,5 +1,5 @@
 import { listAccesses, countDownloads, type LoggedAccess } from '../store/access-log';
-import { findActivations } from '../store/activations';
+import { activationKey, findActivations } from '../store/activations';
 import type { Db } from '../store/database';
 import { findEvents } from '../store/events';
 import {
@@ -14,7 +14,6 @@ import { compareHints, hintsNear, hintsOfSlips, keysNear, type Slip } from './ne
 import { latestRelease } from './releases';
 import { liveStatus } from './states';
 import {
-  activationKey,
   explainAccesses,
   explainHint,
   explainLicense,
@@ -210,15 +209,10 @@ async function findActivated(
     const type = licenses.get(licenseId)?.plan.activationType as ActivationType | undefined;
     const normalized = type && normalizeIdentifier(type, identifier);
     if (normalized !== undefined)
-      asked.set(activationKey(licenseId, identifier), { licenseId, identifier: normalized });
+      asked.set(activationKey({ licenseId, identifier }), { licenseId, identifier: normalized });
   }
   const found = await findActivations(db, [...asked.values()]);
-  const activated = new Set(found.map(({ licenseId, identifier }) => activationKey(licenseId, identifier)));
-  return new Set(
-    [...asked]
-      .filter(([, { licenseId, identifier }]) => activated.has(activationKey(licenseId, identifier)))
-      .map(([sent]) => sent),
-  );
+  return new Set([...asked].filter(([, pair]) => found.has(activationKey(pair))).map(([sent]) => sent));
 }
 
 /** Whose a key that ends in `hint` may have been meant to be. */

@@ -29,8 +29,8 @@ const APART_MS = 3_000;
 const MAX_WAITING_ALONE = 500;
 
 /**
- * Answers batches of validate calls: one read (see lookup.ts) and one write for all of a batch. Each call is counted on its licence
- * before it is answered, so that no acknowledged call is ever lost (contract, section 4.2).
+ * Answers batches of validate calls: one read (see lookup.ts) and one write for all of a batch. Each call is counted on
+ * its licence before it is answered, so that no acknowledged call is ever lost (contract, section 4.2).
  *
  * Where the write meets a row that somebody else holds, each licence of the batch is written by itself, and the one
  * that is held stays apart from later batches for a while: its callers wait, and nobody else.

@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import type { LoggedAccess } from '../store/access-log';
+import { activationKey } from '../store/activations';
 import type { LicenseEvent } from '../store/events';
 import type { License } from '../store/licenses';
 import type { Slip } from './near-keys';
@@ -54,10 +55,6 @@ export interface Facts {
   activated: Set<string>;
   /** products and their latest published version */
   latest: Map<number, string | undefined>;
-}
-
-export function activationKey(licenseId: number, identifier: string): string {
-  return `${licenseId} ${identifier}`;
 }
 
 /** What stands in the way of a licence now. */
@@ -404,7 +401,7 @@ function slotRefused(access: LoggedAccess, license: License | undefined, { activ
   const full = outcome === 'ACTIVATION_LIMIT_REACHED';
   const was = full ? 'all slots were in use' : `${identifier ?? 'that'} was not activated`;
   if (license === undefined) return { code: outcome, because: was, remedy: null };
-  if (identifier !== null && activated.has(activationKey(license.id, identifier)))
+  if (identifier !== null && activated.has(activationKey({ licenseId: license.id, identifier })))
     return { code: 'ACTIVATED_SINCE', because: `${was}; ${identifier} is activated now`, remedy: null };
   if (endpoint === 'deactivate')
     return {

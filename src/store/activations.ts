@@ -23,15 +23,24 @@ export type CountedActivation = Pick<Activation, 'licenseId' | 'identifier' | 'n
   activationsUsed: number;
 };
 
+/** Names an identifier of a licence, whether it is activated or not. */
+export function activationKey({
+  licenseId,
+  identifier,
+}: Pick<Activation, 'licenseId' | 'identifier'>): string {
+  return `${licenseId} ${identifier}`;
+}
+
 /**
- * Those of the pairs that exist, in no particular order. The licence's counter comes with them in one statement,
+ * Those of the pairs that exist, by `activationKey`. The licence's counter comes with them in one statement,
  * which sees one moment: read before, it may not have counted the activation yet.
  */
 export async function findActivations(
   db: Db,
-  pairs: { licenseId: number; identifier: string }[],
-): Promise<CountedActivation[]> {
-  if (pairs.length === 0) return [];
+  pairs: Pick<Activation, 'licenseId' | 'identifier'>[],
+): Promise<Map<string, CountedActivation>> {
+  const distinct = [...new Map(pairs.map((pair) => [activationKey(pair), pair])).values()];
+  if (distinct.length === 0) return new Map();
   const rows = await rawRows<
     Pick<ActivationRow, 'license_id' | 'identifier' | 'name'> & { activations_used: number }
   >(
@@ -39,15 +48,16 @@ export async function findActivations(
     `SELECT a.license_id, a.identifier, a.name, l.activations_used
        FROM ${table(db, 'activations')} a
        JOIN ${table(db, 'licenses')} l ON l.id = a.license_id
-      WHERE ${isAnyOf(db, pairs.length)}`,
-    pairs.flatMap(({ licenseId, identifier }) => [licenseId, identifier]),
+      WHERE ${isAnyOf(db, distinct.length)}`,
+    distinct.flatMap(({ licenseId, identifier }) => [licenseId, identifier]),
   );
-  return rows.map((row) => ({
+  const found = rows.map((row) => ({
     licenseId: row.license_id,
     identifier: row.identifier,
     name: row.name,
     activationsUsed: row.activations_used,
   }));
+  return new Map(found.map((activation) => [activationKey(activation), activation]));
 }
 
 /** Read as ranges of the unique index: a list of pairs by MySQL and MariaDB, in half the time; by SQLite only in words. */

@@ -28,7 +28,8 @@ interface TermsRow {
 
 /**
  * What requests with these keys' digests are judged by, by digest; unknown ones are missing from the map. One
- * statement, because a second one costs as much again; written out, with the columns that are needed and no more.
+ * statement, because a second one is a tenth of a validate call; written out, with the columns that are needed and no
+ * more.
  *
  * @param wanted by digest, the identifier to look for, as each activation type spells it
  */

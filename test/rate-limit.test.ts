@@ -5,6 +5,7 @@ import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import request from 'supertest';
 import type { Settings } from '../src/config';
+import { createRedisCounters } from '../src/http/redis-counters';
 import { eventually, freePort, temporaryFolder } from './support/processes';
 import { startRedis } from './support/servers';
 import { PREFIX } from './support/service';
@@ -123,6 +124,22 @@ function changes(service: ServiceProcess): string[] {
 async function isCountedInRedis(commander: Redis, client: string): Promise<boolean> {
   return (await commander.keys(`*${client}`)).length === 1;
 }
+
+test('40 requests of one turn of the event loop are counted by three commands, each by its own', async () => {
+  const { url, commander } = await startPrivateRedis();
+  const client = new Redis(url);
+  closing.push(() => client.disconnect());
+  const counters = createRedisCounters(client);
+  const counted = () =>
+    Promise.all(Array.from({ length: 40 }, (_, i) => counters.rlflxIncr([`key-${i}`, '1', '60'])));
+  // The script is sent whole once; and each key has been counted once.
+  await counted();
+  await commander.config('RESETSTAT');
+  const answers = await counted();
+  expect(answers.map(([count]) => count)).toEqual(Array.from({ length: 40 }, () => 2));
+  for (const [, endsIn] of answers) expect(endsIn).toBeGreaterThan(50_000);
+  expect(await commander.info('commandstats')).toMatch(/cmdstat_evalsha:calls=3,/);
+});
 
 describe('100 requests of one client at once', () => {
   test.each<[string, () => Promise<{ settings: Settings; processes: number }>]>([

@@ -2,8 +2,8 @@ import { Redis, type Cluster } from 'ioredis';
 import { answeredInTime } from './redis';
 
 /**
- * What a RateLimiterRedis asks of its client, answered for all requests of one turn of the event loop at once: one
- * command instead of dozens.
+ * What a RateLimiterRedis asks of its client, answered for many requests of one turn of the event loop at once: one
+ * command instead of a dozen.
  */
 export interface RedisCounters {
   /**
@@ -30,6 +30,9 @@ for i, key in ipairs(KEYS) do
 end
 return answers`;
 
+/** These go without waiting for the turn's end: Redis counts them while the requests behind them are being read. */
+const MOST_TOGETHER = 16;
+
 interface Waiting {
   args: string[];
   resolve: (answer: [number, number]) => void;
@@ -51,6 +54,7 @@ export function createRedisCounters(client: Redis | Cluster): RedisCounters {
 
   async function countWaiting(): Promise<void> {
     const batch = waiting;
+    if (batch.length === 0) return;
     waiting = [];
     try {
       const answers = await count(batch.map(({ args }) => args));
@@ -64,8 +68,10 @@ export function createRedisCounters(client: Redis | Cluster): RedisCounters {
     rlflxIncr: (args) =>
       client instanceof Redis
         ? new Promise((resolve, reject) => {
+            const together = waiting.push({ args, resolve, reject });
+            if (together === MOST_TOGETHER) void countWaiting();
             // When all sockets of this turn have been read.
-            if (waiting.push({ args, resolve, reject }) === 1) setImmediate(() => void countWaiting());
+            else if (together === 1) setImmediate(() => void countWaiting());
           })
         : (count([args]) as Promise<[number, number]>),
   };

@@ -31,11 +31,23 @@ const ANSWERS: Record<Code, { status: number; message: string }> = {
 /** What an answer says of the package in it, and must not where there is none. */
 export const PACKAGE_HEADERS = ['Content-Disposition', 'Content-Type', 'Content-Range', 'ETag'];
 
+const JSON_TYPE = 'application/json; charset=utf-8';
+
 /** Seconds after which a client may try again when the service cannot answer. */
 const RETRY_AFTER_UNAVAILABLE = 5;
 
 export function sendData(ctx: Context, data: object): void {
-  sendJson(ctx, 200, { data });
+  sendWritten(ctx, writeData(data));
+}
+
+/** The body of an answer that is sent more than once, by `sendWritten`. */
+export function writeData(data: object): string {
+  return JSON.stringify({ data });
+}
+
+/** @param body as `writeData` made it */
+export function sendWritten(ctx: Context, body: string): void {
+  send(ctx, 200, JSON_TYPE, body);
 }
 
 /** The answer to a refusal, in the form the request asked for. */
@@ -68,7 +80,7 @@ export function sendFailure(
   for (const header of [...PACKAGE_HEADERS, 'Accept-Ranges']) ctx.remove(header);
   if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter));
   if (ctx.state.answerAs === 'text') sendText(ctx, status, message);
-  else sendJson(ctx, status, { error: { code, message, ...options.details } });
+  else send(ctx, status, JSON_TYPE, JSON.stringify({ error: { code, message, ...options.details } }));
 }
 
 /** The fields that activate and validate share (contract, 4.1 and 4.2). */
@@ -82,19 +94,17 @@ export function licenseFields(key: string, license: LicenseTerms) {
   };
 }
 
-function sendJson(ctx: Context, status: number, body: object): void {
-  send(ctx, status, 'application/json; charset=utf-8', JSON.stringify(body));
-}
-
 function sendText(ctx: Context, status: number, text: string): void {
   send(ctx, status, 'text/plain; charset=utf-8', text);
 }
 
 function send(ctx: Context, status: number, type: string, body: string): void {
-  if (ctx.state.answered) return;
+  if (ctx.state.answered || ctx.headerSent) return;
   ctx.status = status;
-  ctx.set('Content-Type', type);
-  ctx.set('Cache-Control', 'no-store');
-  ctx.set('X-Content-Type-Options', 'nosniff');
+  // Not by ctx.set, which makes three arrays of each.
+  const { res } = ctx;
+  res.setHeader('Content-Type', type);
+  res.setHeader('Cache-Control', 'no-store');
+  res.setHeader('X-Content-Type-Options', 'nosniff');
   ctx.body = body;
 }

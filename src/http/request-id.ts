@@ -8,5 +8,5 @@ import type { Context } from './context';
 export function assignRequestId(ctx: Context, fromTrustedProxy: boolean): void {
   const given = ctx.get('X-Request-Id');
   ctx.state.requestId = fromTrustedProxy && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : randomUUID();
-  ctx.set('X-Request-Id', ctx.state.requestId);
+  ctx.res.setHeader('X-Request-Id', ctx.state.requestId);
 }

@@ -1,28 +1,36 @@
 import type { Licensing } from '../licensing/licensing';
 import { formatTimestamp } from '../licensing/timestamps';
-import { sendData } from './answers';
+import type { Update } from '../licensing/updates';
+import { sendData, sendWritten, writeData } from './answers';
 import type { Handler } from './context';
 import { InvalidRequestError, readProductId } from './requests';
 
 /** GET updates/{product_id}: contract, section 4.3. Public, so it names nothing a licence would be needed for. */
 export function updatesHandler({ latestUpdate }: Licensing, prefix: string): Handler {
+  /** An update is remembered while many ask for it; so is what they are answered. */
+  const bodies = new WeakMap<Update, string>();
+  const bodyOf = (update: Update): string => {
+    const body = bodies.get(update) ?? writeUpdate(update, prefix);
+    bodies.set(update, body);
+    return body;
+  };
   return async (ctx) => {
     const productId = readProductId((ctx.params as { product_id?: string }).product_id);
     if (productId === undefined) throw new InvalidRequestError('"product_id" must be an integer.');
     const update = await latestUpdate(productId);
-    if (update === undefined) {
-      sendData(ctx, { update_available: false });
-      return;
-    }
-    const { product, release } = update;
-    sendData(ctx, {
-      update_available: true,
-      name: product.name,
-      version: release.version,
-      download_url: `${prefix}/downloads/${productId}`,
-      changelog: release.changelog,
-      date: formatTimestamp(release.publishedAt ?? release.createdAt),
-      file_size: release.fileSize,
-    });
+    if (update === undefined) sendData(ctx, { update_available: false });
+    else sendWritten(ctx, bodyOf(update));
   };
+}
+
+function writeUpdate({ product, release }: Update, prefix: string): string {
+  return writeData({
+    update_available: true,
+    name: product.name,
+    version: release.version,
+    download_url: `${prefix}/downloads/${product.id}`,
+    changelog: release.changelog,
+    date: formatTimestamp(release.publishedAt ?? release.createdAt),
+    file_size: release.fileSize,
+  });
 }

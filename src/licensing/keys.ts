@@ -24,6 +24,8 @@ export function generateKey(): string {
  * @returns the empty string when nothing is left: such a key counts as missing
  */
 export function canonicalKey(text: string): string {
+  // As most come.
+  if (hasOwnShape(text)) return text.toUpperCase();
   const bare = text.replace(BLANKS, '');
   // By index from both ends: a regular expression would try again from every quote of a long run of them.
   let start = 0;

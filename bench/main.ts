@@ -54,7 +54,7 @@ async function main(): Promise<number> {
     pace: {
       pairs: positive(values.pairs, quick ? 3 : 5),
       seconds: Math.ceil(positive(values.seconds, quick ? 2 : 8)),
-      warmUp: quick ? 2 : 5,
+      warmUp: quick ? 3 : 15,
     },
     memoryMinutes: positive(values['memory-minutes'], quick ? 0.5 : 10),
     say,

@@ -337,6 +337,7 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     expect(answer.body.data.valid).toBe(true);
     // the same order again
     expect(await issue('--reference', 'order-1')).toEqual(issued);
+    expect(await issue('--reference', 'order-1', '--customer', 'jane@example.COM')).toEqual(issued);
     expect(await history(issued.id)).toHaveLength(1);
   });
 
@@ -403,9 +404,11 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     expect(taken).toContain('A licence with this key exists already.');
     expect(taken).not.toContain('Imported-Key-0001');
     expect(await refused([...own, 'Other-Key', '--reference', 'order-1'])).toContain('has another key');
-    expect(await refused(['license', 'issue', '--plan', '2', '--reference', 'order-1'])).toContain(
-      'is on plan 1',
-    );
+    const again = ['license', 'issue', '--reference', 'order-1', '--plan'];
+    expect(await refused([...again, '2'])).toContain('is on plan 1');
+    const others = await refused([...again, '1', '--customer', 'john@example.com']);
+    expect(others).toContain('of another customer');
+    expect(others).not.toContain('jane@example.com');
     const two = await shop.run(['license', 'issue', '--plan', '1', '--count', '2', '--reference', 'order-9']);
     expect(two).toMatchObject({
       code: 2,

@@ -143,11 +143,23 @@ export function normalizeCustomer(customer: string | undefined): string | null {
   return customer?.trim().toLowerCase() || null;
 }
 
-function asIssued(license: License, { key, planId }: IssueRequest, secret: Buffer | undefined): Issued {
+/** @throws OperatorError when the request is not for the licence that its reference belongs to */
+function asIssued(
+  license: License,
+  { key, planId, customer }: IssueRequest,
+  secret: Buffer | undefined,
+): Issued {
   if (license.plan.id !== planId)
     throw new OperatorError(
       `The reference ${license.reference ?? ''} belongs to licence ${license.id}, which is on plan ${license.plan.id} and not on ${planId}. ` +
         'To change its plan: "licensing license change-plan".',
+    );
+  const customerGiven = normalizeCustomer(customer);
+  // Two shops may count their orders alike: one's customer must not be sent the other's key.
+  if (customerGiven !== null && license.customer !== null && customerGiven !== license.customer)
+    throw new OperatorError(
+      `The reference ${license.reference ?? ''} belongs to licence ${license.id} of another customer. ` +
+        `"licensing license show ${license.id}" shows whose it is; a new order needs a reference of its own.`,
     );
   if (key !== undefined && keyDigest(canonicalKey(key)) !== license.keyDigest)
     throw new OperatorError(

@@ -128,7 +128,7 @@ export function buildConfig(
       get('LICENSING_DATABASE_URL') === undefined
         ? join(joomlaRoot ?? '', 'configuration.php')
         : 'LICENSING_DATABASE_URL',
-    tablePrefix: parsePrefix(get('LICENSING_TABLE_PREFIX') ?? site?.tablePrefix ?? ''),
+    tablePrefix: parsePrefix(get('LICENSING_TABLE_PREFIX') ?? site?.tablePrefix ?? '', database.kind),
     joomlaRoot,
     redisUrls: optional(get('LICENSING_REDIS_URL'), parseRedisUrls) ?? [],
     listen: parseListen('LICENSING_LISTEN', get('LICENSING_LISTEN') ?? '127.0.0.1:3080', base),
@@ -289,10 +289,14 @@ function parseKeySecret(text: string): Buffer {
   return secret;
 }
 
-function parsePrefix(text: string): string {
+function parsePrefix(text: string, kind: DatabaseSettings['kind']): string {
   if (!/^[A-Za-z0-9_]{0,15}$/.test(text))
     throw new ConfigError(
       `LICENSING_TABLE_PREFIX must be at most 15 letters, digits and underscores; it reads "${text}".`,
+    );
+  if (kind === 'sqlite' && /^[0-9]/.test(text))
+    throw new ConfigError(
+      `LICENSING_TABLE_PREFIX must not begin with a digit with SQLite, which knows no such names; it reads "${text}".`,
     );
   return text;
 }

@@ -202,6 +202,7 @@ describe('a bad value stops the start, with the name of the variable and what is
     ['LICENSING_JOOMLA_ROOT', '/nonexistent/S3cret-is-no-password-here', 'configuration.php'],
     ['LICENSING_TABLE_PREFIX', 'a234567890123456', '15 letters'],
     ['LICENSING_TABLE_PREFIX', 'jos-', '15 letters'],
+    ['LICENSING_TABLE_PREFIX', '4abc_', 'must not begin with a digit with SQLite'],
     ['LICENSING_TABLE_PREFIX', 'jos_; DROP', '15 letters'],
     ['LICENSING_REDIS_URL', '127.0.0.1:6379', 'redis://host:6379'],
     ['LICENSING_REDIS_URL', 'http://:S3cret@a', 'redis://host:6379'],

@@ -10,8 +10,8 @@ export function updatesHandler({ latestUpdate }: Licensing, prefix: string): Han
   /** An update is remembered while many ask for it; so is what they are answered. */
   const bodies = new WeakMap<Update, string>();
   const bodyOf = (update: Update): string => {
-    const body = bodies.get(update) ?? writeUpdate(update, prefix);
-    bodies.set(update, body);
+    let body = bodies.get(update);
+    if (body === undefined) bodies.set(update, (body = writeUpdate(update, prefix)));
     return body;
   };
   return async (ctx) => {

@@ -149,22 +149,22 @@ function asIssued(
   { key, planId, customer }: IssueRequest,
   secret: Buffer | undefined,
 ): Issued {
+  const refusal = (why: string) =>
+    new OperatorError(
+      `The reference ${license.reference ?? ''} belongs to licence ${license.id}, which ${why}`,
+    );
   if (license.plan.id !== planId)
-    throw new OperatorError(
-      `The reference ${license.reference ?? ''} belongs to licence ${license.id}, which is on plan ${license.plan.id} and not on ${planId}. ` +
-        'To change its plan: "licensing license change-plan".',
+    throw refusal(
+      `is on plan ${license.plan.id} and not on ${planId}. To change its plan: "licensing license change-plan".`,
     );
   const customerGiven = normalizeCustomer(customer);
   // Two shops may count their orders alike: one's customer must not be sent the other's key.
   if (customerGiven !== null && license.customer !== null && customerGiven !== license.customer)
-    throw new OperatorError(
-      `The reference ${license.reference ?? ''} belongs to licence ${license.id} of another customer. ` +
-        `"licensing license show ${license.id}" shows whose it is; a new order needs a reference of its own.`,
+    throw refusal(
+      `is another customer's: "licensing license show ${license.id}" says whose. A new order needs a reference of its own.`,
     );
   if (key !== undefined && keyDigest(canonicalKey(key)) !== license.keyDigest)
-    throw new OperatorError(
-      `The reference ${license.reference ?? ''} belongs to licence ${license.id}, which has another key.`,
-    );
+    throw refusal('has another key. Another licence needs a reference of its own.');
   const { keySealed, keyDigest: digest } = license;
   return {
     license,

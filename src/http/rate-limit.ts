@@ -2,7 +2,6 @@ import {
   RateLimiterCluster,
   RateLimiterClusterMaster,
   RateLimiterMemory,
-  RateLimiterRedis,
   RateLimiterRes,
   type RateLimiterAbstract,
 } from 'rate-limiter-flexible';
@@ -71,19 +70,18 @@ export function createClusterLimiter(settings: RateLimits): Limiter {
  * limit), each process counts in its own memory.
  */
 export function createRedisLimiter(settings: RateLimits, redis: RedisConnection): Limiter {
-  const storeClient = createRedisCounters(redis.client);
-  const limiters = eachBucket(
-    (bucket) => new RateLimiterRedis({ ...bucketOptions(bucket, settings), storeClient }),
-  );
+  const { limits, window } = settings;
+  const counters = createRedisCounters(redis.client, window);
   const memory = createMemoryLimiter(settings);
   // A write like every other: a Redis that answers PING may still refuse those (memory full, read-only replica).
   redis.watch(async () => {
-    await consume(limiters.api, 'probe');
+    await counters.count(counterName('api', 'probe'));
   });
   return async (bucket, client) => {
     if (!redis.isAway()) {
       try {
-        return await consume(limiters[bucket], client);
+        const { count, endsIn } = await counters.count(counterName(bucket, client));
+        return allowance(count, limits[bucket], endsIn);
       } catch (error) {
         redis.setAway(error);
       }
@@ -112,25 +110,34 @@ export function admitWithin(
   };
 }
 
+/** Instances of several versions may count together: they all spell it like this, as the library does too. */
+function counterName(bucket: Bucket, client: string): string {
+  return `${prefix(bucket)}:${client}`;
+}
+
+function prefix(bucket: Bucket): string {
+  return `licensing:${bucket}`;
+}
+
 function bucketOptions(bucket: Bucket, { limits, window }: RateLimits) {
-  return { keyPrefix: `licensing:${bucket}`, points: limits[bucket], duration: window };
+  return { keyPrefix: prefix(bucket), points: limits[bucket], duration: window };
 }
 
 /** @throws what the store threw when it could not count */
 async function consume(limiter: RateLimiterAbstract, client: string): Promise<Allowance> {
-  try {
-    return allowance(await limiter.consume(client), limiter, true);
-  } catch (refusal) {
-    if (refusal instanceof RateLimiterRes) return allowance(refusal, limiter, false);
+  const { consumedPoints, msBeforeNext } = await limiter.consume(client).catch((refusal: unknown) => {
+    if (refusal instanceof RateLimiterRes) return refusal;
     throw refusal;
-  }
+  });
+  return allowance(consumedPoints, limiter.points, msBeforeNext);
 }
 
-function allowance(result: RateLimiterRes, limiter: RateLimiterAbstract, allowed: boolean): Allowance {
+/** @param endsIn ms until the window ends */
+function allowance(count: number, limit: number, endsIn: number): Allowance {
   return {
-    allowed,
-    retryAfter: Math.max(1, Math.ceil(result.msBeforeNext / 1000)),
-    first: result.consumedPoints === limiter.points + 1,
+    allowed: count <= limit,
+    retryAfter: Math.max(1, Math.ceil(endsIn / 1000)),
+    first: count === limit + 1,
   };
 }
 

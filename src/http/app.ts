@@ -7,7 +7,7 @@ import { sendFailure } from './answers';
 import type { createClientAddressReader } from './client-address';
 import type { Context, Endpoint, Handler, Middleware, State } from './context';
 import { chooseDownloadAnswers, downloadHandler, type DownloadSettings } from './downloads';
-import { answerFaults, bodyError, inTime, logSendFault } from './faults';
+import { answerFault, bodyError, inTime, logAnswer, logSendFault } from './faults';
 import { activateHandler, deactivateHandler, validateHandler } from './licenses';
 import { PREFIX } from './prefix';
 import { admitWithin, type Bucket, type Limiter } from './rate-limit';
@@ -50,14 +50,24 @@ export function createApp({
 
   app.use(async (ctx, next) => {
     const started = performance.now();
-    ctx.state.answerAs = 'json';
-    ctx.state.answered = false;
-    ctx.state.client = clientAddress.read(ctx.req);
-    assignRequestId(ctx, clientAddress.isTrusted(ctx.req));
-    await next();
+    ctx.state = {
+      requestId: assignRequestId(ctx, clientAddress.isTrusted(ctx.req)),
+      client: clientAddress.read(ctx.req),
+      answerAs: 'json',
+      endpoint: undefined,
+      code: undefined,
+      answered: false,
+      fault: undefined,
+    };
+    try {
+      await next();
+    } catch (error) {
+      answerFault(ctx, error);
+    }
+    ctx.state.answered = true;
+    logAnswer(log, ctx);
     onAnswered(ctx, (performance.now() - started) / 1000);
   });
-  app.use(answerFaults(log));
   app.use(router.routes() as unknown as Koa.Middleware<State>);
   app.use((ctx) => sendFailure(ctx, 'NOT_FOUND'));
 

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { GroupFullError } from '../licensing/group';
 import { isUnavailable } from '../store/errors';
 import { sendFailure } from './answers';
-import type { Context, Middleware } from './context';
+import type { Context } from './context';
 import { InvalidRequestError } from './requests';
 
 /** A request that was read is answered within this time, by a refusal if the database hangs. */
@@ -13,22 +13,18 @@ class DeadlineError extends Error {}
 class ClientGoneError extends Error {}
 
 /**
- * Turns what a handler throws into an answer. There are two texts for a failure: a fixed one for the client, and
- * for the log what happened, with the request's id to connect them.
+ * Turns what a handler threw into an answer. There are two texts for a failure: a fixed one for the client, and for
+ * the log what happened, with the request's id to connect them.
  */
-export function answerFaults(log: Logger): Middleware {
-  return async (ctx, next) => {
-    try {
-      await next();
-    } catch (error) {
-      if (error instanceof InvalidRequestError)
-        sendFailure(ctx, 'INVALID_REQUEST', { message: error.message });
-      else if (error instanceof ClientGoneError) ctx.state.code = 'CLIENT_GONE';
-      else answerFault(ctx, error);
-    }
-    ctx.state.answered = true;
-    logAnswer(log, ctx);
-  };
+export function answerFault(ctx: Context, error: unknown): void {
+  if (error instanceof InvalidRequestError) sendFailure(ctx, 'INVALID_REQUEST', { message: error.message });
+  else if (error instanceof ClientGoneError) ctx.state.code = 'CLIENT_GONE';
+  else {
+    ctx.state.fault = error;
+    const unavailable =
+      error instanceof DeadlineError || error instanceof GroupFullError || isUnavailable(error);
+    sendFailure(ctx, unavailable ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_ERROR');
+  }
 }
 
 /**
@@ -41,15 +37,10 @@ export function inTime(work: Promise<void>): Promise<void> {
       () => reject(new DeadlineError('The request was not answered in time.')),
       DEADLINE_MS,
     );
-    void work.then(resolve, reject).finally(() => clearTimeout(timer));
+    const end = () => clearTimeout(timer);
+    work.then(end, end);
+    work.then(resolve, reject);
   });
-}
-
-function answerFault(ctx: Context, error: unknown): void {
-  ctx.state.fault = error;
-  const unavailable =
-    error instanceof DeadlineError || error instanceof GroupFullError || isUnavailable(error);
-  sendFailure(ctx, unavailable ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_ERROR');
 }
 
 /** The client's side of the connection went away; nobody is left to hear of it. */
@@ -90,7 +81,7 @@ export function bodyError(
 const NOT_DECODABLE = /\bZ_(?:DATA_ERROR|BUF_ERROR|NEED_DICT)\b|\bERR_\w*ERROR_FORMAT/;
 
 /** Refusals and faults at `info` and up, everything else at `debug`. Neither query nor headers: they hold keys and cookies. */
-function logAnswer(log: Logger, ctx: Context): void {
+export function logAnswer(log: Logger, ctx: Context): void {
   const { code, fault, requestId, client, endpoint } = ctx.state;
   const level = fault === undefined ? (code === undefined ? 'debug' : 'info') : 'error';
   if (!log.isLevelEnabled(level)) return;

@@ -33,7 +33,7 @@ describe('spellings', () => {
 describe.each(BACKENDS)('look-ups of a batch on %s', (_, settings) => {
   let service: TestService;
   /** of each type two: one has the first three texts activated, the other none */
-  const requests: { keyDigest: string; identifier: string | undefined }[] = [];
+  const requests: { keyDigest: string; identifier: string | undefined; name: string }[] = [];
 
   beforeAll(async () => {
     service = await startTestService(await settings());
@@ -47,10 +47,10 @@ describe.each(BACKENDS)('look-ups of a batch on %s', (_, settings) => {
             .send({ license_key: key, identifier, name: `for ${identifier}` })
             .expect(200);
         for (const identifier of [...TEXTS, undefined])
-          requests.push({ keyDigest: keyDigest(key), identifier });
+          requests.push({ keyDigest: keyDigest(key), identifier, name: 'another label' });
       }
     }
-    requests.push({ keyDigest: keyDigest('UNKNOWN'), identifier: 'shop.example' });
+    requests.push({ keyDigest: keyDigest('UNKNOWN'), identifier: 'shop.example', name: 'another label' });
   });
 
   afterAll(() => service.stop());
@@ -58,7 +58,9 @@ describe.each(BACKENDS)('look-ups of a batch on %s', (_, settings) => {
   it('find for each request what it would find alone, in every order', async () => {
     const alone = [];
     for (const one of requests) alone.push(...(await lookUp(service.db, [one])));
-    expect(alone.filter((found) => found?.activatedAs !== undefined)).toHaveLength(4 * 3);
+    const activated = alone.flatMap((found) => found?.activation ?? []);
+    expect(activated).toHaveLength(4 * 3);
+    for (const { name } of activated) expect(name).toMatch(/^for /);
     expect(await lookUp(service.db, requests)).toEqual(alone);
     expect(await lookUp(service.db, requests.toReversed())).toEqual(alone.toReversed());
     // Of each licence one request: the statement that finds it all at once.
@@ -66,5 +68,16 @@ describe.each(BACKENDS)('look-ups of a batch on %s', (_, settings) => {
       const each = requests.filter((_, at) => at % (TEXTS.length + 1) === i);
       expect(await lookUp(service.db, each)).toEqual(alone.filter((_, at) => at % (TEXTS.length + 1) === i));
     }
+  });
+
+  it('read labels only where a request gives one', async () => {
+    const [named] = requests as [(typeof requests)[0]];
+    const unnamed = { ...named, name: undefined };
+    const labels = async (batch: Parameters<typeof lookUp>[1]) =>
+      (await lookUp(service.db, batch)).map((found) => found?.activation?.name);
+    const [label] = await labels([named]);
+    expect(label).toMatch(/^for /);
+    expect(await labels([unnamed, named])).toEqual([label, label]);
+    expect(await lookUp(service.db, [unnamed])).toMatchObject([{ activation: { name: undefined } }]);
   });
 });

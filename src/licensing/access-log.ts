@@ -98,7 +98,7 @@ function toAccess({ key, license, ...entry }: AccessEntry): Access {
     endpoint: entry.endpoint,
     outcome: entry.outcome,
     licenseId: license?.id ?? null,
-    keyHint: license?.keyHint ?? (key === undefined ? null : keyHint(key)),
+    keyHint: key === undefined ? null : keyHint(key),
     productId: entry.productId ?? null,
     version: text(entry.version, 64),
     identifier: text(entry.identifier, 255),

@@ -1,4 +1,4 @@
-import { deleteActivation, findActivations, insertActivations } from '../store/activations';
+import { activationKey, deleteActivation, findActivations, insertActivations } from '../store/activations';
 import { findActivationTypes } from '../store/catalogue';
 import type { Db } from '../store/database';
 import { insertEvents } from '../store/events';
@@ -48,11 +48,11 @@ export async function activate(
   for (;;) {
     const found = await lookUp();
     if (found === undefined) return { refused: 'LICENSE_NOT_FOUND' };
-    const { license, identifier, activatedAs } = found;
-    const refusal = judge(license, license, identifier, activatedAs !== undefined, now);
+    const { license, identifier, activation } = found;
+    const refusal = judge(license, license, identifier, activation !== undefined, now);
     if (refusal !== undefined) return { license, ...refusal };
     const activated = { license, identifier: identifier as string };
-    if (activatedAs && (request.name === undefined || request.name === activatedAs.name))
+    if (activation && (request.name === undefined || request.name === activation.name))
       return { ...activated, activationsUsed: license.activationsUsed };
     const outcome = await claim({ ...activated, ...request, now });
     if (outcome !== 'changed') return outcome;
@@ -115,19 +115,21 @@ export async function deactivate(
   for (;;) {
     const found = await lookUp();
     if (found === undefined) return { refused: 'LICENSE_NOT_FOUND' };
-    const { license, identifier, activatedAs } = found;
+    const { license, identifier, activation } = found;
     if (identifier === undefined) return { license, ...wrongIdentifier(license) };
-    if (activatedAs === undefined) return { license, refused: 'ACTIVATION_NOT_FOUND' };
+    if (activation === undefined) return { license, refused: 'ACTIVATION_NOT_FOUND' };
     const outcome = await inTransaction(db, async (trx): Promise<Activated | Refusal | Changed> => {
       const locked = await lockLicense(trx, license.id);
       if (locked === undefined || !isSameLicense(locked, license)) return 'changed';
-      if (!(await deleteActivation(trx, license.id, identifier)))
+      const pair = { licenseId: license.id, identifier };
+      const held = (await findActivations(trx, [pair])).get(activationKey(pair));
+      if (held === undefined || !(await deleteActivation(trx, pair)))
         return { license, refused: 'ACTIVATION_NOT_FOUND' };
       await freeSlot(trx, license.id);
       const activationsUsed = Math.max(0, locked.activationsUsed - 1);
       await insertEvents(trx, [
         event(license.id, actor, 'deactivate', now, {
-          before: { activations_used: locked.activationsUsed, identifier, name: activatedAs.name },
+          before: { activations_used: locked.activationsUsed, identifier, name: held.name },
           after: { activations_used: activationsUsed },
         }),
       ]);

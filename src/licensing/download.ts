@@ -43,11 +43,11 @@ export async function decideDownload(
 ): Promise<{ license: LicenseTerms; release: Release } | Refusal> {
   const found = await lookUp();
   if (found === undefined) return { refused: 'LICENSE_NOT_FOUND' };
-  const { license, activatedAs } = found;
+  const { license, activation } = found;
   const refused = stateRefusal(license, now);
   if (refused !== undefined) return { refused, license };
   if (license.product.id !== productId) return { refused: 'PRODUCT_MISMATCH', license };
-  if (identifierGiven && activatedAs === undefined) return { refused: 'ACTIVATION_NOT_FOUND', license };
+  if (identifierGiven && activation === undefined) return { refused: 'ACTIVATION_NOT_FOUND', license };
   // MySQL refuses to compare the column, which is ASCII, with what is not.
   if (version !== undefined && !isVersion(version)) return { refused: 'DOWNLOAD_NOT_FOUND', license };
   const release = await findRelease({ productId, version });

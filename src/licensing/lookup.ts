@@ -1,7 +1,7 @@
 import { activationKey, findActivations } from '../store/activations';
 import type { Db } from '../store/database';
 import type { LicenseTerms } from '../store/licenses';
-import { findTerms } from '../store/terms';
+import { findTerms, type LabelledActivation } from '../store/terms';
 import { spellings, type ActivationType, type Spellings } from './identifiers';
 
 /** What a request names: a licence, and perhaps an identifier. */
@@ -9,14 +9,16 @@ export interface Named {
   keyDigest: string;
   /** as the client wrote it */
   identifier?: string | undefined;
+  /** a label for it; where one is given, that of its activation is looked up too */
+  name?: string | undefined;
 }
 
 export interface Found {
   license: LicenseTerms;
   /** under the plan's activation type; undefined when none was given, or it is none of that type */
   identifier: string | undefined;
-  /** the label of that identifier's activation, null without one; undefined when it is not activated */
-  activatedAs: { name: string | null } | undefined;
+  /** the activation of that identifier; undefined when it is not activated */
+  activation: LabelledActivation | undefined;
 }
 
 /**
@@ -32,7 +34,8 @@ export async function lookUp(db: Db, requests: Named[]): Promise<(Found | undefi
   /** One identifier for each key is looked up together with its licence. */
   const wanted = new Map<string, Spellings | undefined>();
   requests.forEach(({ keyDigest }, i) => wanted.set(keyDigest, wanted.get(keyDigest) ?? spelled[i]));
-  const terms = await findTerms(db, wanted);
+  const labels = requests.some(({ name }) => name !== undefined);
+  const terms = await findTerms(db, wanted, { labels });
   const others: (Found & { identifier: string })[] = [];
   const found = requests.map(({ keyDigest }, i): Found | undefined => {
     const known = terms.get(keyDigest);
@@ -40,9 +43,9 @@ export async function lookUp(db: Db, requests: Named[]): Promise<(Found | undefi
     const { license, activation } = known;
     const type = license.plan.activationType as ActivationType;
     const identifier = spelled[i]?.[type];
-    if (identifier === undefined) return { license, identifier, activatedAs: undefined };
-    if (identifier === wanted.get(keyDigest)?.[type]) return { license, identifier, activatedAs: activation };
-    const other = { license, identifier, activatedAs: undefined };
+    if (identifier === undefined) return { license, identifier, activation: undefined };
+    if (identifier === wanted.get(keyDigest)?.[type]) return { license, identifier, activation };
+    const other = { license, identifier, activation: undefined };
     others.push(other);
     return other;
   });
@@ -57,7 +60,7 @@ async function findOthers(db: Db, others: (Found & { identifier: string })[]): P
   others.forEach((one, i) => {
     const activation = activations.get(activationKey(pairs[i] as (typeof pairs)[number]));
     if (activation === undefined) return;
-    one.activatedAs = { name: activation.name };
+    one.activation = { name: activation.name };
     // An identifier that is activated is always counted: the counter read with it is the one that fits.
     one.license = { ...one.license, activationsUsed: activation.activationsUsed };
   });

@@ -94,7 +94,7 @@ export function createValidator(
         license: one.license,
         status,
         valid: status === 'active',
-        identifierActivated: identifier === undefined || one.activatedAs !== undefined,
+        identifierActivated: identifier === undefined || one.activation !== undefined,
       };
       return pending.get(one.license.id)?.then(() => validation) ?? validation;
     });

@@ -111,8 +111,7 @@ export async function setActivationName(
 /** @returns whether there was one */
 export async function deleteActivation(
   trx: Transaction,
-  licenseId: number,
-  identifier: string,
+  { licenseId, identifier }: Pick<Activation, 'licenseId' | 'identifier'>,
 ): Promise<boolean> {
   return (await trx(table(trx, 'activations')).where({ license_id: licenseId, identifier }).delete()) === 1;
 }

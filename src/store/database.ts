@@ -231,6 +231,14 @@ interface PoolingClient {
   ): Promise<{ response: unknown[] }>;
 }
 
+/**
+ * What follows a column that is to have one of so many values. One value is not written as a list of one: MariaDB then
+ * looks its row up before it plans the rest of the statement.
+ */
+export function isOneOf(count: number): string {
+  return count === 1 ? '= ?' : `IN (${placeholders(count)})`;
+}
+
 /** `?, ?, ?` */
 export function placeholders(count: number): string {
   return `?${', ?'.repeat(count - 1)}`;

@@ -1,4 +1,13 @@
-import { isSqlite, placeholders, rawChange, rawRows, table, type Db, type Transaction } from './database';
+import {
+  isOneOf,
+  isSqlite,
+  placeholders,
+  rawChange,
+  rawRows,
+  table,
+  type Db,
+  type Transaction,
+} from './database';
 import { rawWithPatience } from './patience';
 import { fromSqlTime, toSqlTime } from './time';
 
@@ -6,7 +15,6 @@ import { fromSqlTime, toSqlTime } from './time';
 export interface LicenseTerms {
   id: number;
   keyDigest: string;
-  keyHint: string | null;
   /** as stored; `liveStatus` tells what it means now */
   status: string;
   /** 0: unlimited */
@@ -19,6 +27,7 @@ export interface LicenseTerms {
 
 /** All there is about a licence. */
 export interface License extends LicenseTerms {
+  keyHint: string | null;
   keySealed: string | null;
   customer: string | null;
   reference: string | null;
@@ -316,7 +325,7 @@ export async function recordChecks(db: Db, checks: Check[], patience: number): P
        check_count = check_count + ${each((check) => check.calls)},
        last_check_ip = CASE WHEN last_check_at > ${at()} THEN last_check_ip ELSE ${each((check) => check.ip)} END,
        last_check_at = CASE WHEN last_check_at > ${at()} THEN last_check_at ELSE ${at()} END
-     WHERE id IN (${placeholders(ordered.length)})`;
+     WHERE id ${isOneOf(ordered.length)}`;
   for (const { licenseId } of ordered) bindings.push(licenseId);
   await rawWithPatience(db, patience, sql, bindings);
 }

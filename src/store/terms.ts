@@ -1,4 +1,4 @@
-import { placeholders, rawRows, table, type Db } from './database';
+import { isOneOf, rawRows, table, type Db } from './database';
 import type { LicenseTerms } from './licenses';
 import { fromSqlTime } from './time';
 
@@ -6,13 +6,17 @@ import { fromSqlTime } from './time';
 export interface Terms {
   license: LicenseTerms;
   /** undefined when the identifier is not activated, or none was asked for */
-  activation: { name: string | null } | undefined;
+  activation: LabelledActivation | undefined;
+}
+
+export interface LabelledActivation {
+  /** its label, null when it has none; undefined when labels were not asked for */
+  name: string | null | undefined;
 }
 
 interface TermsRow {
   id: number;
   key_digest: string;
-  key_hint: string | null;
   status: string;
   activation_limit: number;
   activations_used: number;
@@ -23,48 +27,58 @@ interface TermsRow {
   product_id: number;
   product_name: string;
   activated: number | null;
-  activation_name: string | null;
+  activation_name?: string | null;
 }
 
 /**
  * What requests with these keys' digests are judged by, by digest; unknown ones are missing from the map. One
  * statement, because a second one is a tenth of a validate call; written out, with the columns that are needed and no
- * more.
+ * more: without labels, an activation is read from its index alone.
  *
  * @param wanted by digest, the identifier to look for, as each activation type spells it
  */
 export async function findTerms(
   db: Db,
   wanted: Map<string, Record<string, string | undefined> | undefined>,
+  { labels }: { labels: boolean },
 ): Promise<Map<string, Terms>> {
   const digests = [...wanted.keys()];
   const bindings: (string | null)[] = [];
-  /** The licence's identifier, as an expression for the text its plan's type makes of it. */
-  const identifier = digests.map((digest) => {
-    const spelled = Object.entries(wanted.get(digest) ?? {});
-    const [first = null, ...others] = new Set(spelled.map(([, text]) => text ?? null));
-    bindings.push(digest);
-    if (others.length === 0) {
-      bindings.push(first);
-      return 'WHEN ? THEN ?';
+  const identifier = byDigest(digests, bindings, (digest) => {
+    const spelled = wanted.get(digest) ?? {};
+    const texts = Object.values(spelled);
+    const [first] = texts;
+    if (texts.every((text) => text === first)) {
+      bindings.push(first ?? null);
+      return '?';
     }
-    for (const [type, text] of spelled) bindings.push(type, text ?? null);
-    return `WHEN ? THEN CASE p.activation_type ${'WHEN ? THEN ? '.repeat(spelled.length)}END`;
+    for (const [type, text] of Object.entries(spelled)) bindings.push(type, text ?? null);
+    return `CASE p.activation_type ${'WHEN ? THEN ? '.repeat(texts.length)}END`;
   });
   const rows = await rawRows<TermsRow>(
     db,
-    `SELECT l.id, l.key_digest, l.key_hint, l.status, l.activation_limit, l.activations_used, l.expires_at,
+    `SELECT l.id, l.key_digest, l.status, l.activation_limit, l.activations_used, l.expires_at,
             l.plan_id, p.name AS plan_name, p.activation_type, p.product_id, r.name AS product_name,
-            a.license_id AS activated, a.name AS activation_name
+            a.license_id AS activated${labels ? ', a.name AS activation_name' : ''}
        FROM ${table(db, 'licenses')} l
        JOIN ${table(db, 'plans')} p ON p.id = l.plan_id
        JOIN ${table(db, 'products')} r ON r.id = p.product_id
-       LEFT JOIN ${table(db, 'activations')} a
-         ON a.license_id = l.id AND a.identifier = CASE l.key_digest ${identifier.join(' ')} END
-      WHERE l.key_digest IN (${placeholders(digests.length)})`,
+       LEFT JOIN ${table(db, 'activations')} a ON a.license_id = l.id AND a.identifier = ${identifier}
+      WHERE l.key_digest ${isOneOf(digests.length)}`,
     [...bindings, ...digests],
   );
   return new Map(rows.map((row) => [row.key_digest, toTerms(row)]));
+}
+
+/** An expression for a value of each licence, by its key's digest; the value of one alone needs no question. */
+function byDigest(digests: string[], bindings: (string | null)[], value: (digest: string) => string): string {
+  const [only = ''] = digests;
+  if (digests.length === 1) return value(only);
+  const cases = digests.map((digest) => {
+    bindings.push(digest);
+    return `WHEN ? THEN ${value(digest)}`;
+  });
+  return `CASE l.key_digest ${cases.join(' ')} END`;
 }
 
 function toTerms(row: TermsRow): Terms {
@@ -72,7 +86,6 @@ function toTerms(row: TermsRow): Terms {
     license: {
       id: row.id,
       keyDigest: row.key_digest,
-      keyHint: row.key_hint,
       status: row.status,
       activationLimit: row.activation_limit,
       activationsUsed: row.activations_used,

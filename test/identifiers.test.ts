@@ -125,6 +125,22 @@ describe('an identifier', () => {
     expect(accepted).toBeGreaterThan(1_000);
   });
 
+  it('of type domain is the same with a scheme before it', () => {
+    const letters = fc.string({ unit: fc.constantFrom(...'anwx01-_'), minLength: 1, maxLength: 4 });
+    const label = fc.oneof(letters, fc.constantFrom('www', 'xn--nxasmq6b', 'xn--a', '0x1', 'com'));
+    const host = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join('.'));
+    let accepted = 0;
+    fc.assert(
+      fc.property(host, (sent) => {
+        const plain = normalizeIdentifier('domain', sent);
+        if (plain !== undefined) accepted++;
+        expect(normalizeIdentifier('domain', `https://${sent}`)).toBe(plain);
+      }),
+      { numRuns: 20_000 },
+    );
+    expect(accepted).toBeGreaterThan(10_000);
+  });
+
   it('is blank or longer than 255 characters never, also where lower case or ASCII makes it longer', () => {
     fc.assert(
       fc.property(

@@ -26,7 +26,8 @@ export function normalizeIdentifier(type: ActivationType, text: string): string 
   return identifier !== undefined &&
     identifier !== '' &&
     !containsKey(identifier) &&
-    Array.from(identifier).length <= MAX_IDENTIFIER_LENGTH
+    // A string has at least as many units as code points.
+    (identifier.length <= MAX_IDENTIFIER_LENGTH || Array.from(identifier).length <= MAX_IDENTIFIER_LENGTH)
     ? identifier
     : undefined;
 }
@@ -53,7 +54,11 @@ const normalizers: Record<ActivationType, (trimmed: string) => string | undefine
 /** Labels of letters, digits, hyphens and underscores. */
 const HOST = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
 
+/** As nearly all sites are named: what normalizeDomain does leaves such a text as it is. */
+const PLAIN_HOST = /^(?!www\.|.*xn--)(?:[a-z0-9_-]+\.)+[a-z]+$/;
+
 function normalizeDomain(text: string): string | undefined {
+  if (PLAIN_HOST.test(text)) return text;
   const authority = text
     .replace(/^[a-z][a-z0-9+.-]*:\/\//i, '')
     .replace(/^\/\//, '')

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { RowDataPacket } from 'mysql2/promise';
 import request from 'supertest';
 import { generateKey } from '../src/licensing/keys';
 import type { Db } from '../src/store/database';
@@ -13,6 +14,7 @@ import {
   type TestLicense,
   type TestService,
 } from './support/service';
+import { startMariaDb, type MariaDb } from './support/servers';
 import { openMigrated, startServiceProcess, type ServiceProcess } from './support/service-process';
 
 interface LicenseRow {
@@ -123,6 +125,48 @@ describe.each(BACKENDS)('validate calls at the same time, on %s', (_name, settin
     clock.now = new Date('2026-05-02T08:00:05.500Z');
     await validate(url, { license_key: license.key }, '198.51.100.4');
     expect(await seen()).toEqual(['2026-05-02 08:00:05', '198.51.100.4', 4]);
+  });
+});
+
+describe('a call that is alone', () => {
+  let mariadb: MariaDb;
+  let service: TestService;
+  beforeAll(async () => {
+    mariadb = await startMariaDb();
+    service = await startTestService({ LICENSING_DATABASE_URL: await mariadb.createDatabase() });
+  });
+  afterAll(async () => {
+    await service.stop();
+    await mariadb.stop('SIGKILL');
+  });
+
+  /** How many statements were executed that had been prepared. */
+  async function executed(): Promise<number> {
+    const connection = await mariadb.connect();
+    const [[row]] = await connection.query<(RowDataPacket & { Value: string })[]>(
+      "SHOW GLOBAL STATUS LIKE 'Com_stmt_execute'",
+    );
+    await connection.end();
+    return Number(row?.Value);
+  }
+
+  test('is answered by two prepared statements, and by plain ones where the server has no room for more', async () => {
+    const { db, url } = service;
+    const license = await giveLicense(db, await givePlan(db));
+    const call = { license_key: license.key, identifier: 'example.com' };
+    const before = await executed();
+    expect(await validate(url, call)).toMatchObject({ status: 200 });
+    expect(await validate(url, call)).toMatchObject({ status: 200 });
+    expect((await executed()) - before).toBe(4);
+
+    const connection = await mariadb.connect();
+    await connection.query('SET GLOBAL max_prepared_stmt_count = 0');
+    await connection.end();
+    // Those two stay prepared; an identifier that the types spell differently makes a third.
+    const third = { ...call, identifier: 'www.example.com' };
+    expect(await validate(url, third)).toMatchObject({ status: 200 });
+    expect(await validate(url, third)).toMatchObject({ status: 200 });
+    expect((await licenseRow(db, license)).check_count).toBe(4);
   });
 });
 

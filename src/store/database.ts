@@ -89,7 +89,7 @@ function timedMysqlClient(): typeof Knex.Client {
       return answeredAt >= silentSince ? super.validateConnection(connection) : Promise.resolve(false);
     }
 
-    override async _query(connection: TimedConnection, query: unknown): Promise<unknown> {
+    override async _query(connection: TimedConnection, query: Query): Promise<unknown> {
       const sentAt = performance.now();
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<never>((_resolve, reject) => {
@@ -105,7 +105,9 @@ function timedMysqlClient(): typeof Knex.Client {
         }, STATEMENT_TIMEOUT_MS);
       });
       try {
-        const answer = await Promise.race([super._query(connection, query), late]);
+        const asText = () => super._query(connection, query);
+        const sent = query.prepared ? execute(connection, query).catch(ifNoRoom(asText)) : asText();
+        const answer = await Promise.race([sent, late]);
         connection.answeredAt = performance.now();
         return answer;
       } finally {
@@ -115,14 +117,55 @@ function timedMysqlClient(): typeof Knex.Client {
   } as unknown as typeof Knex.Client;
 }
 
+/** What Knex's dialect does with a query, by a prepared statement, which the connection keeps. */
+function execute(connection: TimedConnection, { sql, bindings }: Query): Promise<Answered> {
+  return new Promise((resolve, reject) => {
+    connection.execute(sql, bindings, (error, answer) => {
+      if (error) reject(error);
+      else resolve({ response: [answer] });
+    });
+  });
+}
+
+/** The server holds as many prepared statements as it may (ER_MAX_PREPARED_STMT_COUNT_REACHED), the site's with ours. */
+function ifNoRoom<T>(otherwise: () => T): (error: Error & { errno?: number }) => T {
+  return (error) => {
+    if (error.errno === 1461) return otherwise();
+    throw error;
+  };
+}
+
 interface QueryingClient extends Knex.Client {
-  _query(connection: unknown, query: unknown): Promise<unknown>;
+  _query(connection: unknown, query: Query): Promise<unknown>;
 }
 
 interface TimedConnection {
   answeredAt?: number;
   __knex__disposed?: Error;
   destroy(): void;
+  execute(
+    sql: string,
+    bindings: Knex.RawBinding[],
+    done: (error: Error | null, answer: unknown) => void,
+  ): void;
+}
+
+interface Query {
+  sql: string;
+  bindings: Knex.RawBinding[];
+  prepared?: boolean;
+}
+
+interface Answered {
+  response: unknown[];
+}
+
+export interface StatementOptions {
+  /**
+   * Saves a tenth of a millisecond, on the connections of a service, which last. For few texts only: the server has
+   * room for so many prepared statements, and shares it with the site.
+   */
+  prepared?: boolean;
 }
 
 /** The configuration `openDatabase` uses, for Knex's own command line. */
@@ -161,9 +204,14 @@ export function poolState(db: Db): { used: number; free: number; waiting: number
  * The rows of a statement that was written out. On MySQL it goes to the driver by Knex's pool alone: the way through
  * the query builder costs more than the driver does.
  */
-export async function rawRows<Row>(db: Db, sql: string, bindings: Knex.RawBinding[]): Promise<Row[]> {
+export async function rawRows<Row>(
+  db: Db,
+  sql: string,
+  bindings: Knex.RawBinding[],
+  options?: StatementOptions,
+): Promise<Row[]> {
   if (isSqlite(db)) return (await db.raw(sql, bindings)) as Row[];
-  return withConnection(db, (connection) => runOn<Row[]>(db, connection, sql, bindings));
+  return withConnection(db, (connection) => runOn<Row[]>(db, connection, sql, bindings, options));
 }
 
 /**
@@ -211,8 +259,9 @@ export async function runOn<Answer>(
   connection: Connection,
   sql: string,
   bindings: Knex.RawBinding[] = [],
+  options: StatementOptions = {},
 ): Promise<Answer> {
-  const { response } = await (db.client as PoolingClient)._query(connection, { sql, bindings });
+  const { response } = await (db.client as PoolingClient)._query(connection, { sql, bindings, ...options });
   return response[0] as Answer;
 }
 
@@ -225,10 +274,7 @@ export interface Connection {
 interface PoolingClient {
   acquireConnection(): Promise<Connection>;
   releaseConnection(connection: Connection): Promise<void>;
-  _query(
-    connection: Connection,
-    query: { sql: string; bindings: Knex.RawBinding[] },
-  ): Promise<{ response: unknown[] }>;
+  _query(connection: Connection, query: Query): Promise<Answered>;
 }
 
 /**

@@ -327,7 +327,7 @@ export async function recordChecks(db: Db, checks: Check[], patience: number): P
        last_check_at = CASE WHEN last_check_at > ${at()} THEN last_check_at ELSE ${at()} END
      WHERE id ${isOneOf(ordered.length)}`;
   for (const { licenseId } of ordered) bindings.push(licenseId);
-  await rawWithPatience(db, patience, sql, bindings);
+  await rawWithPatience(db, patience, sql, bindings, { prepared: checks.length === 1 });
 }
 
 /** An expression for a value of each row, by its id: one for all where they agree, which is the rule. */

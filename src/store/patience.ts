@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { isSqlite, rawRows, runOn, withConnection, type Db } from './database';
+import { isSqlite, rawRows, runOn, withConnection, type Db, type StatementOptions } from './database';
 
 /**
  * Runs a statement that commits by itself, and gives it up when it waits too long for somebody's lock. The server's
@@ -17,6 +17,7 @@ export async function rawWithPatience(
   patience: number,
   sql: string,
   bindings: Knex.RawBinding[],
+  options?: StatementOptions,
 ): Promise<void> {
   if (isSqlite(db)) {
     await db.raw(sql, bindings);
@@ -33,7 +34,7 @@ export async function rawWithPatience(
       });
     }, patience);
     try {
-      await runOn(db, connection, sql, bindings);
+      await runOn(db, connection, sql, bindings, options);
     } finally {
       clearInterval(timer);
       // A kill that came too late would meet the connection's next statement: let it be this one.

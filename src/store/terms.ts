@@ -66,6 +66,7 @@ export async function findTerms(
        LEFT JOIN ${table(db, 'activations')} a ON a.license_id = l.id AND a.identifier = ${identifier}
       WHERE l.key_digest ${isOneOf(digests.length)}`,
     [...bindings, ...digests],
+    { prepared: digests.length === 1 },
   );
   return new Map(rows.map((row) => [row.key_digest, toTerms(row)]));
 }

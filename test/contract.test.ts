@@ -371,6 +371,20 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
       expect((await activate({ license_key: key, identifier: 'c.example' })).status).toBe(200);
     });
 
+    it('leaves the name that the identifier had in the history', async () => {
+      const { id, key } = await give({ limit: 1 });
+      await activate({ license_key: key, identifier: 'a.example', name: 'My shop' });
+      expect((await deactivate({ license_key: key, identifier: 'a.example' })).status).toBe(200);
+      const [removed] = (await select('events').where({ license_id: id, action: 'deactivate' })) as {
+        before_json: string;
+      }[];
+      expect(JSON.parse(removed!.before_json)).toEqual({
+        activations_used: 1,
+        identifier: 'a.example',
+        name: 'My shop',
+      });
+    });
+
     it.each<[string, object, number, string]>([
       ['no identifier', {}, 400, 'INVALID_REQUEST'],
       ['a blank identifier', { identifier: '  ' }, 400, 'INVALID_REQUEST'],

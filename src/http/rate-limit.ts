@@ -71,16 +71,16 @@ export function createClusterLimiter(settings: RateLimits): Limiter {
  */
 export function createRedisLimiter(settings: RateLimits, redis: RedisConnection): Limiter {
   const { limits, window } = settings;
-  const counters = createRedisCounters(redis.client, window);
+  const countInRedis = createRedisCounters(redis.client, window);
   const memory = createMemoryLimiter(settings);
   // A write like every other: a Redis that answers PING may still refuse those (memory full, read-only replica).
   redis.watch(async () => {
-    await counters.count(counterName('api', 'probe'));
+    await countInRedis(counterName('api', 'probe'));
   });
   return async (bucket, client) => {
     if (!redis.isAway()) {
       try {
-        const { count, endsIn } = await counters.count(counterName(bucket, client));
+        const { count, endsIn } = await countInRedis(counterName(bucket, client));
         return allowance(count, limits[bucket], endsIn);
       } catch (error) {
         redis.setAway(error);

@@ -1,12 +1,6 @@
 import { Redis, type Cluster } from 'ioredis';
 import { answeredInTime } from './redis';
 
-/** Counters in Redis that end with their window, for many requests by one command. */
-export interface RedisCounters {
-  /** Adds one to a key's counter, which starts with its window. */
-  count(key: string): Promise<Counted>;
-}
-
 export interface Counted {
   count: number;
   /** ms until the window ends */
@@ -37,11 +31,16 @@ interface Waiting {
 }
 
 /**
- * In a cluster each key goes by itself: no command may have keys that lie on several nodes.
+ * Counters in Redis that end with their window, for many requests by one command. In a cluster each key goes by itself:
+ * no command may have keys that lie on several nodes.
  *
  * @param window in seconds
+ * @returns adds one to a key's counter, which starts with its window
  */
-export function createRedisCounters(client: Redis | Cluster, window: number): RedisCounters {
+export function createRedisCounters(
+  client: Redis | Cluster,
+  window: number,
+): (key: string) => Promise<Counted> {
   client.defineCommand('licensingCount', { lua: SCRIPT });
   const most = client instanceof Redis ? MOST_TOGETHER : 1;
   let waiting: Waiting[] = [];
@@ -61,15 +60,13 @@ export function createRedisCounters(client: Redis | Cluster, window: number): Re
     }
   }
 
-  return {
-    count: (key) =>
-      new Promise((resolve, reject) => {
-        const together = waiting.push({ key, resolve, reject });
-        if (together === most) void countWaiting();
-        // When all sockets of this turn have been read.
-        else if (together === 1) setImmediate(() => void countWaiting());
-      }),
-  };
+  return (key) =>
+    new Promise((resolve, reject) => {
+      const together = waiting.push({ key, resolve, reject });
+      if (together === most) void countWaiting();
+      // When all sockets of this turn have been read.
+      else if (together === 1) setImmediate(() => void countWaiting());
+    });
 }
 
 /** A client with the command that was defined above. */

@@ -706,6 +706,14 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
         '{"license_key":"K","identifier":"a\\udc00b"}',
         /identifier/,
       ],
+      ['a damaged key', json, { ...good, license_key: 'caf\ufffd' }, /"license_key".*UTF-8/],
+      ['a damaged dlid', json, { dlid: 'caf\ufffd', identifier: 'a.example' }, /"dlid".*UTF-8/],
+      [
+        'a member named __proto__',
+        json,
+        `{"license_key":"${UNKNOWN_KEY}","x":{"__proto__":1}}`,
+        /"__proto__"/,
+      ],
       ['a body of another type', 'text/plain', JSON.stringify(good), /license_key|Content-Type/],
       ['a multipart body', 'multipart/form-data; boundary=x', '--x--\r\n', /license_key|Content-Type/],
       ['a body of no type', '', JSON.stringify(good), /license_key|Content-Type/],
@@ -726,6 +734,27 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
         expect((response.body as ErrorBody).error.message).toMatch(message);
       });
     });
+    it.each(endpoints)(
+      '%s refuses an identifier that is not UTF-8, as which two devices would be one',
+      async (endpoint) => {
+        const { id, key } = await give();
+        const response = await fetch(`${service.url}${PREFIX}/licenses/${endpoint}`, {
+          method: 'POST',
+          headers: { 'Content-Type': json, ...from(newClient()) },
+          body: Buffer.from(`{"license_key":"${key}","identifier":"M\xfcller-PC"}`, 'latin1'),
+        });
+        expect({ status: response.status, body: await response.json() }).toEqual({
+          status: 400,
+          body: {
+            error: {
+              code: 'INVALID_REQUEST',
+              message: '"identifier" was damaged on its way: the body must be in UTF-8.',
+            },
+          },
+        });
+        expect(await storedIdentifiers(id)).toEqual([]);
+      },
+    );
     it.each<[string, unknown]>([
       ['no identifier', undefined],
       ['a null identifier', null],
@@ -1224,6 +1253,9 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
         [{ Range: 'bytes=100-' }, 206, 'bytes 100-L/N', ['100', 'L']],
         [{ Range: 'bytes=0-99999999' }, 206, 'bytes 0-L/N', ['0', 'L']],
         [{ Range: 'bytes=-1' }, 206, 'bytes L-L/N', ['L', 'L']],
+        [{ Range: 'bytes=-N' }, 206, 'bytes 0-L/N', ['0', 'L']],
+        [{ Range: 'bytes=-99999999' }, 206, 'bytes 0-L/N', ['0', 'L']],
+        [{ Range: 'bytes=-0' }, 416, 'bytes */N', undefined],
         [{ Range: 'bytes=N-' }, 416, 'bytes */N', undefined],
         [{ Range: 'bytes=99999999-' }, 416, 'bytes */N', undefined],
         [{ Range: 'items=0-9' }, 200, undefined, ['0', 'L']],
@@ -1653,6 +1685,8 @@ describe('The client address', () => {
     ['a trusted IPv6 network', '127.0.0.1', '203.0.113.7, 2001:db8:aaaa:1::1', '203.0.113.7'],
     ['no address at all', '127.0.0.1', 'unknown', '127.0.0.1'],
     ['no address behind a trusted hop', '127.0.0.1', 'nonsense, 10.1.2.3', '10.1.2.3'],
+    ['a port behind the address', '127.0.0.1', '203.0.113.7:4711', '203.0.113.7'],
+    ['a port behind an IPv6 address', '127.0.0.1', '[2001:db8::7]:4711', '2001:db8::7'],
     ['an untrusted peer without the header', '127.0.0.9', undefined, '127.0.0.9'],
     ['an untrusted peer is not believed', '127.0.0.9', '203.0.113.7', '127.0.0.9'],
   ];

@@ -71,7 +71,12 @@ export function createClientAddressReader(trustedProxies: string[]): {
 function canonical(text: string | undefined): string | undefined {
   // The common case by far, and it is canonical as it stands.
   if (text === undefined || isIP(text) === 4) return text;
-  const bare = text.replace(/^\[(.*)\]$/, '$1').replace(/%.*$/, '');
+  // Some proxies add the port: 192.0.2.1:4711, [2001:db8::1]:4711.
+  const bare = text
+    .replace(/^([0-9.]+):[0-9]+$/, '$1')
+    .replace(/^\[(.*)\](?::[0-9]+)?$/, '$1')
+    .replace(/%.*$/, '');
+  if (isIP(bare) === 4) return bare;
   if (isIP(bare) !== 6) return undefined;
   const address = ipaddr.IPv6.parse(bare);
   return address.isIPv4MappedAddress() ? address.toIPv4Address().toString() : address.toRFC5952String();

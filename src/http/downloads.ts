@@ -128,6 +128,9 @@ interface SendError {
  */
 function streamPackage(ctx: Context, release: Release, packagesDir: string): Promise<boolean> {
   const { req, res } = ctx;
+  // Of the last so many bytes of a file that has fewer, the library knows none; they are all of it (RFC 9110, 14.1.2).
+  const [, last = '0'] = /^bytes=-(\d+)$/.exec(req.headers.range ?? '') ?? [];
+  if (Number(last) > release.fileSize) req.headers.range = 'bytes=0-';
   // Not ctx.status, which would set the reason phrase too: "206 OK".
   res.statusCode = 200;
   return new Promise((resolve) => {

@@ -66,7 +66,13 @@ export function bodyError(
   if (error.type === 'request.aborted' || error.type === 'stream.not.readable' || error.code === 'ECONNRESET')
     throw new ClientGoneError();
   if (error.status === 413) throw new InvalidRequestError('The body must not be larger than 64 KiB.');
-  if (error instanceof SyntaxError) throw new InvalidRequestError('The body is not valid JSON.');
+  if (error instanceof SyntaxError)
+    throw new InvalidRequestError(
+      // koa-body refuses the name, at any depth: it would change what an object is to those who copy it.
+      error.message.includes('prototype')
+        ? 'The body must not have a member named "__proto__".'
+        : 'The body is not valid JSON.',
+    );
   // A charset or encoding nobody knows, a length that is not the body's.
   const isClients = error.status !== undefined && error.status >= 400 && error.status < 500;
   if (isClients || NOT_DECODABLE.test(error.code ?? error.message))

@@ -30,7 +30,10 @@ export function readLicenseRequest(body: unknown): LicenseRequest {
   const name = readText(body, 'name', MAX_NAME_LENGTH);
   const key = chooseKey(licenseKey, dlid);
   if (key === undefined) throw new InvalidRequestError('"license_key" (or "dlid") is required.');
-  if (!isPlainText(key)) throw notPlain(chooseKey(licenseKey, undefined) === key ? 'license_key' : 'dlid');
+  const keyField = chooseKey(licenseKey, undefined) === key ? 'license_key' : 'dlid';
+  if (!isPlainText(key)) throw notPlain(keyField);
+  if (isDamaged(key)) throw damaged(keyField);
+  if (identifier !== undefined && isDamaged(identifier)) throw damaged('identifier');
   if (name !== undefined && containsKey(name))
     throw new InvalidRequestError('"name" must not contain a license key.');
   return { key, keyDigest: keyDigest(key), identifier, name };
@@ -72,6 +75,15 @@ function readText(body: object, field: string, maxLength: number): string | unde
 /** No control characters and no half of a surrogate pair: what can be stored, shown and typed. */
 function isPlainText(text: string): boolean {
   return !/\p{Cc}/u.test(text) && text.isWellFormed();
+}
+
+/** Holds what a decoder puts for bytes that are not UTF-8: two different texts may have become this one. */
+function isDamaged(text: string): boolean {
+  return text.includes('\uFFFD');
+}
+
+function damaged(field: string): InvalidRequestError {
+  return new InvalidRequestError(`"${field}" was damaged on its way: the body must be in UTF-8.`);
 }
 
 function notPlain(field: string): InvalidRequestError {

@@ -5,7 +5,7 @@ import type { Connection } from 'mysql2';
 import request from 'supertest';
 import { readConfig, type Settings } from '../src/config';
 import { changePlan, setLimit } from '../src/licensing/amend';
-import { editPlan, followPlanLimit } from '../src/licensing/catalogue';
+import { changePlanLimit, editPlan } from '../src/licensing/catalogue';
 import { eraseCustomer } from '../src/licensing/customers';
 import { insertActivations } from '../src/store/activations';
 import { knexConfig, table, type Db, type Transaction } from '../src/store/database';
@@ -200,6 +200,39 @@ test('licences that follow their plan leave out one that got another limit meanw
   expect(await eventsOf(busy)).toEqual(['issue']);
 });
 
+test('a plan keeps its old limit until its licences have the new one, so that a run that ended early can be repeated', async () => {
+  const plan = await givePlan(db, { limit: 3 });
+  const { id } = await giveLicense(db, plan);
+  const follow = (onProgress?: () => void) =>
+    changePlanLimit(db, plan, { from: 3, to: 5 }, context, onProgress);
+  await expect(
+    follow(() => {
+      throw new Error('interrupted');
+    }),
+  ).rejects.toThrow('interrupted');
+  expect(await stored('plans', plan)).toMatchObject({ activation_limit: 3 });
+  const late = await giveLicense(db, plan);
+  expect(await follow()).toEqual({ changed: 1, skipped: 0 });
+  expect(await stored('plans', plan)).toMatchObject({ activation_limit: 5 });
+  for (const one of [id, late.id])
+    expect(await stored('licenses', one)).toMatchObject({ activation_limit: 5 });
+});
+
+test('of two operators who give a plan different limits, the later one hears of the other', async () => {
+  const plan = await givePlan(db, { limit: 3 });
+  const license = await giveLicense(db, plan);
+  const { code, stderr } = await whileHeld(
+    license,
+    () => command.run(['plan', 'edit', String(plan), '--activation-limit', '5', '--licenses', 'follow']),
+    () => db(table(db, 'plans')).where({ id: plan }).update({ activation_limit: 9 }),
+  );
+  expect(code).toBe(1);
+  expect(stderr).toMatch(
+    /Plan \d+ was given another limit by somebody else meanwhile\. 1 licences have 5 slots/,
+  );
+  expect(await stored('plans', plan)).toMatchObject({ activation_limit: 9 });
+});
+
 test('what is written while a customer is erased is kept, and the customer taken out of it too', async () => {
   const { release } = await giveRelease(service, { version: '1.0', changelog: 'For Jane@Example.com' });
   const releases = table(db, 'releases');
@@ -218,7 +251,7 @@ test('a licence that moved to another plan meanwhile does not follow the old one
   const license = await giveLicense(db, plan);
   const followed = await whileHeld(
     license,
-    () => followPlanLimit(db, plan, { from: 3, to: 5 }, context),
+    () => changePlanLimit(db, plan, { from: 3, to: 5 }, context),
     (trx) => trx(table(db, 'licenses')).where({ id: license.id }).update({ plan_id: other }),
   );
   expect(followed).toEqual({ changed: 0, skipped: 1 });

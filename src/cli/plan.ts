@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { requirePlan } from '../licensing/amend';
-import { addPlan, editPlan, followPlanLimit, type NewPlan } from '../licensing/catalogue';
+import { addPlan, changePlanLimit, editPlan, type NewPlan } from '../licensing/catalogue';
 import { ACTIVATION_TYPES } from '../licensing/identifiers';
 import { OperatorError } from '../licensing/operator-error';
 import { requireProduct } from '../licensing/releases';
@@ -81,21 +81,24 @@ export function addPlanCommands(program: Command): void {
     .action((id: number, { licenses, duration, ...others }: EditOptions, command: Command) =>
       withSession(command, async ({ db, now, actor, output }) => {
         requireChange(command, duration, ...Object.values(others));
-        const changes = {
-          ...others,
-          ...(duration === undefined ? {} : { duration: planDuration(duration) }),
-        };
+        const { activationLimit, ...rest } = others;
         const { activationLimit: from } = await requirePlan(db, id);
-        const to = changes.activationLimit ?? from;
+        const to = activationLimit ?? from;
         const affected =
           to === from ? 0 : (await listIdsWithLimit(db, id, from, { after: 0, limit: 1 })).length;
         const follow = affected > 0 && (licenses ?? (await askWhetherToFollow(from, to))) === 'follow';
-        const edited = await editPlan(db, id, changes);
+        const changes = {
+          ...rest,
+          ...(duration === undefined ? {} : { duration: planDuration(duration) }),
+          ...(follow || activationLimit === undefined ? {} : { activationLimit }),
+        };
+        if (Object.keys(changes).length > 0) await editPlan(db, id, changes);
         const { changed, skipped } = follow
-          ? await followPlanLimit(db, id, { from, to }, { actor, now }, (n) =>
+          ? await changePlanLimit(db, id, { from, to }, { actor, now }, (n) =>
               output.progress(`${n} licences`),
             )
           : { changed: 0, skipped: 0 };
+        const edited = await requirePlan(db, id);
         output.progress('');
         if (skipped > 0)
           output.note(

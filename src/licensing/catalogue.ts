@@ -5,6 +5,7 @@ import {
   insertPlan,
   insertProduct,
   lockPlan,
+  replacePlanLimit,
   setPlan,
   setProduct,
   type Plan,
@@ -63,7 +64,7 @@ export async function editProduct(
 }
 
 /**
- * Changes a plan. Licences issued on it keep their own end and limit; `followPlanLimit` brings the limit along.
+ * Changes a plan. Licences issued on it keep their own end and limit; `changePlanLimit` brings the limit along.
  *
  * @throws OperatorError when another kind of identifier would make existing activations unfindable
  */
@@ -99,12 +100,14 @@ async function refuseActivations(db: Db, plan: Plan, wanted: string): Promise<vo
 const CHUNK = 200;
 
 /**
- * Gives the licences of a plan that have its old limit the new one; those with a limit of their own keep it. Each is
- * changed by itself, so that none is held for long; a run that was interrupted is completed by the next.
+ * Gives a plan another limit, and its licences that have the old one; those with a limit of their own keep it. Each is
+ * changed by itself, so that none is held for long. The plan's own is changed when they are through: repeated, a run
+ * that was interrupted goes on where it ended.
  *
- * @returns how many were changed, and how many were not because somebody else changed them meanwhile
+ * @returns how many licences were changed, and how many were not because somebody else changed them meanwhile
+ * @throws OperatorError when somebody else changed the plan's limit meanwhile
  */
-export async function followPlanLimit(
+export async function changePlanLimit(
   db: Db,
   planId: number,
   { from, to }: { from: number; to: number },
@@ -112,12 +115,23 @@ export async function followPlanLimit(
   onProgress: (changed: number) => void = () => undefined,
 ): Promise<{ changed: number; skipped: number }> {
   const licenses = { changed: 0, skipped: 0 };
-  for (let after = 0; ;) {
-    const ids = await listIdsWithLimit(db, planId, from, { after, limit: CHUNK });
-    for (const id of ids)
-      licenses[(await followLimit(db, id, { planId, from, to }, context)) ? 'changed' : 'skipped']++;
-    onProgress(licenses.changed);
-    after = ids.at(-1) ?? 0;
-    if (ids.length < CHUNK) return licenses;
-  }
+  const follow = async () => {
+    for (let after = 0; ;) {
+      const ids = await listIdsWithLimit(db, planId, from, { after, limit: CHUNK });
+      for (const id of ids)
+        licenses[(await followLimit(db, id, { planId, from, to }, context)) ? 'changed' : 'skipped']++;
+      onProgress(licenses.changed);
+      after = ids.at(-1) ?? 0;
+      if (ids.length < CHUNK) return;
+    }
+  };
+  await follow();
+  if (!(await replacePlanLimit(db, planId, { from, to })))
+    throw new OperatorError(
+      `Plan ${planId} was given another limit by somebody else meanwhile. ` +
+        `${licenses.changed} licences have ${to} slots now. Agree on one limit, and run this again with it.`,
+    );
+  // Those that were issued meanwhile.
+  await follow();
+  return licenses;
 }

@@ -156,6 +156,16 @@ export async function setPlan(
   });
 }
 
+/** @returns false: the plan's limit is not `from` any more, and stays as it is */
+export async function replacePlanLimit(
+  db: Db,
+  id: number,
+  { from, to }: { from: number; to: number },
+): Promise<boolean> {
+  const plans = db(table(db, 'plans'));
+  return (await plans.where({ id, activation_limit: from }).update({ activation_limit: to })) > 0;
+}
+
 function toProduct(row: ProductRow): Product {
   return { id: row.id, name: row.name, element: row.element, createdAt: fromSqlTime(row.created_at) };
 }

@@ -71,11 +71,15 @@ function asksForVersion(args: string[]): boolean {
   return args.includes('--version') && args.every((argument) => ['--version', '--json'].includes(argument));
 }
 
-// Whoever reads the output may have seen enough ("| head"): that is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit();
+  // Whoever reads the output may have seen enough ("| head"): that is no failure.
+  if (error.code === 'EPIPE') process.exit();
+  complain(
+    `error: The output could not be written (${error.code ?? error.message}). What was done stays done: look before you repeat it.\n`,
+  );
+  process.exit(FAILED);
 });
+process.stderr.on('error', () => undefined);
 void main(process.argv).then((code) => {
   process.exitCode = code;
 });

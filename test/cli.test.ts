@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -60,6 +60,7 @@ describe('help', () => {
 });
 
 describe('a usage error', () => {
+  const notKept = new RegExp(`^(?!.*${KEY}).*It must not hold a licence key`);
   const plan = [
     'plan',
     'add',
@@ -103,6 +104,29 @@ describe('a usage error', () => {
       /active, suspended, revoked, cancelled, expired/,
     ],
     ['a day that is none', ['license', 'renew', '1', '--until', '2027-02-30'], /There is no such day/],
+    [
+      'a moment of such a day',
+      ['license', 'renew', '1', '--until', '2027-02-29T12:00:00Z'],
+      /There is no such day/,
+    ],
+    [
+      'a year that no database holds',
+      ['license', 'issue', '--plan', '1', '--expires', '0999-12-31'],
+      /--expires.*in the years 1000 to 9999/,
+    ],
+    [
+      'the same by its zone',
+      ['license', 'issue', '--plan', '1', '--expires', '9999-12-31T23:59:59-12:00'],
+      /in the years 1000 to 9999/,
+    ],
+    ['a key for a customer', ['license', 'issue', '--plan', '1', '--customer', KEY], notKept],
+    ['a key as a reason', ['license', 'suspend', '1', '--reason', `lost ${KEY}`], notKept],
+    ['an identifier of two lines', ['activation', 'add', '1', 'a\nb'], /1 to 255 characters on one line/],
+    [
+      'an identifier that the terminal would obey',
+      ['activation', 'add', '1', 'a\u001b[31mb'],
+      /1 to 255 characters on one line/,
+    ],
     ['a date that is none', ['license', 'issue', '--plan', '1', '--expires', 'soon'], /2027-01-31/],
     [
       'a date without a zone',
@@ -694,6 +718,38 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     await service.db('licensing_licenses').where({ id }).update({ customer: 'a\u001b[2Jb\nc' });
     const { stdout } = await shop.run(['license', 'show', String(id)]);
     expect(stdout).toContain('a\uFFFD[2Jb c');
+  });
+
+  it('says in one line that its output could not be written, and what it did is done', async () => {
+    const full = openSync('/dev/full', 'w');
+    const child = startProcess(
+      process.execPath,
+      [join(__dirname, '../dist/src/cli.js'), 'license', 'issue', '--plan', '1', '--reference', 'full'],
+      { env: processEnvironment(settings), stdio: ['ignore', full, 'pipe'] },
+    );
+    closeSync(full);
+    let stderr = '';
+    child.stderr!.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    const [code] = (await once(child, 'close')) as [number];
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr:
+        'error: The output could not be written (ENOSPC). What was done stays done: look before you repeat it.\n',
+    });
+    expect(await rows(service.db, 'licenses')).toContainEqual(expect.objectContaining({ reference: 'full' }));
+  });
+
+  it('tells why a statement failed, and none of its values', async () => {
+    const renamed = (from: string, to: string) =>
+      service.db.schema.alterTable('licensing_licenses', (licenses) => licenses.renameColumn(from, to));
+    await renamed('reference', 'order_number');
+    try {
+      const stderr = await refused(['license', 'issue', '--plan', '1', '--customer', 'jane@example.com']);
+      expect(stderr).toMatch(/reference/);
+      expect(stderr).not.toMatch(/jane|values/i);
+    } finally {
+      await renamed('order_number', 'reference');
+    }
   });
 
   it('ends quietly when nobody reads its output to the end', async () => {

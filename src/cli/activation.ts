@@ -4,7 +4,7 @@ import { lookUp } from '../licensing/lookup';
 import { OperatorError } from '../licensing/operator-error';
 import { isRefusal } from '../licensing/refusals';
 import { listActivations } from '../store/activations';
-import { label } from './arguments';
+import { identifierText, label } from './arguments';
 import { formatTable, withSession } from './command';
 import { KEY_ARGUMENT, requireLicense } from './license-argument';
 import { activationJson } from './rows';
@@ -38,7 +38,7 @@ export function addActivationCommands(program: Command): void {
       "Activates an identifier by the operator's word: over the limit too, and in every state of the licence. The history records it as an override.",
     )
     .argument('<key>', KEY_ARGUMENT)
-    .argument('<identifier>', 'domain, device, seat or instance, in any spelling')
+    .argument('<identifier>', 'domain, device, seat or instance, in any spelling', identifierText)
     .option('--name <label>', 'a label for people', label)
     .addHelpText('after', '\nExample:\n  licensing activation add 12 staging.example.com --name "Staging"')
     .action((key: string, identifier: string, { name }: { name?: string }, command: Command) =>

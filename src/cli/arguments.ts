@@ -1,5 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { requireDuration } from '../licensing/durations';
+import { MAX_IDENTIFIER_LENGTH } from '../licensing/identifiers';
+import { containsKey } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
 
 /** Readers of options and arguments; what they refuse is a usage error (exit 2) that names the option. */
@@ -31,20 +33,26 @@ export function upTo(most: number): (text: string) => number {
   };
 }
 
-/** `2027-01-31` (its first second, UTC) or `2027-01-31T12:00:00Z`. */
+/** `2027-01-31` (its first second, UTC) or `2027-01-31T12:00:00Z`, in the years that the databases hold. */
 export function moment(text: string): Date {
   const complete = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text;
   const date = new Date(complete);
+  const day = complete.slice(0, 10);
   if (
     !/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/.test(complete) ||
     Number.isNaN(date.getTime())
   )
     throw new InvalidArgumentError('It must be a date, as 2027-01-31 or 2027-01-31T12:00:00Z (UTC).');
   // JavaScript reads 31 February as 3 March.
-  if (text.length === 10 && date.toISOString().slice(0, 10) !== text)
+  if (new Date(`${day}T00:00:00Z`).toISOString().slice(0, 10) !== day)
     throw new InvalidArgumentError('There is no such day.');
+  if (date < FIRST_MOMENT || date > LAST_MOMENT)
+    throw new InvalidArgumentError('It must be in the years 1000 to 9999 (UTC).');
   return date;
 }
+
+const FIRST_MOMENT = new Date('1000-01-01T00:00:00Z');
+const LAST_MOMENT = new Date('9999-12-31T23:59:59.999Z');
 
 export function duration(text: string): string {
   return usage(() => requireDuration(text));
@@ -70,16 +78,27 @@ export function oneOf<T extends string>(values: readonly T[]): (text: string) =>
   };
 }
 
-/** A name of one line that is not blank and fits its column. */
+/** A name of one line that is not blank, fits its column, and is no licence key: it is stored and shown as it is. */
 export function label(text: string): string {
+  const line = lineUpTo(190, text);
+  if (containsKey(line)) throw new InvalidArgumentError('It must not hold a licence key.');
+  return line;
+}
+
+/** What names a site, device, seat or instance; whether it does is for its plan's type to say. */
+export function identifierText(text: string): string {
+  return lineUpTo(MAX_IDENTIFIER_LENGTH, text);
+}
+
+function lineUpTo(most: number, text: string): string {
   const trimmed = text.trim();
   if (
     trimmed === '' ||
-    Array.from(trimmed).length > 190 ||
+    Array.from(trimmed).length > most ||
     /\p{Cc}/u.test(trimmed) ||
     !trimmed.isWellFormed()
   )
-    throw new InvalidArgumentError('It must be 1 to 190 characters on one line.');
+    throw new InvalidArgumentError(`It must be 1 to ${most} characters on one line.`);
   return trimmed;
 }
 

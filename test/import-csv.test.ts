@@ -312,7 +312,7 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
       [
         'Key,Plan\nkey-1,1\n"key-2,1\nkey-3,1\n',
         ['--skip-bad-rows', ...map],
-        /^error: Line \d: a cell that begins with a quotation mark has none at its end\. Nothing/,
+        /^error: Line 3: a cell that begins with a quotation mark has none at its end\. Nothing/,
       ],
       ['Key,Plan\n"key-1"key,1\n', map, /^error: Line 2: there is text after the quotation mark/],
       ['Key,Plan\nkey"-1,1\n', map, /^error: Line 2: there is a quotation mark inside a cell/],

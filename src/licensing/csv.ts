@@ -33,6 +33,7 @@ export async function* readCsv(
     if (done) break;
     head += value;
   }
+  let lastLine = 0;
   const parser = parse({
     delimiter: delimiter ?? detectDelimiter(head),
     record_delimiter: '\n',
@@ -40,6 +41,10 @@ export async function* readCsv(
     skip_empty_lines: true,
     max_record_size: MAX_ROW,
     info: true,
+    on_record: (record: string[], { lines }) => {
+      lastLine = lines;
+      return record;
+    },
   });
   // What ends the one ends the other; a fault is thrown where the rows are read.
   pipeline(Readable.from(concat(head, text)), parser, () => undefined);
@@ -52,7 +57,7 @@ export async function* readCsv(
       yield { line: info.lines - inside, cells: record };
     }
   } catch (error) {
-    throw error instanceof CsvError ? asOperatorError(error) : error;
+    throw error instanceof CsvError ? asOperatorError(error, lastLine) : error;
   }
 }
 
@@ -97,9 +102,15 @@ function detectDelimiter(head: string): string {
   return DELIMITERS.reduce((best, one) => (count(one) > count(best) ? one : best));
 }
 
-/** The parser's own message would repeat what stands in the file. */
-function asOperatorError(error: CsvError): OperatorError {
-  const line = (error as { lines?: number }).lines ?? 1;
+/**
+ * The parser's own message would repeat what stands in the file.
+ *
+ * @param lastLine the last line of the last row that could be read
+ */
+function asOperatorError(error: CsvError, lastLine: number): OperatorError {
+  // A quotation mark that is never closed is found out at the end of the file; what it opens began before.
+  const foundLate = ['CSV_QUOTE_NOT_CLOSED', 'CSV_MAX_RECORD_SIZE'].includes(error.code);
+  const line = foundLate ? lastLine + 1 : ((error as { lines?: number }).lines ?? 1);
   const fault = {
     CSV_QUOTE_NOT_CLOSED: 'a cell that begins with a quotation mark has none at its end',
     CSV_INVALID_CLOSING_QUOTE:

@@ -175,6 +175,17 @@ describe.each(BACKENDS)('what is written, on %s', (_name, settings) => {
     );
   });
 
+  test('a zero byte as the sign for what cannot be read: an export of it could not be imported', async () => {
+    const service = await open(await settings());
+    await request(service.url)
+      .get(`${PREFIX}/downloads/42`)
+      .query({ dlid: UNKNOWN_KEY, identifier: '\0', version: '1\0' })
+      .expect(403);
+    await eventually(async () =>
+      expect(await logged(service.db)).toMatchObject([{ identifier: '\uFFFD', version: '1\uFFFD' }]),
+    );
+  });
+
   test('20,000 entries taken at once, every one of them, in a few hundred at a time', async () => {
     const { db } = await open(await settings());
     const log = createAccessLog(db, NO_FINAL_NEWS);

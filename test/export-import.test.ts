@@ -610,6 +610,25 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     });
   }, 60_000);
 
+  it('leaves no file behind when it is interrupted', async () => {
+    const large = await place(kind);
+    await importJson(large, largeFile(20_000));
+    const folder = temporaryFolder();
+    const child = startProcess(
+      process.execPath,
+      [join(__dirname, '../dist/src/cli.js'), 'export', '--out', join(folder, 'all.jsonl')],
+      { env: processEnvironment(large.settings), stdio: 'ignore' },
+    );
+    const ended = once(child, 'exit');
+    await eventually(() => {
+      const [file = ''] = readdirSync(folder);
+      expect(statSync(join(folder, file)).size).toBeGreaterThan(100_000);
+    });
+    child.kill('SIGINT');
+    expect(await ended).toEqual([null, 'SIGINT']);
+    expect(readdirSync(folder)).toEqual([]);
+  }, 60_000);
+
   it('leaves nothing half done when it is killed while it is read, and comes in whole the next time', async () => {
     const to = await place(kind);
     const count = 30_000;

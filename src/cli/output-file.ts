@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { open, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
@@ -33,6 +34,7 @@ export async function writeOutput<T>(path: string, produce: (sink: Sink) => Prom
 async function replaceFile<T>(target: string, produce: (sink: Sink) => Promise<T>): Promise<T> {
   const folder = dirname(target);
   const temporary = join(folder, `.${basename(target)}.${randomBytes(6).toString('hex')}.part`);
+  const restore = onInterrupt(() => rmSync(temporary, { force: true }));
   try {
     const result = await writeAndClose(await open(temporary, 'wx', 0o600), produce, true);
     await rename(temporary, target);
@@ -40,8 +42,22 @@ async function replaceFile<T>(target: string, produce: (sink: Sink) => Promise<T
     await handle.sync().finally(() => handle.close());
     return result;
   } finally {
+    restore();
     await rm(temporary, { force: true });
   }
+}
+
+/** Cleans up before Ctrl-C or a stop ends this process: what was written so far holds customers' data. */
+function onInterrupt(cleanUp: () => void): () => void {
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  const end = (signal: NodeJS.Signals) => {
+    cleanUp();
+    restore();
+    process.kill(process.pid, signal);
+  };
+  const restore = () => signals.forEach((signal) => process.off(signal, end));
+  signals.forEach((signal) => process.on(signal, end));
+  return restore;
 }
 
 async function writeAndClose<T>(

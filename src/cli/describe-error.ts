@@ -1,6 +1,7 @@
 import { ConfigError } from '../config';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
+import { driverReason } from '../store/errors';
 import { SchemaError } from '../store/migrate';
 import { DatabaseTrouble } from '../store/trouble';
 
@@ -12,13 +13,8 @@ export function describeError(error: unknown): string {
     )
   )
     return (error as Error).message;
-  const { code, sql, sqlMessage, message } = error as {
-    code?: string;
-    sql?: string;
-    sqlMessage?: string;
-    message: string;
-  };
-  return sql === undefined
-    ? message
-    : `The database refused the statement: ${sqlMessage ?? code ?? 'no reason given'}.`;
+  const reason = driverReason(error);
+  return reason === undefined
+    ? (error as Error).message
+    : `The database refused the statement: ${reason.replace(/\.+$/, '')}.`;
 }

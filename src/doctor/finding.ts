@@ -1,5 +1,6 @@
 import type { Config } from '../config';
 import type { Db } from '../store/database';
+import { driverReason } from '../store/errors';
 
 /** What one check found: what, why it matters, and what to do. */
 export interface Finding {
@@ -58,13 +59,8 @@ export function unchecked(code: string, what: string, remedy: string | null = nu
 
 /** An error in a few words, without the statement and values a driver's message repeats. */
 export function reasonOf(error: unknown): string {
-  const { code, sqlMessage, sql, message } = error as {
-    code?: string;
-    sqlMessage?: string;
-    sql?: string;
-    message?: string;
-  };
-  const reason = sqlMessage ?? (sql === undefined ? undefined : code) ?? message ?? code ?? 'no reason given';
+  const { code, message } = error as { code?: string; message?: string };
+  const reason = driverReason(error) ?? message ?? code ?? 'no reason given';
   return reason.replace(/\.+$/, '');
 }
 

@@ -2,6 +2,10 @@
 
 interface DriverError {
   code?: string;
+  /** SQLite's number for it */
+  rawCode?: number;
+  sql?: string;
+  sqlMessage?: string;
   errno?: number;
   fatal?: boolean;
   name?: string;
@@ -76,17 +80,51 @@ export function isUnavailable(error: unknown): boolean {
     name === 'KnexTimeoutError' ||
     UNAVAILABLE.has(codeOf(error)) ||
     isLockConflict(error) ||
-    /closed state|Connection is closed|Connection lost/i.test(messageOf(error))
+    NO_CONNECTION.test(messageOf(error))
   );
+}
+
+const NO_CONNECTION = /closed state|Connection is closed|Connection lost/i;
+
+/**
+ * What a driver or its server says of a failure, without the statement and its values, which Knex puts before it.
+ *
+ * @returns undefined when the error is none of a driver's
+ */
+export function driverReason(error: unknown): string | undefined {
+  const { fatal, sql, sqlMessage } = driverError(error);
+  if (sqlMessage !== undefined) return sqlMessage;
+  const message = messageOf(error);
+  const isDrivers =
+    sql !== undefined ||
+    fatal === true ||
+    /^(?:ER|PROTOCOL|SQLITE)_/.test(codeOf(error)) ||
+    NO_CONNECTION.test(message);
+  return isDrivers ? message.split(' - ').at(-1) : undefined;
 }
 
 function driverError(error: unknown): DriverError {
   return typeof error === 'object' && error !== null ? error : {};
 }
 
-function codeOf(error: unknown): string {
-  return driverError(error).code ?? '';
+/** A driver's name for an error; empty when it has none. */
+export function codeOf(error: unknown): string {
+  const { code = '', rawCode = 0 } = driverError(error);
+  return code.startsWith('UNKNOWN_SQLITE_ERROR')
+    ? (SQLITE_CODES.get(rawCode & 0xff) ?? 'SQLITE_ERROR')
+    : code;
 }
+
+/** The driver does not know all extended codes (SQLITE_READONLY_DIRECTORY is 1544); their low byte says what they are. */
+const SQLITE_CODES = new Map([
+  [5, 'SQLITE_BUSY'],
+  [8, 'SQLITE_READONLY'],
+  [10, 'SQLITE_IOERR'],
+  [11, 'SQLITE_CORRUPT'],
+  [13, 'SQLITE_FULL'],
+  [14, 'SQLITE_CANTOPEN'],
+  [26, 'SQLITE_NOTADB'],
+]);
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : '';

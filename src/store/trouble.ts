@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSettings, MysqlSettings } from './database';
-import { isLockConflict, isUnavailable } from './errors';
+import { codeOf, driverReason, isLockConflict, isUnavailable } from './errors';
 
 /** A database that cannot be used, in words for whoever has to mend it. It never holds the password. */
 export class DatabaseTrouble extends Error {}
@@ -16,7 +16,6 @@ interface DriverError {
   code?: string;
   message?: string;
   name?: string;
-  sqlMessage?: string;
   syscall?: string;
   path?: string;
   fatal?: boolean;
@@ -59,7 +58,8 @@ export function explainTrouble(error: unknown, settings: DatabaseSettings, sourc
 
 /** A file that somebody named fails with the same codes as a socket, or as the database's own file. */
 function isAboutDatabase(error: DriverError, settings: DatabaseSettings): boolean {
-  const { code = '', message = '', syscall, path, fatal } = error;
+  const { message = '', syscall, path, fatal } = error;
+  const code = codeOf(error);
   if (settings.kind === 'mysql') return isUnavailable(error) && (syscall === undefined || fatal === true);
   if (syscall !== undefined) return path !== undefined && settings.path.startsWith(path);
   return (
@@ -73,7 +73,8 @@ function isAboutDatabase(error: DriverError, settings: DatabaseSettings): boolea
 /** libsql's words, with which there is no code. */
 const CANNOT_OPEN = 'Unable to open connection to local database';
 
-function explainFile({ code = '', message = '' }: DriverError, path: string, source: string): Explanation {
+function explainFile(error: DriverError, path: string, source: string): Explanation {
+  const code = codeOf(error);
   const of = code === '' ? '' : ` (${code})`;
   switch (code) {
     case 'SQLITE_NOTADB':
@@ -92,7 +93,7 @@ function explainFile({ code = '', message = '' }: DriverError, path: string, sou
       };
     default:
       return {
-        reason: `the file cannot be opened or made${of === '' && !message.includes(CANNOT_OPEN) ? `: ${message}` : of}`,
+        reason: `the file cannot be opened or made${of === '' && !error.message?.includes(CANNOT_OPEN) ? `: ${error.message}` : of}`,
         remedy: `It must be a file in a folder that this user may write to: see ${source}.`,
       };
   }
@@ -102,7 +103,7 @@ function explainServer(error: DriverError, settings: MysqlSettings, source: stri
   const { host, port, socketPath, user, database } = settings;
   // Knex speaks of pools and transactions when no connection came in time.
   const code = error.name === 'KnexTimeoutError' ? 'ETIMEDOUT' : (error.code ?? '');
-  const said = (error.sqlMessage ?? error.message ?? '').replace(/\.+$/, '');
+  const said = (driverReason(error) ?? error.message ?? '').replace(/\.+$/, '');
   switch (code) {
     case 'ECONNREFUSED':
       return {

@@ -195,10 +195,7 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
     expect((await shop.run(publishing('3 0', '--file', await pack('3.0')))).stderr).toContain(
       'is not a version',
     );
-    await shop.json(['product', 'edit', '42', '--element', 'pkg_other']);
-    const other = await shop.run(publishing('3.0.0', '--draft', '--file', await pack('3.0.0')));
-    expect(other.stderr).toMatch(/^note: .* that of "pkg_example", .* --element pkg_example\n$/);
-    await shop.json(['product', 'edit', '42', '--element', 'pkg_example']);
+    await shop.json(publishing('3.0.0', '--draft', '--file', await pack('3.0.0')));
     const later = await shop.run(publishing('3.0.0', '--date', '2099-01-01'));
     expect(later).toMatchObject({
       code: 0,
@@ -209,6 +206,91 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
     await shop.json(publishing('3.0.1', '--file', await pack('3.0.1')));
     for (const version of ['3.0.0', '3.0.1-rc1', '3.0.1'])
       await shop.json(['release', 'withdraw', '--product', '42', '--version', version]);
+  });
+
+  describe('of a product for Joomla', () => {
+    beforeAll(() => shop.json(['product', 'edit', '42', '--element', 'pkg_example']));
+    afterAll(() => shop.json(['product', 'edit', '42', '--element', '']));
+
+    const packageOf = (name: string, more = '') => ({
+      'pkg.xml': `<extension type="package"><packagename>${name}</packagename><version>3.2.0</version>${more}</extension>`,
+    });
+    const withdraw = () => shop.json(['release', 'withdraw', '--product', '42', '--version', '3.2.0']);
+
+    it.each([
+      ['no XML', {}],
+      ['no manifest', { 'readme.xml': '<readme/>' }],
+    ])('refuses a package with %s, which Joomla cannot install', async (_what, entries) => {
+      const before = [await shop.releases(), shop.files()];
+      const { path } = await makePackage(entries);
+      for (const options of [[], ['--draft']]) {
+        const { code, stdout, stderr } = await shop.run(publishing('3.2.0', '--file', path, ...options));
+        expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+        expect(stderr).toMatch(
+          /^error: The package has no Joomla manifest .*"pkg_example"\. Nothing was published\.\nPack it again .*; or, .*: licensing product edit 42 --element ''\n$/,
+        );
+      }
+      expect([await shop.releases(), shop.files()]).toEqual(before);
+    });
+
+    it.each([
+      ['package', packageOf('other'), 'pkg_other'],
+      [
+        'package of another version',
+        { 'pkg.xml': packageOf('other')['pkg.xml'].replace('3.2', '1.0') },
+        'pkg_other',
+      ],
+      [
+        'component',
+        {
+          'a.xml': '<extension type="component"><name>COM_EXAMPLE</name><version>3.2.0</version></extension>',
+        },
+        'com_example',
+      ],
+      [
+        'module',
+        {
+          'a.xml':
+            '<extension type="module"><version>3.2.0</version><files><filename module="mod_example">e.php</filename></files></extension>',
+        },
+        'mod_example',
+      ],
+      [
+        'plugin',
+        {
+          'a.xml':
+            '<extension type="plugin"><version>3.2.0</version><files><filename plugin="Example">e.php</filename></files></extension>',
+        },
+        'example',
+      ],
+    ])("refuses another extension's: a %s", async (_what, entries, element) => {
+      const before = [await shop.releases(), shop.files()];
+      const { path } = await makePackage(entries);
+      const { code, stdout, stderr } = await shop.run(publishing('3.2.0', '--file', path));
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toMatch(
+        new RegExp(
+          `^error: The manifest in the package \\(.*\\.xml\\) is that of "${element}", .*"pkg_example".* Nothing was published\\.\nPublish the package of "pkg_example"; or, .*: licensing product edit 42 --element ${element}\n$`,
+        ),
+      );
+      expect([await shop.releases(), shop.files()]).toEqual(before);
+    });
+
+    it('says what customers will miss', async () => {
+      const publish = async (entries: Record<string, string>) => {
+        const { path } = await makePackage(entries);
+        const { code, stderr } = await shop.run(publishing('3.2.0', '--draft', '--file', path));
+        expect(code).toBe(0);
+        return stderr;
+      };
+      const complete =
+        '<dlid prefix="dlid=" suffix=""/><updateservers><server>https://shop.example/u.xml</server></updateservers>';
+      expect(await publish(packageOf('Example', complete))).toBe('');
+      expect(await publish(packageOf('example'))).toMatch(
+        /^note: the manifest in the package \(pkg\.xml\) has no <dlid>: .*\nnote: .* has no <updateservers>: .*\n$/,
+      );
+      await withdraw();
+    });
   });
 
   it.each([

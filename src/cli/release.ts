@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
 import { requireUpdateXmlSettings } from '../joomla/update-xml';
-import { findManifest } from '../joomla/manifest';
+import { describeMisses, findManifest, type PackageManifest } from '../joomla/manifest';
 import { explainReadFault } from '../licensing/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { editRelease, publishRelease, requireProduct, withdrawRelease } from '../licensing/releases';
@@ -60,9 +60,9 @@ export function addReleaseCommands(program: Command): void {
         const version = options.version.trim();
         if (writeXml !== undefined) await requireUpdateXmlSettings(db, options.product, given, process.cwd());
         const remarks = [
-          options.file === undefined || !isVersion(version)
-            ? undefined
-            : await checkManifest(options.file, version, await requireProduct(db, options.product)),
+          ...(options.file === undefined || !isVersion(version)
+            ? []
+            : await checkManifest(options.file, version, await requireProduct(db, options.product))),
           remarkOnVersion(version),
           options.date !== undefined && options.date > now && !options.draft
             ? 'the date lies in the future; the version is offered from now on all the same.'
@@ -164,26 +164,49 @@ export function addReleaseCommands(program: Command): void {
 }
 
 /**
- * Joomla stores the manifest's version as the installed one: were it another than the published one, the same update
- * would be offered for ever.
+ * A published package never changes: what no site could be updated by is refused before. Joomla stores the manifest's
+ * version as the installed one, so were it another than the published one, the same update would be offered for ever.
  *
  * @returns what is unusual about it besides
- * @throws OperatorError when the versions differ
+ * @throws OperatorError when it is not the product's, or of another version
  */
-async function checkManifest(file: string, version: string, product: Product): Promise<string | undefined> {
+async function checkManifest(file: string, version: string, product: Product): Promise<string[]> {
+  const manifest = await findManifest(file).catch(() => undefined);
   // What is no readable zip is refused where it is taken over.
-  const manifest = await findManifest(file).catch(() => 'no-manifest' as const);
-  if (typeof manifest === 'string') return undefined;
-  const { path, version: inside, element } = manifest;
+  if (manifest === undefined) return [];
+  if (product.element !== null) requireElement(manifest, product.id, product.element);
+  if (typeof manifest === 'string') return [];
+  const { path, version: inside } = manifest;
   if (!isVersion(inside) || compareVersions(inside, version) !== 0)
     throw new OperatorError(
       `The manifest in the package (${path}) says version "${inside}", and --version says "${version}". Joomla would take ` +
         'the first for installed and go on offering the second. Nothing was published. ' +
         `Correct <version> in the manifest and pack it again${isVersion(inside) ? `, or publish it with --version ${inside}` : ''}.`,
     );
-  return product.element === null || element === undefined || element === product.element
-    ? undefined
-    : `the manifest in the package (${path}) is that of "${element}", and product ${product.id} has the element "${product.element}". Joomla offers an update to the extension of the same element alone: licensing product edit ${product.id} --element ${element}`;
+  return product.element === null
+    ? []
+    : describeMisses(manifest).map(
+        (miss) =>
+          `the manifest in the package (${path}) ${miss}. "licensing manifest" prints what to add to it.`,
+      );
+}
+
+/** Only a product for Joomla has an element; a site finds the extension to update by it, in any case. */
+function requireElement(
+  manifest: PackageManifest | 'no-xml' | 'no-manifest',
+  productId: number,
+  element: string,
+): void {
+  if (typeof manifest === 'string')
+    throw new OperatorError(
+      `The package has no Joomla manifest (an XML file with <extension>) at its top, and product ${productId} is for Joomla: its element is "${element}". Nothing was published.\n` +
+        `Pack it again with the manifest at its top; or, if the product is not for Joomla: licensing product edit ${productId} --element ''`,
+    );
+  if (manifest.element !== undefined && manifest.element.toLowerCase() !== element.toLowerCase())
+    throw new OperatorError(
+      `The manifest in the package (${manifest.path}) is that of "${manifest.element}", and the element of product ${productId} is "${element}": Joomla would not update the one by the other. Nothing was published.\n` +
+        `Publish the package of "${element}"; or, if the product's element is what is wrong: licensing product edit ${productId} --element ${manifest.element}`,
+    );
 }
 
 /** Up to what the column holds. */

@@ -287,7 +287,7 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
         '<dlid prefix="dlid=" suffix=""/><updateservers><server>https://shop.example/u.xml</server></updateservers>';
       expect(await publish(packageOf('Example', complete))).toBe('');
       expect(await publish(packageOf('example'))).toMatch(
-        /^note: the manifest in the package \(pkg\.xml\) has no <dlid>: .*\nnote: .* has no <updateservers>: .*\n$/,
+        /^note: the manifest in the package \(pkg\.xml\) has no <dlid>: .* It has no <updateservers>: .*\n$/,
       );
       await withdraw();
     });

@@ -177,7 +177,9 @@ async function walk(
         ? 'there is no <update> in the XML'
         : `none of its updates is for Joomla ${site.joomla} with PHP ${site.php}`,
       [],
-      'Widen <targetplatform>, <php_minimum>, <supported_databases> or <tag> ("licensing update-xml write" does), or tell the customer what the new version needs.',
+      found.updates.length === 0
+        ? 'Nothing, while no version is published. Otherwise write the update XML again ("licensing update-xml write") and put it there.'
+        : 'Widen <targetplatform>, <php_minimum>, <supported_databases> or <tag> ("licensing update-xml write" does), or tell the customer what the new version needs.',
     );
   const version = (verdict.version = chosen.text('version') ?? '');
   step('Choice', `version ${version} (the highest of ${found.updates.length - skipped.length})`);

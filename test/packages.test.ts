@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import {
+  chmodSync,
   createWriteStream,
   mkdirSync,
   readdirSync,
@@ -9,7 +10,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { crc32, deflateRawSync } from 'node:zlib';
@@ -24,7 +25,7 @@ import { operator, type Operator } from './support/operator';
 import { makePackage } from './support/packages';
 import { endProcess, eventually, temporaryFolder } from './support/processes';
 import { BACKENDS, PREFIX, rows, startTestService, type TestService } from './support/service';
-import { startLicensing } from './support/service-process';
+import { processEnvironment, startLicensing, startProgram } from './support/service-process';
 
 interface ReleaseRow {
   id: number;
@@ -410,6 +411,38 @@ describe('publishing beside another connection, on MariaDB', () => {
     shop = await openShop(await BACKENDS[1]![1]());
   });
   afterAll(() => shop.service.stop());
+
+  it.each([
+    [
+      'package',
+      /^error: The package \S+\/package\.zip cannot be read: the user \S+ may not read it\. Let that user /,
+    ],
+    [
+      'folder of packages',
+      /^error: The package was not stored: the user \S+ may not write to the folder \S+\. Run /,
+    ],
+  ])('says who may not use the %s, and what to do', async (what, words) => {
+    const { path } = await makePackage();
+    chmodSync(path, what === 'package' ? 0 : 0o644);
+    chmodSync(dirname(path), 0o755);
+    const packages = temporaryFolder();
+    chmodSync(packages, what === 'package' ? 0o777 : 0o555);
+    const asNobody =
+      process.getuid?.() === 0 ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : [];
+    const { ended } = startProgram(
+      '/usr/bin/env',
+      [
+        ...asNobody,
+        process.execPath,
+        join(__dirname, '../dist/src/cli.js'),
+        ...publishing('8.0', '--file', path),
+      ],
+      processEnvironment({ ...shop.settings, LICENSING_PACKAGES_DIR: packages }),
+    );
+    const { code, stdout, stderr } = await ended;
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(words) });
+    expect(await shop.releases()).toEqual([]);
+  });
 
   /** A transaction that has the version already, and keeps everybody else from recording it. */
   async function holdVersion(version: string) {

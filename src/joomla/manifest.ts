@@ -144,9 +144,13 @@ function elementOf(
     return name === '' ? undefined : `pkg_${name}`;
   }
   const prefix = { component: 'com_', module: 'mod_', plugin: '' }[type];
-  const given = child('element') || (type === 'component' ? child('name') : undefined);
-  const name = asCommand(fileAttribute(root, type) ?? given).toLowerCase();
-  if (prefix === undefined || name === '') return undefined;
+  if (prefix === undefined) return undefined;
+  const named = fileAttribute(root, type);
+  if (named !== undefined) return asCommand(named).toLowerCase();
+  const name = asCommand(
+    child('element') || (type === 'component' ? child('name') : undefined),
+  ).toLowerCase();
+  if (name === '') return undefined;
   return name.startsWith(prefix) ? name : prefix + name;
 }
 

@@ -129,7 +129,7 @@ export async function findWrittenXml(
   return out === undefined ? undefined : { out, versions: Object.keys(versions) };
 }
 
-/** Whether some site would be offered a published version, and an update XML has neither it nor a higher one for it. */
+/** Whether an update XML has neither a version nor a higher one; a pre-release does not stand in for a release. */
 export function isLeftOut(version: string, offered: string[]): boolean {
   return !offered.some(
     (other) =>

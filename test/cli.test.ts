@@ -659,7 +659,10 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
   });
 
   it('publishes, edits, lists and withdraws a release', async () => {
-    const { path, bytes } = await makePackage();
+    const { path, bytes } = await makePackage({
+      'pkg_example.xml': `<extension type="package"><packagename>example</packagename><version>2.1.0</version>
+        <updateservers><server>https://shop.example/u.xml</server></updateservers><dlid prefix="dlid=" suffix=""/></extension>`,
+    });
     const notes = join(temporaryFolder(), 'CHANGES.txt');
     writeFileSync(notes, 'Faster\n\nSmaller\n');
     const of = ['--product', '42', '--version', '2.1.0'];

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { makePackage } from './support/packages';
 import { temporaryFolder } from './support/processes';
 import {
   processEnvironment,
@@ -33,6 +34,12 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'licensing'), `#!/bin/sh\nexec node ${join(ROOT, 'dist/src/cli.js')} "$@"\n`);
   chmodSync(join(folder, 'licensing'), 0o755);
   copyFileSync(join(ROOT, 'seeds/pkg_example-1.1.0.zip'), join(folder, 'pkg_example-1.1.0.zip'));
+  const manifest =
+    '<extension type="package"><packagename>example</packagename><version>1.1.1</version></extension>';
+  copyFileSync(
+    (await makePackage({ 'pkg_example.xml': manifest })).path,
+    join(folder, 'pkg_example-1.1.1.zip'),
+  );
   expect(await startLicensing(['migrate'], {}, settings()).ended).toMatchObject({ code: 0 });
   service = await startServiceProcess(
     {},
@@ -61,6 +68,7 @@ test.each(blocks)('%s', (title, commands) => {
   expect({ status, stderr }).toMatchObject({ status: 0 });
   const said: Record<string, RegExp> = {
     "A customer's update failed": /License is not active[^]*suspended[^]*licensing license reinstate 1/,
+    'A bad release': /Version 1\.1\.1 is withdrawn\.\n\S+pkg_example\.xml offers 1\.1\.0 \(stable\)\./,
     'Upgrade a plan': /Licences that follow: 1\./,
     'Erase a customer': /customer +-/,
   };

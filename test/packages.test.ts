@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import {
+  chmodSync,
   createWriteStream,
   mkdirSync,
   readdirSync,
@@ -9,7 +10,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { crc32, deflateRawSync } from 'node:zlib';
@@ -24,7 +25,7 @@ import { operator, type Operator } from './support/operator';
 import { makePackage } from './support/packages';
 import { endProcess, eventually, temporaryFolder } from './support/processes';
 import { BACKENDS, PREFIX, rows, startTestService, type TestService } from './support/service';
-import { startLicensing } from './support/service-process';
+import { processEnvironment, startLicensing, startProgram } from './support/service-process';
 
 interface ReleaseRow {
   id: number;
@@ -195,10 +196,7 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
     expect((await shop.run(publishing('3 0', '--file', await pack('3.0')))).stderr).toContain(
       'is not a version',
     );
-    await shop.json(['product', 'edit', '42', '--element', 'pkg_other']);
-    const other = await shop.run(publishing('3.0.0', '--draft', '--file', await pack('3.0.0')));
-    expect(other.stderr).toMatch(/^note: .* that of "pkg_example", .* --element pkg_example\n$/);
-    await shop.json(['product', 'edit', '42', '--element', 'pkg_example']);
+    await shop.json(publishing('3.0.0', '--draft', '--file', await pack('3.0.0')));
     const later = await shop.run(publishing('3.0.0', '--date', '2099-01-01'));
     expect(later).toMatchObject({
       code: 0,
@@ -209,6 +207,91 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
     await shop.json(publishing('3.0.1', '--file', await pack('3.0.1')));
     for (const version of ['3.0.0', '3.0.1-rc1', '3.0.1'])
       await shop.json(['release', 'withdraw', '--product', '42', '--version', version]);
+  });
+
+  describe('of a product for Joomla', () => {
+    beforeAll(() => shop.json(['product', 'edit', '42', '--element', 'pkg_example']));
+    afterAll(() => shop.json(['product', 'edit', '42', '--element', '']));
+
+    const packageOf = (name: string, more = '') => ({
+      'pkg.xml': `<extension type="package"><packagename>${name}</packagename><version>3.2.0</version>${more}</extension>`,
+    });
+    const withdraw = () => shop.json(['release', 'withdraw', '--product', '42', '--version', '3.2.0']);
+
+    it.each([
+      ['no XML', {}],
+      ['no manifest', { 'readme.xml': '<readme/>' }],
+    ])('refuses a package with %s, which Joomla cannot install', async (_what, entries) => {
+      const before = [await shop.releases(), shop.files()];
+      const { path } = await makePackage(entries);
+      for (const options of [[], ['--draft']]) {
+        const { code, stdout, stderr } = await shop.run(publishing('3.2.0', '--file', path, ...options));
+        expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+        expect(stderr).toMatch(
+          /^error: The package has no Joomla manifest .*"pkg_example"\. Nothing was published\.\nPack it again .*; or, .*: licensing product edit 42 --element ''\n$/,
+        );
+      }
+      expect([await shop.releases(), shop.files()]).toEqual(before);
+    });
+
+    it.each([
+      ['package', packageOf('other'), 'pkg_other'],
+      [
+        'package of another version',
+        { 'pkg.xml': packageOf('other')['pkg.xml'].replace('3.2', '1.0') },
+        'pkg_other',
+      ],
+      [
+        'component',
+        {
+          'a.xml': '<extension type="component"><name>COM_EXAMPLE</name><version>3.2.0</version></extension>',
+        },
+        'com_example',
+      ],
+      [
+        'module',
+        {
+          'a.xml':
+            '<extension type="module"><version>3.2.0</version><files><filename module="mod_example">e.php</filename></files></extension>',
+        },
+        'mod_example',
+      ],
+      [
+        'plugin',
+        {
+          'a.xml':
+            '<extension type="plugin"><version>3.2.0</version><files><filename plugin="Example">e.php</filename></files></extension>',
+        },
+        'example',
+      ],
+    ])("refuses another extension's: a %s", async (_what, entries, element) => {
+      const before = [await shop.releases(), shop.files()];
+      const { path } = await makePackage(entries);
+      const { code, stdout, stderr } = await shop.run(publishing('3.2.0', '--file', path));
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toMatch(
+        new RegExp(
+          `^error: The manifest in the package \\(.*\\.xml\\) is that of "${element}", .*"pkg_example".* Nothing was published\\.\nPublish the package of "pkg_example"; or, .*: licensing product edit 42 --element ${element}\n$`,
+        ),
+      );
+      expect([await shop.releases(), shop.files()]).toEqual(before);
+    });
+
+    it('says what customers will miss', async () => {
+      const publish = async (entries: Record<string, string>) => {
+        const { path } = await makePackage(entries);
+        const { code, stderr } = await shop.run(publishing('3.2.0', '--draft', '--file', path));
+        expect(code).toBe(0);
+        return stderr;
+      };
+      const complete =
+        '<dlid prefix="dlid=" suffix=""/><updateservers><server>https://shop.example/u.xml</server></updateservers>';
+      expect(await publish(packageOf('Example', complete))).toBe('');
+      expect(await publish(packageOf('example'))).toMatch(
+        /^note: the manifest in the package \(pkg\.xml\) has no <dlid>: .* It has no <updateservers>: .*\n$/,
+      );
+      await withdraw();
+    });
   });
 
   it.each([
@@ -328,6 +411,38 @@ describe('publishing beside another connection, on MariaDB', () => {
     shop = await openShop(await BACKENDS[1]![1]());
   });
   afterAll(() => shop.service.stop());
+
+  it.each([
+    [
+      'package',
+      /^error: The package \S+\/package\.zip cannot be read: the user \S+ may not read it\. Let that user /,
+    ],
+    [
+      'folder of packages',
+      /^error: The package was not stored: the user \S+ may not write to the folder \S+\. Run /,
+    ],
+  ])('says who may not use the %s, and what to do', async (what, words) => {
+    const { path } = await makePackage();
+    chmodSync(path, what === 'package' ? 0 : 0o644);
+    chmodSync(dirname(path), 0o755);
+    const packages = temporaryFolder();
+    chmodSync(packages, what === 'package' ? 0o777 : 0o555);
+    const asNobody =
+      process.getuid?.() === 0 ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : [];
+    const { ended } = startProgram(
+      '/usr/bin/env',
+      [
+        ...asNobody,
+        process.execPath,
+        join(__dirname, '../dist/src/cli.js'),
+        ...publishing('8.0', '--file', path),
+      ],
+      processEnvironment({ ...shop.settings, LICENSING_PACKAGES_DIR: packages }),
+    );
+    const { code, stdout, stderr } = await ended;
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(words) });
+    expect(await shop.releases()).toEqual([]);
+  });
 
   /** A transaction that has the version already, and keeps everybody else from recording it. */
   async function holdVersion(version: string) {

@@ -248,7 +248,8 @@ describe('"update-xml lint" on a file', () => {
         ),
       /^error several_extensions: /,
     ],
-    ['no update', () => '<updates></updates>', /^error no_update: /],
+    ['no update', () => '<updates></updates>', /^warning no_update: .*no site is offered anything/],
+    ['another document', () => '<extension/>', /^error no_update: .*<extension>/],
     ['a bare ampersand', () => element('name', 'A & B'), /^error malformed: .*\(line 4\)/],
     ['an element that is not closed', () => replaced('</name>', ''), /^error malformed: /],
     ['an end that is missing', () => GOOD.slice(0, -20), /^error malformed: /],
@@ -393,6 +394,39 @@ describe('"update-xml lint" beside the database', () => {
     ]);
     await write();
     expect(await findings()).toEqual([]);
+  });
+
+  it('says of a version that is not published what can be done about it', async () => {
+    const remedy = async () => (await shop.run(['update-xml', 'lint', out])).stdout;
+    await giveRelease(service, { version: '1.2.0' });
+    await write();
+    await withdrawRelease(service.db, 42, '1.2.0');
+    expect(await remedy()).toMatch(/404\. Write the update XML again with .*, which leaves it out\.\n$/);
+    await giveRelease(service, { version: '1.2.1', draft: true });
+    writeFileSync(out, readFileSync(out, 'utf8').replaceAll('1.2.0', '1.2.1'));
+    expect(await remedy()).toMatch(
+      /404\. Publish it \(licensing release publish --product 42 --version 1\.2\.1\), or take it out: /,
+    );
+    await withdrawRelease(service.db, 42, '1.2.1');
+  });
+
+  it('names the newest version where it is left out', async () => {
+    await write();
+    const missing = (version: string) =>
+      `left_out: Version ${version} is published, and not in it: Joomla offers it to nobody.`;
+    for (const [version, expected] of [
+      ['0.9.0', []],
+      ['2.0.0-beta1', [missing('2.0.0-beta1')]],
+      ['1.9.0', [missing('2.0.0-beta1'), missing('1.9.0')]],
+    ] as const) {
+      await giveRelease(service, { version });
+      expect(await findings()).toEqual(expected);
+    }
+    await write();
+    expect(await findings()).toEqual([]);
+    await giveRelease(service, { version: '1.9.1' });
+    expect(await findings()).toEqual([missing('1.9.1')]);
+    for (const version of ['2.0.0-beta1', '1.9.1', '1.9.0']) await withdrawRelease(service.db, 42, version);
   });
 
   it('fetches the packages when it is given a key, and never shows that', async () => {

@@ -239,6 +239,15 @@ describe('the update XML is fetched', () => {
     expect(site.requests.slice(0, 2)).toEqual(['GET /updates', 'GET /updates/extension.xml']);
   });
 
+  it('may offer nothing, which is right while nothing is published', async () => {
+    answers['/update.xml'] = '<updates></updates>';
+    expect(await attempt()).toMatchObject({
+      offered: false,
+      messages: [],
+      remedy: expect.stringMatching(/^Nothing, while no version is published\. /),
+    });
+  });
+
   it.each<[string, string | ((response: ServerResponse) => void), RegExp]>([
     [
       'is not there',

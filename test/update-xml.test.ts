@@ -98,6 +98,18 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     return productId;
   }
 
+  const manifest = (
+    version: string,
+    url = 'https://shop.example',
+  ) => `<extension type="package" method="upgrade">
+      <name>Example</name><packagename>example</packagename><version>${version}</version>
+      ${manifestSnippets({ id: 42, name: 'Example', element: null, createdAt: new Date() }, `${url}/update.xml`).xml}
+    </extension>`;
+
+  async function packed(version: string, url?: string): Promise<string> {
+    return (await makePackage({ 'pkg_example.xml': manifest(version, url) })).path;
+  }
+
   function write(productId: number, given: GivenSettings = {}) {
     return writeUpdateXml(service.db, productId, { baseUrl: 'https://shop.example', out, ...given }, folder);
   }
@@ -238,15 +250,17 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     expect(updates.map(({ version, tag }) => `${version} ${tag}`)).toEqual(expected);
   });
 
-  it('leaves out drafts and withdrawn versions, and refuses when nothing is left', async () => {
+  it('leaves out drafts and withdrawn versions, and is empty when nothing is left', async () => {
     const productId = await product('1.0.0', '2.0.0');
     await giveRelease(service, { productId, version: '3.0.0', draft: true });
     await withdrawRelease(service.db, productId, '2.0.0');
     expect((await write(productId)).updates.map(({ version }) => version)).toEqual(['1.0.0']);
-    const before = readFileSync(out, 'utf8');
     await withdrawRelease(service.db, productId, '1.0.0');
-    await expect(write(productId)).rejects.toThrow(/no published version/);
-    expect(readFileSync(out, 'utf8')).toBe(before);
+    expect((await write(productId)).updates).toEqual([]);
+    expect(readXml(readFileSync(out, 'utf8'))).toEqual([]);
+    const { code, stdout, stderr } = await shop.run(['update-xml', 'write', '--product', String(productId)]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `${out} offers nothing.\n` });
+    expect(stderr).toMatch(/^warning: There is no <update> in it: no site is offered anything\. .*\n$/);
   });
 
   it('keeps an older version for the Joomla or PHP that the newer one leaves behind', async () => {
@@ -439,7 +453,6 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     it('is written after the version is published, to the file remembered', async () => {
       const productId = await product('1.0.0');
       await write(productId, { baseUrl: service.url });
-      const { path } = await makePackage();
       const published = await shop.json([
         ...[
           'release',
@@ -449,7 +462,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
           '--version',
           '1.1.0',
           '--file',
-          path,
+          await packed('1.1.0'),
           '--write-xml',
         ],
       ]);
@@ -473,13 +486,71 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
           '--version',
           '1.2.0',
           '--file',
-          path,
+          await packed('1.2.0'),
           '--write-xml',
           other,
         ],
       ]);
       expect(readXml(readFileSync(other, 'utf8'))[0]!.fields.version).toBe('1.2.0');
       expect(readXml(readFileSync(out, 'utf8'))[0]!.fields.version).toBe('1.1.0');
+    });
+
+    it('is written after the version is withdrawn, with what is left', async () => {
+      const productId = await product('1.0.0', '1.1.0');
+      await write(productId);
+      const withdraw = (version: string, ...options: string[]) =>
+        shop.run(['release', 'withdraw', '--product', String(productId), '--version', version, ...options]);
+      expect(await withdraw('1.1.0', '--write-xml')).toEqual({
+        code: 0,
+        stdout: `Version 1.1.0 is withdrawn.\n${out} offers 1.0.0 (stable).\n`,
+        stderr: '',
+      });
+      expect(readXml(readFileSync(out, 'utf8')).map(({ fields }) => fields.version)).toEqual(['1.0.0']);
+      const unwritten = await withdraw('1.0.0', '--write-xml', '/no/such/folder/update.xml');
+      expect(unwritten).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(
+          /^error: Version 1\.0\.0 IS withdrawn, but Joomla offers it until .* When that is mended: licensing update-xml write --product \d+ --out \/no\/such\/folder\/update\.xml\n$/,
+        ),
+      });
+      const other = await product('1.0.0');
+      const refused = await shop.run([
+        ...['release', 'withdraw', '--product', String(other), '--version', '1.0.0', '--write-xml'],
+      ]);
+      expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('--base-url') });
+      const states = (await rows<{ product_id: number; state: string }>(service.db, 'releases'))
+        .filter(({ product_id }) => [productId, other].includes(product_id))
+        .map(({ state }) => state);
+      expect(states).toEqual(['withdrawn', 'withdrawn', 'published']);
+    });
+
+    it('is named where it still reads as before', async () => {
+      const productId = await product('1.0.0');
+      const act = async (verb: string, version: string, ...options: string[]) => {
+        const { code, stderr } = await shop.run([
+          ...['release', verb, '--product', String(productId), '--version', version, ...options],
+        ]);
+        expect(code).toBe(0);
+        return stderr;
+      };
+      const publish = async (version: string) => act('publish', version, '--file', await packed(version));
+      const command = `licensing update-xml write --product ${productId}`;
+      expect(await publish('1.1.0')).toBe('');
+      await write(productId);
+      expect(await publish('1.0.1')).toBe('');
+      expect(await publish('1.2.0')).toBe(
+        `note: ${out} still offers 1.1.0. Joomla offers version 1.2.0 when it is written again: ${command}\n`,
+      );
+      expect(await act('withdraw', '1.2.0')).toBe('');
+      expect(await act('withdraw', '1.1.0')).toBe(
+        `note: ${out} still offers version 1.1.0, whose download fails now. Write it again: ${command}\n`,
+      );
+      await act('withdraw', '1.0.1');
+      await act('withdraw', '1.0.0', '--write-xml');
+      expect(await publish('1.3.0')).toMatch(
+        /^note: .* still offers nothing\. Joomla offers version 1\.3\.0 /,
+      );
     });
 
     it('publishes nothing when the update XML could not be written for want of options', async () => {
@@ -508,9 +579,17 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       const productId = await product();
       await giveRelease(service, { productId, version: '1.0.0' });
       await write(productId);
-      const { path } = await makePackage();
       const { code, stderr } = await shop.run([
-        ...['release', 'publish', '--product', String(productId), '--version', '1.1.0', '--file', path],
+        ...[
+          'release',
+          'publish',
+          '--product',
+          String(productId),
+          '--version',
+          '1.1.0',
+          '--file',
+          await packed('1.1.0'),
+        ],
         ...['--write-xml', '/no/such/folder/update.xml'],
       ]);
       expect(code).toBe(1);
@@ -535,14 +614,8 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     });
     afterAll(() => site.stop());
 
-    const manifest = (productId: number, version: string) => `<extension type="package" method="upgrade">
-      <name>Example</name><packagename>example</packagename><version>${version}</version>
-      ${manifestSnippets({ id: productId, name: 'Example', element: null, createdAt: new Date() }, `${site.url}/update.xml`).xml}
-    </extension>`;
-
     async function publish(productId: number, version: string): Promise<void> {
-      const { path } = await makePackage({ 'pkg_example.xml': manifest(productId, version) });
-      await giveRelease(service, { productId, version, file: path });
+      await giveRelease(service, { productId, version, file: await packed(version, site.url) });
     }
 
     it("leads a customer's Joomla to the version's own bytes, also when another is published since", async () => {
@@ -575,7 +648,9 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
         ['update-xml', 'lint', `${site.url}/update.xml`, '--key', '-'],
         { stdin: license.key },
       );
-      expect(findings).toEqual([]);
+      expect(findings).toMatchObject([
+        { code: 'left_out', problem: expect.stringContaining('Version 2.1.0 is published, and not in it') },
+      ]);
     });
 
     it.each([

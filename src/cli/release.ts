@@ -1,17 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
-import { requireUpdateXmlSettings } from '../joomla/update-xml';
-import { findManifest } from '../joomla/manifest';
+import { findWrittenXml, isLeftOut, requireUpdateXmlSettings } from '../joomla/update-xml';
+import { describeMisses, findManifest, type PackageManifest } from '../joomla/manifest';
 import { explainReadFault } from '../licensing/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { editRelease, publishRelease, requireProduct, withdrawRelease } from '../licensing/releases';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import { compareVersions, isVersion, remarkOnVersion } from '../licensing/versions';
 import type { Product } from '../store/catalogue';
-import { listReleases } from '../store/releases';
+import { listReleases, type Release } from '../store/releases';
 import { databaseTrouble } from '../store/trouble';
 import { moment, positiveInteger, requireChange } from './arguments';
-import { formatTable, withSession } from './command';
+import { formatTable, withSession, type Session } from './command';
 import { describeError } from './describe-error';
 import { releaseJson } from './rows';
 import { describeWritten, writeAndLint, writtenJson } from './update-xml';
@@ -28,13 +28,15 @@ interface PublishOptions {
   writeXml?: string | true;
 }
 
+const WRITE_XML = 'then write the update XML too, with the options "update-xml write" remembers';
+
 export function addReleaseCommands(program: Command): void {
   const release = program.command('release').description('Versions of a product and their packages.');
 
   release
     .command('publish')
     .description(
-      'Takes over a zip file and publishes it as a version: updaters are offered it at once. A published version never changes.',
+      'Takes over a zip file and publishes it as a version, which never changes then. The API offers it within a second, Joomla when the update XML is written (--write-xml).',
     )
     .requiredOption('--product <id>', 'product id', positiveInteger)
     .requiredOption('--version <version>', 'as 2.1.0 or 2.1.0-beta2')
@@ -43,22 +45,18 @@ export function addReleaseCommands(program: Command): void {
     .option('--changelog-file <file>', 'a text file with what is new')
     .option('--draft', 'store it without publishing')
     .option('--date <date>', 'publication date, instead of now', moment)
-    .addOption(
-      new Option(
-        '--write-xml [file]',
-        'then write the update XML too, with the options "update-xml write" remembers',
-      ).conflicts('draft'),
-    )
+    .addOption(new Option('--write-xml [file]', WRITE_XML).conflicts('draft'))
     .addHelpText(
       'after',
       '\nExample:\n  licensing release publish --product 42 --version 2.1.0 --file pkg_example.zip --changelog "Faster"',
     )
     .action((options: PublishOptions, command: Command) =>
-      withSession(command, async ({ db, config, now, output }) => {
+      withSession(command, async (session) => {
+        const { db, config, now, output } = session;
         const { writeXml } = options;
-        const given = { out: typeof writeXml === 'string' ? writeXml : undefined };
         const version = options.version.trim();
-        if (writeXml !== undefined) await requireUpdateXmlSettings(db, options.product, given, process.cwd());
+        if (writeXml !== undefined)
+          await requireUpdateXmlSettings(db, options.product, outOf(writeXml), process.cwd());
         const remarks = [
           options.file === undefined || !isVersion(version)
             ? undefined
@@ -85,18 +83,13 @@ export function addReleaseCommands(program: Command): void {
         output.progress('');
         for (const remark of remarks) if (remark !== undefined) output.note(`note: ${remark}`);
         const text = `Version ${published.version} is ${published.state === 'draft' ? 'stored as a draft' : 'published'}: ${published.fileName}, ${published.fileSize} bytes.`;
-        if (writeXml === undefined) return output.print(releaseJson(published), text);
         // In this order: updaters that read the XML must find what it names.
-        const written = await writeAndLint(db, options.product, given, output).catch((error: unknown) => {
-          const trouble = databaseTrouble(error, config.database, config.databaseSource);
-          const again = `licensing update-xml write --product ${options.product}${given.out === undefined ? '' : ` --out ${given.out}`}`;
-          throw new OperatorError(
-            `Version ${published.version} IS published, but Joomla offers it only when its update XML is written. ${describeError(trouble ?? error)} When that is mended: ${again}`,
-          );
-        });
-        output.print(
-          { ...releaseJson(published), update_xml: writtenJson(written) },
-          `${text}\n${describeWritten(written)}`,
+        await printWithXml(
+          session,
+          published,
+          text,
+          writeXml,
+          'IS published, but Joomla offers it only when its update XML is written',
         );
       }),
     );
@@ -151,39 +144,132 @@ export function addReleaseCommands(program: Command): void {
 
   release
     .command('withdraw')
-    .description('Takes a version back: it is offered and downloaded no more.')
+    .description(
+      'Takes a version back, for good: it is downloaded no more. The API stops offering it within a second, Joomla when the update XML is written (--write-xml).',
+    )
     .requiredOption('--product <id>', 'product id', positiveInteger)
     .requiredOption('--version <version>', 'the version')
-    .addHelpText('after', '\nExample:\n  licensing release withdraw --product 42 --version 2.1.0')
-    .action(({ product, version }: { product: number; version: string }, command: Command) =>
-      withSession(command, async ({ db, output }) => {
-        const withdrawn = await withdrawRelease(db, product, version);
-        output.print(releaseJson(withdrawn), `Version ${withdrawn.version} is withdrawn.`);
-      }),
+    .option('--write-xml [file]', WRITE_XML)
+    .addHelpText('after', '\nExample:\n  licensing release withdraw --product 42 --version 2.1.0 --write-xml')
+    .action(
+      (
+        { product, version, writeXml }: Pick<PublishOptions, 'product' | 'version' | 'writeXml'>,
+        command: Command,
+      ) =>
+        withSession(command, async (session) => {
+          const { db } = session;
+          if (writeXml !== undefined)
+            await requireUpdateXmlSettings(db, product, outOf(writeXml), process.cwd());
+          const withdrawn = await withdrawRelease(db, product, version.trim());
+          await printWithXml(
+            session,
+            withdrawn,
+            `Version ${withdrawn.version} is withdrawn.`,
+            writeXml,
+            'IS withdrawn, but Joomla offers it until its update XML is written',
+          );
+        }),
     );
 }
 
+function outOf(writeXml: PublishOptions['writeXml']): { out: string | undefined } {
+  return { out: typeof writeXml === 'string' ? writeXml : undefined };
+}
+
 /**
- * Joomla stores the manifest's version as the installed one: were it another than the published one, the same update
- * would be offered for ever.
+ * Prints what was done, when the update XML is written too where that was asked for.
+ *
+ * @param otherwise what holds for the version when the XML cannot be written
+ */
+async function printWithXml(
+  session: Session,
+  release: Release,
+  text: string,
+  writeXml: PublishOptions['writeXml'],
+  otherwise: string,
+): Promise<void> {
+  const { db, config, output } = session;
+  const { productId, version } = release;
+  if (writeXml === undefined) {
+    await noteStaleXml(session, release);
+    return output.print(releaseJson(release), text);
+  }
+  const { out } = outOf(writeXml);
+  const written = await writeAndLint(db, productId, { out }, output).catch((error: unknown) => {
+    const trouble = databaseTrouble(error, config.database, config.databaseSource);
+    const again = `${writeCommand(productId)}${out === undefined ? '' : ` --out ${out}`}`;
+    throw new OperatorError(
+      `Version ${version} ${otherwise}. ${describeError(trouble ?? error)} When that is mended: ${again}`,
+    );
+  });
+  output.print(
+    { ...releaseJson(release), update_xml: writtenJson(written) },
+    `${text}\n${describeWritten(written)}`,
+  );
+}
+
+/** Says that the update XML written last still reads as before this version was published or withdrawn. */
+async function noteStaleXml({ db, output }: Session, release: Release): Promise<void> {
+  const { productId, version, state } = release;
+  const xml = await findWrittenXml(db, productId);
+  if (xml === undefined) return;
+  const { out, versions } = xml;
+  if (state === 'withdrawn' && versions.includes(version))
+    output.note(
+      `note: ${out} still offers version ${version}, whose download fails now. Write it again: ${writeCommand(productId)}`,
+    );
+  if (state === 'published' && isLeftOut(version, versions))
+    output.note(
+      `note: ${out} still offers ${versions.join(', ') || 'nothing'}. Joomla offers version ${version} when it is written again: ${writeCommand(productId)}`,
+    );
+}
+
+function writeCommand(productId: number): string {
+  return `licensing update-xml write --product ${productId}`;
+}
+
+/**
+ * A published package never changes: what no site could be updated by is refused before. Joomla stores the manifest's
+ * version as the installed one, so were it another than the published one, the same update would be offered for ever.
  *
  * @returns what is unusual about it besides
- * @throws OperatorError when the versions differ
+ * @throws OperatorError when it is not the product's, or of another version
  */
 async function checkManifest(file: string, version: string, product: Product): Promise<string | undefined> {
+  const manifest = await findManifest(file).catch(() => undefined);
   // What is no readable zip is refused where it is taken over.
-  const manifest = await findManifest(file).catch(() => 'no-manifest' as const);
+  if (manifest === undefined) return undefined;
+  if (product.element !== null) requireElement(manifest, product.id, product.element);
   if (typeof manifest === 'string') return undefined;
-  const { path, version: inside, element } = manifest;
+  const { path, version: inside } = manifest;
   if (!isVersion(inside) || compareVersions(inside, version) !== 0)
     throw new OperatorError(
       `The manifest in the package (${path}) says version "${inside}", and --version says "${version}". Joomla would take ` +
         'the first for installed and go on offering the second. Nothing was published. ' +
         `Correct <version> in the manifest and pack it again${isVersion(inside) ? `, or publish it with --version ${inside}` : ''}.`,
     );
-  return product.element === null || element === undefined || element === product.element
+  const misses = product.element === null ? [] : describeMisses(manifest);
+  return misses.length === 0
     ? undefined
-    : `the manifest in the package (${path}) is that of "${element}", and product ${product.id} has the element "${product.element}". Joomla offers an update to the extension of the same element alone: licensing product edit ${product.id} --element ${element}`;
+    : `the manifest in the package (${path}) ${misses.join('. It ')}. "licensing manifest" prints what to add.`;
+}
+
+/** Only a product for Joomla has an element; a site finds the extension to update by it, in any case. */
+function requireElement(
+  manifest: PackageManifest | 'no-xml' | 'no-manifest',
+  productId: number,
+  element: string,
+): void {
+  if (typeof manifest === 'string')
+    throw new OperatorError(
+      `The package has no Joomla manifest (an XML file with <extension>) at its top, and product ${productId} is for Joomla: its element is "${element}". Nothing was published.\n` +
+        `Pack it again with the manifest at its top; or, if the product is not for Joomla: licensing product edit ${productId} --element ''`,
+    );
+  if (manifest.element !== undefined && manifest.element.toLowerCase() !== element.toLowerCase())
+    throw new OperatorError(
+      `The manifest in the package (${manifest.path}) is that of "${manifest.element}", and the element of product ${productId} is "${element}": Joomla would not update the one by the other. Nothing was published.\n` +
+        `Publish the package of "${element}"; or, if the product's element is what is wrong: licensing product edit ${productId} --element ${manifest.element}`,
+    );
 }
 
 /** Up to what the column holds. */

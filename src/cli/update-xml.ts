@@ -20,7 +20,7 @@ import { findProduct } from '../store/catalogue';
 import { openDatabase, type Db } from '../store/database';
 import { isUnavailable } from '../store/errors';
 import { requireCurrentSchema, SchemaError } from '../store/migrate';
-import { findRelease } from '../store/releases';
+import { findRelease, listPublishedVersions } from '../store/releases';
 import { elementName, oneOf, positiveInteger } from './arguments';
 import { createOutput, printable, withSession, type Output } from './command';
 import { readValue } from './license-argument';
@@ -104,9 +104,7 @@ export function addUpdateXmlCommands(program: Command): void {
     .action(async (source: string, { key }: { key?: string }, command: Command) => {
       const output = createOutput(command);
       const typed = key === undefined ? undefined : await readValue(key);
-      const findings = await withReleases(output, (findReleaseOf) =>
-        lint(source, { findRelease: findReleaseOf, key: typed }),
-      );
+      const findings = await withReleases(output, (releases) => lint(source, { ...releases, key: typed }));
       const errors = findings.filter(({ level }) => level === 'error').length;
       output.print(
         { source, errors, warnings: findings.length - errors, findings: findings.map(findingJson) },
@@ -186,6 +184,7 @@ export function writtenJson({ out, updates }: WrittenXml) {
 }
 
 export function describeWritten({ out, updates }: WrittenXml): string {
+  if (updates.length === 0) return `${out} offers nothing.`;
   return `${out} offers ${updates.map(({ version, tag }) => `${version} (${tag})`).join(', ')}.`;
 }
 
@@ -205,7 +204,7 @@ function lint(source: string, options: LintOptions): Promise<Finding[]> {
 /** An extension's developer may have no database here: then it is judged without one. */
 async function withReleases<T>(
   output: Output,
-  work: (findReleaseOf: LintOptions['findRelease']) => Promise<T>,
+  work: (releases: Pick<LintOptions, 'findRelease' | 'listPublished'>) => Promise<T>,
 ): Promise<T> {
   let db: Db | undefined;
   try {
@@ -219,12 +218,14 @@ async function withReleases<T>(
       output.note(
         'Not compared with what is published: the database is not configured, not reachable or not migrated.',
       );
-      return await work(undefined);
+      return await work({});
     }
     const opened = db;
-    return await work(async (productId, version) =>
-      (await findProduct(opened, productId)) ? findRelease(opened, productId, version) : 'no-product',
-    );
+    return await work({
+      findRelease: async (productId, version) =>
+        (await findProduct(opened, productId)) ? findRelease(opened, productId, version) : 'no-product',
+      listPublished: (productId) => listPublishedVersions(opened, productId),
+    });
   } finally {
     await db?.destroy();
   }

@@ -2,6 +2,7 @@ import type { ZipFile, Entry } from 'yauzl';
 import type { Product } from '../store/catalogue';
 import { OperatorError } from '../licensing/operator-error';
 import { eachEntry } from '../licensing/zip';
+import type { Element } from '@xmldom/xmldom';
 import { attributes, descendants, escapeAttribute, escapeXml, ownText, parseXml } from './xml';
 import { requireWebAddress, SERVICE_PATH } from './addresses';
 
@@ -62,10 +63,22 @@ export interface PackageManifest {
   /** `package`, `component`, ... */
   type: string;
   version: string;
-  /** Joomla's name of the extension where the manifest says it */
+  /** Joomla's name of the extension, where the manifest alone says it */
   element: string | undefined;
   hasDownloadKey: boolean;
   updateServers: string[];
+}
+
+/** What customers miss once they have installed a package with this manifest, as the end of a sentence. */
+export function describeMisses({ hasDownloadKey, updateServers }: PackageManifest): string[] {
+  return [
+    ...(hasDownloadKey
+      ? []
+      : ['has no <dlid>: once this version is installed there is no Download Key field any more']),
+    ...(updateServers.length > 0
+      ? []
+      : ['has no <updateservers>: sites that install this version are never offered another']),
+  ];
 }
 
 /**
@@ -108,17 +121,50 @@ function readManifest(path: string, bytes: Buffer): PackageManifest | undefined 
     const found = Array.from(root.children).find(({ tagName }) => tagName === name);
     return found && ownText(found).trim();
   };
-  const packageName = child('packagename');
   return {
     path,
     type,
     version: child('version') ?? '',
-    element: type === 'package' ? packageName && `pkg_${packageName}` : child('element'),
+    element: elementOf(root, type, child),
     hasDownloadKey: Array.from(root.children).some(({ tagName }) => tagName === 'dlid'),
     updateServers: descendants(root)
       .filter(({ tagName }) => tagName === 'server')
       .map((server) => ownText(server).trim()),
   };
+}
+
+/** After `getElement` of Joomla's installer adapters (libraries/src/Installer/Adapter). */
+function elementOf(
+  root: Element,
+  type: string,
+  child: (name: string) => string | undefined,
+): string | undefined {
+  if (type === 'package') {
+    const name = asCommand(child('packagename'));
+    return name === '' ? undefined : `pkg_${name}`;
+  }
+  const prefix = { component: 'com_', module: 'mod_', plugin: '' }[type];
+  if (prefix === undefined) return undefined;
+  const named = fileAttribute(root, type);
+  if (named !== undefined) return asCommand(named).toLowerCase();
+  const name = asCommand(
+    child('element') || (type === 'component' ? child('name') : undefined),
+  ).toLowerCase();
+  if (name === '') return undefined;
+  return name.startsWith(prefix) ? name : prefix + name;
+}
+
+/** The attribute by which one of a plugin's or module's files names it: `<filename plugin="example">`. */
+function fileAttribute(root: Element, name: string): string | undefined {
+  return descendants(root)
+    .filter(({ parentNode }) => parentNode?.nodeName === 'files')
+    .map((file) => attributes(file)[name])
+    .find((value) => value);
+}
+
+/** Joomla's filter "cmd". */
+function asCommand(text = ''): string {
+  return text.replace(/[^A-Za-z0-9._-]/g, '').replace(/^\.+/, '');
 }
 
 function tryParse(bytes: Buffer) {

@@ -3,7 +3,7 @@ import type { Release } from '../store/releases';
 import { readDownloadAddress, SERVICE_PATH } from './addresses';
 import { fetchAsJoomla, NoAnswer, type Answer } from './fetch';
 import { accidentalMatches, matchesCurrentJoomla, matchesPlatform } from './target-platform';
-import { DATABASES, EXTENSION_TYPES } from './update-xml';
+import { DATABASES, EXTENSION_TYPES, isLeftOut } from './update-xml';
 import {
   checkPackage,
   clientId,
@@ -32,6 +32,8 @@ export interface LintOptions {
   /** a product's release; `no-product` when there is no such product. Undefined: there is no database to ask. */
   findRelease?:
     ((productId: number, version: string) => Promise<Release | 'no-product' | undefined>) | undefined;
+  /** a product's published versions, the highest first */
+  listPublished?: ((productId: number) => Promise<string[]>) | undefined;
   /** the packages are fetched with it */
   key?: string | undefined;
 }
@@ -87,25 +89,34 @@ export async function lintUpdateXmlAt(url: string, options: LintOptions = {}): P
 /** @param url where it is hosted, as far as known */
 export async function lintUpdateXml(
   bytes: Buffer,
-  { findRelease, key }: LintOptions = {},
+  { findRelease, listPublished, key }: LintOptions = {},
   url?: URL,
 ): Promise<Finding[]> {
   const { findings, report } = createReport();
   const updates = readOrReport(bytes, report);
   if (updates === undefined) return findings;
   lintTogether(updates, report);
+  const offered = new Map<number, string[]>();
   for (const update of updates) {
     lintIdentity(update, report);
     lintRequirements(update, report);
     lintStability(update, report);
     const address = lintAddress(update, url, report);
     lintHashes(update, report);
+    if (address)
+      offered.set(address.productId, [
+        ...(offered.get(address.productId) ?? []),
+        update.text('version')?.trim() ?? '',
+      ]);
     if (findRelease && address) await lintAgainstRelease(update, address, findRelease, report);
     if (key !== undefined && update.text('downloadurl') !== undefined) {
       const wrong = await checkPackage(update, key, JOOMLA);
       if (wrong) report('error', 'package', wrong.problem, wrong.remedy, update);
     }
   }
+  if (listPublished)
+    for (const [productId, versions] of offered)
+      lintLeftOut(await listPublished(productId), versions, report);
   return findings;
 }
 
@@ -175,9 +186,17 @@ function cachedSeconds(headers: Map<string, string>): number {
 
 function readOrReport(bytes: Buffer, report: Report): XmlUpdate[] | undefined {
   try {
-    const updates = readUpdates(parseXml(bytes));
+    const root = parseXml(bytes);
+    const updates = readUpdates(root);
     if (updates.length > 0) return updates;
-    report('error', 'no_update', 'There is no <update> in it.', WRITE_AGAIN);
+    if (root.tagName === 'updates')
+      report(
+        'warning',
+        'no_update',
+        'There is no <update> in it: no site is offered anything.',
+        'That is right while no version is published; otherwise write it again with "licensing update-xml write".',
+      );
+    else report('error', 'no_update', `There is no <update> in it, but <${root.tagName}>.`, WRITE_AGAIN);
   } catch (error) {
     if (!(error instanceof MalformedXml)) throw error;
     report('error', 'malformed', `It is not well-formed XML: ${error.message}.`, WRITE_AGAIN);
@@ -525,6 +544,19 @@ function lintHashes(update: XmlUpdate, report: Report): void {
   }
 }
 
+/** The highest version of all, and the highest that is no pre-release: what `update-xml write` would put in. */
+function lintLeftOut(published: string[], offered: string[], report: Report): void {
+  const highest = [published[0], published.find((version) => !isPrerelease(version))];
+  for (const version of new Set(highest))
+    if (version !== undefined && isLeftOut(version, offered))
+      report(
+        'warning',
+        'left_out',
+        `Version ${version} is published, and not in it: Joomla offers it to nobody.`,
+        WRITE_AGAIN,
+      );
+}
+
 async function lintAgainstRelease(
   update: XmlUpdate,
   { productId, version }: Address,
@@ -540,7 +572,9 @@ async function lintAgainstRelease(
       'error',
       'not_published',
       `Version ${asked} is ${release === undefined ? 'unknown' : release.state === 'draft' ? 'a draft' : 'withdrawn'}: its download answers 404.`,
-      `Publish it, or take it out: ${WRITE_AGAIN}`,
+      release?.state === 'draft'
+        ? `Publish it (licensing release publish --product ${productId} --version ${asked}), or take it out: ${WRITE_AGAIN}`
+        : 'Write the update XML again with "licensing update-xml write", which leaves it out.',
       update,
     );
   else

@@ -102,11 +102,8 @@ export async function writeUpdateXml(
   cwd: string,
 ): Promise<WrittenXml> {
   const { product, settings, remembered } = await readSettings(db, productId, given, cwd);
+  // Without any it is written all the same: the last one that was withdrawn must not be offered any longer.
   const releases = (await listReleases(db, productId)).filter(({ state }) => state === 'published');
-  if (releases.length === 0)
-    throw new OperatorError(
-      `Product ${productId} has no published version. "licensing release publish" publishes one.`,
-    );
   const updates = updatesThatMatter(releases, settings, remembered, given.tag);
   const xml = renderUpdateXml(product, settings, updates);
   await replacePublicFile(settings.out, xml);
@@ -121,6 +118,28 @@ export async function writeUpdateXml(
     xml,
     updates: updates.map(({ release, ...written }) => ({ version: release.version, ...written })),
   };
+}
+
+/** Where a product's update XML was last written, and the versions it has offered since; undefined: nowhere yet. */
+export async function findWrittenXml(
+  db: Db,
+  productId: number,
+): Promise<{ out: string; versions: string[] } | undefined> {
+  const { out, versions = {} } = await findRemembered(db, productId);
+  return out === undefined ? undefined : { out, versions: Object.keys(versions) };
+}
+
+/** Whether an update XML has neither a version nor a higher one; a pre-release does not stand in for a release. */
+export function isLeftOut(version: string, offered: string[]): boolean {
+  return !offered.some(
+    (other) =>
+      compareVersions(other, version) >= 0 &&
+      (other === version || isPrerelease(version) || !isPrerelease(other)),
+  );
+}
+
+async function findRemembered(db: Db, productId: number): Promise<Remembered> {
+  return JSON.parse((await findUpdateXmlSettings(db, productId)) ?? '{}') as Remembered;
 }
 
 /** Refuses what `writeUpdateXml` would refuse for want of settings, before anything else is done. */
@@ -144,7 +163,7 @@ async function readSettings(
   cwd: string,
 ): Promise<{ product: KnownProduct; settings: Settings; remembered: Remembered }> {
   const product = await requireProduct(db, productId);
-  const remembered = JSON.parse((await findUpdateXmlSettings(db, productId)) ?? '{}') as Remembered;
+  const remembered = await findRemembered(db, productId);
   const element = given.element || product.element;
   if (!element)
     throw new OperatorError(

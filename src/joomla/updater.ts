@@ -9,7 +9,7 @@ import { compareVersions, STABILITIES, type Stability } from '../licensing/versi
 import { checkZip } from '../licensing/zip';
 import { readDownloadAddress, SERVICE_PATH } from './addresses';
 import { fetchAsJoomla, NoAnswer, type Answer } from './fetch';
-import { findManifest, type PackageManifest } from './manifest';
+import { describeMisses, findManifest, type PackageManifest } from './manifest';
 import { matchesPlatform } from './target-platform';
 import { attributes, descendants, lineOf, MalformedXml, ownText, parseXml } from './xml';
 
@@ -177,7 +177,9 @@ async function walk(
         ? 'there is no <update> in the XML'
         : `none of its updates is for Joomla ${site.joomla} with PHP ${site.php}`,
       [],
-      'Widen <targetplatform>, <php_minimum>, <supported_databases> or <tag> ("licensing update-xml write" does), or tell the customer what the new version needs.',
+      found.updates.length === 0
+        ? 'Nothing, while no version is published. Otherwise write the update XML again ("licensing update-xml write") and put it there.'
+        : 'Widen <targetplatform>, <php_minimum>, <supported_databases> or <tag> ("licensing update-xml write" does), or tell the customer what the new version needs.',
     );
   const version = (verdict.version = chosen.text('version') ?? '');
   step('Choice', `version ${version} (the highest of ${found.updates.length - skipped.length})`);
@@ -517,14 +519,9 @@ function remarksOnManifest(manifest: PackageManifest, update: XmlUpdate, url: st
     );
   if (manifest.element !== undefined && manifest.element !== element)
     remarks.push(`it installs ${manifest.element}, the XML says ${element}`);
-  if (!manifest.hasDownloadKey)
-    remarks.push('it has no <dlid>: once this version is installed there is no Download Key field any more');
-  if (!manifest.updateServers.includes(url))
-    remarks.push(
-      manifest.updateServers.length === 0
-        ? 'it has no <updateservers>: sites that install this version are never offered another'
-        : `its <updateservers> name ${manifest.updateServers.join(', ')}, not ${url}`,
-    );
+  remarks.push(...describeMisses(manifest).map((miss) => `it ${miss}`));
+  if (manifest.updateServers.length > 0 && !manifest.updateServers.includes(url))
+    remarks.push(`its <updateservers> name ${manifest.updateServers.join(', ')}, not ${url}`);
   return remarks;
 }
 

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Db } from '../store/database';
 import { findProduct, lockProduct, type Product } from '../store/catalogue';
 import { statPackage, storePackage } from '../store/package-files';
@@ -10,6 +11,7 @@ import {
   type Release,
 } from '../store/releases';
 import { inTransaction } from '../store/transaction';
+import { explainFileFault, explainReadFault } from './file-faults';
 import { OperatorError } from './operator-error';
 import { compareVersions, isPrerelease, isVersion, versionOrder } from './versions';
 import { checkZip } from './zip';
@@ -191,7 +193,11 @@ async function storePackageFile(dir: string, file: string, onProgress?: (bytes: 
       case 'EISDIR':
         throw new OperatorError(`${file} is a folder, not a zip file.`);
       case 'EACCES':
-        throw new OperatorError(`No permission: ${(error as Error).message}.`);
+        throw new OperatorError(
+          (error as NodeJS.ErrnoException).path === file
+            ? `The package ${file} cannot be read: ${explainReadFault(error)}. Let that user read the file and enter its folder, or copy it to where it may, as /tmp.`
+            : `The package was not stored: ${explainFileFault(error, join(dir, 'package.zip')) ?? (error as Error).message}.`,
+        );
       case 'ENOSPC':
       case 'EDQUOT':
         throw new OperatorError(

@@ -57,10 +57,8 @@ export function addReleaseCommands(program: Command): void {
         const version = options.version.trim();
         if (writeXml !== undefined)
           await requireUpdateXmlSettings(db, options.product, outOf(writeXml), process.cwd());
+        const product = await requireProduct(db, options.product);
         const remarks = [
-          options.file === undefined || !isVersion(version)
-            ? undefined
-            : await checkManifest(options.file, version, await requireProduct(db, options.product)),
           remarkOnVersion(version),
           options.date !== undefined && options.date > now && !options.draft
             ? 'the date lies in the future; the version is offered from now on all the same.'
@@ -78,7 +76,11 @@ export function addReleaseCommands(program: Command): void {
             date: options.date,
           },
           now,
-          (bytes) => output.progress(`${(bytes / 1_000_000).toFixed(0)} MB`),
+          {
+            onProgress: (bytes) => output.progress(`${(bytes / 1_000_000).toFixed(0)} MB`),
+            // What is stored, not the file that was named: that may be a pipe, or another file by now.
+            inspect: async (path) => void remarks.push(await checkManifest(path, version, product)),
+          },
         );
         output.progress('');
         for (const remark of remarks) if (remark !== undefined) output.note(`note: ${remark}`);
@@ -236,9 +238,7 @@ function writeCommand(productId: number): string {
  * @throws OperatorError when it is not the product's, or of another version
  */
 async function checkManifest(file: string, version: string, product: Product): Promise<string | undefined> {
-  const manifest = await findManifest(file).catch(() => undefined);
-  // What is no readable zip is refused where it is taken over.
-  if (manifest === undefined) return undefined;
+  const manifest = await findManifest(file);
   if (product.element !== null) requireElement(manifest, product.id, product.element);
   if (typeof manifest === 'string') return undefined;
   const { path, version: inside } = manifest;

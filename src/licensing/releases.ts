@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Db } from '../store/database';
 import { findProduct, lockProduct, type Product } from '../store/catalogue';
-import { statPackage, storePackage } from '../store/package-files';
+import { isPackageWhole, statPackage, storePackage } from '../store/package-files';
 import {
   findRelease,
   insertRelease,
@@ -38,11 +38,17 @@ export interface PublishRequest {
   date: Date | undefined;
 }
 
+export interface PublishHooks {
+  /** told the bytes copied so far */
+  onProgress?: (bytes: number) => void;
+  /** looks at the package that is to be stored, which is a sound zip, and throws to refuse it */
+  inspect?: (path: string) => Promise<void>;
+}
+
 /**
  * Publishes a version, or stores it as a draft, or publishes a draft stored earlier.
  *
  * @param packagesDir where packages lie
- * @param onProgress told the bytes copied so far
  * @throws OperatorError when refused; nothing has changed then
  */
 export async function publishRelease(
@@ -50,7 +56,7 @@ export async function publishRelease(
   packagesDir: string,
   request: PublishRequest,
   now: Date,
-  onProgress?: (bytes: number) => void,
+  hooks: PublishHooks = {},
 ): Promise<Release> {
   const { productId, version, file, draft } = request;
   const product = await requireProduct(db, productId);
@@ -67,7 +73,7 @@ export async function publishRelease(
 
   const state = draft ? 'draft' : 'published';
   const publishedAt = draft ? null : (request.date ?? now);
-  const stored = file === undefined ? undefined : await storePackageFile(packagesDir, file, onProgress);
+  const stored = file === undefined ? undefined : await storePackageFile(packagesDir, file, hooks);
   const fields = stored && {
     fileName: downloadName(product, version),
     fileSize: stored.size,
@@ -148,9 +154,10 @@ async function requireRelease(db: Db, productId: number, version: string): Promi
 }
 
 async function requirePackage(packagesDir: string, { version, sha256, fileSize }: Release): Promise<void> {
-  if ((await statPackage(packagesDir, sha256))?.size !== fileSize)
+  const stats = await statPackage(packagesDir, sha256);
+  if (stats?.size !== fileSize || !(await isPackageWhole(packagesDir, sha256)))
     throw new OperatorError(
-      `The package of the draft of version ${version} is not in ${packagesDir} any more, or was cut. Name it again with --file.`,
+      `The package of the draft of version ${version} is not in ${packagesDir} any more, or is not what was stored. Name it again with --file.`,
     );
 }
 
@@ -183,9 +190,13 @@ async function refuseEqualVersion(db: Db, productId: number, version: string): P
     );
 }
 
-async function storePackageFile(dir: string, file: string, onProgress?: (bytes: number) => void) {
+async function storePackageFile(dir: string, file: string, { onProgress, inspect }: PublishHooks) {
   try {
-    return await storePackage(dir, file, checkZip, onProgress);
+    const check = async (path: string) => {
+      await checkZip(path);
+      await inspect?.(path);
+    };
+    return await storePackage(dir, file, check, onProgress);
   } catch (error) {
     switch ((error as NodeJS.ErrnoException).code) {
       case 'ENOENT':

@@ -33,6 +33,11 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'licensing'), `#!/bin/sh\nexec node ${join(ROOT, 'dist/src/cli.js')} "$@"\n`);
   chmodSync(join(folder, 'licensing'), 0o755);
   copyFileSync(join(ROOT, 'seeds/pkg_example-1.1.0.zip'), join(folder, 'pkg_example-1.1.0.zip'));
+  writeFileSync(
+    join(folder, 'old.csv'),
+    'License Key,Plan,Status,Expires,E-mail\n' +
+      'old-key-0001,Single,active,2099-01-31,ann@example.com\nold-key-0002,Single,refunded,,bob@example.com\n',
+  );
   expect(await startLicensing(['migrate'], {}, settings()).ended).toMatchObject({ code: 0 });
   service = await startServiceProcess(
     {},
@@ -62,6 +67,7 @@ test.each(blocks)('%s', (title, commands) => {
   const said: Record<string, RegExp> = {
     "A customer's update failed": /License is not active[^]*suspended[^]*licensing license reinstate 1/,
     'Upgrade a plan': /Licences that follow: 1\./,
+    'Take over licences of another system': /2 would be new[^]*2 imported/,
     'Erase a customer': /customer +-/,
   };
   expect(stdout).toMatch(said[title] ?? /\S/);

@@ -341,6 +341,19 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     expect(await history(issued.id)).toHaveLength(1);
   });
 
+  it('says so when the licence of a repeated order does not work any more', async () => {
+    const again = ['license', 'issue', '--plan', '1', '--reference', 'order-2', '--expires', '2020-01-01'];
+    const { id } = await issue('--reference', 'order-2');
+    const key = expect.stringMatching(/^[0-9A-F]{8}(-[0-9A-F]{8}){3} {2}licence \d+\n$/);
+    expect(await shop.run(again)).toEqual({ code: 0, stdout: key, stderr: '' });
+    await shop.json(['license', 'cancel', String(id)]);
+    expect(await shop.run(again)).toEqual({
+      code: 0,
+      stdout: key,
+      stderr: `note: licence ${id}, which has this reference, is cancelled: its key does not work. "licensing license history ${id}" tells more.\n`,
+    });
+  });
+
   it('issues by the text, by number, with a key from standard input, and with limits of its own', async () => {
     const { stdout } = await shop.run(['license', 'issue', '--plan', '1']);
     expect(stdout).toMatch(/^[0-9A-F]{8}(-[0-9A-F]{8}){3} {2}licence \d+\n$/);

@@ -4,7 +4,7 @@ import { addDuration } from '../licensing/durations';
 import { issueLicenses, normalizeCustomer, type Issued } from '../licensing/issue';
 import { changeState, renew, type Renewal } from '../licensing/lifecycle';
 import { requireProduct } from '../licensing/releases';
-import { liveStatus, STORED_STATUSES } from '../licensing/states';
+import { liveStatus, STORED_STATUSES, type LiveStatus } from '../licensing/states';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import { listActivations } from '../store/activations';
 import { listLicenses, type License } from '../store/licenses';
@@ -18,7 +18,7 @@ import {
   upTo,
   usageError,
 } from './arguments';
-import { formatFields, formatTable, withSession } from './command';
+import { formatFields, formatTable, withSession, type Output } from './command';
 import { addAmendments } from './license-amend';
 import { KEY_ARGUMENT, noteUnusualCustomer, readValue, requireLicense } from './license-argument';
 import { activationJson, licenseJson, licenseTable } from './rows';
@@ -97,9 +97,8 @@ function addIssue(license: Command): void {
           now,
         );
         noteUnusualCustomer(output, customer);
-        if (expires !== undefined && expires <= now)
-          output.note('note: the end has passed already: the licence is expired.');
         const rows = issued.map((one) => issuedJson(one, now));
+        noteUnusable(output, rows[0]);
         if (issued.some(({ key }) => key === undefined))
           output.note('This licence was issued before, and its key cannot be shown: it was not sealed then.');
         output.print(count === undefined ? rows[0] : rows, () =>
@@ -107,6 +106,17 @@ function addIssue(license: Command): void {
         );
       }),
     );
+}
+
+/** A new one may have expired; one that its reference gave again may be in any state. */
+function noteUnusable(output: Output, issued: { id: number; status: LiveStatus } | undefined): void {
+  if (issued === undefined || issued.status === 'active') return;
+  const { id, status } = issued;
+  output.note(
+    status === 'expired'
+      ? 'note: the end has passed already: the licence is expired.'
+      : `note: licence ${id}, which has this reference, is ${status}: its key does not work. "licensing license history ${id}" tells more.`,
+  );
 }
 
 function issuedJson({ license, key }: Issued, now: Date) {

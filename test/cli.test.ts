@@ -432,8 +432,8 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     expect(await rows(service.db, 'events')).toEqual(eventsBefore);
   });
 
-  it('shows a licence by its id, its key in any spelling, or from standard input, and never its key', async () => {
-    const { id, license_key: key } = await issue('--customer', 'joe@example.com');
+  it('shows a licence by its id, reference, key in any spelling, or from standard input, and never its key', async () => {
+    const { id, license_key: key } = await issue('--customer', 'joe@example.com', '--reference', 'order 3');
     await request(service.url)
       .post(`${PREFIX}/licenses/activate`)
       .send({ license_key: key, identifier: 'example.com', name: 'Main\u202e' });
@@ -449,7 +449,7 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
       activation_limit: 2,
       activations_used: 1,
       customer: 'joe@example.com',
-      reference: null,
+      reference: 'order 3',
       expires_at: null,
       last_check_at: null,
       last_check_ip: null,
@@ -470,6 +470,8 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
       [`dlid=${key.toLowerCase()}_`, ''],
       ['-', `${key}\n`],
       ['-', `${id}\n`],
+      ['order 3', ''],
+      ['-', 'order 3\n'],
     ] as const)
       expect(await shop.json(['license', 'show', given], { stdin })).toEqual(shown);
     const { stdout, stderr } = await shop.run(['license', 'show', '-'], { stdin: key });
@@ -478,6 +480,10 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     expect(stdout + stderr).not.toContain(key);
     // not a terminal: no colours
     expect(stdout).not.toContain('\u001b');
+
+    // A number is an id, never an order's: which licence it means would change as ids grow.
+    await issue('--reference', '999998');
+    expect(await refused(['license', 'show', '999998'])).toBe('error: There is no licence 999998.\n');
   });
 
   it('takes --json anywhere, and then prints one JSON value and nothing else', async () => {
@@ -695,7 +701,7 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     ];
     for (const [i, [verb, ...rest]] of verbs.entries()) {
       const message = await refused(['license', verb!, i % 2 ? '-' : unknown, ...rest], unknown);
-      expect(message).toContain('There is no licence with this key.');
+      expect(message).toContain('There is no licence with this key or reference.');
       expect(message).not.toContain(unknown);
     }
     expect(await refused(['activation', 'list', unknown])).not.toContain(unknown);

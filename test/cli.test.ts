@@ -124,6 +124,9 @@ describe('a usage error', () => {
       ['license', 'renew', '1', '--for', '1y', '--until', '2027-01-31'],
       /cannot be used with/,
     ],
+    ['an end and none', ['license', 'renew', '1', '--for', '1y', '--lifetime'], /cannot be used with/],
+    ['a duration without end', ['license', 'renew', '1', '--for', 'lifetime'], /--lifetime/],
+    ['an end that never comes', ['license', 'renew', '1', '--until', 'never'], /--lifetime/],
     [
       'two changelogs',
       ['release', 'publish', '--product', '1', '--version', '1', '--changelog', 'a', '--changelog-file', 'b'],
@@ -606,8 +609,32 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     expect(neither).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: expect.stringContaining('--until or --for'),
+      stderr: expect.stringContaining('One of --until, --for and --lifetime is needed.'),
     });
+  });
+
+  it('takes the end of a licence away, sets one, and tells how to undo what makes it end earlier', async () => {
+    const { id } = await issue('--expires', '2098-01-31');
+    const renew = (...options: string[]) => shop.run(['license', 'renew', String(id), ...options]);
+    const lifetime = { code: 0, stdout: `Licence ${id} is active for ever.\n`, stderr: '' };
+    expect(await renew('--lifetime')).toEqual(lifetime);
+    expect(await renew('--lifetime')).toEqual(lifetime);
+    expect(await stored(id)).toMatchObject({ status: 'active', expires_at: null });
+    expect((await history(id)).at(-1)).toMatchObject({ action: 'renew', after: { expires_at: null } });
+
+    const until = (end: string) => ({ code: 0, stdout: `Licence ${id} is active until ${end}.\n` });
+    expect(await renew('--until', '2099-01-31')).toEqual({
+      ...until('2099-01-31T00:00:00Z'),
+      stderr: `note: it had no end before; "licensing license renew ${id} --lifetime" sets that again.\n`,
+    });
+    expect(await renew('--until', '2098-06-30')).toEqual({
+      ...until('2098-06-30T00:00:00Z'),
+      stderr: `note: it was to end later before; "licensing license renew ${id} --until 2099-01-31T00:00:00Z" sets that again.\n`,
+    });
+    // An order's renewal that is repeated, as a shop may do.
+    const later = { ...until('2099-06-30T00:00:00Z'), stderr: '' };
+    expect(await renew('--until', '2099-06-30')).toEqual(later);
+    expect(await renew('--until', '2099-06-30')).toEqual(later);
   });
 
   it('changes limit, plan, customer and key, and records each', async () => {

@@ -637,6 +637,24 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     expect(await renew('--until', '2099-06-30')).toEqual(later);
   });
 
+  it('tells when a plan is for life and the licence that moves to it is not, or the other way round', async () => {
+    const add = 'plan add --product 42 --activation-type domain --activation-limit 3'.split(' ');
+    const { id: forLife } = await shop.json<{ id: number }>([...add, '--name', 'For life']);
+    const { id: yearly } = await shop.json<{ id: number }>([...add, '--name', 'Yearly', '--duration', '1y']);
+    const { id } = await issue('--expires', '2099-01-31');
+    const change = async (plan: number) =>
+      (await shop.run(['license', 'change-plan', String(id), String(plan)])).stderr;
+    expect(await change(yearly)).toBe('');
+    expect(await change(forLife)).toBe(
+      `note: plan ${forLife} is for life, and licence ${id} still ends on 2099-01-31T00:00:00Z; "licensing license renew ${id} --lifetime" changes that.\n`,
+    );
+    await shop.json(['license', 'renew', String(id), '--lifetime']);
+    expect(await change(forLife)).toBe('');
+    expect(await change(yearly)).toBe(
+      `note: plan ${yearly} is for 1y, and licence ${id} still has no end; "licensing license renew ${id} --until DATE" changes that.\n`,
+    );
+  });
+
   it('changes limit, plan, customer and key, and records each', async () => {
     const { id, license_key: old } = await issue();
     const { id: plan } = await shop.json<{ id: number }>(

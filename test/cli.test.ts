@@ -148,6 +148,9 @@ describe('a usage error', () => {
       ['license', 'renew', '1', '--for', '1y', '--until', '2027-01-31'],
       /cannot be used with/,
     ],
+    ['an end and none', ['license', 'renew', '1', '--for', '1y', '--lifetime'], /cannot be used with/],
+    ['a duration without end', ['license', 'renew', '1', '--for', 'lifetime'], /--lifetime/],
+    ['an end that never comes', ['license', 'renew', '1', '--until', 'never'], /--lifetime/],
     [
       'two changelogs',
       ['release', 'publish', '--product', '1', '--version', '1', '--changelog', 'a', '--changelog-file', 'b'],
@@ -365,6 +368,19 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     expect(await history(issued.id)).toHaveLength(1);
   });
 
+  it('says so when the licence of a repeated order does not work any more', async () => {
+    const again = ['license', 'issue', '--plan', '1', '--reference', 'order-2', '--expires', '2020-01-01'];
+    const { id } = await issue('--reference', 'order-2');
+    const key = expect.stringMatching(/^[0-9A-F]{8}(-[0-9A-F]{8}){3} {2}licence \d+\n$/);
+    expect(await shop.run(again)).toEqual({ code: 0, stdout: key, stderr: '' });
+    await shop.json(['license', 'cancel', String(id)]);
+    expect(await shop.run(again)).toEqual({
+      code: 0,
+      stdout: key,
+      stderr: `note: licence ${id}, which has this reference, is cancelled: its key does not work. "licensing license history ${id}" tells more.\n`,
+    });
+  });
+
   it('issues by the text, by number, with a key from standard input, and with limits of its own', async () => {
     const { stdout } = await shop.run(['license', 'issue', '--plan', '1']);
     expect(stdout).toMatch(/^[0-9A-F]{8}(-[0-9A-F]{8}){3} {2}licence \d+\n$/);
@@ -443,8 +459,8 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     expect(await rows(service.db, 'events')).toEqual(eventsBefore);
   });
 
-  it('shows a licence by its id, its key in any spelling, or from standard input, and never its key', async () => {
-    const { id, license_key: key } = await issue('--customer', 'joe@example.com');
+  it('shows a licence by its id, reference, key in any spelling, or from standard input, and never its key', async () => {
+    const { id, license_key: key } = await issue('--customer', 'joe@example.com', '--reference', 'order 3');
     await request(service.url)
       .post(`${PREFIX}/licenses/activate`)
       .send({ license_key: key, identifier: 'example.com', name: 'Main\u202e' });
@@ -460,7 +476,7 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
       activation_limit: 2,
       activations_used: 1,
       customer: 'joe@example.com',
-      reference: null,
+      reference: 'order 3',
       expires_at: null,
       last_check_at: null,
       last_check_ip: null,
@@ -481,6 +497,8 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
       [`dlid=${key.toLowerCase()}_`, ''],
       ['-', `${key}\n`],
       ['-', `${id}\n`],
+      ['order 3', ''],
+      ['-', 'order 3\n'],
     ] as const)
       expect(await shop.json(['license', 'show', given], { stdin })).toEqual(shown);
     const { stdout, stderr } = await shop.run(['license', 'show', '-'], { stdin: key });
@@ -489,6 +507,10 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     expect(stdout + stderr).not.toContain(key);
     // not a terminal: no colours
     expect(stdout).not.toContain('\u001b');
+
+    // A number is an id, never an order's: which licence it means would change as ids grow.
+    await issue('--reference', '999998');
+    expect(await refused(['license', 'show', '999998'])).toBe('error: There is no licence 999998.\n');
   });
 
   it('takes --json anywhere, and then prints one JSON value and nothing else', async () => {
@@ -611,8 +633,50 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     expect(neither).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: expect.stringContaining('--until or --for'),
+      stderr: expect.stringContaining('One of --until, --for and --lifetime is needed.'),
     });
+  });
+
+  it('takes the end of a licence away, sets one, and tells how to undo what makes it end earlier', async () => {
+    const { id } = await issue('--expires', '2098-01-31');
+    const renew = (...options: string[]) => shop.run(['license', 'renew', String(id), ...options]);
+    const lifetime = { code: 0, stdout: `Licence ${id} is active for ever.\n`, stderr: '' };
+    expect(await renew('--lifetime')).toEqual(lifetime);
+    expect(await renew('--lifetime')).toEqual(lifetime);
+    expect(await stored(id)).toMatchObject({ status: 'active', expires_at: null });
+    expect((await history(id)).at(-1)).toMatchObject({ action: 'renew', after: { expires_at: null } });
+
+    const until = (end: string) => ({ code: 0, stdout: `Licence ${id} is active until ${end}.\n` });
+    expect(await renew('--until', '2099-01-31')).toEqual({
+      ...until('2099-01-31T00:00:00Z'),
+      stderr: `note: it had no end before; "licensing license renew ${id} --lifetime" sets that again.\n`,
+    });
+    expect(await renew('--until', '2098-06-30')).toEqual({
+      ...until('2098-06-30T00:00:00Z'),
+      stderr: `note: it was to end later before; "licensing license renew ${id} --until 2099-01-31T00:00:00Z" sets that again.\n`,
+    });
+    // An order's renewal that is repeated, as a shop may do.
+    const later = { ...until('2099-06-30T00:00:00Z'), stderr: '' };
+    expect(await renew('--until', '2099-06-30')).toEqual(later);
+    expect(await renew('--until', '2099-06-30')).toEqual(later);
+  });
+
+  it('tells when a plan is for life and the licence that moves to it is not, or the other way round', async () => {
+    const add = 'plan add --product 42 --activation-type domain --activation-limit 3'.split(' ');
+    const { id: forLife } = await shop.json<{ id: number }>([...add, '--name', 'For life']);
+    const { id: yearly } = await shop.json<{ id: number }>([...add, '--name', 'Yearly', '--duration', '1y']);
+    const { id } = await issue('--expires', '2099-01-31');
+    const change = async (plan: number) =>
+      (await shop.run(['license', 'change-plan', String(id), String(plan)])).stderr;
+    expect(await change(yearly)).toBe('');
+    expect(await change(forLife)).toBe(
+      `note: plan ${forLife} is for life, and licence ${id} still ends on 2099-01-31T00:00:00Z; "licensing license renew ${id} --lifetime" changes that.\n`,
+    );
+    await shop.json(['license', 'renew', String(id), '--lifetime']);
+    expect(await change(forLife)).toBe('');
+    expect(await change(yearly)).toBe(
+      `note: plan ${yearly} is for 1y, and licence ${id} still has no end; "licensing license renew ${id} --until DATE" changes that.\n`,
+    );
   });
 
   it('changes limit, plan, customer and key, and records each', async () => {
@@ -709,7 +773,7 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     ];
     for (const [i, [verb, ...rest]] of verbs.entries()) {
       const message = await refused(['license', verb!, i % 2 ? '-' : unknown, ...rest], unknown);
-      expect(message).toContain('There is no licence with this key.');
+      expect(message).toContain('There is no licence with this key or reference.');
       expect(message).not.toContain(unknown);
     }
     expect(await refused(['activation', 'list', unknown])).not.toContain(unknown);

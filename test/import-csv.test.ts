@@ -31,6 +31,7 @@ interface Report {
   same: number;
   bad: number;
   over_limit: number;
+  unmapped_columns: string[];
   bad_rows: { line: number; message: string }[];
   over_limit_rows: { line: number; message: string }[];
 }
@@ -257,6 +258,26 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
     });
     expect(await licenses()).toEqual([]);
   });
+
+  it('names the columns that were left out, and does so with a status, an expiry or a customer on purpose only', async () => {
+    const content =
+      'License Key,Plan,Order state,Expires on,E-mail,Notes,\nold-key-1,1,refunded,2099-01-31,jane@example.com,x,\n';
+    const map = ['--map', 'key=License Key,plan=Plan'];
+    const refusal =
+      'error: --map leaves out what licences may need: status in column "Order state", ' +
+      'expiry in column "Expires on", customer in column "E-mail". Map it, as status=Order state, ' +
+      'or leave it out on purpose: --ignore "Order state,Expires on,E-mail". Nothing was imported.\n';
+    for (const args of [map, [...map, '--dry-run'], [...map, '--skip-bad-rows']])
+      expect(await run(content, ...args)).toEqual({ code: 1, stdout: '', stderr: refusal });
+    expect(await licenses()).toEqual([]);
+
+    const some = [...map, '--map', 'status=Order state', '--ignore', 'expires ON, e-mail'];
+    expect(await json(content, ...some, '--dry-run')).toMatchObject({ new: 1, unmapped_columns: ['Notes'] });
+    expect((await run(content, ...some)).stdout).toBe(
+      '1 rows: 1 imported, 0 here already, 0 that do not fit.\nColumns that were left out: Notes.\n',
+    );
+    expect(await licenses()).toMatchObject([{ status: 'cancelled', expires_at: null, customer: null }]);
+  }, 60_000);
 
   const spelled: [string, string | Buffer, string[]][] = [
     ['a byte order mark and CRLF', '\ufeffKey,Plan\r\nkey-1,1\r\nkey-2,1\r\n', []],

@@ -40,6 +40,11 @@ beforeAll(async () => {
     (await makePackage({ 'pkg_example.xml': manifest })).path,
     join(folder, 'pkg_example-1.1.1.zip'),
   );
+  writeFileSync(
+    join(folder, 'old.csv'),
+    'License Key,Plan,Status,Expires,E-mail\n' +
+      'old-key-0001,Single,active,2099-01-31,ann@example.com\nold-key-0002,Single,refunded,,bob@example.com\n',
+  );
   expect(await startLicensing(['migrate'], {}, settings()).ended).toMatchObject({ code: 0 });
   service = await startServiceProcess(
     {},
@@ -70,6 +75,7 @@ test.each(blocks)('%s', (title, commands) => {
     "A customer's update failed": /License is not active[^]*suspended[^]*licensing license reinstate 1/,
     'A bad release': /Version 1\.1\.1 is withdrawn\.\n\S+pkg_example\.xml offers 1\.1\.0 \(stable\)\./,
     'Upgrade a plan': /Licences that follow: 1\./,
+    'Take over licences of another system': /2 would be new[^]*2 imported/,
     'Erase a customer': /customer +-/,
   };
   expect(stdout).toMatch(said[title] ?? /\S/);

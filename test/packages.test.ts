@@ -1,5 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import {
+  createReadStream,
   chmodSync,
   createWriteStream,
   mkdirSync,
@@ -192,6 +194,12 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
     );
     const draft = await shop.run(publishing('3.0.1', '--draft', '--file', await pack('')));
     expect(draft.stderr).toContain('says version "", and --version says "3.0.1"');
+    // It can be read once only.
+    const pipe = join(temporaryFolder(), 'pipe.zip');
+    execFileSync('mkfifo', [pipe]);
+    const piped = shop.run(publishing('3.0.1', '--file', pipe));
+    await pipeline(createReadStream(await pack('3.0.0')), createWriteStream(pipe));
+    expect((await piped).stderr).toContain('says version "3.0.0", and --version says "3.0.1"');
     expect(await shop.releases()).toEqual(before);
     expect((await shop.run(publishing('3 0', '--file', await pack('3.0')))).stderr).toContain(
       'is not a version',
@@ -388,11 +396,17 @@ describe.each(BACKENDS)('a draft, on %s', (_name, settings) => {
   });
   afterAll(() => shop.service.stop());
 
-  it('whose package is gone, or was cut, is not published until it is there again', async () => {
+  it('whose package is gone, was cut or changed, is not published until it is there again', async () => {
     const { path, bytes } = await makePackage();
     await shop.json(publishing('1.0', '--file', path, '--draft'));
     const kept = join(shop.service.packagesDir, shop.files()[0]!);
-    for (const spoil of [() => writeFileSync(kept, bytes.subarray(0, 99)), () => rmSync(kept)]) {
+    const changed = Buffer.from(bytes);
+    changed[99]! ^= 1;
+    for (const spoil of [
+      () => writeFileSync(kept, changed),
+      () => writeFileSync(kept, bytes.subarray(0, 99)),
+      () => rmSync(kept),
+    ]) {
       spoil();
       const { code, stdout, stderr } = await shop.run(publishing('1.0'));
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

@@ -20,6 +20,7 @@ interface ImportOptions {
   withoutSealedKeys?: boolean;
   csv?: boolean;
   map?: Map<CsvField, string>;
+  ignore?: string[];
   delimiter?: string;
   separator?: string;
   product?: string;
@@ -27,7 +28,7 @@ interface ImportOptions {
   skipBadRows?: boolean;
 }
 
-const CSV_OPTIONS = ['map', 'delimiter', 'separator', 'product', 'plan', 'skipBadRows'] as const;
+const CSV_OPTIONS = ['map', 'ignore', 'delimiter', 'separator', 'product', 'plan', 'skipBadRows'] as const;
 const RECORD_OPTIONS = ['packages', 'withoutSealedKeys'] as const;
 
 export function addImportCommand(program: Command): void {
@@ -50,6 +51,11 @@ export function addImportCommand(program: Command): void {
       `which column is what; fields: ${CSV_FIELDS.join(', ')}`,
       (text: string, before?: Map<CsvField, string>) => readMap(text, before),
     )
+    .option(
+      '--ignore <column,...>',
+      'columns that look like a status, an expiry or a customer and are left out on purpose',
+      (text: string, before?: string[]) => [...(before ?? []), ...text.split(',').map((name) => name.trim())],
+    )
     .addOption(
       new Option('--delimiter <character>', 'between cells: comma, semicolon or tab are detected').argParser(
         readDelimiter,
@@ -64,7 +70,7 @@ export function addImportCommand(program: Command): void {
     .option('--skip-bad-rows', 'import the others when some rows do not fit')
     .addHelpText(
       'after',
-      '\nExamples:\n  licensing import licences.jsonl --packages packages --dry-run\n  licensing import licences.csv --csv --map "key=License Key,plan=Plan,status=Status,expiry=Expires,customer=E-mail,activations=Sites" --product 42',
+      '\nExamples:\n  licensing import licences.jsonl --packages packages --dry-run\n  licensing import licences.csv --csv --map "key=License Key,plan=Plan,status=Status,expiry=Expires,customer=E-mail,activations=Sites" --product 42 --dry-run',
     )
     .action((file: string, options: ImportOptions, command: Command) =>
       withSession(command, (session) => {
@@ -127,13 +133,23 @@ function formatRecords({ records }: ImportReport, dryRun: boolean): string {
 
 async function runCsv(session: Session, file: string, options: ImportOptions): Promise<void> {
   const { db, config, now, actor, output } = session;
-  const { map, delimiter, separator, product, plan, skipBadRows = false, dryRun = false } = options;
+  const {
+    map,
+    ignore = [],
+    delimiter,
+    separator,
+    product,
+    plan,
+    skipBadRows = false,
+    dryRun = false,
+  } = options;
   if (map === undefined)
     throw new OperatorError(
-      'Which column is what? Say it with --map, as --map "key=License Key,plan=Plan,expiry=Expires".',
+      'Which column is what? Say it with --map, as --map "key=License Key,plan=Plan,status=Status,expiry=Expires,customer=E-mail".',
     );
   const report = await importCsv(db, await openInput(file), {
     map,
+    ignore,
     delimiter,
     separator,
     product,
@@ -159,7 +175,7 @@ async function runCsv(session: Session, file: string, options: ImportOptions): P
 }
 
 function csvJson(
-  { rows, new: added, same, bad, overLimit, badRows, overLimitRows }: CsvImportReport,
+  { rows, new: added, same, bad, overLimit, unmappedColumns, badRows, overLimitRows }: CsvImportReport,
   dryRun: boolean,
 ) {
   return {
@@ -169,14 +185,22 @@ function csvJson(
     same,
     bad,
     over_limit: overLimit,
+    unmapped_columns: unmappedColumns,
     bad_rows: badRows,
     over_limit_rows: overLimitRows,
   };
 }
 
-function formatCsv({ rows, new: added, same, bad }: CsvImportReport, dryRun: boolean): string {
+function formatCsv(
+  { rows, new: added, same, bad, unmappedColumns }: CsvImportReport,
+  dryRun: boolean,
+): string {
   const counts = `${rows} rows: ${added} ${dryRun ? 'would be new' : 'imported'}, ${same} here already, ${bad} that do not fit.`;
-  return dryRun ? `${counts}\nNothing was changed: this was a dry run.` : counts;
+  return [
+    counts,
+    ...(unmappedColumns.length > 0 ? [`Columns that were left out: ${unmappedColumns.join(', ')}.`] : []),
+    ...(dryRun ? ['Nothing was changed: this was a dry run.'] : []),
+  ].join('\n');
 }
 
 /** Opened before anything else happens, so that a wrong name is no failed import. */

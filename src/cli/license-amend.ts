@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
-import { changePlan, rekey, revealKey, setCustomer, setLimit } from '../licensing/amend';
+import { changePlan, rekey, requirePlan, revealKey, setCustomer, setLimit } from '../licensing/amend';
+import { formatTimestamp } from '../licensing/timestamps';
+import type { Plan } from '../store/catalogue';
 import { listEvents } from '../store/events';
 import type { License } from '../store/licenses';
 import { label, nonNegativeInteger, positiveInteger } from './arguments';
-import { formatTable, withSession, type Session } from './command';
+import { formatTable, withSession, type Output, type Session } from './command';
 import { KEY_ARGUMENT, noteUnusualCustomer, requireLicense } from './license-argument';
 import { eventJson, licenseJson } from './rows';
 
@@ -16,9 +18,9 @@ export function addAmendments(license: Command): void {
     .argument('<n>', 'slots; 0 for unlimited', nonNegativeInteger)
     .addHelpText('after', '\nExample:\n  licensing license set-limit 12 10')
     .action((key: string, limit: number, _options: object, command: Command) =>
-      withSession(command, (session) =>
-        amend(session, key, (id, context) => setLimit(session.db, id, limit, context)),
-      ),
+      withSession(command, async (session) => {
+        await amend(session, key, (id, context) => setLimit(session.db, id, limit, context));
+      }),
     );
 
   license
@@ -28,9 +30,10 @@ export function addAmendments(license: Command): void {
     .argument('<plan>', 'plan id', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing license change-plan 12 8')
     .action((key: string, plan: number, _options: object, command: Command) =>
-      withSession(command, (session) =>
-        amend(session, key, (id, context) => changePlan(session.db, id, plan, context)),
-      ),
+      withSession(command, async (session) => {
+        const license = await amend(session, key, (id, context) => changePlan(session.db, id, plan, context));
+        noteOtherDuration(session.output, license, await requirePlan(session.db, plan));
+      }),
     );
 
   license
@@ -100,7 +103,7 @@ async function amend(
   { db, now, actor, output }: Session,
   key: string,
   change: (id: number, context: { actor: string; now: Date }) => Promise<License>,
-): Promise<void> {
+): Promise<License> {
   const { id } = await requireLicense(db, key);
   const license = await change(id, { actor, now });
   const { activationsUsed, activationLimit } = license;
@@ -111,6 +114,19 @@ async function amend(
   output.print(
     licenseJson(license, now),
     `Licence ${id}: plan ${license.plan.name} (${license.plan.id}), ${activationsUsed} of ${activationLimit || 'unlimited'} slots used, customer ${license.customer ?? '-'}.`,
+  );
+  return license;
+}
+
+/** The end stays as it was paid for; whether there is to be one at all, the operator decides. */
+function noteOtherDuration(output: Output, { id, expiresAt }: License, plan: Plan): void {
+  if ((expiresAt === null) === (plan.duration === null)) return;
+  const [end, option] =
+    expiresAt === null
+      ? ['has no end', '--until DATE']
+      : [`ends on ${formatTimestamp(expiresAt)}`, '--lifetime'];
+  output.note(
+    `note: plan ${plan.id} is for ${plan.duration ?? 'life'}, and licence ${id} still ${end}; "licensing license renew ${id} ${option}" changes that.`,
   );
 }
 

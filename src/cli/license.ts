@@ -1,11 +1,11 @@
-import { Option, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { requirePlan } from '../licensing/amend';
 import { addDuration } from '../licensing/durations';
 import { issueLicenses, normalizeCustomer, type Issued } from '../licensing/issue';
 import { changeState, renew, type Renewal } from '../licensing/lifecycle';
 import { requireProduct } from '../licensing/releases';
-import { liveStatus, STORED_STATUSES } from '../licensing/states';
-import { formatTimestampOrNull } from '../licensing/timestamps';
+import { liveStatus, STORED_STATUSES, type LiveStatus } from '../licensing/states';
+import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import { listActivations } from '../store/activations';
 import { listLicenses, type License } from '../store/licenses';
 import {
@@ -18,7 +18,7 @@ import {
   upTo,
   usageError,
 } from './arguments';
-import { formatFields, formatTable, withSession } from './command';
+import { formatFields, formatTable, withSession, type Output } from './command';
 import { addAmendments } from './license-amend';
 import { KEY_ARGUMENT, noteUnusualCustomer, readValue, requireLicense } from './license-argument';
 import { activationJson, licenseJson, licenseTable } from './rows';
@@ -61,7 +61,7 @@ function addIssue(license: Command): void {
     .option('--reference <order>', "the shop's order; the same one again gives the same licence", label)
     .addOption(
       new Option('--expires <date>', "end, instead of the plan's duration")
-        .argParser(moment)
+        .argParser(unlessNever(moment))
         .conflicts('lifetime'),
     )
     .option('--lifetime', "no end, whatever the plan's duration is")
@@ -97,9 +97,8 @@ function addIssue(license: Command): void {
           now,
         );
         noteUnusualCustomer(output, customer);
-        if (expires !== undefined && expires <= now)
-          output.note('note: the end has passed already: the licence is expired.');
         const rows = issued.map((one) => issuedJson(one, now));
+        noteUnusable(output, rows[0]);
         if (issued.some(({ key }) => key === undefined))
           output.note('This licence was issued before, and its key cannot be shown: it was not sealed then.');
         output.print(count === undefined ? rows[0] : rows, () =>
@@ -107,6 +106,17 @@ function addIssue(license: Command): void {
         );
       }),
     );
+}
+
+/** A new one may have expired; one that its reference gave again may be in any state. */
+function noteUnusable(output: Output, issued: { id: number; status: LiveStatus } | undefined): void {
+  if (issued === undefined || issued.status === 'active') return;
+  const { id, status } = issued;
+  output.note(
+    status === 'expired'
+      ? 'note: the end has passed already: the licence is expired.'
+      : `note: licence ${id}, which has this reference, is ${status}: its key does not work. "licensing license history ${id}" tells more.`,
+  );
 }
 
 function issuedJson({ license, key }: Issued, now: Date) {
@@ -244,21 +254,37 @@ function addTransition(
     );
 }
 
+interface RenewOptions {
+  until?: Date;
+  for?: string;
+  lifetime?: boolean;
+  reason?: string;
+}
+
 function addRenew(license: Command): void {
   license
     .command('renew')
     .description(
-      'Prolongs a licence, from the later of now and its end. A suspended one becomes active again.',
+      'Prolongs a licence from the later of now and its end, or sets its end. A suspended one becomes active again.',
     )
     .argument('<key>', KEY_ARGUMENT)
-    .addOption(new Option('--until <date>', 'the new end').argParser(moment).conflicts('for'))
-    .option('--for <duration>', 'how much longer: 1y, 6m or 30d', duration)
+    .addOption(
+      new Option('--until <date>', 'the new end, also an earlier one')
+        .argParser(unlessNever(moment))
+        .conflicts(['for', 'lifetime']),
+    )
+    .addOption(
+      new Option('--for <duration>', 'how much longer: 1y, 6m or 30d')
+        .argParser(unlessNever(duration))
+        .conflicts('lifetime'),
+    )
+    .option('--lifetime', 'no end any more')
     .option('--reason <text>', "kept in the licence's history", label)
     .addHelpText('after', '\nExample:\n  licensing license renew 12 --for 1y')
-    .action((key: string, options: { until?: Date; for?: string; reason?: string }, command: Command) =>
+    .action((key: string, options: RenewOptions, command: Command) =>
       withSession(command, async ({ db, now, actor, output }) => {
         const renewal = readRenewal(command, options);
-        const { id } = await requireLicense(db, key);
+        const { id, expiresAt: before } = await requireLicense(db, key);
         const changed = await renew(db, id, renewal, {
           actor,
           now,
@@ -266,14 +292,34 @@ function addRenew(license: Command): void {
         });
         output.print(
           licenseJson(changed, now),
-          `Licence ${id} is active until ${formatTimestampOrNull(changed.expiresAt) ?? 'for ever'}.`,
+          `Licence ${id} is active ${changed.expiresAt ? `until ${formatTimestamp(changed.expiresAt)}` : 'for ever'}.`,
         );
+        noteShortened(output, changed, before);
       }),
     );
 }
 
-function readRenewal(command: Command, { until, for: length }: { until?: Date; for?: string }): Renewal {
+/** Whoever wants to prolong a licence may have the wrong date at hand. */
+function noteShortened(output: Output, { id, expiresAt }: License, before: Date | null): void {
+  if (expiresAt === null || (before !== null && before <= expiresAt)) return;
+  const [was, option] =
+    before === null
+      ? ['it had no end before', '--lifetime']
+      : ['it was to end later before', `--until ${formatTimestamp(before)}`];
+  output.note(`note: ${was}; "licensing license renew ${id} ${option}" sets that again.`);
+}
+
+function readRenewal(command: Command, { until, for: length, lifetime }: RenewOptions): Renewal {
+  if (lifetime) return { until: null };
   if (until !== undefined) return { until };
   if (length !== undefined) return { for: length };
-  return usageError(command, 'Either --until or --for is needed.');
+  return usageError(command, 'One of --until, --for and --lifetime is needed.');
+}
+
+/** For readers of an end where "no end" is an option of its own. */
+function unlessNever<T>(read: (text: string) => T): (text: string) => T {
+  return (text) => {
+    if (/^(never|lifetime)$/i.test(text)) throw new InvalidArgumentError('For no end there is --lifetime.');
+    return read(text);
+  };
 }

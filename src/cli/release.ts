@@ -272,7 +272,7 @@ function requireElement(
     );
 }
 
-/** Up to what the column holds. */
+/** Far more than anybody reads, and less than the column holds. */
 const MAX_CHANGELOG_BYTES = 1_000_000;
 
 async function changelogOf({
@@ -288,5 +288,7 @@ async function readChangelog(file: string): Promise<string> {
   });
   if (Buffer.byteLength(text) > MAX_CHANGELOG_BYTES)
     throw new OperatorError('The changelog is longer than 1 MB.');
+  // As a file in UTF-16 has.
+  if (text.includes('\0')) throw new OperatorError('The changelog is no text in UTF-8.');
   return text.trim();
 }

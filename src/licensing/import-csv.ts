@@ -32,6 +32,8 @@ export type CsvField = (typeof CSV_FIELDS)[number];
 export interface CsvImportOptions {
   /** by field, the name of the column in the first line */
   map: Map<CsvField, string>;
+  /** names of columns that are left out on purpose */
+  ignore: string[];
   /** one character; undefined: detected */
   delimiter: string | undefined;
   /** between the activations in a cell; undefined: see `splitIdentifiers` */
@@ -61,6 +63,8 @@ export interface CsvImportReport {
   bad: number;
   /** rows that were imported with more activations than slots */
   overLimit: number;
+  /** names of columns that were neither mapped nor ignored */
+  unmappedColumns: string[];
   /** the first of each */
   badRows: Remark[];
   overLimitRows: Remark[];
@@ -87,6 +91,8 @@ export function importCsv(
     for await (const row of readCsv(source, options.delimiter)) {
       if (columns === undefined) {
         columns = findColumns(row.cells, options.map);
+        job.report.unmappedColumns = findUnmapped(row.cells, columns, options.ignore);
+        refuseOverlooked(job.report.unmappedColumns, options.map);
         job.width = row.cells.length;
         continue;
       }
@@ -162,7 +168,16 @@ async function startJob(trx: Transaction, options: CsvImportOptions): Promise<Jo
   const job: Job = {
     trx,
     options,
-    report: { rows: 0, new: 0, same: 0, bad: 0, overLimit: 0, badRows: [], overLimitRows: [] },
+    report: {
+      rows: 0,
+      new: 0,
+      same: 0,
+      bad: 0,
+      overLimit: 0,
+      unmappedColumns: [],
+      badRows: [],
+      overLimitRows: [],
+    },
     products: await listProducts(trx),
     plans: await listPlans(trx),
     width: 0,
@@ -192,6 +207,36 @@ function findColumns(heading: string[], map: Map<CsvField, string>): Columns {
         throw new OperatorError(`The file has two columns "${name}". Nothing was imported.`);
       return [field, { at, name }];
     }),
+  );
+}
+
+/** These names can be repeated: a line with all that --map names is a heading. */
+function findUnmapped(heading: string[], columns: Columns, ignore: string[]): string[] {
+  const mapped = new Set([...columns.values()].map(({ at }) => at));
+  const ignored = new Set(['', ...ignore.map((name) => name.toLowerCase())]);
+  return heading
+    .map((name) => name.trim())
+    .filter((name, at) => !mapped.has(at) && !ignored.has(name.toLowerCase()))
+    .map((name) => name.replace(/\p{Cc}/gu, '\uFFFD'));
+}
+
+/** Without them a refunded licence would work, an expired one for ever, and nobody would know whose it is. */
+const NEEDED: [CsvField, RegExp][] = [
+  ['status', /stat(us|e)/i],
+  ['expiry', /expir|until/i],
+  ['customer', /customer|e-?mail/i],
+];
+
+/** An import cannot be taken back, so what looks like one of these fields is left out on purpose only. */
+function refuseOverlooked(unmapped: string[], map: Map<CsvField, string>): void {
+  const overlooked = NEEDED.filter(([field]) => !map.has(field)).flatMap(([field, pattern]) =>
+    unmapped.filter((name) => pattern.test(name)).map((name) => ({ field, name })),
+  );
+  if (overlooked.length === 0) return;
+  const { field, name: first } = overlooked[0] as { field: string; name: string };
+  throw new OperatorError(
+    `--map leaves out what licences may need: ${overlooked.map((one) => `${one.field} in column "${one.name}"`).join(', ')}. ` +
+      `Map it, as ${field}=${first}, or leave it out on purpose: --ignore "${overlooked.map(({ name }) => name).join(',')}". Nothing was imported.`,
   );
 }
 

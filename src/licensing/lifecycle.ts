@@ -14,8 +14,8 @@ export interface ChangeContext {
   reason?: string | undefined;
 }
 
-/** Until when a licence is renewed. */
-export type Renewal = { until: Date } | { for: string };
+/** Until when a licence is renewed. null: for life */
+export type Renewal = { until: Date | null } | { for: string };
 
 /**
  * Moves a licence to another state (decisions, "Transitions").
@@ -45,8 +45,8 @@ export function changeState(
 }
 
 /**
- * Renews a licence: for a duration from the later of now and its date, or until a date. A suspended one becomes
- * active again.
+ * Renews a licence: for a duration from the later of now and its date, until a date, be it an earlier one, or for
+ * life. A suspended one becomes active again.
  */
 export function renew(db: Db, id: number, renewal: Renewal, context: ChangeContext): Promise<License> {
   const { now, actor } = context;
@@ -61,15 +61,15 @@ export function renew(db: Db, id: number, renewal: Renewal, context: ChangeConte
         actor,
         action: 'renew',
         before: { status: liveStatus(license, now), expires_at: formatTimestampOrNull(license.expiresAt) },
-        after: { status, expires_at: formatTimestamp(expiresAt), ...reasonOf(context) },
+        after: { status, expires_at: formatTimestampOrNull(expiresAt), ...reasonOf(context) },
       },
     ]);
   });
 }
 
-function renewedUntil(license: LockedLicense, renewal: Renewal, now: Date): Date {
+function renewedUntil(license: LockedLicense, renewal: Renewal, now: Date): Date | null {
   if ('until' in renewal) {
-    if (renewal.until <= now)
+    if (renewal.until !== null && renewal.until <= now)
       throw new OperatorError(
         `${formatTimestamp(renewal.until)} has passed already. To end a licence: suspend, cancel or revoke it.`,
       );

@@ -2,7 +2,9 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
+import { changeState, renew } from '../src/licensing/lifecycle';
 import { compareHints, hintsNear, hintsOfSlips, keysNear } from '../src/licensing/near-keys';
+import { table } from '../src/store/database';
 import { packageFileName } from '../src/store/package-files';
 import { operator, type Operator } from './support/operator';
 import { giveRelease } from './support/packages';
@@ -168,6 +170,97 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     expect(codes(second.accesses)).toEqual(['REVOKED']);
   });
 
+  describe('a past refusal', () => {
+    const at = (time: string) => new Date(`2026-03-21T${time}Z`);
+    const change = (id: number, transition: 'suspend' | 'reinstate' | 'cancel', time: string) =>
+      changeState(service.db, id, transition, { actor: 'operator:test', now: at(time) });
+    async function refuseAt(time: string, key: string): Promise<void> {
+      stopped = at(time);
+      expect(await get(`42?dlid=${key}`, newClient())).toBe(403);
+      stopped = undefined;
+    }
+
+    test('is told by the state of its moment, and the remedy is that of today', async () => {
+      const { id, key } = await give();
+      await change(id, 'suspend', '10:00:00');
+      await refuseAt('10:01:00', key);
+      expect((await why(id)).accesses).toMatchObject([
+        {
+          code: 'SUSPENDED',
+          text: expect.stringMatching(/: the licence is suspended\.$/),
+          remedy: `licensing license reinstate ${id}`,
+        },
+      ]);
+      await change(id, 'reinstate', '10:02:00');
+      expect((await why(id)).accesses).toMatchObject([
+        {
+          code: 'ACTIVE_AGAIN',
+          text: expect.stringMatching(/: the licence was suspended; it is active again now\.$/),
+        },
+      ]);
+      await change(id, 'cancel', '10:03:00');
+      await refuseAt('10:04:00', key);
+      expect((await why(id)).accesses).toMatchObject([
+        {
+          code: 'CANCELLED',
+          text: expect.stringMatching(/: the licence was suspended, and is cancelled now\.$/),
+          remedy: null,
+        },
+        {
+          code: 'CANCELLED',
+          text: expect.stringMatching(/: the licence is cancelled, which is final\.$/),
+          remedy: null,
+        },
+      ]);
+    });
+
+    test('by an end that was moved since, or a state nobody recorded, is told in words that stay true', async () => {
+      const context = { actor: 'operator:test', now: at('11:02:00') };
+      const { id, key } = await give({ expiresAt: at('11:00:00') });
+      await refuseAt('11:01:00', key);
+      await renew(service.db, id, { until: at('11:03:00') }, context);
+      await refuseAt('11:04:00', key);
+      expect((await why(id)).accesses).toMatchObject([
+        { code: 'EXPIRED', text: expect.stringMatching(/: the licence had expired, and is expired now\.$/) },
+        { code: 'EXPIRED', text: expect.stringMatching(/: the licence expired on 2026-03-21\.$/) },
+      ]);
+
+      const imported = await give({ expiresAt: at('11:00:00') });
+      await service
+        .db(table(service.db, 'licenses'))
+        .where({ id: imported.id })
+        .update({ status: 'suspended' });
+      await refuseAt('10:59:00', imported.key);
+      expect((await why(imported.id)).accesses).toMatchObject([
+        {
+          code: 'SUSPENDED',
+          text: expect.stringMatching(/: the licence was not active, and is suspended now\.$/),
+          remedy: `licensing license renew ${imported.id} --for 1y`,
+        },
+      ]);
+    });
+
+    test('for want of a slot has no remedy once the licence itself is of no use', async () => {
+      const { id, key } = await give({}, 1);
+      const ip = newClient();
+      await post('activate', { license_key: key, identifier: 'a.example' }, ip);
+      expect(await post('activate', { license_key: key, identifier: 'b.example' }, ip)).toBe(403);
+      expect(await get(`42?dlid=${key}&identifier=b.example`, ip)).toBe(403);
+      await shop.json(['license', 'cancel', String(id)]);
+      const { accesses } = await why(id);
+      expect(accesses).toMatchObject([
+        {
+          text: expect.stringContaining('all slots were in use; the licence is cancelled now'),
+          remedy: null,
+        },
+        {
+          text: expect.stringContaining('b.example was not activated; the licence is cancelled now'),
+          remedy: null,
+        },
+      ]);
+    });
+  });
+
   describe('an unknown key', () => {
     const KEY = '10A1B2C3-D4E5F607-18293A4B-5C6D7E80';
     let license: TestLicense;
@@ -256,6 +349,58 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     }
   });
 
+  test('a key that was replaced, of a licence that has ended since: that is said first', async () => {
+    const { id, key } = await give();
+    const { license_key: newKey } = await shop.json<{ license_key: string }>([
+      'license',
+      'rekey',
+      String(id),
+    ]);
+    keys.add(newKey);
+    await shop.json(['license', 'cancel', String(id)]);
+    const ip = newClient();
+    await get(`42?dlid=${key}`, ip);
+    const { findings } = await why(key.slice(-8));
+    expect(findings[0]).toMatchObject({
+      code: 'KEY_REPLACED',
+      text: expect.stringMatching(/before "licensing license rekey"; licence \d+ is cancelled now\.$/),
+      remedy: `licensing why ${id}`,
+    });
+    // Here the licence's own state is told already.
+    const own = (await why(id)).accesses;
+    expect(own).toMatchObject([{ code: 'KEY_REPLACED', remedy: null }]);
+  });
+
+  test("another key from a licence's address is called that, and another licence's remedy is left out", async () => {
+    const mine = await give();
+    const other = await give();
+    const { license_key: newKey } = await shop.json<{ license_key: string }>([
+      ...['license', 'rekey', String(other.id)],
+    ]);
+    keys.add(newKey);
+    const ip = newClient();
+    await get(`42?dlid=${mine.key}`, ip);
+    await get(`42?dlid=${other.key}`, ip);
+    await get(`42&v=2?dlid=${newKey}`, ip);
+    const { accesses } = await why(mine.id);
+    expect(accesses).toMatchObject([
+      { code: 'GRANTED' },
+      {
+        code: 'KEY_REPLACED',
+        text: expect.stringMatching(
+          /^A download of product 42 with another key was refused .* licence \d+ had before/,
+        ),
+        remedy: null,
+      },
+      { code: 'BAD_PRODUCT_ID', text: expect.stringMatching(/ with another key was refused /) },
+    ]);
+    // Of the address itself nobody asked about one licence.
+    expect((await why(ip)).accesses[1]).toMatchObject({
+      text: expect.not.stringContaining('another key'),
+      remedy: expect.stringContaining(`licensing license reveal ${other.id}`),
+    });
+  });
+
   test('a key at the wrong product, and a product without a release', async () => {
     const { id, key } = await give();
     const ip = newClient();
@@ -318,6 +463,16 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     expect(codes((await why(id)).accesses).slice(0, 2)).toEqual(['SLOT_FREE', 'NOT_ACTIVATED']);
     await shop.json(['activation', 'add', String(id), 'b.example']);
     expect(codes((await why(id)).accesses).slice(0, 2)).toEqual(['ACTIVATED_SINCE', 'ACTIVATED_SINCE']);
+  });
+
+  test('more slots in use than there are: what is advised makes room for one more', async () => {
+    const { id } = await give({}, 1);
+    for (const site of ['a.example', 'b.example']) await shop.json(['activation', 'add', String(id), site]);
+    const { findings } = await why(id);
+    expect(findings[1]).toMatchObject({
+      code: 'SLOTS_FULL',
+      remedy: `licensing activation list ${id}, then "licensing activation remove ${id} IDENTIFIER" (2 of them); or licensing license set-limit ${id} 3`,
+    });
   });
 
   test("requests without a key, or with a broken address, from a licence's own address stand beside its own", async () => {

@@ -48,6 +48,10 @@ const MAX_HINTS = 20;
 /** A search for a replaced key reads all events from end to end. */
 const MAX_HISTORY_SEARCHES = 5;
 const MAX_CANDIDATES = 5;
+/** Licences whose history is read, and how often each may have been stopped. */
+const MAX_HISTORIES = 20;
+const MAX_STOPS = 20;
+const STOPS = ['suspend', 'revoke', 'cancel'];
 const DIGESTS_AT_ONCE = 500;
 
 /** The likeliest first. */
@@ -80,7 +84,10 @@ export async function openLicenseCase(db: Db, license: License, options: CaseOpt
   const nearby = await listAccesses(db, { licenseId: null, ips }, limit);
   const accesses = newest([...own, ...slips, ...nearby], limit);
 
-  const facts = await gatherFacts(db, accesses, now);
+  const facts: Facts = {
+    ...(await gatherFacts(db, accesses, now)),
+    about: { licenseId: license.id, keyHints: new Set(keyHints) },
+  };
   for (const [hint, candidates] of facts.likely) {
     const slip = formerHints.includes(hint)
       ? 'replaced'
@@ -133,7 +140,7 @@ export async function openHintCase(
   return {
     license: undefined,
     findings: [
-      explainHint(licenses, likely),
+      explainHint(licenses, likely, now),
       ...(accesses.length === 0 ? [explainSilence('a key with this end', logDays)] : []),
     ],
     accesses: explainAccesses(accesses, facts),
@@ -159,7 +166,7 @@ export async function openUnknownKeyCase(
   return {
     license: undefined,
     findings: [
-      explainUnknownKey(likely),
+      explainUnknownKey(likely, now),
       ...(accesses.length === 0 ? [explainSilence('this key', logDays)] : []),
     ],
     accesses: explainAccesses(accesses, facts),
@@ -175,7 +182,7 @@ async function readStanding(db: Db, license: License, now: Date): Promise<Standi
     const refusedSince = await countDownloads(db, id, 'LICENSE_EXPIRED', expiresAt ?? new Date(0));
     return { now, latestVersion, stopped: undefined, refusedSince };
   }
-  const [stopped] = await findEvents(db, ['suspend', 'revoke', 'cancel'], { licenseId: id }, 1);
+  const [stopped] = await findEvents(db, STOPS, { licenseId: id }, 1);
   const refusedSince = await countDownloads(db, id, 'LICENSE_INACTIVE', stopped?.at ?? new Date(0));
   return { now, latestVersion, stopped, refusedSince };
 }
@@ -194,7 +201,23 @@ async function gatherFacts(db: Db, accesses: LoggedAccess[], now: Date): Promise
   );
   const latest = new Map<number, string | undefined>();
   for (const id of products) latest.set(id, (await latestRelease(db, id))?.version);
-  return { now, licenses: byId, likely, activated: await findActivated(db, accesses, byId), latest };
+  return {
+    now,
+    licenses: byId,
+    likely,
+    activated: await findActivated(db, accesses, byId),
+    latest,
+    stops: await findStops(db, accesses),
+  };
+}
+
+/** What stopped the licences that were refused as not active. */
+async function findStops(db: Db, accesses: LoggedAccess[]): Promise<Facts['stops']> {
+  const inactive = accesses.filter(({ outcome }) => outcome === 'LICENSE_INACTIVE');
+  const stops: Facts['stops'] = new Map();
+  for (const licenseId of distinct(inactive.map((access) => access.licenseId)).slice(0, MAX_HISTORIES))
+    stops.set(licenseId, await findEvents(db, STOPS, { licenseId }, MAX_STOPS));
+  return stops;
 }
 
 /** Which of the refused identifiers are activated by now. */

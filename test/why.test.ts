@@ -34,6 +34,7 @@ interface Finding {
 
 interface Answer {
   license: { id: number; status: string; key_hint: string } | null;
+  licenses?: { id: number }[];
   findings: Finding[];
   accesses: (Finding & { count: number; ip: string; license_id: number | null; outcome: string })[];
   untraced: { code: string; text: string }[];
@@ -561,6 +562,101 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
       '<client>administrator</client>',
     ])
       expect(text).toContain(joomla);
+  });
+
+  describe('who calls knows no key but', () => {
+    test("an e-mail, an order, a site or a seat: the licence's case, as for its id", async () => {
+      const { id } = await give({ customer: 'Jane@Example.com', reference: 'order-1001' });
+      await shop.json(['activation', 'add', String(id), 'shop.jane.example']);
+      const seats = await giveLicense(service.db, await givePlan(service.db, { type: 'seat' }));
+      await shop.json(['activation', 'add', String(seats.id), 'ada@crew.example']);
+      for (const [what, found] of [
+        [' jane@EXAMPLE.com', id],
+        ['order-1001', id],
+        ['https://www.Shop.Jane.example:8443/administrator', id],
+        ['Ada@Crew.example', seats.id],
+      ] as const) {
+        const answer = await why(what);
+        expect([what, answer.license?.id]).toEqual([what, found]);
+        expect(codes(answer.findings)[0]).toBe('ACTIVE');
+      }
+      // As its plan spells it: a device's name minds its case.
+      const devices = await giveLicense(service.db, await givePlan(service.db, { type: 'device' }));
+      await shop.json(['activation', 'add', String(devices.id), 'Lab.PC.example']);
+      expect((await why('Lab.PC.example')).license?.id).toBe(devices.id);
+      expect((await why('lab.pc.example')).license).toBeNull();
+    });
+
+    test('what several licences have lists them, each once, with what they were found by', async () => {
+      const one = await give({ customer: 'sam@several.example' });
+      const two = await give({ customer: 'sam@several.example' });
+      const seats = await giveLicense(service.db, await givePlan(service.db, { type: 'seat' }));
+      for (const { id } of [two, seats])
+        await shop.run(['activation', 'add', String(id), 'sam@several.example']);
+      const { license, licenses, findings, accesses } = await why('sam@several.example');
+      expect(license).toBeNull();
+      expect(licenses?.map(({ id }) => id)).toEqual([one.id, two.id, seats.id]);
+      expect(accesses).toEqual([]);
+      expect(findings).toEqual([
+        {
+          code: 'SEVERAL_LICENSES',
+          text: `3 licences have this: ${one.id}, ${two.id} as their customer; ${seats.id} as what is activated.`,
+          remedy: 'licensing why ID',
+        },
+      ]);
+      const text = await told('sam@several.example');
+      expect(text).toMatch(new RegExp(`^${seats.id} +[0-9A-F]{8} +active +Example Shop`, 'm'));
+      expect(text).not.toContain('Failures that leave no record');
+    });
+
+    test('more licences than a short list holds are said to be more', async () => {
+      const plan = await givePlan(service.db);
+      for (let i = 0; i < 21; i++) await giveLicense(service.db, plan, { customer: 'many@several.example' });
+      const { licenses, findings } = await why('many@several.example');
+      expect(licenses).toHaveLength(20);
+      expect(findings[0]?.text).toMatch(/^More than 20 licences have this; the first: /);
+    });
+
+    test('an order that counts as some licence does: the licence with that id, with a word on the order', async () => {
+      const { id } = await give();
+      const ordered = await give({ reference: String(id) });
+      const answer = await why(id);
+      expect(answer.license?.id).toBe(id);
+      expect(answer.findings.at(-1)).toEqual({
+        code: 'ALSO_A_REFERENCE',
+        text: `An order has the number ${id} as well: that of licence ${ordered.id}.`,
+        remedy: `licensing why ${ordered.id}`,
+      });
+      const byOrder = await give({ reference: '20260001' });
+      expect((await why('20260001')).license?.id).toBe(byOrder.id);
+    });
+
+    test('nothing here: what was looked for is named, the text is not repeated, and short keys are explained', async () => {
+      await give({ key: 'OLD-0001-ABXY', customer: 'short@key.example' });
+      for (const what of ['nobody@nowhere.example', 'www.nowhere.example', 'order-nowhere', 'ABXY', 'zzz']) {
+        const answer = await why(what);
+        expect(answer.findings[0]).toMatchObject({
+          code: 'UNKNOWN_KEY',
+          text: "No licence has this as its id, its key or the end of it, its customer's e-mail, its order's reference or what is activated on it.",
+        });
+        expect(answer.findings[0]?.remedy).toContain('licensing why -');
+        expect(answer.findings[0]?.remedy).toContain('no end of a key that has fewer than 16 characters');
+        expect(JSON.stringify(answer)).not.toContain(what);
+      }
+      // What the remedy names works.
+      expect((await shop.json<Answer>(['why', '-'], { stdin: 'OLD-0001-ABXY\n' })).license).not.toBeNull();
+      expect((await why('short@key.example')).license).not.toBeNull();
+      const { code, stderr } = await shop.run(['why', '999999']);
+      expect(code).toBe(1);
+      expect(stderr).toContain('No licence has this as its id, its key or');
+    });
+
+    test("an address that nobody has is no key, so others' requests are not its", async () => {
+      const ip = newClient();
+      await get('42?dlid=somebody%40elsewhere.test', ip);
+      expect((await why('nobody@nowhere.test')).accesses).toEqual([]);
+      expect((await why('somebody@elsewhere.test')).accesses).toEqual([]);
+    });
   });
 
   test('an end that several imported keys share lists them; what there is not is refused', async () => {

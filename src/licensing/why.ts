@@ -33,6 +33,15 @@ export interface Likely {
   slip: Slip | 'replaced';
 }
 
+/** What a text may be to a licence, beside its id and its key. */
+export type Name = 'customer' | 'reference' | 'hint' | 'identifier';
+
+/** A licence, and what it was found by. */
+export interface Named {
+  license: License;
+  by: Name;
+}
+
 /** How a licence stands now, beside its row. */
 export interface Standing {
   now: Date;
@@ -360,7 +369,7 @@ function unknownKeyCause(
       code: 'UNKNOWN_KEY',
       because: `the key is unknown${more}`,
       remedy:
-        'Ask the customer for the last characters of the key, and compare them with those of their licences: licensing license list --customer EMAIL',
+        'Ask the customer for the whole key, for "licensing why -", or for their e-mail, for "licensing why EMAIL". There is no end of a key that has fewer than 16 characters.',
     };
   const { license, slip } = first;
   const also =
@@ -386,26 +395,52 @@ function unknownKeyCause(
   };
 }
 
+/** What was looked for in vain; the text itself may be a key, and is not repeated. */
+export const NOTHING_FOUND =
+  "No licence has this as its id, its key or the end of it, its customer's e-mail, its order's reference or what is activated on it.";
+
 /**
- * What a whole key that support was told, and that is unknown, was meant to be.
+ * What a text was meant to be that no licence has, read as a key or as the end of one.
  *
- * @param likely certain: one slip away from the key itself
+ * @param likely for a whole key: one slip away from the key itself
  */
-export function explainUnknownKey(likely: Likely[], now: Date): Finding {
-  const { code, because, remedy } = unknownKeyCause(likely, 'it', '', { now });
-  return { code, text: `No licence has this key: ${because}.`, remedy };
+export function explainUnknownKey(likely: Likely[], what: 'key' | 'end', now: Date): Finding {
+  const { code, because, remedy } = unknownKeyCause(likely, what === 'key' ? 'it' : 'this end', '', { now });
+  if (likely.length === 0) return { code, text: NOTHING_FOUND, remedy };
+  return {
+    code,
+    text: `No licence has ${what === 'key' ? 'this key' : 'a key with this end'}: ${because}.`,
+    remedy,
+  };
 }
 
-/** Where only an end of a key is known, and several licences or none have it. */
-export function explainHint(licenses: License[], likely: Likely[], now: Date): Finding {
-  if (licenses.length > 0)
-    return {
-      code: 'SEVERAL_LICENSES',
-      text: `${licenses.length} licences have keys with this end: ${licenses.map(({ id }) => id).join(', ')}.`,
-      remedy: 'licensing why ID',
-    };
-  const { code, because, remedy } = unknownKeyCause(likely, 'this end', '', { now });
-  return { code, text: `No licence has a key with this end: ${because}.`, remedy };
+const NAMES: Record<Name, string> = {
+  customer: 'as their customer',
+  reference: 'as their reference',
+  hint: 'as the end of their key',
+  identifier: 'as what is activated',
+};
+
+/** @param more whether these are not all */
+export function explainSeveral(named: Named[], more: boolean): Finding {
+  const groups = (Object.keys(NAMES) as Name[]).flatMap((name) => {
+    const ids = named.filter(({ by }) => by === name).map(({ license }) => license.id);
+    return ids.length === 0 ? [] : [`${ids.join(', ')} ${NAMES[name]}`];
+  });
+  return {
+    code: 'SEVERAL_LICENSES',
+    text: `${more ? `More than ${named.length} licences have this; the first` : `${named.length} licences have this`}: ${groups.join('; ')}.`,
+    remedy: 'licensing why ID',
+  };
+}
+
+/** Shops number their orders as licences are numbered, and whoever calls says only a number. */
+export function explainReference({ id, reference }: License): Finding {
+  return {
+    code: 'ALSO_A_REFERENCE',
+    text: `An order has the number ${reference ?? ''} as well: that of licence ${id}.`,
+    remedy: `licensing why ${id}`,
+  };
 }
 
 /** Refused by the state of that moment, which need not be that of today: the access and the history tell. */

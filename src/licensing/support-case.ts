@@ -21,6 +21,7 @@ import {
   explainSeveral,
   explainSilence,
   explainUnknownKey,
+  STOPPED,
   type Facts,
   type Finding,
   type Likely,
@@ -58,7 +59,7 @@ const MAX_CANDIDATES = 5;
 /** Licences whose history is read, and how often each may have been stopped. */
 const MAX_HISTORIES = 20;
 const MAX_STOPS = 20;
-const STOPS = ['suspend', 'revoke', 'cancel'];
+const STOPS = Object.keys(STOPPED);
 const DIGESTS_AT_ONCE = 500;
 
 /** The likeliest first. */

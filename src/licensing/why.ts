@@ -468,7 +468,12 @@ function unusable(access: LoggedAccess, license: License | undefined, facts: Fac
   };
 }
 
-const STOPPED: Record<string, LiveStatus> = { suspend: 'suspended', revoke: 'revoked', cancel: 'cancelled' };
+/** What an action in a licence's history made of it, when it stopped being active. */
+export const STOPPED: Record<string, LiveStatus> = {
+  suspend: 'suspended',
+  revoke: 'revoked',
+  cancel: 'cancelled',
+};
 
 /** In which state a licence was when it was refused as not active; undefined when the history does not say. */
 function stoppedAs({ licenseId, at }: LoggedAccess, { stops }: Facts): LiveStatus | undefined {

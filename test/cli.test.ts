@@ -533,7 +533,7 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
       shop.json<LicenseJson>(['license', 'issue', '--plan', String(plan), ...options]);
     const soon = new Date(Date.now() + 10 * 86_400_000).toISOString();
     const [lasting, ending, over, suspended] = [
-      await give('--customer', 'ann@example.com'),
+      await give('--customer', 'ann@example.com', '--reference', 'list-1001'),
       await give('--expires', soon),
       await give('--expires', '2020-01-01'),
       await give('--lifetime'),
@@ -554,6 +554,7 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     expect(await ids('--status', 'expired')).toEqual([over.id, saysSo.id]);
     expect(await ids('--status', 'suspended')).toEqual([suspended.id]);
     expect(await ids('--customer', 'ANN@example.com')).toEqual([lasting.id]);
+    expect(await ids('--reference', ' list-1001')).toEqual([lasting.id]);
     expect(await ids('--hint', ending.license_key.slice(-8).toLowerCase())).toEqual([ending.id]);
     expect(await ids('--expiring', '30d')).toEqual([ending.id]);
     expect(await ids('--expiring', '5d')).toEqual([]);

@@ -322,6 +322,8 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
     const before = await shop.releases();
     const { path } = await makePackage();
     const withdraw = ['release', 'withdraw', '--product', '42', '--version'];
+    const utf16 = join(temporaryFolder(), 'CHANGES.txt');
+    writeFileSync(utf16, 'Faster', 'utf16le');
     for (const [args, reason] of [
       [
         ['release', 'publish', '--product', '43', '--version', '1', '--file', path],
@@ -333,6 +335,7 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
         publishing('9.9', '--file', path, '--changelog-file', '/nonexistent'),
         'The changelog /nonexistent cannot be read: there is no such file.',
       ],
+      [publishing('9.9', '--file', path, '--changelog-file', utf16), 'The changelog is no text in UTF-8.'],
       [[...withdraw, '9.9'], 'Product 42 has no version 9.9.'],
       [[...withdraw, '９.9'], 'Product 42 has no version ９.9.'],
     ] as const) {

@@ -2,7 +2,9 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
+import { changeState, renew } from '../src/licensing/lifecycle';
 import { compareHints, hintsNear, hintsOfSlips, keysNear } from '../src/licensing/near-keys';
+import { table } from '../src/store/database';
 import { packageFileName } from '../src/store/package-files';
 import { operator, type Operator } from './support/operator';
 import { giveRelease } from './support/packages';
@@ -32,6 +34,7 @@ interface Finding {
 
 interface Answer {
   license: { id: number; status: string; key_hint: string } | null;
+  licenses?: { id: number }[];
   findings: Finding[];
   accesses: (Finding & { count: number; ip: string; license_id: number | null; outcome: string })[];
   untraced: { code: string; text: string }[];
@@ -168,6 +171,97 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     expect(codes(second.accesses)).toEqual(['REVOKED']);
   });
 
+  describe('a past refusal', () => {
+    const at = (time: string) => new Date(`2026-03-21T${time}Z`);
+    const change = (id: number, transition: 'suspend' | 'reinstate' | 'cancel', time: string) =>
+      changeState(service.db, id, transition, { actor: 'operator:test', now: at(time) });
+    async function refuseAt(time: string, key: string): Promise<void> {
+      stopped = at(time);
+      expect(await get(`42?dlid=${key}`, newClient())).toBe(403);
+      stopped = undefined;
+    }
+
+    test('is told by the state of its moment, and the remedy is that of today', async () => {
+      const { id, key } = await give();
+      await change(id, 'suspend', '10:00:00');
+      await refuseAt('10:01:00', key);
+      expect((await why(id)).accesses).toMatchObject([
+        {
+          code: 'SUSPENDED',
+          text: expect.stringMatching(/: the licence is suspended\.$/),
+          remedy: `licensing license reinstate ${id}`,
+        },
+      ]);
+      await change(id, 'reinstate', '10:02:00');
+      expect((await why(id)).accesses).toMatchObject([
+        {
+          code: 'ACTIVE_AGAIN',
+          text: expect.stringMatching(/: the licence was suspended; it is active again now\.$/),
+        },
+      ]);
+      await change(id, 'cancel', '10:03:00');
+      await refuseAt('10:04:00', key);
+      expect((await why(id)).accesses).toMatchObject([
+        {
+          code: 'CANCELLED',
+          text: expect.stringMatching(/: the licence was suspended, and is cancelled now\.$/),
+          remedy: null,
+        },
+        {
+          code: 'CANCELLED',
+          text: expect.stringMatching(/: the licence is cancelled, which is final\.$/),
+          remedy: null,
+        },
+      ]);
+    });
+
+    test('by an end that was moved since, or a state nobody recorded, is told in words that stay true', async () => {
+      const context = { actor: 'operator:test', now: at('11:02:00') };
+      const { id, key } = await give({ expiresAt: at('11:00:00') });
+      await refuseAt('11:01:00', key);
+      await renew(service.db, id, { until: at('11:03:00') }, context);
+      await refuseAt('11:04:00', key);
+      expect((await why(id)).accesses).toMatchObject([
+        { code: 'EXPIRED', text: expect.stringMatching(/: the licence had expired, and is expired now\.$/) },
+        { code: 'EXPIRED', text: expect.stringMatching(/: the licence expired on 2026-03-21\.$/) },
+      ]);
+
+      const imported = await give({ expiresAt: at('11:00:00') });
+      await service
+        .db(table(service.db, 'licenses'))
+        .where({ id: imported.id })
+        .update({ status: 'suspended' });
+      await refuseAt('10:59:00', imported.key);
+      expect((await why(imported.id)).accesses).toMatchObject([
+        {
+          code: 'SUSPENDED',
+          text: expect.stringMatching(/: the licence was not active, and is suspended now\.$/),
+          remedy: `licensing license renew ${imported.id} --for 1y`,
+        },
+      ]);
+    });
+
+    test('for want of a slot has no remedy once the licence itself is of no use', async () => {
+      const { id, key } = await give({}, 1);
+      const ip = newClient();
+      await post('activate', { license_key: key, identifier: 'a.example' }, ip);
+      expect(await post('activate', { license_key: key, identifier: 'b.example' }, ip)).toBe(403);
+      expect(await get(`42?dlid=${key}&identifier=b.example`, ip)).toBe(403);
+      await shop.json(['license', 'cancel', String(id)]);
+      const { accesses } = await why(id);
+      expect(accesses).toMatchObject([
+        {
+          text: expect.stringContaining('all slots were in use; the licence is cancelled now'),
+          remedy: null,
+        },
+        {
+          text: expect.stringContaining('b.example was not activated; the licence is cancelled now'),
+          remedy: null,
+        },
+      ]);
+    });
+  });
+
   describe('an unknown key', () => {
     const KEY = '10A1B2C3-D4E5F607-18293A4B-5C6D7E80';
     let license: TestLicense;
@@ -256,6 +350,58 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     }
   });
 
+  test('a key that was replaced, of a licence that has ended since: that is said first', async () => {
+    const { id, key } = await give();
+    const { license_key: newKey } = await shop.json<{ license_key: string }>([
+      'license',
+      'rekey',
+      String(id),
+    ]);
+    keys.add(newKey);
+    await shop.json(['license', 'cancel', String(id)]);
+    const ip = newClient();
+    await get(`42?dlid=${key}`, ip);
+    const { findings } = await why(key.slice(-8));
+    expect(findings[0]).toMatchObject({
+      code: 'KEY_REPLACED',
+      text: expect.stringMatching(/before "licensing license rekey"; licence \d+ is cancelled now\.$/),
+      remedy: `licensing why ${id}`,
+    });
+    // Here the licence's own state is told already.
+    const own = (await why(id)).accesses;
+    expect(own).toMatchObject([{ code: 'KEY_REPLACED', remedy: null }]);
+  });
+
+  test("another key from a licence's address is called that, and another licence's remedy is left out", async () => {
+    const mine = await give();
+    const other = await give();
+    const { license_key: newKey } = await shop.json<{ license_key: string }>([
+      ...['license', 'rekey', String(other.id)],
+    ]);
+    keys.add(newKey);
+    const ip = newClient();
+    await get(`42?dlid=${mine.key}`, ip);
+    await get(`42?dlid=${other.key}`, ip);
+    await get(`42&v=2?dlid=${newKey}`, ip);
+    const { accesses } = await why(mine.id);
+    expect(accesses).toMatchObject([
+      { code: 'GRANTED' },
+      {
+        code: 'KEY_REPLACED',
+        text: expect.stringMatching(
+          /^A download of product 42 with another key was refused .* licence \d+ had before/,
+        ),
+        remedy: null,
+      },
+      { code: 'BAD_PRODUCT_ID', text: expect.stringMatching(/ with another key was refused /) },
+    ]);
+    // Of the address itself nobody asked about one licence.
+    expect((await why(ip)).accesses[1]).toMatchObject({
+      text: expect.not.stringContaining('another key'),
+      remedy: expect.stringContaining(`licensing license reveal ${other.id}`),
+    });
+  });
+
   test('a key at the wrong product, and a product without a release', async () => {
     const { id, key } = await give();
     const ip = newClient();
@@ -318,6 +464,16 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     expect(codes((await why(id)).accesses).slice(0, 2)).toEqual(['SLOT_FREE', 'NOT_ACTIVATED']);
     await shop.json(['activation', 'add', String(id), 'b.example']);
     expect(codes((await why(id)).accesses).slice(0, 2)).toEqual(['ACTIVATED_SINCE', 'ACTIVATED_SINCE']);
+  });
+
+  test('more slots in use than there are: what is advised makes room for one more', async () => {
+    const { id } = await give({}, 1);
+    for (const site of ['a.example', 'b.example']) await shop.json(['activation', 'add', String(id), site]);
+    const { findings } = await why(id);
+    expect(findings[1]).toMatchObject({
+      code: 'SLOTS_FULL',
+      remedy: `licensing activation list ${id}, then "licensing activation remove ${id} IDENTIFIER" (2 of them); or licensing license set-limit ${id} 3`,
+    });
   });
 
   test("requests without a key, or with a broken address, from a licence's own address stand beside its own", async () => {
@@ -406,6 +562,101 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
       '<client>administrator</client>',
     ])
       expect(text).toContain(joomla);
+  });
+
+  describe('who calls knows no key but', () => {
+    test("an e-mail, an order, a site or a seat: the licence's case, as for its id", async () => {
+      const { id } = await give({ customer: 'Jane@Example.com', reference: 'order-1001' });
+      await shop.json(['activation', 'add', String(id), 'shop.jane.example']);
+      const seats = await giveLicense(service.db, await givePlan(service.db, { type: 'seat' }));
+      await shop.json(['activation', 'add', String(seats.id), 'ada@crew.example']);
+      for (const [what, found] of [
+        [' jane@EXAMPLE.com', id],
+        ['order-1001', id],
+        ['https://www.Shop.Jane.example:8443/administrator', id],
+        ['Ada@Crew.example', seats.id],
+      ] as const) {
+        const answer = await why(what);
+        expect([what, answer.license?.id]).toEqual([what, found]);
+        expect(codes(answer.findings)[0]).toBe('ACTIVE');
+      }
+      // As its plan spells it: a device's name minds its case.
+      const devices = await giveLicense(service.db, await givePlan(service.db, { type: 'device' }));
+      await shop.json(['activation', 'add', String(devices.id), 'Lab.PC.example']);
+      expect((await why('Lab.PC.example')).license?.id).toBe(devices.id);
+      expect((await why('lab.pc.example')).license).toBeNull();
+    });
+
+    test('what several licences have lists them, each once, with what they were found by', async () => {
+      const one = await give({ customer: 'sam@several.example' });
+      const two = await give({ customer: 'sam@several.example' });
+      const seats = await giveLicense(service.db, await givePlan(service.db, { type: 'seat' }));
+      for (const { id } of [two, seats])
+        await shop.run(['activation', 'add', String(id), 'sam@several.example']);
+      const { license, licenses, findings, accesses } = await why('sam@several.example');
+      expect(license).toBeNull();
+      expect(licenses?.map(({ id }) => id)).toEqual([one.id, two.id, seats.id]);
+      expect(accesses).toEqual([]);
+      expect(findings).toEqual([
+        {
+          code: 'SEVERAL_LICENSES',
+          text: `3 licences have this: ${one.id}, ${two.id} as their customer; ${seats.id} as what is activated.`,
+          remedy: 'licensing why ID',
+        },
+      ]);
+      const text = await told('sam@several.example');
+      expect(text).toMatch(new RegExp(`^${seats.id} +[0-9A-F]{8} +active +Example Shop`, 'm'));
+      expect(text).not.toContain('Failures that leave no record');
+    });
+
+    test('more licences than a short list holds are said to be more', async () => {
+      const plan = await givePlan(service.db);
+      for (let i = 0; i < 21; i++) await giveLicense(service.db, plan, { customer: 'many@several.example' });
+      const { licenses, findings } = await why('many@several.example');
+      expect(licenses).toHaveLength(20);
+      expect(findings[0]?.text).toMatch(/^More than 20 licences have this; the first: /);
+    });
+
+    test('an order that counts as some licence does: the licence with that id, with a word on the order', async () => {
+      const { id } = await give();
+      const ordered = await give({ reference: String(id) });
+      const answer = await why(id);
+      expect(answer.license?.id).toBe(id);
+      expect(answer.findings.at(-1)).toEqual({
+        code: 'ALSO_A_REFERENCE',
+        text: `An order has the number ${id} as well: that of licence ${ordered.id}.`,
+        remedy: `licensing why ${ordered.id}`,
+      });
+      const byOrder = await give({ reference: '20260001' });
+      expect((await why('20260001')).license?.id).toBe(byOrder.id);
+    });
+
+    test('nothing here: what was looked for is named, the text is not repeated, and short keys are explained', async () => {
+      await give({ key: 'OLD-0001-ABXY', customer: 'short@key.example' });
+      for (const what of ['nobody@nowhere.example', 'www.nowhere.example', 'order-nowhere', 'ABXY', 'zzz']) {
+        const answer = await why(what);
+        expect(answer.findings[0]).toMatchObject({
+          code: 'UNKNOWN_KEY',
+          text: "No licence has this as its id, its key or the end of it, its customer's e-mail, its order's reference or what is activated on it.",
+        });
+        expect(answer.findings[0]?.remedy).toContain('licensing why -');
+        expect(answer.findings[0]?.remedy).toContain('no end of a key that has fewer than 16 characters');
+        expect(JSON.stringify(answer)).not.toContain(what);
+      }
+      // What the remedy names works.
+      expect((await shop.json<Answer>(['why', '-'], { stdin: 'OLD-0001-ABXY\n' })).license).not.toBeNull();
+      expect((await why('short@key.example')).license).not.toBeNull();
+      const { code, stderr } = await shop.run(['why', '999999']);
+      expect(code).toBe(1);
+      expect(stderr).toContain('No licence has this as its id, its key or');
+    });
+
+    test("an address that nobody has is no key, so others' requests are not its", async () => {
+      const ip = newClient();
+      await get('42?dlid=somebody%40elsewhere.test', ip);
+      expect((await why('nobody@nowhere.test')).accesses).toEqual([]);
+      expect((await why('somebody@elsewhere.test')).accesses).toEqual([]);
+    });
   });
 
   test('an end that several imported keys share lists them; what there is not is refused', async () => {

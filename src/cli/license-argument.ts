@@ -25,7 +25,7 @@ export async function requireLicense(db: Db, given: string): Promise<License> {
   if (!license)
     throw new OperatorError(
       id === undefined
-        ? 'There is no licence with this key or reference. "licensing license list --hint LAST_GROUP" finds one by the end of its key.'
+        ? 'There is no licence with this key or reference. "licensing why" also finds one by the end of its key, its customer or its site.'
         : `There is no licence ${id}.`,
     );
   return license;

@@ -182,6 +182,7 @@ interface ListOptions {
   plan?: number;
   status?: string;
   customer?: string;
+  reference?: string;
   hint?: string;
   expiring?: string;
   limit: number;
@@ -200,6 +201,7 @@ function addList(license: Command): void {
       oneOf([...STORED_STATUSES, 'expired']),
     )
     .option('--customer <email>', 'only of this customer')
+    .option('--reference <order>', 'only of this order', label)
     .option('--hint <end>', 'only with this end of the key (its last group)')
     .option('--expiring <duration>', 'only those that expire within this time, as 30d', duration)
     .option('--limit <n>', 'how many at the most', positiveInteger, 100)
@@ -207,7 +209,7 @@ function addList(license: Command): void {
     .addHelpText('after', '\nExample:\n  licensing license list --product 42 --expiring 30d')
     .action((options: ListOptions, command: Command) =>
       withSession(command, async ({ db, now, output }) => {
-        const { product, plan, status, customer, hint, expiring, limit, after } = options;
+        const { product, plan, status, customer, reference, hint, expiring, limit, after } = options;
         if (product !== undefined) await requireProduct(db, product);
         if (plan !== undefined) await requirePlan(db, plan);
         const licenses = await listLicenses(
@@ -218,6 +220,7 @@ function addList(license: Command): void {
             ...(plan === undefined ? {} : { planId: plan }),
             ...(status === undefined ? {} : { status }),
             ...(customer === undefined ? {} : { customer: normalizeCustomer(customer) ?? '' }),
+            ...(reference === undefined ? {} : { reference }),
             ...(hint === undefined ? {} : { hint: /^[0-9a-f]{8}$/i.test(hint) ? hint.toUpperCase() : hint }),
             ...(expiring === undefined ? {} : { expiringBefore: addDuration(now, expiring) }),
             ...(after === undefined ? {} : { after }),

@@ -4,21 +4,24 @@ import ipaddr from 'ipaddr.js';
 import { canonicalKey, keyDigest } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
 import {
+  asHint,
+  findLicensesNamed,
   openAddressCase,
   openHintCase,
   openLicenseCase,
+  openListCase,
   openUnknownKeyCase,
   type CaseOptions,
   type SupportCase,
 } from '../licensing/support-case';
 import { formatTimestamp } from '../licensing/timestamps';
-import { UNTRACED, type Finding, type Told } from '../licensing/why';
+import { explainReference, NOTHING_FOUND, UNTRACED, type Finding, type Told } from '../licensing/why';
 import type { Db } from '../store/database';
-import { findLicense, findLicenseByDigest, listLicenses } from '../store/licenses';
+import { findLicense, findLicenseByDigest, findLicenseByReference, type License } from '../store/licenses';
 import { positiveInteger } from './arguments';
 import { printable, withSession } from './command';
 import { readValue } from './license-argument';
-import { licenseJson } from './rows';
+import { licenseJson, licenseTable } from './rows';
 
 export function addWhyCommand(program: Command): void {
   program
@@ -29,12 +32,12 @@ export function addWhyCommand(program: Command): void {
     )
     .argument(
       '<what>',
-      'a licence key or id, the last group of a key, an IP address, or - to read one of them from standard input',
+      "an IP address; a licence's id or key; its customer's e-mail, its order's reference, the end of its key, or a site, device, seat or instance activated on it; or - to read one of them from standard input",
     )
     .option('--limit <n>', 'how many accesses to look at', positiveInteger, 100)
     .addHelpText(
       'after',
-      '\nExamples:\n  licensing why 12\n  licensing why A3B4C5D6\n  licensing why 198.51.100.7\n  licensing why - < key.txt',
+      '\nExamples:\n  licensing why 12\n  licensing why jane@example.com\n  licensing why order-1001\n  licensing why example.com\n  licensing why A3B4C5D6\n  licensing why 198.51.100.7\n  licensing why - < key.txt',
     )
     .action((what: string, { limit }: { limit: number }, command: Command) =>
       withSession(command, async ({ db, config, now, output }) => {
@@ -43,32 +46,46 @@ export function addWhyCommand(program: Command): void {
           limit,
           logDays: config.logDays,
         });
-        output.print(caseJson(found, now), () => formatCase(found));
+        output.print(caseJson(found, now), () => formatCase(found, now));
       }),
     );
 }
 
-/** What an operator means: an address, a licence's id, a key, or the end of one. */
+/**
+ * What an operator means, read in this order: an IP address; a licence's id; its key; then anything else that licences
+ * are known by, all at once, and where that is several licences, they are listed. What no licence has is read as an
+ * end of a key or as a key, and may be a slip of one.
+ */
 async function openCase(db: Db, written: string, options: CaseOptions): Promise<SupportCase> {
   const address = written.replace(/^\[(.*)\]$/, '$1');
   if (isIP(address)) return openAddressCase(db, canonicalAddress(address), options);
   const key = canonicalKey(written);
-  const license =
-    (/^\d{1,15}$/.test(written) ? await findLicense(db, Number(written)) : undefined) ??
-    (await findLicenseByDigest(db, keyDigest(key)));
-  if (license) return openLicenseCase(db, license, options);
-  // A hint is eight or four characters (see keyHint); a key that short leaves none.
-  if (Array.from(key).length === 8 || Array.from(key).length === 4) {
-    const hint = /^[0-9a-f]{8}$/i.test(key) ? key.toUpperCase() : key;
-    const licenses = await listLicenses(db, { hint, limit: 20 }, options.now);
-    const [only, ...others] = licenses;
-    return only && others.length === 0
-      ? openLicenseCase(db, only, options)
-      : openHintCase(db, hint, licenses, options);
-  }
-  if (/^\d{1,15}$/.test(written)) throw new OperatorError(`There is no licence ${written}.`);
   if (key === '') throw new OperatorError('Nothing was given to look for.');
+  const isNumber = /^\d{1,15}$/.test(written);
+  const numbered = isNumber ? await findLicense(db, Number(written)) : undefined;
+  if (numbered) return openNumberCase(db, numbered, written, options);
+  const license = await findLicenseByDigest(db, keyDigest(key));
+  if (license) return openLicenseCase(db, license, options);
+  const named = await findLicensesNamed(db, written, options.now);
+  const [only, ...others] = named;
+  if (only) return others.length === 0 ? openLicenseCase(db, only.license, options) : openListCase(named);
+  const hint = asHint(written);
+  if (hint !== undefined) return openHintCase(db, hint, options);
+  if (isNumber) throw new OperatorError(NOTHING_FOUND);
   return openUnknownKeyCase(db, key, options);
+}
+
+/** A licence by its id, with a word on another whose order has the same number. */
+async function openNumberCase(
+  db: Db,
+  license: License,
+  number: string,
+  options: CaseOptions,
+): Promise<SupportCase> {
+  const found = await openLicenseCase(db, license, options);
+  const ordered = await findLicenseByReference(db, number);
+  if (ordered === undefined || ordered.id === license.id) return found;
+  return { ...found, findings: [...found.findings, explainReference(ordered)] };
 }
 
 /** As the access log writes it. */
@@ -78,9 +95,10 @@ function canonicalAddress(text: string): string {
   return address.isIPv4MappedAddress() ? address.toIPv4Address().toString() : address.toRFC5952String();
 }
 
-function caseJson({ license, findings, accesses }: SupportCase, now: Date) {
+function caseJson({ license, licenses = [], findings, accesses }: SupportCase, now: Date) {
   return {
     license: license ? licenseJson(license, now) : null,
+    licenses: licenses.map((one) => licenseJson(one, now)),
     findings,
     accesses: accesses.map(({ code, text, remedy, count, firstAt, access }) => ({
       code,
@@ -103,7 +121,7 @@ function caseJson({ license, findings, accesses }: SupportCase, now: Date) {
   };
 }
 
-function formatCase({ findings, accesses }: SupportCase): string {
+function formatCase({ licenses, findings, accesses }: SupportCase, now: Date): string {
   const told = new Set<string>();
   const remedy = ({ remedy: text }: Finding, indent: string) => {
     // The same words on every line would hide what differs.
@@ -112,6 +130,7 @@ function formatCase({ findings, accesses }: SupportCase): string {
     return [`${indent}-> ${printable(text)}`];
   };
   const lines = findings.flatMap((finding) => [printable(finding.text), ...remedy(finding, '   ')]);
+  if (licenses) return [...lines, '', licenseTable(licenses, now)].join('\n');
   if (accesses.length > 0) {
     lines.push('', 'What happened, the latest at the end (UTC):');
     for (const one of accesses)

@@ -1,27 +1,32 @@
 import { listAccesses, countDownloads, type LoggedAccess } from '../store/access-log';
-import { activationKey, findActivations } from '../store/activations';
+import { activationKey, findActivations, findActivationsOf } from '../store/activations';
 import type { Db } from '../store/database';
 import { findEvents } from '../store/events';
 import {
   findLicensesByDigest,
   findLicensesByHints,
   findLicensesByIds,
+  listLicenses,
   type License,
 } from '../store/licenses';
-import { normalizeIdentifier, type ActivationType } from './identifiers';
-import { keyDigest, keyHint } from './keys';
+import { normalizeIdentifier, spellings, type ActivationType } from './identifiers';
+import { normalizeCustomer } from './issue';
+import { canonicalKey, keyDigest, keyHint } from './keys';
 import { compareHints, hintsNear, hintsOfSlips, keysNear, type Slip } from './near-keys';
 import { latestRelease } from './releases';
 import { liveStatus } from './states';
 import {
   explainAccesses,
-  explainHint,
   explainLicense,
+  explainSeveral,
   explainSilence,
   explainUnknownKey,
+  STOPPED,
   type Facts,
   type Finding,
   type Likely,
+  type Name,
+  type Named,
   type Standing,
   type Told,
 } from './why';
@@ -29,6 +34,8 @@ import {
 /** What is known about a licence, an end of a key, or an address, gathered with a bounded number of small reads. */
 export interface SupportCase {
   license: License | undefined;
+  /** where several may be meant: those to choose from */
+  licenses?: License[];
   /** how things stand now */
   findings: Finding[];
   /** what happened, in the order of time */
@@ -43,11 +50,16 @@ export interface CaseOptions {
   logDays: number;
 }
 
+const MAX_LISTED = 20;
 const MAX_ADDRESSES = 20;
 const MAX_HINTS = 20;
 /** A search for a replaced key reads all events from end to end. */
 const MAX_HISTORY_SEARCHES = 5;
 const MAX_CANDIDATES = 5;
+/** Licences whose history is read, and how often each may have been stopped. */
+const MAX_HISTORIES = 20;
+const MAX_STOPS = 20;
+const STOPS = Object.keys(STOPPED);
 const DIGESTS_AT_ONCE = 500;
 
 /** The likeliest first. */
@@ -80,7 +92,10 @@ export async function openLicenseCase(db: Db, license: License, options: CaseOpt
   const nearby = await listAccesses(db, { licenseId: null, ips }, limit);
   const accesses = newest([...own, ...slips, ...nearby], limit);
 
-  const facts = await gatherFacts(db, accesses, now);
+  const facts: Facts = {
+    ...(await gatherFacts(db, accesses, now)),
+    about: { licenseId: license.id, keyHints: new Set(keyHints) },
+  };
   for (const [hint, candidates] of facts.likely) {
     const slip = formerHints.includes(hint)
       ? 'replaced'
@@ -116,16 +131,57 @@ export async function openAddressCase(db: Db, ip: string, options: CaseOptions):
 }
 
 /**
- * An end of a key that belongs to no licence, or to several.
- *
- * @param licenses those it belongs to
+ * Licences that have a text as their customer, their order's reference, the end of their key, or an activated
+ * identifier as their plan spells it: each once, in the order of their ids.
  */
-export async function openHintCase(
-  db: Db,
-  hint: string,
-  licenses: License[],
-  options: CaseOptions,
-): Promise<SupportCase> {
+export async function findLicensesNamed(db: Db, text: string, now: Date): Promise<Named[]> {
+  const limit = MAX_LISTED + 1;
+  const hint = asHint(text);
+  const found: Record<Name, License[]> = {
+    customer: await listLicenses(db, { customer: normalizeCustomer(text) ?? '', limit }, now),
+    reference: await listLicenses(db, { reference: text, limit }, now),
+    hint: hint === undefined ? [] : await listLicenses(db, { hint, limit }, now),
+    identifier: await findLicensesByIdentifier(db, text, limit),
+  };
+  const named = new Map<number, Named>();
+  for (const [by, licenses] of Object.entries(found) as [Name, License[]][])
+    for (const license of licenses) if (!named.has(license.id)) named.set(license.id, { license, by });
+  return [...named.values()].sort((a, b) => a.license.id - b.license.id);
+}
+
+async function findLicensesByIdentifier(db: Db, text: string, limit: number): Promise<License[]> {
+  const spelled = spellings(text);
+  const identifiers = [...new Set(Object.values(spelled))].filter((one) => one !== undefined);
+  if (identifiers.length === 0) return [];
+  const activations = await findActivationsOf(db, identifiers, limit);
+  const licenses = await findLicensesByIds(db, distinct(activations.map(({ licenseId }) => licenseId)));
+  const isActivated = new Set(activations.map(activationKey));
+  return licenses.filter(({ id, plan }) => {
+    const identifier = spelled[plan.activationType as ActivationType];
+    return identifier !== undefined && isActivated.has(activationKey({ licenseId: id, identifier }));
+  });
+}
+
+/** A text as the end of a key, which has eight or four characters (see keyHint); undefined when it cannot be one. */
+export function asHint(text: string): string | undefined {
+  const end = canonicalKey(text);
+  if (/^[0-9a-f]{8}$/i.test(end)) return end.toUpperCase();
+  return [4, 8].includes(Array.from(end).length) ? end : undefined;
+}
+
+/** Several licences, of which support has to choose one. */
+export function openListCase(named: Named[]): SupportCase {
+  const listed = named.slice(0, MAX_LISTED);
+  return {
+    license: undefined,
+    licenses: listed.map(({ license }) => license),
+    findings: [explainSeveral(listed, named.length > listed.length)],
+    accesses: [],
+  };
+}
+
+/** An end of a key that no licence has. */
+export async function openHintCase(db: Db, hint: string, options: CaseOptions): Promise<SupportCase> {
   const { now, limit, logDays } = options;
   const accesses = await listAccesses(db, { keyHints: [hint] }, limit);
   const facts = await gatherFacts(db, accesses, now);
@@ -133,7 +189,7 @@ export async function openHintCase(
   return {
     license: undefined,
     findings: [
-      explainHint(licenses, likely),
+      explainUnknownKey(likely, 'end', now),
       ...(accesses.length === 0 ? [explainSilence('a key with this end', logDays)] : []),
     ],
     accesses: explainAccesses(accesses, facts),
@@ -147,7 +203,8 @@ export async function openUnknownKeyCase(
   options: CaseOptions,
 ): Promise<SupportCase> {
   const { now, limit, logDays } = options;
-  const hint = keyHint(canonical);
+  // What is rather an e-mail or a site ends as many do (".com"): that says nothing.
+  const hint = /[@.]/.test(canonical) ? null : keyHint(canonical);
   const accesses = hint === null ? [] : await listAccesses(db, { licenseId: null, keyHints: [hint] }, limit);
   const facts = await gatherFacts(db, accesses, now);
   const certain = await findLicensesOfNearKeys(db, canonical);
@@ -159,8 +216,8 @@ export async function openUnknownKeyCase(
   return {
     license: undefined,
     findings: [
-      explainUnknownKey(likely),
-      ...(accesses.length === 0 ? [explainSilence('this key', logDays)] : []),
+      explainUnknownKey(likely, 'key', now),
+      ...(hint !== null && accesses.length === 0 ? [explainSilence('this key', logDays)] : []),
     ],
     accesses: explainAccesses(accesses, facts),
   };
@@ -175,7 +232,7 @@ async function readStanding(db: Db, license: License, now: Date): Promise<Standi
     const refusedSince = await countDownloads(db, id, 'LICENSE_EXPIRED', expiresAt ?? new Date(0));
     return { now, latestVersion, stopped: undefined, refusedSince };
   }
-  const [stopped] = await findEvents(db, ['suspend', 'revoke', 'cancel'], { licenseId: id }, 1);
+  const [stopped] = await findEvents(db, STOPS, { licenseId: id }, 1);
   const refusedSince = await countDownloads(db, id, 'LICENSE_INACTIVE', stopped?.at ?? new Date(0));
   return { now, latestVersion, stopped, refusedSince };
 }
@@ -194,7 +251,23 @@ async function gatherFacts(db: Db, accesses: LoggedAccess[], now: Date): Promise
   );
   const latest = new Map<number, string | undefined>();
   for (const id of products) latest.set(id, (await latestRelease(db, id))?.version);
-  return { now, licenses: byId, likely, activated: await findActivated(db, accesses, byId), latest };
+  return {
+    now,
+    licenses: byId,
+    likely,
+    activated: await findActivated(db, accesses, byId),
+    latest,
+    stops: await findStops(db, accesses),
+  };
+}
+
+/** What stopped the licences that were refused as not active. */
+async function findStops(db: Db, accesses: LoggedAccess[]): Promise<Facts['stops']> {
+  const inactive = accesses.filter(({ outcome }) => outcome === 'LICENSE_INACTIVE');
+  const stops: Facts['stops'] = new Map();
+  for (const licenseId of distinct(inactive.map((access) => access.licenseId)).slice(0, MAX_HISTORIES))
+    stops.set(licenseId, await findEvents(db, STOPS, { licenseId }, MAX_STOPS));
+  return stops;
 }
 
 /** Which of the refused identifiers are activated by now. */

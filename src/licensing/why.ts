@@ -4,7 +4,7 @@ import { activationKey } from '../store/activations';
 import type { LicenseEvent } from '../store/events';
 import type { License } from '../store/licenses';
 import type { Slip } from './near-keys';
-import { liveStatus } from './states';
+import { liveStatus, type LiveStatus } from './states';
 import { formatTimestamp } from './timestamps';
 
 /** Why an update failed, in sentences for support: pure reasoning over what was recorded. */
@@ -33,6 +33,15 @@ export interface Likely {
   slip: Slip | 'replaced';
 }
 
+/** What a text may be to a licence, beside its id and its key. */
+export type Name = 'customer' | 'reference' | 'hint' | 'identifier';
+
+/** A licence, and what it was found by. */
+export interface Named {
+  license: License;
+  by: Name;
+}
+
 /** How a licence stands now, beside its row. */
 export interface Standing {
   now: Date;
@@ -55,6 +64,10 @@ export interface Facts {
   activated: Set<string>;
   /** products and their latest published version */
   latest: Map<number, string | undefined>;
+  /** of licences that were refused as not active: what suspended or ended them, the latest first */
+  stops: Map<number, LicenseEvent[]>;
+  /** the licence that was asked about, and the ends of its key: as it is, as it was, and mistyped */
+  about?: { licenseId: number; keyHints: Set<string> };
 }
 
 /** What stands in the way of a licence now. */
@@ -104,13 +117,13 @@ function explainState(license: License, { now, stopped, refusedSince }: Standing
       return {
         code: 'EXPIRED',
         text: `${name} expired${expiresAt ? ` on ${day(expiresAt)}` : ''}${refused}.`,
-        remedy: `licensing license renew ${id} --for 1y`,
+        remedy: revival(license, now),
       };
     case 'suspended':
       return {
         code: 'SUSPENDED',
         text: `${name} was suspended${by}${refused}.${past}`,
-        remedy: past ? `licensing license renew ${id} --for 1y` : `licensing license reinstate ${id}`,
+        remedy: revival(license, now),
       };
     default:
       return {
@@ -118,6 +131,22 @@ function explainState(license: License, { now, stopped, refusedSince }: Standing
         text: `${name} was ${status}${by}, which is final${refused}.${past}`,
         remedy: `To give the customer a new one: licensing license issue --plan ${plan.id}`,
       };
+  }
+}
+
+/** The command that makes a licence usable again; null where none does. */
+function revival(license: License, now: Date): string | null {
+  const { id, expiresAt } = license;
+  switch (liveStatus(license, now)) {
+    case 'expired':
+      return `licensing license renew ${id} --for 1y`;
+    case 'suspended':
+      // Reinstated after its end it would be expired.
+      return expiresAt !== null && expiresAt <= now
+        ? `licensing license renew ${id} --for 1y`
+        : `licensing license reinstate ${id}`;
+    default:
+      return null;
   }
 }
 
@@ -176,7 +205,13 @@ function explainAccess(access: LoggedAccess, count: number, facts: Facts): Findi
   const license = access.licenseId === null ? undefined : facts.licenses.get(access.licenseId);
   if (access.outcome === 'ok') return explainGranted(access, who, count);
   const { code, because, remedy } = findCause(access, license, facts);
-  return { code, text: `${attempt(access)} was refused to ${who}: ${because}.`, remedy };
+  const by = hasAnotherKey(access, facts) ? ' with another key' : '';
+  return { code, text: `${attempt(access)}${by} was refused to ${who}: ${because}.`, remedy };
+}
+
+/** Whether it came from an address of the licence that was asked about, but with a key that cannot be meant for it. */
+function hasAnotherKey({ licenseId, keyHint }: LoggedAccess, { about }: Facts): boolean {
+  return about !== undefined && licenseId === null && keyHint !== null && !about.keyHints.has(keyHint);
 }
 
 /** Joomla asks once for each click on Update (no retry, no HEAD), so a second time means a second try. */
@@ -216,10 +251,10 @@ function findCause(access: LoggedAccess, license: License | undefined, facts: Fa
     case 'INVALID_REQUEST':
       return invalidRequest(access, license);
     case 'LICENSE_NOT_FOUND':
-      return unknownKey(access.keyHint, facts);
+      return unknownKey(access, facts);
     case 'LICENSE_EXPIRED':
     case 'LICENSE_INACTIVE':
-      return unusable(access, license, facts.now);
+      return unusable(access, license, facts);
     case 'PRODUCT_MISMATCH':
       return {
         code: 'WRONG_PRODUCT',
@@ -309,98 +344,156 @@ const SLIPS: Record<Likely['slip'], (id: number, whose: string) => string> = {
   replaced: (id) => `it ends like the key that licence ${id} had before "licensing license rekey"`,
 };
 
-function unknownKey(hint: string | null, { likely }: Facts): Cause {
-  const candidates = hint === null ? [] : (likely.get(hint) ?? []);
-  return unknownKeyCause(
+function unknownKey(access: LoggedAccess, facts: Facts): Cause {
+  const { keyHint: hint } = access;
+  const candidates = hint === null ? [] : (facts.likely.get(hint) ?? []);
+  const cause = unknownKeyCause(
     candidates,
     hint === null ? 'it' : hint.length === 8 ? 'its last group' : 'its end',
     hint === null ? ', and too short for its end to be recorded (Joomla cuts a key off at "&" and "#")' : '',
+    facts,
   );
+  // What helps another licence is no help for the one that was asked about.
+  return candidates.length > 0 && hasAnotherKey(access, facts) ? { ...cause, remedy: null } : cause;
 }
 
-function unknownKeyCause(candidates: Likely[], whose: string, more: string): Cause {
+function unknownKeyCause(
+  candidates: Likely[],
+  whose: string,
+  more: string,
+  { now, about }: Pick<Facts, 'now' | 'about'>,
+): Cause {
   const [first, ...others] = candidates;
   if (first === undefined)
     return {
       code: 'UNKNOWN_KEY',
       because: `the key is unknown${more}`,
       remedy:
-        'Ask the customer for the last characters of the key, and compare them with those of their licences: licensing license list --customer EMAIL',
+        'Ask the customer for the whole key, for "licensing why -", or for their e-mail, for "licensing why EMAIL". There is no end of a key that has fewer than 16 characters.',
     };
+  const { license, slip } = first;
   const also =
-    others.length === 0 ? '' : ` (also possible: ${others.map(({ license }) => license.id).join(', ')})`;
+    others.length === 0 ? '' : ` (also possible: ${others.map((other) => other.license.id).join(', ')})`;
+  const cause = {
+    code: slip === 'replaced' ? 'KEY_REPLACED' : 'KEY_MISTYPED',
+    because: `the key is unknown; ${SLIPS[slip](license.id, whose)}${also}`,
+  };
+  const status = liveStatus(license, now);
+  // The right key would be refused as well.
+  if (status !== 'active')
+    return {
+      ...cause,
+      because: `${cause.because}; licence ${license.id} is ${status} now`,
+      remedy: about?.licenseId === license.id ? null : `licensing why ${license.id}`,
+    };
   return {
-    code: first.slip === 'replaced' ? 'KEY_REPLACED' : 'KEY_MISTYPED',
-    because: `the key is unknown; ${SLIPS[first.slip](first.license.id, whose)}${also}`,
+    ...cause,
     remedy:
-      first.slip === 'replaced'
-        ? `The customer needs the new key: licensing license reveal ${first.license.id}`
+      slip === 'replaced'
+        ? `The customer needs the new key: licensing license reveal ${license.id}`
         : 'The customer should paste the whole key again, in Joomla under System > Update > Update Sites, into Download Key.',
   };
 }
 
+/** What was looked for in vain; the text itself may be a key, and is not repeated. */
+export const NOTHING_FOUND =
+  "No licence has this as its id, its key or the end of it, its customer's e-mail, its order's reference or what is activated on it.";
+
 /**
- * What a whole key that support was told, and that is unknown, was meant to be.
+ * What a text was meant to be that no licence has, read as a key or as the end of one.
  *
- * @param likely certain: one slip away from the key itself
+ * @param likely for a whole key: one slip away from the key itself
  */
-export function explainUnknownKey(likely: Likely[]): Finding {
-  const { code, because, remedy } = unknownKeyCause(likely, 'it', '');
-  return { code, text: `No licence has this key: ${because}.`, remedy };
+export function explainUnknownKey(likely: Likely[], what: 'key' | 'end', now: Date): Finding {
+  const { code, because, remedy } = unknownKeyCause(likely, what === 'key' ? 'it' : 'this end', '', { now });
+  if (likely.length === 0) return { code, text: NOTHING_FOUND, remedy };
+  return {
+    code,
+    text: `No licence has ${what === 'key' ? 'this key' : 'a key with this end'}: ${because}.`,
+    remedy,
+  };
 }
 
-/** Where only an end of a key is known, and several licences or none have it. */
-export function explainHint(licenses: License[], likely: Likely[]): Finding {
-  if (licenses.length > 0)
-    return {
-      code: 'SEVERAL_LICENSES',
-      text: `${licenses.length} licences have keys with this end: ${licenses.map(({ id }) => id).join(', ')}.`,
-      remedy: 'licensing why ID',
-    };
-  const { code, because, remedy } = unknownKeyCause(likely, 'this end', '');
-  return { code, text: `No licence has a key with this end: ${because}.`, remedy };
+const NAMES: Record<Name, string> = {
+  customer: 'as their customer',
+  reference: 'as their reference',
+  hint: 'as the end of their key',
+  identifier: 'as what is activated',
+};
+
+/** @param more whether these are not all */
+export function explainSeveral(named: Named[], more: boolean): Finding {
+  const groups = (Object.keys(NAMES) as Name[]).flatMap((name) => {
+    const ids = named.filter(({ by }) => by === name).map(({ license }) => license.id);
+    return ids.length === 0 ? [] : [`${ids.join(', ')} ${NAMES[name]}`];
+  });
+  return {
+    code: 'SEVERAL_LICENSES',
+    text: `${more ? `More than ${named.length} licences have this; the first` : `${named.length} licences have this`}: ${groups.join('; ')}.`,
+    remedy: 'licensing why ID',
+  };
 }
 
-function unusable(access: LoggedAccess, license: License | undefined, now: Date): Cause {
-  const wasExpired = access.outcome === 'LICENSE_EXPIRED';
-  const was = wasExpired ? 'the licence had expired' : 'the licence was not active';
+/** Shops number their orders as licences are numbered, and whoever calls says only a number. */
+export function explainReference({ id, reference }: License): Finding {
+  return {
+    code: 'ALSO_A_REFERENCE',
+    text: `An order has the number ${reference ?? ''} as well: that of licence ${id}.`,
+    remedy: `licensing why ${id}`,
+  };
+}
+
+/** Refused by the state of that moment, which need not be that of today: the access and the history tell. */
+function unusable(access: LoggedAccess, license: License | undefined, facts: Facts): Cause {
+  const then = access.outcome === 'LICENSE_EXPIRED' ? 'expired' : stoppedAs(access, facts);
+  const was = `the licence ${then === 'expired' ? 'had expired' : `was ${then ?? 'not active'}`}`;
   if (license === undefined) return { code: access.outcome, because: was, remedy: null };
-  const { id, expiresAt } = license;
-  switch (liveStatus(license, now)) {
-    case 'active':
-      return {
-        code: 'ACTIVE_AGAIN',
-        because: `${was}; it is active again now`,
-        remedy: 'The customer can try again.',
-      };
-    case 'expired':
-      return {
-        code: 'EXPIRED',
-        because: expiresAt ? `the licence expired on ${day(expiresAt)}` : 'the licence has expired',
-        remedy: `licensing license renew ${id} --for 1y`,
-      };
-    case 'suspended':
-      return {
-        code: 'SUSPENDED',
-        because: wasExpired ? `${was}, and is suspended now` : 'the licence is suspended',
-        remedy: `licensing license reinstate ${id}`,
-      };
-    default: {
-      const status = liveStatus(license, now);
-      return {
-        code: status.toUpperCase(),
-        because: wasExpired ? `${was}, and is ${status} now` : `the licence is ${status}, which is final`,
-        remedy: null,
-      };
-    }
-  }
+  const { expiresAt } = license;
+  const status = liveStatus(license, facts.now);
+  if (status === 'active')
+    return {
+      code: 'ACTIVE_AGAIN',
+      because: `${was}; it is active again now`,
+      remedy: 'The customer can try again.',
+    };
+  const cause = { code: status.toUpperCase(), remedy: revival(license, facts.now) };
+  if (status !== then) return { ...cause, because: `${was}, and is ${status} now` };
+  if (status === 'suspended') return { ...cause, because: 'the licence is suspended' };
+  if (status !== 'expired') return { ...cause, because: `the licence is ${status}, which is final` };
+  // An end that came later is not the one it was refused for.
+  if (expiresAt !== null && expiresAt > access.at) return { ...cause, because: `${was}, and is expired now` };
+  return {
+    ...cause,
+    because: expiresAt ? `the licence expired on ${day(expiresAt)}` : 'the licence has expired',
+  };
 }
 
-function slotRefused(access: LoggedAccess, license: License | undefined, { activated }: Facts): Cause {
+/** What an action in a licence's history made of it, when it stopped being active. */
+export const STOPPED: Record<string, LiveStatus> = {
+  suspend: 'suspended',
+  revoke: 'revoked',
+  cancel: 'cancelled',
+};
+
+/** In which state a licence was when it was refused as not active; undefined when the history does not say. */
+function stoppedAs({ licenseId, at }: LoggedAccess, { stops }: Facts): LiveStatus | undefined {
+  const stop = stops.get(licenseId ?? 0)?.find((event) => event.at <= at);
+  return stop && STOPPED[stop.action];
+}
+
+function slotRefused(access: LoggedAccess, license: License | undefined, { activated, now }: Facts): Cause {
   const { identifier, outcome, endpoint } = access;
   const full = outcome === 'ACTIVATION_LIMIT_REACHED';
   const was = full ? 'all slots were in use' : `${identifier ?? 'that'} was not activated`;
   if (license === undefined) return { code: outcome, because: was, remedy: null };
+  const status = liveStatus(license, now);
+  // Neither a slot nor another try would help.
+  if (status !== 'active')
+    return {
+      code: full ? 'SLOTS_FULL' : 'NOT_ACTIVATED',
+      because: `${was}; the licence is ${status} now`,
+      remedy: null,
+    };
   if (identifier !== null && activated.has(activationKey({ licenseId: license.id, identifier })))
     return { code: 'ACTIVATED_SINCE', because: `${was}; ${identifier} is activated now`, remedy: null };
   if (endpoint === 'deactivate')
@@ -421,8 +514,10 @@ function slotRefused(access: LoggedAccess, license: License | undefined, { activ
     : { code: 'SLOTS_FULL', because: `all ${activationLimit} slots are in use`, remedy: freeSlot(license) };
 }
 
-function freeSlot({ id, activationLimit }: License): string {
-  return `licensing activation list ${id}, then "licensing activation remove ${id} IDENTIFIER"; or licensing license set-limit ${id} ${activationLimit + 1}`;
+/** An operator may have gone over the limit, or lowered it below what is in use. */
+function freeSlot({ id, activationLimit, activationsUsed }: License): string {
+  const over = activationsUsed - activationLimit;
+  return `licensing activation list ${id}, then "licensing activation remove ${id} IDENTIFIER"${over > 0 ? ` (${over + 1} of them)` : ''}; or licensing license set-limit ${id} ${activationsUsed + 1}`;
 }
 
 function notPublished({ productId, version }: LoggedAccess, { latest }: Facts): Cause {

@@ -67,6 +67,24 @@ function isAnyOf(db: Db, pairs: number): string {
     : `(a.license_id, a.identifier) IN ((?, ?)${', (?, ?)'.repeat(pairs - 1)})`;
 }
 
+/**
+ * Where any of these identifiers is activated, in the order of the licences' ids. No index begins with the identifier,
+ * and one would cost every activation; that of licences and their identifiers is read from end to end instead, which
+ * is for operators alone.
+ */
+export async function findActivationsOf(
+  db: Db,
+  identifiers: string[],
+  limit: number,
+): Promise<Pick<Activation, 'licenseId' | 'identifier'>[]> {
+  const rows = await db(table(db, 'activations'))
+    .whereIn('identifier', identifiers)
+    .orderBy('license_id')
+    .limit(limit)
+    .select<Pick<ActivationRow, 'license_id' | 'identifier'>[]>('license_id', 'identifier');
+  return rows.map((row) => ({ licenseId: row.license_id, identifier: row.identifier }));
+}
+
 export async function listActivations(db: Db, licenseId: number): Promise<Activation[]> {
   const rows = (await db(table(db, 'activations'))
     .where({ license_id: licenseId })

@@ -67,6 +67,7 @@ export interface LicenseFilter {
   /** a live status */
   status?: string;
   customer?: string;
+  reference?: string;
   hint?: string;
   /** those that are active now and expire no later than this */
   expiringBefore?: Date;
@@ -157,6 +158,7 @@ export async function listLicenses(db: Db, filter: LicenseFilter, now: Date): Pr
   if (filter.productId !== undefined) query.where('p.product_id', filter.productId);
   if (filter.planId !== undefined) query.where('l.plan_id', filter.planId);
   if (filter.customer !== undefined) query.where('l.customer', filter.customer);
+  if (filter.reference !== undefined) query.where('l.reference', filter.reference);
   if (filter.hint !== undefined) query.where('l.key_hint', filter.hint);
   if (filter.after !== undefined) query.where('l.id', '>', filter.after);
   if (filter.expiringBefore !== undefined)

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -315,6 +316,14 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       expect(await lintUpdateXml(Buffer.from(xml))).toEqual([]);
     },
   );
+
+  it('replaces neither a pipe nor a device by a file', async () => {
+    const pipe = join(temporaryFolder(), 'update.xml');
+    execFileSync('mkfifo', [pipe]);
+    const productId = await product('1.0.0');
+    await expect(write(productId, { out: pipe })).rejects.toThrow(/is no file, and is not replaced by one/);
+    expect(statSync(pipe).isFIFO()).toBe(true);
+  });
 
   it.each([
     [{ element: 'mod_example' }, /--client site or --client administrator/],

@@ -372,6 +372,9 @@ async function replacePublicFile(path: string, text: string): Promise<void> {
   const target = await realpath(path).catch(() => path);
   try {
     const existing = await stat(target).catch(() => undefined);
+    // A device or a pipe would be replaced by a file of that name.
+    if (existing && !existing.isFile() && !existing.isDirectory())
+      throw new OperatorError(`${path} is no file, and is not replaced by one. Name a file with --out.`);
     const folder = dirname(target);
     const temporary = join(folder, `.${basename(target)}.${randomBytes(6).toString('hex')}`);
     try {
@@ -388,6 +391,7 @@ async function replacePublicFile(path: string, text: string): Promise<void> {
       await rm(temporary, { force: true });
     }
   } catch (error) {
+    if (error instanceof OperatorError) throw error;
     const fault = explainFileFault(error, target) ?? (error as Error).message;
     throw new OperatorError(`${path} was not written: ${fault}.`);
   }

@@ -193,16 +193,18 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
       'too-many-cells-001,42,Single,active,1,,,,a.example,b.example',
       `${'x'.repeat(400)},42,Single,active,1,,,,`, // 18
       `two-faults-0000001,42,Single,what,ever,,,,`,
+      'beyond-9999-000001,42,Single,active,1,9999-12-31 23:59:59-12:00,,,', // 20
+      'beyond-limit-00001,42,Single,active,4294967296,,,,',
     );
     const refused = await run(content);
     expect({ code: refused.code, stdout: refused.stdout }).toEqual({ code: 1, stdout: '' });
     expect(refused.stderr).toMatch(
-      /^error: Nothing was imported: 17 rows do not fit\. --skip-bad-rows imports the others\.$/m,
+      /^error: Nothing was imported: 19 rows do not fit\. --skip-bad-rows imports the others\.$/m,
     );
     expect(await licenses()).toHaveLength(2);
 
     const report = await json(content, '--skip-bad-rows');
-    expect(report).toMatchObject({ rows: 18, new: 1, same: 0, bad: 17 });
+    expect(report).toMatchObject({ rows: 20, new: 1, same: 0, bad: 19 });
     expect(await licenses()).toHaveLength(3);
     const messages = new Map(report.bad_rows.map(({ line, message }) => [line, message]));
     const expected: [number, RegExp][] = [
@@ -226,6 +228,8 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
       [17, /^the row has 10 cells, and the first line 9 columns$/],
       [18, /^License Key: this is no key: it is longer than 350 bytes/],
       [19, /^Status: this status is not known.*; Limit: the limit must be/],
+      [20, /^Expires: this is no date/],
+      [21, /^Limit: the limit must be a whole number/],
     ];
     for (const [line, message] of expected)
       expect({ line, message: messages.get(line) }).toEqual({

@@ -2,6 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { requirePlan } from '../licensing/amend';
 import { addDuration } from '../licensing/durations';
 import { issueLicenses, normalizeCustomer, type Issued } from '../licensing/issue';
+import { asHint } from '../licensing/keys';
 import { changeState, renew, type Renewal } from '../licensing/lifecycle';
 import { requireProduct } from '../licensing/releases';
 import { liveStatus, STORED_STATUSES, type LiveStatus } from '../licensing/states';
@@ -221,7 +222,7 @@ function addList(license: Command): void {
             ...(status === undefined ? {} : { status }),
             ...(customer === undefined ? {} : { customer: normalizeCustomer(customer) ?? '' }),
             ...(reference === undefined ? {} : { reference }),
-            ...(hint === undefined ? {} : { hint: /^[0-9a-f]{8}$/i.test(hint) ? hint.toUpperCase() : hint }),
+            ...(hint === undefined ? {} : { hint: asHint(hint) ?? hint }),
             ...(expiring === undefined ? {} : { expiringBefore: addDuration(now, expiring) }),
             ...(after === undefined ? {} : { after }),
           },

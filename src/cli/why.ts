@@ -1,10 +1,9 @@
 import { isIP } from 'node:net';
 import type { Command } from 'commander';
 import ipaddr from 'ipaddr.js';
-import { canonicalKey, keyDigest } from '../licensing/keys';
+import { asHint, canonicalKey, keyDigest } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
 import {
-  asHint,
   findLicensesNamed,
   openAddressCase,
   openHintCase,

@@ -1,7 +1,7 @@
 import { OperatorError } from './operator-error';
 
 /** How long a licence runs: `1y`, `6m`, `30d`. */
-const DURATION = /^([1-9][0-9]{0,4})([ymd])$/;
+export const DURATION = /^([1-9][0-9]{0,4})([ymd])$/;
 
 /** @throws OperatorError unless the text is a duration */
 export function requireDuration(text: string): string {

@@ -1,3 +1,4 @@
+import { activationKey } from '../store/activations';
 import type { Db, Transaction } from '../store/database';
 import { listPlans, listProducts, type Plan, type Product } from '../store/catalogue';
 import { isDuplicate } from '../store/errors';
@@ -390,7 +391,7 @@ function readStatus(text: string): StoredStatus | 'expired' | undefined | Fault 
 function readLimit(text: string): number | undefined | Fault {
   if (text === '') return undefined;
   if (text === '-1' || text === '∞' || text.toLowerCase() === 'unlimited') return 0;
-  return /^\d{1,9}$/.test(text)
+  return /^\d{1,10}$/.test(text) && Number(text) <= 0xffff_ffff
     ? Number(text)
     : new Fault('the limit must be a whole number, 0 or "unlimited" for no limit');
 }
@@ -417,7 +418,8 @@ function readExpiry(text: string): Date | null | Fault {
   // JavaScript reads 31 February as 3 March.
   const midnight = new Date(`${day ?? ''}T00:00:00Z`);
   const isDay = !Number.isNaN(midnight.getTime()) && midnight.toISOString().slice(0, 10) === day;
-  return isDay && !Number.isNaN(date.getTime()) && date.getUTCFullYear() >= 1000
+  const year = date.getUTCFullYear();
+  return isDay && year >= 1000 && year <= 9999
     ? date
     : new Fault('this is no date as 2027-01-31 or 2027-01-31 12:00:00 (empty for lifetime)');
 }
@@ -471,7 +473,7 @@ async function importBatch(job: Job, batch: Candidate[]): Promise<void> {
           candidate.identifiers.map((identifier) => ({ licenseId: license.id, identifier })),
         ),
       )
-    ).map(({ licenseId, identifier }) => `${licenseId} ${identifier}`),
+    ).map(activationKey),
   );
   const added: Candidate[] = [];
   for (const candidate of batch) {
@@ -483,7 +485,9 @@ async function importBatch(job: Job, batch: Candidate[]): Promise<void> {
     else if (license === undefined) added.push(candidate);
     else {
       const differences = differencesOf(candidate, license, job.options.now);
-      if (identifiers.some((identifier) => !activated.has(`${license.id} ${identifier}`)))
+      if (
+        identifiers.some((identifier) => !activated.has(activationKey({ licenseId: license.id, identifier })))
+      )
         differences.push('activations');
       if (differences.length === 0) job.report.same++;
       else

@@ -16,11 +16,13 @@ import {
   updateRow,
 } from '../store/import';
 import { statPackage } from '../store/package-files';
+import { RELEASE_STATES } from '../store/releases';
 import { bringPackage, packageFault } from './export';
 import { OperatorError } from './operator-error';
 import { atLine, readRecords, type AnyBatch, type Numbered } from './record-reader';
 import { fromRow, RECORD_TYPES, RECORDS, toRow, type RecordOf, type RecordType } from './records';
 import { isSealedWith } from './sealing';
+import { isFinal } from './states';
 import { compareVersions, isVersion, versionOrder } from './versions';
 
 export interface ImportOptions {
@@ -388,7 +390,6 @@ function versionKey({ product_id, version }: { product_id: number; version: stri
   return `${product_id} ${isVersion(version) ? versionOrder(version) : version}`;
 }
 
-const RELEASE_STATES = ['draft', 'published', 'withdrawn'];
 const PACKAGE_FIELDS = ['file_name', 'file_size', 'sha256', 'sha384', 'sha512'] as const;
 
 function releaseConflict(here: RecordOf<'release'>, there: RecordOf<'release'>): string | undefined {
@@ -519,7 +520,7 @@ function licenseConflict(
     return `${name}, which has the same key, is for product ${planHere.productId} here, and for ${plan.productId} in the file`;
   if (planHere.activationType !== plan.activationType)
     return `${name} counts by ${planHere.activationType} here, and by ${plan.activationType} in the file`;
-  if (here.status !== there.status && ['revoked', 'cancelled'].includes(here.status))
+  if (here.status !== there.status && isFinal(here.status))
     return `${name} is ${here.status} here, which is final, and ${there.status} in the file`;
   if (here.reference !== null && there.reference !== null && here.reference !== there.reference)
     return `${name} has another reference here`;

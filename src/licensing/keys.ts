@@ -75,3 +75,10 @@ export function keyHint(canonical: string): string | null {
   const characters = Array.from(canonical);
   return characters.length >= 16 ? characters.slice(-4).join('') : null;
 }
+
+/** A text as the end of a key, which has eight or four characters (see keyHint); undefined when it cannot be one. */
+export function asHint(text: string): string | undefined {
+  const end = canonicalKey(text);
+  if (/^[0-9a-f]{8}$/i.test(end)) return end.toUpperCase();
+  return [4, 8].includes(Array.from(end).length) ? end : undefined;
+}

@@ -1,5 +1,7 @@
 import type { Row, SqlValue, TableLayout } from '../store/export';
 import type { TableName } from '../store/database';
+import { RELEASE_STATES } from '../store/releases';
+import { DURATION } from './durations';
 import { ACTIVATION_TYPES } from './identifiers';
 import { STORED_STATUSES } from './states';
 
@@ -48,14 +50,14 @@ export const RECORDS = {
     name: text(190, 1),
     activation_type: oneOf(ACTIVATION_TYPES),
     activation_limit: count,
-    duration: nullable(matching(/^[1-9][0-9]{0,4}[ymd]$/, 'a duration as 1y, 6m or 30d')),
+    duration: nullable(matching(DURATION, 'a duration as 1y, 6m or 30d')),
     created_at: time(),
   }),
   release: record('releases', ['id'], {
     id: smallId,
     product_id: smallId,
     version: ascii(64),
-    state: oneOf(['draft', 'published', 'withdrawn'] as const),
+    state: oneOf(RELEASE_STATES),
     changelog: text(4_000_000),
     published_at: nullable(time()),
     // It goes into a header as it is, and Joomla unpacks by its end.

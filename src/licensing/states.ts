@@ -51,6 +51,11 @@ export function transitionTarget(transition: Transition, from: LiveStatus): Stor
   return allowed.includes(from) ? to : undefined;
 }
 
+/** Whether nothing leads out of a state. */
+export function isFinal(status: LiveStatus): boolean {
+  return allowedTransitions(status).length === 0;
+}
+
 /** What may be done with a licence in a state, in words for a refusal. */
 export function allowedTransitions(from: LiveStatus): Transition[] {
   return (Object.keys(TRANSITIONS) as Transition[]).filter(

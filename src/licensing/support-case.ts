@@ -11,7 +11,7 @@ import {
 } from '../store/licenses';
 import { normalizeIdentifier, spellings, type ActivationType } from './identifiers';
 import { normalizeCustomer } from './issue';
-import { canonicalKey, keyDigest, keyHint } from './keys';
+import { asHint, keyDigest, keyHint } from './keys';
 import { compareHints, hintsNear, hintsOfSlips, keysNear, type Slip } from './near-keys';
 import { latestRelease } from './releases';
 import { liveStatus } from './states';
@@ -160,13 +160,6 @@ async function findLicensesByIdentifier(db: Db, text: string, limit: number): Pr
     const identifier = spelled[plan.activationType as ActivationType];
     return identifier !== undefined && isActivated.has(activationKey({ licenseId: id, identifier }));
   });
-}
-
-/** A text as the end of a key, which has eight or four characters (see keyHint); undefined when it cannot be one. */
-export function asHint(text: string): string | undefined {
-  const end = canonicalKey(text);
-  if (/^[0-9a-f]{8}$/i.test(end)) return end.toUpperCase();
-  return [4, 8].includes(Array.from(end).length) ? end : undefined;
 }
 
 /** Several licences, of which support has to choose one. */

@@ -1,7 +1,9 @@
 import { table, type Db } from './database';
 import { fromSqlTime, toSqlTime } from './time';
 
-export type ReleaseState = 'draft' | 'published' | 'withdrawn';
+/** In the order in which a version goes through them. */
+export const RELEASE_STATES = ['draft', 'published', 'withdrawn'] as const;
+export type ReleaseState = (typeof RELEASE_STATES)[number];
 
 export interface Release {
   id: number;

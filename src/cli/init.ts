@@ -15,9 +15,16 @@ import {
 import { PREFIX } from '../http/prefix';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/database';
-import { migrate, readSchemaState, refuseNewerSchema } from '../store/migrate';
+import {
+  migrate,
+  readSchemaState,
+  refuseNewerSchema,
+  refuseOtherPrefix,
+  type SchemaState,
+} from '../store/migrate';
 import { tryPrivileges } from '../store/privileges';
 import { describeDatabase } from '../store/trouble';
+import { sampleSealedKeys } from '../store/upkeep';
 import { createOutput, withDatabase, type Output } from './command';
 
 export function addInitCommand(program: Command): void {
@@ -53,6 +60,8 @@ async function init(
   await withDatabase(config, async (db) => {
     const state = await readSchemaState(db);
     refuseNewerSchema(state);
+    if (!config.tablePrefixChosen) await refuseOtherPrefix(db);
+    if (additions.LICENSING_KEY_SECRET !== undefined) await refuseSecondSecret(db, state, file);
     output.note(describePlan(config, file, additions, state.pending));
     if (!dryRun) {
       await requirePrivileges(db, config);
@@ -94,6 +103,15 @@ function newSettings(kept: Settings, fromEnvironment: Settings, joomlaRoot: stri
       ? {}
       : { LICENSING_KEY_SECRET: randomBytes(32).toString('base64') }),
   };
+}
+
+/** A new secret would not open the keys that are sealed already, and hide that the old one is missing. */
+async function refuseSecondSecret(db: Db, { pending }: SchemaState, file: string): Promise<void> {
+  if (pending.includes('003_licenses') || (await sampleSealedKeys(db, 1)).length === 0) return;
+  throw new OperatorError(
+    `The database has keys sealed with a secret that ${file} does not have. Put the LICENSING_KEY_SECRET line back into it, ` +
+      'from its backup. If that is lost for good, write a line with a new one (openssl rand -base64 32 makes it). Nothing was changed.',
+  );
 }
 
 function describePlan(config: Config, file: string, additions: Settings, pending: string[]): string {

@@ -67,7 +67,7 @@ export async function refuseOtherPrefix(db: Db): Promise<void> {
   const others = await findOtherPrefixes(db);
   if (others.length > 0)
     throw new SchemaError(
-      `This database has tables of this program named ${describePrefixes(others)}, and none named ${describePrefixes([tablePrefix(db)])}. ` +
+      `This database has no tables named ${describePrefixes([tablePrefix(db)])}, but this program's under another prefix: ${describePrefixes(others)}. ` +
         `To work with them: ${settingsForPrefixes(others)} in .env. ` +
         'For another shop beside them: another LICENSING_TABLE_PREFIX there. Nothing was changed.',
     );

@@ -302,6 +302,7 @@ describe('the database', () => {
     const found = await doctor(settings);
     expectFinding(found, 'TABLE_ENGINE', 'problem', table(db, 'events'));
     expectFinding(found, 'SHARED_DATABASE', 'warning', /1 tables of others/);
+    expect(find(found, 'SHARED_DATABASE')?.remedy).toContain('the tables named licensing_...,');
     await db.raw(find(found, 'TABLE_ENGINE')?.remedy?.replace(/;$/, '') as string);
     expect(problems(await doctor(settings))).not.toContain('TABLE_ENGINE');
   });

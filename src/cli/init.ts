@@ -161,7 +161,7 @@ function quote(value: string): string {
   return mark + value + mark;
 }
 
-function nextSteps({ listen, adminListen }: Config): string {
+function nextSteps({ listen, adminListen, joomlaRoot = '/path/of/the/site' }: Config): string {
   const at = 'path' in listen ? `unix:${listen.path}` : `${listen.host}:${listen.port}`;
   const health =
     'path' in adminListen
@@ -173,14 +173,14 @@ function nextSteps({ listen, adminListen }: Config): string {
    As a service of the machine:        docs/production.md
    Is it ready?                        ${health}
 2. Put it behind the site's nginx:     licensing nginx --server-name YOUR.SITE
-   Then, from outside:                 licensing doctor --url https://YOUR.SITE
+   Does it lead to the service?        licensing doctor --url https://YOUR.SITE
 3. Say what you sell:
      licensing product add --name "Your extension" --id 42 --element pkg_yours
      licensing plan add --product 42 --name Single --activation-type domain --activation-limit 1 --duration 1y
      licensing license issue --plan 1 --customer you@YOUR.SITE
      licensing release publish --product 42 --version 1.0.0 --file pkg_yours.zip
 4. Let Joomla's updater find it:
-     licensing update-xml write --product 42 --base-url https://YOUR.SITE --out /path/of/the/site/updates/pkg_yours.xml
+     licensing update-xml write --product 42 --base-url https://YOUR.SITE --out ${joomlaRoot}/updates/pkg_yours.xml
      licensing manifest --product 42 --update-xml-url https://YOUR.SITE/updates/pkg_yours.xml
 
 Back up .env with the database: without LICENSING_KEY_SECRET, "license reveal" cannot show a key again.

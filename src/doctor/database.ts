@@ -129,8 +129,7 @@ export const checkTables: Check = async ({ config, db }) => {
     findings.push(
       warning('SHARED_DATABASE', `The database also holds ${foreign} tables of others, such as the site's.`, {
         why: "Restoring the site's backup rewinds licences too: keys sold since are unknown, renewals and activations are gone.",
-        remedy:
-          'Before restoring the site, dump the tables named licensing_, and put them back afterwards (docs/backup.md). Or leave them out of the restore.',
+        remedy: `Before restoring the site, dump the tables named ${tablePrefix(db)}licensing_..., and put them back afterwards (docs/backup.md). Or leave them out of the restore.`,
       }),
     );
   return findings;

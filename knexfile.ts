@@ -2,13 +2,14 @@
 import type { Knex } from 'knex';
 import { readConfig } from './src/config';
 import { knexConfig, openDatabase } from './src/store/database';
-import { lockMigrations, migrationConfig, prepareMigration } from './src/store/migrate';
+import { lockMigrations, migrationConfig, prepareMigration, refuseOtherPrefix } from './src/store/migrate';
 
 export default async function config(): Promise<Knex.Config> {
-  const { database, tablePrefix } = readConfig();
+  const { database, tablePrefix, tablePrefixChosen } = readConfig();
   // Held until this process ends: Knex's own lock neither waits nor survives a kill.
   await lockMigrations(database, tablePrefix);
   const db = openDatabase(database, tablePrefix);
+  if (!tablePrefixChosen) await refuseOtherPrefix(db);
   await prepareMigration(db);
   await db.destroy();
   return {

@@ -19,7 +19,7 @@ import { addWhyCommand } from './cli/why';
 import { redactKeys } from './licensing/keys';
 import { version } from './version';
 
-/** Exit codes: 0 done, 1 refused or failed with nothing changed, 2 a usage error. */
+/** Exit codes: 0 done, 1 refused or failed with nothing changed unless the message says so, 2 a usage error. */
 const FAILED = 1;
 const USAGE = 2;
 

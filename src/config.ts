@@ -13,6 +13,8 @@ export interface Config {
   databaseSource: string;
   /** goes before `licensing_` in every table's name */
   tablePrefix: string;
+  /** LICENSING_TABLE_PREFIX names it: tables under another one in the same database are somebody else's on purpose */
+  tablePrefixChosen: boolean;
   joomlaRoot: string | undefined;
   /** one URL, or those of a cluster's nodes; empty: limits in memory */
   redisUrls: string[];
@@ -129,6 +131,7 @@ export function buildConfig(
         ? join(joomlaRoot ?? '', 'configuration.php')
         : 'LICENSING_DATABASE_URL',
     tablePrefix: parsePrefix(get('LICENSING_TABLE_PREFIX') ?? site?.tablePrefix ?? '', database.kind),
+    tablePrefixChosen: get('LICENSING_TABLE_PREFIX') !== undefined,
     joomlaRoot,
     redisUrls: optional(get('LICENSING_REDIS_URL'), parseRedisUrls) ?? [],
     listen: parseListen('LICENSING_LISTEN', get('LICENSING_LISTEN') ?? '127.0.0.1:3080', base),

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -23,19 +23,27 @@ interface Issued {
   license_key: string;
 }
 
+/** What stands for 3306: the second server takes over the first one's. */
+let databasePort: number;
 /** Stands for `/`, and for root's programs and settings. */
 let machine: string;
 const stops: (() => Promise<unknown>)[] = [];
 
 beforeEach(() => {
   machine = temporaryFolder();
-  for (const folder of ['bin', 'root', 'opt/licensing-gateway', 'var/lib/licensing', 'var/backups/licensing'])
+  for (const folder of [
+    'bin',
+    'root',
+    'etc/cron.daily',
+    'opt/licensing-gateway',
+    'var/lib/licensing',
+    'var/www/shop',
+  ])
     mkdirSync(join(machine, folder), { recursive: true });
-  writeFileSync(
-    join(machine, 'bin/licensing'),
-    `#!/bin/sh\nexec node ${join(ROOT, 'dist/src/cli.js')} "$@"\n`,
-  );
-  chmodSync(join(machine, 'bin/licensing'), 0o755);
+  writeProgram('bin/licensing', `exec node ${join(ROOT, 'dist/src/cli.js')} "$@"`);
+  // The machine has no user of the service's own.
+  writeProgram('bin/sudo', 'shift 2; exec "$@"');
+  writeProgram('bin/chown', '');
 });
 
 afterEach(async () => {
@@ -44,11 +52,33 @@ afterEach(async () => {
 
 const on = (path: string) => join(machine, path);
 
-/** Runs the commands below a heading of the page. */
+function writeProgram(path: string, commands: string): void {
+  writeFileSync(on(path), `#!/bin/sh\n${commands}\n`);
+  chmodSync(on(path), 0o755);
+}
+
+/** The blocks of commands below a heading of the page. */
+function blocksBelow(heading: string): string[] {
+  const [section = ''] = new RegExp(`^## ${heading}\\n[^]*?(?=^## |$(?![^]))`, 'm').exec(guide) ?? [];
+  const blocks = [...section.matchAll(/```sh\n([^]*?)```/g)].map(([, commands]) => commands as string);
+  if (blocks.length === 0) throw new Error(`docs/backup.md has no commands below "${heading}".`);
+  return blocks.map((commands) =>
+    commands
+      .replace(/\/(?=(?:var\/(?:backups|lib)|etc\/cron\.daily|opt|root)\/)/g, `${machine}/`)
+      .replaceAll('127.0.0.1:3306', `127.0.0.1:${databasePort}`),
+  );
+}
+
+/** Runs them all, as one who pastes one after the other. */
 function follow(heading: string): Promise<string> {
-  const [, commands] = new RegExp(`^## ${heading}\\n[^]*?\`\`\`sh\\n([^]*?)\`\`\``, 'm').exec(guide) ?? [];
-  if (commands === undefined) throw new Error(`docs/backup.md has no commands below "${heading}".`);
-  return shell(commands.replace(/\/(?=(?:var\/(?:backups|lib)|opt|root)\/)/g, `${machine}/`));
+  return shell(blocksBelow(heading).join(''));
+}
+
+/** The first block is the script, which cron runs; the second sees to that. */
+function backUp(): Promise<string> {
+  const [script, commands] = blocksBelow('Back up');
+  writeFileSync(on('etc/cron.daily/licensing-backup'), script!, { mode: 0o644 });
+  return shell(commands!);
 }
 
 /** @throws Error with what it wrote, when a command fails */
@@ -74,10 +104,9 @@ async function startDatabase(options: string[] = []): Promise<MariaDb> {
   return server;
 }
 
-function writeSettings(url: string): Settings {
+function writeSettings(database: Settings): Settings {
   const settings = {
-    LICENSING_DATABASE_URL: url,
-    LICENSING_TABLE_PREFIX: url.startsWith('sqlite') ? '' : 'jos_',
+    ...database,
     LICENSING_PACKAGES_DIR: on('var/lib/licensing/packages'),
     LICENSING_KEY_SECRET: SECRET,
   };
@@ -118,11 +147,15 @@ async function loseAfter(
   await db.destroy();
   rmSync(on('var/lib'), { recursive: true });
   rmSync(on('opt/licensing-gateway/.env'));
+  rmSync(on('var/www'), { recursive: true });
   return { book: early.book, sold };
 }
 
 /** What was there before the backup is there, agrees with itself, and works. */
 async function works(settings: Settings, { book, sold }: { book: Book; sold: Issued }): Promise<void> {
+  for (const path of readdirSync(on('var/lib/licensing/packages'), { recursive: true }) as string[])
+    expect(statSync(join(on('var/lib/licensing/packages'), path)).mode & 0o040).toBe(0o040);
+  expect(statSync(on('var/lib/licensing/packages')).mode & 0o050).toBe(0o050);
   const doctor = JSON.parse(await shell('licensing doctor --json')) as { ok: boolean; problems: number };
   expect(doctor).toMatchObject({ ok: true, problems: 0 });
   expect(await shell(`licensing license reveal ${sold.id}`)).toBe(`${sold.license_key}\n`);
@@ -176,16 +209,22 @@ async function createUser(server: MariaDb): Promise<void> {
   await root.end();
 }
 
-test('a MariaDB that is lost is back on another server, from the dump, the packages and .env', async () => {
+test('a MariaDB that is lost with its site is back on another server, from the dump, the packages and .env', async () => {
   const old = await startDatabase();
+  databasePort = old.port;
   await shell('mariadb --execute "CREATE DATABASE shop"');
   await createUser(old);
-  const settings = writeSettings(`mysql://licensing:a%20long%20password@127.0.0.1:${old.port}/shop`);
+  writeFileSync(
+    on('var/www/shop/configuration.php'),
+    `<?php\nclass JConfig {\n\tpublic $dbtype = 'mysqli';\n\tpublic $host = '127.0.0.1:${old.port}';\n\tpublic $user = 'licensing';\n` +
+      "\tpublic $password = 'a long password';\n\tpublic $db = 'shop';\n\tpublic $dbprefix = 'jos_';\n}\n",
+  );
+  const { LICENSING_JOOMLA_ROOT, ...others } = writeSettings({ LICENSING_JOOMLA_ROOT: on('var/www/shop') });
   await shell('mariadb --execute "CREATE TABLE jos_content (id INT)" shop');
   let later: Issued | undefined;
-  const lost = await loseAfter(settings, async () => {
+  const lost = await loseAfter({ ...others, LICENSING_JOOMLA_ROOT: LICENSING_JOOMLA_ROOT! }, async () => {
     await follow('Keep the secret');
-    await follow('Back up');
+    await backUp();
     later = JSON.parse(
       await shell('licensing license issue --plan 1 --reference order-1002 --json'),
     ) as Issued;
@@ -197,6 +236,11 @@ test('a MariaDB that is lost is back on another server, from the dump, the packa
 
   await createUser(await startDatabase([`--port=${old.port}`]));
   await follow('Restore on another server');
+  const settings = {
+    ...others,
+    LICENSING_DATABASE_URL: `mysql://licensing:a%20long%20password@127.0.0.1:${old.port}/shop`,
+    LICENSING_TABLE_PREFIX: 'jos_',
+  };
   await works(settings, lost);
 
   // What was sold since is unknown, and issued again with the key that the customer has.
@@ -212,7 +256,10 @@ test('a MariaDB that is lost is back on another server, from the dump, the packa
 }, 120_000);
 
 test('a SQLite file that is lost is back, from a copy made while it was written to', async () => {
-  const settings = writeSettings(`sqlite:${on('var/lib/licensing/licensing.sqlite')}`);
+  const settings = writeSettings({
+    LICENSING_DATABASE_URL: `sqlite:${on('var/lib/licensing/licensing.sqlite')}`,
+  });
+  mkdirSync(on('var/backups/licensing'), { recursive: true });
   const lost = await loseAfter(settings, async () => {
     await follow('Keep the secret');
     await follow('SQLite');

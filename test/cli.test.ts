@@ -848,7 +848,17 @@ describe("nginx's configuration", () => {
     for (const name of ['upstream.conf', 'licensing.conf', 'site.example.conf'])
       expect(readFileSync(join(folder, name), 'utf8')).toContain('licensing');
 
+    // What somebody changed there is theirs.
     const file = join(folder, 'upstream.conf');
+    const written = readFileSync(file, 'utf8');
+    expect(await nginx(folder)).toMatchObject({ code: 0, stderr: expect.not.stringContaining('.new') });
+    writeFileSync(file, `${written}# mine\n`);
+    const again = await nginx(folder);
+    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining(`${file}.new`) });
+    expect(again.stderr).not.toContain('licensing.conf.new');
+    expect(readFileSync(file, 'utf8')).toBe(`${written}# mine\n`);
+    expect(readFileSync(`${file}.new`, 'utf8')).toBe(written);
+
     expect(await nginx(join(file, 'below'))).toMatchObject({
       code: 1,
       stderr: expect.stringContaining(

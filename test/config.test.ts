@@ -129,6 +129,7 @@ describe('a good value', () => {
       database: { kind: 'sqlite', path: '/srv/licensing.sqlite' },
       databaseSource: 'LICENSING_DATABASE_URL',
       tablePrefix: '',
+      tablePrefixChosen: false,
       joomlaRoot: undefined,
       redisUrls: [],
       listen: { host: '127.0.0.1', port: 3080 },
@@ -157,11 +158,17 @@ describe('a good value', () => {
       joomlaRoot: SITE,
       databaseSource: join(SITE, 'configuration.php'),
       tablePrefix: 'jos_',
+      tablePrefixChosen: false,
       database: mysql({ port: 3307, user: 'joomla', password: 'S3cret', database: 'site' }),
     });
     expect(
       read({ ...site, LICENSING_DATABASE_URL: 'mysql://u:p@db.example/d', LICENSING_TABLE_PREFIX: 'x_' }),
-    ).toMatchObject({ joomlaRoot: SITE, tablePrefix: 'x_', database: mysql({}) });
+    ).toMatchObject({
+      joomlaRoot: SITE,
+      tablePrefix: 'x_',
+      tablePrefixChosen: true,
+      database: mysql({}),
+    });
   });
 });
 

@@ -258,6 +258,27 @@ describe('the database', () => {
     expectFinding(await doctor(settings), 'SCHEMA_NEWER', 'problem', '999_future');
   });
 
+  test.each([
+    ['MariaDB', async () => ({ LICENSING_DATABASE_URL: await createMariaDbDatabase() })],
+    ['SQLite', () => Promise.resolve(sqlite())],
+  ])('no tables, or empty ones, beside those of another prefix, on %s', async (_name, create) => {
+    const settings: Settings = await create();
+    await givePlan(await open({ ...settings, LICENSING_TABLE_PREFIX: 'jos_' }));
+    const none = await doctor(settings);
+    expectFinding(
+      none,
+      'OTHER_PREFIX',
+      'problem',
+      /no tables named licensing_\.\.\., and there are jos_licensing_\.\.\./,
+    );
+    expect(find(none, 'OTHER_PREFIX')?.remedy).toContain('LICENSING_TABLE_PREFIX=jos_');
+    const mistyped = { ...settings, LICENSING_TABLE_PREFIX: 'jos' };
+    const db = await open(mistyped);
+    expectFinding(await doctor(mistyped), 'OTHER_PREFIX', 'problem', /joslicensing_\.\.\. are empty/);
+    await givePlan(db);
+    expect(find(await doctor(mistyped), 'SCHEMA')?.level).toBe('ok');
+  });
+
   test('a user that may not write a table, and one that may not change tables', async () => {
     const { name, ...settings } = await settingsOn(odd, 'SELECT');
     const db = await open({ LICENSING_DATABASE_URL: odd.url(name) });
@@ -281,6 +302,7 @@ describe('the database', () => {
     const found = await doctor(settings);
     expectFinding(found, 'TABLE_ENGINE', 'problem', table(db, 'events'));
     expectFinding(found, 'SHARED_DATABASE', 'warning', /1 tables of others/);
+    expect(find(found, 'SHARED_DATABASE')?.remedy).toContain('the tables named licensing_...,');
     await db.raw(find(found, 'TABLE_ENGINE')?.remedy?.replace(/;$/, '') as string);
     expect(problems(await doctor(settings))).not.toContain('TABLE_ENGINE');
   });

@@ -128,11 +128,44 @@ describe('licensing init --joomla-root', () => {
     expect(first).toMatch(/^# mine\nLICENSING_WORKERS=2\nLICENSING_JOOMLA_ROOT=/);
     const again = await licensing('init', '--joomla-root', site, '--json');
     expect(JSON.parse(again.stdout)).toMatchObject({ added: [] });
+    expect((await licensing('init')).stdout).toContain(`--out ${site}/updates/pkg_yours.xml`);
     expect(readFileSync(envFile, 'utf8')).toBe(first);
     const elsewhere = await licensing('init', '--joomla-root', temporaryFolder());
     expect(elsewhere.code).toBe(1);
     expect(elsewhere.stderr).toContain('set up beside');
     expect(readFileSync(envFile, 'utf8')).toBe(first);
+  });
+
+  test("refuses empty tables beside this program's own when the site's prefix has changed", async () => {
+    expect(await licensing('init', '--joomla-root', site)).toMatchObject({ code: 0 });
+    writeConfiguration({ dbprefix: 'new_' });
+    const settings = readFileSync(envFile, 'utf8');
+    for (const args of [['init'], ['init', '--dry-run'], ['migrate']]) {
+      const refused = await licensing(...args);
+      expect(refused).toMatchObject({ code: 1, stdout: '' });
+      expect(refused.stderr).toContain('LICENSING_TABLE_PREFIX=jos_');
+    }
+    expect(readFileSync(envFile, 'utf8')).toBe(settings);
+    const [tables] = await root.query(`SHOW TABLES FROM ${database} LIKE 'new\\_licensing%'`);
+    expect(tables).toEqual([]);
+  });
+
+  test('makes no new secret where keys are sealed with one that is not in .env any more', async () => {
+    expect(await licensing('init', '--joomla-root', site)).toMatchObject({ code: 0 });
+    const plan = '--product 1 --name One --activation-type domain --activation-limit 1';
+    for (const command of ['product add --name Example --id 1', `plan add ${plan}`, 'license issue --plan 1'])
+      expect(await licensing(...command.split(' '))).toMatchObject({ code: 0 });
+    const before = readFileSync(envFile, 'utf8');
+    const emptied = 'LICENSING_ACCEL_LOCATION=/_licensing_packages/\n';
+    writeFileSync(envFile, emptied);
+    for (const args of [[], ['--dry-run']]) {
+      const refused = await licensing('init', '--joomla-root', site, ...args);
+      expect(refused).toMatchObject({ code: 1, stdout: '' });
+      expect(refused.stderr).toMatch(/sealed.*Put the LICENSING_KEY_SECRET line back into/s);
+      expect(readFileSync(envFile, 'utf8')).toBe(emptied);
+    }
+    writeFileSync(envFile, before);
+    expect(await licensing('init', '--joomla-root', site)).toMatchObject({ code: 0 });
   });
 
   test('--dry-run tells what it would do and does nothing', async () => {

@@ -158,12 +158,34 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings) => {
   test('a table prefix of 15 characters works, beside other tables of the same names', async () => {
     const settings = await createSettings();
     const prefixed = { ...settings, LICENSING_TABLE_PREFIX: 'abcdefghijklmn_' };
-    expectSuccess([await startMigrate(prefixed).ended, await startMigrate(settings).ended]);
+    expectSuccess([await startMigrate(settings).ended]);
+    expectSuccess([await startMigrate(prefixed).ended]);
     const knex = await startKnexLatest(prefixed).ended;
     expect(knex.stdout).toContain('Already up to date');
     await expectToServe(prefixed);
     expect(await rows(open(prefixed), 'activations')).toHaveLength(1);
     expect(await rows(open(settings), 'activations')).toHaveLength(0);
+  });
+
+  test('first tables beside those of another prefix are made only under a prefix that is set', async () => {
+    const settings = await createSettings();
+    expectSuccess([await startMigrate({ ...settings, LICENSING_TABLE_PREFIX: 'jos_' }).ended]);
+    const refused = [
+      await startMigrate(settings).ended,
+      await startLicensing(['migrate', '--status'], settings).ended,
+      await startKnexLatest(settings).ended,
+    ];
+    for (const { code, stdout, stderr } of refused) {
+      expect(code).toBe(1);
+      expect(stdout + stderr).toMatch(/jos_licensing_.*LICENSING_TABLE_PREFIX=jos_/s);
+    }
+    const db = open(settings);
+    for (const name of ['licensing_products', 'licensing_migrations'])
+      expect(await db.schema.hasTable(name)).toBe(false);
+
+    const second = { ...settings, LICENSING_TABLE_PREFIX: 'second_' };
+    expectSuccess([await startMigrate(second).ended]);
+    await expectToServe(second);
   });
 });
 

@@ -15,9 +15,16 @@ import {
 import { PREFIX } from '../http/prefix';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/database';
-import { migrate, readSchemaState, refuseNewerSchema } from '../store/migrate';
+import {
+  migrate,
+  readSchemaState,
+  refuseNewerSchema,
+  refuseOtherPrefix,
+  type SchemaState,
+} from '../store/migrate';
 import { tryPrivileges } from '../store/privileges';
 import { describeDatabase } from '../store/trouble';
+import { sampleSealedKeys } from '../store/upkeep';
 import { createOutput, withDatabase, type Output } from './command';
 
 export function addInitCommand(program: Command): void {
@@ -53,6 +60,8 @@ async function init(
   await withDatabase(config, async (db) => {
     const state = await readSchemaState(db);
     refuseNewerSchema(state);
+    if (!config.tablePrefixChosen) await refuseOtherPrefix(db);
+    if (additions.LICENSING_KEY_SECRET !== undefined) await refuseSecondSecret(db, state, file);
     output.note(describePlan(config, file, additions, state.pending));
     if (!dryRun) {
       await requirePrivileges(db, config);
@@ -94,6 +103,15 @@ function newSettings(kept: Settings, fromEnvironment: Settings, joomlaRoot: stri
       ? {}
       : { LICENSING_KEY_SECRET: randomBytes(32).toString('base64') }),
   };
+}
+
+/** A new secret would not open the keys that are sealed already, and hide that the old one is missing. */
+async function refuseSecondSecret(db: Db, { pending }: SchemaState, file: string): Promise<void> {
+  if (pending.includes('003_licenses') || (await sampleSealedKeys(db, 1)).length === 0) return;
+  throw new OperatorError(
+    `The database has keys sealed with a secret that ${file} does not have. Put the LICENSING_KEY_SECRET line back into it, ` +
+      'from its backup. If that is lost for good, write a line with a new one (openssl rand -base64 32 makes it). Nothing was changed.',
+  );
 }
 
 function describePlan(config: Config, file: string, additions: Settings, pending: string[]): string {
@@ -143,7 +161,7 @@ function quote(value: string): string {
   return mark + value + mark;
 }
 
-function nextSteps({ listen, adminListen }: Config): string {
+function nextSteps({ listen, adminListen, joomlaRoot = '/path/of/the/site' }: Config): string {
   const at = 'path' in listen ? `unix:${listen.path}` : `${listen.host}:${listen.port}`;
   const health =
     'path' in adminListen
@@ -155,14 +173,14 @@ function nextSteps({ listen, adminListen }: Config): string {
    As a service of the machine:        docs/production.md
    Is it ready?                        ${health}
 2. Put it behind the site's nginx:     licensing nginx --server-name YOUR.SITE
-   Then, from outside:                 licensing doctor --url https://YOUR.SITE
+   Does it lead to the service?        licensing doctor --url https://YOUR.SITE
 3. Say what you sell:
      licensing product add --name "Your extension" --id 42 --element pkg_yours
      licensing plan add --product 42 --name Single --activation-type domain --activation-limit 1 --duration 1y
      licensing license issue --plan 1 --customer you@YOUR.SITE
      licensing release publish --product 42 --version 1.0.0 --file pkg_yours.zip
 4. Let Joomla's updater find it:
-     licensing update-xml write --product 42 --base-url https://YOUR.SITE --out /path/of/the/site/updates/pkg_yours.xml
+     licensing update-xml write --product 42 --base-url https://YOUR.SITE --out ${joomlaRoot}/updates/pkg_yours.xml
      licensing manifest --product 42 --update-xml-url https://YOUR.SITE/updates/pkg_yours.xml
 
 Back up .env with the database: without LICENSING_KEY_SECRET, "license reveal" cannot show a key again.

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { readConfig } from '../config';
-import { migrate, readSchemaState, refuseNewerSchema } from '../store/migrate';
+import { migrate, readSchemaState, refuseNewerSchema, refuseOtherPrefix } from '../store/migrate';
 import { createOutput, withDatabase } from './command';
 
 export function addMigrateCommand(program: Command): void {
@@ -16,6 +16,7 @@ export function addMigrateCommand(program: Command): void {
       const config = readConfig();
       const output = createOutput(command);
       await withDatabase(config, async (db) => {
+        if (!config.tablePrefixChosen) await refuseOtherPrefix(db);
         if (status) {
           const state = await readSchemaState(db);
           refuseNewerSchema(state);

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
@@ -21,7 +22,10 @@ export function addNginxCommand(program: Command): void {
         "licensing.conf (inside the site's server {}), and a whole site as an example. Nothing of the machine's nginx is touched.",
     )
     .requiredOption('--server-name <host>', "the site's host name", hostName)
-    .option('--out <dir>', 'write them into this folder instead')
+    .option(
+      '--out <dir>',
+      'write them into this folder instead; a file there that differs stays, beside NAME.new',
+    )
     .addHelpText(
       'after',
       '\nExample:\n  licensing nginx --server-name shop.example --out /etc/nginx/licensing',
@@ -34,7 +38,11 @@ export function addNginxCommand(program: Command): void {
         FILES.map(async (name) => ({ name, text: await fillIn(name, config, serverName, folder) })),
       );
       for (const remark of remarks(config)) output.note(remark);
-      if (out !== undefined) await writeFiles(folder, files);
+      if (out !== undefined)
+        for (const path of await writeFiles(folder, files))
+          output.note(
+            `${path} differs from what would be written, and stays as it is. The new one: ${path}.new (diff -u ${path} ${path}.new; mv takes it over).`,
+          );
       output.print(
         Object.fromEntries(files.map(({ name, text }) => [name, text])),
         out === undefined
@@ -82,10 +90,23 @@ function remarks({ accelLocation, listen, trustedProxies }: Config): string[] {
   ];
 }
 
-async function writeFiles(dir: string, files: { name: string; text: string }[]): Promise<void> {
+/**
+ * Writes the files that are not there yet. One that is may have been edited by hand: the new one goes beside it.
+ *
+ * @returns the paths of those that differ
+ */
+async function writeFiles(dir: string, files: { name: string; text: string }[]): Promise<string[]> {
+  const kept: string[] = [];
   try {
     await mkdir(dir, { recursive: true });
-    for (const { name, text } of files) await writeFile(join(dir, name), text);
+    for (const { name, text } of files) {
+      const path = join(dir, name);
+      const there = existsSync(path) ? await readFile(path, 'utf8') : undefined;
+      if (there === text) continue;
+      if (there !== undefined) kept.push(path);
+      await writeFile(there === undefined ? path : `${path}.new`, text);
+    }
+    return kept;
   } catch (error) {
     const fault = explainFileFault(error, join(dir, FILES[0])) ?? (error as Error).message;
     throw new OperatorError(`The files were not written: ${fault}.`);

@@ -1,6 +1,7 @@
 import type { Config } from '../config';
-import { DEFAULT_POOL_SIZE } from '../store/database';
-import { readSchemaState } from '../store/migrate';
+import { listProducts } from '../store/catalogue';
+import { DEFAULT_POOL_SIZE, tablePrefix } from '../store/database';
+import { describePrefixes, findOtherPrefixes, readSchemaState, settingsForPrefixes } from '../store/migrate';
 import { tryPrivileges } from '../store/privileges';
 import { readServerState, readTables, tryTableRights, type ServerState } from '../store/server';
 import { describeDatabase, explainTrouble } from '../store/trouble';
@@ -43,7 +44,7 @@ export const checkServer: Check = async ({ config, db, now }) => {
 };
 
 export const checkSchema: Check = async ({ db }) => {
-  const { pending, unknown } = await readSchemaState(db);
+  const { pending, completed, unknown } = await readSchemaState(db);
   if (unknown.length > 0)
     return [
       problem(
@@ -55,6 +56,11 @@ export const checkSchema: Check = async ({ db }) => {
         },
       ),
     ];
+  const others =
+    completed.length === 0 || (pending.length === 0 && (await listProducts(db)).length === 0)
+      ? await findOtherPrefixes(db)
+      : [];
+  if (others.length > 0) return [otherPrefix(tablePrefix(db), completed.length > 0, others)];
   return [
     pending.length > 0
       ? problem('SCHEMA_OLD', `The tables are not those of this version (missing: ${pending.join(', ')}).`, {
@@ -64,6 +70,18 @@ export const checkSchema: Check = async ({ db }) => {
       : ok('SCHEMA', 'The tables are those of this version.'),
   ];
 };
+
+function otherPrefix(own: string, hasTables: boolean, others: string[]): Finding {
+  const ours = describePrefixes([own]);
+  return problem(
+    'OTHER_PREFIX',
+    `${hasTables ? `The tables named ${ours} are empty` : `There are no tables named ${ours}`}, and there are ${describePrefixes(others)} in the same database.`,
+    {
+      why: 'If those are the ones with the licences, every key is unknown to this service.',
+      remedy: `${settingsForPrefixes(others)} in .env, then start again. Or, for a new shop beside the other: ${hasTables ? 'licensing product add' : 'a LICENSING_TABLE_PREFIX of its own, and licensing migrate'}.`,
+    },
+  );
+}
 
 /** What requests need, and what only upgrades do: some give that to another user. */
 export const checkPrivileges: Check = async ({ config, db }) => {
@@ -111,8 +129,7 @@ export const checkTables: Check = async ({ config, db }) => {
     findings.push(
       warning('SHARED_DATABASE', `The database also holds ${foreign} tables of others, such as the site's.`, {
         why: "Restoring the site's backup rewinds licences too: keys sold since are unknown, renewals and activations are gone.",
-        remedy:
-          'Before restoring the site, dump the tables named licensing_, and put them back afterwards (docs/backup.md). Or leave them out of the restore.',
+        remedy: `Before restoring the site, dump the tables named ${tablePrefix(db)}licensing_..., and put them back afterwards (docs/backup.md). Or leave them out of the restore.`,
       }),
     );
   return findings;

@@ -17,8 +17,7 @@ export const checkKeys: Check = async ({ config, db }) => {
             'LICENSING_KEY_SECRET is not set: keys are shown once, when they are issued.',
             {
               why: 'A customer who lost the key needs a new one, and a shop that asks for an order again gets no key.',
-              remedy:
-                'licensing init sets it; or LICENSING_KEY_SECRET=$(openssl rand -base64 32) in .env, kept in a backup.',
+              remedy: 'licensing init sets it; keep a backup of .env.',
             },
           )
         : problem('KEY_SECRET', 'LICENSING_KEY_SECRET is not set, and there are keys sealed with one.', {

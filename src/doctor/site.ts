@@ -161,7 +161,7 @@ async function checkAddress(site: Site): Promise<Finding[]> {
       unchecked(
         'FORGED_ADDRESS',
         `Whether a client can name another address than its own cannot be told from ${own}, which the service trusts.`,
-        'Run this on another machine, with a copy of the settings.',
+        `On another machine: curl -H 'X-Forwarded-For: ${FORGED_ADDRESS}' ${at(url, '/downloads/0').href} and then here: licensing why ${FORGED_ADDRESS}, which must know nothing of it.`,
       ),
     ];
   const forged = await seenAddress(site, localAddress, { 'X-Forwarded-For': FORGED_ADDRESS });

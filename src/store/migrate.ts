@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { migrationNames, migrationSource } from '../../migrations/index';
-import { openDatabase, table, tablePrefix, type DatabaseSettings, type Db } from './database';
+import { isSqlite, openDatabase, table, tablePrefix, type DatabaseSettings, type Db } from './database';
 
 /** How long one migration waits for another that is under way. */
 const LOCK_WAIT_SECONDS = 120;
@@ -53,6 +53,56 @@ export function refuseNewerSchema(state: SchemaState): void {
       `The database was migrated by a newer version of this program (it has ${state.unknown.join(', ')}). ` +
         'Install that version, or restore the backup made before the upgrade; nothing was changed.',
     );
+}
+
+/**
+ * Refuses to begin a second set of tables in a database that has one under another prefix: a service whose prefix got
+ * lost (`.env` without the site it was beside, a site with a new one) would find an empty shop. Not to be asked where
+ * the prefix was chosen.
+ *
+ * @throws SchemaError with the settings that lead to the tables there are
+ */
+export async function refuseOtherPrefix(db: Db): Promise<void> {
+  if ((await readSchemaState(db)).completed.length > 0) return;
+  const others = await findOtherPrefixes(db);
+  if (others.length > 0)
+    throw new SchemaError(
+      `This database has no tables named ${describePrefixes([tablePrefix(db)])}, but this program's under another prefix: ${describePrefixes(others)}. ` +
+        `To work with them: ${settingsForPrefixes(others)} in .env. ` +
+        'For another shop beside them: another LICENSING_TABLE_PREFIX there. Nothing was changed.',
+    );
+}
+
+/** The prefixes under which this program has been migrated in this database, but for the configured one. */
+export async function findOtherPrefixes(db: Db): Promise<string[]> {
+  const own = table(db, 'migrations');
+  const book = own.slice(tablePrefix(db).length);
+  const tables: { name: string }[] = isSqlite(db)
+    ? await db('sqlite_master').where({ type: 'table' }).select('name')
+    : await db('information_schema.tables')
+        .whereRaw('table_schema = DATABASE()')
+        .select({ name: 'table_name' });
+  return tables
+    .map(({ name }) => name)
+    .filter((name) => name.endsWith(book) && name !== own)
+    .map((name) => name.slice(0, -book.length))
+    .sort();
+}
+
+/** As people know the tables. */
+export function describePrefixes(prefixes: string[]): string {
+  return prefixes.map((prefix) => `${prefix}licensing_...`).join(' or ');
+}
+
+/** What `.env` has to say for tables under one of these prefixes. An empty one cannot be set, only not be changed. */
+export function settingsForPrefixes(prefixes: string[]): string {
+  return prefixes
+    .map((prefix) =>
+      prefix === ''
+        ? 'LICENSING_DATABASE_URL, without LICENSING_TABLE_PREFIX and LICENSING_JOOMLA_ROOT,'
+        : `LICENSING_TABLE_PREFIX=${prefix}`,
+    )
+    .join(' or ');
 }
 
 /**

@@ -1,5 +1,15 @@
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise';
 import request from 'supertest';
@@ -134,6 +144,27 @@ describe('licensing init --joomla-root', () => {
     expect(elsewhere.code).toBe(1);
     expect(elsewhere.stderr).toContain('set up beside');
     expect(readFileSync(envFile, 'utf8')).toBe(first);
+  });
+
+  test('leaves .env to whom it belongs, behind a link too, and knows a site named from beside it', async () => {
+    const settings = join(dirname(envFile), 'settings');
+    writeFileSync(settings, 'LICENSING_JOOMLA_ROOT=../site\n');
+    const owner = process.getuid!() === 0 ? 65534 : process.getuid!();
+    chownSync(settings, owner, -1);
+    chmodSync(settings, 0o640);
+    symlinkSync(settings, envFile);
+    expect(await licensing('init', '--joomla-root', site)).toMatchObject({ code: 0 });
+    expect(lstatSync(envFile).isSymbolicLink()).toBe(true);
+    const { uid, mode } = statSync(settings);
+    expect({ uid, mode: mode & 0o777 }).toEqual({ uid: owner, mode: 0o640 });
+    expect(readFileSync(settings, 'utf8')).toMatch(/^LICENSING_JOOMLA_ROOT=..\/site\nLICENSING_KEY_SECRET=/);
+  });
+
+  test('keeps the site that the environment names', async () => {
+    const env = { LICENSING_ENV_FILE: envFile };
+    const { stdout } = await startLicensing(['init', '--json'], { LICENSING_JOOMLA_ROOT: site }, env).ended;
+    expect(JSON.parse(stdout)).toMatchObject({ added: ['LICENSING_JOOMLA_ROOT', 'LICENSING_KEY_SECRET'] });
+    expect(await licensing('product', 'list')).toMatchObject({ code: 0 });
   });
 
   test("refuses empty tables beside this program's own when the site's prefix has changed", async () => {

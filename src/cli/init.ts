@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import { mkdir, open, readFile, realpath, rename, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import {
@@ -54,7 +53,7 @@ async function init(
   const file = envFilePath();
   const kept = readEnvFile(file) ?? {};
   const fromEnvironment = withoutEmpty(environment());
-  const additions = newSettings(kept, fromEnvironment, joomlaRoot);
+  const additions = newSettings(kept, fromEnvironment, joomlaRoot, file);
   const config = buildConfig({ ...kept, ...fromEnvironment, ...additions }, dirname(file), file);
 
   await withDatabase(config, async (db) => {
@@ -83,13 +82,19 @@ async function init(
 }
 
 /** What .env lacks. A setting that is there is never changed. */
-function newSettings(kept: Settings, fromEnvironment: Settings, joomlaRoot: string | undefined): Settings {
+function newSettings(
+  kept: Settings,
+  fromEnvironment: Settings,
+  joomlaRoot: string | undefined,
+  file: string,
+): Settings {
   const root = joomlaRoot === undefined ? undefined : resolve(joomlaRoot);
-  const known = kept.LICENSING_JOOMLA_ROOT;
-  if (root !== undefined && known !== undefined && resolve(known) !== root)
+  const known = kept.LICENSING_JOOMLA_ROOT || fromEnvironment.LICENSING_JOOMLA_ROOT;
+  if (root !== undefined && known !== undefined && resolve(dirname(file), known) !== root)
     throw new OperatorError(
       `This service is set up beside ${known} already. To move it beside ${root}, change LICENSING_JOOMLA_ROOT in .env by hand.`,
     );
+  const site = root ?? (known === undefined ? undefined : resolve(dirname(file), known));
   const { LICENSING_DATABASE_URL: url } = fromEnvironment;
   if (root === undefined && url === undefined && !kept.LICENSING_DATABASE_URL && known === undefined)
     throw new OperatorError(
@@ -97,7 +102,9 @@ function newSettings(kept: Settings, fromEnvironment: Settings, joomlaRoot: stri
         '(mysql://user:password@127.0.0.1:3306/database) in the environment.',
     );
   return {
-    ...(root !== undefined && known === undefined ? { LICENSING_JOOMLA_ROOT: root } : {}),
+    ...(kept.LICENSING_JOOMLA_ROOT === undefined && site !== undefined
+      ? { LICENSING_JOOMLA_ROOT: site }
+      : {}),
     ...(url !== undefined && !kept.LICENSING_DATABASE_URL ? { LICENSING_DATABASE_URL: url } : {}),
     ...(kept.LICENSING_KEY_SECRET || fromEnvironment.LICENSING_KEY_SECRET
       ? {}
@@ -119,7 +126,7 @@ function describePlan(config: Config, file: string, additions: Settings, pending
   return [
     `Database: ${describeDatabase(config.database)}, tables named ${config.tablePrefix}licensing_...`,
     `Tables: ${pending.length === 0 ? 'up to date' : `${pending.length} changes to be made, none to tables of anybody else`}.`,
-    `Settings: ${added.length === 0 ? `nothing to add to ${file}` : `${added.join(', ')} to be added to ${file} (mode 0600)`}.`,
+    `Settings: ${added.length === 0 ? `nothing to add to ${file}` : `${added.join(', ')} to be added to ${file}`}.`,
     `Packages: ${config.packagesDir}`,
   ].join('\n');
 }
@@ -139,17 +146,21 @@ async function requirePrivileges(db: Db, { database }: Config): Promise<void> {
 async function addToEnvFile(file: string, additions: Settings): Promise<void> {
   const lines = Object.entries(additions).map(([name, value]) => `${name}=${quote(value)}\n`);
   if (lines.length === 0) return;
-  const before = existsSync(file) ? await readFile(file, 'utf8') : '';
-  const temporary = `${file}.new`;
+  const target = await realpath(file).catch(() => file);
+  const owner = await stat(target).catch(() => undefined);
+  const before = owner ? await readFile(target, 'utf8') : '';
+  const temporary = `${target}.new`;
   const handle = await open(temporary, 'w', 0o600);
   try {
     await handle.writeFile(before + (before === '' || before.endsWith('\n') ? '' : '\n') + lines.join(''));
-    await handle.chmod(0o600);
+    // Run by root, it must stay readable for the service's user.
+    if (owner) await handle.chown(owner.uid, owner.gid);
+    await handle.chmod((owner?.mode ?? 0o600) & 0o640);
     await handle.sync();
   } finally {
     await handle.close();
   }
-  await rename(temporary, file);
+  await rename(temporary, target);
 }
 
 /** As dotenv reads it back: in single quotes nothing is special, save the quote itself. */

@@ -848,6 +848,12 @@ describe("nginx's configuration", () => {
     for (const name of ['upstream.conf', 'licensing.conf', 'site.example.conf'])
       expect(readFileSync(join(folder, name), 'utf8')).toContain('licensing');
 
+    const packages = { LICENSING_PACKAGES_DIR: '/srv/shop.example/packages' };
+    const shop = operator({ LICENSING_DATABASE_URL: 'sqlite:/nonexistent/shop', ...packages });
+    expect((await shop.run(['nginx', '--server-name', 'other.example'])).stdout).toContain(
+      'alias /srv/shop.example/packages/;',
+    );
+
     // What somebody changed there is theirs.
     const file = join(folder, 'upstream.conf');
     const written = readFileSync(file, 'utf8');

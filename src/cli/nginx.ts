@@ -55,15 +55,20 @@ export function addNginxCommand(program: Command): void {
 /** What the files mark with CHANGE, as far as this configuration knows it. */
 async function fillIn(name: string, config: Config, serverName: string, folder: string): Promise<string> {
   const { listen, packagesDir, accelLocation, joomlaRoot } = config;
-  const upstream = 'path' in listen ? `unix:${listen.path}` : `${bracketed(listen.host)}:${listen.port}`;
+  const upstream =
+    'path' in listen ? `unix:${quotable(listen.path)}` : `${bracketed(listen.host)}:${listen.port}`;
   const text = await readFile(join(packageRoot, 'nginx', name), 'utf8');
-  return text
-    .replaceAll('server 127.0.0.1:3080 ', `server ${upstream} `)
-    .replaceAll('/var/lib/licensing/packages/', `${quotable(packagesDir)}/`)
-    .replaceAll('/_licensing_packages/', accelLocation ?? '/_licensing_packages/')
-    .replaceAll(`${DEFAULT_FOLDER}/`, `${quotable(folder)}/`)
-    .replaceAll('shop.example', serverName)
-    .replaceAll('/var/www/joomla', quotable(joomlaRoot ?? '/var/www/joomla'));
+  const values = new Map([
+    ['server 127.0.0.1:3080 ', `server ${upstream} `],
+    ['/var/lib/licensing/packages/', `${quotable(packagesDir)}/`],
+    ['/_licensing_packages/', accelLocation ?? '/_licensing_packages/'],
+    [`${DEFAULT_FOLDER}/`, `${quotable(folder)}/`],
+    ['shop.example', serverName],
+    ['/var/www/joomla', quotable(joomlaRoot ?? '/var/www/joomla')],
+  ]);
+  // All at once: what is filled in may look like another of them, and stays as it is.
+  const marks = [...values.keys()].map((mark) => mark.replaceAll('.', '\\.'));
+  return text.replace(new RegExp(marks.join('|'), 'g'), (mark) => values.get(mark) ?? mark);
 }
 
 function whatToInclude(folder: string): string {

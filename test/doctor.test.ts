@@ -261,6 +261,15 @@ describe('the database', () => {
   test.each([
     ['MariaDB', async () => ({ LICENSING_DATABASE_URL: await createMariaDbDatabase() })],
     ['SQLite', () => Promise.resolve(sqlite())],
+  ])('a table that is gone, on %s', async (_name, create) => {
+    const settings: Settings = await create();
+    await (await open(settings)).schema.dropTable('licensing_events');
+    expectFinding(await doctor(settings), 'TABLES_MISSING', 'problem', 'licensing_events');
+  });
+
+  test.each([
+    ['MariaDB', async () => ({ LICENSING_DATABASE_URL: await createMariaDbDatabase() })],
+    ['SQLite', () => Promise.resolve(sqlite())],
   ])('no tables, or empty ones, beside those of another prefix, on %s', async (_name, create) => {
     const settings: Settings = await create();
     await givePlan(await open({ ...settings, LICENSING_TABLE_PREFIX: 'jos_' }));

@@ -3,7 +3,13 @@ import { listProducts } from '../store/catalogue';
 import { DEFAULT_POOL_SIZE, tablePrefix } from '../store/database';
 import { describePrefixes, findOtherPrefixes, readSchemaState, settingsForPrefixes } from '../store/migrate';
 import { tryPrivileges } from '../store/privileges';
-import { readServerState, readTables, tryTableRights, type ServerState } from '../store/server';
+import {
+  findMissingTables,
+  readServerState,
+  readTables,
+  tryTableRights,
+  type ServerState,
+} from '../store/server';
 import { describeDatabase, explainTrouble } from '../store/trouble';
 import { ok, problem, warning, type Check, type Finding } from './finding';
 
@@ -55,6 +61,14 @@ export const checkSchema: Check = async ({ db }) => {
           remedy: 'Install that version again, or restore the backup made before the upgrade.',
         },
       ),
+    ];
+  const missing = pending.length === 0 ? await findMissingTables(db) : [];
+  if (missing.length > 0)
+    return [
+      problem('TABLES_MISSING', `There is no table ${missing.join(', ')}.`, {
+        why: 'Whatever needs it fails.',
+        remedy: 'Restore it from a backup (docs/backup.md).',
+      }),
     ];
   const others =
     completed.length === 0 || (pending.length === 0 && (await listProducts(db)).length === 0)

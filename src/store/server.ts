@@ -42,6 +42,16 @@ export async function readTables(db: Db): Promise<{ foreign: number; wrongEngine
   };
 }
 
+/** Names of this program's tables that are not there. */
+export async function findMissingTables(db: Db): Promise<string[]> {
+  const missing: string[] = [];
+  for (const name of TABLES) {
+    const whole = table(db, name);
+    if (!(await db.schema.hasTable(whole))) missing.push(whole);
+  }
+  return missing;
+}
+
 const TABLES: TableName[] = [
   'products',
   'plans',

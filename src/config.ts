@@ -45,6 +45,9 @@ export class ConfigError extends Error {}
 /** The folder with package.json: where `.env` and relative paths start from, wherever the build lies below it. */
 export const packageRoot = findPackageRoot(__dirname);
 
+/** A day. Above 24 of them the timer of a count in memory would end at once. */
+const LONGEST_RATE_WINDOW_S = 86_400;
+
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
 const VARIABLES = [
@@ -142,7 +145,7 @@ export function buildConfig(
     accelLocation: optional(get('LICENSING_ACCEL_LOCATION'), parseAccelLocation),
     keySecret: optional(get('LICENSING_KEY_SECRET'), parseKeySecret),
     rateLimit,
-    rateWindow: integer(get, 'LICENSING_RATE_WINDOW', 60),
+    rateWindow: integer(get, 'LICENSING_RATE_WINDOW', 60, 1, LONGEST_RATE_WINDOW_S),
     downloadRateLimit: integer(get, 'LICENSING_DOWNLOAD_RATE_LIMIT', rateLimit),
     workers,
     logLevel: oneOf('LICENSING_LOG_LEVEL', get('LICENSING_LOG_LEVEL') ?? 'info', LOG_LEVELS),

@@ -77,7 +77,7 @@ export type Settings = Partial<Record<Variable, string>>;
  * root. This is the only reader of the environment.
  *
  * @param env as `process.env`
- * @param defaults below both, for the demo
+ * @param defaults what holds where neither says anything
  * @throws ConfigError
  */
 export function readConfig(env: NodeJS.ProcessEnv = environment(), defaults: Settings = {}): Config {

@@ -47,6 +47,9 @@ export class ConfigError extends Error {}
 /** The folder with package.json: where `.env` and relative paths start from, wherever the build lies below it. */
 export const packageRoot = findPackageRoot(__dirname);
 
+/** A day. Above 24 of them the timer of a count in memory would end at once. */
+const LONGEST_RATE_WINDOW_S = 86_400;
+
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
 const VARIABLES = [
@@ -76,7 +79,7 @@ export type Settings = Partial<Record<Variable, string>>;
  * root. This is the only reader of the environment.
  *
  * @param env as `process.env`
- * @param defaults below both, for the demo
+ * @param defaults what holds where neither says anything
  * @throws ConfigError
  */
 export function readConfig(env: NodeJS.ProcessEnv = environment(), defaults: Settings = {}): Config {
@@ -145,7 +148,7 @@ export function buildConfig(
     accelLocation: optional(get('LICENSING_ACCEL_LOCATION'), parseAccelLocation),
     keySecret: optional(get('LICENSING_KEY_SECRET'), parseKeySecret),
     rateLimit,
-    rateWindow: integer(get, 'LICENSING_RATE_WINDOW', 60),
+    rateWindow: integer(get, 'LICENSING_RATE_WINDOW', 60, 1, LONGEST_RATE_WINDOW_S),
     downloadRateLimit: integer(get, 'LICENSING_DOWNLOAD_RATE_LIMIT', rateLimit),
     workers,
     logLevel: oneOf('LICENSING_LOG_LEVEL', get('LICENSING_LOG_LEVEL') ?? 'info', LOG_LEVELS),

@@ -19,10 +19,10 @@ const STOP_LIMIT_MS = 12_000;
 const HANDOVER_LIMIT_MS = 1_000;
 
 /**
- * Starts the workers and waits until all of them listen; from then on replaces those that die, ever more slowly
- * while they die young.
+ * Starts the workers and waits until all of them listen; from then on replaces those that die or cannot be forked,
+ * ever more slowly while they die young.
  *
- * @throws Error when a worker cannot start; what stood in its way it has logged itself
+ * @throws Error when a worker cannot start; what stood in its way it has logged itself, unless it was never forked
  */
 export async function startWorkers(config: Config, log: Logger): Promise<Running> {
   let started = false;
@@ -35,14 +35,21 @@ export async function startWorkers(config: Config, log: Logger): Promise<Running
   if (config.redisUrls.length === 0) createClusterLimits();
   const registry = new AggregatorRegistry();
 
-  const replace = (worker: Worker, lived: number, code: number | null, signal: string | null) => {
+  const replace = (end: End) => {
     if (!started || stopping) return;
-    shortLives = lived < SHORT_LIFE_MS ? shortLives + 1 : 0;
+    shortLives = 'lived' in end && end.lived >= SHORT_LIFE_MS ? 0 : shortLives + 1;
     const pause = Math.min(PAUSE_MS * 2 ** shortLives, LONGEST_PAUSE_MS);
-    log.error(
-      { worker: worker.process.pid, code, signal, lived_seconds: Math.round(lived / 1000), pause_ms: pause },
-      'a worker ended and is replaced',
-    );
+    if ('lived' in end) {
+      const { lived, ...how } = end;
+      log.error(
+        { ...how, lived_seconds: Math.round(lived / 1000), pause_ms: pause },
+        'a worker ended and is replaced',
+      );
+    } else
+      log.error(
+        { reason: end.notForked, pause_ms: pause },
+        'a worker could not be forked, which is tried again',
+      );
     const timer = setTimeout(() => {
       timers.delete(timer);
       fork(replace);
@@ -58,9 +65,7 @@ export async function startWorkers(config: Config, log: Logger): Promise<Running
   };
 
   try {
-    const [port] = await Promise.all(
-      Array.from({ length: config.workers }, () => firstStart(() => fork(replace))),
-    );
+    const [port] = await Promise.all(Array.from({ length: config.workers }, () => firstStart(replace)));
     const supervision = await startSupervision(config, log, () => registry.clusterMetrics());
     started = true;
     // One that ended between its own start and the last one's was not replaced.
@@ -89,19 +94,39 @@ export async function runWorker(config: Config, log: Logger): Promise<Running> {
 }
 
 function runningWorkers(): Worker[] {
-  return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+  // Node keeps one on its list that could not be forked.
+  return Object.values(cluster.workers ?? {})
+    .filter((worker) => worker !== undefined)
+    .filter((worker) => !worker.isDead());
 }
 
-type OnEnd = (worker: Worker, lived: number, code: number | null, signal: string | null) => void;
+/** How a worker's process ended, after how many ms; or why there never was one. */
+type End =
+  { worker: number; lived: number; code: number | null; signal: string | null } | { notForked: string };
 
-function fork(onEnd: OnEnd): Worker {
+/** @param onEnd told once, also of a worker that could not be forked */
+function fork(onEnd: (end: End) => void, onListening: (port?: number) => void = () => undefined): void {
   const started = performance.now();
-  const worker = cluster.fork();
+  let worker: Worker;
+  try {
+    worker = cluster.fork();
+  } catch (error) {
+    onEnd({ notForked: (error as Error).message });
+    return;
+  }
+  const { pid } = worker.process;
+  if (pid === undefined) {
+    // Node tells of it by this event alone: there is no process to exit.
+    worker.once('error', ({ message }) => onEnd({ notForked: message }));
+  } else {
+    followConnections(worker);
+    worker.once('listening', ({ port }: { port?: number }) => onListening(port));
+    worker.once('exit', (code, signal) =>
+      onEnd({ worker: pid, lived: performance.now() - started, code, signal }),
+    );
+  }
   // A message to a worker that died this moment is an error of no one's.
   worker.on('error', () => undefined);
-  followConnections(worker);
-  worker.once('exit', (code, signal) => onEnd(worker, performance.now() - started, code, signal));
-  return worker;
 }
 
 /** A connection that was handed to a worker, which has not said yet that it takes it. */
@@ -164,11 +189,18 @@ async function closeDoor(): Promise<void> {
 }
 
 /** @returns the port it listens on */
-function firstStart(start: () => Worker): Promise<number | undefined> {
+function firstStart(onEnd: (end: End) => void): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
-    const worker = start();
-    worker.once('listening', ({ port }: { port?: number }) => resolve(port));
-    worker.once('exit', () => reject(new Error('a worker could not start; its reason stands above')));
+    fork((end) => {
+      onEnd(end);
+      reject(
+        new Error(
+          'notForked' in end
+            ? `a worker could not be forked (${end.notForked}). Look at this user's limits of processes, open files and memory, or lower LICENSING_WORKERS.`
+            : 'a worker could not start; its reason stands above',
+        ),
+      );
+    }, resolve);
   });
 }
 

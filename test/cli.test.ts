@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import type { Settings } from '../src/config';
+import { formatTable } from '../src/cli/command';
 import { generateKey, keyDigest } from '../src/licensing/keys';
 import { table } from '../src/store/database';
 import { operator, type Operator } from './support/operator';
@@ -26,6 +27,11 @@ import { processEnvironment } from './support/service-process';
 const nowhere = operator({ LICENSING_DATABASE_URL: 'mysql://u:p@127.0.0.1:1/none' });
 const KEY = generateKey();
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
+
+it('prints a table however many rows it has', () => {
+  const rows = Array.from({ length: 200_000 }, (_, i) => [i]);
+  expect(formatTable(['number'], rows)).toMatch(/^number\n0\n[^]*\n199999$/);
+});
 
 describe('help', () => {
   async function help(...path: string[]): Promise<string> {

@@ -20,7 +20,7 @@ import { folderForNginx, startNginx, type NginxOptions, type TestNginx } from '.
 import { operator } from './support/operator';
 import { giveRelease, makePackage } from './support/packages';
 import { freePort, temporaryFolder } from './support/processes';
-import { startMariaDb, startRedis, type MariaDb } from './support/servers';
+import { startMariaDb, startRedis, startRedisCluster, type MariaDb } from './support/servers';
 import {
   createMariaDbDatabase,
   giveLicense,
@@ -335,6 +335,21 @@ describe('Redis', () => {
     const wrong = await on(locked.url.replace('127.0.0.1', ':miss-word-of-redis@127.0.0.1'));
     expectFinding(wrong, 'REDIS_PASSWORD', 'problem', /WRONGPASS/);
     expect(wrong.output).not.toContain('word-of-redis');
+  });
+
+  test('a cluster that wants a password of nodes nobody named, and one that is not whole', async () => {
+    const [named, other] = await startRedisCluster(2, 'pass-word-of-redis');
+    cleanups.push(() => Promise.all([named!.stop('SIGKILL'), other!.stop('SIGKILL')]));
+    const on = async (url: string) => {
+      const found = await doctor({ ...sqlite(), LICENSING_REDIS_URL: `${url},${url}` });
+      expect(found.output).not.toContain('word-of-redis');
+      return found;
+    };
+    expectFinding(await on(named!.url), 'REDIS', 'ok', /takes writes/);
+    const wrong = await on(named!.url.replace('pass-word', 'miss-word'));
+    expectFinding(wrong, 'REDIS_PASSWORD', 'problem', /WRONGPASS/);
+    await other!.stop('SIGKILL');
+    expectFinding(await on(named!.url), 'REDIS_UNREACHABLE', 'problem', /did not answer in time/);
   });
 });
 

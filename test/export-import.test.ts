@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -436,6 +436,32 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     );
     expect(readFileSync(kept, 'utf8')).toBe('of yesterday');
     expect(readdirSync(join(kept, '..'))).toEqual(['kept.jsonl']);
+  });
+
+  it('asks for no package of a withdrawn version, and takes along the one that is there', async () => {
+    const from = await place(kind);
+    await fill(from);
+    for (const version of ['1.0.0', '1.1.0-beta2'])
+      await from.operator.json(['release', 'withdraw', '--product', '42', '--version', version]);
+    const [lost, whole] = (await contents(from.db)).release.map(({ sha256 }) => `${String(sha256)}.zip`);
+    rmSync(join(from.packagesDir, lost!));
+    const folder = join(temporaryFolder(), 'packages');
+    const withdrawn = await exported(from, ['--packages', folder]);
+    expect(readdirSync(folder)).toEqual([whole]);
+
+    const to = await place(kind);
+    const without = await to.operator.run(['import', withdrawn]);
+    expect(without).toMatchObject({ code: 0 });
+    expect(without.stderr).not.toMatch(/packages/);
+    await importJson(to, withdrawn, '--packages', folder, '--dry-run');
+    await importJson(to, withdrawn, '--packages', folder);
+    expect(readdirSync(to.packagesDir)).toEqual([whole]);
+
+    // A damaged one is as good as lost.
+    writeFileSync(join(folder, whole!), 'other bytes');
+    const other = await place(kind);
+    await importJson(other, withdrawn, '--packages', folder);
+    expect(readdirSync(other.packagesDir)).toEqual([]);
   });
 
   it('goes to standard output and comes from standard input', async () => {

@@ -7,7 +7,7 @@ import request from 'supertest';
 import type { Settings } from '../src/config';
 import { createRedisCounters } from '../src/http/redis-counters';
 import { eventually, freePort, temporaryFolder } from './support/processes';
-import { startRedis } from './support/servers';
+import { startRedis, startRedisCluster } from './support/servers';
 import { PREFIX } from './support/service';
 import { openMigrated, startServiceProcess, type ServiceProcess } from './support/service-process';
 
@@ -301,35 +301,9 @@ describe('at the start', () => {
 });
 
 describe('in a Redis Cluster', () => {
-  /** Nodes that share the slots and ask for a password. */
-  async function startCluster(nodes: number): Promise<{ url: string; commander: Redis }[]> {
-    const cluster = await Promise.all(
-      Array.from({ length: nodes }, async () => {
-        const busPort = await freePort();
-        const redis = await startRedis(['--cluster-enabled', 'yes', '--cluster-port', String(busPort)]);
-        closing.push(() => redis.stop('SIGKILL'));
-        const commander = new Redis(redis.url);
-        closing.push(() => commander.disconnect());
-        await commander.config('SET', 'requirepass', 'together');
-        const url = redis.url.replace('//', '//:together@');
-        return { url, commander, port: redis.port, busPort };
-      }),
-    );
-    const [first] = cluster;
-    for (const [i, { commander }] of cluster.entries()) {
-      const share = 16_384 / nodes;
-      await commander.call('CLUSTER', 'ADDSLOTSRANGE', i * share, (i + 1) * share - 1);
-      await commander.call('CLUSTER', 'MEET', '127.0.0.1', first!.port, first!.busPort);
-    }
-    for (const { commander } of cluster)
-      await eventually(async () =>
-        expect(await commander.cluster('INFO')).toMatch(/cluster_state:ok[^]*cluster_known_nodes:2/),
-      );
-    return cluster;
-  }
-
   test('clients are counted on whatever node, also one that nobody named, by all processes together', async () => {
-    const [named, other] = await startCluster(2);
+    const [named, other] = await startRedisCluster(2, 'together');
+    closing.push(() => Promise.all([named!.stop('SIGKILL'), other!.stop('SIGKILL')]));
     const services = await startLimited({ LICENSING_REDIS_URL: `${named!.url},${named!.url}` }, 2);
     for (let i = 0; i < 5; i++) expect(await allowedAtOnce(services, newClient(), 100)).toBe(60);
     for (const { commander } of [named!, other!]) expect(await commander.dbsize()).toBeGreaterThan(0);

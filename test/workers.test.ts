@@ -1,4 +1,5 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -37,8 +38,11 @@ afterEach(async () => {
   await db.destroy();
 });
 
-async function start(more: Settings = {}): Promise<ServiceProcess & { admin: string }> {
-  const service = await startServiceProcess({ ...settings, ...more });
+async function start(
+  more: Settings = {},
+  env: NodeJS.ProcessEnv = {},
+): Promise<ServiceProcess & { admin: string }> {
+  const service = await startServiceProcess({ ...settings, ...more }, env);
   services.push(service);
   const listening = service.log().find(({ msg }) => msg === 'listening');
   return Object.assign(service, { admin: listening?.admin as string });
@@ -171,6 +175,64 @@ test('workers that die young are replaced ever more slowly, and the log says why
     .filter(({ msg }) => msg === 'a worker ended and is replaced')
     .map(({ pause_ms }) => pause_ms as number);
   expect(pauses).toEqual([1000, 2000, 4000]);
+}, 60_000);
+
+describe('with a program that is away for a while', () => {
+  /** What the primary forks its workers from: a name that the test can take away and give back. */
+  let program: string;
+  let env: NodeJS.ProcessEnv;
+  const giveBack = () => symlinkSync(process.execPath, program);
+  const failures = (service: ServiceProcess) =>
+    service.log().filter(({ msg }) => msg === 'a worker could not be forked, which is tried again');
+
+  beforeEach(() => {
+    program = join(temporaryFolder(), 'node');
+    const preload = join(temporaryFolder(), 'preload.cjs');
+    writeFileSync(preload, `process.execPath = ${JSON.stringify(program)};`);
+    env = { NODE_OPTIONS: `--require ${preload}` };
+    giveBack();
+  });
+
+  test('a worker that cannot be forked is tried again ever more slowly, until it can', async () => {
+    const service = await start({}, env);
+    const primary = service.process.pid as number;
+    const [victim] = await workersOf(primary);
+    rmSync(program);
+    process.kill(victim as number, 'SIGKILL');
+    await eventually(() => expect(failures(service).length).toBeGreaterThanOrEqual(2), 20_000);
+    giveBack();
+    await eventually(async () => expect(await workersOf(primary)).toHaveLength(2), 20_000);
+    for (const [i, failure] of failures(service).entries())
+      expect(failure).toMatchObject({ reason: `spawn ${program} ENOENT`, pause_ms: 2_000 * 2 ** i });
+    await validate(service.url).expect(200);
+    expect(await service.stop()).toBe(0);
+  }, 60_000);
+
+  test('a first worker that cannot be forked ends the start, and says why', async () => {
+    rmSync(program);
+    await expect(start({}, env)).rejects.toThrow(
+      `The service ended with exit code 1.\nlicensing-gateway cannot start: a worker could not be forked (spawn ${program} ENOENT).`,
+    );
+  });
+});
+
+test('without a file to open, a worker is not forked, and is once there is one', async () => {
+  const service = await start();
+  const primary = service.process.pid as number;
+  const limitFiles = (limit: string) =>
+    expect(spawnSync('prlimit', ['--pid', String(primary), `--nofile=${limit}:`]).status).toBe(0);
+  const [victim] = await workersOf(primary);
+  process.kill(victim as number, 'SIGKILL');
+  await eventually(() =>
+    expect(service.log().filter(({ msg }) => msg.includes('a worker ended'))).toHaveLength(1),
+  );
+  limitFiles('10');
+  await eventually(() =>
+    expect(service.log().filter(({ reason }) => String(reason).includes('EMFILE'))).not.toEqual([]),
+  );
+  limitFiles('1024');
+  await eventually(async () => expect(await workersOf(primary)).toHaveLength(2), 20_000);
+  expect(await service.stop()).toBe(0);
 }, 60_000);
 
 test('a worker that cannot start stops the start, and says why', async () => {

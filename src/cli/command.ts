@@ -87,7 +87,7 @@ export async function ask(question: string): Promise<boolean | undefined> {
 export function formatTable(headings: string[], rows: (string | number | null)[][]): string {
   const cells = rows.map((row) => row.map((cell) => (cell === null ? '-' : printable(String(cell)))));
   const widths = headings.map((heading, i) =>
-    Math.max(width(heading), ...cells.map((row) => width(row[i] ?? ''))),
+    cells.reduce((widest, row) => Math.max(widest, width(row[i] ?? '')), width(heading)),
   );
   const line = (row: string[]) =>
     row

@@ -164,7 +164,7 @@ function checkVersion({ version }: ServerState): Finding {
   return recent
     ? ok('DATABASE_VERSION', `It is ${name}.`)
     : problem('DATABASE_VERSION', `It is ${name}.`, {
-        why: 'The service was made for, and tested on, MySQL 8.0.13 and MariaDB 10.4 and later.',
+        why: 'The service is made for MySQL 8.0.13 and MariaDB 10.4 and later.',
         remedy: 'Upgrade the server, or give the service a database of its own on a newer one.',
       });
 }

@@ -19,7 +19,7 @@ export interface Patient {
   config: Config;
   db: Db;
   now: () => Date;
-  /** the site's address as customers know it, without a slash at the end; undefined: not asked for */
+  /** the site's address as customers know it; undefined: not asked for */
   url: URL | undefined;
   /** who repairs, when repairs are wanted */
   repairAs: string | undefined;

@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { Cluster, Redis } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
+import { answeredInTime, openRedis } from '../http/redis';
 import { ok, problem, reasonOf, type Check } from './finding';
 
 const PATIENCE_MS = 3_000;
+/** A cluster's client, which asks several nodes, may never be done by itself. */
+const DEADLINE_MS = 3 * PATIENCE_MS;
 
 /** Whether Redis can be reached and written to. A key that lives for ten seconds is all it leaves. */
 export const checkRedis: Check = async ({ config }) => {
@@ -14,30 +17,32 @@ export const checkRedis: Check = async ({ config }) => {
         `Redis is not configured: requests are counted in memory, over ${workers === 1 ? 'the one process' : `all ${workers} workers`} of this machine.`,
       ),
     ];
-  const options = { lazyConnect: true, connectTimeout: PATIENCE_MS, commandTimeout: PATIENCE_MS };
-  const client =
-    redisUrls.length === 1
-      ? new Redis(redisUrls[0] as string, { ...options, retryStrategy: () => null, maxRetriesPerRequest: 0 })
-      : new Cluster(redisUrls, {
-          lazyConnect: true,
-          clusterRetryStrategy: () => null,
-          redisOptions: { connectTimeout: PATIENCE_MS, commandTimeout: PATIENCE_MS },
-        });
+  const client = openRedis(
+    redisUrls,
+    {
+      lazyConnect: true,
+      connectTimeout: PATIENCE_MS,
+      commandTimeout: PATIENCE_MS,
+      retryStrategy: () => null,
+      maxRetriesPerRequest: 0,
+    },
+    { lazyConnect: true, clusterRetryStrategy: () => null },
+  );
   let last: unknown;
   client.on('error', (error: unknown) => (last = error));
   const why = 'Meanwhile every process counts requests by itself: limits are as many times too high.';
   try {
     try {
-      await client.connect();
+      await answeredInTime(client.connect(), DEADLINE_MS);
     } catch (error) {
-      const reason = reasonOf(last ?? error);
+      const reason = reasonOf(ofNode(last ?? error));
       return [
         /^(NOAUTH|WRONGPASS|NOPERM)/.test(reason)
           ? problem('REDIS_PASSWORD', `Redis refuses this user: ${reason}.`, {
               why,
               remedy: 'Give the right user and password: LICENSING_REDIS_URL=redis://user:password@host:6379',
             })
-          : problem('REDIS_UNREACHABLE', `Redis does not answer: ${reason}.`, {
+          : problem('REDIS_UNREACHABLE', `Redis cannot be used: ${reason}.`, {
               why,
               remedy: 'Check that it runs, and the host and port in LICENSING_REDIS_URL.',
             }),
@@ -45,12 +50,10 @@ export const checkRedis: Check = async ({ config }) => {
     }
     const key = `licensing:doctor:${randomBytes(8).toString('hex')}`;
     try {
-      await client.set(key, '1', 'EX', 10);
-      if ((await client.get(key)) !== '1') throw new Error('what was written cannot be read');
-      await client.del(key);
+      await answeredInTime(tryToWrite(client, key), DEADLINE_MS);
     } catch (error) {
       return [
-        problem('REDIS_NOT_WRITABLE', `Redis answers but takes no writes: ${reasonOf(error)}.`, {
+        problem('REDIS_NOT_WRITABLE', `Redis answers but takes no writes: ${reasonOf(ofNode(error))}.`, {
           why,
           remedy:
             'A replica (READONLY): name the primary in LICENSING_REDIS_URL. Full (OOM): raise maxmemory. No right (NOPERM): allow this user the keys licensing:*.',
@@ -62,3 +65,14 @@ export const checkRedis: Check = async ({ config }) => {
     client.disconnect();
   }
 };
+
+async function tryToWrite(client: Redis | Cluster, key: string): Promise<void> {
+  await client.set(key, '1', 'EX', 10);
+  if ((await client.get(key)) !== '1') throw new Error('what was written cannot be read');
+  await client.del(key);
+}
+
+/** What a node said, where a cluster's client only tells that none was of use. */
+function ofNode(error: unknown): unknown {
+  return (error as { lastNodeError?: Error }).lastNodeError ?? error;
+}

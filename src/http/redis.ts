@@ -73,17 +73,17 @@ export function connectRedis(
 }
 
 /**
- * An answer that nobody has to wait for longer than a request may.
+ * An answer that nobody has to wait for longer than a request may, or than `patience` ms.
  *
  * @throws what Redis refused it with, or an error in words when it is late
  */
-export async function answeredInTime<T>(answer: Promise<T>): Promise<T> {
+export async function answeredInTime<T>(answer: Promise<T>, patience = PATIENCE_MS): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
       // After a pause of this process timers come first: the answer may have been here for long, unread.
       void nextTurn().then(() => reject(new Error('Redis did not answer in time.')));
-    }, PATIENCE_MS);
+    }, patience);
   });
   try {
     return await Promise.race([answer, late]);
@@ -92,29 +92,44 @@ export async function answeredInTime<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-function openClient(urls: string[]): Redis | Cluster {
-  const options = {
-    // With its defaults a command waits for a connection for more than five seconds.
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 1,
-    commandTimeout: COMMAND_TIMEOUT_MS,
-    connectTimeout: 2_000,
-    retryStrategy: () => 500,
-  } satisfies RedisOptions;
+/** Without what decides by its type how answers are typed. */
+type Plain<Options> = Omit<Options, 'replyMapping'>;
+
+/**
+ * A client of the one Redis, or of the cluster whose nodes are named.
+ *
+ * @param options for every connection, also to nodes that the named ones tell of
+ */
+export function openRedis(
+  urls: string[],
+  options: Plain<RedisOptions>,
+  clusterOptions: Plain<ClusterOptions>,
+): Redis | Cluster {
   const [first = ''] = urls;
   if (urls.length === 1) return new Redis(first, options);
   // The nodes that these ones name are asked with the same credentials, which a URL gives to its own node alone.
   const { protocol, username, password } = new URL(first);
-  const clusterOptions = {
-    redisOptions: {
-      ...options,
-      ...(username === '' ? {} : { username: decodeURIComponent(username) }),
-      ...(password === '' ? {} : { password: decodeURIComponent(password) }),
-      ...(protocol === 'rediss:' ? { tls: {} } : {}),
+  const redisOptions = {
+    ...options,
+    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+    ...(protocol === 'rediss:' ? { tls: {} } : {}),
+  };
+  return new Cluster(urls, { ...clusterOptions, redisOptions });
+}
+
+/** For requests, none of which waits for a connection. */
+function openClient(urls: string[]): Redis | Cluster {
+  return openRedis(
+    urls,
+    {
+      // With its defaults a command waits for a connection for more than five seconds.
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 1,
+      commandTimeout: COMMAND_TIMEOUT_MS,
+      connectTimeout: 2_000,
+      retryStrategy: () => 500,
     },
-    enableOfflineQueue: false,
-    clusterRetryStrategy: () => 500,
-    enableAutoPipelining: true,
-  } satisfies ClusterOptions;
-  return new Cluster(urls, clusterOptions);
+    { enableOfflineQueue: false, clusterRetryStrategy: () => 500, enableAutoPipelining: true },
+  );
 }

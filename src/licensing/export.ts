@@ -1,6 +1,7 @@
 import { isPackageWhole, packagePath, storePackage } from '../store/package-files';
 import { inSnapshot, readPage, type Row } from '../store/export';
 import type { Db, Transaction } from '../store/database';
+import { needsPackage, type ReleaseState } from '../store/releases';
 import { OperatorError } from './operator-error';
 import { FORMAT, FORMAT_VERSION, RECORD_TYPES, tableLayout, toLine, type RecordType } from './records';
 
@@ -22,7 +23,7 @@ const PAGE = 1_000;
  * Writes everything but the packages' bytes as lines of JSON (docs/export-format.md): the state of one moment.
  *
  * @returns how many records of each type
- * @throws OperatorError when packages are to be copied and one is missing or damaged
+ * @throws OperatorError when packages are to be copied and one that a version needs is missing or damaged
  */
 export function exportRecords(db: Db, sink: Sink, options: ExportOptions = {}): Promise<RecordCounts> {
   const { packages, onProgress } = options;
@@ -64,9 +65,9 @@ function writeLine(type: RecordType, row: Row): string {
 }
 
 async function copyPackages(releases: Row[], from: string, to: string): Promise<void> {
-  for (const { product_id: product, version, sha256 } of releases as Record<string, string>[]) {
+  for (const { product_id: product, version, state, sha256 } of releases as Record<string, string>[]) {
     const fault = await bringPackage(from, to, sha256 as string);
-    if (fault !== undefined)
+    if (fault !== undefined && needsPackage(state as ReleaseState))
       throw new OperatorError(
         `The package of version ${version ?? ''} of product ${product ?? ''} is ${fault}: ${packagePath(from, sha256 as string)}. Restore it, or leave --packages out.`,
       );

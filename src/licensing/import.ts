@@ -16,7 +16,7 @@ import {
   updateRow,
 } from '../store/import';
 import { statPackage } from '../store/package-files';
-import { RELEASE_STATES } from '../store/releases';
+import { needsPackage, RELEASE_STATES } from '../store/releases';
 import { bringPackage, packageFault } from './export';
 import { OperatorError } from './operator-error';
 import { atLine, readRecords, type AnyBatch, type Numbered } from './record-reader';
@@ -54,7 +54,7 @@ export interface ImportReport {
   conflicting: number;
   /** licences with a sealed key, when there is no secret here to judge it by */
   sealedUnchecked: number;
-  /** releases whose package is not here */
+  /** releases that need their package, which is not here */
   packagesMissing: number;
 }
 
@@ -414,13 +414,14 @@ function releaseChanges(here: RecordOf<'release'>, there: RecordOf<'release'>): 
 async function lookAtPackage(job: Job, { line, value }: Numbered<'release'>): Promise<void> {
   const { packagesFrom, packagesDir, dryRun } = job.options;
   if (packagesFrom === undefined) {
-    if (!(await statPackage(packagesDir, value.sha256))) job.report.packagesMissing++;
+    if (needsPackage(value.state) && !(await statPackage(packagesDir, value.sha256)))
+      job.report.packagesMissing++;
     return;
   }
   const fault = dryRun
     ? (await packageFault(packagesDir, value.sha256)) && (await packageFault(packagesFrom, value.sha256))
     : await bringPackage(packagesFrom, packagesDir, value.sha256);
-  if (fault !== undefined)
+  if (fault !== undefined && needsPackage(value.state))
     throw atLine(
       line,
       `the package ${value.sha256}.zip of version ${value.version} is ${fault} in ${packagesFrom}`,

@@ -26,7 +26,11 @@ export async function checkZip(path: string): Promise<void> {
   if (entries === 0) throw new OperatorError('The package is an empty zip file.');
 }
 
-/** Reads one entry whole; undefined when the zip has none of that name. For small files such as manifests. */
+/**
+ * Visits every entry, one after the other.
+ *
+ * @throws what `visit` throws, or an error saying what is wrong with the zip
+ */
 export async function eachEntry(
   path: string,
   visit: (zip: ZipFile, entry: Entry) => Promise<void>,

@@ -62,10 +62,17 @@ export async function listReleases(db: Db, productId: number): Promise<Release[]
   return rows.map(toRelease);
 }
 
-/** All versions that have to have their package: published ones and drafts. */
+const STATES_WITH_PACKAGE: ReleaseState[] = ['published', 'draft'];
+
+/** Whether a version in this state has to have its package. A withdrawn one may have lost it. */
+export function needsPackage(state: ReleaseState): boolean {
+  return STATES_WITH_PACKAGE.includes(state);
+}
+
+/** All versions that have to have their package. */
 export async function listPackages(db: Db): Promise<Release[]> {
   const rows = (await db(table(db, 'releases'))
-    .whereIn('state', ['published', 'draft'])
+    .whereIn('state', STATES_WITH_PACKAGE)
     .orderBy('id')) as ReleaseRow[];
   return rows.map(toRelease);
 }

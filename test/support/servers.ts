@@ -158,6 +158,39 @@ export async function startRedis(options: string[] = []): Promise<PrivateServer 
   });
 }
 
+export interface RedisNode extends PrivateServer {
+  /** with the password */
+  url: string;
+  /** a connection that was let in without it; it ends with the node */
+  commander: Redis;
+}
+
+/** Nodes that share the slots and ask for a password. */
+export async function startRedisCluster(nodes: number, password: string): Promise<RedisNode[]> {
+  const cluster = await Promise.all(
+    Array.from({ length: nodes }, async () => {
+      const busPort = await freePort();
+      const redis = await startRedis(['--cluster-enabled', 'yes', '--cluster-port', String(busPort)]);
+      const commander = new Redis(redis.url, { retryStrategy: () => null });
+      commander.on('error', () => undefined);
+      await commander.config('SET', 'requirepass', password);
+      return Object.assign(redis, { url: redis.url.replace('//', `//:${password}@`), commander, busPort });
+    }),
+  );
+  const share = 16_384 / nodes;
+  for (const [i, { commander }] of cluster.entries()) {
+    await commander.call('CLUSTER', 'ADDSLOTSRANGE', Math.ceil(i * share), Math.ceil((i + 1) * share) - 1);
+    await commander.call('CLUSTER', 'MEET', '127.0.0.1', cluster[0]!.port, cluster[0]!.busPort);
+  }
+  for (const { commander } of cluster)
+    await eventually(async () => {
+      const info = await commander.cluster('INFO');
+      if (!info.includes('cluster_state:ok') || !info.includes(`cluster_known_nodes:${nodes}\r`))
+        throw new Error(`The nodes did not find each other: ${info}`);
+    });
+  return cluster;
+}
+
 interface Launchable extends PrivateServer {
   launch(): void;
 }

@@ -184,6 +184,7 @@ async function refuseEqualVersion(db: Db, productId: number, version: string): P
   const equal = (await listReleases(db, productId)).find(
     (other) => compareVersions(other.version, version) === 0,
   );
+  if (equal?.version === version) throw publishedMeanwhile(version);
   if (equal)
     throw new OperatorError(
       `Version ${version} is the same to Joomla as version ${equal.version}, which exists already.`,

@@ -349,7 +349,9 @@ describe('Redis', () => {
     const wrong = await on(named!.url.replace('pass-word', 'miss-word'));
     expectFinding(wrong, 'REDIS_PASSWORD', 'problem', /WRONGPASS/);
     await other!.stop('SIGKILL');
-    expectFinding(await on(named!.url), 'REDIS_UNREACHABLE', 'problem', /did not answer in time/);
+    // Which of them it is depends on what its client has noticed by then.
+    const codes = problems(await on(named!.url)).filter((code) => code.startsWith('REDIS_'));
+    expect(codes).toEqual([expect.stringMatching(/^REDIS_(?:UNREACHABLE|NOT_WRITABLE)$/)]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Cluster, Redis } from 'ioredis';
+import { Cluster, type Redis } from 'ioredis';
 import { answeredInTime, openRedis } from '../http/redis';
 import { ok, problem, reasonOf, type Check } from './finding';
 
@@ -7,7 +7,7 @@ const PATIENCE_MS = 3_000;
 /** A cluster's client, which asks several nodes, may never be done by itself. */
 const DEADLINE_MS = 3 * PATIENCE_MS;
 
-/** Whether Redis can be reached and written to. A key that lives for ten seconds is all it leaves. */
+/** Whether Redis can be reached and written to. Keys that live for ten seconds are all it leaves. */
 export const checkRedis: Check = async ({ config }) => {
   const { redisUrls, workers } = config;
   if (redisUrls.length === 0)
@@ -66,10 +66,19 @@ export const checkRedis: Check = async ({ config }) => {
   }
 };
 
-async function tryToWrite(client: Redis | Cluster, key: string): Promise<void> {
-  await client.set(key, '1', 'EX', 10);
-  if ((await client.get(key)) !== '1') throw new Error('what was written cannot be read');
-  await client.del(key);
+/** Enough keys that each of a cluster's nodes gets some. */
+const KEYS_IN_CLUSTER = 32;
+
+async function tryToWrite(client: Redis | Cluster, name: string): Promise<void> {
+  const count = client instanceof Cluster ? KEYS_IN_CLUSTER : 1;
+  await Promise.all(
+    Array.from({ length: count }, async (_, i) => {
+      const key = `${name}:${i}`;
+      await client.set(key, '1', 'EX', 10);
+      if ((await client.get(key)) !== '1') throw new Error('what was written cannot be read');
+      await client.del(key);
+    }),
+  );
 }
 
 /** What a node said, where a cluster's client only tells that none was of use. */

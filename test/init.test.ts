@@ -160,6 +160,12 @@ describe('licensing init --joomla-root', () => {
     expect(readFileSync(settings, 'utf8')).toMatch(/^LICENSING_JOOMLA_ROOT=..\/site\nLICENSING_KEY_SECRET=/);
   });
 
+  test('fills in a setting that is there without a value', async () => {
+    writeFileSync(envFile, 'LICENSING_JOOMLA_ROOT=\n');
+    expect(await licensing('init', '--joomla-root', site)).toMatchObject({ code: 0 });
+    expect(readFileSync(envFile, 'utf8')).toContain(`\nLICENSING_JOOMLA_ROOT=${site}\n`);
+  });
+
   test('keeps the site that the environment names', async () => {
     const env = { LICENSING_ENV_FILE: envFile };
     const { stdout } = await startLicensing(['init', '--json'], { LICENSING_JOOMLA_ROOT: site }, env).ended;

@@ -89,22 +89,21 @@ function newSettings(
   file: string,
 ): Settings {
   const root = joomlaRoot === undefined ? undefined : resolve(joomlaRoot);
-  const known = kept.LICENSING_JOOMLA_ROOT || fromEnvironment.LICENSING_JOOMLA_ROOT;
-  if (root !== undefined && known !== undefined && resolve(dirname(file), known) !== root)
+  const named = kept.LICENSING_JOOMLA_ROOT || fromEnvironment.LICENSING_JOOMLA_ROOT;
+  const known = named === undefined ? undefined : resolve(dirname(file), named);
+  if (root !== undefined && known !== undefined && known !== root)
     throw new OperatorError(
       `This service is set up beside ${known} already. To move it beside ${root}, change LICENSING_JOOMLA_ROOT in .env by hand.`,
     );
-  const site = root ?? (known === undefined ? undefined : resolve(dirname(file), known));
+  const site = root ?? known;
   const { LICENSING_DATABASE_URL: url } = fromEnvironment;
-  if (root === undefined && url === undefined && !kept.LICENSING_DATABASE_URL && known === undefined)
+  if (site === undefined && url === undefined && !kept.LICENSING_DATABASE_URL)
     throw new OperatorError(
       'Name the Joomla site with --joomla-root DIR, or a database of its own with LICENSING_DATABASE_URL ' +
         '(mysql://user:password@127.0.0.1:3306/database) in the environment.',
     );
   return {
-    ...(kept.LICENSING_JOOMLA_ROOT === undefined && site !== undefined
-      ? { LICENSING_JOOMLA_ROOT: site }
-      : {}),
+    ...(!kept.LICENSING_JOOMLA_ROOT && site !== undefined ? { LICENSING_JOOMLA_ROOT: site } : {}),
     ...(url !== undefined && !kept.LICENSING_DATABASE_URL ? { LICENSING_DATABASE_URL: url } : {}),
     ...(kept.LICENSING_KEY_SECRET || fromEnvironment.LICENSING_KEY_SECRET
       ? {}

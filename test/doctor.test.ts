@@ -258,35 +258,36 @@ describe('the database', () => {
     expectFinding(await doctor(settings), 'SCHEMA_NEWER', 'problem', '999_future');
   });
 
-  test.each([
+  const databases: [string, () => Promise<Settings>][] = [
     ['MariaDB', async () => ({ LICENSING_DATABASE_URL: await createMariaDbDatabase() })],
     ['SQLite', () => Promise.resolve(sqlite())],
-  ])('a table that is gone, on %s', async (_name, create) => {
-    const settings: Settings = await create();
+  ];
+  test.each(databases)('a table that is gone, on %s', async (_name, create) => {
+    const settings = await create();
     await (await open(settings)).schema.dropTable('licensing_events');
     expectFinding(await doctor(settings), 'TABLES_MISSING', 'problem', 'licensing_events');
   });
 
-  test.each([
-    ['MariaDB', async () => ({ LICENSING_DATABASE_URL: await createMariaDbDatabase() })],
-    ['SQLite', () => Promise.resolve(sqlite())],
-  ])('no tables, or empty ones, beside those of another prefix, on %s', async (_name, create) => {
-    const settings: Settings = await create();
-    await givePlan(await open({ ...settings, LICENSING_TABLE_PREFIX: 'jos_' }));
-    const none = await doctor(settings);
-    expectFinding(
-      none,
-      'OTHER_PREFIX',
-      'problem',
-      /no tables named licensing_\.\.\., and there are jos_licensing_\.\.\./,
-    );
-    expect(find(none, 'OTHER_PREFIX')?.remedy).toContain('LICENSING_TABLE_PREFIX=jos_');
-    const mistyped = { ...settings, LICENSING_TABLE_PREFIX: 'jos' };
-    const db = await open(mistyped);
-    expectFinding(await doctor(mistyped), 'OTHER_PREFIX', 'problem', /joslicensing_\.\.\. are empty/);
-    await givePlan(db);
-    expect(find(await doctor(mistyped), 'SCHEMA')?.level).toBe('ok');
-  });
+  test.each(databases)(
+    'no tables, or empty ones, beside those of another prefix, on %s',
+    async (_name, create) => {
+      const settings = await create();
+      await givePlan(await open({ ...settings, LICENSING_TABLE_PREFIX: 'jos_' }));
+      const none = await doctor(settings);
+      expectFinding(
+        none,
+        'OTHER_PREFIX',
+        'problem',
+        /no tables named licensing_\.\.\., and there are jos_licensing_\.\.\./,
+      );
+      expect(find(none, 'OTHER_PREFIX')?.remedy).toContain('LICENSING_TABLE_PREFIX=jos_');
+      const mistyped = { ...settings, LICENSING_TABLE_PREFIX: 'jos' };
+      const db = await open(mistyped);
+      expectFinding(await doctor(mistyped), 'OTHER_PREFIX', 'problem', /joslicensing_\.\.\. are empty/);
+      await givePlan(db);
+      expect(find(await doctor(mistyped), 'SCHEMA')?.level).toBe('ok');
+    },
+  );
 
   test('a user that may not write a table, and one that may not change tables', async () => {
     const { name, ...settings } = await settingsOn(odd, 'SELECT');

@@ -458,23 +458,16 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     });
   });
 
+  const publishing = async (productId: number, version: string) => [
+    ...['release', 'publish', '--product', String(productId)],
+    ...['--version', version, '--file', await packed(version)],
+  ];
+
   describe('with a release', () => {
     it('is written after the version is published, to the file remembered', async () => {
       const productId = await product('1.0.0');
       await write(productId, { baseUrl: service.url });
-      const published = await shop.json([
-        ...[
-          'release',
-          'publish',
-          '--product',
-          String(productId),
-          '--version',
-          '1.1.0',
-          '--file',
-          await packed('1.1.0'),
-          '--write-xml',
-        ],
-      ]);
+      const published = await shop.json([...(await publishing(productId, '1.1.0')), '--write-xml']);
       expect(published).toMatchObject({
         version: '1.1.0',
         state: 'published',
@@ -589,16 +582,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       await giveRelease(service, { productId, version: '1.0.0' });
       await write(productId);
       const { code, stderr } = await shop.run([
-        ...[
-          'release',
-          'publish',
-          '--product',
-          String(productId),
-          '--version',
-          '1.1.0',
-          '--file',
-          await packed('1.1.0'),
-        ],
+        ...(await publishing(productId, '1.1.0')),
         ...['--write-xml', '/no/such/folder/update.xml'],
       ]);
       expect(code).toBe(1);

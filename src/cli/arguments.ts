@@ -3,6 +3,7 @@ import { requireDuration } from '../licensing/durations';
 import { MAX_IDENTIFIER_LENGTH } from '../licensing/identifiers';
 import { containsKey } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
+import { isDay, isStorable } from '../licensing/timestamps';
 
 /** Readers of options and arguments; what they refuse is a usage error (exit 2) that names the option. */
 
@@ -37,22 +38,15 @@ export function upTo(most: number): (text: string) => number {
 export function moment(text: string): Date {
   const complete = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text;
   const date = new Date(complete);
-  const day = complete.slice(0, 10);
   if (
     !/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/.test(complete) ||
     Number.isNaN(date.getTime())
   )
     throw new InvalidArgumentError('It must be a date, as 2027-01-31 or 2027-01-31T12:00:00Z (UTC).');
-  // JavaScript reads 31 February as 3 March.
-  if (new Date(`${day}T00:00:00Z`).toISOString().slice(0, 10) !== day)
-    throw new InvalidArgumentError('There is no such day.');
-  if (date < FIRST_MOMENT || date > LAST_MOMENT)
-    throw new InvalidArgumentError('It must be in the years 1000 to 9999 (UTC).');
+  if (!isDay(complete.slice(0, 10))) throw new InvalidArgumentError('There is no such day.');
+  if (!isStorable(date)) throw new InvalidArgumentError('It must be in the years 1000 to 9999 (UTC).');
   return date;
 }
-
-const FIRST_MOMENT = new Date('1000-01-01T00:00:00Z');
-const LAST_MOMENT = new Date('9999-12-31T23:59:59.999Z');
 
 export function duration(text: string): string {
   return usage(() => requireDuration(text));

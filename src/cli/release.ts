@@ -193,8 +193,8 @@ async function printWithXml(
   const { db, config, output } = session;
   const { productId, version } = release;
   if (writeXml === undefined) {
-    await noteStaleXml(session, release);
-    return output.print(releaseJson(release), text);
+    output.print(releaseJson(release), text);
+    return noteStaleXml(session, release);
   }
   const { out } = outOf(writeXml);
   const written = await writeAndLint(db, productId, { out }, output).catch((error: unknown) => {

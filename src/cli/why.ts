@@ -70,7 +70,7 @@ async function openCase(db: Db, written: string, options: CaseOptions): Promise<
   if (only) return others.length === 0 ? openLicenseCase(db, only.license, options) : openListCase(named);
   const hint = asHint(written);
   if (hint !== undefined) return openHintCase(db, hint, options);
-  if (isNumber) throw new OperatorError(NOTHING_FOUND);
+  if (isNumber) throw new OperatorError(`${NOTHING_FOUND} "licensing license list" shows them all.`);
   return openUnknownKeyCase(db, key, options);
 }
 

@@ -1,8 +1,8 @@
+import type { Element } from '@xmldom/xmldom';
 import type { ZipFile, Entry } from 'yauzl';
 import type { Product } from '../store/catalogue';
 import { OperatorError } from '../licensing/operator-error';
 import { eachEntry } from '../licensing/zip';
-import type { Element } from '@xmldom/xmldom';
 import { attributes, descendants, escapeAttribute, escapeXml, ownText, parseXml } from './xml';
 import { requireWebAddress, SERVICE_PATH } from './addresses';
 

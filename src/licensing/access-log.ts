@@ -112,9 +112,7 @@ function withoutKey(text: string, key: string | undefined): string {
   return key !== undefined && key.length >= 8 ? text.replaceAll(key, '[key]') : text;
 }
 
-/**
- * To what its column holds, and an import takes back; what clients send here is not checked by anybody else.
- */
+/** To what its column holds, and an import takes back; what clients send here is not checked by anybody else. */
 function cut(text: string, length: number): string {
   return Array.from(
     text

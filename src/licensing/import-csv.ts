@@ -14,7 +14,7 @@ import { OperatorError } from './operator-error';
 import { fromRow, type RecordOf } from './records';
 import { sealKey } from './sealing';
 import { liveStatus, type StoredStatus } from './states';
-import { formatTimestampOrNull } from './timestamps';
+import { formatTimestampOrNull, isDay, isStorable } from './timestamps';
 
 /** What a column can be taken for. */
 export const CSV_FIELDS = [
@@ -412,14 +412,10 @@ const DATE = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:\.\d+)?\s*(Z|UTC|[+
 /** UTC where no zone is given. null: lifetime */
 function readExpiry(text: string): Date | null | Fault {
   if (LIFETIME.has(text.toLowerCase())) return null;
-  const [, day, time = '00:00', seconds = ':00', zone = 'Z'] = DATE.exec(text) ?? [];
+  const [, day = '', time = '00:00', seconds = ':00', zone = 'Z'] = DATE.exec(text) ?? [];
   const offset = /^(z|utc)$/i.test(zone) ? 'Z' : zone.replace(/^(...)(\d\d)$/, '$1:$2');
-  const date = new Date(`${day ?? ''}T${time}${seconds}${offset}`);
-  // JavaScript reads 31 February as 3 March.
-  const midnight = new Date(`${day ?? ''}T00:00:00Z`);
-  const isDay = !Number.isNaN(midnight.getTime()) && midnight.toISOString().slice(0, 10) === day;
-  const year = date.getUTCFullYear();
-  return isDay && year >= 1000 && year <= 9999
+  const date = new Date(`${day}T${time}${seconds}${offset}`);
+  return isDay(day) && isStorable(date)
     ? date
     : new Fault('this is no date as 2027-01-31 or 2027-01-31 12:00:00 (empty for lifetime)');
 }

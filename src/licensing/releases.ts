@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Db } from '../store/database';
 import { findProduct, lockProduct, type Product } from '../store/catalogue';
-import { isPackageWhole, statPackage, storePackage } from '../store/package-files';
+import { isPackageWhole, storePackage } from '../store/package-files';
 import {
   findRelease,
   insertRelease,
@@ -153,9 +153,8 @@ async function requireRelease(db: Db, productId: number, version: string): Promi
   return release;
 }
 
-async function requirePackage(packagesDir: string, { version, sha256, fileSize }: Release): Promise<void> {
-  const stats = await statPackage(packagesDir, sha256);
-  if (stats?.size !== fileSize || !(await isPackageWhole(packagesDir, sha256)))
+async function requirePackage(packagesDir: string, { version, sha256 }: Release): Promise<void> {
+  if (!(await isPackageWhole(packagesDir, sha256)))
     throw new OperatorError(
       `The package of the draft of version ${version} is not in ${packagesDir} any more, or is not what was stored. Name it again with --file.`,
     );

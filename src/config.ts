@@ -5,7 +5,8 @@ import { dirname, join, resolve } from 'node:path';
 import { parse } from 'dotenv';
 import type { Listen } from './http/server';
 import { readJoomlaSite } from './joomla/configuration';
-import type { DatabaseSettings, MysqlSettings } from './store/database';
+import type { DatabaseSettings } from './store/database';
+import type { MysqlSettings } from './store/mysql';
 
 export interface Config {
   database: DatabaseSettings;

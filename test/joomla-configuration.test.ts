@@ -10,7 +10,7 @@ import {
   parseConfigurationPhp,
   readJoomlaSite,
 } from '../src/joomla/configuration';
-import type { MysqlSettings } from '../src/store/database';
+import type { MysqlSettings } from '../src/store/mysql';
 
 const folder = mkdtempSync(join(tmpdir(), 'joomla-configuration-'));
 let root: string;

@@ -21,7 +21,7 @@ import {
   type ServiceProcess,
 } from './support/service-process';
 
-/** A lock wait ends after one second (store/database.ts): who answers before that has waited for nobody. */
+/** A lock wait ends after one second (store/mysql.ts): who answers before that has waited for nobody. */
 const LOCK_WAIT_MS = 1_000;
 
 interface Answer {

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
-import type { MysqlSettings } from '../store/database';
+import type { MysqlSettings } from '../store/mysql';
 
 /** What a Joomla site's configuration.php says that this service needs. */
 export interface JoomlaSite {

@@ -1,4 +1,5 @@
-import { insertRows, table, type Db } from './database';
+import { table, type Db } from './database';
+import { insertRows } from './statements';
 import { fromSqlTime, toSqlTime } from './time';
 
 /** A download granted or refused, a refused activation or deactivation, or an address that reached its limit. */

@@ -1,4 +1,5 @@
-import { insertRows, isSqlite, rawRows, table, type Db, type Transaction } from './database';
+import { isSqlite, table, type Db, type Transaction } from './database';
+import { insertRows, rawRows } from './statements';
 import { fromSqlTime, toSqlTime } from './time';
 
 export interface Activation {

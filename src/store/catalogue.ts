@@ -1,4 +1,5 @@
-import { isSqlite, placeholders, rawRows, table, type Db, type Transaction } from './database';
+import { isSqlite, table, type Db, type Transaction } from './database';
+import { placeholders, rawRows } from './statements';
 import { fromSqlTime, toSqlTime } from './time';
 
 export interface Product {

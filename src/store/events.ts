@@ -1,4 +1,5 @@
-import { insertRows, table, type Db, type Transaction } from './database';
+import { table, type Db, type Transaction } from './database';
+import { insertRows } from './statements';
 import { fromSqlTime, toSqlTime } from './time';
 
 /** One change of a licence: who, when, what, and the changed fields before and after. */

@@ -1,13 +1,5 @@
-import {
-  isOneOf,
-  isSqlite,
-  placeholders,
-  rawChange,
-  rawRows,
-  table,
-  type Db,
-  type Transaction,
-} from './database';
+import { isSqlite, table, type Db, type Transaction } from './database';
+import { isOneOf, placeholders, rawChange, rawRows } from './statements';
 import { rawWithPatience } from './patience';
 import { fromSqlTime, toSqlTime } from './time';
 

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
-import { isSqlite, rawRows, runOn, withConnection, type Db, type StatementOptions } from './database';
+import { isSqlite, type Db } from './database';
+import { rawRows, runOn, withConnection, type StatementOptions } from './statements';
 
 /**
  * Runs a statement that commits by itself, and gives it up when it waits too long for somebody's lock. The server's

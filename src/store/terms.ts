@@ -1,4 +1,5 @@
-import { isOneOf, rawRows, table, type Db } from './database';
+import { table, type Db } from './database';
+import { isOneOf, rawRows } from './statements';
 import type { LicenseTerms } from './licenses';
 import { fromSqlTime } from './time';
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db, Transaction } from './database';
 import { isLockConflict } from './errors';
 
-/** A lock wait ends after 1 s (see database.ts), so three of them are as long as a caller should be kept. */
+/** A lock wait ends after 1 s (see mysql.ts), so three of them are as long as a caller should be kept. */
 const MAX_ATTEMPTS = 4;
 const GIVE_UP_AFTER_MS = 2_500;
 

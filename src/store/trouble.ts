@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { DatabaseSettings, MysqlSettings } from './database';
+import type { DatabaseSettings } from './database';
+import type { MysqlSettings } from './mysql';
 import { codeOf, driverReason, isLockConflict, isUnavailable } from './errors';
 
 /** A database that cannot be used, in words for whoever has to mend it. It never holds the password. */

@@ -1,0 +1,97 @@
+import type { Knex } from 'knex';
+import { isSqlite, table, type Db, type TableName } from './database';
+import type { Answered, Statement } from './mysql';
+
+/** Statements that are written out, not built by Knex. */
+
+export type StatementOptions = Pick<Statement, 'prepared'>;
+
+/**
+ * The rows of a statement that was written out. On MySQL it goes to the driver by Knex's pool alone: the way through
+ * the query builder costs more than the driver does.
+ */
+export async function rawRows<Row>(
+  db: Db,
+  sql: string,
+  bindings: Knex.RawBinding[],
+  options?: StatementOptions,
+): Promise<Row[]> {
+  if (isSqlite(db)) return (await db.raw(sql, bindings)) as Row[];
+  return withConnection(db, (connection) => runOn<Row[]>(db, connection, sql, bindings, options));
+}
+
+/**
+ * Runs a write that was written out.
+ *
+ * @returns how many rows it met
+ */
+export async function rawChange(db: Db, sql: string, bindings: Knex.RawBinding[]): Promise<number> {
+  if (isSqlite(db)) return ((await db.raw(sql, bindings)) as unknown as { changes: number }).changes;
+  return withConnection(
+    db,
+    async (connection) => (await runOn<{ affectedRows: number }>(db, connection, sql, bindings)).affectedRows,
+  );
+}
+
+/** Inserts rows, all with the first one's columns, by one statement. */
+export async function insertRows(
+  db: Db,
+  name: TableName,
+  rows: Record<string, Knex.RawBinding>[],
+): Promise<void> {
+  const columns = Object.keys(rows[0] ?? {});
+  const values = `(${placeholders(columns.length)})`;
+  await rawChange(
+    db,
+    `INSERT INTO ${table(db, name)} (${columns.join(', ')}) VALUES ${values}${`, ${values}`.repeat(rows.length - 1)}`,
+    rows.flatMap((row) => columns.map((column) => row[column] as Knex.RawBinding)),
+  );
+}
+
+/** Lends one of the pool's MySQL connections; in a transaction, the transaction's. */
+export async function withConnection<T>(db: Db, work: (connection: Connection) => Promise<T>): Promise<T> {
+  const client = db.client as PoolingClient;
+  const connection = await client.acquireConnection();
+  try {
+    return await work(connection);
+  } finally {
+    await client.releaseConnection(connection);
+  }
+}
+
+/** @returns what the driver answers: rows, or what became of a write */
+export async function runOn<Answer>(
+  db: Db,
+  connection: Connection,
+  sql: string,
+  bindings: Knex.RawBinding[] = [],
+  options: StatementOptions = {},
+): Promise<Answer> {
+  const { response } = await (db.client as PoolingClient)._query(connection, { sql, bindings, ...options });
+  return response[0] as Answer;
+}
+
+export interface Connection {
+  /** the server's number for it */
+  threadId: number;
+}
+
+/** What is used here of Knex's client, which has no types for it. */
+interface PoolingClient {
+  acquireConnection(): Promise<Connection>;
+  releaseConnection(connection: Connection): Promise<void>;
+  _query(connection: Connection, statement: Statement): Promise<Answered>;
+}
+
+/**
+ * What follows a column that is to have one of so many values. One value is not written as a list of one: MariaDB then
+ * looks its row up before it plans the rest of the statement.
+ */
+export function isOneOf(count: number): string {
+  return count === 1 ? '= ?' : `IN (${placeholders(count)})`;
+}
+
+/** `?, ?, ?` */
+export function placeholders(count: number): string {
+  return `?${', ?'.repeat(count - 1)}`;
+}

@@ -6,7 +6,7 @@ import request from 'supertest';
 import { readConfig, type Settings } from '../src/config';
 import { changePlan, setLimit } from '../src/licensing/amend';
 import { changePlanLimit, editPlan } from '../src/licensing/catalogue';
-import { eraseCustomer } from '../src/licensing/customers';
+import { eraseCustomer } from '../src/support/customers';
 import { insertActivations } from '../src/store/activations';
 import { knexConfig, table, type Db, type Transaction } from '../src/store/database';
 import { forceSlot, lockLicense } from '../src/store/licenses';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { readCsv } from '../src/licensing/csv';
+import { readCsv } from '../src/transfer/csv';
 import { OperatorError } from '../src/licensing/operator-error';
 
 /** The reader of tables from other systems: any table it is given comes out of it, and nothing else ever does. */

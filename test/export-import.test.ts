@@ -8,7 +8,7 @@ import { createConnection } from 'mysql2/promise';
 import request from 'supertest';
 import type { Settings } from '../src/config';
 import { issueLicenses } from '../src/licensing/issue';
-import { RECORDS, tableLayout, type RecordType } from '../src/licensing/records';
+import { RECORDS, tableLayout, type RecordType } from '../src/transfer/records';
 import { table, type Db } from '../src/store/database';
 import { addPlan, operator, type Operator } from './support/operator';
 import { giveRelease, makePackage } from './support/packages';

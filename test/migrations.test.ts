@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise';
 import request from 'supertest';
-import { migrationNames } from '../migrations/index';
+import { migrationNames } from '../migrations';
 import { readConfig, type Settings } from '../src/config';
 import { openDatabase, type Db } from '../src/store/database';
 import { endProcess, eventually, temporaryFolder } from './support/processes';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
 import type { Settings } from '../src/config';
 import { changePlan, setLimit } from '../src/licensing/amend';
-import { eraseCustomer } from '../src/licensing/customers';
+import { eraseCustomer } from '../src/support/customers';
 import { changeState } from '../src/licensing/lifecycle';
 import { OperatorError } from '../src/licensing/operator-error';
 import type { Db } from '../src/store/database';

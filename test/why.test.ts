@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { changeState, renew } from '../src/licensing/lifecycle';
-import { compareHints, hintsNear, hintsOfSlips, keysNear } from '../src/licensing/near-keys';
+import { compareHints, hintsNear, hintsOfSlips, keysNear } from '../src/support/near-keys';
 import { table } from '../src/store/database';
 import { packageFileName } from '../src/store/package-files';
 import { operator, type Operator } from './support/operator';

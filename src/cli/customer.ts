@@ -1,5 +1,10 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { OperatorError } from '../licensing/operator-error';
+import { formatTimestamp } from '../licensing/timestamps';
+import { listAccesses, type LoggedAccess } from '../store/access-log';
+import { listActivations } from '../store/activations';
+import type { Db } from '../store/database';
 import {
   countMentions,
   eraseCustomer,
@@ -7,12 +12,7 @@ import {
   listCustomerLicenses,
   listCustomerSeats,
   readCustomerAddress,
-} from '../licensing/customers';
-import { OperatorError } from '../licensing/operator-error';
-import { formatTimestamp } from '../licensing/timestamps';
-import { listAccesses, type LoggedAccess } from '../store/access-log';
-import { listActivations } from '../store/activations';
-import type { Db } from '../store/database';
+} from '../support/customers';
 import { ask, formatTable, withSession } from './command';
 import { readValue } from './license-argument';
 import { writeOutput } from './output-file';

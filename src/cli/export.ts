@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { exportRecords } from '../licensing/export';
+import { exportRecords } from '../transfer/export';
 import { withSession } from './command';
 import { writeOutput } from './output-file';
 

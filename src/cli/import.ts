@@ -2,16 +2,17 @@ import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { describeConflicts, importRecords, type ImportReport } from '../licensing/import';
+import { explainReadFault } from '../licensing/file-faults';
+import { OperatorError } from '../licensing/operator-error';
+import { describeConflicts, importRecords } from '../transfer/import';
 import {
   CSV_FIELDS,
   describeRemarks,
   importCsv,
   type CsvField,
   type CsvImportReport,
-} from '../licensing/import-csv';
-import { explainReadFault } from '../licensing/file-faults';
-import { OperatorError } from '../licensing/operator-error';
+} from '../transfer/import-csv';
+import type { ImportReport } from '../transfer/import-job';
 import { formatTable, withSession, type Session } from './command';
 
 interface ImportOptions {

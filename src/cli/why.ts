@@ -3,6 +3,9 @@ import type { Command } from 'commander';
 import ipaddr from 'ipaddr.js';
 import { asHint, canonicalKey, keyDigest } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
+import { formatTimestamp } from '../licensing/timestamps';
+import type { Db } from '../store/database';
+import { findLicense, findLicenseByDigest, findLicenseByReference, type License } from '../store/licenses';
 import {
   findLicensesNamed,
   openAddressCase,
@@ -12,11 +15,8 @@ import {
   openUnknownKeyCase,
   type CaseOptions,
   type SupportCase,
-} from '../licensing/support-case';
-import { formatTimestamp } from '../licensing/timestamps';
-import { explainReference, NOTHING_FOUND, UNTRACED, type Finding, type Told } from '../licensing/why';
-import type { Db } from '../store/database';
-import { findLicense, findLicenseByDigest, findLicenseByReference, type License } from '../store/licenses';
+} from '../support/support-case';
+import { explainReference, NOTHING_FOUND, UNTRACED, type Finding, type Told } from '../support/why';
 import { positiveInteger } from './arguments';
 import { printable, withSession } from './command';
 import { readValue } from './license-argument';

@@ -1,4 +1,4 @@
-import { canonicalKey, hasOwnShape } from './keys';
+import { canonicalKey, hasOwnShape } from '../licensing/keys';
 
 /**
  * Which licence a mistyped key was meant for. Of keys that requests named only the hint is known (see `keyHint`): the

@@ -1,9 +1,9 @@
-import type { Row, SqlValue, TableLayout } from '../store/export';
+import { DURATION } from '../licensing/durations';
+import { ACTIVATION_TYPES } from '../licensing/identifiers';
+import { STORED_STATUSES } from '../licensing/states';
 import type { TableName } from '../store/database';
+import type { Row, SqlValue, TableLayout } from '../store/export';
 import { RELEASE_STATES } from '../store/releases';
-import { DURATION } from './durations';
-import { ACTIVATION_TYPES } from './identifiers';
-import { STORED_STATUSES } from './states';
 
 /** What an export file holds, field by field (docs/export-format.md), and how each field lies in the database. */
 

@@ -1,3 +1,8 @@
+import { normalizeIdentifier, spellings, type ActivationType } from '../licensing/identifiers';
+import { normalizeCustomer } from '../licensing/issue';
+import { asHint, keyDigest, keyHint } from '../licensing/keys';
+import { latestRelease } from '../licensing/releases';
+import { liveStatus } from '../licensing/states';
 import { listAccesses, countDownloads, type LoggedAccess } from '../store/access-log';
 import { activationKey, findActivations, findActivationsOf } from '../store/activations';
 import type { Db } from '../store/database';
@@ -9,12 +14,7 @@ import {
   listLicenses,
   type License,
 } from '../store/licenses';
-import { normalizeIdentifier, spellings, type ActivationType } from './identifiers';
-import { normalizeCustomer } from './issue';
-import { asHint, keyDigest, keyHint } from './keys';
 import { compareHints, hintsNear, hintsOfSlips, keysNear, type Slip } from './near-keys';
-import { latestRelease } from './releases';
-import { liveStatus } from './states';
 import {
   explainAccesses,
   explainLicense,

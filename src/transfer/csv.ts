@@ -1,7 +1,7 @@
 import { pipeline, Readable } from 'node:stream';
 import { TextDecoder } from 'node:util';
 import { CsvError, parse } from 'csv-parse';
-import { OperatorError } from './operator-error';
+import { OperatorError } from '../licensing/operator-error';
 
 /** A row of a table, and the line it begins in. */
 export interface CsvRow {

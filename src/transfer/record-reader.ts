@@ -1,4 +1,4 @@
-import { OperatorError } from './operator-error';
+import { OperatorError } from '../licensing/operator-error';
 import {
   FORMAT,
   FORMAT_VERSION,
@@ -29,7 +29,7 @@ const MAX_BATCH_BYTES = 1_000_000;
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
 /**
- * Records that only their whole content tells apart (src/licensing/import.ts counts equal ones): those that agree in
+ * Records that only their whole content tells apart (import-history.ts counts equal ones): those that agree in
  * these fields stay in one batch.
  */
 const GROUPS: Partial<Record<RecordType, string[]>> = { event: ['license_id', 'at'], access: ['at'] };

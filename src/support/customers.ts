@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { normalizeCustomer } from '../licensing/issue';
+import { OperatorError } from '../licensing/operator-error';
+import { formatTimestamp } from '../licensing/timestamps';
 import { findTextRows, removeIps, setTexts, TEXT_COLUMNS, type TextTable } from '../store/customers';
 import type { Db, Transaction } from '../store/database';
 import { insertEvents } from '../store/events';
@@ -6,10 +9,14 @@ import { inSnapshot, readPage, type Row, type SqlValue } from '../store/export';
 import { findRows } from '../store/import';
 import { findLicense, lockLicense, type License } from '../store/licenses';
 import { inTransaction } from '../store/transaction';
-import { normalizeCustomer } from './issue';
-import { OperatorError } from './operator-error';
-import { fromRow, RECORD_TYPES, RECORDS, tableLayout, type RecordOf, type RecordType } from './records';
-import { formatTimestamp } from './timestamps';
+import {
+  fromRow,
+  RECORD_TYPES,
+  RECORDS,
+  tableLayout,
+  type RecordOf,
+  type RecordType,
+} from '../transfer/records';
 
 const PAGE = 500;
 const ERASED = 'erased';

@@ -1,20 +1,20 @@
+import { normalizeIdentifier, type ActivationType } from '../licensing/identifiers';
+import { normalizeCustomer, requireKey } from '../licensing/issue';
+import { keyDigest, keyHint } from '../licensing/keys';
+import { OperatorError } from '../licensing/operator-error';
+import { sealKey } from '../licensing/sealing';
+import { liveStatus, type StoredStatus } from '../licensing/states';
+import { formatTimestampOrNull, isDay, isStorable } from '../licensing/timestamps';
 import { activationKey } from '../store/activations';
-import type { Db, Transaction } from '../store/database';
 import { listPlans, listProducts, type Plan, type Product } from '../store/catalogue';
+import type { Db, Transaction } from '../store/database';
 import { isDuplicate } from '../store/errors';
 import { insertEvents, type LicenseEvent } from '../store/events';
 import { inSnapshot } from '../store/export';
 import { findActivationNames, findRows, inImportTransaction, insertRows } from '../store/import';
 import { toSqlTime } from '../store/time';
 import { readCsv, type CsvRow } from './csv';
-import { normalizeIdentifier, type ActivationType } from './identifiers';
-import { normalizeCustomer, requireKey } from './issue';
-import { keyDigest, keyHint } from './keys';
-import { OperatorError } from './operator-error';
 import { fromRow, type RecordOf } from './records';
-import { sealKey } from './sealing';
-import { liveStatus, type StoredStatus } from './states';
-import { formatTimestampOrNull, isDay, isStorable } from './timestamps';
 
 /** What a column can be taken for. */
 export const CSV_FIELDS = [

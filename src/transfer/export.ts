@@ -1,8 +1,8 @@
-import { isPackageWhole, packagePath, storePackage } from '../store/package-files';
-import { inSnapshot, readPage, type Row } from '../store/export';
+import { OperatorError } from '../licensing/operator-error';
 import type { Db, Transaction } from '../store/database';
+import { inSnapshot, readPage, type Row } from '../store/export';
+import { isPackageWhole, packagePath, storePackage } from '../store/package-files';
 import { needsPackage, type ReleaseState } from '../store/releases';
-import { OperatorError } from './operator-error';
 import { FORMAT, FORMAT_VERSION, RECORD_TYPES, tableLayout, toLine, type RecordType } from './records';
 
 export type RecordCounts = Record<RecordType, number>;

@@ -1,11 +1,11 @@
 import ipaddr from 'ipaddr.js';
+import { liveStatus, type LiveStatus } from '../licensing/states';
+import { formatTimestamp } from '../licensing/timestamps';
 import type { LoggedAccess } from '../store/access-log';
 import { activationKey } from '../store/activations';
 import type { LicenseEvent } from '../store/events';
 import type { License } from '../store/licenses';
 import type { Slip } from './near-keys';
-import { liveStatus, type LiveStatus } from './states';
-import { formatTimestamp } from './timestamps';
 
 /** Why an update failed, in sentences for support: pure reasoning over what was recorded. */
 

@@ -1,0 +1,210 @@
+import { compareVersions, isVersion, versionOrder } from '../licensing/versions';
+import { listPlans, lockProduct } from '../store/catalogue';
+import type { Row } from '../store/export';
+import { findRows, insertRows, lockRows } from '../store/import';
+import { statPackage } from '../store/package-files';
+import { needsPackage, RELEASE_STATES } from '../store/releases';
+import { bringPackage, packageFault } from './export';
+import { changeRow, conflict, hasChanges, insertNew, NOT_WRITTEN, tally, type Job } from './import-job';
+import { atLine, type Numbered } from './record-reader';
+import { fromRow, toRow, type RecordOf } from './records';
+
+/** A product's id is its key: it is part of the addresses customers' sites know. */
+export async function importProducts(job: Job, records: Numbered<'product'>[]): Promise<void> {
+  const ids = records.map(({ value }) => value.id);
+  const existing = new Map((await findRows(job.trx, 'products', 'id', ids)).map((row) => [row.id, row]));
+  const added: Numbered<'product'>[] = [];
+  for (const record of records) {
+    const { line, value } = record;
+    job.products.add(value.id);
+    const row = existing.get(value.id);
+    if (row === undefined) added.push(record);
+    else {
+      const here = fromRow('product', row);
+      if (here.name !== value.name)
+        conflict(
+          job,
+          'product',
+          line,
+          `product ${value.id} has another name here. If it is the same one, give it one name in both places`,
+        );
+      else if (here.element !== null && value.element !== null && here.element !== value.element)
+        conflict(job, 'product', line, `product ${value.id} has another element here`);
+      else {
+        const row = toRow('product', value);
+        // What is said about the update XML here, with a path of this machine, stays; nothing is overwritten.
+        const missing = (['element', 'update_xml'] as const).filter(
+          (field) => here[field] === null && value[field] !== null,
+        );
+        if (missing.length === 0) tally(job, 'product', 'same');
+        else
+          await changeRow(
+            job,
+            'product',
+            value.id,
+            Object.fromEntries(missing.map((field) => [field, row[field] ?? null])),
+          );
+      }
+    }
+  }
+  tally(job, 'product', 'new', added.length);
+  if (job.writes && added.length > 0)
+    await insertRows(
+      job.trx,
+      'products',
+      added.map(({ value }) => toRow('product', value)),
+    );
+}
+
+/** By product and name; the same id decides where a name is there twice. */
+export async function importPlans(job: Job, records: Numbered<'plan'>[]): Promise<void> {
+  const here = job.empty.plan
+    ? []
+    : (await listPlans(job.trx)).map(
+        ({ id, productId, name, activationType, activationLimit, duration }) => ({
+          id,
+          name,
+          product_id: productId,
+          activation_type: activationType,
+          activation_limit: activationLimit,
+          duration,
+        }),
+      );
+  const key = (plan: { product_id: number; name: string }) => `${plan.product_id} ${plan.name}`;
+  for (const { line, value } of records) {
+    if (!job.products.has(value.product_id))
+      throw atLine(line, `the file has no product ${value.product_id}`);
+    const known = (id: number) => {
+      const plan = { id, productId: value.product_id, activationType: value.activation_type };
+      job.plans.set(value.id, plan);
+      job.localPlans.set(id, plan);
+    };
+    const namesakes = here.filter((plan) => key(plan) === key(value));
+    const twins = records.filter((other) => key(other.value) === key(value)).length;
+    const match =
+      namesakes.find(({ id }) => id === value.id) ??
+      (namesakes.length === 1 && twins === 1 ? namesakes[0] : undefined);
+    if (match === undefined) {
+      if (!job.empty.plan && (namesakes.length > 0 || twins > 1)) {
+        conflict(
+          job,
+          'plan',
+          line,
+          `product ${value.product_id} has several plans of this name, and which is meant cannot be told. Give each a name of its own`,
+        );
+        known(NOT_WRITTEN);
+      } else {
+        await insertNew(job, 'plan', [{ line, value }]);
+        known(job.writes ? await findPlanId(job, value) : NOT_WRITTEN);
+      }
+      continue;
+    }
+    known(match.id);
+    if (match.activation_type !== value.activation_type) {
+      conflict(
+        job,
+        'plan',
+        line,
+        `plan ${match.id} counts by ${match.activation_type} here, and by ${value.activation_type} in the file`,
+      );
+      continue;
+    }
+    const changes: Row = {};
+    if (match.activation_limit !== value.activation_limit) changes.activation_limit = value.activation_limit;
+    if (match.duration !== value.duration) changes.duration = value.duration;
+    if (hasChanges(changes)) await changeRow(job, 'plan', match.id, changes);
+    else tally(job, 'plan', 'same');
+  }
+}
+
+async function findPlanId(job: Job, plan: RecordOf<'plan'>): Promise<number> {
+  if (job.empty.plan) return plan.id;
+  return Math.max(
+    ...(await listPlans(job.trx, plan.product_id))
+      .filter(({ name }) => name === plan.name)
+      .map(({ id }) => id),
+  );
+}
+
+/** By product and version. What customers may hold never changes; a draft may, and may be published. */
+export async function importReleases(job: Job, records: Numbered<'release'>[]): Promise<void> {
+  const added: Numbered<'release'>[] = [];
+  const productIds = [...new Set(records.map(({ value }) => value.product_id))].sort((a, b) => a - b);
+  // Whoever publishes on these products waits from here on: no version may be there twice in two spellings.
+  if (job.writes) for (const id of productIds) await lockProduct(job.trx, id);
+  const here = new Map<string, RecordOf<'release'>>();
+  // Locked where they may be written: one that is withdrawn after it was judged here would be published again.
+  const find = job.writes ? lockRows : findRows;
+  for (const row of job.empty.release ? [] : await find(job.trx, 'releases', 'product_id', productIds)) {
+    const release = fromRow('release', row);
+    here.set(versionKey(release), release);
+  }
+  for (const record of records) {
+    const { line, value } = record;
+    if (!job.products.has(value.product_id))
+      throw atLine(line, `the file has no product ${value.product_id}`);
+    if (!isVersion(value.version)) throw atLine(line, '"version" is not a version');
+    const versions = job.versions.get(value.product_id) ?? [];
+    if (versions.some((other) => compareVersions(other, value.version) === 0))
+      throw atLine(
+        line,
+        `version ${value.version} of product ${value.product_id} was there before, or one that is the same to Joomla`,
+      );
+    job.versions.set(value.product_id, [...versions, value.version]);
+    await lookAtPackage(job, record);
+    const match = here.get(versionKey(value));
+    if (match === undefined) {
+      added.push(record);
+      continue;
+    }
+    const difference = releaseConflict(match, value);
+    const changes = releaseChanges(match, value);
+    if (difference !== undefined) conflict(job, 'release', line, difference);
+    else if (hasChanges(changes)) await changeRow(job, 'release', match.id, changes);
+    else tally(job, 'release', 'same');
+  }
+  await insertNew(job, 'release', added, ({ value }) => ({ version_order: versionOrder(value.version) }));
+}
+
+/** Equal for versions that are the same to Joomla. */
+function versionKey({ product_id, version }: { product_id: number; version: string }): string {
+  return `${product_id} ${isVersion(version) ? versionOrder(version) : version}`;
+}
+
+const PACKAGE_FIELDS = ['file_name', 'file_size', 'sha256', 'sha384', 'sha512'] as const;
+
+function releaseConflict(here: RecordOf<'release'>, there: RecordOf<'release'>): string | undefined {
+  const name = `version ${there.version} of product ${there.product_id}`;
+  if (here.version !== there.version)
+    return `${name} is the same to Joomla as version ${here.version}, which is here`;
+  if (RELEASE_STATES.indexOf(here.state) > RELEASE_STATES.indexOf(there.state))
+    return `${name} is ${here.state} here and ${there.state} in the file, and there is no way back`;
+  if (here.state !== 'draft' && PACKAGE_FIELDS.some((field) => here[field] !== there[field]))
+    return `${name} has another package here, and customers' updaters check it against the one they were told`;
+  return undefined;
+}
+
+function releaseChanges(here: RecordOf<'release'>, there: RecordOf<'release'>): Row {
+  const fields = ['state', 'changelog', 'published_at', ...PACKAGE_FIELDS] as const;
+  const row = toRow('release', there);
+  return Object.fromEntries(
+    fields.filter((field) => here[field] !== there[field]).map((field) => [field, row[field] ?? null]),
+  );
+}
+
+async function lookAtPackage(job: Job, { line, value }: Numbered<'release'>): Promise<void> {
+  const { packagesFrom, packagesDir, dryRun } = job.options;
+  if (packagesFrom === undefined) {
+    if (needsPackage(value.state) && !(await statPackage(packagesDir, value.sha256)))
+      job.report.packagesMissing++;
+    return;
+  }
+  const fault = dryRun
+    ? (await packageFault(packagesDir, value.sha256)) && (await packageFault(packagesFrom, value.sha256))
+    : await bringPackage(packagesFrom, packagesDir, value.sha256);
+  if (fault !== undefined && needsPackage(value.state))
+    throw atLine(
+      line,
+      `the package ${value.sha256}.zip of version ${value.version} is ${fault} in ${packagesFrom}`,
+    );
+}

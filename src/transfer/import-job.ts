@@ -1,0 +1,149 @@
+import { listPlans } from '../store/catalogue';
+import type { Transaction } from '../store/database';
+import type { Row } from '../store/export';
+import { insertRows, isEmptyTable, updateRow } from '../store/import';
+import { atLine, type Numbered } from './record-reader';
+import { RECORD_TYPES, RECORDS, toRow, type RecordType } from './records';
+
+/** An import under way, and what the importers of all record types do with it. */
+
+export interface ImportOptions {
+  /** where packages lie here */
+  packagesDir: string;
+  /** a folder with the packages of the file's releases; undefined: they are not brought along */
+  packagesFrom: string | undefined;
+  secret: Buffer | undefined;
+  /** leave sealed keys out: their licences work, and cannot be revealed */
+  withoutSealedKeys: boolean;
+  /** look only */
+  dryRun: boolean;
+  actor: string;
+  now: Date;
+  onProgress?: (type: RecordType, count: number) => void;
+}
+
+export interface Tally {
+  new: number;
+  same: number;
+  changed: number;
+  conflicting: number;
+}
+
+export interface ImportReport {
+  records: Record<RecordType, Tally>;
+  /** the first of them */
+  conflicts: { line: number; message: string }[];
+  conflicting: number;
+  /** licences with a sealed key, when there is no secret here to judge it by */
+  sealedUnchecked: number;
+  /** releases that need their package, which is not here */
+  packagesMissing: number;
+}
+
+const MAX_CONFLICTS = 50;
+
+/** An import under way. */
+export interface Job {
+  trx: Transaction;
+  options: ImportOptions;
+  report: ImportReport;
+  /** ends with the first conflict: what is written after it would be rolled back anyway */
+  writes: boolean;
+  /** tables without a row at the start: the ids of the file are kept there, and nothing has to be matched */
+  empty: Record<RecordType, boolean>;
+  products: Set<number>;
+  /** by their id in the file */
+  plans: Map<number, LocalPlan>;
+  /** by their id here */
+  localPlans: Map<number, LocalPlan>;
+  /** the id here by the id in the file; NOT_WRITTEN for one that would be new */
+  licenses: Map<number, number>;
+  /** lines by what must be there once */
+  digests: Map<string, number>;
+  references: Map<string, number>;
+  versions: Map<number, string[]>;
+  /** the licence whose activations are being read, and those read */
+  activationsOf: { license: number; identifiers: Set<string> };
+}
+
+export interface LocalPlan {
+  id: number;
+  productId: number;
+  activationType: string;
+}
+
+export const NOT_WRITTEN = 0;
+
+export async function startJob(trx: Transaction, options: ImportOptions): Promise<Job> {
+  const entries = async <T>(value: (type: RecordType) => T | Promise<T>) => {
+    const pairs: [RecordType, T][] = [];
+    for (const type of RECORD_TYPES) pairs.push([type, await value(type)]);
+    return Object.fromEntries(pairs) as Record<RecordType, T>;
+  };
+  return {
+    trx,
+    options,
+    report: {
+      records: await entries(() => ({ new: 0, same: 0, changed: 0, conflicting: 0 })),
+      conflicts: [],
+      conflicting: 0,
+      sealedUnchecked: 0,
+      packagesMissing: 0,
+    },
+    writes: !options.dryRun,
+    empty: await entries((type) => isEmptyTable(trx, RECORDS[type].table)),
+    products: new Set(),
+    plans: new Map(),
+    localPlans: new Map((await listPlans(trx)).map((plan) => [plan.id, plan])),
+    licenses: new Map(),
+    digests: new Map(),
+    references: new Map(),
+    versions: new Map(),
+    activationsOf: { license: 0, identifiers: new Set() },
+  };
+}
+
+export function tally(job: Job, type: RecordType, outcome: keyof Tally, count = 1): void {
+  job.report.records[type][outcome] += count;
+}
+
+export function conflict(job: Job, type: RecordType, line: number, message: string): void {
+  tally(job, type, 'conflicting');
+  job.writes = false;
+  job.report.conflicting++;
+  if (job.report.conflicts.length < MAX_CONFLICTS) job.report.conflicts.push({ line, message });
+}
+
+/** Inserts records as rows; their ids are kept where the table was empty. */
+export async function insertNew<T extends RecordType>(
+  job: Job,
+  type: T,
+  records: Numbered<T>[],
+  extra: (record: Numbered<T>) => Row = () => ({}),
+): Promise<void> {
+  tally(job, type, 'new', records.length);
+  if (!job.writes || records.length === 0) return;
+  await insertRows(
+    job.trx,
+    RECORDS[type].table,
+    records.map((record) => {
+      const { id, ...row } = { ...toRow(type, record.value), ...extra(record) };
+      return job.empty[type] ? { id: id as number, ...row } : row;
+    }),
+  );
+}
+
+export async function changeRow(job: Job, type: RecordType, id: number, changes: Row): Promise<void> {
+  tally(job, type, 'changed');
+  if (job.writes) await updateRow(job.trx, RECORDS[type].table, id, changes);
+}
+
+export function hasChanges(changes: Row): boolean {
+  return Object.keys(changes).length > 0;
+}
+
+export function licenseHere(job: Job, line: number, id: number): number {
+  const here = job.licenses.get(id);
+  if (here === undefined) throw atLine(line, `the file has no licence ${id}`);
+  return here;
+}

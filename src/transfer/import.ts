@@ -1,0 +1,78 @@
+import { OperatorError } from '../licensing/operator-error';
+import type { Db, Transaction } from '../store/database';
+import { isDuplicate } from '../store/errors';
+import { inSnapshot } from '../store/export';
+import { inImportTransaction } from '../store/import';
+import { importPlans, importProducts, importReleases } from './import-catalogue';
+import { importAccesses, importEvents } from './import-history';
+import { startJob, type ImportOptions, type ImportReport, type Job } from './import-job';
+import { importActivations, importLicenses } from './import-licenses';
+import { readRecords, type AnyBatch } from './record-reader';
+
+/**
+ * Reads an export file into the database: adds what is missing, changes what differs where that is allowed, removes
+ * nothing. All of it in one transaction, or nothing. The rules stand in docs/export-format.md.
+ *
+ * @returns what was done, or with `dryRun` what would be done, conflicts included
+ * @throws OperatorError when the file or something in it is refused; nothing has changed then
+ */
+export function importRecords(
+  db: Db,
+  source: AsyncIterable<Buffer>,
+  options: ImportOptions,
+): Promise<ImportReport> {
+  const work = async (trx: Transaction) => {
+    const job = await startJob(trx, options);
+    for await (const batch of readRecords(source)) {
+      await importBatch(job, batch);
+      const { new: added, same, changed, conflicting } = job.report.records[batch.type];
+      options.onProgress?.(batch.type, added + same + changed + conflicting);
+    }
+    if (job.report.conflicting > 0 && !options.dryRun) throw refusal(job.report);
+    return job.report;
+  };
+  return options.dryRun ? inSnapshot(db, work) : inImportTransaction(db, work);
+}
+
+/** The conflicts in words, a line each. */
+export function describeConflicts({ conflicts, conflicting }: ImportReport): string {
+  const more = conflicting - conflicts.length;
+  return [
+    ...conflicts.map(({ line, message }) => `  line ${line}: ${message}`),
+    ...(more > 0 ? [`  and ${more} more`] : []),
+  ].join('\n');
+}
+
+function refusal(report: ImportReport): OperatorError {
+  const { conflicting } = report;
+  return new OperatorError(
+    `Nothing was imported: ${conflicting === 1 ? 'one record of the file conflicts' : `${conflicting} records of the file conflict`} with this database.\n${describeConflicts(report)}`,
+  );
+}
+
+async function importBatch(job: Job, batch: AnyBatch): Promise<void> {
+  try {
+    switch (batch.type) {
+      case 'product':
+        return await importProducts(job, batch.records);
+      case 'plan':
+        return await importPlans(job, batch.records);
+      case 'release':
+        return await importReleases(job, batch.records);
+      case 'license':
+        return await importLicenses(job, batch.records);
+      case 'activation':
+        return await importActivations(job, batch.records);
+      case 'event':
+        return await importEvents(job, batch.records);
+      case 'access':
+        return await importAccesses(job, batch.records);
+    }
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+    const [first, last] = [batch.records[0]?.line ?? 0, batch.records.at(-1)?.line ?? 0];
+    throw new OperatorError(
+      `Lines ${first} to ${last}: an id or another record that may be there once only is there twice, or somebody else wrote one meanwhile. Nothing was imported; if the service is in use, try again.`,
+    );
+  }
+}

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
@@ -21,7 +22,7 @@ import {
   unusedAddress,
   type TestService,
 } from './support/service';
-import { processEnvironment } from './support/service-process';
+import { processEnvironment, startLicensing } from './support/service-process';
 
 /** Nothing is there: what these commands answer, they answer before they look at a database. */
 const nowhere = operator({ LICENSING_DATABASE_URL: 'mysql://u:p@127.0.0.1:1/none' });
@@ -387,6 +388,22 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     });
   });
 
+  it('gives the licence of a repeated order when its key cannot be shown, and says why', async () => {
+    const again = ['license', 'issue', '--plan', '1', '--reference', 'order-4', '--json'];
+    const { id } = await issue('--reference', 'order-4');
+    for (const [secret, why] of [
+      [randomBytes(32).toString('base64'), /sealed with another LICENSING_KEY_SECRET/],
+      ['', /LICENSING_KEY_SECRET is not set/],
+    ] as const) {
+      const { ended } = startLicensing(again, { ...settings, LICENSING_KEY_SECRET: secret });
+      const { code, stdout, stderr } = await ended;
+      expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(why) });
+      expect(JSON.parse(stdout)).toMatchObject({ id, license_key: null, status: 'active' });
+    }
+    await service.db('licensing_licenses').where({ id }).update({ key_sealed: null });
+    expect(await shop.run(again)).toMatchObject({ code: 0, stderr: expect.stringContaining('was not kept') });
+  });
+
   it('issues by the text, by number, with a key from standard input, and with limits of its own', async () => {
     const { stdout } = await shop.run(['license', 'issue', '--plan', '1']);
     expect(stdout).toMatch(/^[0-9A-F]{8}(-[0-9A-F]{8}){3} {2}licence \d+\n$/);
@@ -628,6 +645,14 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     const { id: over } = await issue('--expires', '2020-01-01');
     const renewed = await shop.json<LicenseJson>(['license', 'renew', String(over), '--for', '30d']);
     expect(Date.parse(renewed.expires_at!) - Date.now()).toBeGreaterThan(29.9 * 86_400_000);
+    // as a hand-made row may be: ended, and nobody knows when
+    await service
+      .db('licensing_licenses')
+      .where({ id: over })
+      .update({ status: 'expired', expires_at: null });
+    const revived = await shop.json<LicenseJson>(['license', 'renew', String(over), '--for', '30d']);
+    expect(revived.status).toBe('active');
+    expect(Date.parse(revived.expires_at!) - Date.now()).toBeGreaterThan(29.9 * 86_400_000);
 
     expect(await refused(['license', 'renew', String(id), '--until', '2020-01-01'])).toContain(
       'has passed already',
@@ -792,6 +817,10 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     await service.db('licensing_licenses').where({ id }).update({ customer: 'a\u001b[2Jb\nc' });
     const { stdout } = await shop.run(['license', 'show', String(id)]);
     expect(stdout).toContain('a\uFFFD[2Jb c');
+    await service.db('licensing_licenses').where({ id }).update({ customer: 'a\u009b2Jb\u007fc' });
+    const json = await shop.run(['license', 'show', String(id), '--json']);
+    expect(json.stdout).not.toMatch(/[\u007f-\u009f]/);
+    expect(JSON.parse(json.stdout)).toMatchObject({ customer: 'a\u009b2Jb\u007fc' });
   });
 
   it('says in one line that its output could not be written, and what it did is done', async () => {
@@ -922,10 +951,12 @@ describe('a database that cannot be used', () => {
   });
 
   it('because its socket is gone', async () => {
-    const url = 'mysql://u:S3cret@localhost/d?socketPath=/nonexistent/mysqld.sock';
-    expect(await failure({ LICENSING_DATABASE_URL: url })).toMatch(
-      /d as u at \/nonexistent\/mysqld\.sock\) .*there is no such socket, and no folder \/nonexistent \(ENOENT\)/,
-    );
+    const folder = join(temporaryFolder(), 'gone');
+    const said = await failure({
+      LICENSING_DATABASE_URL: `mysql://u:S3cret@localhost/d?socketPath=${folder}/mysqld.sock`,
+    });
+    expect(said).toContain(`d as u at ${folder}/mysqld.sock) `);
+    expect(said).toContain(`there is no such socket, and no folder ${folder} (ENOENT)`);
   });
 
   it('because the password is wrong', async () => {

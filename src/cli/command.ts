@@ -58,7 +58,7 @@ export function createOutput(command: Command): Output {
   const { json = false } = command.optsWithGlobals<{ json?: boolean }>();
   return {
     print(value, text) {
-      const result = json ? JSON.stringify(value) : typeof text === 'string' ? text : text();
+      const result = json ? escapeControls(JSON.stringify(value)) : typeof text === 'string' ? text : text();
       process.stdout.write(`${result}\n`);
     },
     note: (text) => void process.stderr.write(`${text}\n`),
@@ -110,6 +110,11 @@ export function formatFields(fields: [string, string | number | null][]): string
 
 function heading(text: string): string {
   return wantsColor(process.stdout) ? `\u001b[1m${text}\u001b[22m` : text;
+}
+
+/** JSON itself escapes only those below U+0020. */
+function escapeControls(json: string): string {
+  return json.replace(/[\u007f-\u009f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`);
 }
 
 /** What customers sent is shown, never obeyed: no control character reaches the terminal. */

@@ -100,8 +100,9 @@ function addIssue(license: Command): void {
         noteUnusualCustomer(output, customer);
         const rows = issued.map((one) => issuedJson(one, now));
         noteUnusable(output, rows[0]);
-        if (issued.some(({ key }) => key === undefined))
-          output.note('This licence was issued before, and its key cannot be shown: it was not sealed then.');
+        for (const { withheld } of issued)
+          if (withheld !== undefined)
+            output.note(`note: this licence was issued before, and its key cannot be shown. ${withheld}`);
         output.print(count === undefined ? rows[0] : rows, () =>
           issued.map(({ key, license: one }) => `${key ?? '(key not known)'}  licence ${one.id}`).join('\n'),
         );

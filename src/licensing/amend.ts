@@ -9,11 +9,11 @@ import {
   type LicenseChanges,
   type LockedLicense,
 } from '../store/licenses';
-import { normalizeCustomer } from './issue';
+import { normalizeCustomer, openKey } from './issue';
 import { generateKey, keyDigest, keyHint } from './keys';
 import { changeLicense, type ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
-import { openSealedKey, sealKey } from './sealing';
+import { sealKey } from './sealing';
 
 /** Changes of a licence that leave its state as it is. Each is an event in its history. */
 
@@ -114,14 +114,7 @@ export async function revealKey(
 ): Promise<{ license: License; key: string }> {
   const license = await findLicense(db, id);
   if (!license) throw new OperatorError(`There is no licence ${id}.`);
-  if (license.keySealed === null)
-    throw new OperatorError(
-      `The key of licence ${id} was not kept: LICENSING_KEY_SECRET was not set when it was issued. ` +
-        `"licensing license rekey ${id}" makes a new one.`,
-    );
-  if (secret === undefined)
-    throw new OperatorError('LICENSING_KEY_SECRET is not set: without it a kept key cannot be opened.');
-  const key = openSealedKey(license.keySealed, license.keyDigest, secret);
+  const key = openKey(license, secret);
   await amend(db, id, 'reveal', context, () => ({ changes: {}, before: null, after: null }));
   return { license, key };
 }

@@ -13,7 +13,7 @@ import { inTransaction } from '../store/transaction';
 import { addDuration } from './durations';
 import { canonicalKey, generateKey, keyDigest, keyHint } from './keys';
 import { OperatorError } from './operator-error';
-import { openSealedKey, sealKey } from './sealing';
+import { openSealedKey, SealError, sealKey } from './sealing';
 import { formatTimestampOrNull } from './timestamps';
 
 export interface IssueRequest {
@@ -34,6 +34,8 @@ export interface Issued {
   license: License;
   /** undefined when the licence existed already and its key cannot be revealed */
   key: string | undefined;
+  /** why not */
+  withheld?: string;
 }
 
 /** Rows in one INSERT. */
@@ -165,11 +167,29 @@ function asIssued(
     );
   if (key !== undefined && keyDigest(canonicalKey(key)) !== license.keyDigest)
     throw refusal('has another key. Another licence needs a reference of its own.');
-  const { keySealed, keyDigest: digest } = license;
-  return {
-    license,
-    key: secret && keySealed !== null ? openSealedKey(keySealed, digest, secret) : undefined,
-  };
+  try {
+    return { license, key: openKey(license, secret) };
+  } catch (error) {
+    if (error instanceof OperatorError || error instanceof SealError)
+      return { license, key: undefined, withheld: error.message };
+    throw error;
+  }
+}
+
+/**
+ * The key of a licence, if it was kept.
+ *
+ * @throws OperatorError when it was not, or there is no secret here; SealError when it cannot be opened
+ */
+export function openKey({ id, keySealed, keyDigest: digest }: License, secret: Buffer | undefined): string {
+  if (keySealed === null)
+    throw new OperatorError(
+      `The key of licence ${id} was not kept: LICENSING_KEY_SECRET was not set when it was issued. ` +
+        `"licensing license rekey ${id}" makes a new one.`,
+    );
+  if (secret === undefined)
+    throw new OperatorError('LICENSING_KEY_SECRET is not set: without it a kept key cannot be opened.');
+  return openSealedKey(keySealed, digest, secret);
 }
 
 /** Sealed, a longer one would not fit its column. */

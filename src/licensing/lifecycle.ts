@@ -75,12 +75,13 @@ function renewedUntil(license: LockedLicense, renewal: Renewal, now: Date): Date
       );
     return renewal.until;
   }
-  const { expiresAt } = license;
-  if (expiresAt === null)
+  const { expiresAt, status } = license;
+  // A row that says "expired" without saying since when has ended all the same.
+  if (expiresAt === null && status !== 'expired')
     throw new OperatorError(
       `Licence ${license.id} is a lifetime licence: there is nothing to prolong. "--until" gives it an end.`,
     );
-  return addDuration(expiresAt > now ? expiresAt : now, renewal.for);
+  return addDuration(expiresAt !== null && expiresAt > now ? expiresAt : now, renewal.for);
 }
 
 /**

@@ -73,7 +73,7 @@ function downloadWithoutKey(service: { url: string }, path = '/downloads/42') {
 }
 
 describe.each(BACKENDS)('what is written, on %s', (_name, settings) => {
-  test('every refused activation and deactivation that names a key, down to requests without an identifier', async () => {
+  test('every refused activation and deactivation, down to bodies that cannot be read', async () => {
     const service = await open(await settings());
     const plan = await givePlan(service.db, { limit: 1 });
     const good = await giveLicense(service.db, plan);
@@ -95,6 +95,10 @@ describe.each(BACKENDS)('what is written, on %s', (_name, settings) => {
     }).expect(400);
     await post(service, 'deactivate', { license_key: good.key, identifier: 'b.example' }).expect(404);
     await post(service, 'deactivate', { license_key: good.key }).expect(400);
+    await post(service, 'deactivate', { identifier: 'b.example' }).expect(400);
+    await post(service, 'activate', '{"license_key":').expect(400);
+    await post(service, 'activate', 'null').expect(400);
+    await post(service, 'activate', { license_key: 7, identifier: 'a.example' }).expect(400);
 
     const hint = good.key.slice(-8);
     const refused = (endpoint: string, outcome: string, more: Partial<AccessRow>) => ({
@@ -105,7 +109,7 @@ describe.each(BACKENDS)('what is written, on %s', (_name, settings) => {
       identifier: null,
       ...more,
     });
-    await eventually(async () => expect(await count(service.db)).toBe(9));
+    await eventually(async () => expect(await count(service.db)).toBe(13));
     expect(await logged(service.db)).toMatchObject([
       refused('activate', 'ACTIVATION_LIMIT_REACHED', { license_id: good.id, identifier: 'b.example' }),
       refused('activate', 'LICENSE_EXPIRED', {
@@ -120,19 +124,19 @@ describe.each(BACKENDS)('what is written, on %s', (_name, settings) => {
       refused('activate', 'INVALID_REQUEST', {}),
       refused('deactivate', 'ACTIVATION_NOT_FOUND', { license_id: good.id, identifier: 'b.example' }),
       refused('deactivate', 'INVALID_REQUEST', {}),
+      refused('deactivate', 'INVALID_REQUEST', { key_hint: null }),
+      refused('activate', 'INVALID_REQUEST', { key_hint: null }),
+      refused('activate', 'INVALID_REQUEST', { key_hint: null }),
+      refused('activate', 'INVALID_REQUEST', { key_hint: null }),
     ]);
   });
 
-  test('nothing of a body that names no key, of a successful activation, or of a validate call', async () => {
+  test('nothing of a successful activation, or of a validate call', async () => {
     const service = await open(await settings());
     const { key } = await giveLicense(service.db, await givePlan(service.db));
-    await post(service, 'activate', '{"license_key":').expect(400);
-    await post(service, 'activate', '[]').expect(400);
-    await post(service, 'activate', 'null').expect(400);
-    await post(service, 'activate', { identifier: 'a.example' }).expect(400);
-    await post(service, 'activate', { license_key: 7, identifier: 'a.example' }).expect(400);
     await post(service, 'activate', { license_key: key, identifier: 'a.example' }).expect(200);
     await post(service, 'validate', { license_key: key }).expect(200);
+    await post(service, 'validate', '{"license_key":').expect(400);
     await post(service, 'validate', { license_key: UNKNOWN_KEY }).expect(403);
     await downloadWithoutKey(service).expect(400);
     await eventually(async () => expect(await logged(service.db)).toMatchObject([{ endpoint: 'download' }]));
@@ -179,10 +183,12 @@ describe.each(BACKENDS)('what is written, on %s', (_name, settings) => {
     const service = await open(await settings());
     await request(service.url)
       .get(`${PREFIX}/downloads/42`)
-      .query({ dlid: UNKNOWN_KEY, identifier: '\0', version: '1\0' })
+      .query({ dlid: 'a-key-of-another-shop\0', identifier: '\0', version: '1\0' })
       .expect(403);
     await eventually(async () =>
-      expect(await logged(service.db)).toMatchObject([{ identifier: '\uFFFD', version: '1\uFFFD' }]),
+      expect(await logged(service.db)).toMatchObject([
+        { key_hint: 'hop\uFFFD', identifier: '\uFFFD', version: '1\uFFFD' },
+      ]),
     );
   });
 

@@ -260,6 +260,7 @@ describe('a package', () => {
   it.each([
     ['asked for by HEAD', 200, 0, { method: 'HEAD' }, {}],
     ['a range', 206, 1000, {}, { Range: 'bytes=4000000-4000999' }],
+    ['a range with blanks', 206, 10, {}, { Range: 'bytes= 0-9 ' }],
     ['the end of it', 206, 500, {}, { Range: 'bytes=-500' }],
     ['the end, when it is the same still', 206, 117, {}, { Range: 'bytes=-117', 'If-Range': 'ETAG' }],
     ['whole, when it is another by now', 200, undefined, {}, { Range: 'bytes=9-', 'If-Range': '"other"' }],

@@ -516,7 +516,11 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     await written();
     expect((await why(ip)).accesses).toMatchObject([
       { code: 'GRANTED_REPEATEDLY', count: 40 },
-      { code: 'RATE_LIMITED', remedy: expect.stringContaining('LICENSING_DOWNLOAD_RATE_LIMIT') },
+      {
+        code: 'RATE_LIMITED',
+        text: expect.stringContaining('A download of product 42 was refused'),
+        remedy: expect.stringContaining('LICENSING_DOWNLOAD_RATE_LIMIT'),
+      },
     ]);
     expect((await why('::ffff:10.0.0.7')).accesses.at(-1)).toMatchObject({
       code: 'RATE_LIMITED_PROXY',

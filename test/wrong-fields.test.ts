@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
@@ -38,6 +39,7 @@ describe.each(BACKENDS)('a licence key in a field that is not its own, on %s', (
       ['its own in lower case', (key: string) => key.toLowerCase()],
       ['pasted with its name', (key: string) => `dlid=${key}`],
       ['in a sentence', (key: string) => `Key: "${key}"`],
+      ['broken by a mail', (key: string) => key.replace('-', '-\u00ad').replace(/(.{3})$/, '\u200b$1')],
       ['another one', () => generateKey()],
     ])('is no identifier: %s', async (_what, spell) => {
       const { id, key } = await giveLicense(service.db, await givePlan(service.db, { type }));
@@ -59,7 +61,7 @@ describe.each(BACKENDS)('a licence key in a field that is not its own, on %s', (
 
   it('is no label, and nothing is stored', async () => {
     const { id, key } = await giveLicense(service.db, await givePlan(service.db));
-    for (const name of [key, `Main site, ${key.toLowerCase()}`]) {
+    for (const name of [key, `Main site, ${key.toLowerCase()}`, `Main site: ${key.replace('-', '- ')}`]) {
       const { status, body } = await post('activate', { dlid: key, identifier: 'example.com', name });
       expect([status, body]).toEqual([
         400,
@@ -69,6 +71,21 @@ describe.each(BACKENDS)('a licence key in a field that is not its own, on %s', (
     const [license] = (await rows<{ id: number }>(service.db, 'licenses')).filter((row) => row.id === id);
     expect(license).toMatchObject({ activations_used: 0 });
   });
+
+  it.each(['device', 'seat', 'instance'] as const)(
+    'of another system is no %s, and no label',
+    async (type) => {
+      const key = `Shop_${randomUUID().slice(0, 18)}`;
+      await giveLicense(service.db, await givePlan(service.db, { type }), { key });
+      for (const fields of [{ identifier: key }, { identifier: ` "${key}"` }, { identifier: 'x', name: key }])
+        expect((await post('activate', { license_key: key, ...fields })).status).toBe(400);
+      expect((await post('validate', { license_key: key, identifier: key })).body.data).toMatchObject({
+        identifier_activated: false,
+      });
+      const stored = [...(await rows(service.db, 'activations')), ...(await rows(service.db, 'events'))];
+      expect(JSON.stringify(stored)).not.toContain(key);
+    },
+  );
 
   it('that is a piece of a longer device id, or in the query of a site, is in nobody’s way', async () => {
     const onDevice = await giveLicense(service.db, await givePlan(service.db, { type: 'device' }));

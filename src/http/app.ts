@@ -8,10 +8,11 @@ import type { createClientAddressReader } from './client-address';
 import type { Context, Endpoint, Handler, Middleware, State } from './context';
 import { chooseDownloadAnswers, downloadHandler, type DownloadSettings } from './downloads';
 import { answerFault, bodyError, inTime, logAnswer, logSendFault } from './faults';
-import { activateHandler, deactivateHandler, validateHandler } from './licenses';
+import { activateHandler, deactivateHandler, recordUnread, validateHandler } from './licenses';
 import { PREFIX } from './prefix';
 import { admitWithin, type Bucket, type Limiter } from './rate-limit';
 import { assignRequestId } from './request-id';
+import { InvalidRequestError, readProductId } from './requests';
 import { updatesHandler } from './updates';
 
 export interface AppDependencies {
@@ -74,9 +75,10 @@ export function createApp({
   const admit = (bucket: Bucket) => admitWithin(limiter, bucket, (ctx) => recordRateLimited(ctx, licensing));
   const [api, download] = [admit('api'), admit('download')];
   const post = { admit: api, methods: ['POST'], readBody };
+  const recorded = { ...post, onUnread: (ctx: Context) => recordUnread(ctx, licensing) };
   const get = { admit: api, methods: ['GET', 'HEAD'] };
-  router.all('/licenses/activate', endpoint('activate', post, activateHandler(licensing)));
-  router.all('/licenses/deactivate', endpoint('deactivate', post, deactivateHandler(licensing)));
+  router.all('/licenses/activate', endpoint('activate', recorded, activateHandler(licensing)));
+  router.all('/licenses/deactivate', endpoint('deactivate', recorded, deactivateHandler(licensing)));
   router.all('/licenses/validate', endpoint('validate', post, validateHandler(licensing)));
   router.all('/updates{/:product_id}', endpoint('updates', get, updatesHandler(licensing, PREFIX)));
   router.all(
@@ -97,6 +99,8 @@ interface Rules {
   admit: (ctx: Context) => Promise<boolean>;
   methods: string[];
   readBody?: Middleware;
+  /** hears of a request that says nothing that can be carried out */
+  onUnread?: (ctx: Context) => void;
 }
 
 /**
@@ -105,7 +109,7 @@ interface Rules {
  */
 function endpoint(
   name: Endpoint,
-  { prepare, admit, methods, readBody }: Rules,
+  { prepare, admit, methods, readBody, onUnread }: Rules,
   handler: Handler,
 ): Middleware {
   return async (ctx) => {
@@ -117,8 +121,13 @@ function endpoint(
       sendFailure(ctx, 'METHOD_NOT_ALLOWED');
       return;
     }
-    if (readBody) await readBody(ctx, done);
-    await inTime(handler(ctx));
+    try {
+      if (readBody) await readBody(ctx, done);
+      await inTime(handler(ctx));
+    } catch (error) {
+      if (error instanceof InvalidRequestError) onUnread?.(ctx);
+      throw error;
+    }
   };
 }
 
@@ -129,6 +138,7 @@ function recordRateLimited(ctx: Context, { accessLog, now }: Licensing): void {
     at: now(),
     endpoint: ctx.state.endpoint as Endpoint,
     outcome: 'RATE_LIMITED',
+    productId: readProductId((ctx.params as { product_id?: string }).product_id),
     ip: ctx.state.client.ip,
     userAgent: ctx.get('User-Agent'),
   });

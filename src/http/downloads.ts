@@ -66,7 +66,7 @@ export function downloadHandler(
       return refuse('INVALID_REQUEST', undefined, 'Download ID (license key) is required');
     if (productId === undefined) return refuse('INVALID_REQUEST', undefined, 'Product ID must be an integer');
     const decision = await decideDownload(
-      { lookUp: () => lookUp({ keyDigest: keyDigest(key), identifier }), findRelease },
+      { lookUp: () => lookUp({ key, keyDigest: keyDigest(key), identifier }), findRelease },
       { productId, identifierGiven: identifier !== undefined, version },
       at,
     );
@@ -188,7 +188,9 @@ function streamPackage(ctx: Context, release: Release, packagesDir: string): Pro
   });
 }
 
-/** Whether nginx will answer 206. It says `Accept-Ranges` itself with a whole package, and does not with a part. */
+/** Whether nginx, which lets blanks stand in a range, will answer 206. It says `Accept-Ranges` itself with a whole package, and does not with a part. */
 function isForPart(ctx: Context, etag: string): boolean {
-  return /^bytes=(\d+-\d*|-\d+)$/i.test(ctx.get('Range')) && ['', etag].includes(ctx.get('If-Range'));
+  return (
+    /^bytes= *(?:\d+ *- *\d*|-\d+) *$/i.test(ctx.get('Range')) && ['', etag].includes(ctx.get('If-Range'))
+  );
 }

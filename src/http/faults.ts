@@ -71,7 +71,9 @@ export function bodyError(
       // koa-body refuses the name, at any depth: it would change what an object is to those who copy it.
       error.message.includes('prototype')
         ? 'The body must not have a member named "__proto__".'
-        : 'The body is not valid JSON.',
+        : error.message.includes('only supports')
+          ? 'The body must be a JSON object.'
+          : 'The body is not valid JSON.',
     );
   // A charset or encoding nobody knows, a length that is not the body's.
   const isClients = error.status !== undefined && error.status >= 400 && error.status < 500;

@@ -4,18 +4,19 @@ import { isRefusal, type Refusal } from '../licensing/refusals';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import { licenseFields, sendData, sendRefusal } from './answers';
 import type { Context, Handler } from './context';
-import { InvalidRequestError, readKeyAlone, readLicenseRequest, type LicenseRequest } from './requests';
+import { readActivationRequest, readKeyAlone, readLabel, readLicenseRequest } from './requests';
 
 /** POST licenses/activate: contract, section 4.1. */
 export function activateHandler(licensing: Licensing): Handler {
   const { lookUp, claim, now, accessLog } = licensing;
   return async (ctx) => {
-    const request = readActivationRequest(ctx, 'activate', licensing);
+    const request = readActivationRequest(ctx.request.body);
+    const name = readLabel(ctx.request.body, request.key);
     const { ip } = ctx.state.client;
     const outcome = await activate(
-      () => lookUp(request),
+      () => lookUp({ ...request, name }),
       claim,
-      { name: request.name, ip, actor: `customer:${ip}` },
+      { name, ip, actor: `customer:${ip}` },
       now(),
     );
     if (isRefusal(outcome)) {
@@ -38,7 +39,7 @@ export function activateHandler(licensing: Licensing): Handler {
 export function deactivateHandler(licensing: Licensing): Handler {
   const { db, lookUp, now, accessLog } = licensing;
   return async (ctx) => {
-    const request = readActivationRequest(ctx, 'deactivate', licensing);
+    const request = readActivationRequest(ctx.request.body);
     const outcome = await deactivate(db, () => lookUp(request), `customer:${ctx.state.client.ip}`, now());
     if (isRefusal(outcome)) {
       accessLog.record(refusedAccess(ctx, 'deactivate', request, outcome, now()));
@@ -57,8 +58,8 @@ export function deactivateHandler(licensing: Licensing): Handler {
 /** POST licenses/validate: contract, section 4.2. */
 export function validateHandler({ validate, now }: Licensing): Handler {
   return async (ctx) => {
-    const { key, keyDigest, identifier } = readLicenseRequest(ctx.request.body);
-    const outcome = await validate({ keyDigest, identifier, ip: ctx.state.client.ip, now: now() });
+    const request = readLicenseRequest(ctx.request.body);
+    const outcome = await validate({ ...request, ip: ctx.state.client.ip, now: now() });
     if (isRefusal(outcome)) {
       sendRefusal(ctx, outcome);
       return;
@@ -67,7 +68,7 @@ export function validateHandler({ validate, now }: Licensing): Handler {
     sendData(ctx, {
       valid,
       status,
-      ...licenseFields(key, license),
+      ...licenseFields(request.key, license),
       activations_used: license.activationsUsed,
       expires_at: formatTimestampOrNull(license.expiresAt),
       identifier_activated: identifierActivated,
@@ -76,29 +77,13 @@ export function validateHandler({ validate, now }: Licensing): Handler {
 }
 
 /**
- * A request for an activation, or its end, which needs an identifier. A refused one is written to the access log as
- * soon as it names a key; the rest of it may have any form.
- *
- * @throws InvalidRequestError
+ * Writes an activation or its end to the access log that was refused before it could be read, with the key it named,
+ * if any; the rest of it may have any form.
  */
-function readActivationRequest(
-  ctx: Context,
-  endpoint: ActivationEndpoint,
-  { accessLog, now }: Licensing,
-): LicenseRequest {
-  const { body } = ctx.request;
-  try {
-    const request = readLicenseRequest(body);
-    if (request.identifier === undefined) throw new InvalidRequestError('"identifier" is required.');
-    return request;
-  } catch (error) {
-    const key = readKeyAlone(body);
-    if (key !== undefined)
-      accessLog.record(
-        refusedAccess(ctx, endpoint, { key, identifier: undefined }, { refused: 'INVALID_REQUEST' }, now()),
-      );
-    throw error;
-  }
+export function recordUnread(ctx: Context, { accessLog, now }: Licensing): void {
+  const endpoint = ctx.state.endpoint as ActivationEndpoint;
+  const request = { key: readKeyAlone(ctx.request.body), identifier: undefined };
+  accessLog.record(refusedAccess(ctx, endpoint, request, { refused: 'INVALID_REQUEST' }, now()));
 }
 
 type ActivationEndpoint = 'activate' | 'deactivate';
@@ -106,7 +91,7 @@ type ActivationEndpoint = 'activate' | 'deactivate';
 function refusedAccess(
   ctx: Context,
   endpoint: ActivationEndpoint,
-  { key, identifier }: Pick<LicenseRequest, 'key' | 'identifier'>,
+  { key, identifier }: { key: string | undefined; identifier: string | undefined },
   { refused, license }: Refusal,
   at: Date,
 ) {

@@ -1,4 +1,4 @@
-import { canonicalKey, containsKey, hasOwnShape, keyDigest } from '../licensing/keys';
+import { canonicalKey, containsKey, hasOwnShape, isKey, keyDigest } from '../licensing/keys';
 import { MAX_IDENTIFIER_LENGTH } from '../licensing/identifiers';
 
 /** What a client sends, read into typed values; the first thing wrong with it is an InvalidRequestError. */
@@ -14,29 +14,54 @@ export interface LicenseRequest {
   keyDigest: string;
   /** trimmed; undefined when missing or blank */
   identifier: string | undefined;
-  /** trimmed; undefined when missing or blank */
-  name: string | undefined;
 }
 
 /** @throws InvalidRequestError */
 export function readLicenseRequest(body: unknown): LicenseRequest {
+  const fields = requireFields(body);
+  const licenseKey = readString(fields, 'license_key');
+  const dlid = readString(fields, 'dlid');
+  const identifier = readText(fields, 'identifier', MAX_IDENTIFIER_LENGTH);
+  const key = chooseKey(licenseKey, dlid);
+  if (key === undefined) throw new InvalidRequestError('"license_key" (or "dlid") is required.');
+  const keyField = () => (chooseKey(licenseKey, undefined) === key ? 'license_key' : 'dlid');
+  if (!isPlainText(key)) throw notPlain(keyField());
+  if (isDamaged(key)) throw damaged(keyField());
+  if (identifier !== undefined && isDamaged(identifier)) throw damaged('identifier');
+  return { key, keyDigest: keyDigest(key), identifier };
+}
+
+export interface ActivationRequest extends LicenseRequest {
+  identifier: string;
+}
+
+/** The same where an identifier is needed. @throws InvalidRequestError */
+export function readActivationRequest(body: unknown): ActivationRequest {
+  const { identifier, ...request } = readLicenseRequest(body);
+  if (identifier === undefined) throw new InvalidRequestError('"identifier" is required.');
+  return { ...request, identifier };
+}
+
+/**
+ * The label that an activation is given.
+ *
+ * @param key that of the request
+ * @returns trimmed; undefined when missing or blank
+ * @throws InvalidRequestError
+ */
+export function readLabel(body: unknown, key: string): string | undefined {
+  const name = readText(requireFields(body), 'name', MAX_NAME_LENGTH);
+  if (name !== undefined && (containsKey(name) || isKey(name, key)))
+    throw new InvalidRequestError('"name" must not contain a license key.');
+  return name;
+}
+
+function requireFields(body: unknown): object {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new InvalidRequestError(
       'The body must be a JSON object (Content-Type: application/json) or a form (application/x-www-form-urlencoded).',
     );
-  const licenseKey = readString(body, 'license_key');
-  const dlid = readString(body, 'dlid');
-  const identifier = readText(body, 'identifier', MAX_IDENTIFIER_LENGTH);
-  const name = readText(body, 'name', MAX_NAME_LENGTH);
-  const key = chooseKey(licenseKey, dlid);
-  if (key === undefined) throw new InvalidRequestError('"license_key" (or "dlid") is required.');
-  const keyField = chooseKey(licenseKey, undefined) === key ? 'license_key' : 'dlid';
-  if (!isPlainText(key)) throw notPlain(keyField);
-  if (isDamaged(key)) throw damaged(keyField);
-  if (identifier !== undefined && isDamaged(identifier)) throw damaged('identifier');
-  if (name !== undefined && containsKey(name))
-    throw new InvalidRequestError('"name" must not contain a license key.');
-  return { key, keyDigest: keyDigest(key), identifier, name };
+  return body;
 }
 
 /** The key of a body that was refused, as far as there is one; for the access log. */

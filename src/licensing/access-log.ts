@@ -98,13 +98,19 @@ function toAccess({ key, license, ...entry }: AccessEntry): Access {
     endpoint: entry.endpoint,
     outcome: entry.outcome,
     licenseId: license?.id ?? null,
-    keyHint: key === undefined ? null : keyHint(key),
+    keyHint: hintOf(key),
     productId: entry.productId ?? null,
     version: text(entry.version, 64),
     identifier: text(entry.identifier, 255),
     ip: entry.ip,
     userAgent: text(entry.userAgent, 255),
   };
+}
+
+/** Of a key as it was sent, which may hold what no key does. */
+function hintOf(key: string | undefined): string | null {
+  const hint = key === undefined ? null : keyHint(key);
+  return hint === null ? null : cut(hint, 16);
 }
 
 /** Some send the key where the version, the site or the program's name belongs. Shorter ones are no keys but letters. */

@@ -9,6 +9,14 @@ const OWN_SHAPE = /^[0-9A-F]{8}(?:-[0-9A-F]{8}){3}$/i;
 
 /** White space, and what looks like none: zero-width characters, joiners, soft hyphens, direction marks, BOM. */
 const BLANKS = /[\s\p{Default_Ignorable_Code_Point}]+/gu;
+
+/** A key of our own shape as canonicalKey reads it: what a mail or a page put between its characters is no matter. */
+const GAP = '[\\s\\p{Default_Ignorable_Code_Point}]*';
+const GROUP = `[0-9a-f](?:${GAP}[0-9a-f]){7}`;
+const WRITTEN_KEY = `${GROUP}(?:${GAP}-${GAP}${GROUP}){3}`;
+const KEY_BY_ITSELF = new RegExp(`(?<![0-9a-z-])${WRITTEN_KEY}(?![0-9a-z-])`, 'iu');
+const KEY_ANYWHERE = new RegExp(WRITTEN_KEY, 'giu');
+
 const WRAPPING = new Set('"\'`´_“”„‟‘’‚‛«»‹›');
 const PASTED_NAME = 'dlid=';
 
@@ -50,12 +58,22 @@ export function hasOwnShape(key: string): boolean {
  * a piece of something longer is not one.
  */
 export function containsKey(text: string): boolean {
-  return /(?<![0-9a-z-])[0-9a-f]{8}(?:-[0-9a-f]{8}){3}(?![0-9a-z-])/i.test(text);
+  return KEY_BY_ITSELF.test(text);
+}
+
+/**
+ * Whether a text is this very key, as a customer may paste it: those of other systems have no shape to know them by.
+ *
+ * @param key canonical
+ */
+export function isKey(text: string, key: string): boolean {
+  // Nearly no text holds it, and to look is cheap.
+  return text.includes(key) && canonicalKey(text) === key;
 }
 
 /** A text in which keys of our own shape are replaced: for logs and messages. */
 export function redactKeys(text: string): string {
-  return text.replace(/[0-9a-f]{8}(?:-[0-9a-f]{8}){3}/gi, '[key]');
+  return text.replace(KEY_ANYWHERE, '[key]');
 }
 
 /**

@@ -2,11 +2,14 @@ import { activationKey, findActivations } from '../store/activations';
 import type { Db } from '../store/database';
 import type { LicenseTerms } from '../store/licenses';
 import { findTerms, type LabelledActivation } from '../store/terms';
+import { isKey } from './keys';
 import { spellings, type ActivationType, type Spellings } from './identifiers';
 
 /** What a request names: a licence, and perhaps an identifier. */
 export interface Named {
   keyDigest: string;
+  /** the key in its one spelling, where the caller has it: pasted as the identifier, it is none */
+  key?: string | undefined;
   /** as the client wrote it */
   identifier?: string | undefined;
   /** a label for it; where one is given, that of its activation is looked up too */
@@ -28,8 +31,11 @@ export interface Found {
  * @returns in the order of the requests; undefined where the key is unknown
  */
 export async function lookUp(db: Db, requests: Named[]): Promise<(Found | undefined)[]> {
-  const spelled = requests.map(({ identifier }) =>
-    identifier === undefined ? undefined : spellings(identifier),
+  const spelled = requests.map(({ identifier, key }) =>
+    // Identifiers are stored and shown as they are, keys never.
+    identifier === undefined || (key !== undefined && isKey(identifier, key))
+      ? undefined
+      : spellings(identifier),
   );
   /** One identifier for each key is looked up together with its licence. */
   const wanted = new Map<string, Spellings | undefined>();

@@ -307,7 +307,8 @@ function invalidRequest(access: LoggedAccess, license: License | undefined): Cau
         }
       : {
           code: 'MALFORMED',
-          because: 'the identifier is missing, or a field has a value that is not allowed',
+          because:
+            'the key or the identifier is missing, a field has a value that is not allowed, or the body cannot be read',
           remedy: "The customer's software does not send what the API asks for. Tell its developer.",
         };
   if (productId === null && keyHint !== null)

@@ -6,7 +6,7 @@ import { changePlan, rekey } from '../src/licensing/amend';
 import { changeState } from '../src/licensing/lifecycle';
 import { table, type Db } from '../src/store/database';
 import { isLockConflict } from '../src/store/errors';
-import { lockLicenses } from '../src/store/licenses';
+import { lockLicenses, takeSlots } from '../src/store/licenses';
 import { eventually } from './support/processes';
 import { startMariaDb, type MariaDb } from './support/servers';
 import {
@@ -179,6 +179,25 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
     expect(new Set(history.map(({ after }) => after.name)).size).toBe(20);
     expect([used, names]).toEqual([1, [history.at(-1)!.after.name]]);
     expect(await stored(neighbour)).toMatchObject({ used: 1, names: ['Mine'] });
+  });
+
+  test('no more slots are counted than there are, whoever forgot to look', async () => {
+    const [one, other] = (await giveLicenses(2, 2)) as [TestLicense, TestLicense];
+    const take = (slots: [number, number][]) => db.transaction((trx) => takeSlots(trx, new Map(slots)));
+    await take([
+      [one.id, 2],
+      [other.id, 1],
+    ]);
+    for (const slots of [
+      [[one.id, 1]],
+      [[other.id, 2]],
+      [
+        [one.id, 1],
+        [other.id, 1],
+      ],
+    ] as [number, number][][])
+      await expect(take(slots)).rejects.toThrow('A slot was taken that is not free.');
+    expect([(await stored(one)).used, (await stored(other)).used]).toEqual([2, 1]);
   });
 });
 

@@ -4,12 +4,14 @@ import knex from 'knex';
 import type { Connection } from 'mysql2';
 import request from 'supertest';
 import { readConfig, type Settings } from '../src/config';
+import { overrideActivation } from '../src/licensing/activate';
 import { changePlan, setLimit } from '../src/licensing/amend';
 import { changePlanLimit, editPlan } from '../src/licensing/catalogue';
+import { keyDigest } from '../src/licensing/keys';
 import { eraseCustomer } from '../src/support/customers';
 import { insertActivations } from '../src/store/activations';
 import { knexConfig, table, type Db, type Transaction } from '../src/store/database';
-import { forceSlot, lockLicense } from '../src/store/licenses';
+import { findLicense, forceSlot, lockLicense, setLicense, type License } from '../src/store/licenses';
 import { operator, type Operator } from './support/operator';
 import { giveRelease } from './support/packages';
 import { eventually } from './support/processes';
@@ -181,6 +183,64 @@ test('a plan learns to count by something else only after an activation that was
     await send('deactivate').expect(200);
     if (edited.status === 'rejected') await editPlan(db, plan, { activationType: type });
   }
+});
+
+test('an activation that had to wait is answered by the limit and the end that its licence has by then', async () => {
+  const license = await giveLicense(db, await givePlan(db, { limit: 1 }));
+  const activated = await whileHeld(
+    license,
+    () =>
+      request(service.url)
+        .post(`${PREFIX}/licenses/activate`)
+        .send({ license_key: license.key, identifier: 'example.com' })
+        .then(({ body }) => body as object),
+    (trx) => setLicense(trx, license.id, { activationLimit: 5, expiresAt: new Date('2099-01-31T00:00:00Z') }),
+  );
+  expect(activated).toMatchObject({
+    data: { activation_limit: 5, activations_used: 1, expires_at: '2099-01-31T00:00:00Z' },
+  });
+});
+
+test('a deactivation on its way while the licence gets another key frees nothing: its key is known no more', async () => {
+  const license = await giveLicense(db, await givePlan(db));
+  const send = (verb: string) =>
+    request(service.url)
+      .post(`${PREFIX}/licenses/${verb}`)
+      .send({ license_key: license.key, identifier: 'example.com' })
+      .then(({ status, body }) => ({ status, body: body as object }));
+  expect(await send('activate')).toMatchObject({ status: 200 });
+  const deactivated = await whileHeld(
+    license,
+    () => send('deactivate'),
+    (trx) => setLicense(trx, license.id, { keyDigest: keyDigest('ANOTHER-KEY') }),
+  );
+  expect(deactivated).toMatchObject({ status: 403, body: { error: { code: 'LICENSE_NOT_FOUND' } } });
+  expect(await stored('licenses', license.id)).toMatchObject({ activations_used: 1 });
+  expect(await eventsOf(license)).toEqual(['issue', 'activate']);
+});
+
+test.each<[string, (trx: Transaction, license: License) => Promise<unknown>]>([
+  [
+    'its licence moves to a plan that counts by something else',
+    async (trx, { id }) => setLicense(trx, id, { planId: await givePlan(db, { type: 'device' }) }),
+  ],
+  [
+    'its plan learns to count by something else',
+    (trx, { plan }) => trx(table(db, 'plans')).where({ id: plan.id }).update({ activation_type: 'device' }),
+  ],
+])('an activation by the operator while %s is refused, and takes no slot', async (_what, change) => {
+  const given = await giveLicense(db, await givePlan(db));
+  const license = (await findLicense(db, given.id)) as License;
+  const text = 'https://www.Example.com/';
+  await expect(
+    whileHeld(
+      given,
+      () => overrideActivation(db, license, { text, name: undefined }, context.actor, context.now),
+      (trx) => change(trx, license),
+    ),
+  ).rejects.toThrow(`Licence ${given.id} was changed by somebody else meanwhile. Try again.`);
+  expect(await stored('licenses', given.id)).toMatchObject({ activations_used: 0 });
+  expect(await eventsOf(given)).toEqual(['issue']);
 });
 
 test('licences that follow their plan leave out one that got another limit meanwhile, and that is reported', async () => {

@@ -562,6 +562,8 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
       await give('--lifetime'),
     ];
     await shop.json(['license', 'suspend', String(suspended.id)]);
+    const paused = await give('--expires', soon, '--customer', 'bob@example.com');
+    await shop.json(['license', 'suspend', String(paused.id)]);
     // Never written by this program, but a table changed by hand has it: it counts, and is shown, as what it says.
     const saysSo = await give('--lifetime');
     await service.db(table(service.db, 'licenses')).where({ id: saysSo.id }).update({ status: 'expired' });
@@ -569,13 +571,13 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
       (await shop.json<LicenseJson[]>(['license', 'list', '--product', '50', ...options])).map(
         ({ id }) => id,
       );
-    expect(await ids()).toEqual([lasting.id, ending.id, over.id, suspended.id, saysSo.id]);
+    expect(await ids()).toEqual([lasting.id, ending.id, over.id, suspended.id, paused.id, saysSo.id]);
     for (const one of await shop.json<LicenseJson[]>(['license', 'list', '--product', '50']))
       expect(await ids('--status', one.status)).toContain(one.id);
     expect(await ids('--plan', '1')).toEqual([]);
     expect(await ids('--status', 'active')).toEqual([lasting.id, ending.id]);
     expect(await ids('--status', 'expired')).toEqual([over.id, saysSo.id]);
-    expect(await ids('--status', 'suspended')).toEqual([suspended.id]);
+    expect(await ids('--status', 'suspended')).toEqual([suspended.id, paused.id]);
     expect(await ids('--customer', 'ANN@example.com')).toEqual([lasting.id]);
     expect(await ids('--reference', ' list-1001')).toEqual([lasting.id]);
     expect(await ids('--hint', ending.license_key.slice(-8).toLowerCase())).toEqual([ending.id]);
@@ -611,6 +613,15 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
       `Licence ${id} is ${to}: "${verb}" is not possible.`,
     );
     expect(await history(id)).toEqual(before);
+  });
+
+  it('has in the history that a licence had expired when it was revoked', async () => {
+    const { id } = await issue('--expires', '2020-01-01');
+    await shop.json(['license', 'revoke', String(id)]);
+    expect((await history(id)).at(-1)).toMatchObject({
+      before: { status: 'expired' },
+      after: { status: 'revoked' },
+    });
   });
 
   it('lets nothing follow a final state', async () => {
@@ -733,8 +744,53 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
       ...['issue', 'set-limit', 'set-customer', 'change-plan', 'rekey', 'reveal'],
     ]);
     expect(new Set(shown.map((event) => event.actor))).toEqual(new Set([actor]));
+    expect((await history(id)).slice(1).map(({ before, after }) => [before, after])).toEqual([
+      [{ activation_limit: 2 }, { activation_limit: 5 }],
+      [{ customer: null }, { customer: 'new@example.com' }],
+      [
+        { plan_id: 1, activation_limit: 5 },
+        { plan_id: plan, activation_limit: 9 },
+      ],
+      [{ key_hint: old.slice(-8) }, { key_hint: key.slice(-8) }],
+      [null, null],
+    ]);
     expect(JSON.stringify(shown)).not.toContain(key);
     expect(await refused(['license', 'show', old])).not.toContain(old);
+  });
+
+  it('keeps nothing of the old key when a new one is made without a secret', async () => {
+    const { id } = await issue();
+    const { LICENSING_KEY_SECRET: secret, ...without } = settings;
+    expect(secret).toBeDefined();
+    await operator(without).json(['license', 'rekey', String(id)]);
+    expect(await stored(id)).toMatchObject({ key_sealed: null });
+    expect(await refused(['license', 'reveal', String(id)])).toContain('was not kept');
+  });
+
+  it('moves a licence with activations to a plan that counts the same, and keeps them', async () => {
+    const { id } = await issue();
+    await shop.json(['activation', 'add', String(id), 'one.example']);
+    const { id: plan } = await shop.json<{ id: number }>(
+      'plan add --product 42 --name Bigger --activation-type domain --activation-limit 20'.split(' '),
+    );
+    await shop.json(['license', 'change-plan', String(id), String(plan)]);
+    expect(await stored(id)).toMatchObject({ plan_id: plan, activation_limit: 20, activations_used: 1 });
+    expect(await shop.json(['activation', 'list', String(id)])).toMatchObject([
+      { identifier: 'one.example' },
+    ]);
+  });
+
+  it('refuses a plan of another product, and leaves the licence on its own', async () => {
+    const { id } = await issue();
+    await shop.json(['product', 'add', '--name', 'Elsewhere', '--id', '60']);
+    const { id: plan } = await shop.json<{ id: number }>(
+      'plan add --product 60 --name Elsewhere --activation-type domain --activation-limit 2'.split(' '),
+    );
+    expect(await refused(['license', 'change-plan', String(id), String(plan)])).toContain(
+      `Plan ${plan} belongs to product 60, licence ${id} to product 42.`,
+    );
+    expect(await stored(id)).toMatchObject({ plan_id: 1 });
+    expect(await history(id)).toHaveLength(1);
   });
 
   it('adds activations over the limit, lists and removes them', async () => {
@@ -752,6 +808,15 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     expect(await refused(['activation', 'remove', String(id), 'one.example'])).toContain('is not activated');
     expect(await refused(['activation', 'add', String(id), '127.1'])).not.toBe('');
     expect((await history(id)).map((event) => event.actor)).toEqual(Array(4).fill(actor));
+    const [one, two] = [
+      { identifier: 'one.example', name: 'One' },
+      { identifier: 'two.example', name: null },
+    ];
+    expect((await history(id)).slice(1).map(({ before, after }) => [before, after])).toEqual([
+      [{ activations_used: 0 }, { activations_used: 1, ...one, override: true }],
+      [{ activations_used: 1 }, { activations_used: 2, ...two, override: true }],
+      [{ activations_used: 2, ...one }, { activations_used: 1 }],
+    ]);
   });
 
   it('publishes, edits, lists and withdraws a release', async () => {

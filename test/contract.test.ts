@@ -193,6 +193,17 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
       expect(await storedLicense(id)).toMatchObject({ activations_used: 1 });
     });
 
+    it('stores a new name for that identifier, and for no other', async () => {
+      const { id, key } = await give();
+      for (const identifier of ['a.example', 'b.example'])
+        await activate({ license_key: key, identifier, name: 'Old' });
+      await activate({ license_key: key, identifier: 'a.example', name: 'New' });
+      expect(await select('activations').where({ license_id: id }).orderBy('identifier')).toMatchObject([
+        { identifier: 'a.example', name: 'New' },
+        { identifier: 'b.example', name: 'Old' },
+      ]);
+    });
+
     it('refuses a new identifier when all slots are used, and says how many', async () => {
       const { id, key } = await give({ limit: 2 });
       for (const identifier of ['a.example', 'b.example']) await activate({ license_key: key, identifier });
@@ -1687,6 +1698,8 @@ describe('The client address', () => {
     ['a trusted IPv6 network', '127.0.0.1', '203.0.113.7, 2001:db8:aaaa:1::1', '203.0.113.7'],
     ['no address at all', '127.0.0.1', 'unknown', '127.0.0.1'],
     ['no address behind a trusted hop', '127.0.0.1', 'nonsense, 10.1.2.3', '10.1.2.3'],
+    ['what a client sent before no address', '127.0.0.1', '198.51.100.1, nonsense, 10.1.2.3', '10.1.2.3'],
+    ['what a client sent before nothing', '127.0.0.1', '198.51.100.1, , 10.1.2.3', '10.1.2.3'],
     ['a port behind the address', '127.0.0.1', '203.0.113.7:4711', '203.0.113.7'],
     ['a port behind an IPv6 address', '127.0.0.1', '[2001:db8::7]:4711', '2001:db8::7'],
     ['an untrusted peer without the header', '127.0.0.9', undefined, '127.0.0.9'],

@@ -9,7 +9,9 @@ import request from 'supertest';
 import type { Settings } from '../src/config';
 import { issueLicenses } from '../src/licensing/issue';
 import { RECORDS, tableLayout, type RecordType } from '../src/transfer/records';
+import { insertActivations } from '../src/store/activations';
 import { table, type Db } from '../src/store/database';
+import { forceSlot, lockLicense } from '../src/store/licenses';
 import { addPlan, operator, type Operator } from './support/operator';
 import { giveRelease, makePackage } from './support/packages';
 import { endProcess, eventually, startProcess, temporaryFolder } from './support/processes';
@@ -332,6 +334,101 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     });
   });
 
+  it('keeps the later of two last checks, with its address', async () => {
+    const to = await place(kind);
+    await importJson(to, file);
+    const licenses = table(to.db, 'licenses');
+    const checked = { last_check_at: '2026-06-01 00:00:00', last_check_ip: '203.0.113.9' };
+    await to.db(licenses).where({ id: 1 }).update(checked);
+    await to.db(licenses).where({ id: 2 }).update(checked);
+    const later = { last_check_at: '2026-07-01T00:00:00Z', last_check_ip: '2001:db8::7' };
+    const changed = fileOf(
+      lines(file).map((one) => (one.type === 'license' && one.id === 2 ? { ...one, ...later } : one)),
+    );
+    expect((await importJson(to, changed)).records.license).toMatchObject({ same: 3, changed: 1 });
+    expect(await rows(to.db, 'licenses')).toMatchObject([
+      checked,
+      { last_check_at: '2026-07-01 00:00:00', last_check_ip: '2001:db8::7' },
+      {},
+      {},
+    ]);
+  });
+
+  it('brings the one of two equal events that is missing', async () => {
+    const to = await place(kind);
+    await importJson(to, file);
+    const before = await contents(to.db);
+    const content = ({ id: _id, ...event }: Record<string, unknown>) => JSON.stringify(event);
+    const equal = before.event.filter((one) =>
+      before.event.some((other) => other !== one && content(other) === content(one)),
+    );
+    expect(equal.length).toBeGreaterThanOrEqual(2);
+    await to
+      .db(table(to.db, 'events'))
+      .where({ id: equal[0]!.id as number })
+      .delete();
+    expect((await importJson(to, file)).records.event).toMatchObject({
+      new: 1,
+      same: before.event.length - 1,
+    });
+    expect((await contents(to.db)).event.map(content).sort()).toEqual(before.event.map(content).sort());
+  });
+
+  it('takes over the other package of a draft, which nobody holds yet', async () => {
+    const to = await place(kind);
+    await importJson(to, file);
+    await to
+      .db(table(to.db, 'releases'))
+      .where({ id: 2 })
+      .update({ sha256: 'f'.repeat(64), file_size: 1 });
+    expect((await importJson(to, file)).records.release).toMatchObject({ same: 1, changed: 1 });
+    expect((await contents(to.db)).release).toEqual((await contents(source.db)).release);
+  });
+
+  it('is refused where a plan may be several, unless its id tells which', async () => {
+    const to = await place(kind);
+    await to.operator.json(['product', 'add', '--id', '42', '--name', 'Example Shop']);
+    for (const name of ['Other', 'Developer', 'Developer'])
+      await addPlan(to.operator, '42', name, 'domain', '3', '--duration', '1y');
+    const before = await contents(to.db);
+    const line = lines(file).findIndex(({ type }) => type === 'plan') + 1;
+    expect(await refused(to, 'import', file)).toContain(
+      `line ${line}: product 42 has several plans of this name, and which is meant cannot be told`,
+    );
+    expect(await contents(to.db)).toEqual(before);
+
+    const other = await place(kind);
+    await importJson(other, file);
+    await addPlan(other.operator, '42', 'Developer', 'domain', '3', '--duration', '1y');
+    expect(totals(await importJson(other, file))).toMatchObject({ new: 0, changed: 0, conflicting: 0 });
+  });
+
+  it('is refused where what has the same key, id or version is something else here', async () => {
+    const to = await place(kind);
+    await importJson(to, file);
+    await addPlan(to.operator, '42', 'Devices', 'device', '1');
+    const update = (name: 'licenses' | 'products' | 'releases', id: number, changes: object) =>
+      to.db(table(to.db, name)).where({ id }).update(changes);
+    await update('products', 42, { element: 'pkg_other' });
+    await update('releases', 2, { version: '1.1.0.beta.2' });
+    await update('licenses', 1, { plan_id: 3 });
+    await update('licenses', 2, { plan_id: 4 });
+    await update('licenses', 4, { reference: 'order-5' });
+    const before = await contents(to.db);
+    const stderr = await refused(to, 'import', file);
+    expect(stderr).toContain('product 42 has another element here');
+    expect(stderr).toContain(
+      'version 1.1.0-beta2 of product 42 is the same to Joomla as version 1.1.0.beta.2',
+    );
+    expect(stderr).toContain(
+      'licence 1, which has the same key, is for product 9 here, and for 42 in the file',
+    );
+    expect(stderr).toContain('licence 2 counts by device here, and by domain in the file');
+    expect(stderr).toContain('licence 4 has another reference here');
+    expect(stderr).toMatch(/^error: Nothing was imported: 5 records/m);
+    expect(await contents(to.db)).toEqual(before);
+  });
+
   it('is refused as a whole where it conflicts, line by line and in words', async () => {
     const to = await place(kind);
     await importJson(to, file);
@@ -436,6 +533,23 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     );
     expect(readFileSync(kept, 'utf8')).toBe('of yesterday');
     expect(readdirSync(join(kept, '..'))).toEqual(['kept.jsonl']);
+  });
+
+  it('replaces a package that was damaged where it lies by the whole one', async () => {
+    const folder = join(temporaryFolder(), 'packages');
+    await exported(source, ['--packages', folder]);
+    const [name] = readdirSync(folder) as [string];
+    const whole = readFileSync(join(folder, name));
+    const to = await place(kind);
+    await importJson(to, file, '--packages', folder);
+    for (const [place, repair] of [
+      [to.packagesDir, () => importJson(to, file, '--packages', folder)],
+      [folder, () => exported(to, ['--packages', folder])],
+    ] as const) {
+      writeFileSync(join(place, name), 'other bytes');
+      await repair();
+      expect(readFileSync(join(place, name)).equals(whole)).toBe(true);
+    }
   });
 
   it('asks for no package of a withdrawn version, and takes along the one that is there', async () => {
@@ -809,6 +923,40 @@ describe('an import into a database in use', () => {
       /version 1.0 of product 1 is withdrawn here and published in the file, and there is no way back/,
     );
     expect(await rows(to.db, 'releases')).toMatchObject([{ state: 'withdrawn', changelog: '' }]);
+  }, 60_000);
+
+  it('takes an activation that came a moment before its own for the same one', async () => {
+    const to = await place('MariaDB');
+    await importJson(to, largeFile(1));
+    const before = lines(await exported(to));
+    const activation = before.find(({ type }) => type === 'activation');
+    const trx = await to.db.transaction();
+    await lockLicense(trx, 1);
+    const report = importJson(
+      to,
+      fileOf(
+        before.flatMap((one) =>
+          one === activation ? [{ ...one, id: 2, identifier: 'new.example' }, one] : [one],
+        ),
+      ),
+    );
+    await eventually(async () => {
+      const [waiting] = await to.db.raw<[object[]]>(
+        "SELECT 1 FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE 'select % for update'",
+      );
+      expect(waiting).toHaveLength(1);
+    });
+    await forceSlot(trx, 1);
+    await insertActivations(trx, [
+      { licenseId: 1, identifier: 'new.example', name: null, ip: null, activatedAt: new Date() },
+    ]);
+    await trx.commit();
+    expect((await report).records.activation).toMatchObject({ new: 0, changed: 0 });
+    expect((await contents(to.db)).activation.map(({ identifier }) => identifier)).toEqual([
+      'site-1.example',
+      'new.example',
+    ]);
+    await expectCountersExact(to.db);
   }, 60_000);
 
   it('is not held up by, and does not hold up, those who issue and activate meanwhile', async () => {

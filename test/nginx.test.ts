@@ -270,6 +270,7 @@ describe('a package', () => {
     ['a range of the very same', 206, 10, {}, { Range: 'bytes=0-9', 'If-Match': 'ETAG' }],
     ['refused, when it is not the same', 412, 0, {}, { 'If-Match': '"other"' }],
     ['with a date, which it has none to compare with', 200, undefined, {}, { 'If-Modified-Since': 'DATE' }],
+    ['unless it changed since', 200, undefined, {}, { 'If-Unmodified-Since': new Date(0).toUTCString() }],
   ] as [string, number, number | undefined, RequestOptions, Record<string, string>][])(
     'is the same from nginx and from the service: %s',
     async (_name, status, length, options, conditions) => {

@@ -149,6 +149,20 @@ describe('a package that the service sends itself', () => {
   });
 });
 
+test('a package that was cut is refused where nginx would send it, too', async () => {
+  const service = await startTestService({ LICENSING_ACCEL_LOCATION: '/_licensing_packages/' });
+  const { key } = await giveLicense(service.db, await givePlan(service.db));
+  const { release } = await giveRelease(service, { version: '1.0' });
+  const download = () => request(service.url).get(`${PREFIX}/downloads/42?dlid=${key}`);
+  const file = `${release.sha256}.zip`;
+  expect((await download()).headers['x-accel-redirect']).toBe(`/_licensing_packages/${file}`);
+  truncateSync(join(service.packagesDir, file), 20);
+  const answer = await download();
+  expect([answer.status, answer.text]).toEqual([404, 'The package file is missing']);
+  expect(answer.headers).not.toHaveProperty('x-accel-redirect');
+  await service.stop();
+});
+
 const isDownload = (line: string) => line.includes('"endpoint":"download"');
 
 test('answers that wait behind a slow download on their connection are told as what they are', async () => {

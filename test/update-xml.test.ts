@@ -14,7 +14,7 @@ import fc from 'fast-check';
 import request from 'supertest';
 import type { Settings } from '../src/config';
 import { manifestSnippets } from '../src/joomla/manifest';
-import { writeUpdateXml, type GivenSettings } from '../src/joomla/update-xml';
+import { writeUpdateXml, type DatabaseMinimums, type GivenSettings } from '../src/joomla/update-xml';
 import { lintUpdateXml } from '../src/joomla/update-xml-lint';
 import { addProduct } from '../src/licensing/catalogue';
 import { withdrawRelease } from '../src/licensing/releases';
@@ -228,6 +228,10 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     [['1.0.0', '2.0.0', '1.5.0'], ['2.0.0 stable']],
     [['1.9', '1.10'], ['1.10 stable']],
     [
+      ['1.0.0', '2.0.0', '2.1.0-beta1'],
+      ['2.1.0-beta1 beta', '2.0.0 stable'],
+    ],
+    [
       ['2.0.0', '2.1.0-beta1', '2.1.0-beta2'],
       ['2.1.0-beta2 beta', '2.0.0 stable'],
     ],
@@ -287,6 +291,28 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     expect(corrected.updates.map(({ version }) => version)).toEqual(['3.0.0']);
     expect(await settingsRow(productId)).toMatchObject({ versions: { '3.0.0': { phpMinimum: '7.4' } } });
   });
+
+  it.each<[string, DatabaseMinimums, DatabaseMinimums, string[]]>([
+    ['a database, which it did not before', {}, { mysql: '8.0.13' }, ['2.0.0', '1.0.0']],
+    ['a higher version of it', { mysql: '8.0.13' }, { mysql: '8.4' }, ['2.0.0', '1.0.0']],
+    ['one database less', { mysql: '8.0.13', mariadb: '10.4' }, { mysql: '8.0.13' }, ['2.0.0', '1.0.0']],
+    ['the same', { mysql: '8.0.13' }, { mysql: '8.0.13' }, ['2.0.0']],
+    ['a lower version of it', { mysql: '8.4' }, { mysql: '8.0.13' }, ['2.0.0']],
+    ['one database more', { mysql: '8.0.13' }, { mysql: '8.0.13', mariadb: '10.4' }, ['2.0.0']],
+    ['none any more', { mysql: '8.0.13' }, {}, ['2.0.0']],
+  ])(
+    'where the newer version asks for %s, the older one is kept for those it leaves behind',
+    async (_what, before, now, offered) => {
+      const productId = await product('1.0.0');
+      await write(productId, { supportedDatabases: before });
+      await giveRelease(service, { productId, version: '2.0.0' });
+      const { updates } = await write(productId, { supportedDatabases: now });
+      expect(updates.map(({ version }) => version)).toEqual(offered);
+      expect(updates.map(({ supportedDatabases }) => supportedDatabases)).toEqual(
+        [now, before].slice(0, offered.length),
+      );
+    },
+  );
 
   it('tags one version as told, and the next one by its own name', async () => {
     const productId = await product('1.0.0', '2.0.0');
@@ -390,6 +416,12 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     );
     expect(read).toEqual(samples.map((pair) => pair.map(held)));
     expect(await lintUpdateXml(Buffer.from(xmls.at(-1)!))).toEqual([]);
+  });
+
+  it('holds an info address with several parameters as it is', async () => {
+    const infoUrl = 'https://shop.example/?option=com_content&id=7';
+    await write(await product('1.0.0'), { infoUrl });
+    expect(readXml(readFileSync(out, 'utf8'))[0]!.fields.infourl).toBe(infoUrl);
   });
 
   it('percent-encodes the version, so that it comes to the service as it is', async () => {

@@ -131,6 +131,8 @@ function streamPackage(ctx: Context, release: Release, packagesDir: string): Pro
   // Of the last so many bytes of a file that has fewer, the library knows none; they are all of it (RFC 9110, 14.1.2).
   const [, last = '0'] = /^bytes=-(\d+)$/.exec(req.headers.range ?? '') ?? [];
   if (Number(last) > release.fileSize) req.headers.range = 'bytes=0-';
+  // A package has no date of change, so nobody can ask by one (13.1.4); the library would answer 412.
+  delete req.headers['if-unmodified-since'];
   // Not ctx.status, which would set the reason phrase too: "206 OK".
   res.statusCode = 200;
   return new Promise((resolve) => {

@@ -43,7 +43,7 @@ beforeEach(() => {
   writeProgram('bin/licensing', `exec node ${join(ROOT, 'dist/src/cli.js')} "$@"`);
   // The machine has no user of the service's own.
   writeProgram('bin/sudo', 'shift 2; exec "$@"');
-  writeProgram('bin/chown', '');
+  writeProgram('bin/chown', `echo "$@" >> ${on('chown.log')}`);
 });
 
 afterEach(async () => {
@@ -156,6 +156,14 @@ async function works(settings: Settings, { book, sold }: { book: Book; sold: Iss
   for (const path of readdirSync(on('var/lib/licensing/packages'), { recursive: true }) as string[])
     expect(statSync(join(on('var/lib/licensing/packages'), path)).mode & 0o040).toBe(0o040);
   expect(statSync(on('var/lib/licensing/packages')).mode & 0o050).toBe(0o050);
+  // What nginx's group may read, the site's PHP may too.
+  expect(readFileSync(on('chown.log'), 'utf8').split('\n')).toEqual(
+    expect.arrayContaining([
+      `licensing:licensing ${on('opt/licensing-gateway/.env')}`,
+      `-R licensing:www-data ${on('var/lib/licensing')}`,
+    ]),
+  );
+  expect(statSync(on('opt/licensing-gateway/.env')).mode & 0o777).toBe(0o600);
   const doctor = JSON.parse(await shell('licensing doctor --json')) as { ok: boolean; problems: number };
   expect(doctor).toMatchObject({ ok: true, problems: 0 });
   expect(await shell(`licensing license reveal ${sold.id}`)).toBe(`${sold.license_key}\n`);

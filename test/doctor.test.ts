@@ -82,6 +82,34 @@ async function doctorAsNobody(settings: Settings): Promise<Report> {
   return report(await ended);
 }
 
+/** As that user, on a machine whose nginx has this configuration; for this one process alone. */
+async function doctorBesideNginx(configuration: string, settings: Settings): Promise<Report> {
+  const file = join(temporaryFolder(), 'nginx.conf');
+  writeFileSync(file, `${configuration}\n`);
+  const { ended } = startProgram(
+    'unshare',
+    [
+      '--mount',
+      'sh',
+      '-c',
+      `mount --bind ${file} /etc/nginx/nginx.conf && exec setpriv --reuid=${NOBODY} --regid=${NOBODY} --clear-groups "$0" "$@"`,
+      process.execPath,
+      CLI,
+      'doctor',
+      '--json',
+    ],
+    processEnvironment(settings),
+  );
+  return report(await ended);
+}
+
+/** The commands of a remedy, as root would paste them. */
+function followRemedy(remedy: string | null | undefined): void {
+  const [, commands = ''] = /^As root, .*?: (.*)$/.exec(remedy ?? '') ?? [];
+  expect(commands).toMatch(/^ch(?:own|mod) /);
+  expect(spawnSync('sh', ['-c', commands])).toMatchObject({ status: 0 });
+}
+
 const find = ({ findings }: Report, code: string) => findings.find((one) => one.code === code);
 const problems = ({ findings }: Report) =>
   findings.filter(({ level }) => level === 'problem').map(({ code }) => code);
@@ -154,6 +182,37 @@ describe('configuration', () => {
       /0640/,
     );
   });
+
+  (IS_ROOT && existsSync('/etc/nginx/nginx.conf') ? test : test.skip)(
+    "a file that nginx's user can read, which is that of the site's PHP too, with the commands that mend it",
+    async () => {
+      const folder = folderForNginx();
+      const file = join(folder, '.env');
+      const own = (owner: string, path = file) => expect(spawnSync('chown', [owner, path]).status).toBe(0);
+      own(`${NOBODY}`, folder);
+      writeFileSync(file, `LICENSING_DATABASE_URL=sqlite:${join(folder, 'shop.sqlite')}\n`);
+      // As "chown -R licensing:www-data" leaves it.
+      own(`${NOBODY}:www-data`);
+      chmodSync(file, 0o640);
+      const look = () => doctorBesideNginx('user www-data;', { LICENSING_ENV_FILE: file });
+      const found = await look();
+      expectFinding(found, 'ENV_FILE_NGINX', 'problem', `user www-data can read ${file} (mode 0640)`);
+      const { why, remedy } = find(found, 'ENV_FILE_NGINX')!;
+      expect(why).toContain('PHP');
+      followRemedy(remedy);
+      expect(statSync(file)).toMatchObject({ uid: NOBODY, mode: 0o100600 });
+      expectFinding(await look(), 'ENV_FILE', 'ok', /0600/);
+      // Root reads everything, and no mode changes that.
+      const asRoot = await doctorBesideNginx('user root;', { LICENSING_ENV_FILE: file });
+      expectFinding(asRoot, 'ENV_FILE', 'ok', /0600/);
+      // A service that runs as nginx's user needs one of its own: that user's own file is no better.
+      const asItself = await doctorBesideNginx('user nobody;', { LICENSING_ENV_FILE: file });
+      expectFinding(asItself, 'ENV_FILE_NGINX', 'problem', /user nobody can read/);
+      expect(find(asItself, 'ENV_FILE_NGINX')?.remedy).toBe(
+        `As root, with a user of the service's own (docs/production.md): chown licensing ${file} && chmod 600 ${file}`,
+      );
+    },
+  );
 });
 
 describe('the database', () => {

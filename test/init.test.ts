@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -19,6 +20,7 @@ import { startLicensing, startServiceProcess, type Ended } from './support/servi
 
 /** `licensing init` beside a Joomla site: a configuration.php, and a database with the site's own tables. */
 
+const ROOT = join(__dirname, '..');
 const PASSWORD = "it's \\ a p@ss:word/#?%";
 let root: Connection;
 let database: string;
@@ -129,6 +131,41 @@ describe('licensing init --joomla-root', () => {
       .expect(200);
     await service.stop();
     expect(await siteTables()).toEqual(before);
+  });
+
+  test("installed as docs/production.md says, .env is the service's user's alone, the packages nginx's group's too", () => {
+    const machine = temporaryFolder();
+    const guide = readFileSync(join(ROOT, 'docs/production.md'), 'utf8');
+    const [, commands = ''] = /```sh\n(cat >> [^]*?)```/.exec(guide)!;
+    const log = join(machine, 'log');
+    for (const [name, does] of [
+      ['licensing', `exec node ${join(ROOT, 'dist/src/cli.js')} "$@"`],
+      // The machine has no user of the service's own.
+      ['chown', `echo "chown $*" >> ${log}`],
+      ['install', `echo "install $*" >> ${log}`],
+    ] as const)
+      writeFileSync(join(machine, name), `#!/bin/sh\n${does}\n`, { mode: 0o755 });
+    const { status, stderr } = spawnSync(
+      'sh',
+      [
+        '-e',
+        '-c',
+        `umask 022\n${commands
+          .replaceAll('/var/www/shop', site)
+          .replaceAll('/opt/licensing-gateway/.env', envFile)
+          .replaceAll('/var/lib/licensing', machine)}`,
+      ],
+      {
+        encoding: 'utf8',
+        env: { PATH: `${machine}:${process.env.PATH}`, LICENSING_ENV_FILE: envFile },
+      },
+    );
+    expect({ status, stderr }).toMatchObject({ status: 0 });
+    expect(statSync(envFile).mode & 0o777).toBe(0o600);
+    expect(readFileSync(log, 'utf8').split('\n').slice(0, 2)).toEqual([
+      `chown licensing:licensing ${envFile}`,
+      `chown -R licensing:www-data ${machine}`,
+    ]);
   });
 
   test('run again it changes nothing that is set', async () => {

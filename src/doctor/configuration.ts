@@ -1,10 +1,14 @@
 import { statSync } from 'node:fs';
 import { environment, readEnvFile, withoutEmpty, type Config } from '../config';
 import { ok, problem, warning, type Check, type Finding } from './finding';
+import { checkReaders } from './readers';
 
 /** Where the settings come from, and who can read them. */
-export const checkConfiguration: Check = ({ config }) =>
-  Promise.resolve([...checkSource(config), ...checkEnvFile(config), ...checkSettings(config)]);
+export const checkConfiguration: Check = async ({ config }) => [
+  ...checkSource(config),
+  ...(await checkEnvFile(config)),
+  ...checkSettings(config),
+];
 
 function checkSource({ envFile, joomlaRoot }: Config): Finding[] {
   const inFile: Record<string, string | undefined> =
@@ -36,18 +40,14 @@ function checkSource({ envFile, joomlaRoot }: Config): Finding[] {
   ];
 }
 
-function checkEnvFile({ envFile }: Config): Finding[] {
-  if (envFile === undefined) return [];
-  const stats = statSync(envFile);
-  if (!stats.isFile()) return [];
-  const mode = stats.mode & 0o777;
+async function checkEnvFile({ envFile }: Config): Promise<Finding[]> {
+  if (envFile === undefined || !statSync(envFile).isFile()) return [];
   return [
-    mode & 0o006
-      ? problem('ENV_FILE_PUBLIC', `Every user of this machine can read ${envFile} (mode ${octal(mode)}).`, {
-          why: 'It holds what opens the database and the sealed licence keys.',
-          remedy: `chmod 600 ${envFile} (or 640, with the group of the user the service runs as)`,
-        })
-      : ok('ENV_FILE', `${envFile} is not readable for everybody (mode ${octal(mode)}).`),
+    await checkReaders(
+      'ENV_FILE',
+      [envFile],
+      'It holds what opens the database and the sealed licence keys.',
+    ),
   ];
 }
 
@@ -73,8 +73,4 @@ function checkSettings({ warnings, trustedProxies }: Config): Finding[] {
           ),
         ]),
   ];
-}
-
-export function octal(mode: number): string {
-  return (mode & 0o777).toString(8).padStart(4, '0');
 }

@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import { constants, createReadStream, type Stats } from 'node:fs';
 import { access, readdir, stat, statfs } from 'node:fs/promises';
-import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { INCOMING, INCOMING_MAX_AGE_MS, packagePath } from '../store/package-files';
 import { listPackages, type Release } from '../store/releases';
-import { octal } from './configuration';
 import { attempt, ok, problem, reasonOf, unchecked, warning, type Check, type Finding } from './finding';
 import { groupName, mayUse, readNginxUser, type NginxUser } from './nginx-user';
+import { octal, serviceUser } from './readers';
 
 const MB = 1_000_000;
 /** Room for the next packages, at least. */
@@ -142,11 +141,6 @@ function unreadableForNginx(code: string, path: string, stats: Stats, nginx: Ngi
       remedy: `As root: chgrp ${group} ${path} && chmod g+${rights} ${path}${nginx === undefined ? ' (NGINX_GROUP: the group nginx runs as, mostly www-data or nginx)' : ''}; then: licensing doctor`,
     },
   );
-}
-
-/** This user, who should be the service's; root is never that. */
-function serviceUser(): string {
-  return process.getuid?.() === 0 ? 'licensing' : userInfo().username;
 }
 
 async function checkSpace(folder: string): Promise<Finding> {

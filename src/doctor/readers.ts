@@ -1,0 +1,66 @@
+import { statSync, type Stats } from 'node:fs';
+import { userInfo } from 'node:os';
+import { ok, problem, type Finding } from './finding';
+import { mayUse, readNginxUser, type NginxUser } from './nginx-user';
+
+interface OwnFile {
+  path: string;
+  stats: Stats;
+}
+
+/**
+ * Whether files are kept from everybody, and from the user nginx runs as: that user mostly runs the site's PHP too,
+ * any extension of which may have a hole.
+ *
+ * @param code what the finding's code begins with
+ * @param paths of files there are
+ * @param why what they give away
+ */
+export async function checkReaders(code: string, paths: string[], why: string): Promise<Finding> {
+  const files = paths.map((path) => ({ path, stats: statSync(path) }));
+  const nginx = await readNginxUser();
+  const open = files.filter(({ stats }) => stats.mode & 0o006);
+  if (open.length > 0)
+    return problem(`${code}_PUBLIC`, `Every user of this machine can read ${describe(open)}.`, {
+      why,
+      remedy: closeFiles(open, nginx),
+    });
+  // Root reads everything, and no mode changes that.
+  if (nginx !== undefined && nginx.uid !== 0) {
+    const readable = files.filter(({ stats }) => mayUse(nginx, stats, 4));
+    if (readable.length > 0)
+      return problem(`${code}_NGINX`, `nginx's user ${nginx.name} can read ${describe(readable)}.`, {
+        why: `${why} The site's PHP mostly runs as that user: a hole in any extension of the site is enough.`,
+        remedy: closeFiles(readable, nginx),
+      });
+  }
+  return ok(code, `Not readable for everybody: ${describe(files)}.`);
+}
+
+/** This user, who should be the service's; root is never that. */
+export function serviceUser(): string {
+  return process.getuid?.() === 0 ? 'licensing' : userInfo().username;
+}
+
+/** A file's mode as chmod takes it. */
+export function octal(mode: number): string {
+  return (mode & 0o777).toString(8).padStart(4, '0');
+}
+
+function describe(files: OwnFile[]): string {
+  return files.map(({ path, stats }) => `${path} (mode ${octal(stats.mode)})`).join(', ');
+}
+
+/**
+ * With the owner first: a service that has read the file by its group, or as everybody could, reads it as its owner
+ * then. Run as nginx's user, it needs one of its own.
+ */
+function closeFiles(files: OwnFile[], nginx: NginxUser | undefined): string {
+  const names = files.map(({ path }) => path).join(' ');
+  const user = serviceUser();
+  const [who, owner] =
+    user === nginx?.name
+      ? ["a user of the service's own (docs/production.md)", 'licensing']
+      : ['the user the service runs as', user];
+  return `As root, with ${who}: chown ${owner} ${names} && chmod 600 ${names}`;
+}

@@ -10,6 +10,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
@@ -166,6 +167,9 @@ describe('configuration', () => {
       new RegExp(`${file} \\(LICENSING_DATABASE_URL, .*the environment \\(`),
     );
     expectFinding(found, 'ENV_FILE_PUBLIC', 'problem', /0644/);
+    expect(find(found, 'ENV_FILE_PUBLIC')?.remedy).toMatch(
+      new RegExp(`^As root, with the user the service runs as: chown \\S+ ${file} && chmod 600 ${file}$`),
+    );
     expectFinding(found, 'SETTING_OVERRIDDEN', 'warning', /LICENSING_WORKERS otherwise/);
     expectFinding(
       found,
@@ -301,6 +305,22 @@ describe('the database', () => {
     );
     expectFinding(found, 'CLOCK', 'warning', /3600 s behind|3599 s behind|3601 s behind/);
     expectFinding(await doctor(settings), 'CONNECTIONS', 'warning', /more than half of the 20/);
+  });
+
+  test('a SQLite file that others can read, with its log and the command that mends both', async () => {
+    const settings = { ...sqlite(), LICENSING_PACKAGES_DIR: temporaryFolder() };
+    const path = settings.LICENSING_DATABASE_URL!.slice('sqlite:'.length);
+    // Held open: the log is there for as long as somebody has the database open.
+    await (await open(settings))('licensing_products').update({ id: 1 });
+    expectFinding(await doctor(settings), 'DATABASE_FILE', 'ok', `${path} (mode 0600)`);
+    for (const file of [path, `${path}-wal`]) chmodSync(file, 0o644);
+    const found = await doctor(settings);
+    const named = `Every user of this machine can read ${path} (mode 0644), ${path}-wal (mode 0644).`;
+    expectFinding(found, 'DATABASE_FILE_PUBLIC', 'problem', named);
+    const { remedy } = find(found, 'DATABASE_FILE_PUBLIC')!;
+    // There is no such user where the tests run.
+    followRemedy(remedy!.replace('chown licensing ', `chown ${userInfo().username} `));
+    expectFinding(await doctor(settings), 'DATABASE_FILE', 'ok', `${path}-wal (mode 0600)`);
   });
 
   test('an older and a newer schema', async () => {

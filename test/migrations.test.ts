@@ -1,3 +1,4 @@
+import { chmodSync, chownSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
@@ -18,6 +19,8 @@ import {
 } from './support/service-process';
 
 jest.setTimeout(120_000);
+
+const CLI = join(__dirname, '../dist/src/cli.js');
 
 const startKnex = (args: string[], settings: Settings): Running =>
   startProgram(
@@ -262,6 +265,75 @@ describe('a migration that was killed half-way', () => {
     expect(await db('licensing_migrations_lock').pluck('is_locked')).toEqual([0]);
     await expectToServe(settings);
   });
+});
+
+describe('the files of a SQLite database', () => {
+  const modesIn = (folder: string) =>
+    Object.fromEntries(
+      readdirSync(folder).map((name) => [name, (statSync(join(folder, name)).mode & 0o777).toString(8)]),
+    );
+  const startMigrateOpenly = (settings: Settings, ...as: string[]) =>
+    startProgram(
+      'sh',
+      ['-c', 'umask 022; exec "$@"', 'sh', ...as, process.execPath, CLI, 'migrate'],
+      processEnvironment(settings),
+    );
+
+  test("are their owner's alone, also where the umask would let everybody read, and behind a link", async () => {
+    const folder = temporaryFolder();
+    symlinkSync(join(folder, 'data.sqlite'), join(folder, 'link.sqlite'));
+    const settings = { LICENSING_DATABASE_URL: `sqlite:${join(folder, 'link.sqlite')}` };
+    expectSuccess([await startMigrateOpenly(settings).ended]);
+    await open(settings)('licensing_products').update({ id: 1 });
+    expect(modesIn(folder)).toEqual({
+      'data.sqlite': '600',
+      'data.sqlite-shm': '600',
+      'data.sqlite-wal': '600',
+      'link.sqlite': '600',
+      'link.sqlite.migrate-lock': '600',
+    });
+  });
+
+  test('keep the mode they have', async () => {
+    const folder = temporaryFolder();
+    const path = join(folder, 'data.sqlite');
+    writeFileSync(path, '');
+    chmodSync(path, 0o660);
+    expectSuccess([await startMigrateOpenly({ LICENSING_DATABASE_URL: `sqlite:${path}` }).ended]);
+    expect(modesIn(folder)).toMatchObject({ 'data.sqlite': '660' });
+  });
+
+  (process.getuid?.() === 0 ? test : test.skip)(
+    'that this user may not make, read or write are told of in words, and left alone',
+    async () => {
+      const folder = temporaryFolder();
+      chmodSync(folder, 0o755);
+      const attempt = async (name: string) => {
+        const settings = { LICENSING_DATABASE_URL: `sqlite:${join(folder, name)}` };
+        const { ended } = startMigrateOpenly(settings, 'setpriv', '--reuid=65534', '--clear-groups');
+        const { code, stderr } = await ended;
+        expect(code).toBe(1);
+        return stderr;
+      };
+      const at = (name: string) => `The database (SQLite, ${join(folder, name)}) cannot be used: `;
+      const notMade =
+        'the file cannot be opened or made. It must be a file in a folder that this user may write to';
+      expect(await attempt('new.sqlite')).toContain(at('new.sqlite') + notMade);
+      expect(readdirSync(folder)).toEqual([]);
+
+      const path = join(folder, 'data.sqlite');
+      expectSuccess([await startMigrateOpenly({ LICENSING_DATABASE_URL: `sqlite:${path}` }).ended]);
+      const readOnly = 'this user may not write to the file or its folder';
+      const unreadable = `this user may not use ${path}. Run this as the user the service runs as, to whom it has to belong.`;
+      expect(await attempt('data.sqlite')).toContain(at('data.sqlite') + unreadable);
+      chmodSync(path, 0o644);
+      expect(await attempt('data.sqlite')).toContain(at('data.sqlite') + readOnly);
+      // The service's own, after root migrated it.
+      chownSync(folder, 65534, -1);
+      chownSync(path, 65534, -1);
+      expect(await attempt('data.sqlite')).toContain(`this user may not use ${path}.migrate-lock. Run this`);
+    },
+  );
 });
 
 describe('the character set and collation of a MariaDB database', () => {

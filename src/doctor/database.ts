@@ -1,6 +1,7 @@
+import { existsSync } from 'node:fs';
 import type { Config } from '../config';
 import { listProducts } from '../store/catalogue';
-import { DEFAULT_POOL_SIZE, tablePrefix } from '../store/database';
+import { DEFAULT_POOL_SIZE, tablePrefix, type DatabaseSettings } from '../store/database';
 import { describePrefixes, findOtherPrefixes, readSchemaState, settingsForPrefixes } from '../store/migrate';
 import { tryPrivileges } from '../store/privileges';
 import {
@@ -12,6 +13,7 @@ import {
 } from '../store/server';
 import { describeDatabase, explainTrouble } from '../store/trouble';
 import { ok, problem, warning, type Check, type Finding } from './finding';
+import { checkReaders } from './readers';
 
 const CLOCK_TOLERANCE_S = 30;
 /** For the operator's commands, and the process that watches over several workers. */
@@ -35,6 +37,7 @@ export const checkServer: Check = async ({ config, db, now }) => {
   }
   if (server === undefined)
     return [
+      ...(await checkFile(config.database)),
       warning('DATABASE_SQLITE', `The database is ${describeDatabase(config.database)}.`, {
         why: 'It serves one process, and nothing but a copy of its file backs it up.',
         remedy:
@@ -48,6 +51,14 @@ export const checkServer: Check = async ({ config, db, now }) => {
     checkClock(server, now()),
   ];
 };
+
+/** The files of SQLite: the log beside the database holds the latest of what is in it. */
+async function checkFile(database: DatabaseSettings): Promise<Finding[]> {
+  if (database.kind !== 'sqlite') return [];
+  const files = ['', '-wal', '-shm'].map((suffix) => database.path + suffix).filter(existsSync);
+  const why = "It holds customers' addresses, orders and sites, and the sealed licence keys.";
+  return [await checkReaders('DATABASE_FILE', files, why)];
+}
 
 export const checkSchema: Check = async ({ db }) => {
   const { pending, completed, unknown } = await readSchemaState(db);

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
@@ -77,7 +77,9 @@ function libsqlClient(): typeof Knex.Client {
     }
 
     override acquireRawConnection(): Promise<unknown> {
-      mkdirSync(dirname((this.connectionSettings as { filename: string }).filename), { recursive: true });
+      const { filename } = this.connectionSettings as { filename: string };
+      mkdirSync(dirname(filename), { recursive: true });
+      makePrivate(filename);
       return super.acquireRawConnection();
     }
 
@@ -116,6 +118,19 @@ function libsqlClient(): typeof Knex.Client {
     }
   }
   return LibsqlDialect as unknown as typeof Knex.Client;
+}
+
+/**
+ * Makes the file for its owner alone. The driver would make it as the umask says, mostly for everybody to read, and
+ * gives the log and the index beside it the file's own mode. One that is there keeps its mode.
+ */
+function makePrivate(filename: string): void {
+  if (existsSync(filename)) return;
+  try {
+    closeSync(openSync(filename, 'a', 0o600));
+  } catch {
+    // Nor can the driver make it then, and its error is the one that is explained (trouble.ts).
+  }
 }
 
 /** What is used here of the dialect, which has no types. */

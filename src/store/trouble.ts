@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSettings } from './database';
 import type { MysqlSettings } from './mysql';
@@ -64,15 +64,12 @@ function isAboutDatabase(error: DriverError, settings: DatabaseSettings): boolea
   if (settings.kind === 'mysql') return isUnavailable(error) && (syscall === undefined || fatal === true);
   if (syscall !== undefined) return path !== undefined && settings.path.startsWith(path);
   return (
-    isUnavailable(error) ||
-    message.includes(CANNOT_OPEN) ||
-    code === 'SQLITE_NOTADB' ||
-    code === 'SQLITE_CORRUPT'
+    isUnavailable(error) || CANNOT_OPEN.test(message) || code === 'SQLITE_NOTADB' || code === 'SQLITE_CORRUPT'
   );
 }
 
-/** libsql's words, with which there is no code. */
-const CANNOT_OPEN = 'Unable to open connection to local database';
+/** libsql's words, with which there is no code, and the file they are about. */
+const CANNOT_OPEN = /Unable to open connection to local database (.*): \d+/;
 
 function explainFile(error: DriverError, path: string, source: string): Explanation {
   const code = codeOf(error);
@@ -92,11 +89,26 @@ function explainFile(error: DriverError, path: string, source: string): Explanat
         reason: `this user may not write to the file or its folder ${dirname(path)}${of}`,
         remedy: 'Run this as the user the service runs as.',
       };
-    default:
-      return {
-        reason: `the file cannot be opened or made${of === '' && !error.message?.includes(CANNOT_OPEN) ? `: ${error.message}` : of}`,
-        remedy: `It must be a file in a folder that this user may write to: see ${source}.`,
-      };
+  }
+  const opened = CANNOT_OPEN.exec(error.message ?? '')?.[1];
+  if (opened !== undefined && isClosed(opened))
+    return {
+      reason: `this user may not use ${opened}`,
+      remedy: 'Run this as the user the service runs as, to whom it has to belong.',
+    };
+  return {
+    reason: `the file cannot be opened or made${of === '' && opened === undefined ? `: ${error.message}` : of}`,
+    remedy: `It must be a file in a folder that this user may write to: see ${source}.`,
+  };
+}
+
+/** Whether it is there, and somebody else's alone. */
+function isClosed(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EACCES';
   }
 }
 

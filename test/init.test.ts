@@ -5,6 +5,7 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   statSync,
   symlinkSync,
@@ -16,7 +17,13 @@ import { createConnection, type Connection, type RowDataPacket } from 'mysql2/pr
 import request from 'supertest';
 import { temporaryFolder } from './support/processes';
 import { createMariaDbDatabase, PREFIX } from './support/service';
-import { startLicensing, startServiceProcess, type Ended } from './support/service-process';
+import {
+  processEnvironment,
+  startLicensing,
+  startProgram,
+  startServiceProcess,
+  type Ended,
+} from './support/service-process';
 
 /** `licensing init` beside a Joomla site: a configuration.php, and a database with the site's own tables. */
 
@@ -196,6 +203,43 @@ describe('licensing init --joomla-root', () => {
     expect({ uid, mode: mode & 0o777 }).toEqual({ uid: owner, mode: 0o640 });
     expect(readFileSync(settings, 'utf8')).toMatch(/^LICENSING_JOOMLA_ROOT=..\/site\nLICENSING_KEY_SECRET=/);
   });
+
+  test('writes the secret under a name that nobody knows before, and leaves nothing else behind', async () => {
+    const elsewhere = join(temporaryFolder(), 'elsewhere');
+    writeFileSync(elsewhere, 'untouched');
+    symlinkSync(elsewhere, `${envFile}.new`);
+    expect(await licensing('init', '--joomla-root', site)).toMatchObject({ code: 0 });
+    expect(readFileSync(elsewhere, 'utf8')).toBe('untouched');
+    expect(readdirSync(dirname(envFile)).sort()).toEqual(['.env', '.env.new']);
+    expect(statSync(envFile).mode & 0o777).toBe(0o600);
+  });
+
+  (process.getuid!() === 0 ? test : test.skip)(
+    'a full disk leaves .env as it was, and nothing of the secret beside it',
+    async () => {
+      const folder = dirname(envFile);
+      // A disk of its own, with room for what is there and no more, seen by this one process.
+      const before = `LICENSING_PACKAGES_DIR=${temporaryFolder()}\n${'# mine\n'.repeat(580)}`;
+      const { ended } = startProgram(
+        'unshare',
+        [
+          '--mount',
+          'sh',
+          '-c',
+          `mount -t tmpfs -o size=8k none ${folder} && printf %s "$0" > ${envFile} && chmod 640 ${envFile}
+           "$@"; echo "exit $?"; ls -lA ${folder}; cat ${envFile}`,
+          before,
+          ...[process.execPath, join(ROOT, 'dist/src/cli.js'), 'init', '--joomla-root', site],
+        ],
+        processEnvironment({}, { LICENSING_ENV_FILE: envFile }),
+      );
+      const { stdout, stderr } = await ended;
+      expect(stderr).toMatch(/error: .*disk is full/);
+      expect(stderr).not.toContain('.part');
+      expect(stdout).toMatch(/^exit 1\ntotal 8\n-rw-r----- .*\.env\n/);
+      expect(stdout.endsWith(`.env\n${before}`)).toBe(true);
+    },
+  );
 
   test('fills in a setting that is there without a value', async () => {
     writeFileSync(envFile, 'LICENSING_JOOMLA_ROOT=\n');

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readFile, realpath, rename, stat } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import {
@@ -25,6 +25,7 @@ import { tryPrivileges } from '../store/privileges';
 import { describeDatabase } from '../store/trouble';
 import { sampleSealedKeys } from '../store/upkeep';
 import { createOutput, withDatabase, type Output } from './command';
+import { changeFile } from './output-file';
 
 export function addInitCommand(program: Command): void {
   program
@@ -145,21 +146,10 @@ async function requirePrivileges(db: Db, { database }: Config): Promise<void> {
 async function addToEnvFile(file: string, additions: Settings): Promise<void> {
   const lines = Object.entries(additions).map(([name, value]) => `${name}=${quote(value)}\n`);
   if (lines.length === 0) return;
-  const target = await realpath(file).catch(() => file);
-  const owner = await stat(target).catch(() => undefined);
-  const before = owner ? await readFile(target, 'utf8') : '';
-  const temporary = `${target}.new`;
-  const handle = await open(temporary, 'w', 0o600);
-  try {
-    await handle.writeFile(before + (before === '' || before.endsWith('\n') ? '' : '\n') + lines.join(''));
-    // Run by root, it must stay readable for the service's user.
-    if (owner) await handle.chown(owner.uid, owner.gid);
-    await handle.chmod((owner?.mode ?? 0o600) & 0o640);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await rename(temporary, target);
+  await changeFile(file, (before) => {
+    const separator = before === '' || before.endsWith('\n') ? '' : '\n';
+    return before + separator + lines.join('');
+  });
 }
 
 /** As dotenv reads it back: in single quotes nothing is special, save the quote itself. */

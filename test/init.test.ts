@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -213,6 +213,19 @@ describe('licensing init --joomla-root', () => {
     expect(readdirSync(dirname(envFile)).sort()).toEqual(['.env', '.env.new']);
     expect(statSync(envFile).mode & 0o777).toBe(0o600);
   });
+
+  (process.getuid!() === 0 ? test : test.skip)(
+    'puts no file in the place of a device, which others may use',
+    async () => {
+      // another /dev/null
+      execFileSync('mknod', [envFile, 'c', '1', '3']);
+      expect(await licensing('init', '--joomla-root', site)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(`${envFile} was not written: it is no file.`),
+      });
+      expect(statSync(envFile).isCharacterDevice()).toBe(true);
+    },
+  );
 
   (process.getuid!() === 0 ? test : test.skip)(
     'a full disk leaves .env as it was, and nothing of the secret beside it',

@@ -40,6 +40,8 @@ export async function changeFile(path: string, change: (before: string) => strin
   const target = await realpath(path).catch(() => resolve(path));
   try {
     const there = await stat(target).catch(() => undefined);
+    // A device or a pipe would be replaced by a file, for everybody.
+    if (there && !there.isFile()) throw new OperatorError(`${path} was not written: it is no file.`);
     const text = change(there ? await readFile(target, 'utf8') : '');
     await replaceFile(target, async (sink, handle) => {
       await sink(text);

@@ -274,6 +274,20 @@ describe('"update-xml lint" on a file', () => {
     expect(await lintUpdateXml(declared)).toEqual([]);
   });
 
+  it.each([
+    ['tags', '<'],
+    ['attributes', '<a x="<'],
+    ['comments', '<!--'],
+    ['CDATA sections', '<![CDATA['],
+    ['instructions', '<?x '],
+  ])('finds thousands of %s that never end, in a moment', async (_what, begun) => {
+    const started = performance.now();
+    expect(await lint(`<updates>${begun.repeat(200_000)}`)).toEqual([
+      expect.stringMatching(/^error malformed: .*\(line 1\)/),
+    ]);
+    expect(performance.now() - started).toBeLessThan(2_000);
+  });
+
   it("takes for well-formed what PHP's parser does", () => {
     const bits = [
       '&',

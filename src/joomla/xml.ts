@@ -46,6 +46,8 @@ export function parseXml(bytes: Buffer): Element {
     const document = new DOMParser({
       onError(_level, message, { locator }: { locator?: { lineNumber?: number } }) {
         problem ??= `${message.split('\n')[0] ?? message} (line ${locator?.lineNumber ?? 1})`;
+        // The first is the one that is said. The library would go on to the end, and report each "<" of a million.
+        throw new MalformedXml(problem);
       },
     }).parseFromString(text, 'text/xml');
     if (problem === undefined && document.documentElement) return document.documentElement;
@@ -88,12 +90,19 @@ function decode(bytes: Buffer): string {
   }
 }
 
+/**
+ * The pieces of a document, as a parser takes them: comments, CDATA sections, instructions, tags; what is wrong outside
+ * of them, and references. A piece that is never closed reaches to the end of the document: were it no piece, the same
+ * search for its end would begin again at each "<" that follows, which takes minutes for a megabyte of them.
+ */
+const PIECES =
+  /<!--[^]*?(?:-->|$)|<!\[CDATA\[[^]*?(?:\]\]>|$)|<\?[^]*?(?:\?>|$)|<[^>]*(?:>|$)|\]\]>|&([^\s;<&]*;?)/g;
+
 /** What the library reads over, and no other parser does. */
 function refuseForbidden(text: string): void {
   const forbidden = FORBIDDEN.exec(text);
   if (forbidden) throw at(text, forbidden.index, 'a control character, which XML cannot hold');
-  const outside = /<!--[^]*?-->|<!\[CDATA\[[^]*?\]\]>|<\?[^]*?\?>|<[^>]*>|\]\]>|&([^\s;<&]*;?)/g;
-  for (const match of text.matchAll(outside)) {
+  for (const match of text.matchAll(PIECES)) {
     const [found, reference] = match;
     if (found === ']]>') throw at(text, match.index, '"]]>" outside a CDATA section');
     if (/^<[^!?]/.test(found))

@@ -288,6 +288,15 @@ describe('"update-xml lint" on a file', () => {
     expect(performance.now() - started).toBeLessThan(2_000);
   });
 
+  it('takes thousands of updates in one another for the outermost, in a moment', async () => {
+    const started = performance.now();
+    const findings = await lint(
+      `<updates>${'<update>'.repeat(10_000)}${'</update>'.repeat(10_000)}<update/></updates>`,
+    );
+    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(findings.filter((finding) => finding.startsWith('error missing: <version>'))).toHaveLength(2);
+  });
+
   it("takes for well-formed what PHP's parser does", () => {
     const bits = [
       '&',

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { Element } from '@xmldom/xmldom';
+import type { Element, Node } from '@xmldom/xmldom';
 import { compareVersions, STABILITIES, type Stability } from '../licensing/versions';
 import { checkZip } from '../licensing/zip';
 import { readDownloadAddress, SERVICE_PATH } from './addresses';
@@ -79,27 +79,37 @@ export interface XmlUpdate {
   attributes(name: string): Record<string, string> | undefined;
 }
 
+/** Every `update` that lies in no other; nobody means anything by one within another. */
 export function readUpdates(root: Element): XmlUpdate[] {
-  return [root, ...descendants(root)]
-    .filter(({ tagName }) => tagName.toLowerCase() === 'update')
-    .map((update) => {
-      const elements = new Map(
-        descendants(update).map((element) => [element.tagName.toLowerCase(), element]),
-      );
-      const attributesOf = (name: string) => {
+  return outermostUpdates(root).map((update) => {
+    const elements = new Map(descendants(update).map((element) => [element.tagName.toLowerCase(), element]));
+    const attributesOf = (name: string) => {
+      const element = elements.get(name);
+      return element && attributes(element);
+    };
+    return {
+      line: lineOf(update),
+      text(name) {
         const element = elements.get(name);
-        return element && attributes(element);
-      };
-      return {
-        line: lineOf(update),
-        text(name) {
-          const element = elements.get(name);
-          return element && ownText(element);
-        },
-        attribute: (name, attribute) => attributesOf(name)?.[attribute],
-        attributes: attributesOf,
-      };
-    });
+        return element && ownText(element);
+      },
+      attribute: (name, attribute) => attributesOf(name)?.[attribute],
+      attributes: attributesOf,
+    };
+  });
+}
+
+/** Each element is looked at once, also where thousands lie in one another. */
+function outermostUpdates(root: Element): Element[] {
+  const updates: Element[] = [];
+  const within = new Set<Node | null>();
+  for (const element of [root, ...descendants(root)]) {
+    const isWithin = within.has(element.parentNode);
+    const isUpdate = element.tagName.toLowerCase() === 'update';
+    if (isUpdate && !isWithin) updates.push(element);
+    if (isUpdate || isWithin) within.add(element);
+  }
+  return updates;
 }
 
 /** A `tag` that Joomla does not know, also for blanks around it, counts as stable; so does none. */

@@ -96,6 +96,15 @@ describe('"update-xml lint" on a file', () => {
     ['for several versions of Joomla', () => platform('(4\\.4|5|6)')],
     ['for Joomla 5.1 alone', () => platform('5\\.1\\.')],
     ['for all of Joomla 5 by one digit', () => platform('5.[0-9]')],
+    ['for what begins with a digit', () => platform('[45]')],
+    ['for what begins so, and anything after it', () => platform('(4|5).*')],
+    ['for all three numbers', () => platform('[4-6]\\.[0-9]+\\.[0-9]+')],
+    ['for three numbers or two', () => platform('((4\\.\\d+(\\.\\d+)?)|(5\\.\\d+(\\.\\d+)?))')],
+    ['for digits that are counted', () => platform('[456]\\.[0-9]{1,2}(\\.[0-9]{1,2})?')],
+    [
+      'for each minor version by name',
+      () => platform('((4\\.(0|1|2|3|4)\\.)|(5\\.(0|1|2|3|4)\\.)|(6\\.(0|1)\\.))'),
+    ],
     [
       'with a beta for those who want it',
       () => GOOD.replaceAll('2.0.0', '2.0.0-beta1').replace('<tag>stable', '<tag>beta'),
@@ -176,6 +185,14 @@ describe('"update-xml lint" on a file', () => {
     ],
     ['a platform that is no expression', () => platform('5.*)'), /^error platform: .*no regular expression/],
     ['a platform with a slash', () => platform('5/6'), /^error platform: .*no regular expression/],
+    [
+      'a platform that repeats without end',
+      () => platform(`${'(.*)'.repeat(9)}x`),
+      /^error platform: .*repeats too much, to be tried/,
+    ],
+    ['the same without a star', () => platform(`${'(.?.?)'.repeat(12)}x`), /^error platform: .*to be tried/],
+    ['a repeated choice', () => platform('(.|.|.|.|.|.)+x'), /^error platform: .*to be tried/],
+    ['a platform longer than any', () => platform(`5${'|5'.repeat(200)}`), /^error platform: .*too long/],
     ['a platform of everything', () => platform('.*'), /^warning platform: .*Joomla 3 too/],
     ['a platform of the past', () => platform('3\\.[0-9]+'), /^error no_current_joomla: /],
     ['another platform', () => replaced('"joomla"', '"Joomla"'), /^error platform: .*"Joomla"/],
@@ -295,6 +312,21 @@ describe('"update-xml lint" on a file', () => {
     );
     expect(performance.now() - started).toBeLessThan(2_000);
     expect(findings.filter((finding) => finding.startsWith('error missing: <version>'))).toHaveLength(2);
+  });
+
+  it('does not run what a platform might never come to an end with, nor says more of it', async () => {
+    const started = performance.now();
+    const findings = await lint(platform(`${'(.*)'.repeat(9)}x`));
+    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(findings).toHaveLength(1);
+  });
+
+  it('judges the first thousand of many updates, and says so', async () => {
+    const findings = await lint(
+      `<updates>${'<update><version>1</version></update>'.repeat(1_200)}</updates>`,
+    );
+    expect(findings).toContainEqual(expect.stringMatching(/^error too_many: There are 1200 <update> in it/));
+    expect(findings.filter((finding) => finding.startsWith('error missing: <element>'))).toHaveLength(1_000);
   });
 
   it("takes for well-formed what PHP's parser does", () => {

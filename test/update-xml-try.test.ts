@@ -206,6 +206,16 @@ describe('of the updates in the XML, Joomla takes the highest that the site may 
     else expect(verdict.version).toBe(version);
   });
 
+  it('and a pattern that might never come to an end is not run', async () => {
+    answers['/update.xml'] = xml(update({ platform: `${'(.*)'.repeat(25)}x` }));
+    const started = performance.now();
+    const { steps } = await attempt();
+    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(steps.map(({ text }) => text)).toContainEqual(
+      expect.stringMatching(/repeats too much, to be tried/),
+    );
+  });
+
   it('and says of the others why not, where Joomla does', async () => {
     answers['/update.xml'] = xml(update({ version: '3.0', more: php('8.3') }), update());
     expect(await attempt()).toMatchObject({

@@ -2,7 +2,7 @@ import { isPrerelease, isVersion, STABILITIES } from '../licensing/versions';
 import type { Release } from '../store/releases';
 import { readDownloadAddress, SERVICE_PATH } from './addresses';
 import { fetchAsJoomla, NoAnswer, type Answer } from './fetch';
-import { accidentalMatches, matchesCurrentJoomla, matchesPlatform } from './target-platform';
+import { accidentalMatches, isRunaway, matchesCurrentJoomla, matchesPlatform } from './target-platform';
 import { DATABASES, EXTENSION_TYPES, isLeftOut } from './update-xml';
 import {
   checkPackage,
@@ -43,6 +43,8 @@ const JOOMLA = '5.3.0';
 /** Joomla gives up after this long (UpdateAdapter), milliseconds. */
 const XML_TIMEOUT = 20_000;
 const SLOW = 5_000;
+/** Those beyond are not judged. Each costs milliseconds, and ten megabytes hold more than a hundred thousand. */
+const MAX_UPDATES = 1_000;
 /** Seconds. A cache that keeps the XML longer makes a new version known late, and hashes of a withdrawn one linger. */
 const LONG_CACHED = 3_600;
 /** Columns of Joomla's `#__updates`; a longer text is refused by the database, and with it the update. */
@@ -93,8 +95,16 @@ export async function lintUpdateXml(
   url?: URL,
 ): Promise<Finding[]> {
   const { findings, report } = createReport();
-  const updates = readOrReport(bytes, report);
-  if (updates === undefined) return findings;
+  const all = readOrReport(bytes, report);
+  if (all === undefined) return findings;
+  const updates = all.slice(0, MAX_UPDATES);
+  if (updates.length < all.length)
+    report(
+      'error',
+      'too_many',
+      `There are ${all.length} <update> in it, which every site reads each time; the first ${MAX_UPDATES} are judged.`,
+      `${WRITE_AGAIN} It leaves out what no site is offered.`,
+    );
   lintTogether(updates, report);
   const offered = new Map<number, string[]>();
   for (const update of updates) {
@@ -217,13 +227,14 @@ function lintTogether(updates: XmlUpdate[], report: Report): void {
       'It describes several extensions. Joomla picks the highest version of them all and forgets the rest.',
       'Host one update XML for each extension.',
     );
-  if (
-    !updates.some(
-      (update) =>
-        update.attribute('targetplatform', 'name') === 'joomla' &&
-        matchesCurrentJoomla(update.attribute('targetplatform', 'version') ?? ''),
-    )
-  )
+  const mayBeOffered = (update: XmlUpdate) => {
+    const pattern = update.attribute('targetplatform', 'version') ?? '';
+    return (
+      update.attribute('targetplatform', 'name') === 'joomla' &&
+      (isRunaway(pattern) || matchesCurrentJoomla(pattern))
+    );
+  };
+  if (!updates.some(mayBeOffered))
     report(
       'error',
       'no_current_joomla',
@@ -365,6 +376,14 @@ function lintRequirements(update: XmlUpdate, report: Report): void {
         ? 'There is no <targetplatform> with a name: Joomla passes this update over.'
         : `The target platform's name is "${platform}"; Joomla takes "joomla" alone, in lower case.`,
       'Write <targetplatform name="joomla" version="(4|5|6)\\.[0-9]+"/>.',
+      update,
+    );
+  else if (isRunaway(pattern))
+    report(
+      'error',
+      'platform',
+      `The target platform "${Array.from(pattern).slice(0, 60).join('')}" is too long, or repeats too much, to be tried on Joomla's versions.`,
+      'Repeat nothing but single digits, as (4|5|6)\\.[0-9]+.',
       update,
     );
   else if (matchesPlatform(pattern, '5.3.0') === undefined)

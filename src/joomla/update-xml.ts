@@ -20,6 +20,7 @@ import {
   accidentalMatches,
   coversPlatform,
   DEFAULT_TARGET_PLATFORM,
+  isRunaway,
   matchesPlatform,
 } from './target-platform';
 import { clientOfType } from './updater';
@@ -228,6 +229,10 @@ function refuseUseless({ type, folder, targetPlatform, phpMinimum, infoUrl }: Se
     );
   if (type !== 'plugin' && folder !== '')
     throw new OperatorError(`Only plugins have a folder; Joomla would not find a ${type} with one.`);
+  if (isRunaway(targetPlatform))
+    throw new OperatorError(
+      'The target platform is too long, or repeats too much, to be tried. For all of Joomla 5 write 5\\.[0-9]+',
+    );
   if (matchesPlatform(targetPlatform, '5.3.0') === undefined)
     throw new OperatorError(
       `The target platform "${targetPlatform}" is no regular expression. For all of Joomla 5 write 5\\.[0-9]+`,

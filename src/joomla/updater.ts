@@ -10,7 +10,7 @@ import { checkZip } from '../licensing/zip';
 import { readDownloadAddress, SERVICE_PATH } from './addresses';
 import { fetchAsJoomla, NoAnswer, type Answer } from './fetch';
 import { describeMisses, findManifest, type PackageManifest } from './manifest';
-import { matchesPlatform } from './target-platform';
+import { isRunaway, matchesPlatform } from './target-platform';
 import { attributes, descendants, lineOf, MalformedXml, ownText, parseXml } from './xml';
 
 /**
@@ -380,6 +380,11 @@ function refuseForSite(
   const platform = update.attribute('targetplatform', 'name');
   const pattern = update.attribute('targetplatform', 'version') ?? '';
   if (platform !== 'joomla') return { reason: `its target platform is "${platform ?? ''}", not "joomla"` };
+  if (isRunaway(pattern))
+    return {
+      reason:
+        'its target platform is too long, or repeats too much, to be tried: see "licensing update-xml lint"',
+    };
   if (matchesPlatform(pattern, joomla) !== true)
     return { reason: `its target platform "${pattern}" does not match Joomla ${joomla}` };
   const phpMinimum = update.text('php_minimum');

@@ -163,6 +163,12 @@ describe('of the updates in the XML, Joomla takes the highest that the site may 
       {},
       undefined,
     ],
+    [
+      'none for a client named as what every object has',
+      () => [update({ client: 'constructor' })],
+      {},
+      undefined,
+    ],
     ['none for a client Joomla does not know', () => [update({ client: 'front' })], {}, undefined],
     [
       'one for a component, which needs no client',
@@ -322,6 +328,14 @@ describe('an answer of 404 is told by what is missing, with the command that men
     expect((await attempt()).remedy).toMatch(remedy);
   });
 
+  it('the download, with a word for an answer that every object has', async () => {
+    answers['/42'] = (response) => response.writeHead(403).end('constructor');
+    expect(await attempt()).toMatchObject({
+      installed: false,
+      remedy: expect.stringMatching(/^Something before the licence service refuses/),
+    });
+  });
+
   it('the download, at an address that is none', async () => {
     offering('/index.php?option=com_shop');
     expect((await attempt()).remedy).toMatch(/^That is not the address of a download.* --base-url/);
@@ -381,6 +395,12 @@ describe('the package', () => {
     expect(remarks(await deliver({ 'a.xml': manifest(elsewhere) })).at(-1)).toBe(
       `its <updateservers> name https://old.example/u.xml, not ${site.url}/update.xml`,
     );
+  });
+
+  it('may be of a type that is none, and named as what every object has', async () => {
+    const verdict = await deliver({ 'a.xml': manifest('<element>x</element>', '2.0.0', 'constructor') });
+    expect(verdict.messages.at(-1)).toBe('success: Updating constructor was successful.');
+    expect(remarks(verdict).join()).not.toContain('it installs');
   });
 
   it('is waited for until the time is up', async () => {

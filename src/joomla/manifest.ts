@@ -133,6 +133,13 @@ function readManifest(path: string, bytes: Buffer): PackageManifest | undefined 
   };
 }
 
+/** What Joomla puts in front of the elements of a type. */
+const PREFIXES = new Map([
+  ['component', 'com_'],
+  ['module', 'mod_'],
+  ['plugin', ''],
+]);
+
 /** After `getElement` of Joomla's installer adapters (libraries/src/Installer/Adapter). */
 function elementOf(
   root: Element,
@@ -143,7 +150,7 @@ function elementOf(
     const name = asCommand(child('packagename'));
     return name === '' ? undefined : `pkg_${name}`;
   }
-  const prefix = { component: 'com_', module: 'mod_', plugin: '' }[type];
+  const prefix = PREFIXES.get(type);
   if (prefix === undefined) return undefined;
   const named = fileAttribute(root, type);
   if (named !== undefined) return asCommand(named).toLowerCase();

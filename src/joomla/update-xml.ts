@@ -206,10 +206,15 @@ function readBaseUrl(text: string | undefined): string {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(new RegExp(`${SERVICE_PATH}$`), '');
 }
 
+const TYPES_BY_PREFIX = new Map<string, ExtensionType>([
+  ['com', 'component'],
+  ['mod', 'module'],
+  ['lib', 'library'],
+]);
+
 /** Elements are named after their type, but for those of plugins and files. */
 function typeOfElement(element: string): ExtensionType {
-  const prefixes: Record<string, ExtensionType> = { com: 'component', mod: 'module', lib: 'library' };
-  return prefixes[element.split('_')[0] ?? ''] ?? 'package';
+  return TYPES_BY_PREFIX.get(element.split('_')[0] ?? '') ?? 'package';
 }
 
 function defaultClient(type: ExtensionType): Settings['client'] {

@@ -117,12 +117,15 @@ export function stabilityOfTag(tag: string | undefined): Stability {
   return STABILITIES.find((stability) => stability === tag?.toLowerCase()) ?? 'stable';
 }
 
+/** As Joomla counts them. */
+const CLIENTS = ['site', 'administrator', 'installation', 'api', 'cli'];
+
 /** 0 site, 1 administrator; undefined: a name Joomla does not know. A missing or empty one counts as administrator. */
 export function clientId(client: string | undefined): number | undefined {
   if (client === undefined || client === '') return 1;
   if (/^[0-9]+$/.test(client)) return Number(client);
-  const known: Record<string, number> = { site: 0, administrator: 1, installation: 2, api: 3, cli: 4 };
-  return known[client.toLowerCase()];
+  const at = CLIENTS.indexOf(client.toLowerCase());
+  return at < 0 ? undefined : at;
 }
 
 /** The client Joomla installs a type under; undefined: modules, templates and languages have either. */
@@ -544,28 +547,30 @@ function remarksOnManifest(manifest: PackageManifest, update: XmlUpdate, url: st
  * What this service says in its plain-text answers (contract, section 4.4), and what the seller does about it; ID is
  * the product's.
  */
-const REMEDIES: Record<string, string> = {
-  'Download ID (license key) is required':
-    'The key did not arrive: look for a "#" in the <downloadurl>, or a redirect; both drop it.',
-  'License not found':
-    'No licence has this key. Compare it with the one issued: "licensing license show -", or "licensing why" with its end.',
-  'License is not active':
-    'The licence is suspended, revoked or cancelled: "licensing license history KEY" says since when and why.',
-  'License has expired': 'The licence has expired: "licensing license renew KEY --for 1y" extends it.',
-  'License does not match this product':
-    "The key is for another product than the one in the <downloadurl>: give the customer this product's, or correct the product's id in the XML.",
-  'No download is available for this product':
-    'The version in the <downloadurl> is not published, or it was withdrawn. See: licensing release list --product ID. Then: licensing update-xml write --product ID',
-  'The package file is missing':
-    'The package is not in the folder of packages, or the service or nginx may not read it there. Run "licensing doctor" on the server, as the user the service runs as: it names the file, and the command that mends it.',
-  'Too many requests': 'The rate limit refused it: wait a minute, and see LICENSING_DOWNLOAD_RATE_LIMIT.',
-  'Product ID must be an integer':
-    'The <downloadurl> is not the download address. Write the update XML again: licensing update-xml write',
-};
+const REMEDIES = new Map(
+  Object.entries({
+    'Download ID (license key) is required':
+      'The key did not arrive: look for a "#" in the <downloadurl>, or a redirect; both drop it.',
+    'License not found':
+      'No licence has this key. Compare it with the one issued: "licensing license show -", or "licensing why" with its end.',
+    'License is not active':
+      'The licence is suspended, revoked or cancelled: "licensing license history KEY" says since when and why.',
+    'License has expired': 'The licence has expired: "licensing license renew KEY --for 1y" extends it.',
+    'License does not match this product':
+      "The key is for another product than the one in the <downloadurl>: give the customer this product's, or correct the product's id in the XML.",
+    'No download is available for this product':
+      'The version in the <downloadurl> is not published, or it was withdrawn. See: licensing release list --product ID. Then: licensing update-xml write --product ID',
+    'The package file is missing':
+      'The package is not in the folder of packages, or the service or nginx may not read it there. Run "licensing doctor" on the server, as the user the service runs as: it names the file, and the command that mends it.',
+    'Too many requests': 'The rate limit refused it: wait a minute, and see LICENSING_DOWNLOAD_RATE_LIMIT.',
+    'Product ID must be an integer':
+      'The <downloadurl> is not the download address. Write the update XML again: licensing update-xml write',
+  }),
+);
 
 function remedyForStatus({ status, body, redirects }: Answer, key: string, downloadUrl: string): string {
   const id = readDownloadAddress(phpTrim(downloadUrl))?.productId;
-  const known = REMEDIES[body.toString('utf8').trim()]?.replace(/\bID\b/g, String(id ?? 'ID'));
+  const known = REMEDIES.get(body.toString('utf8').trim())?.replace(/\bID\b/g, String(id ?? 'ID'));
   if (redirects.length > 0 && [400, 401, 403].includes(status))
     return `The address sends on to another, and the key is not carried over: write the last one into the <downloadurl> (--base-url).${known === undefined ? '' : ` ${known}`}`;
   if (known !== undefined) return known;

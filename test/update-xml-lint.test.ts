@@ -277,6 +277,16 @@ describe('"update-xml lint" on a file', () => {
       /^error malformed: .*control character.*\(line 4\)/,
     ],
     ['a page instead', () => '<!DOCTYPE html><html><body>Not found<br></body></html>', /^error malformed: /],
+    [
+      'more tags than are read',
+      () => `<updates>${'<a/>'.repeat(50_000)}</updates>`,
+      /^error too_much: It has more than 50000 tags/,
+    ],
+    [
+      'more namespaces than are read',
+      () => `<updates>${Array.from({ length: 501 }, (_, i) => `<a xmlns:n${i}="x">`).join('')}`,
+      /^error too_much: It has more than 500 namespaces/,
+    ],
     ['nothing at all', () => '', /^error malformed: /],
   ])('finds %s', async (_what, text, finding) => {
     expect(await lint(text(), 'https://shop.example/updates/pkg_example.xml')).toContainEqual(
@@ -293,16 +303,16 @@ describe('"update-xml lint" on a file', () => {
 
   it.each([
     ['tags', '<'],
-    ['attributes', '<a x="<'],
+    ['attributes', '<a x="'],
     ['comments', '<!--'],
     ['CDATA sections', '<![CDATA['],
     ['instructions', '<?x '],
   ])('finds thousands of %s that never end, in a moment', async (_what, begun) => {
     const started = performance.now();
-    expect(await lint(`<updates>${begun.repeat(200_000)}`)).toEqual([
+    expect(await lint(`<updates>${begun.repeat(49_000)}`)).toEqual([
       expect.stringMatching(/^error malformed: .*\(line 1\)/),
     ]);
-    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(performance.now() - started).toBeLessThan(800);
   });
 
   it('takes thousands of updates in one another for the outermost, in a moment', async () => {

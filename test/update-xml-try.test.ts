@@ -264,6 +264,18 @@ describe('the update XML is fetched', () => {
     });
   });
 
+  it('is not read when it has more tags than any has, and it is not said that Joomla refuses it', async () => {
+    answers['/update.xml'] = xml('<a/>'.repeat(60_000));
+    expect(await attempt()).toMatchObject({
+      offered: false,
+      messages: [],
+      steps: [
+        { result: 'failed', text: expect.stringMatching(/It has more than 50000 tags, and is not read\.$/) },
+      ],
+      remedy: expect.any(String),
+    });
+  });
+
   it.each<[string, string | ((response: ServerResponse) => void), RegExp]>([
     [
       'is not there',

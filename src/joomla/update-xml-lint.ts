@@ -13,7 +13,7 @@ import {
   stabilityOfTag,
   type XmlUpdate,
 } from './updater';
-import { MalformedXml, parseXml } from './xml';
+import { MalformedXml, parseXml, TooMuchXml } from './xml';
 
 /** What makes updates fail, most of it silently: Joomla says nothing of an update it does not offer. */
 
@@ -208,8 +208,9 @@ function readOrReport(bytes: Buffer, report: Report): XmlUpdate[] | undefined {
       );
     else report('error', 'no_update', `There is no <update> in it, but <${root.tagName}>.`, WRITE_AGAIN);
   } catch (error) {
-    if (!(error instanceof MalformedXml)) throw error;
-    report('error', 'malformed', `It is not well-formed XML: ${error.message}.`, WRITE_AGAIN);
+    if (error instanceof TooMuchXml) report('error', 'too_much', error.message, WRITE_AGAIN);
+    else if (!(error instanceof MalformedXml)) throw error;
+    else report('error', 'malformed', `It is not well-formed XML: ${error.message}.`, WRITE_AGAIN);
   }
   return undefined;
 }

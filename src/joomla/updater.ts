@@ -11,7 +11,7 @@ import { readDownloadAddress, SERVICE_PATH } from './addresses';
 import { fetchAsJoomla, NoAnswer, type Answer } from './fetch';
 import { describeMisses, findManifest, type PackageManifest } from './manifest';
 import { isRunaway, matchesPlatform } from './target-platform';
-import { attributes, descendants, lineOf, MalformedXml, ownText, parseXml } from './xml';
+import { attributes, descendants, lineOf, MalformedXml, ownText, parseXml, TooMuchXml } from './xml';
 
 /**
  * Walks through an update as Joomla's updater does, from the update XML to the unpacked package, and says what the
@@ -176,7 +176,7 @@ async function walk(
   };
 
   const found = await fetchXml(address, site, timeouts.xml);
-  if ('failed' in found) return fail('Update XML', found.failed, [found.message], found.remedy);
+  if ('failed' in found) return fail('Update XML', found.failed, found.messages, found.remedy);
   step('Update XML', `${found.url}: ${found.answer.size} bytes in ${found.answer.took} ms`);
   for (const redirect of found.answer.redirects) step('Update XML', `sent on to ${redirect}`, 'note');
 
@@ -308,7 +308,8 @@ async function fetchXml(
   site: Site,
   timeout: number,
 ): Promise<
-  { url: string; answer: Answer; updates: XmlUpdate[] } | { failed: string; message: string; remedy: string }
+  | { url: string; answer: Answer; updates: XmlUpdate[] }
+  | { failed: string; messages: string[]; remedy: string }
 > {
   const attempt = async (url: string) => {
     try {
@@ -316,20 +317,27 @@ async function fetchXml(
       if (answer.status === 200) return { url, answer, updates: readUpdates(parseXml(answer.body)) };
       return {
         failed: `${url}: ${answer.status}${firstLine(answer.body)}`,
-        message: `warning: Update: Could not open update site #ID "NAME", URL: ${url}`,
+        messages: [`warning: Update: Could not open update site #ID "NAME", URL: ${url}`],
         remedy: remedyForXml(answer.status, url),
       };
     } catch (error) {
       if (error instanceof MalformedXml)
         return {
           failed: `${url}: it is not XML: ${error.message}`,
-          message: `warning: Update: :Extension: Could not parse ${url}`,
+          messages: [`warning: Update: :Extension: Could not parse ${url}`],
           remedy: 'Write the update XML again ("licensing update-xml write") and put it there unchanged.',
+        };
+      if (error instanceof TooMuchXml)
+        return {
+          failed: `${url}: ${error.message}`,
+          messages: [],
+          remedy:
+            'Write the update XML again ("licensing update-xml write"): it leaves out what no site is offered.',
         };
       if (!(error instanceof NoAnswer)) throw error;
       return {
         failed: `${url}: ${error.message}`,
-        message: `warning: Update: Could not open update site #ID "NAME", URL: ${url}`,
+        messages: [`warning: Update: Could not open update site #ID "NAME", URL: ${url}`],
         remedy:
           'Check the address, and that its web server runs and is reached from the Internet. The update XML must be answered within 20 seconds: put it on static hosting.',
       };

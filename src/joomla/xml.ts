@@ -3,6 +3,19 @@ import { DOMParser, type Element } from '@xmldom/xmldom';
 /** A document that no XML parser reads to its end. The message says what and where, for the person who wrote it. */
 export class MalformedXml extends Error {}
 
+/** A document that is not read, because that would take too much time or memory. The message is a whole sentence. */
+export class TooMuchXml extends Error {}
+
+/**
+ * Far more than a thousand versions in an update XML have, or ten thousand files in a manifest. A tag costs the parser
+ * up to a kilobyte, so that ten megabytes of them need more memory than a small server has; and a namespace is copied
+ * to each element below the one that declares it.
+ */
+const LIMITS = [
+  { mark: '<', limit: 50_000, what: 'tags' },
+  { mark: 'xmlns:', limit: 500, what: 'namespaces' },
+];
+
 /** Characters XML cannot hold, not even as a reference (https://www.w3.org/TR/xml/#charsets). */
 // eslint-disable-next-line no-control-regex -- they are what is looked for
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/u;
@@ -37,9 +50,11 @@ export function escapeAttribute(text: string): string {
  *
  * @returns the root element
  * @throws MalformedXml
+ * @throws TooMuchXml
  */
 export function parseXml(bytes: Buffer): Element {
   const text = decode(bytes);
+  refuseTooMuch(text);
   refuseForbidden(text);
   let problem: string | undefined;
   try {
@@ -87,6 +102,14 @@ function decode(bytes: Buffer): string {
     return new TextDecoder(declared ?? 'utf-8', { fatal: true }).decode(bytes);
   } catch {
     throw new MalformedXml(`It is not ${declared ?? 'UTF-8'} text.`);
+  }
+}
+
+function refuseTooMuch(text: string): void {
+  for (const { mark, limit, what } of LIMITS) {
+    let index = -1;
+    for (let count = 0; (index = text.indexOf(mark, index + 1)) >= 0; count++)
+      if (count === limit) throw new TooMuchXml(`It has more than ${limit} ${what}, and is not read.`);
   }
 }
 

@@ -242,6 +242,21 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
       expect([await shop.releases(), shop.files()]).toEqual(before);
     });
 
+    it('refuses a package with more XML than is looked through for the manifest', async () => {
+      const before = [await shop.releases(), shop.files()];
+      const large = `<a>${' '.repeat(4_000_000)}</a>`;
+      const { path } = await makePackage({
+        ...packageOf('example'),
+        ...Object.fromEntries([1, 2, 3, 4, 5, 6].map((i) => [`${i}.xml`, large])),
+      });
+      const { code, stderr } = await shop.run(publishing('3.2.0', '--file', path));
+      expect(code).toBe(1);
+      expect(stderr).toMatch(
+        /^error: The package cannot be examined: the XML files at its top .* more than 20 MB, .*\. Nothing was published\.\nPack it again /,
+      );
+      expect([await shop.releases(), shop.files()]).toEqual(before);
+    });
+
     it.each([
       ['package', packageOf('other'), 'pkg_other'],
       [

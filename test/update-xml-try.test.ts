@@ -392,6 +392,13 @@ describe('the package', () => {
     });
   });
 
+  it('is not examined when its XML files would not fit into memory', async () => {
+    const large = `<a>${' '.repeat(4_000_000)}</a>`;
+    const verdict = await deliver(Object.fromEntries([1, 2, 3, 4, 5, 6].map((i) => [`${i}.xml`, large])));
+    expect(verdict).toMatchObject({ installed: false, messages: [], remedy: expect.any(String) });
+    expect(verdict.steps.at(-1)?.text).toMatch(/^the XML files at its top .* have more than 20 MB/);
+  });
+
   it('is named by its own type, and looked at for what breaks the next update', async () => {
     const component = await deliver({
       'example.xml': manifest('<element>com_other</element>', '1.9.0', 'component'),

@@ -1,7 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
 import { findWrittenXml, isLeftOut, requireUpdateXmlSettings } from '../joomla/update-xml';
-import { describeMisses, findManifest, type PackageManifest } from '../joomla/manifest';
+import {
+  describeMisses,
+  findManifest,
+  TOO_MUCH_XML,
+  type NoManifest,
+  type PackageManifest,
+} from '../joomla/manifest';
 import { explainReadFault } from '../licensing/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { editRelease, publishRelease, requireProduct, withdrawRelease } from '../licensing/releases';
@@ -255,11 +261,12 @@ async function checkManifest(file: string, version: string, product: Product): P
 }
 
 /** Only a product for Joomla has an element; a site finds the extension to update by it, in any case. */
-function requireElement(
-  manifest: PackageManifest | 'no-xml' | 'no-manifest',
-  productId: number,
-  element: string,
-): void {
+function requireElement(manifest: PackageManifest | NoManifest, productId: number, element: string): void {
+  if (manifest === 'too-much-xml')
+    throw new OperatorError(
+      `The package cannot be examined: ${TOO_MUCH_XML}. Nothing was published.\n` +
+        `Pack it again with its XML files, but for the manifest, in folders of folders; or, if the product is not for Joomla: licensing product edit ${productId} --element ''`,
+    );
   if (typeof manifest === 'string')
     throw new OperatorError(
       `The package has no Joomla manifest (an XML file with <extension>) at its top, and product ${productId} is for Joomla: its element is "${element}". Nothing was published.\n` +

@@ -12,6 +12,15 @@ import { requireWebAddress, SERVICE_PATH } from './addresses';
 export const MAX_NAME_LENGTH = 100;
 /** A manifest lists files; one that is longer is none. */
 const MAX_MANIFEST_BYTES = 5_000_000;
+/**
+ * Of all XML files that may be the manifest, which are held in memory until it is known where the package's top is.
+ * Packed they are next to nothing: a thousand of five megabytes fit into five.
+ */
+const MAX_XML_BYTES = 20_000_000;
+/** What a file counts at least, so that a million empty ones are too much too. */
+const LEAST_BYTES = 1_000;
+/** What findManifest() gave up at, as the end of a sentence. */
+export const TOO_MUCH_XML = `the XML files at its top and in the folders there have more than ${MAX_XML_BYTES / 1_000_000} MB, and the manifest is not looked for among them`;
 
 export interface ManifestSnippets {
   /** to paste right below the manifest's root element */
@@ -81,28 +90,34 @@ export function describeMisses({ hasDownloadKey, updateServers }: PackageManifes
   ];
 }
 
+/** Why there is none. */
+export type NoManifest = 'no-xml' | 'no-manifest' | 'too-much-xml';
+
 /**
  * The manifest Joomla would install a package by: the first XML file at its top, or one folder below, whose root is
  * `extension`. Where the zip holds a single folder, that is the top.
  *
- * @returns `no-xml` when there is no such file, `no-manifest` when none of them is a manifest
+ * @returns `no-xml` when there is no such file, `no-manifest` when none of them is a manifest, `too-much-xml` when there
+ *   is more than is looked through
  * @throws what yauzl says of a file that is no zip
  */
-export async function findManifest(zipPath: string): Promise<PackageManifest | 'no-xml' | 'no-manifest'> {
-  const names: string[] = [];
+export async function findManifest(zipPath: string): Promise<PackageManifest | NoManifest> {
+  const seen = { tops: new Set<string>(), folder: false };
   const contents = new Map<string, Buffer>();
+  let bytes = 0;
   await eachEntry(zipPath, async (zip, entry) => {
-    names.push(entry.fileName);
-    if (
-      entry.fileName.endsWith('.xml') &&
-      entry.fileName.split('/').length <= 3 &&
-      entry.uncompressedSize <= MAX_MANIFEST_BYTES
-    )
-      contents.set(entry.fileName, await readEntry(zip, entry));
+    const path = entry.fileName.split('/');
+    // Whether there is one or several is all that counts, and a package may have a million.
+    if (seen.tops.size < 2) seen.tops.add(path[0] ?? '');
+    seen.folder ||= path.length > 1;
+    if (!entry.fileName.endsWith('.xml') || path.length > 3 || entry.uncompressedSize > MAX_MANIFEST_BYTES)
+      return;
+    bytes += Math.max(entry.uncompressedSize, LEAST_BYTES);
+    if (bytes <= MAX_XML_BYTES) contents.set(entry.fileName, await readEntry(zip, entry));
   });
-  const tops = new Set(names.map((name) => name.split('/')[0]));
-  const [only] = tops;
-  const top = tops.size === 1 && names.some((name) => name.includes('/')) ? `${only ?? ''}/` : '';
+  if (bytes > MAX_XML_BYTES) return 'too-much-xml';
+  const [only] = seen.tops;
+  const top = seen.tops.size === 1 && seen.folder ? `${only ?? ''}/` : '';
   const candidates = [...contents.keys()]
     .filter((name) => name.startsWith(top) && name.slice(top.length).split('/').length <= 2)
     .sort();

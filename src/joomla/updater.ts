@@ -9,7 +9,13 @@ import { compareVersions, STABILITIES, type Stability } from '../licensing/versi
 import { checkZip } from '../licensing/zip';
 import { readDownloadAddress, SERVICE_PATH } from './addresses';
 import { fetchAsJoomla, NoAnswer, type Answer } from './fetch';
-import { describeMisses, findManifest, type PackageManifest } from './manifest';
+import {
+  describeMisses,
+  findManifest,
+  TOO_MUCH_XML,
+  type NoManifest,
+  type PackageManifest,
+} from './manifest';
 import { isRunaway, matchesPlatform } from './target-platform';
 import { attributes, descendants, lineOf, MalformedXml, ownText, parseXml, TooMuchXml } from './xml';
 
@@ -267,19 +273,8 @@ async function walk(
 
   const manifest = await unpack(file, answer.size);
   if (typeof manifest === 'string') {
-    const setupFile = {
-      damaged: undefined,
-      'no-xml': "warning: JInstaller: :Install: Can't find XML setup file.",
-      'no-manifest': "warning: JInstaller: :Install: Can't find Joomla XML setup file.",
-    }[manifest];
-    return fail(
-      'Package',
-      manifest === 'damaged' ? 'it is no readable zip file' : "there is no extension's manifest in it",
-      [...(setupFile === undefined ? [] : [setupFile]), unpackFailed],
-      manifest === 'damaged'
-        ? 'Something else than the package was sent with status 200, or changed it on the way. Download it by hand and look into it.'
-        : "Publish a package that has the extension's manifest at its top.",
-    );
+    const { text, messages, remedy } = FAULTS_OF_PACKAGE[manifest];
+    return fail('Package', text, messages === undefined ? [] : [...messages, unpackFailed], remedy);
   }
   step('Package', `${manifest.path}: ${manifest.type} ${manifest.version}`);
 
@@ -501,10 +496,34 @@ function fileName(disposition: string | undefined, url: string): string {
     .replace(/__+/g, '_');
 }
 
-async function unpack(
-  file: string,
-  size: number,
-): Promise<PackageManifest | 'damaged' | 'no-xml' | 'no-manifest'> {
+const NO_MANIFEST = {
+  text: "there is no extension's manifest in it",
+  remedy: "Publish a package that has the extension's manifest at its top.",
+};
+const FAULTS_OF_PACKAGE: Record<
+  NoManifest | 'damaged',
+  { text: string; messages: string[] | undefined; remedy: string }
+> = {
+  damaged: {
+    text: 'it is no readable zip file',
+    messages: [],
+    remedy:
+      'Something else than the package was sent with status 200, or changed it on the way. Download it by hand and look into it.',
+  },
+  'no-xml': { ...NO_MANIFEST, messages: ["warning: JInstaller: :Install: Can't find XML setup file."] },
+  'no-manifest': {
+    ...NO_MANIFEST,
+    messages: ["warning: JInstaller: :Install: Can't find Joomla XML setup file."],
+  },
+  // What Joomla makes of it depends on the memory of the site.
+  'too-much-xml': {
+    text: TOO_MUCH_XML,
+    messages: undefined,
+    remedy: 'Publish a package whose XML files, but for the manifest, lie in folders of folders.',
+  },
+};
+
+async function unpack(file: string, size: number): Promise<PackageManifest | NoManifest | 'damaged'> {
   // PHP opens an empty file as an empty archive.
   if (size === 0) return 'no-xml';
   try {

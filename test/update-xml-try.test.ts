@@ -1,14 +1,20 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { tryUpdate, type Site, type Verdict } from '../src/joomla/updater';
+import { tryUpdate, type Limits, type Site, type Verdict } from '../src/joomla/updater';
 import { operator } from './support/operator';
 import { makePackage } from './support/packages';
+import { eventually, startProcess, temporaryFolder } from './support/processes';
+import { processEnvironment } from './support/service-process';
 import { startStaticSite, type StaticSite } from './support/static-site';
 import type { ServerResponse } from 'node:http';
 
 /** What a site is offered and gets, where nothing was recorded: after Joomla's sources. */
 
 const KEY = 'A1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6';
+const CLI = join(__dirname, '../dist/src/cli.js');
 const manifest = (more: string, version = '2.0.0', type = 'package') =>
   `<extension type="${type}"><packagename>example</packagename><version>${version}</version>${more}</extension>`;
 
@@ -59,7 +65,7 @@ interface Having extends Partial<Omit<Site, 'installed'>> {
 function attempt(
   { installed, ...having }: Having = {},
   path = '/update.xml',
-  timeouts?: { xml: number; package: number },
+  limits?: Partial<Limits>,
 ): Promise<Verdict> {
   return tryUpdate(
     site.url + path,
@@ -79,7 +85,7 @@ function attempt(
         ...installed,
       },
     },
-    timeouts,
+    limits,
   );
 }
 
@@ -428,6 +434,40 @@ describe('the package', () => {
     expect(verdict.messages[0]).toBe(
       'warning: Error connecting to the server: Operation timed out after 500 milliseconds with 2 bytes received',
     );
+  });
+
+  const endless = (response: ServerResponse) => {
+    const chunk = Buffer.alloc(1_000_000);
+    const send = () => {
+      while (!response.destroyed && response.write(chunk));
+    };
+    response.on('drain', send);
+    send();
+  };
+
+  it('is received up to a limit', async () => {
+    answers['/42'] = endless;
+    const verdict = await attempt({}, '/update.xml', { package: 5_000, packageBytes: 20_000_000 });
+    expect(verdict).toMatchObject({ installed: false, messages: [], remedy: expect.any(String) });
+    expect(verdict.steps.at(-1)?.text).toBe('more than 20000000 bytes are sent; the rest is not received');
+  });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('is not left behind by %s', async (signal) => {
+    answers['/42'] = (response) => void response.writeHead(200).write('PK');
+    const TMPDIR = temporaryFolder();
+    const child = startProcess(
+      process.execPath,
+      [CLI, 'update-xml', 'try', `${site.url}/update.xml`, '--key', KEY, '--installed', '1.0.0'],
+      { env: processEnvironment({}, { TMPDIR }) },
+    );
+    const ended = once(child, 'exit');
+    await eventually(() => {
+      const [folder = ''] = readdirSync(TMPDIR);
+      expect(statSync(join(TMPDIR, folder, 'package')).size).toBe(2);
+    });
+    child.kill(signal);
+    expect(await ended).toEqual([null, signal]);
+    expect(readdirSync(TMPDIR)).toEqual([]);
   });
 
   it('is not found where nobody listens', async () => {

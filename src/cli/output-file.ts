@@ -4,6 +4,7 @@ import { rmSync, type Stats } from 'node:fs';
 import { open, readFile, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
+import { onInterrupt } from '../interrupts';
 import { explainFileFault } from '../licensing/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 
@@ -73,6 +74,7 @@ type Produce<T> = (sink: Sink, handle: FileHandle) => Promise<T>;
 async function replaceFile<T>(target: string, produce: Produce<T>): Promise<T> {
   const folder = dirname(target);
   const temporary = join(folder, `.${basename(target)}.${randomBytes(6).toString('hex')}.part`);
+  // What was written so far holds customers' data.
   const restore = onInterrupt(() => rmSync(temporary, { force: true }));
   try {
     const result = await writeAndClose(await open(temporary, 'wx', 0o600), produce, true);
@@ -84,19 +86,6 @@ async function replaceFile<T>(target: string, produce: Produce<T>): Promise<T> {
     restore();
     await rm(temporary, { force: true });
   }
-}
-
-/** Cleans up before Ctrl-C or a stop ends this process: what was written so far holds customers' data. */
-function onInterrupt(cleanUp: () => void): () => void {
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  const end = (signal: NodeJS.Signals) => {
-    cleanUp();
-    restore();
-    process.kill(process.pid, signal);
-  };
-  const restore = () => signals.forEach((signal) => process.off(signal, end));
-  signals.forEach((signal) => process.on(signal, end));
-  return restore;
 }
 
 async function writeAndClose<T>(handle: FileHandle, produce: Produce<T>, sync = false): Promise<T> {

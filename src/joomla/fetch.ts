@@ -26,6 +26,9 @@ export interface Answer {
 /** No answer. The message is what Joomla shows after "Error connecting to the server: ". */
 export class NoAnswer extends Error {}
 
+/** More is sent than was to be taken. The message is the end of a sentence about it. */
+export class TooLarge extends Error {}
+
 const MALFORMED = 'URL using bad/illegal format or missing URL';
 /** libcurl's own, as recorded. */
 const MAX_REDIRECTS = 20;
@@ -38,9 +41,14 @@ export interface FetchOptions {
   timeout: number;
   /** where the body of a 200 goes; else it is kept in memory */
   file?: string | undefined;
+  /** of the body; more than these are not received. Unlimited for one that is kept in memory, which is cut. */
+  maxBytes?: number | undefined;
 }
 
-/** @throws NoAnswer */
+/**
+ * @throws NoAnswer
+ * @throws TooLarge
+ */
 export async function fetchAsJoomla(address: string, options: FetchOptions): Promise<Answer> {
   const started = performance.now();
   const signal = AbortSignal.timeout(options.timeout);
@@ -140,7 +148,7 @@ function send(
 async function receive(
   response: IncomingMessage,
   signal: AbortSignal,
-  { timeout }: FetchOptions,
+  { timeout, maxBytes = Infinity }: FetchOptions,
   file: string | undefined,
   kept: Buffer[],
 ): Promise<number> {
@@ -156,11 +164,15 @@ async function receive(
           },
         })
       : createWriteStream(file);
-  response.on('data', (chunk: Buffer) => (size += chunk.length));
+  response.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > maxBytes) response.destroy(new TooLarge(`more than ${describeBytes(maxBytes)} are sent`));
+  });
   try {
     await pipeline(response, sink, { signal });
     return size;
   } catch (error) {
+    if (error instanceof TooLarge) throw error;
     if (signal.aborted)
       throw new NoAnswer(`Operation timed out after ${timeout} milliseconds with ${size} bytes received`);
     if (response.complete) throw error;
@@ -171,6 +183,10 @@ async function receive(
         : `transfer closed with ${length - size} bytes remaining to read`,
     );
   }
+}
+
+function describeBytes(bytes: number): string {
+  return bytes >= 1e9 ? `${bytes / 1e9} GB` : `${bytes} bytes`;
 }
 
 function readHeaders({ rawHeaders }: IncomingMessage): Map<string, string> {

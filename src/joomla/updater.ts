@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { createReadStream, rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Element, Node } from '@xmldom/xmldom';
+import { onInterrupt } from '../interrupts';
 import { compareVersions, STABILITIES, type Stability } from '../licensing/versions';
 import { checkZip } from '../licensing/zip';
 import { readDownloadAddress, SERVICE_PATH } from './addresses';
-import { fetchAsJoomla, NoAnswer, type Answer } from './fetch';
+import { fetchAsJoomla, NoAnswer, TooLarge, type Answer } from './fetch';
 import {
   describeMisses,
   findManifest,
@@ -61,13 +62,21 @@ export interface Verdict {
   remedy: string | undefined;
 }
 
-export interface Timeouts {
+export interface Limits {
+  /** milliseconds for the XML */
   xml: number;
+  /** milliseconds for the package */
   package: number;
+  packageBytes: number;
 }
 
-/** Joomla gives the XML 20 s (UpdateAdapter) and the package as long as it takes; somebody waits for this one. */
-const TIMEOUTS: Timeouts = { xml: 20_000, package: 600_000 };
+/**
+ * Joomla gives the XML 20 s (UpdateAdapter) and the package as long as it takes; somebody waits for this one. Joomla
+ * would hold the package in memory, which has room for far less than this disk shall lose to whoever answers.
+ */
+const LIMITS: Limits = { xml: 20_000, package: 600_000, packageBytes: 1_000_000_000 };
+const TOO_LARGE =
+  'Joomla holds the whole package in memory, and no site has as much. If the package is smaller, find what answers in its place.';
 /** Half of PHP's default memory_limit: Joomla holds the whole package, and much else, in memory. */
 const LARGE_PACKAGE = 64_000_000;
 const PREFIX = 'dlid=';
@@ -148,13 +157,21 @@ export async function tryUpdate(
   address: string,
   typedKey: string,
   site: Site,
-  timeouts = TIMEOUTS,
+  limits: Partial<Limits> = {},
 ): Promise<Verdict> {
-  const folder = await mkdtemp(join(tmpdir(), 'licensing-try-'));
+  return withTemporaryFile('licensing-try-', async (file) =>
+    redact(await walk(address.trim(), typedKey, site, { ...LIMITS, ...limits }, file), typedKey),
+  );
+}
+
+/** Gives some work the path of a file, and removes that afterwards, also when the work is interrupted. */
+async function withTemporaryFile<T>(prefix: string, work: (file: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), prefix));
+  const restore = onInterrupt(() => rmSync(folder, { recursive: true, force: true }));
   try {
-    return redact(await walk(address.trim(), typedKey, site, timeouts, join(folder, 'package')), typedKey);
+    return await work(join(folder, 'package'));
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true }).finally(restore);
   }
 }
 
@@ -162,7 +179,7 @@ async function walk(
   address: string,
   typedKey: string,
   site: Site,
-  timeouts: Timeouts,
+  limits: Limits,
   file: string,
 ): Promise<Verdict> {
   const verdict: Verdict = {
@@ -181,7 +198,7 @@ async function walk(
     return { ...verdict, remedy };
   };
 
-  const found = await fetchXml(address, site, timeouts.xml);
+  const found = await fetchXml(address, site, limits.xml);
   if ('failed' in found) return fail('Update XML', found.failed, found.messages, found.remedy);
   step('Update XML', `${found.url}: ${found.answer.size} bytes in ${found.answer.took} ms`);
   for (const redirect of found.answer.redirects) step('Update XML', `sent on to ${redirect}`, 'note');
@@ -237,8 +254,15 @@ async function walk(
   const manually = `danger: Failed to download package. Download it and install manually from ${shownUrl.replaceAll('&amp;', '&')}.`;
   let answer: Answer;
   try {
-    answer = await fetchAsJoomla(url, { joomla: site.joomla, timeout: timeouts.package, file });
+    answer = await fetchAsJoomla(url, {
+      joomla: site.joomla,
+      timeout: limits.package,
+      file,
+      maxBytes: limits.packageBytes,
+    });
   } catch (error) {
+    if (error instanceof TooLarge)
+      return fail('Download', `${error.message}; the rest is not received`, [], TOO_LARGE);
     if (!(error instanceof NoAnswer)) throw error;
     return fail(
       'Download',
@@ -671,33 +695,35 @@ export async function checkPackage(
   const downloadUrl = update.text('downloadurl') ?? '';
   const key = storedKey(typedKey);
   const clean = keyRemover(typedKey);
-  const folder = await mkdtemp(join(tmpdir(), 'licensing-lint-'));
   try {
-    const file = join(folder, 'package');
-    const answer = await fetchAsJoomla(appendKey(downloadUrl, key), {
-      joomla,
-      timeout: TIMEOUTS.package,
-      file,
+    return await withTemporaryFile('licensing-lint-', async (file) => {
+      const answer = await fetchAsJoomla(appendKey(downloadUrl, key), {
+        joomla,
+        timeout: LIMITS.package,
+        file,
+        maxBytes: LIMITS.packageBytes,
+      });
+      if (answer.status !== 200)
+        return {
+          problem: clean(`The package is not sent: ${answer.status}${firstLine(answer.body)}.`),
+          remedy: remedyForStatus(answer, key, downloadUrl),
+        };
+      const { wrong } = await checkHashes(file, update);
+      return (
+        wrong && {
+          problem: `The package that is sent has another ${wrong.name} (${wrong.actual}): Joomla refuses it.`,
+          remedy:
+            'Write the update XML again; if that is of no use, something changes the package on the way.',
+        }
+      );
     });
-    if (answer.status !== 200)
-      return {
-        problem: clean(`The package is not sent: ${answer.status}${firstLine(answer.body)}.`),
-        remedy: remedyForStatus(answer, key, downloadUrl),
-      };
-    const { wrong } = await checkHashes(file, update);
-    return (
-      wrong && {
-        problem: `The package that is sent has another ${wrong.name} (${wrong.actual}): Joomla refuses it.`,
-        remedy: 'Write the update XML again; if that is of no use, something changes the package on the way.',
-      }
-    );
   } catch (error) {
+    if (error instanceof TooLarge)
+      return { problem: `The package is not examined: ${error.message}.`, remedy: TOO_LARGE };
     if (!(error instanceof NoAnswer)) throw error;
     return {
       problem: clean(`The package cannot be fetched: ${error.message}.`),
       remedy: remedyForNoAnswer(error.message, downloadUrl, key),
     };
-  } finally {
-    await rm(folder, { recursive: true, force: true });
   }
 }

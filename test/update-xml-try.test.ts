@@ -486,11 +486,11 @@ describe('the key', () => {
     const verdict = await attempt();
     expect(verdict.steps.map(({ text }) => text)).toEqual(
       expect.arrayContaining([
-        `sent on to ${site.url}/moved/DOWNLOAD-KEY?again=DOWNLOAD-KEY, without the key`,
+        `sent on to ${site.url}/moved/DOWNLOAD-KEY?again=DOWNLOAD-KEY, with the key, which the redirect repeats`,
       ]),
     );
     expect(verdict.steps.at(-1)?.text).toBe('403 "No licence DOWNLOAD-KEY"');
-    expect(verdict.remedy).toMatch(/the key is not carried over/);
+    expect(verdict.remedy).toMatch(/^Something before the licence service refuses/);
     expect(JSON.stringify(verdict).toUpperCase()).not.toContain(KEY);
 
     answers['/42'] = (response) =>
@@ -498,6 +498,37 @@ describe('the key', () => {
     const named = await attempt();
     expect(named.messages).toEqual(['danger: Failed to extract file: DOWNLOAD-KEY.txt']);
     expect(JSON.stringify(named)).not.toContain(KEY);
+  });
+
+  it.each([
+    [
+      'without the key',
+      '/other',
+      '/other, without the key',
+      /^The address sends on to another, and the key is not/,
+    ],
+    ['with it', `/other?dlid=${KEY}`, '/other?dlid=DOWNLOAD-KEY, with the key, which', /^Something before/],
+    [
+      'with it in lower case',
+      `/other?dlid=${KEY.toLowerCase()}`,
+      '/other?dlid=DOWNLOAD-KEY, with the key, which',
+      /^Something before/,
+    ],
+    [
+      'with it in escapes of its own',
+      `/other?dlid=${KEY.replaceAll('-', '%2D').replace('A1', '%411')}`,
+      ', with the key, which',
+      /^Something before/,
+    ],
+  ])('is said to be sent on as a redirect does, %s', async (_what, location, shown, remedy) => {
+    answers['/42'] = (response) => response.writeHead(302, { Location: location }).end();
+    answers['/other'] = (response) => response.writeHead(403).end();
+    const verdict = await attempt();
+    expect(verdict.steps.map(({ text }) => text)).toContainEqual(
+      expect.stringContaining(`sent on to ${site.url}${shown}`),
+    );
+    expect(verdict.remedy).toMatch(remedy);
+    expect(decodeURIComponent(JSON.stringify(verdict)).toUpperCase()).not.toContain(KEY);
   });
 
   it("is read from standard input as it would be typed, and the command's end tells what came of it", async () => {

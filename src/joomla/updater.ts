@@ -272,7 +272,7 @@ async function walk(
     );
   }
   for (const redirect of answer.redirects)
-    step('Download', `sent on to ${redirect}, without the key`, 'note');
+    step('Download', `sent on to ${describeRedirect(redirect, typedKey)}`, 'note');
   if (answer.status !== 200)
     return fail(
       'Download',
@@ -621,8 +621,9 @@ const REMEDIES = new Map(
 
 function remedyForStatus({ status, body, redirects }: Answer, key: string, downloadUrl: string): string {
   const id = readDownloadAddress(phpTrim(downloadUrl))?.productId;
+  const last = redirects.at(-1);
   const known = REMEDIES.get(body.toString('utf8').trim())?.replace(/\bID\b/g, String(id ?? 'ID'));
-  if (redirects.length > 0 && [400, 401, 403].includes(status))
+  if (last !== undefined && !carriesKey(last, key) && [400, 401, 403].includes(status))
     return `The address sends on to another, and the key is not carried over: write the last one into the <downloadurl> (--base-url).${known === undefined ? '' : ` ${known}`}`;
   if (known !== undefined) return known;
   // eslint-disable-next-line no-control-regex -- what is not ASCII
@@ -637,6 +638,31 @@ function remedyForStatus({ status, body, redirects }: Answer, key: string, downl
   if (status >= 500)
     return "The service or what is before it fails: look into its log, and nginx's error log.";
   return `Joomla takes 200 alone, and this is ${status}: find what answers so, a cache or a proxy before the service.`;
+}
+
+/** Joomla adds the key to the first address alone: it arrives where the redirect's own address repeats it. */
+function carriesKey(address: string, key: string): boolean {
+  return [address, decodeEscapes(address)].some((text) =>
+    text.toLowerCase().includes(key.trim().toLowerCase()),
+  );
+}
+
+/** A redirect's address without the key; where that is written in a way of its own, not more than its site. */
+function describeRedirect(address: string, typedKey: string): string {
+  if (!carriesKey(address, storedKey(typedKey))) return `${address}, without the key`;
+  const cleaned = keyRemover(typedKey)(address);
+  return `${carriesKey(cleaned, storedKey(typedKey)) ? siteOf(address) : cleaned}, with the key, which the redirect repeats`;
+}
+
+/** Percent-encoded bytes as characters; those that are no text stay as they are. */
+function decodeEscapes(text: string): string {
+  return text.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
+    try {
+      return decodeURIComponent(escapes);
+    } catch {
+      return escapes;
+    }
+  });
 }
 
 /** `https://shop.example` of an address, without a user name or password it may hold. */
@@ -666,6 +692,7 @@ function redact(verdict: Verdict, typedKey: string): Verdict {
     ...verdict,
     steps: verdict.steps.map((step) => ({ ...step, text: clean(step.text) })),
     messages: verdict.messages.map(clean),
+    remedy: verdict.remedy && clean(verdict.remedy),
   };
 }
 

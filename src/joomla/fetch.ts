@@ -41,7 +41,7 @@ export interface FetchOptions {
   timeout: number;
   /** where the body of a 200 goes; else it is kept in memory */
   file?: string | undefined;
-  /** of the body; more than these are not received. Unlimited for one that is kept in memory, which is cut. */
+  /** of a body; when there are more, the rest is not received */
   maxBytes?: number | undefined;
 }
 

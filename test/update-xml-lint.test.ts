@@ -128,6 +128,11 @@ describe('"update-xml lint" on a file', () => {
       /^error client: .*counts as administrator/,
     ],
     ['no client', () => element('client', ''), /^error client: A missing <client> counts as administrator/],
+    [
+      'a client named as what every object has',
+      () => element('client', 'constructor'),
+      /^error client: .*does not know/,
+    ],
     ['a client with blanks', () => element('client', ' site '), /^error client: .*does not know/],
     [
       'the site for a component',

@@ -169,12 +169,6 @@ describe('of the updates in the XML, Joomla takes the highest that the site may 
       {},
       undefined,
     ],
-    [
-      'none for a client named as what every object has',
-      () => [update({ client: 'constructor' })],
-      {},
-      undefined,
-    ],
     ['none for a client Joomla does not know', () => [update({ client: 'front' })], {}, undefined],
     [
       'one for a component, which needs no client',

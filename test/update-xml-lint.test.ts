@@ -292,6 +292,11 @@ describe('"update-xml lint" on a file', () => {
       () => `<updates>${Array.from({ length: 501 }, (_, i) => `<a xmlns:n${i}="x">`).join('')}`,
       /^error too_much: It has more than 500 namespaces/,
     ],
+    [
+      'an empty element that ends with a blank',
+      () => replaced('</updates>', '<x/ ></updates>'),
+      /^error malformed: .*a blank between/,
+    ],
     ['nothing at all', () => '', /^error malformed: /],
   ])('finds %s', async (_what, text, finding) => {
     expect(await lint(text(), 'https://shop.example/updates/pkg_example.xml')).toContainEqual(
@@ -312,27 +317,22 @@ describe('"update-xml lint" on a file', () => {
     ['comments', '<!--'],
     ['CDATA sections', '<![CDATA['],
     ['instructions', '<?x '],
-  ])('finds thousands of %s that never end, in a moment', async (_what, begun) => {
-    const started = performance.now();
+  ])('finds thousands of %s that never end', async (_what, begun) => {
     expect(await lint(`<updates>${begun.repeat(49_000)}`)).toEqual([
       expect.stringMatching(/^error malformed: .*\(line 1\)/),
     ]);
-    expect(performance.now() - started).toBeLessThan(800);
   });
 
-  it('takes thousands of updates in one another for the outermost, in a moment', async () => {
-    const started = performance.now();
+  // Were each looked at with all that is in it, the time of a test would not suffice.
+  it('takes thousands of updates in one another for the outermost', async () => {
     const findings = await lint(
-      `<updates>${'<update>'.repeat(10_000)}${'</update>'.repeat(10_000)}<update/></updates>`,
+      `<updates>${'<update>'.repeat(24_000)}${'</update>'.repeat(24_000)}<update/></updates>`,
     );
-    expect(performance.now() - started).toBeLessThan(2_000);
     expect(findings.filter((finding) => finding.startsWith('error missing: <version>'))).toHaveLength(2);
   });
 
   it('does not run what a platform might never come to an end with, nor says more of it', async () => {
-    const started = performance.now();
-    const findings = await lint(platform(`${'(.*)'.repeat(9)}x`));
-    expect(performance.now() - started).toBeLessThan(1_000);
+    const findings = await lint(platform(`${'(.*)'.repeat(40)}x`));
     expect(findings).toHaveLength(1);
   });
 

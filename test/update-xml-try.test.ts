@@ -213,10 +213,8 @@ describe('of the updates in the XML, Joomla takes the highest that the site may 
   });
 
   it('and a pattern that might never come to an end is not run', async () => {
-    answers['/update.xml'] = xml(update({ platform: `${'(.*)'.repeat(25)}x` }));
-    const started = performance.now();
+    answers['/update.xml'] = xml(update({ platform: `${'(.*)'.repeat(40)}x` }));
     const { steps } = await attempt();
-    expect(performance.now() - started).toBeLessThan(2_000);
     expect(steps.map(({ text }) => text)).toContainEqual(
       expect.stringMatching(/repeats too much, to be tried/),
     );

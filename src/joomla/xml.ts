@@ -121,6 +121,9 @@ function refuseTooMuch(text: string): void {
 const PIECES =
   /<!--[^]*?(?:-->|$)|<!\[CDATA\[[^]*?(?:\]\]>|$)|<\?[^]*?(?:\?>|$)|<[^>]*(?:>|$)|\]\]>|&([^\s;<&]*;?)/g;
 
+/** An empty element's tag; a `>` within quotes ends the piece before its quote is closed, which is no tag's end. */
+const SPACED_END = /^<(?:[^"'>]|"[^"]*"|'[^']*')*\/\s+>$/;
+
 /** What the library reads over, and no other parser does. */
 function refuseForbidden(text: string): void {
   const forbidden = FORBIDDEN.exec(text);
@@ -128,6 +131,8 @@ function refuseForbidden(text: string): void {
   for (const match of text.matchAll(PIECES)) {
     const [found, reference] = match;
     if (found === ']]>') throw at(text, match.index, '"]]>" outside a CDATA section');
+    if (SPACED_END.test(found))
+      throw at(text, match.index, 'a blank between "/" and ">" at the end of a tag');
     if (/^<[^!?]/.test(found))
       for (const inTag of found.matchAll(/&([^\s;<&"']*;?)/g))
         refuseReference(text, match.index + inTag.index, inTag[1] ?? '');

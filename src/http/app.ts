@@ -64,6 +64,7 @@ export function createApp({
       await next();
     } catch (error) {
       answerFault(ctx, error);
+      if (error instanceof InvalidRequestError) recordUnread(ctx, licensing);
     }
     ctx.state.answered = true;
     logAnswer(log, ctx);
@@ -75,10 +76,9 @@ export function createApp({
   const admit = (bucket: Bucket) => admitWithin(limiter, bucket, (ctx) => recordRateLimited(ctx, licensing));
   const [api, download] = [admit('api'), admit('download')];
   const post = { admit: api, methods: ['POST'], readBody };
-  const recorded = { ...post, onUnread: (ctx: Context) => recordUnread(ctx, licensing) };
   const get = { admit: api, methods: ['GET', 'HEAD'] };
-  router.all('/licenses/activate', endpoint('activate', recorded, activateHandler(licensing)));
-  router.all('/licenses/deactivate', endpoint('deactivate', recorded, deactivateHandler(licensing)));
+  router.all('/licenses/activate', endpoint('activate', post, activateHandler(licensing)));
+  router.all('/licenses/deactivate', endpoint('deactivate', post, deactivateHandler(licensing)));
   router.all('/licenses/validate', endpoint('validate', post, validateHandler(licensing)));
   router.all('/updates{/:product_id}', endpoint('updates', get, updatesHandler(licensing, PREFIX)));
   router.all(
@@ -99,8 +99,6 @@ interface Rules {
   admit: (ctx: Context) => Promise<boolean>;
   methods: string[];
   readBody?: Middleware;
-  /** hears of a request that says nothing that can be carried out */
-  onUnread?: (ctx: Context) => void;
 }
 
 /**
@@ -109,7 +107,7 @@ interface Rules {
  */
 function endpoint(
   name: Endpoint,
-  { prepare, admit, methods, readBody, onUnread }: Rules,
+  { prepare, admit, methods, readBody }: Rules,
   handler: Handler,
 ): Middleware {
   return async (ctx) => {
@@ -121,13 +119,8 @@ function endpoint(
       sendFailure(ctx, 'METHOD_NOT_ALLOWED');
       return;
     }
-    try {
-      if (readBody) await readBody(ctx, done);
-      await inTime(handler(ctx));
-    } catch (error) {
-      if (error instanceof InvalidRequestError) onUnread?.(ctx);
-      throw error;
-    }
+    if (readBody) await readBody(ctx, done);
+    await inTime(handler(ctx));
   };
 }
 

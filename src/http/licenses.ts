@@ -58,8 +58,8 @@ export function deactivateHandler(licensing: Licensing): Handler {
 /** POST licenses/validate: contract, section 4.2. */
 export function validateHandler({ validate, now }: Licensing): Handler {
   return async (ctx) => {
-    const request = readLicenseRequest(ctx.request.body);
-    const outcome = await validate({ ...request, ip: ctx.state.client.ip, now: now() });
+    const { key, keyDigest, identifier } = readLicenseRequest(ctx.request.body);
+    const outcome = await validate({ key, keyDigest, identifier, ip: ctx.state.client.ip, now: now() });
     if (isRefusal(outcome)) {
       sendRefusal(ctx, outcome);
       return;
@@ -68,7 +68,7 @@ export function validateHandler({ validate, now }: Licensing): Handler {
     sendData(ctx, {
       valid,
       status,
-      ...licenseFields(request.key, license),
+      ...licenseFields(key, license),
       activations_used: license.activationsUsed,
       expires_at: formatTimestampOrNull(license.expiresAt),
       identifier_activated: identifierActivated,
@@ -81,7 +81,8 @@ export function validateHandler({ validate, now }: Licensing): Handler {
  * if any; the rest of it may have any form.
  */
 export function recordUnread(ctx: Context, { accessLog, now }: Licensing): void {
-  const endpoint = ctx.state.endpoint as ActivationEndpoint;
+  const { endpoint } = ctx.state;
+  if (endpoint !== 'activate' && endpoint !== 'deactivate') return;
   const request = { key: readKeyAlone(ctx.request.body), identifier: undefined };
   accessLog.record(refusedAccess(ctx, endpoint, request, { refused: 'INVALID_REQUEST' }, now()));
 }

@@ -82,8 +82,9 @@ function canonical(text: string | undefined): string | undefined {
   return address.isIPv4MappedAddress() ? address.toIPv4Address().toString() : address.toRFC5952String();
 }
 
+/** @param ip as `canonical` writes it */
 function limitKey(ip: string): string {
-  if (isIP(ip) === 4) return ip;
+  if (!ip.includes(':')) return ip;
   const { parts } = ipaddr.IPv6.parse(ip);
   return `${parts
     .slice(0, 4)

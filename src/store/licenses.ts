@@ -331,8 +331,12 @@ function byId(values: [id: number, value: string | number][], bindings: (string 
     bindings.push(first);
     return '?';
   }
-  bindings.push(...values.flat());
-  return `CASE id ${'WHEN ? THEN ? '.repeat(values.length)}END`;
+  let cases = '';
+  for (const [id, value] of values) {
+    cases += `WHEN ${id} THEN ? `;
+    bindings.push(value);
+  }
+  return `CASE id ${cases}END`;
 }
 
 function joined(db: Db) {

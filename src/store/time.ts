@@ -16,5 +16,13 @@ let lastSecond = NaN;
 let lastText = '';
 
 export function fromSqlTime(text: string): Date {
-  return new Date(`${text.replace(' ', 'T')}Z`);
+  const day = Date.UTC(100 * two(text, 0) + two(text, 2), two(text, 5) - 1, two(text, 8));
+  return new Date(day + 1000 * (3600 * two(text, 11) + 60 * two(text, 14) + two(text, 17)));
 }
+
+/** The number of two digits, as Date's own parser would read them in three times the time. */
+function two(text: string, at: number): number {
+  return 10 * (text.charCodeAt(at) - ZERO) + text.charCodeAt(at + 1) - ZERO;
+}
+
+const ZERO = '0'.charCodeAt(0);

@@ -2,7 +2,7 @@ import { insertAccesses, type Access } from '../store/access-log';
 import type { Db } from '../store/database';
 import { isUnavailable } from '../store/errors';
 import type { LicenseTerms } from '../store/licenses';
-import { keyHint, redactKeys } from './keys';
+import { keyHint, LEAST_KEY, redactKeys } from './keys';
 
 /** What a handler knows of an access; the key itself goes no further than its hint. */
 export interface AccessEntry {
@@ -113,9 +113,9 @@ function hintOf(key: string | undefined): string | null {
   return hint === null ? null : cut(hint, 16);
 }
 
-/** Some send the key where the version, the site or the program's name belongs. Shorter ones are no keys but letters. */
+/** Some send the key where the version, the site or the program's name belongs. */
 function withoutKey(text: string, key: string | undefined): string {
-  return key !== undefined && key.length >= 8 ? text.replaceAll(key, '[key]') : text;
+  return key !== undefined && key.length >= LEAST_KEY ? text.replaceAll(key, '[key]') : text;
 }
 
 /** To what its column holds, and an import takes back; what clients send here is not checked by anybody else. */

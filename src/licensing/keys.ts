@@ -61,6 +61,9 @@ export function containsKey(text: string): boolean {
   return KEY_BY_ITSELF.test(text);
 }
 
+/** A shorter one, in another text, is no key but letters. */
+export const LEAST_KEY = 8;
+
 /**
  * Whether a text is this very key, as a customer may paste it: those of other systems have no shape to know them by.
  *
@@ -68,7 +71,7 @@ export function containsKey(text: string): boolean {
  */
 export function isKey(text: string, key: string): boolean {
   // Nearly no text holds it, and to look is cheap.
-  return text.includes(key) && canonicalKey(text) === key;
+  return key.length >= LEAST_KEY && text.includes(key) && canonicalKey(text) === key;
 }
 
 /** A text in which keys of our own shape are replaced: for logs and messages. */

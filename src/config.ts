@@ -117,7 +117,7 @@ export function buildConfig(
     throw new ConfigError(
       [
         'No database is configured. Run "licensing init" beside a Joomla site, or set LICENSING_DATABASE_URL ' +
-          '(mysql://user:password@host:3306/database) in the environment or in .env.',
+          `(mysql://user:password@host:3306/database) in the environment or in ${file ?? '.env'}.`,
         // It may be there, under a misspelled name.
         ...warnings,
       ].join(' '),
@@ -331,13 +331,27 @@ function oneOf(name: Variable, text: string, values: string[]): string {
 
 function unknownVariables(values: Record<string, string | undefined>): string[] {
   return Object.keys(values)
-    .filter((name) => name.startsWith('LICENSING_') && !(VARIABLES as readonly string[]).includes(name))
+    .filter((name) => !(VARIABLES as readonly string[]).includes(name))
+    .filter(isMeantForUs)
     .map((name) => {
-      const meant = closestVariable(name);
+      const meant = almostVariable(name) ?? closestVariable(name);
       return `${name} is not a setting of this program and is ignored. ${
         meant === undefined ? `The settings are: ${VARIABLES.join(', ')}.` : `Did you mean ${meant}?`
       }`;
     });
+}
+
+function isMeantForUs(name: string): boolean {
+  return name.startsWith('LICENSING_') || almostVariable(name) !== undefined;
+}
+
+/** The setting that a name is but for two characters and its letters' case, as one misspelled in its first word. */
+function almostVariable(name: string): Variable | undefined {
+  const most = 2;
+  return VARIABLES.find(
+    (variable) =>
+      Math.abs(variable.length - name.length) <= most && editDistance(name.toUpperCase(), variable) <= most,
+  );
 }
 
 /** The setting that a misspelled name was meant to be, unless it is like none of them. */
@@ -368,11 +382,11 @@ function editDistance(a: string, b: string): number {
   return row[b.length] as number;
 }
 
-/** The variables of this program that hold something. */
+/** The variables of this program, some perhaps misspelled, that hold something. */
 export function withoutEmpty(values: NodeJS.ProcessEnv): Settings {
   const set: Record<string, string> = {};
   for (const [name, value] of Object.entries(values))
-    if (name.startsWith('LICENSING_') && value?.trim()) set[name] = value;
+    if (isMeantForUs(name) && value?.trim()) set[name] = value;
   return set;
 }
 

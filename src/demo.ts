@@ -1,7 +1,6 @@
-import { join } from 'node:path';
 import { demoLicenses, seedDemo } from '../seeds/demo';
-import { environment, packageRoot, readConfig } from './config';
-import { PREFIX } from './http/prefix';
+import { buildConfig, environment, packageRoot } from './config';
+import { API_PATH } from './api-path';
 import { createLog } from './log';
 import { startService } from './service';
 import { openDatabase } from './store/database';
@@ -11,14 +10,14 @@ import { migrate } from './store/migrate';
 async function main(): Promise<void> {
   const { LICENSING_LISTEN, LICENSING_ADMIN_LISTEN } = environment();
   // The settings of a real installation are left out of this: its database must never get the demo's keys.
-  const config = readConfig({
-    LICENSING_ENV_FILE: '/dev/null',
-    LICENSING_DATABASE_URL: `sqlite:${join(packageRoot, 'var/demo/demo.sqlite')}`,
-    LICENSING_PACKAGES_DIR: join(packageRoot, 'var/demo/packages'),
+  const settings = {
+    LICENSING_DATABASE_URL: 'sqlite:var/demo/demo.sqlite',
+    LICENSING_PACKAGES_DIR: 'var/demo/packages',
     LICENSING_LOG_LEVEL: 'warn',
     LICENSING_LISTEN,
     LICENSING_ADMIN_LISTEN,
-  });
+  };
+  const config = buildConfig(settings, packageRoot);
   const db = openDatabase(config.database, config.tablePrefix);
   await migrate(db, config.database);
   await seedDemo(db, config.packagesDir, new Date());
@@ -41,10 +40,10 @@ function introduction(address: string): string {
     ? [`curl --unix-socket ${address.slice('unix:'.length)}`, 'http://localhost']
     : ['curl', address];
   const post = (verb: string, body: object) =>
-    `  ${curl} -s ${base}${PREFIX}/licenses/${verb} -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`;
+    `  ${curl} -s ${base}${API_PATH}/licenses/${verb} -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`;
   const site = { license_key: key, identifier: 'https://www.example.com/shop' };
   return `
-licensing-gateway answers at ${base}${PREFIX}/
+licensing-gateway answers at ${base}${API_PATH}/
 Its data lie in var/demo: remove that folder to begin anew. Ctrl-C stops it.
 
 Licence keys of product 42, which everybody knows:
@@ -57,10 +56,10 @@ Is the licence valid, and the site activated?
 ${post('validate', site)}
 
 Is there a newer version?
-  ${curl} -s ${base}${PREFIX}/updates/42
+  ${curl} -s ${base}${API_PATH}/updates/42
 
 Download it:
-  ${curl} -sSOJ '${base}${PREFIX}/downloads/42?dlid=${key}'
+  ${curl} -sSOJ '${base}${API_PATH}/downloads/42?dlid=${key}'
 
 Free the slot again:
 ${post('deactivate', site)}

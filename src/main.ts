@@ -48,8 +48,13 @@ function stopOnSignal(service: Running, log: Logger): void {
     );
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal));
-  // A worker whose primary was killed would go on unwatched.
-  if (cluster.isWorker) process.once('disconnect', () => stop('the primary is gone'));
+  const { worker } = cluster;
+  // Before Node's own listener, which would end a worker whose primary was killed in the middle of requests.
+  if (worker)
+    process.prependOnceListener('disconnect', () => {
+      worker.exitedAfterDisconnect = true;
+      stop('the primary is gone');
+    });
 }
 
 main().catch((error: unknown) => {

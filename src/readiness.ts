@@ -29,6 +29,7 @@ export async function readReadiness(
       await access(config.packagesDir, constants.R_OK | constants.X_OK);
       return 'ok';
     }),
+    redis?.look(),
   ]);
   const needed = {
     database,

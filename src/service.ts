@@ -12,6 +12,7 @@ import {
   createClusterLimiter,
   createMemoryLimiter,
   createRedisLimiter,
+  createWatchedCounters,
   type Limiter,
 } from './http/rate-limit';
 import { connectRedis, type RedisConnection } from './http/redis';
@@ -92,9 +93,8 @@ export async function startSupervision(
   let announceStop: () => void = () => undefined;
   const running = await inOrder(async (onStop) => {
     const connections = await connect(config, log, onStop);
-    connections.redis?.watch(async () => {
-      await connections.redis?.client.ping();
-    });
+    // It counts no requests: what Redis refuses its workers, it has to find out by itself.
+    if (connections.redis) createWatchedCounters(connections.redis, config.rateWindow);
     const supervision = await supervise(config, log, systemClock, connections, metrics, onStop);
     announceStop = supervision.announceStop;
     return supervision.address;
@@ -165,14 +165,32 @@ async function supervise(
   onStop: OnStop,
 ): Promise<{ address: string; announceStop: () => void }> {
   let stopping = false;
-  // Before the first publish there is none; where it cannot be made, readiness says so.
-  await mkdir(config.packagesDir, { recursive: true }).catch(() => undefined);
+  await preparePackagesFolder(config, log);
   onStop(startHousekeeping(db, config.logDays, log, now));
   const readiness = () => readReadiness(config, db, redis, stopping);
   await prepare(config, 'LICENSING_ADMIN_LISTEN');
   const admin = createAdminListener({ readiness, metrics });
   const address = await listen(config, 'LICENSING_ADMIN_LISTEN', admin, onStop);
   return { address, announceStop: () => void (stopping = true) };
+}
+
+/**
+ * Before the first publish there is none. Where it cannot be made or read, the rest of the service goes on, and
+ * readiness says so.
+ *
+ * @throws Error that names the setting when it is no folder
+ */
+async function preparePackagesFolder({ packagesDir }: Config, log: Logger): Promise<void> {
+  try {
+    // A wrong path would look like a shop without packages.
+    if ((await mkdir(packagesDir, { recursive: true })) !== undefined)
+      log.info({ folder: packagesDir }, 'the packages folder did not exist and was made');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' || code === 'ENOTDIR')
+      throw new Error(`LICENSING_PACKAGES_DIR: ${packagesDir} is not a folder.`, { cause: error });
+    log.warn({ folder: packagesDir, code }, 'the packages folder cannot be made');
+  }
 }
 
 /** The settings that say where something listens. */

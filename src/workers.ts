@@ -3,7 +3,7 @@ import { AggregatorRegistry } from 'prom-client';
 import type { Logger } from 'pino';
 import type { Config } from './config';
 import { createClusterLimits } from './http/rate-limit';
-import { untilNoneComes } from './http/server';
+import { describeListen, untilNoneComes } from './http/server';
 import { prepare, requireDatabase, startSupervision, startWorker, type Running } from './service';
 
 /** Several processes on one address: a primary that watches, and workers that answer. */
@@ -71,7 +71,7 @@ export async function startWorkers(config: Config, log: Logger): Promise<Running
     // One that ended between its own start and the last one's was not replaced.
     for (let missing = config.workers - runningWorkers().length; missing > 0; missing--) fork(replace);
     return {
-      address: addressText(config, port),
+      address: describeListen(config.listen, port),
       adminAddress: supervision.address,
       async stop() {
         supervision.announceStop();
@@ -212,10 +212,4 @@ async function stopWorker(worker: Worker): Promise<void> {
   const late = setTimeout(() => worker.process.kill('SIGKILL'), STOP_LIMIT_MS);
   await ended;
   clearTimeout(late);
-}
-
-function addressText({ listen }: Config, port: number | undefined): string {
-  if ('path' in listen) return `unix:${listen.path}`;
-  const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
-  return `http://${host}:${port ?? listen.port}`;
 }

@@ -15,6 +15,7 @@ import {
   type TestLicense,
   type TestService,
 } from './support/service';
+import { processEnvironment, startProgram } from './support/service-process';
 
 /** Calls that share their statements: what one of them meets must not touch the others. */
 
@@ -66,6 +67,18 @@ describe('a group', () => {
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     fail = false;
     expect(await submit(3)).toBe(3);
+  });
+
+  test('hands over an answer that failed while the next batch is begun, and the process lives on', async () => {
+    const program = `
+      const { createGroup } = require('./dist/src/licensing/group');
+      const work = (items) => Promise.resolve(items.map(() => Promise.reject(new Error('locked'))));
+      const submit = createGroup(work, { maxItems: 1, maxWaiting: 10 });
+      Promise.allSettled([submit(1), submit(2), submit(3)]).then((all) =>
+        console.log(all.map(({ reason }) => reason.message).join()),
+      );`;
+    const { ended } = startProgram(process.execPath, ['-e', program], processEnvironment());
+    expect(await ended).toEqual({ code: 0, stdout: 'locked,locked,locked\n', stderr: '' });
   });
 
   test('refuses at once what its queue has no room for', async () => {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import knex from 'knex';
 import type { Connection } from 'mysql2';
 import request from 'supertest';
@@ -8,10 +8,13 @@ import { overrideActivation } from '../src/licensing/activate';
 import { changePlan, setLimit } from '../src/licensing/amend';
 import { changePlanLimit, editPlan } from '../src/licensing/catalogue';
 import { keyDigest } from '../src/licensing/keys';
+import { publishRelease } from '../src/licensing/releases';
 import { eraseCustomer } from '../src/support/customers';
 import { insertActivations } from '../src/store/activations';
+import { lockProduct } from '../src/store/catalogue';
 import { knexConfig, table, type Db, type Transaction } from '../src/store/database';
 import { findLicense, forceSlot, lockLicense, setLicense, type License } from '../src/store/licenses';
+import { setRelease } from '../src/store/releases';
 import { operator, type Operator } from './support/operator';
 import { giveRelease } from './support/packages';
 import { eventually } from './support/processes';
@@ -321,4 +324,44 @@ test('a licence that moved to another plan meanwhile does not follow the old one
   expect(await stored('licenses', license.id)).toMatchObject({ plan_id: other, activation_limit: 3 });
   await setLimit(db, license.id, 4, context);
   expect(await stored('licenses', license.id)).toMatchObject({ activation_limit: 4 });
+});
+
+describe('a draft that is changed while it is being published', () => {
+  let version = 0;
+
+  /** Publishes a draft, without a new package or changelog, while somebody else `change`s it. */
+  async function publishWhile(change: (trx: Transaction, id: number) => Promise<unknown>) {
+    const draft = { productId: 42, version: `1.0.${++version}`, changelog: undefined, date: undefined };
+    const { release } = await giveRelease(service, { ...draft, changelog: 'Draft', draft: true });
+    const [published] = await db.transaction(async (trx) => {
+      await lockProduct(trx, 42);
+      const published = publishRelease(
+        db,
+        service.packagesDir,
+        { ...draft, file: undefined, draft: false },
+        new Date(),
+      ).then(
+        ({ state, changelog }) => ({ state, changelog }),
+        (error: unknown) => (error as Error).message,
+      );
+      await untilWaiting(1);
+      await change(trx, release.id);
+      return [published];
+    });
+    return published;
+  }
+
+  beforeAll(() => givePlan(db));
+
+  test('keeps a changelog that was written meanwhile', async () => {
+    expect(
+      await publishWhile((trx, id) => setRelease(trx, id, 'draft', { changelog: 'Written meanwhile' })),
+    ).toEqual({ state: 'published', changelog: 'Written meanwhile' });
+  });
+
+  test('is refused when it got another package, which nobody looked at', async () => {
+    expect(await publishWhile((trx, id) => setRelease(trx, id, 'draft', { sha256: 'f'.repeat(64) }))).toMatch(
+      /^Somebody else changed version 1\.0\.2 meanwhile; nothing was changed\. Try again\.$/,
+    );
+  });
 });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +16,8 @@ import { startProcess, temporaryFolder } from './support/processes';
 import {
   BACKENDS,
   createMariaDbDatabase,
+  DATABASE_KINDS,
+  newPlace,
   PREFIX,
   rows,
   startTestService,
@@ -84,6 +86,23 @@ describe('a usage error', () => {
     ['no verb', ['license'], /Usage: licensing license/],
     ['an unknown noun', ['licence'], /unknown command 'licence'/],
     ['an unknown verb', ['license', 'destroy', '1'], /unknown command 'destroy'/],
+    ...[
+      ['export', '--out', ''],
+      ['export', '--out', 'all.jsonl', '--packages', ''],
+      ['customer', 'export', 'jane@example.com', '--out', ''],
+      ['import', 'all.jsonl', '--packages', ''],
+      ['nginx', '--server-name', 'shop.example', '--out', ''],
+      ['release', 'publish', '--product', '1', '--version', '1', '--file', ''],
+    ].map((args): [string, string[], RegExp] => [
+      `no path: ${args.join(' ')}`,
+      args,
+      /^error: option '--(out|packages|file) .*' argument '' is invalid\. It must name a/,
+    ]),
+    [
+      'no installed version',
+      ['update-xml', 'try', 'https://shop.example/u.xml', '--key', '-', '--installed', ' '],
+      /--installed.*It must be the version the site has, as 1\.0\.0/,
+    ],
     ['an unknown option', ['plan', 'list', '--colour'], /unknown option '--colour'/],
     ['a missing argument', ['license', 'show'], /missing required argument 'key'/],
     ['one argument too many', ['license', 'show', '1', '2'], /too many arguments/],
@@ -303,7 +322,13 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     );
     const year = await shop.json<LicenseJson>(['license', 'issue', '--plan', String(added.id)]);
     expect(Date.parse(year.expires_at!) - Date.now()).toBeGreaterThan(364 * 86_400_000);
-    await shop.json(['plan', 'edit', String(added.id), '--name', 'Crew', '--duration', 'lifetime']);
+    expect(
+      await shop.run(['plan', 'edit', String(added.id), '--name', 'Crew', '--duration', 'lifetime']),
+    ).toEqual({ code: 0, stdout: `Plan ${added.id} is changed: Crew.\n`, stderr: '' });
+    expect((await shop.run(['plan', 'edit', String(added.id), '--activation-type', 'device'])).stderr).toBe(
+      `note: the licences that are on plan ${added.id} already count by device too now.\n`,
+    );
+    await shop.json(['plan', 'edit', String(added.id), '--activation-type', 'seat']);
     expect(await rows(service.db, 'plans')).toContainEqual(
       expect.objectContaining({ id: added.id, ...plan, name: 'Crew', duration: null }),
     );
@@ -372,6 +397,15 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     // the same order again
     expect(await issue('--reference', 'order-1')).toEqual(issued);
     expect(await issue('--reference', 'order-1', '--customer', 'jane@example.COM')).toEqual(issued);
+    const { code, stderr } = await shop.run([
+      ...'license issue --plan 1 --reference order-1 --lifetime --activation-limit 99 --json'.split(' '),
+    ]);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringMatching(
+        /^note: licence \d+ was issued before, and keeps its end \(\d{4}-.*Z\), which "licensing license renew" changes, and its slots \(\d+\), which "licensing license set-limit" changes\.\n$/,
+      ),
+    });
     expect(await history(issued.id)).toHaveLength(1);
   });
 
@@ -379,12 +413,13 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     const again = ['license', 'issue', '--plan', '1', '--reference', 'order-2', '--expires', '2020-01-01'];
     const { id } = await issue('--reference', 'order-2');
     const key = expect.stringMatching(/^[0-9A-F]{8}(-[0-9A-F]{8}){3} {2}licence \d+\n$/);
-    expect(await shop.run(again)).toEqual({ code: 0, stdout: key, stderr: '' });
+    const kept = `note: licence ${id} was issued before, and keeps its end (none), which "licensing license renew" changes.\n`;
+    expect(await shop.run(again)).toEqual({ code: 0, stdout: key, stderr: kept });
     await shop.json(['license', 'cancel', String(id)]);
     expect(await shop.run(again)).toEqual({
       code: 0,
       stdout: key,
-      stderr: `note: licence ${id}, which has this reference, is cancelled: its key does not work. "licensing license history ${id}" tells more.\n`,
+      stderr: `note: licence ${id}, which has this reference, is cancelled: its key does not work. "licensing license history ${id}" tells more.\n${kept}`,
     });
   });
 
@@ -533,8 +568,81 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
 
     // A number is an id, never an order's: which licence it means would change as ids grow.
     await issue('--reference', '999998');
-    expect(await refused(['license', 'show', '999998'])).toBe('error: There is no licence 999998.\n');
+    expect(await refused(['license', 'show', '999998'])).toBe(
+      'error: There is no licence 999998. An order has this number: reference:999998.\n',
+    );
+    expect(await shop.json(['license', 'show', 'reference:999998'])).toMatchObject({ reference: '999998' });
   });
+
+  it('changes nobody when a number is one licence and the order of another, and says so where it only reads', async () => {
+    const { id: own } = await issue();
+    const key = `imported-key-of-${own}`;
+    const issued = await shop.run([
+      ...['license', 'issue', '--plan', '1', '--key', key, '--reference', String(own), '--json'],
+    ]);
+    const ordered = (JSON.parse(issued.stdout) as LicenseJson).id;
+    expect(issued.stderr).toBe(
+      `note: licence ${own} is another. Say reference:${own} or id:${ordered} for this one, and id:${own} for that one.\n`,
+    );
+    expect((await shop.run(['license', 'issue', '--plan', '1', '--reference', String(own)])).stderr).toBe(
+      issued.stderr,
+    );
+    const both = `the id of licence ${own} and the reference of licence ${ordered}`;
+    const before = [await rows(service.db, 'licenses'), await rows(service.db, 'events')];
+    const changes = [
+      ...['suspend', 'reinstate', 'revoke', 'cancel', 'rekey'].map((verb) => [verb]),
+      ...[
+        ['renew', '--for', '1y'],
+        ['set-limit', '1'],
+        ['set-customer', 'x@example.com'],
+        ['change-plan', '1'],
+      ],
+    ].map(([verb, ...rest]) => ['license', verb!, String(own), ...rest]);
+    for (const change of [
+      ...changes,
+      ['activation', 'add', String(own), 'both.example'],
+      ['activation', 'remove', String(own), 'both.example'],
+    ])
+      expect(await refused(change)).toBe(
+        `error: Nothing was changed: this is ${both}. Say id:${own} or id:${ordered}.\n`,
+      );
+    expect([await rows(service.db, 'licenses'), await rows(service.db, 'events')]).toEqual(before);
+
+    for (const read of [
+      ['license', 'show', String(own)],
+      ['license', 'history', String(own)],
+      ['activation', 'list', String(own)],
+      ['license', 'reveal', String(own)],
+    ]) {
+      const { code, stderr } = await shop.run(read);
+      expect({ code, stderr }).toEqual({
+        code: 0,
+        stderr: `note: this is ${both}; licence ${own} is shown.\n`,
+      });
+    }
+
+    for (const [name, id] of [
+      [`id:${own}`, own],
+      [`id:${ordered}`, ordered],
+      [`reference:${own}`, ordered],
+      [key, ordered],
+    ] as const) {
+      const { code, stdout, stderr } = await shop.run(['license', 'suspend', name, '--json']);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(JSON.parse(stdout)).toMatchObject({ id, status: 'suspended' });
+      await shop.json(['license', 'reinstate', name]);
+      expect(await shop.json(['why', name])).toMatchObject({ license: { id } });
+    }
+    expect(await refused(['license', 'show', 'id:999998'])).toBe('error: There is no licence 999998.\n');
+    expect(await refused(['license', 'show', 'reference:none'])).toContain('There is no licence with this');
+
+    // Its own reference is nobody else's.
+    await service
+      .db('licensing_licenses')
+      .where({ id: ordered })
+      .update({ reference: String(ordered) });
+    await shop.json(['license', 'cancel', String(ordered)]);
+  }, 60_000);
 
   it('takes --json anywhere, and then prints one JSON value and nothing else', async () => {
     const places = [
@@ -957,11 +1065,15 @@ describe("nginx's configuration", () => {
     // What somebody changed there is theirs.
     const file = join(folder, 'upstream.conf');
     const written = readFileSync(file, 'utf8');
-    expect(await nginx(folder)).toMatchObject({ code: 0, stderr: expect.not.stringContaining('.new') });
+    const same = await nginx(folder);
+    expect(same).toMatchObject({ code: 0, stderr: expect.not.stringContaining('.new') });
     writeFileSync(file, `${written}# mine\n`);
     const again = await nginx(folder);
     expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining(`${file}.new`) });
     expect(again.stderr).not.toContain('licensing.conf.new');
+    expect(stdout).toMatch(/^Written to .*: upstream\.conf, licensing\.conf, site\.example\.conf\.\n/);
+    expect(same.stdout).toMatch(/^Nothing is to be written to .*: the files are there\.\n/);
+    expect(again.stdout).toMatch(/^Written to .*: upstream\.conf\.new\.\n/);
     expect(readFileSync(file, 'utf8')).toBe(`${written}# mine\n`);
     expect(readFileSync(`${file}.new`, 'utf8')).toBe(written);
 
@@ -1039,12 +1151,22 @@ describe('a database that cannot be used', () => {
   });
 
   it('because it was not migrated', async () => {
-    const fresh = `sqlite:${join(temporaryFolder(), 'fresh.sqlite')}`;
-    for (const url of [fresh, await createMariaDbDatabase()]) {
+    const empty = join(temporaryFolder(), 'empty.sqlite');
+    writeFileSync(empty, '');
+    for (const url of [`sqlite:${empty}`, await createMariaDbDatabase()]) {
       const { code, stderr } = await operator({ LICENSING_DATABASE_URL: url }).run(['product', 'list']);
       expect(code).toBe(1);
       expect(stderr).toMatch(/^error: The database's schema is not up to date .*Run "licensing migrate"/);
     }
+  });
+
+  it('because there is no SQLite file of that name, and makes none', async () => {
+    const folder = join(temporaryFolder(), 'mistyped');
+    const path = join(folder, 'shop.sqlite');
+    expect(await failure({ LICENSING_DATABASE_URL: `sqlite:${path}` })).toBe(
+      `error: There is no database ${path}. Correct LICENSING_DATABASE_URL, or make a new database there: "licensing migrate".\n`,
+    );
+    expect(existsSync(folder)).toBe(false);
   });
 
   it('because the SQLite file is a folder, or no database', async () => {
@@ -1052,9 +1174,57 @@ describe('a database that cannot be used', () => {
     mkdirSync(folder);
     const text = join(folder, 'text');
     writeFileSync(text, 'This is no database. '.repeat(100));
-    for (const path of [folder, text, join(text, 'below')])
+    for (const path of [folder, text])
       expect(await failure({ LICENSING_DATABASE_URL: `sqlite:${path}` })).toContain(
         `The database (SQLite, ${path}) cannot be used: `,
       );
   });
+});
+
+describe.each(DATABASE_KINDS)('a shop of its own, in %s', (kind) => {
+  let settings: Settings;
+  let shop: Operator;
+  beforeAll(async () => {
+    settings = await newPlace(kind);
+    shop = operator(settings);
+    await shop.json(['migrate']);
+  });
+
+  it('is told when no higher id is left for a product', async () => {
+    await shop.json(['product', 'add', '--name', 'Last', '--id', '4294967295']);
+    expect(await shop.run(['product', 'add', '--name', 'Next'])).toMatchObject({
+      code: 1,
+      stderr: 'error: There is no higher id than 4294967295: choose one with --id.\n',
+    });
+    expect(await shop.json(['product', 'list'])).toHaveLength(1);
+  });
+
+  it('leaves no line of progress before an error', async () => {
+    await shop.json(['product', 'add', '--name', 'Shop', '--id', '42']);
+    const file = join(temporaryFolder(), 'no.zip');
+    writeFileSync(file, randomBytes(3_000_000));
+    const command = `${process.execPath} dist/src/cli.js release publish --product 42 --version 1.0 --file ${file}`;
+    const child = startProcess('script', ['-qec', command, '/dev/null'], {
+      env: processEnvironment(settings),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let output = '';
+    child.stdout!.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
+    await once(child, 'close');
+    expect(output).toContain(' MB\r\u001b[Kerror: ');
+  });
+});
+
+it('prints where to look with an IPv6 address in brackets', async () => {
+  const folder = temporaryFolder();
+  const { code, stdout } = await operator({
+    LICENSING_ENV_FILE: join(folder, '.env'),
+    LICENSING_DATABASE_URL: `sqlite:${join(folder, 'shop.sqlite')}`,
+    LICENSING_PACKAGES_DIR: join(folder, 'packages'),
+    LICENSING_LISTEN: '[::1]:3080',
+    LICENSING_ADMIN_LISTEN: '[::1]:3081',
+  }).run(['init']);
+  expect(code).toBe(0);
+  expect(stdout).toContain('(it listens on http://[::1]:3080)');
+  expect(stdout).toContain(' http://[::1]:3081/readyz\n');
 });

@@ -370,16 +370,20 @@ describe('the file of settings', () => {
   });
 
   it('makes nobody guess about a misspelled name, here or in the environment', () => {
-    const path = file('LICENSING_DATABASE_URL=sqlite:/x\nLICENSING_RATELIMIT=S3cret\nOTHER=1\n');
+    const path = file(
+      'LICENSING_DATABASE_URL=sqlite:/x\nLICENSING_RATELIMIT=S3cret\nOTHER=1\nLISENCING_WORKERS=S3cret\nlicensing_log_days=S3cret\n',
+    );
     const { warnings } = readConfig({
       LICENSING_ENV_FILE: path,
       LICENSING_KEY_SECERT: 'S3cret',
       PATH: '/bin',
     });
-    expect(warnings).toHaveLength(2);
+    expect(warnings).toHaveLength(4);
     for (const [name, meant] of [
       ['LICENSING_RATELIMIT', 'LICENSING_RATE_LIMIT'],
       ['LICENSING_KEY_SECERT', 'LICENSING_KEY_SECRET'],
+      ['LISENCING_WORKERS', 'LICENSING_WORKERS'],
+      ['licensing_log_days', 'LICENSING_LOG_DAYS'],
     ])
       expect(warnings).toContainEqual(
         expect.stringMatching(new RegExp(`^${name} is not a setting.* Did you mean ${meant}\\?$`)),

@@ -169,6 +169,15 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
       /^error: Nothing is stored/,
     );
     expect(() => statSync(none)).toThrow();
+    expect(await op.run(['customer', 'export', 'nobody@example.com', '--out', '-'])).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^error: Nothing is stored/),
+    });
+    const whole = await op.run(['customer', 'export', JANE, '--out', '-']);
+    expect(whole.stderr).toMatch(
+      /^Exported: 1 licence with all that belongs to it, and \d+ mentions elsewhere\.\n$/,
+    );
   });
 
   it('is gone from every column once erased, with the network addresses, while licences and slots stay', async () => {
@@ -366,5 +375,30 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
       'licenses',
     ))
       expect(activations.filter(({ license_id }) => license_id === id)).toHaveLength(activations_used);
+  });
+
+  it('is erased from what is of no licence while others are served', async () => {
+    for (let i = 0; i < 20; i++)
+      await db(table(db, 'access_log')).insert(
+        Array.from({ length: 60 }, () => ({
+          at: '2026-11-20 10:00:00',
+          endpoint: 'activate',
+          outcome: 'LICENSE_NOT_FOUND',
+          identifier: JANE,
+        })),
+      );
+    const many = await giveLicense(db, await givePlan(db, { type: 'seat', limit: 0 }));
+    const state = { stopped: false };
+    const traffic = Promise.all(
+      Array.from({ length: 10 }, async (_, client) => {
+        for (let i = 0; !state.stopped; i++)
+          await call('activate', many, `seat-${client}-${i}@corp.example`, '203.0.113.13');
+      }),
+    );
+    const { code, stderr } = await op.run(['customer', 'erase', JANE, '--yes']);
+    state.stopped = true;
+    await traffic;
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    expect(await db(table(db, 'access_log')).whereNull('license_id').where('identifier', JANE)).toEqual([]);
   });
 });

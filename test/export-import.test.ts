@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -403,6 +403,44 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     expect(totals(await importJson(other, file))).toMatchObject({ new: 0, changed: 0, conflicting: 0 });
   });
 
+  it('is refused where a plan may be several, however far apart they stand in the file', async () => {
+    const to = await place(kind);
+    await to.operator.json(['product', 'add', '--id', '42', '--name', 'Example Shop']);
+    await addPlan(to.operator, '42', 'Other', 'domain', '3');
+    const before = await contents(to.db);
+    const products = lines(file).filter(({ type }) => type === 'product');
+    const plan = lines(file).find(({ type, product_id }) => type === 'plan' && product_id === 42);
+    const plans = Array.from({ length: 450 }, (_, i) => ({
+      ...plan,
+      id: 1_000 + i,
+      name: i % 449 === 0 ? 'Twin' : `Plan ${i}`,
+    }));
+    const path = fileOf([...products, ...plans]);
+    expect(await refused(to, 'import', path)).toContain(
+      `line ${1 + products.length + plans.length}: product 42 has several plans of this name, and which is meant cannot be told`,
+    );
+    expect(await contents(to.db)).toEqual(before);
+  });
+
+  it('is refused where the plan of a later record was taken for an earlier one of its name', async () => {
+    const to = await place(kind);
+    await to.operator.json(['product', 'add', '--id', '42', '--name', 'Example Shop']);
+    await addPlan(to.operator, '42', 'Twin', 'domain', '3', '--duration', '1y');
+    await to.db(table(to.db, 'plans')).update({ id: 5_000 });
+    const before = await contents(to.db);
+    const products = lines(file).filter(({ type }) => type === 'product');
+    const plan = lines(file).find(({ type, product_id }) => type === 'plan' && product_id === 42);
+    const plans = Array.from({ length: 450 }, (_, i) => ({ ...plan, id: 1_000 + i, name: `Plan ${i}` }));
+    const path = fileOf([
+      ...products,
+      { ...plan, id: 999, name: 'Twin' },
+      ...plans,
+      { ...plan, id: 5_000, name: 'Twin' },
+    ]);
+    expect(await refused(to, 'import', path)).toContain('product 42 has several plans of this name');
+    expect(await contents(to.db)).toEqual(before);
+  });
+
   it('is refused where what has the same key, id or version is something else here', async () => {
     const to = await place(kind);
     await importJson(to, file);
@@ -525,14 +563,24 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     }
 
     const kept = join(temporaryFolder(), 'kept.jsonl');
-    writeFileSync(kept, 'of yesterday');
+    const yesterday = JSON.stringify(HEADER);
+    writeFileSync(kept, yesterday);
     writeFileSync(join(to.packagesDir, names[1]!), 'other bytes');
     const copies = join(temporaryFolder(), 'p');
     expect(await refused(to, 'export', '--out', kept, '--packages', copies)).toMatch(
       /is damaged: .*Restore it/,
     );
-    expect(readFileSync(kept, 'utf8')).toBe('of yesterday');
+    expect(readFileSync(kept, 'utf8')).toBe(yesterday);
     expect(readdirSync(join(kept, '..'))).toEqual(['kept.jsonl']);
+  });
+
+  it('says why packages cannot be copied, of the folder that was named', async () => {
+    const none = writeText('');
+    const out = join(dirname(none), 'out.jsonl');
+    expect(await refused(source, 'export', '--out', out, '--packages', none)).toBe(
+      `error: The packages were not copied to ${none}: ${none} is not a folder. Correct the path.\n`,
+    );
+    expect(existsSync(out)).toBe(false);
   });
 
   it('replaces a package that was damaged where it lies by the whole one', async () => {
@@ -582,7 +630,9 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     const { code, stdout, stderr } = await source.operator.run(['export', '--out', '-', '--json']);
     expect(code).toBe(0);
     expect(stdout).toBe(readFileSync(file, 'utf8'));
-    expect(stderr).toMatch(/^Exported: 2 product, 3 plan, 2 release, 4 license/);
+    expect(stderr).toMatch(
+      /^Exported: 2 products, 3 plans, 2 releases, 4 licences, \d+ activations, \d+ events, \d+ accesses\.\n$/,
+    );
     const to = await place(kind);
     await to.operator.json(['import', '-'], { stdin: stdout });
     expect(readFileSync(await exported(to), 'utf8')).toBe(readFileSync(file, 'utf8'));

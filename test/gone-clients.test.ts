@@ -12,9 +12,11 @@ import {
   giveLicense,
   givePlan,
   PREFIX,
+  rows,
   startTestService,
   type TestService,
 } from './support/service';
+import { openMigrated, startServiceProcess } from './support/service-process';
 
 interface LogLine {
   msg: string;
@@ -133,4 +135,39 @@ describe('a client that leaves in the middle of its body', () => {
     await own.stop();
     await redis.stop();
   });
+});
+
+test('a client that resets its connection before it is taken cannot name an address as its own', async () => {
+  const settings = {
+    LICENSING_DATABASE_URL: await createMariaDbDatabase(),
+    // Not this machine: the client below is a stranger.
+    LICENSING_TRUSTED_PROXIES: '192.0.2.1',
+  };
+  const db = await openMigrated(settings);
+  const own = await startServiceProcess(settings);
+  try {
+    const { key } = await giveLicense(db, await givePlan(db));
+    const body = JSON.stringify({ license_key: key });
+    const request =
+      `POST ${PREFIX}/licenses/validate HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 198.51.100.7\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    own.process.kill('SIGSTOP');
+    for (let i = 0; i < 20; i++) {
+      const socket = connect(Number(new URL(own.url).port), '127.0.0.1');
+      await once(socket, 'connect');
+      await new Promise<void>((resolve) => socket.write(request, () => resolve()));
+      socket.resetAndDestroy();
+    }
+    own.process.kill('SIGCONT');
+    const answer = await fetch(`${own.url}${PREFIX}/licenses/validate`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
+    expect(answer.status).toBe(200);
+    expect(await rows(db, 'licenses')).toMatchObject([{ check_count: 1, last_check_ip: '127.0.0.1' }]);
+  } finally {
+    await own.stop();
+    await db.destroy();
+  }
 });

@@ -52,3 +52,36 @@ test('a validation that failed before its held licence could be written does not
   expect(await validate('example.com')).toBe(200);
   expect(await rows(db, 'licenses')).toMatchObject([{ check_count: 1 }]);
 });
+
+const HELD = 12;
+
+test.each([
+  ['validations of twelve licences', 'validate', HELD],
+  ['activations of twelve licences', 'activate', HELD],
+  ['deactivations of twelve licences', 'deactivate', HELD],
+  ['twelve deactivations of one licence', 'deactivate', 1],
+])('%s that are held wait, and leave connections for everybody else', async (_what, verb, count) => {
+  const plan = await givePlan(db, { limit: 0 });
+  const held: TestLicense[] = [];
+  for (let i = 0; i < count; i++) held.push(await giveLicense(db, plan));
+  const free = await giveLicense(db, plan);
+  const call = (name: string, { key }: TestLicense, site: number) =>
+    request(service.url)
+      .post(`${PREFIX}/licenses/${name}`)
+      .send({ license_key: key, identifier: `site-${site}.example.com` })
+      .then(({ status }) => status);
+  const calls = Array.from({ length: HELD }, (_, i) => [held[i % count] as TestLicense, i] as const);
+  if (verb === 'deactivate') for (const [one, site] of calls) await call('activate', one, site);
+
+  const holder = await db.transaction();
+  for (const { id } of held) await lockLicense(holder, id);
+  let answered = 0;
+  const waiting = calls.map(([one, site]) => call(verb, one, site).finally(() => answered++));
+  const others: number[] = [];
+  while (answered === 0) others.push(await call('validate', free, 0), await call('activate', free, 0));
+  await holder.rollback();
+  await Promise.all(waiting);
+  // Those who wait are refused after a second; with every connection waiting, the others would have got no further.
+  expect(others.length).toBeGreaterThan(20);
+  expect(new Set(others)).toEqual(new Set([200]));
+});

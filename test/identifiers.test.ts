@@ -292,3 +292,7 @@ interface Answer {
     error?: { code: string };
   };
 }
+
+it('is none of a type that nobody knows', () => {
+  expect(normalizeIdentifier('planet', 'example.com')).toBeUndefined();
+});

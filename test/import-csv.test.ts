@@ -301,14 +301,16 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
     ['old Macintosh line ends', 'Key,Plan\rkey-1,1\rkey-2,1', []],
     ['blank lines and blanks', '\n  key , PLAN \n\n key-1 , 1\n\nkey-2,1', []],
     ['UTF-16', Buffer.from('\ufeffKey,Plan\nkey-1,1\nkey-2,1\n', 'utf16le'), []],
+    ['UTF-16, big-endian', Buffer.from('\ufeffKey,Plan\nkey-1,1\nkey-2,1\n', 'utf16le').swap16(), []],
     ['plans given beside it', 'Key\nkey-1\nkey-2\n', ['--map', 'key=Key', '--plan', '1']],
   ];
   it('is read however it is spelled', async () => {
     for (const [what, content, args] of spelled) {
       const before = (await licenses()).length;
       const unique = randomUUID().slice(0, 8);
+      const swap = (bytes: Buffer) => (what.includes('big-endian') ? Buffer.from(bytes).swap16() : bytes);
       const fresh = Buffer.isBuffer(content)
-        ? Buffer.from(content.toString('utf16le').replaceAll('key-', `${unique}-`), 'utf16le')
+        ? swap(Buffer.from(swap(content).toString('utf16le').replaceAll('key-', `${unique}-`), 'utf16le'))
         : content.replaceAll('key-', `${unique}-`);
       const map = args.includes('--map') ? [] : ['--map', 'key=Key,plan=Plan'];
       const { code, stderr } = await run(fresh, ...map, ...args);
@@ -349,6 +351,11 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
         /^error: The first line of the file, which must have the columns' names, has no column "Key" \(it has 2 columns\)/,
       ],
       ['Key,Plan,Key\nkey-1,1,\n', map, /^error: The file has two columns "Key"/],
+      [
+        'Key,Plan,Expires\nkey-1,1,2020-01-01\n',
+        [...map, '--ignore', 'Notes,Expires'],
+        /^error: The first line of the file, .*, has no column "Notes" \(it has 3 columns\)/,
+      ],
       ['Key,Plan\nkey-1,1\n', ['--map', 'plan=Plan'], /^error: --map must say which column has the key/],
       ['Key,Plan\nkey-1,1\n', ['--map', 'key=Key'], /^error: Which plan are the licences on/],
       [
@@ -372,6 +379,8 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
       ['--map', 'colour=Key'],
       ['--map', 'key=A,key=B'],
       [...map, '--delimiter', '::'],
+      [...map, '--separator', ''],
+      [...map, '--separator', '.'],
       [...map, '--packages', 'x'],
     ])
       expect({ args, code: (await run('Key,Plan\n', ...args)).code }).toEqual({ args, code: 2 });

@@ -1,24 +1,39 @@
+import { readdirSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
+import type { Settings } from '../src/config';
 import type { Db } from '../src/store/database';
 import { eventually } from './support/processes';
+import { startRedis, type PrivateServer } from './support/servers';
 import { createMariaDbDatabase, giveLicense, givePlan, PREFIX, rows } from './support/service';
-import { openMigrated, startServiceProcess, type ServiceProcess } from './support/service-process';
+import {
+  openMigrated,
+  startLicensing,
+  startServiceProcess,
+  type ServiceProcess,
+} from './support/service-process';
 
-/** Between the service and its database: connections that somebody on the way forgot, without a word to either side. */
+/** Between the service and a server: connections that somebody on the way forgot, without a word to either side. */
 interface Wire {
   port: number;
   /** From now on nothing passes on the connections there are; new ones are as good as ever. */
   silence(): number;
+  /** From now on a connection goes silent at what this says of, of what was sent to the server. */
+  silenceAt(isLast: ((data: Buffer, packets: number) => boolean) | undefined): void;
   close(): void;
 }
 
 async function openWire(port: number): Promise<Wire> {
   let passing: Socket[] = [];
+  let isLast: ((data: Buffer, packets: number) => boolean) | undefined;
   const all = new Set<Socket>();
   const server = createServer((near) => {
     const far = connect(port, '127.0.0.1');
+    let packets = 0;
+    near.on('data', (data) => {
+      if (isLast?.(data, ++packets)) passing = passing.filter((socket) => socket !== near && socket !== far);
+    });
     for (const [from, to] of [
       [near, far],
       [far, near],
@@ -38,6 +53,9 @@ async function openWire(port: number): Promise<Wire> {
       passing = [];
       return open;
     },
+    silenceAt(rule) {
+      isLast = rule;
+    },
     close() {
       for (const socket of all) socket.destroy();
       server.close();
@@ -46,6 +64,9 @@ async function openWire(port: number): Promise<Wire> {
 }
 
 let wire: Wire;
+let redis: PrivateServer & { url: string };
+let redisWire: Wire;
+let settings: Settings;
 let service: ServiceProcess;
 let db: Db;
 
@@ -53,30 +74,50 @@ beforeAll(async () => {
   const url = await createMariaDbDatabase();
   db = await openMigrated({ LICENSING_DATABASE_URL: url });
   wire = await openWire(Number(new URL(url).port));
+  redis = await startRedis();
+  redisWire = await openWire(redis.port);
+  settings = { LICENSING_DATABASE_URL: url.replace(/:\d+\//, `:${wire.port}/`) };
   service = await startServiceProcess({
-    LICENSING_DATABASE_URL: url.replace(/:\d+\//, `:${wire.port}/`),
+    ...settings,
+    LICENSING_REDIS_URL: `redis://127.0.0.1:${redisWire.port}`,
   });
 });
 
 afterAll(async () => {
   await service.stop();
   wire.close();
+  redisWire.close();
+  await redis.stop();
   await db.destroy();
 });
+
+const post = (verb: string, { key }: { key: string }, identifier?: string) =>
+  request(service.url)
+    .post(`${PREFIX}/licenses/${verb}`)
+    .send({ license_key: key, identifier })
+    .then(({ status, headers }) => ({ status, retryAfter: headers['retry-after'] }));
+
+const sockets = () => readdirSync(`/proc/${service.process.pid}/fd`).length;
+
+/** What is open beside the connections that the pool knows of. */
+async function strayDescriptors(): Promise<number> {
+  const { text } = await request(admin()).get('/metrics').expect(200);
+  const pooled = [...text.matchAll(/^licensing_database_connections\{state="(?:used|free)"\} (\d+)$/gm)];
+  return sockets() - pooled.reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+const admin = () =>
+  (service.log().find(({ msg }) => msg === 'listening') as unknown as { admin: string }).admin;
 
 test('connections that went silent are given up within the deadline, and new ones take their place', async () => {
   const plan = await givePlan(db, { limit: 0 });
   const licenses = await Promise.all(Array.from({ length: 30 }, () => giveLicense(db, plan)));
-  const post = (verb: string, { key }: { key: string }, identifier?: string) =>
-    request(service.url)
-      .post(`${PREFIX}/licenses/${verb}`)
-      .send({ license_key: key, identifier })
-      .then(({ status, headers }) => ({ status, retryAfter: headers['retry-after'] }));
   // Each end of an activation is a transaction of its own: so many fill the pool.
   for (const verb of ['activate', 'deactivate']) {
     const answers = await Promise.all(licenses.map((one) => post(verb, one, 'example.com')));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
   }
+  const before = await strayDescriptors();
   expect(wire.silence()).toBeGreaterThan(5);
 
   const started = performance.now();
@@ -92,4 +133,49 @@ test('connections that went silent are given up within the deadline, and new one
   expect(
     (await rows<{ activations_used: number }>(db, 'licenses')).map((row) => row.activations_used),
   ).toEqual(licenses.map(() => 1));
+  await eventually(async () => expect(await strayDescriptors()).toBeLessThanOrEqual(before + 2), 10_000);
 }, 90_000);
+
+test('what a connection held that went silent in the middle of a transaction is set free', async () => {
+  const license = await giveLicense(db, await givePlan(db));
+  wire.silenceAt((data) => data.includes('INSERT INTO licensing_activations'));
+  expect((await post('activate', license, 'example.com')).status).toBe(503);
+  wire.silenceAt(undefined);
+  // Left alone, the server would hold the licence's row until nobody asks any more.
+  await eventually(
+    async () => expect(await post('activate', license, 'example.com')).toMatchObject({ status: 200 }),
+    20_000,
+  );
+}, 60_000);
+
+test('connections that say nothing before they can be used leave no socket behind', async () => {
+  const license = await giveLicense(db, await givePlan(db));
+  await post('validate', license);
+  const before = sockets();
+  for (const last of [1, 2]) {
+    wire.silenceAt((_data, packets) => packets === last);
+    wire.silence();
+    for (let i = 0; i < 4; i++) expect((await post('validate', license)).status).toBe(503);
+  }
+  wire.silenceAt(undefined);
+  await eventually(async () => expect((await post('validate', license)).status).toBe(200), 10_000);
+  await eventually(() => expect(sockets()).toBeLessThanOrEqual(before + 3), 10_000);
+}, 90_000);
+
+test('a command does not wait for them without end', async () => {
+  for (const last of [1, 2]) {
+    wire.silenceAt((_data, packets) => packets === last);
+    const { code, stderr } = await startLicensing(['product', 'list'], settings).ended;
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^error: The database/) });
+  }
+  wire.silenceAt(undefined);
+}, 30_000);
+
+test('Redis is back when its one connection went silent and a new one would do', async () => {
+  const state = async () =>
+    ((await request(admin()).get('/readyz').expect(200)).body as { checks: { redis: string } }).checks.redis;
+  expect(await state()).toBe('ok');
+  redisWire.silence();
+  expect(await state()).toMatch(/^away/);
+  await eventually(async () => expect(await state()).toBe('ok'), 15_000);
+}, 30_000);

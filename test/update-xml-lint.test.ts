@@ -292,6 +292,7 @@ describe('"update-xml lint" on a file', () => {
       () => `<updates>${Array.from({ length: 501 }, (_, i) => `<a xmlns:n${i}="x">`).join('')}`,
       /^error too_much: It has more than 500 namespaces/,
     ],
+    ['a tag of megabytes', () => `<updates><a ${'x'.repeat(5_000_000)}/ ></updates>`, /^error malformed: /],
     [
       'an empty element that ends with a blank',
       () => replaced('</updates>', '<x/ ></updates>'),
@@ -304,9 +305,29 @@ describe('"update-xml lint" on a file', () => {
     );
   });
 
+  it.each(['/api/index.php', PREFIX, '/shop/api'])(
+    "finds a download address with the service's path below %s, where nobody answers",
+    async (path) => {
+      const findings = await lint(GOOD.replace(PREFIX, `${path}${PREFIX}`));
+      expect(findings).toEqual([
+        expect.stringMatching(
+          /^error download: The <downloadurl> has the service's path, or a part of it, twice/,
+        ),
+      ]);
+      expect(await lint(GOOD.replace(PREFIX, `/shop${PREFIX}`))).toEqual([]);
+    },
+  );
+
   it('finds text that is not UTF-8', async () => {
     const latin1 = Buffer.from(GOOD.replace('Example<', 'Beispiel für alle<'), 'latin1');
-    expect(await lintUpdateXml(latin1)).toMatchObject([{ level: 'error', code: 'malformed' }]);
+    expect(await lintUpdateXml(latin1)).toMatchObject([
+      {
+        level: 'error',
+        code: 'malformed',
+        problem: 'It is not well-formed XML: it is not UTF-8 text.',
+      },
+    ]);
+    expect(await lint('<!---->')).toEqual([expect.stringMatching(/^error malformed: .*[^.]\.$/)]);
     const declared = Buffer.from(latin1.toString('latin1').replace('UTF-8', 'ISO-8859-1'), 'latin1');
     expect(await lintUpdateXml(declared)).toEqual([]);
   });

@@ -535,6 +535,12 @@ describe('the key', () => {
     const current = await run('--installed', '2.0.0');
     expect([current.code, current.stderr]).toEqual([1, 'error: The update would not be offered.\n']);
     expect(current.stdout).toMatch(/\(the update is not in the list\)[^]*What to do:/);
+    const keyless = await shop.run([
+      ...['update-xml', 'try', `${site.url}/update.xml`, '--key', '', '--installed', '1.0.0'],
+    ]);
+    expect(keyless.stdout).toMatch(
+      /The Download Key is missing[^]*reads:\n {2}\(nothing beside what is said above\)\n\nWhat to do:/,
+    );
     for (const wrong of [
       ['--php', 'eight'],
       ['--database', 'oracle=1'],

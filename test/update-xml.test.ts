@@ -4,6 +4,7 @@ import {
   existsSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -358,6 +359,22 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     [{ folder: 'system' }, /Only plugins have a folder/],
     [{ baseUrl: 'shop.example' }, /complete address/],
     [{ baseUrl: 'https://shop.example/?a=1' }, /"\?"/],
+    ...[
+      '/api',
+      '/api/',
+      '/api/index.php',
+      '/api/index.php/v1',
+      `${PREFIX}/downloads/42`,
+      `${PREFIX}${PREFIX}`,
+      '/index.php',
+    ].map((path) => [
+      { baseUrl: `https://shop.example${path}` },
+      /^The base address is the site's alone: what follows it, .*\/api\/index\.php\/v1\/licensing\/, is added\. Write --base-url https:\/\/shop\.example$/,
+    ]),
+    [
+      { baseUrl: 'https://shop.example/shop/api/index.php' },
+      /Write --base-url https:\/\/shop\.example\/shop$/,
+    ],
     [{ baseUrl: 'https://user:secret@shop.example' }, /user name/],
     [{ infoUrl: 'javascript:alert(1)' }, /complete address/],
     [{ targetPlatform: '5.1' }, /also matches Joomla 5\.10/],
@@ -419,6 +436,19 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     expect(await lintUpdateXml(Buffer.from(xmls.at(-1)!))).toEqual([]);
   });
 
+  it.each([
+    ['https://shop.example/', ''],
+    ['https://shop.example/shop/', '/shop'],
+    ['https://shop.example/myapi', '/myapi'],
+    [`https://shop.example/shop${PREFIX}/`, '/shop'],
+  ])('adds the path of the service to the site %s', async (baseUrl, folderOfSite) => {
+    const productId = await product('1.0.0');
+    await write(productId, { baseUrl });
+    expect(readXml(readFileSync(out, 'utf8'))[0]!.fields.downloadurl).toBe(
+      `https://shop.example${folderOfSite}${PREFIX}/downloads/${productId}?version=1.0.0`,
+    );
+  });
+
   it('holds an info address with several parameters as it is', async () => {
     const infoUrl = 'https://shop.example/?option=com_content&id=7';
     await write(await product('1.0.0'), { infoUrl });
@@ -478,14 +508,33 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       });
     });
 
+    it('is left behind with a word when another is written from now on', async () => {
+      const productId = await product('1.0.0');
+      await write(productId);
+      const old = readFileSync(out);
+      const writeTo = (...more: string[]) =>
+        shop.run(['update-xml', 'write', '--product', String(productId), ...more], { cwd: folder });
+      expect(await writeTo('--out', './update.xml')).toMatchObject({ code: 0, stderr: '' });
+      expect(await writeTo('--out', 'other.xml')).toMatchObject({
+        code: 0,
+        stderr: `note: ${out} stays as it is, and is not written any more: from now on ${join(folder, 'other.xml')} is. A site that asks for the earlier one is offered what that says.\n`,
+      });
+      expect(readFileSync(out).equals(old)).toBe(true);
+      expect(await writeTo()).toMatchObject({ code: 0, stderr: '' });
+      rmSync(join(folder, 'other.xml'));
+      expect(await writeTo('--out', out)).toMatchObject({ code: 0, stderr: '' });
+      symlinkSync(out, join(folder, 'link.xml'));
+      expect(await writeTo('--out', 'link.xml')).toMatchObject({ code: 0, stderr: '' });
+    });
+
     it('is replaced behind a link, as a new file: who reads the old one reads it to its end', async () => {
       const productId = await product('1.0.0');
       const target = join(folder, 'real.xml');
-      writeFileSync(target, 'old');
+      writeFileSync(target, '<updates/>');
       symlinkSync(target, out);
       const { ino } = statSync(target);
       await write(productId);
-      expect(readFileSync(target, 'utf8')).toContain('<updates>');
+      expect(readFileSync(target, 'utf8')).toContain('<update>');
       expect(statSync(target).ino).not.toBe(ino);
       expect(readdirSync(folder).sort()).toEqual(['real.xml', 'update.xml']);
     });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { changeState, renew } from '../src/licensing/lifecycle';
-import { compareHints, hintsNear, hintsOfSlips, keysNear } from '../src/support/near-keys';
+import { compareHints, hintsNear, hintsOfSlips, keysNear, mayBeOwn } from '../src/support/near-keys';
 import { table } from '../src/store/database';
 import { packageFileName } from '../src/store/package-files';
 import { operator, type Operator } from './support/operator';
@@ -333,6 +333,55 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     });
   });
 
+  describe('what an end alone says', () => {
+    const ask = async (key: string) => {
+      keys.add(key);
+      const answer = await shop.json<Answer>(['why', '-'], { stdin: key });
+      output += JSON.stringify(answer);
+      return answer;
+    };
+    const OWN = ['10A1B2C3-D4E5F607-18293A4B-ABC0F001', '10A1B2C3-D4E5F607-18293A4B-ABCD0001'];
+
+    test('of a key of another system is compared with ends of such keys alone', async () => {
+      for (const key of OWN) await give({ key });
+      expect(codes((await ask('Another-Shop-Zy-2024-0001')).findings)[0]).toBe('UNKNOWN_KEY');
+      const ip = newClient();
+      await get('42?dlid=myshop-abc-2024-xyz-0001', ip);
+      const { id } = await give({ key: 'MyShop-Abc-2024-XYZ-0001' });
+      const { findings, accesses } = await ask('myshop-abc-2024-xyz-0001');
+      const because = `the key is unknown; it may be meant for licence ${id}: it ends like licence ${id}'s, and then the mistake is in a part before its end.`;
+      expect(findings[0]).toMatchObject({
+        code: 'KEY_MISTYPED',
+        text: `No licence has this key: ${because}`,
+      });
+      expect(accesses).toMatchObject([{ ip, text: expect.stringContaining(`: ${because}`) }]);
+    });
+
+    test('is told as possible, also of what the whole key was compared with', async () => {
+      const { id } = await give({ key: '77A1B2C3-D4E5F607-18293A4B-77E5F607' });
+      const ip = newClient();
+      await get('42?dlid=77A1B2C3-D4E5F607-18293A4B-77E5F608', ip);
+      const sent = async (): Promise<string | undefined> => (await why(ip)).accesses[0]?.text;
+      expect(await sent()).toContain(
+        `; it may be meant for licence ${id}: its last group differs from licence ${id}'s in one character.`,
+      );
+      await get('42?dlid=78A1B2C3-D4E5F607-18293A4B-77E5F607', newClient());
+      const { findings, accesses } = await ask('78A1B2C3-D4E5F607-18293A4B-77E5F607');
+      expect(findings[0]?.text).toBe(
+        `No licence has this key: the key is unknown; it differs from licence ${id}'s in one character.`,
+      );
+      expect(accesses.at(-1)?.text).toContain(
+        `; it may be meant for licence ${id}: the key asked about differs from licence ${id}'s in one character.`,
+      );
+    });
+
+    test('puts the same end in other letters before every guess', async () => {
+      for (let i = 10; i < 22; i++) await give({ key: `10A1B2C3-D4E5F607-18293A4B-AB${i}C4D5` });
+      const { id } = await give({ key: 'imported-for-letters-c4d5' });
+      expect((await why('C4D5')).findings[0]?.text).toContain(`it may be meant for licence ${id}: `);
+    });
+  });
+
   test('a key that was replaced: the old one is named as that', async () => {
     const { id, key } = await give();
     const ip = newClient();
@@ -428,6 +477,79 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     });
   });
 
+  test('a version that was refused: whether it was withdrawn, a draft, or published only afterwards', async () => {
+    const day = (n: number) => new Date(`2026-04-0${n}T12:00:00Z`);
+    const { id, key } = await giveLicense(service.db, await givePlan(service.db, { productId: 63 }));
+    keys.add(key);
+    const publish = (version: string, n: number, draft = false) =>
+      giveRelease(service, { productId: 63, version, date: day(n), draft });
+    const withdraw = (version: string) =>
+      shop.json(['release', 'withdraw', '--product', '63', '--version', version]);
+    async function refuse(version: string, n: number): Promise<void> {
+      stopped = day(n);
+      expect(await get(`63?dlid=${key}&version=${version}`, newClient())).toBe(404);
+      stopped = undefined;
+    }
+    const causes = async () =>
+      (await why(id)).accesses.map(({ code, text, remedy }) => [
+        code,
+        text.replace(/.*?: (?=version|the product)/, ''),
+        remedy,
+      ]);
+
+    await publish('1.1.1', 1);
+    await withdraw('1.1.1');
+    await refuse('1.1.1', 2);
+    const again = expect.stringMatching(
+      /^A site lists it until it checks for updates again\. .*: licensing update-xml write --product 63$/,
+    );
+    expect(await causes()).toEqual([
+      ['VERSION_WITHDRAWN', 'version 1.1.1 was withdrawn; no other is published.', again],
+    ]);
+
+    await publish('1.1.0', 1);
+    await publish('1.2.0', 4);
+    await publish('1.3.0', 4);
+    await publish('1.4.0', 4, true);
+    await publish('1.5.0', 4, true);
+    for (const version of ['1.3.0', '1.5.0']) await withdraw(version);
+    // Asked for before they were there; a second apart, so that their order is known.
+    for (const [i, version] of ['1.2.0', '1.3.0', '1.4.0', '1.5.0'].entries()) {
+      await service.db(table(service.db, 'access_log')).insert({
+        at: `2026-04-03 12:00:0${i}`,
+        endpoint: 'download',
+        outcome: 'DOWNLOAD_NOT_FOUND',
+        license_id: id,
+        product_id: 63,
+        version,
+      });
+      sent++;
+    }
+    expect(await causes()).toEqual([
+      ['VERSION_WITHDRAWN', 'version 1.1.1 was withdrawn; the latest is 1.2.0.', again],
+      [
+        'PUBLISHED_SINCE',
+        'version 1.2.0 was not published; it is published now.',
+        'The customer can try again.',
+      ],
+      [
+        'VERSION_WITHDRAWN',
+        'version 1.3.0 was not published, and is withdrawn now; the latest is 1.2.0.',
+        again,
+      ],
+      [
+        'VERSION_NOT_PUBLISHED',
+        'version 1.4.0 is a draft; the latest is 1.2.0.',
+        'licensing release publish --product 63 --version 1.4.0',
+      ],
+      [
+        'VERSION_WITHDRAWN',
+        'version 1.5.0 was not published, and is withdrawn now; the latest is 1.2.0.',
+        again,
+      ],
+    ]);
+  });
+
   test('a package that is missing on disk', async () => {
     const plan = await givePlan(service.db, { productId: 62 });
     const { id, key } = await giveLicense(service.db, plan);
@@ -450,10 +572,14 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     const full = await why(id);
     expect(full.findings).toMatchObject([
       { code: 'ACTIVE' },
-      { code: 'SLOTS_FULL', remedy: expect.stringContaining(`licensing license set-limit ${id} 2`) },
+      {
+        code: 'SLOTS_FULL',
+        text: expect.stringMatching(/^The one slot of licence \d+ is in use \(1\)\./),
+        remedy: expect.stringContaining(`licensing license set-limit ${id} 2`),
+      },
     ]);
     expect(full.accesses).toMatchObject([
-      { code: 'SLOTS_FULL' },
+      { code: 'SLOTS_FULL', text: expect.stringContaining('the one slot is in use') },
       { code: 'NOT_ACTIVATED', remedy: expect.stringContaining(`licensing activation add ${id} b.example`) },
       { code: 'NOT_ACTIVATED', text: expect.stringContaining('no slot to free') },
       { code: 'BAD_IDENTIFIER', text: expect.stringContaining('not a valid domain') },
@@ -485,7 +611,7 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     await get(`42&v=2?dlid=${key}`, ip);
     const { accesses } = await why(id);
     expect(accesses).toMatchObject([
-      { code: 'GRANTED', text: `Version 2.1.0 was sent to Joomla 5.3.0 at ${ip} with licence ${id}.` },
+      { code: 'GRANTED', text: `Version 2.1.0 was granted to Joomla 5.3.0 at ${ip} with licence ${id}.` },
       { code: 'NO_KEY', text: expect.stringContaining('downloadurl has a "#"') },
       { code: 'NO_KEY', text: expect.stringMatching(/a browser at .*: no key was sent with it\.$/) },
       { code: 'BAD_PRODUCT_ID', remedy: expect.stringContaining('update-xml lint') },
@@ -568,6 +694,88 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
       expect(text).toContain(joomla);
   });
 
+  describe('a site that was refused is activated nowhere, but stands in the access log', () => {
+    async function refuse(key: string, identifier: string, ip = newClient()): Promise<string> {
+      expect(await post('activate', { license_key: key, identifier }, ip)).toBeGreaterThan(400);
+      return ip;
+    }
+    async function giveFull(): Promise<TestLicense> {
+      const license = await give({}, 1);
+      await shop.json(['activation', 'add', String(license.id), `first-${license.id}.example`]);
+      return license;
+    }
+
+    test('as it was sent: its licence is told about, with what became of it and what helps', async () => {
+      const { id, key } = await giveFull();
+      await refuse(key, 'early.example');
+      const ip = await refuse(key, 'https://www.Büro.Two.example:8443/administrator?a=1');
+      for (const what of ['büro.two.example', 'http://XN--Bro-hoa.two.example/', 'www.BÜRO.two.example']) {
+        // The licence's own latest entries are others, however few are looked at.
+        const { license, findings, accesses } = await why(what, '--limit', '1');
+        expect([what, license?.id]).toEqual([what, id]);
+        expect(findings[0]).toEqual({
+          code: 'IN_ACCESS_LOG',
+          text: expect.stringMatching(
+            new RegExp(
+              `^This is activated on no licence, but stands in the access log, the last time on \\d{4}-\\d\\d-\\d\\dT[\\d:]+Z: Activating https://www\\.Büro\\.Two\\.example:8443/administrator\\?a=1 with licence ${id} was refused to .* at ${ip}: the one slot is in use\\.$`,
+            ),
+          ),
+          remedy: expect.stringContaining(`licensing license set-limit ${id} 2`),
+        });
+        expect(codes(findings)).toEqual(['IN_ACCESS_LOG', 'ACTIVE', 'SLOTS_FULL']);
+        expect(accesses).toHaveLength(1);
+      }
+      await refuse(key, 'late.example');
+      expect((await why('early.example', '--limit', '1')).findings[0]).toMatchObject({
+        code: 'IN_ACCESS_LOG',
+        text: expect.stringContaining('Activating early.example with'),
+      });
+    });
+
+    test('with an eight-letter name, which might be the end of a key', async () => {
+      const { id, key } = await giveFull();
+      await refuse(key, 'acme.com');
+      expect((await why('acme.com')).license?.id).toBe(id);
+    });
+
+    test('with several licences: they are listed', async () => {
+      const [one, two] = [await giveFull(), await giveFull()];
+      for (const { key } of [one, two]) await refuse(key, 'both.example');
+      const { licenses, findings } = await why('both.example');
+      expect(licenses?.map(({ id }) => id)).toEqual([one.id, two.id]);
+      expect(findings[0]).toMatchObject({
+        code: 'SEVERAL_LICENSES',
+        text: `2 licences have this: ${one.id}, ${two.id} in the access log alone.`,
+      });
+    });
+
+    test('with a key that is unknown: when that was, and what became of it', async () => {
+      const ip = await refuse('FEDCBA98-76543210-FEDCBA98-76543210', 'nokey.example');
+      const answer = await why('nokey.example');
+      expect(answer).toMatchObject({ license: null, accesses: [{ code: 'UNKNOWN_KEY', ip }] });
+      expect(answer.findings).toMatchObject([
+        {
+          code: 'IN_ACCESS_LOG',
+          text: expect.stringMatching(
+            /the last time on \d{4}-.*Z: Activating nokey\.example was refused to .*: the key is unknown\.$/,
+          ),
+        },
+      ]);
+    });
+
+    test("as its plan spells it: a seat's address is no site", async () => {
+      const plan = await givePlan(service.db, { type: 'seat', limit: 1 });
+      const { id, key } = await giveLicense(service.db, plan);
+      keys.add(key);
+      await shop.json(['activation', 'add', String(id), 'ada@refused.example']);
+      await refuse(key, 'Bob@Refused.example');
+      expect((await why('bob@refused.example')).license?.id).toBe(id);
+      expect(codes((await why('refused.example')).findings)[0]).toBe('UNKNOWN_KEY');
+      await refuse('FEDCBA98-76543210-FEDCBA98-76543210', 'eve@nokey.test');
+      expect(codes((await why('nokey.test')).findings)[0]).toBe('UNKNOWN_KEY');
+    });
+  });
+
   describe('who calls knows no key but', () => {
     test("an e-mail, an order, a site or a seat: the licence's case, as for its id", async () => {
       const { id } = await give({ customer: 'Jane@Example.com', reference: 'order-1001' });
@@ -641,7 +849,7 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
         const answer = await why(what);
         expect(answer.findings[0]).toMatchObject({
           code: 'UNKNOWN_KEY',
-          text: "No licence has this as its id, its key or the end of it, its customer's e-mail, its order's reference or what is activated on it.",
+          text: "No licence has this as its id, its key or the end of it, its customer's e-mail, its order's reference or what is activated on it or was refused lately.",
         });
         expect(answer.findings[0]?.remedy).toContain('licensing why -');
         expect(answer.findings[0]?.remedy).toContain('no end of a key that has fewer than 16 characters');
@@ -710,6 +918,18 @@ describe('slips', () => {
     ['', undefined],
   ])('%s is compared with 5C6D7E80 as: %s', (seen, slip) => {
     expect(compareHints(seen, HINT)).toBe(slip);
+  });
+
+  test.each([
+    ['10A1B2C3-D4E5F607-18293A4B-5C6D7E80', true],
+    ['10A1B2C3D4E5F60718293A4B5C6D7E8', true],
+    ['i0a1b2c3-d4e5f607-18293a4b-5c6d7e8oX', true],
+    ['10A1B2C3-D4E5F607-18293A4B-5C6D7E80AB', false],
+    ['10A1B2C3-D4E5F607-18293A4B', false],
+    ['MyShop-Abc-2024-XYZ-0001-of-thirty-two', false],
+    ['XYA1B2C3-D4E5F607-18293A4B-5C6D7E80', false],
+  ])('%s may be a slip of a key of our own shape: %s', (key, may) => {
+    expect(mayBeOwn(key)).toBe(may);
   });
 
   test('what is looked for in the log and among licences is what the comparison accepts', () => {

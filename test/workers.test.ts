@@ -4,10 +4,12 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
 import request from 'supertest';
 import type { Settings } from '../src/config';
 import type { Db } from '../src/store/database';
 import { eventually, freePort, temporaryFolder } from './support/processes';
+import { startRedis } from './support/servers';
 import {
   createMariaDbDatabase,
   giveLicense,
@@ -274,24 +276,40 @@ test('a socket cannot be made in a folder that does not exist, and that is what 
     );
 });
 
-test('requests under way when SIGTERM comes are answered, and the process ends with exit code 0', async () => {
-  const service = await start();
+/** An activation that waits for its licence's row. */
+async function heldActivation(url: string) {
   const holder = await db.transaction();
   await holder.raw('SELECT 1');
   await holder('licensing_licenses').where({ id: license.id }).forUpdate();
-  const waiting = request(service.url)
+  const answer = request(url)
     .post(`${PREFIX}/licenses/activate`)
     .send({ license_key: license.key, identifier: 'example.com' })
-    .then((answer) => answer);
-  // The activation waits for the row now.
+    .then((answered) => answered);
   await eventually(async () => {
     const [waits] = (await db.raw('SHOW FULL PROCESSLIST')) as [{ Info: string | null }[]];
     expect(waits.some(({ Info }) => /for update$/i.test(Info ?? ''))).toBe(true);
   });
+  return { answer, release: () => holder.rollback() };
+}
+
+test('requests under way when SIGTERM comes are answered, and the process ends with exit code 0', async () => {
+  const service = await start();
+  const { answer, release } = await heldActivation(service.url);
   const ended = service.stop('SIGTERM');
-  setTimeout(() => void holder.rollback(), 500);
-  expect(await waiting).toMatchObject({ status: 200, body: { data: { activations_used: 1 } } });
+  setTimeout(() => void release(), 500);
+  expect(await answer).toMatchObject({ status: 200, body: { data: { activations_used: 1 } } });
   expect(await ended).toBe(0);
+});
+
+test('requests under way when the primary is killed are answered, and the workers end', async () => {
+  const service = await start();
+  const workers = await workersOf(service.process.pid as number);
+  const { answer, release } = await heldActivation(service.url);
+  service.process.kill('SIGKILL');
+  setTimeout(() => void release(), 500);
+  expect(await answer).toMatchObject({ status: 200, body: { data: { activations_used: 1 } } });
+  await eventually(() => expect(workers.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]));
+  expect(service.log().filter(({ msg }) => msg === 'stopped')).toHaveLength(2);
 });
 
 test('readiness tells of the database, the packages folder and Redis, and fails while stopping', async () => {
@@ -313,6 +331,38 @@ test('readiness tells of the database, the packages folder and Redis, and fails 
   await request(service.admin).get('/nothing').expect(404);
   await request(service.url).get('/healthz').expect(404);
   await request(service.url).get(`${PREFIX}/metrics`).expect(404);
+});
+
+test('readiness tells of a Redis that refuses what the workers ask of it, though the primary asks for nothing', async () => {
+  const redis = await startRedis();
+  const client = new Redis(redis.url);
+  try {
+    const service = await start({ LICENSING_REDIS_URL: redis.url });
+    const state = async () => {
+      const { body } = (await request(service.admin).get('/readyz').expect(200)) as {
+        body: { checks: { redis: string } };
+      };
+      return body.checks.redis;
+    };
+    expect(await state()).toBe('ok');
+    // It answers, and takes no writes.
+    await client.config('SET', 'min-replicas-to-write', 1);
+    expect(await state()).toBe('away: limits are counted in memory');
+    await client.config('SET', 'min-replicas-to-write', 0);
+    await eventually(async () => expect(await state()).toBe('ok'));
+  } finally {
+    client.disconnect();
+    await redis.stop();
+  }
+});
+
+test.each(['1', '2'])('a packages folder that is none stops the start of %s workers', async (workers) => {
+  const file = join(temporaryFolder(), 'file');
+  writeFileSync(file, '');
+  for (const folder of [file, join(file, 'packages')])
+    await expect(start({ LICENSING_PACKAGES_DIR: folder, LICENSING_WORKERS: workers })).rejects.toThrow(
+      `LICENSING_PACKAGES_DIR: ${folder} is not a folder.`,
+    );
 });
 
 test('a Unix socket left behind is replaced and nginx may connect to it; one in use is not taken', async () => {

@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import { deactivate, overrideActivation } from '../licensing/activate';
+import { createLockWaits } from '../licensing/lock-waits';
 import { lookUp } from '../licensing/lookup';
 import { OperatorError } from '../licensing/operator-error';
 import { isRefusal } from '../licensing/refusals';
 import { listActivations } from '../store/activations';
 import { identifierText, label } from './arguments';
 import { formatTable, withSession } from './command';
-import { KEY_ARGUMENT, requireLicense } from './license-argument';
+import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-argument';
 import { activationJson } from './rows';
 
 export function addActivationCommands(program: Command): void {
@@ -21,7 +22,7 @@ export function addActivationCommands(program: Command): void {
     .addHelpText('after', '\nExample:\n  licensing activation list 12')
     .action((key: string, _options: object, command: Command) =>
       withSession(command, async ({ db, output }) => {
-        const license = await requireLicense(db, key);
+        const license = await requireLicenseToShow({ db, output }, key);
         const rows = (await listActivations(db, license.id)).map(activationJson);
         output.print(rows, () =>
           formatTable(
@@ -67,7 +68,7 @@ export function addActivationCommands(program: Command): void {
       withSession(command, async ({ db, now, actor, output }) => {
         const license = await requireLicense(db, key);
         const find = async () => (await lookUp(db, [{ keyDigest: license.keyDigest, identifier }]))[0];
-        const removed = await deactivate(db, find, actor, now);
+        const removed = await deactivate(db, createLockWaits(db), find, actor, now);
         if (isRefusal(removed))
           throw new OperatorError(
             `That identifier is not activated on licence ${license.id}. "licensing activation list ${license.id}" shows those that are.`,

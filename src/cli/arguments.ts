@@ -72,6 +72,21 @@ export function oneOf<T extends string>(values: readonly T[]): (text: string) =>
   };
 }
 
+/** An empty text, as of a variable that is not set, would be read as the folder the operator stands in. */
+export function fileName(text: string): string {
+  return named(text, 'file');
+}
+
+/** As with a file's. */
+export function folderName(text: string): string {
+  return named(text, 'folder');
+}
+
+function named(text: string, what: string): string {
+  if (text === '') throw new InvalidArgumentError(`It must name a ${what}.`);
+  return text;
+}
+
 /** A name of one line that is not blank, fits its column, and is no licence key: it is stored and shown as it is. */
 export function label(text: string): string {
   const line = lineUpTo(190, text);

@@ -20,8 +20,13 @@ export interface Output {
   print(json: unknown, text: string | (() => string)): void;
   /** A remark for people, on stderr, so that stdout holds the result alone. */
   note(text: string): void;
-  /** Overwrites one line on stderr while long work is under way; nothing unless it is a terminal. */
+  /**
+   * Overwrites one line on stderr while long work is under way, until something else is said; nothing unless it is a
+   * terminal.
+   */
   progress(text: string): void;
+  /** Removes that line. */
+  endProgress(): void;
 }
 
 /** Runs a command's work on the configured database, and closes that again. */
@@ -32,19 +37,28 @@ export async function withSession(
   const config = readConfig();
   const output = createOutput(command);
   for (const warning of config.warnings) output.note(warning);
-  await withDatabase(config, async (db) => {
+  const session = async (db: Db) => {
     await requireCurrentSchema(db);
     await work({ db, config, now: new Date(), actor: `operator:${loginName()}`, output });
-  });
+  };
+  await withDatabase(config, session, STATEMENT_TIMEOUT_MS).finally(() => output.endProgress());
 }
+
+/** Longer than reading the largest table takes; a database that says nothing at all is not waited for without end. */
+export const STATEMENT_TIMEOUT_MS = 300_000;
 
 /**
  * Opens the configured database for some work, and closes it again.
  *
+ * @param statementTimeout see ConnectionRules
  * @throws DatabaseTrouble when the database cannot be used
  */
-export async function withDatabase<T>(config: Config, work: (db: Db) => Promise<T>): Promise<T> {
-  const db = openDatabase(config.database, config.tablePrefix, 2);
+export async function withDatabase<T>(
+  config: Config,
+  work: (db: Db) => Promise<T>,
+  statementTimeout?: number,
+): Promise<T> {
+  const db = openDatabase(config.database, config.tablePrefix, 2, { statementTimeout });
   try {
     return await work(db);
   } catch (error) {
@@ -56,15 +70,27 @@ export async function withDatabase<T>(config: Config, work: (db: Db) => Promise<
 
 export function createOutput(command: Command): Output {
   const { json = false } = command.optsWithGlobals<{ json?: boolean }>();
+  let inProgress = false;
+  const show = (text: string) => process.stderr.write(`\r\u001b[K${text}`);
+  const endProgress = () => {
+    if (inProgress) show('');
+    inProgress = false;
+  };
   return {
     print(value, text) {
+      endProgress();
       const result = json ? escapeControls(JSON.stringify(value)) : typeof text === 'string' ? text : text();
       process.stdout.write(`${result}\n`);
     },
-    note: (text) => void process.stderr.write(`${text}\n`),
-    progress(text) {
-      if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
+    note(text) {
+      endProgress();
+      process.stderr.write(`${text}\n`);
     },
+    progress(text) {
+      inProgress = process.stderr.isTTY;
+      if (inProgress) show(text);
+    },
+    endProgress,
   };
 }
 

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { counted } from '../counted';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp } from '../licensing/timestamps';
 import { listAccesses, type LoggedAccess } from '../store/access-log';
@@ -7,15 +8,17 @@ import { listActivations } from '../store/activations';
 import type { Db } from '../store/database';
 import {
   countMentions,
+  CUSTOMER_FILE,
   eraseCustomer,
   exportCustomer,
   listCustomerLicenses,
   listCustomerSeats,
   readCustomerAddress,
 } from '../support/customers';
+import { fileName } from './arguments';
 import { ask, formatTable, withSession } from './command';
 import { readValue } from './license-argument';
-import { writeOutput } from './output-file';
+import { ownFiles, writeOutput } from './output-file';
 import { activationJson, licenseJson, licenseTable } from './rows';
 
 const EMAIL_ARGUMENT = "the customer's e-mail address, or - to read it from standard input";
@@ -111,15 +114,15 @@ function addExport(customer: Command): void {
       'Writes everything stored about a customer as JSON, for a person who asks: licences, activations, history, accesses, and wherever else the address stands.',
     )
     .argument('<email>', EMAIL_ARGUMENT)
-    .requiredOption('--out <file>', 'the file; - for standard output')
+    .requiredOption('--out <file>', 'the file; - for standard output', fileName)
     .addHelpText('after', '\nExample:\n  licensing customer export jane@example.com --out jane.json')
     .action((email: string, { out }: { out: string }, command: Command) =>
-      withSession(command, async ({ db, now, output }) => {
+      withSession(command, async ({ db, config, now, output }) => {
         const address = await readValue(email);
-        const { licenses, mentions } = await writeOutput(out, (sink) =>
+        const { licenses, mentions } = await writeOutput(out, ownFiles(config), CUSTOMER_FILE, (sink) =>
           exportCustomer(db, address, now, sink),
         );
-        const text = `Exported: ${licenses} licences with all that belongs to them, and ${mentions} mentions elsewhere.`;
+        const text = `Exported: ${counted(licenses, 'licence')} with all that belongs to ${licenses === 1 ? 'it' : 'them'}, and ${counted(mentions, 'mention')} elsewhere.`;
         if (out === '-') output.note(text);
         else output.print({ file: resolve(out), licenses, mentions }, text);
       }),
@@ -158,7 +161,7 @@ function addErase(customer: Command): void {
         const { licenses, rows } = await eraseCustomer(db, address, { actor, now });
         output.print(
           { licenses, rows },
-          `Erased from ${licenses} licences and ${rows} other rows. What backups and earlier exports hold is not erased.`,
+          `Erased from ${counted(licenses, 'licence')} and ${counted(rows, 'other row')}. What backups and earlier exports hold is not erased.`,
         );
       }),
     );

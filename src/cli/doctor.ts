@@ -1,10 +1,11 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { ConfigError, loginName, readConfig, wantsColor } from '../config';
+import { counted } from '../counted';
 import { examine } from '../doctor/examine';
 import { problem, type Finding } from '../doctor/finding';
 import { OperatorError } from '../licensing/operator-error';
 import { openDatabase } from '../store/database';
-import { createOutput, printable, type Output } from './command';
+import { createOutput, STATEMENT_TIMEOUT_MS, printable, type Output } from './command';
 
 interface DoctorOptions {
   url?: URL;
@@ -52,7 +53,9 @@ async function findAll({ url, repair }: DoctorOptions, output: Output): Promise<
       }),
     ];
   }
-  const db = openDatabase(config.database, config.tablePrefix, 2);
+  const db = openDatabase(config.database, config.tablePrefix, 2, {
+    statementTimeout: STATEMENT_TIMEOUT_MS,
+  });
   try {
     return await examine({
       config,
@@ -63,6 +66,7 @@ async function findAll({ url, repair }: DoctorOptions, output: Output): Promise<
       progress: (text) => output.progress(text),
     });
   } finally {
+    output.endProgress();
     await db.destroy();
   }
 }
@@ -79,10 +83,6 @@ function formatFinding(finding: Finding): string {
     ...(why === null || !checked ? [] : [`         why: ${printable(why)}`]),
     ...(remedy === null ? [] : [`         -> ${printable(remedy)}`]),
   ].join('\n');
-}
-
-function counted(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? '' : 's'}`;
 }
 
 function colored(text: string, level: Finding['level']): string {

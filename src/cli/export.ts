@@ -1,8 +1,21 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { exportRecords } from '../transfer/export';
+import { counted } from '../counted';
+import { EXPORT_FILE, exportRecords } from '../transfer/export';
+import { RECORD_TYPES, type RecordType } from '../transfer/records';
+import { fileName, folderName } from './arguments';
 import { withSession } from './command';
-import { writeOutput } from './output-file';
+import { ownFiles, writeOutput } from './output-file';
+
+const NOUNS: Record<RecordType, [one: string, many?: string]> = {
+  product: ['product'],
+  plan: ['plan'],
+  release: ['release'],
+  license: ['licence'],
+  activation: ['activation'],
+  event: ['event'],
+  access: ['access', 'accesses'],
+};
 
 export function addExportCommand(program: Command): void {
   program
@@ -11,15 +24,15 @@ export function addExportCommand(program: Command): void {
     .description(
       'Writes everything into one file, as it is at one moment: products, plans, releases, licences, activations, history and access log. The file reads into this or another database with "licensing import".',
     )
-    .requiredOption('--out <file>', 'the file; - for standard output')
-    .option('--packages <dir>', "a folder to copy the releases' packages to")
+    .requiredOption('--out <file>', 'the file; - for standard output', fileName)
+    .option('--packages <dir>', "a folder to copy the releases' packages to", folderName)
     .addHelpText(
       'after',
       '\nThe file has no licence key in clear. It has your customers and, with LICENSING_KEY_SECRET, sealed keys:\nkeep it as you keep the database.\n\nExample:\n  licensing export --out licences.jsonl --packages packages',
     )
     .action(({ out, packages }: { out: string; packages?: string }, command: Command) =>
       withSession(command, async ({ db, config, output }) => {
-        const counts = await writeOutput(out, (sink) =>
+        const counts = await writeOutput(out, ownFiles(config), EXPORT_FILE, (sink) =>
           exportRecords(db, sink, {
             ...(packages === undefined
               ? {}
@@ -27,10 +40,7 @@ export function addExportCommand(program: Command): void {
             onProgress: (type, count) => output.progress(`${type}: ${count}`),
           }),
         );
-        output.progress('');
-        const text = `Exported: ${Object.entries(counts)
-          .map(([type, count]) => `${count} ${type}`)
-          .join(', ')}.`;
+        const text = `Exported: ${RECORD_TYPES.map((type) => counted(counts[type], ...NOUNS[type])).join(', ')}.`;
         // Standard output is the file itself then.
         if (out === '-') output.note(text);
         else output.print({ file: resolve(out), records: counts }, text);

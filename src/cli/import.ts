@@ -13,6 +13,7 @@ import {
   type CsvImportReport,
 } from '../transfer/import-csv';
 import type { ImportReport } from '../transfer/import-job';
+import { folderName, usageError } from './arguments';
 import { formatTable, withSession, type Session } from './command';
 
 interface ImportOptions {
@@ -41,7 +42,7 @@ export function addImportCommand(program: Command): void {
     )
     .argument('<file>', 'the file; - for standard input')
     .option('--dry-run', 'tell what would change, and change nothing')
-    .option('--packages <dir>', "a folder with the releases' packages, as the export copied them")
+    .option('--packages <dir>', "a folder with the releases' packages, as the export copied them", folderName)
     .option('--without-sealed-keys', 'leave out keys sealed with another LICENSING_KEY_SECRET')
     .option(
       '--csv',
@@ -62,9 +63,11 @@ export function addImportCommand(program: Command): void {
         readDelimiter,
       ),
     )
-    .option(
-      '--separator <text>',
-      'between the activations in a cell: a new line, | and for domains , and ; by default',
+    .addOption(
+      new Option(
+        '--separator <text>',
+        'between the activations in a cell: a new line, | and for domains , and ; by default',
+      ).argParser(readSeparator),
     )
     .option('--product <product>', 'id or name, for rows that name none')
     .option('--plan <plan>', 'id or name, for rows that name none')
@@ -77,9 +80,9 @@ export function addImportCommand(program: Command): void {
       withSession(command, (session) => {
         const odd = (options.csv ? RECORD_OPTIONS : CSV_OPTIONS).find((name) => options[name] !== undefined);
         if (odd !== undefined)
-          command.error(
-            `error: this option goes ${options.csv ? 'without' : 'with'} --csv only: ${optionName(odd)}`,
-            { exitCode: 2, code: 'licensing.usage' },
+          usageError(
+            command,
+            `this option goes ${options.csv ? 'without' : 'with'} --csv only: ${optionName(odd)}`,
           );
         return options.csv ? runCsv(session, file, options) : runRecords(session, file, options);
       }),
@@ -102,7 +105,7 @@ async function runRecords(session: Session, file: string, options: ImportOptions
     actor,
     now,
     onProgress: (type, count) => output.progress(`${type}: ${count}`),
-  }).finally(() => output.progress(''));
+  });
   const { records, conflicts, conflicting, sealedUnchecked, packagesMissing } = report;
   output.print({ dry_run: dryRun, records, conflicts, conflicting }, () => formatRecords(report, dryRun));
   if (sealedUnchecked > 0)
@@ -161,7 +164,7 @@ async function runCsv(session: Session, file: string, options: ImportOptions): P
     actor,
     now,
     onProgress: (rows) => output.progress(`${rows} rows`),
-  }).finally(() => output.progress(''));
+  });
   const { bad, badRows, overLimit, overLimitRows } = report;
   output.print(csvJson(report, dryRun), () => formatCsv(report, dryRun));
   if (overLimit > 0)
@@ -231,6 +234,15 @@ function readMap(text: string, before = new Map<CsvField, string>()): Map<CsvFie
     before.set(field as CsvField, column);
   }
   return before;
+}
+
+/** One that stands within an activation would make several of it, and an import cannot be taken back. */
+function readSeparator(text: string): string {
+  if (/^[\p{L}\p{N}.-]*$/u.test(text))
+    throw new InvalidArgumentError(
+      'It must be what stands between two activations and within none, as a comma.',
+    );
+  return text;
 }
 
 function readDelimiter(text: string): string {

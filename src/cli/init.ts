@@ -11,8 +11,10 @@ import {
   type Config,
   type Settings,
 } from '../config';
-import { PREFIX } from '../http/prefix';
+import { API_PATH } from '../api-path';
+import { describeListen } from '../http/server';
 import { OperatorError } from '../licensing/operator-error';
+import { lookAt, refuseOwn } from '../replace-file';
 import type { Db } from '../store/database';
 import {
   migrate,
@@ -24,8 +26,9 @@ import {
 import { tryPrivileges } from '../store/privileges';
 import { describeDatabase } from '../store/trouble';
 import { sampleSealedKeys } from '../store/upkeep';
+import { folderName } from './arguments';
 import { createOutput, withDatabase, type Output } from './command';
-import { changeFile } from './output-file';
+import { changeFile, databaseFiles } from './output-file';
 
 export function addInitCommand(program: Command): void {
   program
@@ -36,7 +39,7 @@ export function addInitCommand(program: Command): void {
         "checks the connection, writes .env, makes the secret that seals keys, and creates the tables under the site's prefix. " +
         'Without --joomla-root it does the same for the database named by LICENSING_DATABASE_URL. Run again, it changes nothing that is set.',
     )
-    .option('--joomla-root <dir>', "the folder with the site's configuration.php")
+    .option('--joomla-root <dir>', "the folder with the site's configuration.php", folderName)
     .option('--dry-run', 'only tell what would be done')
     .addHelpText(
       'after',
@@ -56,6 +59,7 @@ async function init(
   const fromEnvironment = withoutEmpty(environment());
   const additions = newSettings(kept, fromEnvironment, joomlaRoot, file);
   const config = buildConfig({ ...kept, ...fromEnvironment, ...additions }, dirname(file), file);
+  await refuseOwn(await lookAt(file), databaseFiles(config.database));
 
   await withDatabase(config, async (db) => {
     const state = await readSchemaState(db);
@@ -162,14 +166,10 @@ function quote(value: string): string {
 }
 
 function nextSteps({ listen, adminListen, joomlaRoot = '/path/of/the/site' }: Config): string {
-  const at = 'path' in listen ? `unix:${listen.path}` : `${listen.host}:${listen.port}`;
-  const health =
-    'path' in adminListen
-      ? `unix:${adminListen.path}`
-      : `http://${adminListen.host}:${adminListen.port}/readyz`;
+  const health = `${describeListen(adminListen)}${'path' in adminListen ? '' : '/readyz'}`;
   return `The service is set up. What comes next:
 
-1. Start it (it listens on ${at}):     npm start
+1. Start it (it listens on ${describeListen(listen)}):     npm start
    As a service of the machine:        docs/production.md
    Is it ready?                        ${health}
 2. Put it behind the site's nginx:     licensing nginx --server-name YOUR.SITE
@@ -184,5 +184,5 @@ function nextSteps({ listen, adminListen, joomlaRoot = '/path/of/the/site' }: Co
      licensing manifest --product 42 --update-xml-url https://YOUR.SITE/updates/pkg_yours.xml
 
 Back up .env with the database: without LICENSING_KEY_SECRET, "license reveal" cannot show a key again.
-The answers come at https://YOUR.SITE${PREFIX}/ from then on.`;
+The answers come at https://YOUR.SITE${API_PATH}/ from then on.`;
 }

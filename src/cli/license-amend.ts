@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
-import { changePlan, rekey, requirePlan, revealKey, setCustomer, setLimit } from '../licensing/amend';
+import { changePlan, rekey, revealKey, setCustomer, setLimit } from '../licensing/amend';
+import { requirePlan } from '../licensing/require';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { Plan } from '../store/catalogue';
 import { listEvents } from '../store/events';
 import type { License } from '../store/licenses';
 import { label, nonNegativeInteger, positiveInteger } from './arguments';
 import { formatTable, withSession, type Output, type Session } from './command';
-import { KEY_ARGUMENT, noteUnusualCustomer, requireLicense } from './license-argument';
+import { KEY_ARGUMENT, noteUnusualCustomer, requireLicense, requireLicenseToShow } from './license-argument';
 import { eventJson, licenseJson } from './rows';
 
 /** The verbs of `licensing license` that leave a licence's state as it is, and its history. */
@@ -71,6 +72,8 @@ export function addAmendments(license: Command): void {
       withSession(command, async ({ db, config, now, actor, output }) => {
         const { key } = await revealKey(db, id, config.keySecret, { actor, now });
         output.print({ id, license_key: key }, key);
+        // For its note: who has an order's number at hand has another customer's key now.
+        await requireLicenseToShow({ db, output }, String(id));
       }),
     );
 
@@ -81,7 +84,7 @@ export function addAmendments(license: Command): void {
     .addHelpText('after', '\nExample:\n  licensing license history 12')
     .action((key: string, _options: object, command: Command) =>
       withSession(command, async ({ db, output }) => {
-        const { id } = await requireLicense(db, key);
+        const { id } = await requireLicenseToShow({ db, output }, key);
         const events = (await listEvents(db, id)).map(eventJson);
         output.print(events, () =>
           formatTable(

@@ -1,10 +1,9 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { requirePlan } from '../licensing/amend';
 import { addDuration } from '../licensing/durations';
 import { issueLicenses, normalizeCustomer, type Issued } from '../licensing/issue';
 import { asHint } from '../licensing/keys';
 import { changeState, renew, type Renewal } from '../licensing/lifecycle';
-import { requireProduct } from '../licensing/releases';
+import { requirePlan, requireProduct } from '../licensing/require';
 import { liveStatus, STORED_STATUSES, type LiveStatus } from '../licensing/states';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import { listActivations } from '../store/activations';
@@ -21,7 +20,14 @@ import {
 } from './arguments';
 import { formatFields, formatTable, withSession, type Output } from './command';
 import { addAmendments } from './license-amend';
-import { KEY_ARGUMENT, noteUnusualCustomer, readValue, requireLicense } from './license-argument';
+import {
+  KEY_ARGUMENT,
+  noteNumericReference,
+  noteUnusualCustomer,
+  readValue,
+  requireLicense,
+  requireLicenseToShow,
+} from './license-argument';
 import { activationJson, licenseJson, licenseTable } from './rows';
 
 export function addLicenseCommands(program: Command): void {
@@ -100,6 +106,9 @@ function addIssue(license: Command): void {
         noteUnusualCustomer(output, customer);
         const rows = issued.map((one) => issuedJson(one, now));
         noteUnusable(output, rows[0]);
+        noteOtherTerms(output, options, issued[0]?.license);
+        if (reference !== undefined && rows[0])
+          await noteNumericReference({ db, output }, reference, rows[0].id);
         for (const { withheld } of issued)
           if (withheld !== undefined)
             output.note(`note: this licence was issued before, and its key cannot be shown. ${withheld}`);
@@ -119,6 +128,23 @@ function noteUnusable(output: Output, issued: { id: number; status: LiveStatus }
       ? 'note: the end has passed already: the licence is expired.'
       : `note: licence ${id}, which has this reference, is ${status}: its key does not work. "licensing license history ${id}" tells more.`,
   );
+}
+
+/** The same order again changes nothing, also where it is asked for with other terms. */
+function noteOtherTerms(output: Output, options: IssueOptions, issued: License | undefined): void {
+  if (issued === undefined) return;
+  const { id, activationLimit, expiresAt } = issued;
+  const end = options.lifetime ? null : options.expires;
+  const differs = [
+    ...(end === undefined || formatTimestampOrNull(end) === formatTimestampOrNull(expiresAt)
+      ? []
+      : [`its end (${formatTimestampOrNull(expiresAt) ?? 'none'}), which "licensing license renew" changes`]),
+    ...(options.activationLimit === undefined || options.activationLimit === activationLimit
+      ? []
+      : [`its slots (${activationLimit || 'unlimited'}), which "licensing license set-limit" changes`]),
+  ];
+  if (differs.length > 0)
+    output.note(`note: licence ${id} was issued before, and keeps ${differs.join(', and ')}.`);
 }
 
 function issuedJson({ license, key }: Issued, now: Date) {
@@ -141,7 +167,7 @@ function addShow(license: Command): void {
     .addHelpText('after', '\nExample:\n  licensing license show 12')
     .action((key: string, _options: object, command: Command) =>
       withSession(command, async ({ db, now, output }) => {
-        const found = await requireLicense(db, key);
+        const found = await requireLicenseToShow({ db, output }, key);
         const activations = await listActivations(db, found.id);
         output.print({ ...licenseJson(found, now), activations: activations.map(activationJson) }, () =>
           [

@@ -1,6 +1,13 @@
 import type { Command } from 'commander';
 import { readConfig } from '../config';
-import { migrate, readSchemaState, refuseNewerSchema, refuseOtherPrefix } from '../store/migrate';
+import {
+  describePrefixes,
+  findOtherPrefixes,
+  migrate,
+  readSchemaState,
+  refuseNewerSchema,
+  refuseOtherPrefix,
+} from '../store/migrate';
 import { createOutput, withDatabase } from './command';
 
 export function addMigrateCommand(program: Command): void {
@@ -27,7 +34,13 @@ export function addMigrateCommand(program: Command): void {
           );
           return;
         }
+        const isFirst = (await readSchemaState(db)).completed.length === 0;
         const run = await migrate(db, config.database);
+        const others = config.tablePrefixChosen && isFirst ? await findOtherPrefixes(db) : [];
+        if (others.length > 0)
+          output.note(
+            `note: this database has tables of this program under another prefix too (${describePrefixes(others)}). If those are meant, correct LICENSING_TABLE_PREFIX.`,
+          );
         output.print({ run }, () =>
           run.length === 0 ? 'The database was up to date already.' : `Done: ${run.join(', ')}.`,
         );

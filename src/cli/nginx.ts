@@ -1,11 +1,15 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
 import { packageRoot, readConfig, type Config } from '../config';
+import { hostAndPort } from '../http/server';
 import { explainFileFault } from '../licensing/file-faults';
 import { OperatorError } from '../licensing/operator-error';
+import { lookAt, refuseOwn, type OwnFile } from '../replace-file';
+import { folderName } from './arguments';
 import { createOutput } from './command';
+import { ownFiles } from './output-file';
 
 /** The files of nginx/, in the order they are read. */
 const FILES = ['upstream.conf', 'licensing.conf', 'site.example.conf'] as const;
@@ -25,6 +29,7 @@ export function addNginxCommand(program: Command): void {
     .option(
       '--out <dir>',
       'write them into this folder instead; a file there that differs stays, beside NAME.new',
+      folderName,
     )
     .addHelpText(
       'after',
@@ -38,16 +43,17 @@ export function addNginxCommand(program: Command): void {
         FILES.map(async (name) => ({ name, text: await fillIn(name, config, serverName, folder) })),
       );
       for (const remark of remarks(config)) output.note(remark);
-      if (out !== undefined)
-        for (const path of await writeFiles(folder, files))
-          output.note(
-            `${path} differs from what would be written, and stays as it is. The new one: ${path}.new (diff -u ${path} ${path}.new; mv takes it over).`,
-          );
+      const { written, kept } =
+        out === undefined ? NOTHING : await writeFiles(folder, files, ownFiles(config));
+      for (const path of kept)
+        output.note(
+          `${path} differs from what would be written, and stays as it is. The new one: ${path}.new (diff -u ${path} ${path}.new; mv takes it over).`,
+        );
       output.print(
         Object.fromEntries(files.map(({ name, text }) => [name, text])),
         out === undefined
           ? files.map(({ name, text }) => `# ==== ${name} ====\n\n${text}`).join('\n')
-          : whatToInclude(folder),
+          : whatToInclude(folder, written),
       );
     });
 }
@@ -55,8 +61,7 @@ export function addNginxCommand(program: Command): void {
 /** What the files mark with CHANGE, as far as this configuration knows it. */
 async function fillIn(name: string, config: Config, serverName: string, folder: string): Promise<string> {
   const { listen, packagesDir, accelLocation, joomlaRoot } = config;
-  const upstream =
-    'path' in listen ? `unix:${quotable(listen.path)}` : `${bracketed(listen.host)}:${listen.port}`;
+  const upstream = 'path' in listen ? `unix:${quotable(listen.path)}` : hostAndPort(listen);
   const text = await readFile(join(packageRoot, 'nginx', name), 'utf8');
   const values = new Map([
     ['server 127.0.0.1:3080 ', `server ${upstream} `],
@@ -71,8 +76,9 @@ async function fillIn(name: string, config: Config, serverName: string, folder: 
   return text.replace(new RegExp(marks.join('|'), 'g'), (mark) => values.get(mark) ?? mark);
 }
 
-function whatToInclude(folder: string): string {
-  return `Written to ${folder}: ${FILES.join(', ')}.
+function whatToInclude(folder: string, written: string[]): string {
+  const names = written.map((path) => basename(path)).join(', ');
+  return `${names === '' ? `Nothing is to be written to ${folder}: the files are there` : `Written to ${folder}: ${names}`}.
 Two lines connect them to the site:
   include ${folder}/upstream.conf;     at http level: in nginx.conf inside http {}, or above the site's server {}
   include ${folder}/licensing.conf;    inside the site's server {} for https
@@ -95,12 +101,23 @@ function remarks({ accelLocation, listen, trustedProxies }: Config): string[] {
   ];
 }
 
+interface Written {
+  written: string[];
+  kept: string[];
+}
+const NOTHING: Written = { written: [], kept: [] };
+
 /**
  * Writes the files that are not there yet. One that is may have been edited by hand: the new one goes beside it.
  *
- * @returns the paths of those that differ
+ * @returns the paths that were written, and of those that differ
  */
-async function writeFiles(dir: string, files: { name: string; text: string }[]): Promise<string[]> {
+async function writeFiles(
+  dir: string,
+  files: { name: string; text: string }[],
+  own: OwnFile[],
+): Promise<Written> {
+  const written: string[] = [];
   const kept: string[] = [];
   try {
     await mkdir(dir, { recursive: true });
@@ -109,10 +126,14 @@ async function writeFiles(dir: string, files: { name: string; text: string }[]):
       const there = existsSync(path) ? await readFile(path, 'utf8') : undefined;
       if (there === text) continue;
       if (there !== undefined) kept.push(path);
-      await writeFile(there === undefined ? path : `${path}.new`, text);
+      const place = await lookAt(there === undefined ? path : `${path}.new`);
+      await refuseOwn(place, own);
+      await writeFile(place.path, text);
+      written.push(place.path);
     }
-    return kept;
+    return { written, kept };
   } catch (error) {
+    if (error instanceof OperatorError) throw error;
     const fault = explainFileFault(error, join(dir, FILES[0])) ?? (error as Error).message;
     throw new OperatorError(`The files were not written: ${fault}.`);
   }
@@ -125,10 +146,6 @@ function quotable(path: string): string {
       `nginx cannot read the path ${path} without quoting. Choose a folder without blanks and ;{}"'\\$#.`,
     );
   return path;
-}
-
-function bracketed(host: string): string {
-  return host.includes(':') ? `[${host}]` : host;
 }
 
 function hostName(text: string): string {

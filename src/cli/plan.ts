@@ -1,11 +1,10 @@
 import { Option, type Command } from 'commander';
-import { requirePlan } from '../licensing/amend';
 import { addPlan, changePlanLimit, editPlan, type NewPlan } from '../licensing/catalogue';
 import { ACTIVATION_TYPES } from '../licensing/identifiers';
 import { OperatorError } from '../licensing/operator-error';
-import { requireProduct } from '../licensing/releases';
+import { requirePlan, requireProduct } from '../licensing/require';
 import { listPlans } from '../store/catalogue';
-import { listIdsWithLimit } from '../store/licenses';
+import { listIdsWithLimit, listLicenses } from '../store/licenses';
 import {
   durationOrLifetime,
   label,
@@ -82,11 +81,11 @@ export function addPlanCommands(program: Command): void {
       withSession(command, async ({ db, now, actor, output }) => {
         requireChange(command, duration, ...Object.values(others));
         const { activationLimit, ...rest } = others;
-        const { activationLimit: from } = await requirePlan(db, id);
+        const { activationLimit: from, activationType } = await requirePlan(db, id);
         const to = activationLimit ?? from;
-        const affected =
-          to === from ? 0 : (await listIdsWithLimit(db, id, from, { after: 0, limit: 1 })).length;
-        const follow = affected > 0 && (licenses ?? (await askWhetherToFollow(from, to))) === 'follow';
+        const hasFollowers =
+          to !== from && (await listIdsWithLimit(db, id, from, { after: 0, limit: 1 })).length > 0;
+        const follow = hasFollowers && (licenses ?? (await askWhetherToFollow(from, to))) === 'follow';
         const changes = {
           ...rest,
           ...(duration === undefined ? {} : { duration: planDuration(duration) }),
@@ -99,14 +98,18 @@ export function addPlanCommands(program: Command): void {
             )
           : { changed: 0, skipped: 0 };
         const edited = await requirePlan(db, id);
-        output.progress('');
         if (skipped > 0)
           output.note(
             `${skipped} licences were given another limit or plan by somebody else meanwhile, and keep it.`,
           );
+        const hasLicenses = (await listLicenses(db, { planId: id, limit: 1 }, now)).length > 0;
+        if (edited.activationType !== activationType && hasLicenses)
+          output.note(
+            `note: the licences that are on plan ${id} already count by ${edited.activationType} too now.`,
+          );
         output.print(
           { ...planJson(edited), licenses_changed: changed, licenses_skipped: skipped },
-          `Plan ${id} is changed: ${edited.name}. Licences that follow: ${changed}.`,
+          `Plan ${id} is changed: ${edited.name}.${to === from ? '' : ` Licences that follow: ${changed}.`}`,
         );
       }),
     );

@@ -10,15 +10,17 @@ import {
 } from '../joomla/manifest';
 import { explainReadFault } from '../licensing/file-faults';
 import { OperatorError } from '../licensing/operator-error';
-import { editRelease, publishRelease, requireProduct, withdrawRelease } from '../licensing/releases';
+import { editRelease, publishRelease, withdrawRelease } from '../licensing/releases';
+import { requireProduct } from '../licensing/require';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import { compareVersions, isVersion, remarkOnVersion } from '../licensing/versions';
 import type { Product } from '../store/catalogue';
 import { listReleases, type Release } from '../store/releases';
 import { databaseTrouble } from '../store/trouble';
-import { moment, positiveInteger, requireChange } from './arguments';
+import { fileName, moment, positiveInteger, requireChange } from './arguments';
 import { formatTable, withSession, type Session } from './command';
 import { describeError } from './describe-error';
+import { ownFiles } from './output-file';
 import { releaseJson } from './rows';
 import { describeWritten, writeAndLint, writtenJson } from './update-xml';
 
@@ -46,9 +48,9 @@ export function addReleaseCommands(program: Command): void {
     )
     .requiredOption('--product <id>', 'product id', positiveInteger)
     .requiredOption('--version <version>', 'as 2.1.0 or 2.1.0-beta2')
-    .option('--file <zip>', 'the package; left out, the draft of this version is published')
+    .option('--file <zip>', 'the package; left out, the draft of this version is published', fileName)
     .addOption(new Option('--changelog <text>', 'what is new').conflicts('changelogFile'))
-    .option('--changelog-file <file>', 'a text file with what is new')
+    .option('--changelog-file <file>', 'a text file with what is new', fileName)
     .option('--draft', 'store it without publishing')
     .option('--date <date>', 'publication date, instead of now', moment)
     .addOption(new Option('--write-xml [file]', WRITE_XML).conflicts('draft'))
@@ -61,8 +63,7 @@ export function addReleaseCommands(program: Command): void {
         const { db, config, now, output } = session;
         const { writeXml } = options;
         const version = options.version.trim();
-        if (writeXml !== undefined)
-          await requireUpdateXmlSettings(db, options.product, outOf(writeXml), process.cwd());
+        if (writeXml !== undefined) await requireXml(session, options.product, writeXml);
         const product = await requireProduct(db, options.product);
         const remarks = [
           remarkOnVersion(version),
@@ -84,11 +85,10 @@ export function addReleaseCommands(program: Command): void {
           now,
           {
             onProgress: (bytes) => output.progress(`${(bytes / 1_000_000).toFixed(0)} MB`),
-            // What is stored, not the file that was named: that may be a pipe, or another file by now.
+            // What is stored, not the file that was named: that may be another by now.
             inspect: async (path) => void remarks.push(await checkManifest(path, version, product)),
           },
         );
-        output.progress('');
         for (const remark of remarks) if (remark !== undefined) output.note(`note: ${remark}`);
         const text = `Version ${published.version} is ${published.state === 'draft' ? 'stored as a draft' : 'published'}: ${published.fileName}, ${published.fileSize} bytes.`;
         // In this order: updaters that read the XML must find what it names.
@@ -108,7 +108,7 @@ export function addReleaseCommands(program: Command): void {
     .requiredOption('--product <id>', 'product id', positiveInteger)
     .requiredOption('--version <version>', 'the version')
     .addOption(new Option('--changelog <text>', 'what is new').conflicts('changelogFile'))
-    .option('--changelog-file <file>', 'a text file with what is new')
+    .option('--changelog-file <file>', 'a text file with what is new', fileName)
     .addHelpText(
       'after',
       '\nExample:\n  licensing release edit --product 42 --version 2.1.0 --changelog-file CHANGES.txt',
@@ -166,8 +166,7 @@ export function addReleaseCommands(program: Command): void {
       ) =>
         withSession(command, async (session) => {
           const { db } = session;
-          if (writeXml !== undefined)
-            await requireUpdateXmlSettings(db, product, outOf(writeXml), process.cwd());
+          if (writeXml !== undefined) await requireXml(session, product, writeXml);
           const withdrawn = await withdrawRelease(db, product, version.trim());
           await printWithXml(
             session,
@@ -184,6 +183,15 @@ function outOf(writeXml: PublishOptions['writeXml']): { out: string | undefined 
   return { out: typeof writeXml === 'string' ? writeXml : undefined };
 }
 
+/** Refuses an update XML that could not be written, while nothing has been done yet. */
+function requireXml(
+  { db, config }: Session,
+  productId: number,
+  writeXml: PublishOptions['writeXml'],
+): Promise<void> {
+  return requireUpdateXmlSettings(db, productId, outOf(writeXml), process.cwd(), ownFiles(config));
+}
+
 /**
  * Prints what was done, when the update XML is written too where that was asked for.
  *
@@ -196,14 +204,14 @@ async function printWithXml(
   writeXml: PublishOptions['writeXml'],
   otherwise: string,
 ): Promise<void> {
-  const { db, config, output } = session;
+  const { config, output } = session;
   const { productId, version } = release;
   if (writeXml === undefined) {
     output.print(releaseJson(release), text);
     return noteStaleXml(session, release);
   }
   const { out } = outOf(writeXml);
-  const written = await writeAndLint(db, productId, { out }, output).catch((error: unknown) => {
+  const written = await writeAndLint(session, productId, { out }).catch((error: unknown) => {
     const trouble = databaseTrouble(error, config.database, config.databaseSource);
     const again = `${writeCommand(productId)}${out === undefined ? '' : ` --out ${out}`}`;
     throw new OperatorError(

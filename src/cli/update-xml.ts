@@ -22,8 +22,9 @@ import { isUnavailable } from '../store/errors';
 import { requireCurrentSchema, SchemaError } from '../store/migrate';
 import { findRelease, listPublishedVersions } from '../store/releases';
 import { elementName, oneOf, positiveInteger } from './arguments';
-import { createOutput, printable, withSession, type Output } from './command';
+import { createOutput, printable, withSession, type Output, type Session } from './command';
 import { readValue } from './license-argument';
+import { ownFiles } from './output-file';
 
 interface WriteOptions extends Omit<GivenSettings, 'tag'> {
   product: number;
@@ -86,8 +87,9 @@ export function addUpdateXmlCommands(program: Command): void {
       '\nExample:\n  licensing update-xml write --product 42 --base-url https://shop.example --element pkg_example \\\n    --out /var/www/shop/updates/pkg_example.xml',
     )
     .action(({ product, ...given }: WriteOptions, command: Command) =>
-      withSession(command, async ({ db, output }) => {
-        const written = await writeAndLint(db, product, given, output);
+      withSession(command, async (session) => {
+        const written = await writeAndLint(session, product, given);
+        const { output } = session;
         output.print({ product_id: product, ...writtenJson(written) }, describeWritten(written));
       }),
     );
@@ -122,7 +124,7 @@ export function addUpdateXmlCommands(program: Command): void {
     )
     .argument('<url>', 'the address the update XML is hosted at')
     .requiredOption('--key <key>', 'as typed into the Download Key field; - reads it from standard input')
-    .requiredOption('--installed <version>', 'the version the site has')
+    .requiredOption('--installed <version>', 'the version the site has', installedVersion)
     .option('--joomla <version>', "the site's Joomla", releaseVersion, '5.3.0')
     .option('--php <version>', "the site's PHP", releaseVersion, '8.2.0')
     .option(
@@ -156,17 +158,25 @@ export function addUpdateXmlCommands(program: Command): void {
     });
 }
 
-/** Writes it and says what `lint` says of it, which is nothing unless it was asked for something unusual. */
+/**
+ * Writes it and says what `lint` says of it, which is nothing unless it was asked for something unusual, and which file
+ * is written no more.
+ */
 export async function writeAndLint(
-  db: Db,
+  { db, config, output }: Session,
   productId: number,
   given: GivenSettings,
-  output: Output,
 ): Promise<WrittenXml> {
-  const written = await writeUpdateXml(db, productId, given, process.cwd());
+  const written = await writeUpdateXml(db, productId, given, process.cwd(), ownFiles(config));
   const findings = await lintUpdateXml(Buffer.from(written.xml));
   for (const text of new Set(findings.map(({ problem, remedy }) => `${problem} ${remedy}`)))
     output.note(printable(`warning: ${text}`));
+  if (written.leftBehind !== undefined)
+    output.note(
+      printable(
+        `note: ${written.leftBehind} stays as it is, and is not written any more: from now on ${written.out} is. A site that asks for the earlier one is offered what that says.`,
+      ),
+    );
   return written;
 }
 
@@ -245,9 +255,16 @@ function describeVerdict({ steps, messages, remedy, offered }: Verdict): string 
   const lines = steps.map(({ name, result, text }) => printable(`${signs[result]}  ${name}: ${text}`));
   lines.push('', 'The administrator of the site reads:');
   if (!offered) lines.push('  (the update is not in the list)');
+  else if (messages.length === 0) lines.push('  (nothing beside what is said above)');
   lines.push(...messages.map((message) => printable(`  ${message}`)));
   if (remedy !== undefined) lines.push('', 'What to do:', `  ${remedy}`);
   return lines.join('\n');
+}
+
+/** Whatever a manifest says. */
+function installedVersion(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('It must be the version the site has, as 1.0.0.');
+  return text;
 }
 
 /** To PHP 8.2 is less than 8.2.0, and no site has the one. */

@@ -12,6 +12,7 @@ import {
   openHintCase,
   openLicenseCase,
   openListCase,
+  openLoggedCase,
   openUnknownKeyCase,
   type CaseOptions,
   type SupportCase,
@@ -19,7 +20,7 @@ import {
 import { explainReference, NOTHING_FOUND, UNTRACED, type Finding, type Told } from '../support/why';
 import { positiveInteger } from './arguments';
 import { printable, withSession } from './command';
-import { readValue } from './license-argument';
+import { isMarked, readValue, requireLicense } from './license-argument';
 import { licenseJson, licenseTable } from './rows';
 
 export function addWhyCommand(program: Command): void {
@@ -31,7 +32,7 @@ export function addWhyCommand(program: Command): void {
     )
     .argument(
       '<what>',
-      "an IP address; a licence's id or key; its customer's e-mail, its order's reference, the end of its key, or a site, device, seat or instance activated on it; or - to read one of them from standard input",
+      "an IP address; a licence's id or key; its customer's e-mail, its order's reference, the end of its key, or a site, device, seat or instance activated on it or refused lately; or - to read one of them from standard input",
     )
     .option('--limit <n>', 'how many accesses to look at', positiveInteger, 100)
     .addHelpText(
@@ -52,14 +53,15 @@ export function addWhyCommand(program: Command): void {
 
 /**
  * What an operator means, read in this order: an IP address; a licence's id; its key; then anything else that licences
- * are known by, all at once, and where that is several licences, they are listed. What no licence has is read as an
- * end of a key or as a key, and may be a slip of one.
+ * are known by, all at once, and where that is several licences, they are listed. What no licence has is looked for in
+ * the access log, then read as an end of a key or as a key, and may be a slip of one.
  */
 async function openCase(db: Db, written: string, options: CaseOptions): Promise<SupportCase> {
   const address = written.replace(/^\[(.*)\]$/, '$1');
   if (isIP(address)) return openAddressCase(db, canonicalAddress(address), options);
   const key = canonicalKey(written);
   if (key === '') throw new OperatorError('Nothing was given to look for.');
+  if (isMarked(written)) return openLicenseCase(db, await requireLicense(db, written), options);
   const isNumber = /^\d{1,15}$/.test(written);
   const numbered = isNumber ? await findLicense(db, Number(written)) : undefined;
   if (numbered) return openNumberCase(db, numbered, written, options);
@@ -68,6 +70,8 @@ async function openCase(db: Db, written: string, options: CaseOptions): Promise<
   const named = await findLicensesNamed(db, written, options.now);
   const [only, ...others] = named;
   if (only) return others.length === 0 ? openLicenseCase(db, only.license, options) : openListCase(named);
+  const logged = await openLoggedCase(db, written, options);
+  if (logged) return logged;
   const hint = asHint(written);
   if (hint !== undefined) return openHintCase(db, hint, options);
   if (isNumber) throw new OperatorError(`${NOTHING_FOUND} "licensing license list" shows them all.`);

@@ -37,7 +37,6 @@ export const checkCounters: Check = async (patient) => {
     // What cannot be repaired would come again for ever.
     if (repaired === before) break;
   }
-  progress('');
   return [
     ok(
       'COUNTERS_REPAIRED',

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Config } from '../config';
+import { counted } from '../counted';
 import { listProducts } from '../store/catalogue';
 import { DEFAULT_POOL_SIZE, tablePrefix, type DatabaseSettings } from '../store/database';
 import { describePrefixes, findOtherPrefixes, readSchemaState, settingsForPrefixes } from '../store/migrate';
@@ -152,10 +153,14 @@ export const checkTables: Check = async ({ config, db }) => {
     );
   if (foreign > 0)
     findings.push(
-      warning('SHARED_DATABASE', `The database also holds ${foreign} tables of others, such as the site's.`, {
-        why: "Restoring the site's backup rewinds licences too: keys sold since are unknown, renewals and activations are gone.",
-        remedy: `Before restoring the site, dump the tables named ${tablePrefix(db)}licensing_..., and put them back afterwards (docs/backup.md). Or leave them out of the restore.`,
-      }),
+      warning(
+        'SHARED_DATABASE',
+        `The database also holds ${counted(foreign, 'table')} of others, such as the site's.`,
+        {
+          why: "Restoring the site's backup rewinds licences too: keys sold since are unknown, renewals and activations are gone.",
+          remedy: `Before restoring the site, dump the tables named ${tablePrefix(db)}licensing_..., and put them back afterwards (docs/backup.md). Or leave them out of the restore.`,
+        },
+      ),
     );
   return findings;
 };

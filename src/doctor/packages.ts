@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { constants, createReadStream, type Stats } from 'node:fs';
+import { constants, type Stats } from 'node:fs';
 import { access, readdir, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { INCOMING, INCOMING_MAX_AGE_MS, packagePath } from '../store/package-files';
+import { INCOMING, INCOMING_MAX_AGE_MS, NoFile, openPackage, packagePath } from '../store/package-files';
 import { listPackages, type Release } from '../store/releases';
 import { attempt, ok, problem, reasonOf, unchecked, warning, type Check, type Finding } from './finding';
 import { groupName, mayUse, readNginxUser, type NginxUser } from './nginx-user';
@@ -43,6 +43,7 @@ export const checkPackages: Check = async ({ config, db, progress }) => {
   const bytes = releases.reduce((sum, { fileSize }) => sum + fileSize, 0);
   const findings: Finding[] = [];
   const intact = new Map<string, string | undefined>();
+  const unreadable: Release[] = [];
   const nginx = await readNginxUser();
   let read = 0;
   for (const release of releases) {
@@ -56,14 +57,16 @@ export const checkPackages: Check = async ({ config, db, progress }) => {
         }),
       );
     const damage = intact.get(sha256);
-    if (damage !== undefined) findings.push(damagedPackage(release, damage));
+    if (damage === UNREADABLE) unreadable.push(release);
+    else if (damage !== undefined) findings.push(damagedPackage(release, damage));
     else if (config.accelLocation !== undefined) {
       const path = packagePath(config.packagesDir, sha256);
       if (!isReadableForNginx(await stat(path), nginx))
         findings.push(unreadableForNginx('PACKAGE_NGINX', path, await stat(path), nginx));
     }
   }
-  progress('');
+  if (unreadable.length > 0)
+    findings.push(unreadablePackages(unreadable, releases.length, config.packagesDir));
   if (findings.length === 0)
     findings.push(
       ok(
@@ -173,6 +176,9 @@ async function checkLeftovers(folder: string, now: Date): Promise<Finding> {
       );
 }
 
+/** It may be whole: nothing is known of it but that. */
+const UNREADABLE = 'may not be read by this user';
+
 /** @returns what is wrong with a package; undefined: nothing */
 async function findDamage(
   path: string,
@@ -182,17 +188,35 @@ async function findDamage(
   const hash = createHash('sha256');
   let size = 0;
   try {
-    for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 }) as AsyncIterable<Buffer>) {
+    const { handle } = await openPackage(path);
+    for await (const chunk of handle.createReadStream({ highWaterMark: 1 << 20 }) as AsyncIterable<Buffer>) {
       hash.update(chunk);
       size += chunk.length;
       onRead(chunk.length);
     }
   } catch (error) {
+    if (error instanceof NoFile) return `is ${error.message}`;
     const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EACCES' || code === 'EPERM') return UNREADABLE;
     return code === 'ENOENT' ? 'is missing' : `cannot be read (${code ?? 'no reason given'})`;
   }
   if (size !== fileSize) return `has ${size} bytes instead of ${fileSize}`;
   return hash.digest('hex') === sha256 ? undefined : 'has other bytes than were published';
+}
+
+function unreadablePackages(releases: Release[], stored: number, folder: string): Finding {
+  const named = releases
+    .slice(0, 3)
+    .map(({ productId, version }) => `product ${productId}, version ${version}`)
+    .join('; ');
+  return problem(
+    'PACKAGE_UNREADABLE',
+    `This user may not read ${releases.length} of the ${stored} stored packages in ${folder}: ${named}${releases.length > 3 ? '; ...' : ''}.`,
+    {
+      why: 'Run by this user, the service answers their downloads with "The package file is missing". Whether they are whole is not known.',
+      remedy: `Nothing is lost. If the service runs as another user, run this as that one: sudo -u USER licensing doctor. As root, if it is this one: chown -R ${serviceUser()} ${folder}`,
+    },
+  );
 }
 
 function damagedPackage({ productId, version, state, sha256 }: Release, damage: string): Finding {

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PREFIX } from '../http/prefix';
+import { API_PATH } from '../api-path';
 import { generateKey, keyDigest, keyHint, redactKeys } from '../licensing/keys';
 import { latestRelease } from '../licensing/releases';
 import { listPlans, listProducts, type Plan } from '../store/catalogue';
@@ -279,7 +279,6 @@ async function tryDownload({ url, db, config, now, progress }: Site): Promise<Fi
         progress(`Download: ${(size / 1e6).toFixed(0)} of ${(release.fileSize / 1e6).toFixed(0)} MB`);
       },
     });
-    progress('');
     await logged(db, after, userAgent);
     return [judgeDownload(answer, release, hash.digest('hex'), config.accelLocation)];
   } finally {
@@ -379,7 +378,7 @@ function within(networks: string[]): (ip: string) => boolean {
 }
 
 function at(url: URL, path: string): URL {
-  return new URL(url.pathname.replace(/\/$/, '') + PREFIX + path, url.origin);
+  return new URL(url.pathname.replace(/\/$/, '') + API_PATH + path, url.origin);
 }
 
 function token(): string {

@@ -9,7 +9,7 @@ import type { Context, Endpoint, Handler, Middleware, State } from './context';
 import { chooseDownloadAnswers, downloadHandler, type DownloadSettings } from './downloads';
 import { answerFault, bodyError, inTime, logAnswer, logSendFault } from './faults';
 import { activateHandler, deactivateHandler, recordUnread, validateHandler } from './licenses';
-import { PREFIX } from './prefix';
+import { API_PATH } from '../api-path';
 import { admitWithin, type Bucket, type Limiter } from './rate-limit';
 import { assignRequestId } from './request-id';
 import { InvalidRequestError, readProductId } from './requests';
@@ -36,7 +36,7 @@ export function createApp({
 }: AppDependencies): Koa {
   const app = new Koa<State>();
   app.on('error', logSendFault(log));
-  const router = new Router<State>({ prefix: PREFIX, sensitive: true });
+  const router = new Router<State>({ prefix: API_PATH, sensitive: true });
   const readBody = koaBody({
     json: true,
     urlencoded: true,
@@ -80,7 +80,7 @@ export function createApp({
   router.all('/licenses/activate', endpoint('activate', post, activateHandler(licensing)));
   router.all('/licenses/deactivate', endpoint('deactivate', post, deactivateHandler(licensing)));
   router.all('/licenses/validate', endpoint('validate', post, validateHandler(licensing)));
-  router.all('/updates{/:product_id}', endpoint('updates', get, updatesHandler(licensing, PREFIX)));
+  router.all('/updates{/:product_id}', endpoint('updates', get, updatesHandler(licensing, API_PATH)));
   router.all(
     '/downloads{/:product_id}',
     endpoint(

@@ -17,7 +17,8 @@ interface Peer {
 
 /**
  * Who is asking: the peer of the connection, unless that is a trusted proxy; then whom the last untrusted hop names.
- * A header from any other peer is never believed. A Unix socket's peer can only be a proxy on this machine.
+ * A header from any other peer is never believed. A Unix socket's peer can only be a proxy on this machine; on an
+ * address, server.ts lets nobody in whose own it does not know.
  *
  * @param trustedProxies addresses and networks
  */

@@ -190,7 +190,10 @@ function streamPackage(ctx: Context, release: Release, packagesDir: string): Pro
   });
 }
 
-/** Whether nginx, which lets blanks stand in a range, will answer 206. It says `Accept-Ranges` itself with a whole package, and does not with a part. */
+/**
+ * Whether nginx, which lets blanks stand in a range, will answer 206. It says `Accept-Ranges` itself with a whole
+ * package, and does not with a part.
+ */
 function isForPart(ctx: Context, etag: string): boolean {
   return (
     /^bytes= *(?:\d+ *- *\d*|-\d+) *$/i.test(ctx.get('Range')) && ['', etag].includes(ctx.get('If-Range'))

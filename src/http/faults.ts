@@ -1,6 +1,7 @@
 import type { Context as KoaContext } from 'koa';
 import type { Logger } from 'pino';
 import { GroupFullError } from '../licensing/group';
+import { API_PATH } from '../api-path';
 import { isUnavailable } from '../store/errors';
 import { sendFailure } from './answers';
 import type { Context } from './context';
@@ -88,7 +89,7 @@ export function bodyError(
  */
 const NOT_DECODABLE = /\bZ_(?:DATA_ERROR|BUF_ERROR|NEED_DICT)\b|\bERR_\w*ERROR_FORMAT/;
 
-/** Refusals and faults at `info` and up, everything else at `debug`. Neither query nor headers: they hold keys and cookies. */
+/** Refusals and faults at `info` and up, the rest at `debug`. Neither query nor headers: they hold keys and cookies. */
 export function logAnswer(log: Logger, ctx: Context): void {
   const { code, fault, requestId, client, endpoint } = ctx.state;
   const level = fault === undefined ? (code === undefined ? 'debug' : 'info') : 'error';
@@ -117,9 +118,7 @@ function redact(path: string): string {
     .join('/');
 }
 
-const PATH_WORDS = new Set(
-  '/api/index.php/v1/licensing/licenses/activate/deactivate/validate/updates/downloads'.split('/'),
-);
+const PATH_WORDS = new Set(`${API_PATH}/licenses/activate/deactivate/validate/updates/downloads`.split('/'));
 
 /**
  * An error without values, in which a customer's address or identifier may stand: Knex puts the statement with all of

@@ -37,10 +37,11 @@ export function activateHandler(licensing: Licensing): Handler {
 
 /** POST licenses/deactivate: decisions, "Deactivate". */
 export function deactivateHandler(licensing: Licensing): Handler {
-  const { db, lookUp, now, accessLog } = licensing;
+  const { db, lockWaits, lookUp, now, accessLog } = licensing;
   return async (ctx) => {
     const request = readActivationRequest(ctx.request.body);
-    const outcome = await deactivate(db, () => lookUp(request), `customer:${ctx.state.client.ip}`, now());
+    const actor = `customer:${ctx.state.client.ip}`;
+    const outcome = await deactivate(db, lockWaits, () => lookUp(request), actor, now());
     if (isRefusal(outcome)) {
       accessLog.record(refusedAccess(ctx, 'deactivate', request, outcome, now()));
       sendRefusal(ctx, outcome);

@@ -6,7 +6,7 @@ import {
   type RateLimiterAbstract,
 } from 'rate-limiter-flexible';
 import type { RedisConnection } from './redis';
-import { createRedisCounters } from './redis-counters';
+import { createRedisCounters, type Counted } from './redis-counters';
 import { sendFailure } from './answers';
 import type { Context } from './context';
 
@@ -71,12 +71,8 @@ export function createClusterLimiter(settings: RateLimits): Limiter {
  */
 export function createRedisLimiter(settings: RateLimits, redis: RedisConnection): Limiter {
   const { limits, window } = settings;
-  const countInRedis = createRedisCounters(redis.client, window);
+  const countInRedis = createWatchedCounters(redis, window);
   const memory = createMemoryLimiter(settings);
-  // A write like every other: a Redis that answers PING may still refuse those (memory full, read-only replica).
-  redis.watch(async () => {
-    await countInRedis(counterName('api', 'probe'));
-  });
   return async (bucket, client) => {
     if (!redis.isAway()) {
       try {
@@ -88,6 +84,21 @@ export function createRedisLimiter(settings: RateLimits, redis: RedisConnection)
     }
     return memory(bucket, client);
   };
+}
+
+/**
+ * Counters in Redis, which is looked after by a count like every other: one that answers PING may still refuse those
+ * (memory full, read-only replica).
+ *
+ * @param window in seconds
+ */
+export function createWatchedCounters(
+  redis: RedisConnection,
+  window: number,
+): (key: string) => Promise<Counted> {
+  const count = createRedisCounters(redis.client, window);
+  redis.watch(() => count(counterName('api', 'probe')));
+  return count;
 }
 
 /**

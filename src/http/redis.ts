@@ -10,7 +10,9 @@ export interface RedisConnection {
   /** A command failed: nobody tries again until the probe has succeeded. */
   setAway(error: unknown): void;
   /** While Redis is away, `probe` is tried every second; its success ends that. */
-  watch(probe: () => Promise<void>): void;
+  watch(probe: () => Promise<unknown>): void;
+  /** Tries the probe, for those who do not hear of failures from requests. */
+  look(): Promise<void>;
   close(): void;
 }
 
@@ -19,6 +21,8 @@ const PATIENCE_MS = 150;
 /** What ioredis waits: by then nobody does any more. */
 const COMMAND_TIMEOUT_MS = 1_000;
 const PROBE_EVERY_MS = 1_000;
+/** So many probes without an answer in time, and another connection is tried: this one may be lost. */
+const MOST_UNANSWERED = 5;
 /** What the start of the service may wait for Redis: without, the first requests would find it not connected yet. */
 const START_PATIENCE_MS = 1_000;
 
@@ -33,12 +37,13 @@ export function connectRedis(
   const client = openClient(urls);
   let away = false;
   let probing: NodeJS.Timeout | undefined;
-  let probe: () => Promise<void> = () => Promise.resolve();
+  let probe: () => Promise<unknown> = () => Promise.resolve();
 
   function setAway(error: unknown): void {
     if (away) return;
     away = true;
     onChange(true, error);
+    let unanswered = 0;
     probing = setInterval(() => {
       probe().then(
         () => {
@@ -47,7 +52,10 @@ export function connectRedis(
           clearInterval(probing);
           onChange(false);
         },
-        () => undefined,
+        (reason: unknown) => {
+          if ((reason as Error).name === 'ReplyError' || client.status !== 'ready') return;
+          if (++unanswered % MOST_UNANSWERED === 0) client.disconnect(true);
+        },
       );
     }, PROBE_EVERY_MS).unref();
   }
@@ -65,6 +73,7 @@ export function connectRedis(
     watch(next) {
       probe = next;
     },
+    look: () => probe().then(() => undefined, setAway),
     close() {
       clearInterval(probing);
       client.disconnect();

@@ -68,7 +68,7 @@ function requireFields(body: unknown): object {
 export function readKeyAlone(body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
   const read = (field: string) => {
-    const value = Object.hasOwn(body, field) ? (body as Record<string, unknown>)[field] : undefined;
+    const value = ownValue(body, field);
     return typeof value === 'string' ? value : undefined;
   };
   return chooseKey(read('license_key'), read('dlid'));
@@ -79,9 +79,13 @@ export function chooseKey(licenseKey: string | undefined, dlid: string | undefin
   return canonicalKey(licenseKey ?? '') || canonicalKey(dlid ?? '') || undefined;
 }
 
+function ownValue(body: object, field: string): unknown {
+  return Object.hasOwn(body, field) ? (body as Record<string, unknown>)[field] : undefined;
+}
+
 /** A field's string; absent, null and undefined are the same. */
 function readString(body: object, field: string): string | undefined {
-  const value = Object.hasOwn(body, field) ? (body as Record<string, unknown>)[field] : undefined;
+  const value = ownValue(body, field);
   if (value === undefined || value === null) return undefined;
   if (typeof value !== 'string') throw new InvalidRequestError(`"${field}" must be a string.`);
   return value;

@@ -38,7 +38,7 @@ const SOCKET_MODE = 0o666;
  * Makes way on an address: a Unix socket left behind by a process that was killed is removed, one that somebody
  * answers on is not. Once for all workers, before the first of them listens.
  *
- * @throws Error when somebody answers there
+ * @throws Error when somebody answers there, or may, or it is no socket
  */
 export async function prepareAddress(listen: Listen): Promise<void> {
   if ('path' in listen) await removeStaleSocket(listen.path);
@@ -62,6 +62,7 @@ export async function startServer(listener: RequestListener, listen: Listen): Pr
     answer,
   );
   server.maxConnections = MAX_CONNECTIONS;
+  if ('host' in listen) server.on('connection', dropNameless);
   server.on('clientError', answerClientError);
   // An expectation nobody knows: RFC 9110 (10.1.1) lets it be ignored; Node's own 417 has no body.
   server.on('checkExpectation', answer);
@@ -79,6 +80,24 @@ export async function startServer(listener: RequestListener, listen: Listen): Pr
       await drain(server);
     },
   };
+}
+
+/**
+ * A connection that its client has reset before it is taken has no address any more, and its request is still there to
+ * be read. As on a Unix socket, whoever a header names would be believed (client-address.ts).
+ */
+function dropNameless(socket: Socket): void {
+  if (socket.remoteAddress === undefined) socket.destroy();
+}
+
+/** Where it listens, as a person would type it; an IPv6 address stands in brackets there. */
+export function describeListen(listen: Listen, port?: number): string {
+  return 'path' in listen ? `unix:${listen.path}` : `http://${hostAndPort(listen, port)}`;
+}
+
+/** @param port the one it got, where the setting left it open */
+export function hostAndPort({ host, port }: Extract<Listen, { host: string }>, chosen = port): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${chosen}`;
 }
 
 /** The client is asked to close; it would otherwise send its next request on this connection. */
@@ -169,7 +188,7 @@ async function removeStaleSocket(path: string): Promise<void> {
 }
 
 function listenError(error: NodeJS.ErrnoException, listen: Listen): Error {
-  const where = 'path' in listen ? listen.path : `${listen.host}:${listen.port}`;
+  const where = 'path' in listen ? listen.path : hostAndPort(listen);
   switch (error.code) {
     case 'EADDRINUSE':
       return new Error(
@@ -191,7 +210,7 @@ function listenError(error: NodeJS.ErrnoException, listen: Listen): Error {
 }
 
 function addressOf(server: Server, listen: Listen): string {
-  if ('path' in listen) return `unix:${listen.path}`;
-  const { address, family, port } = server.address() as AddressInfo;
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  if ('path' in listen) return describeListen(listen);
+  const { address, port } = server.address() as AddressInfo;
+  return describeListen({ host: address, port });
 }

@@ -1,11 +1,19 @@
 import { OperatorError } from '../licensing/operator-error';
+import { API_PATH } from '../api-path';
 
-/** Where the service answers below a site's address (contract, the first lines). */
-export const SERVICE_PATH = '/api/index.php/v1/licensing';
+/**
+ * The folder of a site, in a path that goes on to its API or pages, as an address copied from a browser does: what the
+ * service's path is added to.
+ *
+ * @param path without a slash at its end
+ */
+export function siteFolder(path: string): string {
+  return path.replace(/(?:\/api)?\/index\.php(?:\/.*)?$|\/api$/, '');
+}
 
 /** The address a version's package is downloaded from; Joomla appends `&dlid=KEY`. */
 export function downloadAddress(baseUrl: string, productId: number, version: string): string {
-  return `${baseUrl}${SERVICE_PATH}/downloads/${productId}?version=${encodeURIComponent(version)}`;
+  return `${baseUrl}${API_PATH}/downloads/${productId}?version=${encodeURIComponent(version)}`;
 }
 
 /**
@@ -17,7 +25,7 @@ export function readDownloadAddress(
   address: string,
 ): { productId: number; version: string | undefined } | undefined {
   const [, path = '', query = ''] = /^https?:\/\/[^/?#]*([^?#]*)(?:\?([^#]*))?/i.exec(address) ?? [];
-  const id = new RegExp(`${SERVICE_PATH.replaceAll('.', '\\.')}/downloads/([0-9]+)/?$`).exec(path)?.[1];
+  const id = new RegExp(`${API_PATH.replaceAll('.', '\\.')}/downloads/([0-9]+)/?$`).exec(path)?.[1];
   if (id === undefined) return undefined;
   const version = new URLSearchParams(query.replaceAll('&amp;', '&').replaceAll('+', '%2B')).get('version');
   return { productId: Number(id), version: version?.trim() || undefined };

@@ -4,7 +4,8 @@ import type { Product } from '../store/catalogue';
 import { OperatorError } from '../licensing/operator-error';
 import { eachEntry } from '../licensing/zip';
 import { attributes, descendants, escapeAttribute, escapeXml, ownText, parseXml } from './xml';
-import { requireWebAddress, SERVICE_PATH } from './addresses';
+import { API_PATH } from '../api-path';
+import { requireWebAddress } from './addresses';
 
 /** An extension's own manifest, the file its package is installed by. */
 
@@ -40,9 +41,9 @@ export function manifestSnippets({ name }: Product, updateXmlUrl: string): Manif
     throw new OperatorError(
       'The address of the update XML must not have a "#": what follows it is never sent.',
     );
-  if (url.pathname.startsWith(`${SERVICE_PATH}/`))
+  if (url.pathname.startsWith(`${API_PATH}/`))
     throw new OperatorError(
-      `The update XML cannot lie below ${SERVICE_PATH}/: everything there goes to the licence service, which does not serve it. Put it beside the site's other files.`,
+      `The update XML cannot lie below ${API_PATH}/: everything there goes to the licence service, which does not serve it. Put it beside the site's other files.`,
     );
   const siteName = cut(name);
   return {

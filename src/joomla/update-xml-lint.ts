@@ -1,6 +1,7 @@
 import { isPrerelease, isVersion, STABILITIES } from '../licensing/versions';
 import type { Release } from '../store/releases';
-import { readDownloadAddress, SERVICE_PATH } from './addresses';
+import { API_PATH } from '../api-path';
+import { readDownloadAddress, siteFolder } from './addresses';
 import { fetchAsJoomla, NoAnswer, type Answer } from './fetch';
 import { accidentalMatches, isRunaway, matchesCurrentJoomla, matchesPlatform } from './target-platform';
 import { DATABASES, EXTENSION_TYPES, isLeftOut } from './update-xml';
@@ -63,11 +64,11 @@ type Report = (
 /** Fetches an update XML as Joomla does, and judges it and how it is delivered. */
 export async function lintUpdateXmlAt(url: string, options: LintOptions = {}): Promise<Finding[]> {
   const { findings, report } = createReport();
-  if (new URL(url).pathname.startsWith(`${SERVICE_PATH}/`))
+  if (new URL(url).pathname.startsWith(`${API_PATH}/`))
     report(
       'error',
       'below_service',
-      `The update XML is below ${SERVICE_PATH}/, where everything goes to the licence service.`,
+      `The update XML is below ${API_PATH}/, where everything goes to the licence service.`,
       'Host it beside the site\'s other files, and write that address into the manifest ("licensing manifest").',
     );
   let answer: Answer;
@@ -503,12 +504,20 @@ function lintAddress(update: XmlUpdate, xmlUrl: URL | undefined, report: Report)
     report(
       'warning',
       'download',
-      `The <downloadurl> is not the licence service's: that ends in ${SERVICE_PATH}/downloads/ and the product's id.`,
+      `The <downloadurl> is not the licence service's: that ends in ${API_PATH}/downloads/ and the product's id.`,
       WRITE_AGAIN,
       update,
     );
     return undefined;
   }
+  const { pathname } = new URL(address);
+  const before = pathname.slice(0, pathname.lastIndexOf(API_PATH));
+  if (siteFolder(before) !== before)
+    error(
+      'download',
+      "The <downloadurl> has the service's path, or a part of it, twice: nobody answers there.",
+      'Write the update XML again with the address of the site alone (--base-url).',
+    );
   const version = update.text('version')?.trim();
   if (asked.version === undefined)
     error(

@@ -1,9 +1,6 @@
-import { randomBytes } from 'node:crypto';
-import { chmod, open, realpath, rename, rm, stat } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
-import { explainFileFault } from '../licensing/file-faults';
+import { resolve } from 'node:path';
 import { OperatorError } from '../licensing/operator-error';
-import { requireProduct } from '../licensing/releases';
+import { requireProduct } from '../licensing/require';
 import {
   compareVersions,
   isPrerelease,
@@ -11,10 +8,19 @@ import {
   STABILITIES,
   type Stability,
 } from '../licensing/versions';
+import {
+  lookAt,
+  replaceFile,
+  requireReplaceable,
+  type FileKind,
+  type OwnFile,
+  type Place,
+} from '../replace-file';
 import { findUpdateXmlSettings, setProduct, setUpdateXmlSettings, type Product } from '../store/catalogue';
 import type { Db } from '../store/database';
 import { listReleases, type Release } from '../store/releases';
-import { downloadAddress, requireWebAddress, SERVICE_PATH } from './addresses';
+import { API_PATH } from '../api-path';
+import { downloadAddress, requireWebAddress, siteFolder } from './addresses';
 import { cut } from './manifest';
 import {
   accidentalMatches,
@@ -87,6 +93,8 @@ export interface WrittenXml {
   out: string;
   xml: string;
   updates: WrittenUpdate[];
+  /** the file that was written so far, if it is another and still there */
+  leftBehind: string | undefined;
 }
 
 /**
@@ -94,6 +102,7 @@ export interface WrittenXml {
  * remembered.
  *
  * @param cwd what a relative `out` given now is relative to; it is remembered as an absolute path
+ * @param own files that are never written over
  * @throws OperatorError when something is missing or makes no update; nothing is written or remembered then
  */
 export async function writeUpdateXml(
@@ -101,13 +110,16 @@ export async function writeUpdateXml(
   productId: number,
   given: GivenSettings,
   cwd: string,
+  own: OwnFile[] = [],
 ): Promise<WrittenXml> {
   const { product, settings, remembered } = await readSettings(db, productId, given, cwd);
+  const place = await requirePlace(settings.out, own);
   // Without any it is written all the same: the last one that was withdrawn must not be offered any longer.
   const releases = (await listReleases(db, productId)).filter(({ state }) => state === 'published');
   const updates = updatesThatMatter(releases, settings, remembered, given.tag);
   const xml = renderUpdateXml(product, settings, updates);
-  await replacePublicFile(settings.out, xml);
+  // The web server must be able to read it; who may besides is for the operator to say.
+  await replaceFile(place, (place.there?.mode ?? 0) & 0o777 || 0o644, (sink) => sink(xml));
   if (given.element !== undefined) await setProduct(db, productId, { element: product.element });
   await setUpdateXmlSettings(
     db,
@@ -117,8 +129,15 @@ export async function writeUpdateXml(
   return {
     out: settings.out,
     xml,
+    leftBehind: await findLeftBehind(remembered.out, place),
     updates: updates.map(({ release, ...written }) => ({ version: release.version, ...written })),
   };
+}
+
+async function findLeftBehind(before: string | undefined, { target }: Place): Promise<string | undefined> {
+  if (before === undefined) return undefined;
+  const earlier = await lookAt(before);
+  return earlier.there && earlier.target !== target ? before : undefined;
 }
 
 /** Where a product's update XML was last written, and the versions it has offered since; undefined: nowhere yet. */
@@ -143,14 +162,32 @@ async function findRemembered(db: Db, productId: number): Promise<Remembered> {
   return JSON.parse((await findUpdateXmlSettings(db, productId)) ?? '{}') as Remembered;
 }
 
-/** Refuses what `writeUpdateXml` would refuse for want of settings, before anything else is done. */
+/** Refuses what `writeUpdateXml` would refuse for its settings or its file, before anything else is done. */
 export async function requireUpdateXmlSettings(
   db: Db,
   productId: number,
   given: GivenSettings,
   cwd: string,
+  own: OwnFile[],
 ): Promise<void> {
-  await readSettings(db, productId, given, cwd);
+  const { settings } = await readSettings(db, productId, given, cwd);
+  await requirePlace(settings.out, own);
+}
+
+/** An update XML as Joomla reads it, whoever wrote it. */
+const UPDATE_XML: FileKind = {
+  name: 'an update XML',
+  isOne: (beginning) => /^\s*(?:(?:<\?[^>]*>|<!--(?:(?!-->)[^])*-->)\s*)*<updates[\s/>]/.test(beginning),
+};
+
+async function requirePlace(out: string, own: OwnFile[]): Promise<Place> {
+  const place = await lookAt(out);
+  const { there } = place;
+  // A device or a pipe would be replaced by a file of that name.
+  if (there && !there.isFile() && !there.isDirectory())
+    throw new OperatorError(`${out} is no file, and is not replaced by one. Name a file with --out.`);
+  await requireReplaceable(place, own, UPDATE_XML);
+  return place;
 }
 
 interface KnownProduct extends Product {
@@ -203,7 +240,13 @@ function readBaseUrl(text: string | undefined): string {
     );
   const url = requireWebAddress(text, 'The base address');
   if (/[?#]/.test(text)) throw new OperatorError('The base address must not have a "?" or "#".');
-  return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(new RegExp(`${SERVICE_PATH}$`), '');
+  const path = url.pathname.replace(/\/+$/, '').replace(new RegExp(`${API_PATH}$`), '');
+  const folder = siteFolder(path);
+  if (path !== folder)
+    throw new OperatorError(
+      `The base address is the site's alone: what follows it, ${API_PATH}/, is added. Write --base-url ${url.origin}${folder}`,
+    );
+  return url.origin + path;
 }
 
 const TYPES_BY_PREFIX = new Map<string, ExtensionType>([
@@ -372,37 +415,4 @@ function renderUpdateXml(
     '    </update>',
   ]);
   return ['<?xml version="1.0" encoding="UTF-8"?>', '<updates>', ...lines, '</updates>', ''].join('\n');
-}
-
-/**
- * Replaces a file as a whole, or leaves it as it was: an updater that reads it this moment gets the one or the other.
- * The web server must be able to read it, whatever the operator's umask.
- */
-async function replacePublicFile(path: string, text: string): Promise<void> {
-  const target = await realpath(path).catch(() => path);
-  try {
-    const existing = await stat(target).catch(() => undefined);
-    // A device or a pipe would be replaced by a file of that name.
-    if (existing && !existing.isFile() && !existing.isDirectory())
-      throw new OperatorError(`${path} is no file, and is not replaced by one. Name a file with --out.`);
-    const folder = dirname(target);
-    const temporary = join(folder, `.${basename(target)}.${randomBytes(6).toString('hex')}`);
-    try {
-      const handle = await open(temporary, 'wx');
-      await handle
-        .writeFile(text)
-        .then(() => handle.sync())
-        .finally(() => handle.close());
-      await chmod(temporary, (existing?.mode ?? 0) & 0o777 || 0o644);
-      await rename(temporary, target);
-      const opened = await open(folder, 'r');
-      await opened.sync().finally(() => opened.close());
-    } finally {
-      await rm(temporary, { force: true });
-    }
-  } catch (error) {
-    if (error instanceof OperatorError) throw error;
-    const fault = explainFileFault(error, target) ?? (error as Error).message;
-    throw new OperatorError(`${path} was not written: ${fault}.`);
-  }
 }

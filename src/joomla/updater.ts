@@ -8,7 +8,8 @@ import type { Element, Node } from '@xmldom/xmldom';
 import { onInterrupt } from '../interrupts';
 import { compareVersions, STABILITIES, type Stability } from '../licensing/versions';
 import { checkZip } from '../licensing/zip';
-import { readDownloadAddress, SERVICE_PATH } from './addresses';
+import { API_PATH } from '../api-path';
+import { readDownloadAddress } from './addresses';
 import { fetchAsJoomla, NoAnswer, TooLarge, type Answer } from './fetch';
 import {
   describeMisses,
@@ -371,7 +372,7 @@ async function fetchXml(
 
 function remedyForXml(status: number, url: string): string {
   const { pathname } = new URL(url);
-  if (pathname.startsWith(`${SERVICE_PATH}/`))
+  if (pathname.startsWith(`${API_PATH}/`))
     return `The licence service does not serve the update XML: put it beside the site's other files, and its address into the manifest's <updateservers>.`;
   if (status === 404)
     return `No file is there. Write it where the web server finds ${pathname}, mostly that path in the site's folder: licensing update-xml write --product ID --out /var/www/YOUR.SITE${pathname}. If it lies elsewhere, the manifest's <updateservers> has to name that address.`;
@@ -631,7 +632,7 @@ function remedyForStatus({ status, body, redirects }: Answer, key: string, downl
     return 'The typed key has a character that is not ASCII, mostly an invisible blank from a mail or web page: the customer types it again. The nginx configuration of "licensing nginx" drops such characters.';
   if (status === 404)
     return id === undefined
-      ? `That is not the address of a download, which ends in ${SERVICE_PATH}/downloads/ID. Write the update XML again: licensing update-xml write --product ID --base-url https://YOUR.SITE`
+      ? `That is not the address of a download, which ends in ${API_PATH}/downloads/ID. Write the update XML again: licensing update-xml write --product ID --base-url https://YOUR.SITE`
       : `The web server answers, and not the licence service: either --base-url of "licensing update-xml write --product ${id}" named another site, or nginx does not pass the address on. See: licensing doctor --url ${siteOf(phpTrim(downloadUrl))}`;
   if (status === 401 || status === 403)
     return 'Something before the licence service refuses: a firewall, a login, the site itself. The service answers in one of its own texts.';

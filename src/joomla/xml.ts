@@ -1,6 +1,9 @@
 import { DOMParser, type Element } from '@xmldom/xmldom';
 
-/** A document that no XML parser reads to its end. The message says what and where, for the person who wrote it. */
+/**
+ * A document that no XML parser reads to its end. The message is the end of a sentence for the person who wrote it:
+ * what, and where.
+ */
 export class MalformedXml extends Error {}
 
 /** A document that is not read, because that would take too much time or memory. The message is a whole sentence. */
@@ -69,7 +72,7 @@ export function parseXml(bytes: Buffer): Element {
   } catch (error) {
     problem ??= (error as Error).message;
   }
-  throw new MalformedXml(problem ?? 'There is no element in it.');
+  throw new MalformedXml(problem ?? 'there is no element in it');
 }
 
 /** All elements below one, at any depth, in the document's order. */
@@ -101,7 +104,7 @@ function decode(bytes: Buffer): string {
   try {
     return new TextDecoder(declared ?? 'utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw new MalformedXml(`It is not ${declared ?? 'UTF-8'} text.`);
+    throw new MalformedXml(`it is not ${declared ?? 'UTF-8'} text`);
   }
 }
 
@@ -121,9 +124,6 @@ function refuseTooMuch(text: string): void {
 const PIECES =
   /<!--[^]*?(?:-->|$)|<!\[CDATA\[[^]*?(?:\]\]>|$)|<\?[^]*?(?:\?>|$)|<[^>]*(?:>|$)|\]\]>|&([^\s;<&]*;?)/g;
 
-/** An empty element's tag; a `>` within quotes ends the piece before its quote is closed, which is no tag's end. */
-const SPACED_END = /^<(?:[^"'>]|"[^"]*"|'[^']*')*\/\s+>$/;
-
 /** What the library reads over, and no other parser does. */
 function refuseForbidden(text: string): void {
   const forbidden = FORBIDDEN.exec(text);
@@ -131,13 +131,20 @@ function refuseForbidden(text: string): void {
   for (const match of text.matchAll(PIECES)) {
     const [found, reference] = match;
     if (found === ']]>') throw at(text, match.index, '"]]>" outside a CDATA section');
-    if (SPACED_END.test(found))
-      throw at(text, match.index, 'a blank between "/" and ">" at the end of a tag');
-    if (/^<[^!?]/.test(found))
+    if (/^<[^!?]/.test(found)) {
+      if (endsSpaced(found)) throw at(text, match.index, 'a blank between "/" and ">" at the end of a tag');
       for (const inTag of found.matchAll(/&([^\s;<&"']*;?)/g))
         refuseReference(text, match.index + inTag.index, inTag[1] ?? '');
-    else if (reference !== undefined) refuseReference(text, match.index, reference);
+    } else if (reference !== undefined) refuseReference(text, match.index, reference);
   }
+}
+
+/** Whether an empty element's tag ends so. A `>` within quotes ends the piece too, and is no tag's end. */
+function endsSpaced(tag: string): boolean {
+  const inside = tag.slice(0, -1);
+  const trimmed = inside.trimEnd();
+  if (!tag.endsWith('>') || trimmed === inside || !trimmed.endsWith('/')) return false;
+  return !/["']/.test(trimmed.replace(/"[^"]*"|'[^']*'/g, ''));
 }
 
 function refuseReference(text: string, index: number, reference: string): void {

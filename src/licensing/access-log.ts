@@ -23,7 +23,7 @@ export interface AccessLog {
   record(entry: AccessEntry): void;
   /** Writes what is waiting; for the end of the process. */
   flush(): Promise<void>;
-  /** entries that were lost since the start: the database was away for longer than the buffer lasts */
+  /** entries lost since the start: the database was away for longer than the buffer lasts, or refused them */
   dropped(): number;
 }
 

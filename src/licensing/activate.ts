@@ -1,6 +1,6 @@
 import { activationKey, deleteActivation, findActivations, insertActivations } from '../store/activations';
 import { findActivationTypes } from '../store/catalogue';
-import type { Db } from '../store/database';
+import type { Db, Transaction } from '../store/database';
 import { insertEvents } from '../store/events';
 import { forceSlot, freeSlot, lockLicense, type LicenseTerms } from '../store/licenses';
 import { inTransaction } from '../store/transaction';
@@ -13,7 +13,8 @@ import {
   type Changed,
   type Claim,
 } from './claims';
-import { normalizeIdentifier, type ActivationType } from './identifiers';
+import { normalizeIdentifier } from './identifiers';
+import type { LockWaits } from './lock-waits';
 import type { Found } from './lookup';
 import { OperatorError } from './operator-error';
 import type { Refusal } from './refusals';
@@ -73,7 +74,7 @@ export async function overrideActivation(
   actor: string,
   now: Date,
 ): Promise<Activated> {
-  const identifier = normalizeIdentifier(license.plan.activationType as ActivationType, text);
+  const identifier = normalizeIdentifier(license.plan.activationType, text);
   if (identifier === undefined)
     throw new OperatorError(
       `This is not a valid ${license.plan.activationType}, which plan ${license.plan.id} counts by.`,
@@ -108,6 +109,7 @@ export async function overrideActivation(
  */
 export async function deactivate(
   db: Db,
+  lockWaits: LockWaits,
   lookUp: LookUp,
   actor: string,
   now: Date,
@@ -118,7 +120,7 @@ export async function deactivate(
     const { license, identifier, activation } = found;
     if (identifier === undefined) return { license, ...wrongIdentifier(license) };
     if (activation === undefined) return { license, refused: 'ACTIVATION_NOT_FOUND' };
-    const outcome = await inTransaction(db, async (trx): Promise<Activated | Refusal | Changed> => {
+    const freeLocked = async (trx: Transaction): Promise<Activated | Refusal | Changed> => {
       const locked = await lockLicense(trx, license.id);
       if (locked === undefined || !isSameLicense(locked, license)) return 'changed';
       const pair = { licenseId: license.id, identifier };
@@ -134,7 +136,8 @@ export async function deactivate(
         }),
       ]);
       return { license, identifier, activationsUsed };
-    });
+    };
+    const outcome = await lockWaits(license.id, () => inTransaction(db, freeLocked));
     if (outcome !== 'changed') return outcome;
   }
 }

@@ -1,5 +1,5 @@
 import { listActivations } from '../store/activations';
-import { findPlan, sharePlan, type Plan } from '../store/catalogue';
+import { sharePlan, type Plan } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
 import { insertEvents } from '../store/events';
 import {
@@ -13,6 +13,7 @@ import { normalizeCustomer, openKey } from './issue';
 import { generateKey, keyDigest, keyHint } from './keys';
 import { changeLicense, type ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
+import { noPlan, requirePlan } from './require';
 import { sealKey } from './sealing';
 
 /** Changes of a licence that leave its state as it is. Each is an event in its history. */
@@ -117,16 +118,6 @@ export async function revealKey(
   const key = openKey(license, secret);
   await amend(db, id, 'reveal', context, () => ({ changes: {}, before: null, after: null }));
   return { license, key };
-}
-
-/** @throws OperatorError when there is no such plan */
-export async function requirePlan(db: Db, id: number): Promise<Plan> {
-  return (await findPlan(db, id)) ?? noPlan(id);
-}
-
-/** @throws OperatorError always */
-export function noPlan(id: number): never {
-  throw new OperatorError(`There is no plan ${id}. "licensing plan list" shows the plans.`);
 }
 
 async function refuseForeignPlan(trx: Transaction, license: LockedLicense, plan: Plan): Promise<void> {

@@ -15,18 +15,24 @@ import type { Db } from '../store/database';
 import { isDuplicate } from '../store/errors';
 import { listIdsWithLimit } from '../store/licenses';
 import { inTransaction } from '../store/transaction';
-import { followLimit, noPlan, requirePlan } from './amend';
+import { followLimit } from './amend';
 import type { ActivationType } from './identifiers';
 import type { ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
-import { requireProduct } from './releases';
+import { noPlan, requirePlan, requireProduct } from './require';
 
-/** @throws OperatorError when the id is taken */
+/** What the column of products' ids holds. */
+const MAX_PRODUCT_ID = 0xffff_ffff;
+
+/** @throws OperatorError when the id is taken, or none is left */
 export async function addProduct(
   db: Db,
   { id, name, element }: { id?: number | undefined; name: string; element?: string | undefined },
   now: Date,
 ): Promise<Product> {
+  // A database would count on beyond it, or fail in words of its own.
+  if (id === undefined && (await findProduct(db, MAX_PRODUCT_ID)) !== undefined)
+    throw new OperatorError(`There is no higher id than ${MAX_PRODUCT_ID}: choose one with --id.`);
   try {
     const inserted = await insertProduct(db, { id, name, element: element ?? null, createdAt: now });
     return (await findProduct(db, inserted)) as Product;

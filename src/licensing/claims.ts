@@ -9,10 +9,11 @@ import { findActivationTypes } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
 import { isLockConflict, isUnavailable } from '../store/errors';
 import { insertEvents, type LicenseEvent } from '../store/events';
-import { lockLicenses, takeSlots, type LicenseTerms, type LockedLicense } from '../store/licenses';
+import { findHeld, lockLicenses, takeSlots, type LicenseTerms, type LockedLicense } from '../store/licenses';
 import { inTransaction, tryTransaction } from '../store/transaction';
 import { createGroup, type GroupOptions } from './group';
 import { isActivationType } from './identifiers';
+import type { LockWaits } from './lock-waits';
 import type { Refusal } from './refusals';
 import { stateRefusal, type Standing } from './states';
 
@@ -49,20 +50,23 @@ const MAX_WAITING_ALONE = 500;
  * Judges and writes claims: those that are made at the same time in one transaction, as if they had come one after
  * the other.
  *
- * A batch waits for nobody's lock. Where it meets one, or fails for a reason that may be one licence's own, it is
- * rolled back whole and its licences go on by themselves, each in a transaction that waits; further claims on them go
- * the same way until none is left. So a licence that somebody holds keeps its own claims waiting, on one connection,
- * and nobody else's.
+ * A batch waits for nobody's lock. Where it meets one, it is rolled back whole and written without the licences that are
+ * held. Those, and all where it fails for a reason that may be one licence's own, go on by themselves, each in a
+ * transaction that waits; further claims on them go the same way until none is left. So a licence that somebody holds
+ * keeps its own claims waiting, on one connection, and nobody else's.
  */
-export function createClaims(db: Db, options: GroupOptions): (claim: Claim) => Promise<Outcome> {
+export function createClaims(
+  db: Db,
+  lockWaits: LockWaits,
+  options: GroupOptions,
+): (claim: Claim) => Promise<Outcome> {
   const optionsAlone = { ...options, maxWaiting: MAX_WAITING_ALONE };
   const alone = new Map<number, { waiting: number; submit: (claim: Claim) => Promise<Outcome> }>();
 
-  const writeAlone = (claims: Claim[]): Promise<Outcome[]> =>
-    inTransaction(db, (trx) => write(trx, claims, { wait: true }));
-
   function claimAlone(claim: Claim): Promise<Outcome> {
     const { id } = claim.license;
+    const writeAlone = (claims: Claim[]) =>
+      lockWaits(id, () => inTransaction(db, (trx) => write(trx, claims, { wait: true })));
     const license = alone.get(id) ?? { waiting: 0, submit: createGroup(writeAlone, optionsAlone) };
     alone.set(id, license);
     license.waiting++;
@@ -72,11 +76,31 @@ export function createClaims(db: Db, options: GroupOptions): (claim: Claim) => P
   }
 
   async function writeTogether(claims: Claim[]): Promise<(Outcome | Promise<Outcome>)[]> {
-    const tried = await tryTransaction(db, (trx) => write(trx, claims, { wait: false }));
+    const tried = await tryWithoutWaiting(claims);
     if ('result' in tried) return tried.result;
     const { failure } = tried;
+    throwIfAway(failure);
+    const held = isLockConflict(failure)
+      ? await findHeld(db, [...new Set(claims.map(({ license }) => license.id))])
+      : new Set<number>();
+    const free = claims.filter(({ license }) => !held.has(license.id));
+    if (held.size === 0 || free.length === 0) return claims.map(claimAlone);
+    const again = await tryWithoutWaiting(free);
+    if (!('result' in again)) {
+      throwIfAway(again.failure);
+      return claims.map(claimAlone);
+    }
+    const outcomes = new Map(free.map((claim, i) => [claim, again.result[i] as Outcome]));
+    return claims.map((claim) => outcomes.get(claim) ?? claimAlone(claim));
+  }
+
+  /** Alone, each would only meet the same. */
+  function throwIfAway(failure: unknown): void {
     if (isUnavailable(failure) && !isLockConflict(failure)) throw failure;
-    return claims.map(claimAlone);
+  }
+
+  function tryWithoutWaiting(claims: Claim[]) {
+    return tryTransaction(db, (trx) => write(trx, claims, { wait: false }));
   }
 
   const claimTogether = createGroup(writeTogether, options);

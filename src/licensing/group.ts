@@ -54,9 +54,12 @@ export function createGroup<Item, Answer>(
         const answers = await work(batch.map(({ item }) => item));
         const answer = () =>
           batch.forEach(({ resolve }, i) => resolve(answers[i] as Answer | Promise<Answer>));
-        // The next batch's statement first: the database works on it while these are answered.
-        if (waiting.length > 0) setImmediate(answer);
-        else answer();
+        if (waiting.length > 0) {
+          // The next batch's statement first: the database works on it while these are answered. A promise that is
+          // rejected before would count as one that nobody listens to, which ends the process.
+          for (const one of answers) if (one instanceof Promise) one.catch(() => undefined);
+          setImmediate(answer);
+        } else answer();
       } catch (error) {
         for (const { reject } of batch) reject(error);
       }

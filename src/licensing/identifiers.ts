@@ -18,11 +18,12 @@ export const MAX_IDENTIFIER_LENGTH = 255;
  * The one spelling of an identifier under a plan's activation type; two spellings of the same site, seat or device
  * give the same string. The vectors stand in docs/identifiers.md.
  *
+ * @param type as stored with a plan
  * @returns undefined when the text is no identifier of that type, or has a licence key in it: identifiers are stored
  *   and shown as they are, keys never
  */
-export function normalizeIdentifier(type: ActivationType, text: string): string | undefined {
-  const identifier = normalizers[type](text.trim());
+export function normalizeIdentifier(type: string, text: string): string | undefined {
+  const identifier = isActivationType(type) ? normalizers[type](text.trim()) : undefined;
   return identifier !== undefined &&
     identifier !== '' &&
     !containsKey(identifier) &&

@@ -1,4 +1,4 @@
-import { findPlan, findProduct } from '../store/catalogue';
+import { findProduct } from '../store/catalogue';
 import type { Db } from '../store/database';
 import { isDuplicate } from '../store/errors';
 import { insertEvents } from '../store/events';
@@ -13,6 +13,7 @@ import { inTransaction } from '../store/transaction';
 import { addDuration } from './durations';
 import { canonicalKey, generateKey, keyDigest, keyHint } from './keys';
 import { OperatorError } from './operator-error';
+import { requirePlan } from './require';
 import { openSealedKey, SealError, sealKey } from './sealing';
 import { formatTimestampOrNull } from './timestamps';
 
@@ -60,9 +61,7 @@ export async function issueLicenses(
     const earlier = await findLicenseByReference(db, reference);
     if (earlier) return [asIssued(earlier, request, secret)];
   }
-  const plan = await findPlan(db, request.planId);
-  if (!plan)
-    throw new OperatorError(`There is no plan ${request.planId}. "licensing plan list" shows the plans.`);
+  const plan = await requirePlan(db, request.planId);
   const product = await findProduct(db, plan.productId);
   const expiresAt =
     request.expiresAt !== undefined

@@ -8,10 +8,11 @@ import { hash, randomBytes } from 'node:crypto';
 const OWN_SHAPE = /^[0-9A-F]{8}(?:-[0-9A-F]{8}){3}$/i;
 
 /** White space, and what looks like none: zero-width characters, joiners, soft hyphens, direction marks, BOM. */
-const BLANKS = /[\s\p{Default_Ignorable_Code_Point}]+/gu;
+const BLANK = '[\\s\\p{Default_Ignorable_Code_Point}]';
+const BLANKS = new RegExp(`${BLANK}+`, 'gu');
 
 /** A key of our own shape as canonicalKey reads it: what a mail or a page put between its characters is no matter. */
-const GAP = '[\\s\\p{Default_Ignorable_Code_Point}]*';
+const GAP = `${BLANK}*`;
 const GROUP = `[0-9a-f](?:${GAP}[0-9a-f]){7}`;
 const WRITTEN_KEY = `${GROUP}(?:${GAP}-${GAP}${GROUP}){3}`;
 const KEY_BY_ITSELF = new RegExp(`(?<![0-9a-z-])${WRITTEN_KEY}(?![0-9a-z-])`, 'iu');

@@ -3,6 +3,7 @@ import { createAccessLog, type AccessLog } from './access-log';
 import { createClaims, type Activated, type Changed, type Claim } from './claims';
 import { createReleaseFinder, type FindRelease } from './download';
 import { createGroup } from './group';
+import { createLockWaits, type LockWaits } from './lock-waits';
 import { lookUp, type Found, type Named } from './lookup';
 import type { Refusal } from './refusals';
 import { createLatestUpdate, type Update } from './updates';
@@ -12,6 +13,8 @@ import { createValidator, type ValidateRequest, type Validation } from './valida
 export interface Licensing {
   db: Db;
   now: () => Date;
+  /** what writes to a licence and may have to wait for its row */
+  lockWaits: LockWaits;
   /** finds a licence and identifier; calls made at the same time share their statements */
   lookUp: (request: Named) => Promise<Found | undefined>;
   /** takes a slot, or changes a label; calls made at the same time share their transaction */
@@ -32,12 +35,14 @@ export function createLicensing(
   now: () => Date,
   onAccessLogError: (error: unknown, lost: number) => void,
 ): Licensing {
+  const lockWaits = createLockWaits(db);
   return {
     db,
     now,
+    lockWaits,
     lookUp: createGroup((requests: Named[]) => lookUp(db, requests), BATCH),
-    claim: createClaims(db, BATCH),
-    validate: createGroup(createValidator(db), BATCH),
+    claim: createClaims(db, lockWaits, BATCH),
+    validate: createGroup(createValidator(db, lockWaits), BATCH),
     findRelease: createReleaseFinder(db, BATCH),
     latestUpdate: createLatestUpdate(db),
     accessLog: createAccessLog(db, onAccessLogError),

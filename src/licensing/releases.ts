@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Db } from '../store/database';
-import { findProduct, lockProduct, type Product } from '../store/catalogue';
-import { isPackageWhole, storePackage } from '../store/package-files';
+import { lockProduct, type Product } from '../store/catalogue';
+import { isPackageWhole, NoFile, storePackage } from '../store/package-files';
 import {
   findRelease,
   insertRelease,
@@ -13,6 +13,7 @@ import {
 import { inTransaction } from '../store/transaction';
 import { explainFileFault, explainReadFault } from './file-faults';
 import { OperatorError } from './operator-error';
+import { requireProduct } from './require';
 import { compareVersions, isPrerelease, isVersion, versionOrder } from './versions';
 import { checkZip } from './zip';
 
@@ -85,8 +86,11 @@ export async function publishRelease(
     // Once more under the lock: copying a package takes its time, and somebody else may have been faster.
     await lockProduct(trx, productId);
     if (existing) {
-      const { changelog = existing.changelog } = request;
-      if (!(await setRelease(trx, existing.id, 'draft', { ...fields, state, publishedAt, changelog })))
+      // The package that was looked at must be the one that is published.
+      const isSame = (await findRelease(trx, productId, version))?.sha256 === existing.sha256;
+      if (stored === undefined && !isSame) throw changedMeanwhile(version);
+      const changelog = request.changelog === undefined ? {} : { changelog: request.changelog };
+      if (!(await setRelease(trx, existing.id, 'draft', { ...fields, ...changelog, state, publishedAt })))
         throw publishedMeanwhile(version);
     } else {
       if (await findRelease(trx, productId, version)) throw publishedMeanwhile(version);
@@ -133,14 +137,6 @@ export async function editRelease(
   const release = await requireRelease(db, productId, version);
   if (!(await setRelease(db, release.id, release.state, changes))) throw changedMeanwhile(version);
   return requireRelease(db, productId, version);
-}
-
-/** @throws OperatorError when there is no such product, naming those there are */
-export async function requireProduct(db: Db, id: number): Promise<Product> {
-  const product = await findProduct(db, id);
-  if (!product)
-    throw new OperatorError(`There is no product ${id}. "licensing product list" shows the products.`);
-  return product;
 }
 
 async function requireRelease(db: Db, productId: number, version: string): Promise<Release> {
@@ -198,11 +194,10 @@ async function storePackageFile(dir: string, file: string, { onProgress, inspect
     };
     return await storePackage(dir, file, check, onProgress);
   } catch (error) {
+    if (error instanceof NoFile) throw new OperatorError(`${file} is ${error.message}, not a zip file.`);
     switch ((error as NodeJS.ErrnoException).code) {
       case 'ENOENT':
         throw new OperatorError(`There is no file ${file}.`);
-      case 'EISDIR':
-        throw new OperatorError(`${file} is a folder, not a zip file.`);
       case 'EACCES':
         throw new OperatorError(
           (error as NodeJS.ErrnoException).path === file

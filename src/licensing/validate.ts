@@ -1,7 +1,8 @@
 import type { Db } from '../store/database';
 import { isLockConflict } from '../store/errors';
-import { recordChecks, type Check, type LicenseTerms } from '../store/licenses';
+import { findHeld, recordChecks, type Check, type LicenseTerms } from '../store/licenses';
 import { createGroup } from './group';
+import type { LockWaits } from './lock-waits';
 import { lookUp, type Named } from './lookup';
 import type { Refusal } from './refusals';
 import { liveStatus, type LiveStatus } from './states';
@@ -32,11 +33,12 @@ const MAX_WAITING_ALONE = 500;
  * Answers batches of validate calls: one read (see lookup.ts) and one write for all of a batch. Each call is counted on
  * its licence before it is answered, so that no acknowledged call is ever lost (contract, section 4.2).
  *
- * Where the write meets a row that somebody else holds, each licence of the batch is written by itself, and the one
- * that is held stays apart from later batches for a while: its callers wait, and nobody else.
+ * Where the write meets a row that somebody else holds, the batch is written without it. That licence is written by
+ * itself, and stays apart from later batches for a while: its callers wait, and nobody else.
  */
 export function createValidator(
   db: Db,
+  lockWaits: LockWaits,
 ): (requests: ValidateRequest[]) => Promise<(Validation | Refusal | Promise<Validation>)[]> {
   const apart = new Map<number, { until: number; record: (check: Check) => Promise<void> }>();
 
@@ -46,7 +48,7 @@ export function createValidator(
       known?.record ??
       createGroup(
         async (checks: Check[]) => {
-          await recordChecks(db, merge(checks), ALONE_PATIENCE_MS);
+          await lockWaits(licenseId, () => recordChecks(db, merge(checks), ALONE_PATIENCE_MS));
           apart.delete(licenseId);
           return checks.map(() => undefined);
         },
@@ -56,19 +58,34 @@ export function createValidator(
     return record;
   }
 
+  /** @returns false when somebody's lock was in the way, and nothing is written */
+  async function isRecorded(checks: Check[]): Promise<boolean> {
+    if (checks.length === 0) return true;
+    try {
+      await recordChecks(db, checks, BATCH_PATIENCE_MS);
+      return true;
+    } catch (error) {
+      if (isLockConflict(error)) return false;
+      throw error;
+    }
+  }
+
   /** @returns for each licence that is not written yet, what its callers have to wait for */
   async function record(checks: Check[]): Promise<Map<number, Promise<void>>> {
     const now = performance.now();
     for (const [id, { until }] of apart) if (until < now) apart.delete(id);
     const together = checks.filter(({ licenseId }) => !apart.has(licenseId));
-    let alone = checks.filter(({ licenseId }) => apart.has(licenseId));
-    if (together.length > 0)
-      try {
-        await recordChecks(db, together, BATCH_PATIENCE_MS);
-      } catch (error) {
-        if (!isLockConflict(error)) throw error;
-        alone = checks;
-      }
+    const alone = checks.filter(({ licenseId }) => apart.has(licenseId));
+    if (!(await isRecorded(together))) {
+      const held = await findHeld(
+        db,
+        together.map(({ licenseId }) => licenseId),
+      );
+      const free = together.filter(({ licenseId }) => !held.has(licenseId));
+      // Where none is held any more, somebody comes and goes: each by itself then.
+      const isWritten = held.size > 0 && (await isRecorded(free));
+      alone.push(...(isWritten ? together.filter(({ licenseId }) => held.has(licenseId)) : together));
+    }
     return new Map(
       alone.map((check) => {
         const recorded = keepApart(check.licenseId)(check);

@@ -1,5 +1,5 @@
 import { table, type Db } from './database';
-import { insertRows } from './statements';
+import { insertRows, likePattern } from './statements';
 import { fromSqlTime, toSqlTime } from './time';
 
 /** A download granted or refused, a refused activation or deactivation, or an address that reached its limit. */
@@ -80,19 +80,26 @@ export async function listAccesses(
   else if (licenseId !== undefined) query.where('license_id', licenseId);
   if (keyHints !== undefined) query.whereIn('key_hint', keyHints);
   if (ips !== undefined) query.whereIn('ip', ips);
-  return ((await query) as AccessRow[]).map((row) => ({
-    id: row.id,
-    at: fromSqlTime(row.at),
-    endpoint: row.endpoint,
-    outcome: row.outcome,
-    licenseId: row.license_id,
-    keyHint: row.key_hint,
-    productId: row.product_id,
-    version: row.version,
-    identifier: row.identifier,
-    ip: row.ip,
-    userAgent: row.user_agent,
-  }));
+  return ((await query) as AccessRow[]).map(toAccess);
+}
+
+/**
+ * Entries in whose identifier one of these texts stands, the newest first. No index has the identifier, and one would
+ * cost every access: a part of the log is read instead, in the order of its ids, which is that of writing.
+ *
+ * @param texts in lower case; it may find more
+ * @param after only ids above this one
+ */
+export async function findAccessesWith(
+  db: Db,
+  texts: string[],
+  { after, limit }: { after: number; limit: number },
+): Promise<LoggedAccess[]> {
+  const query = db(table(db, 'access_log')).where('id', '>', after).orderBy('id', 'desc').limit(limit);
+  query.where((any) => {
+    for (const text of texts) any.orWhereRaw("LOWER(identifier) LIKE ? ESCAPE '!'", [likePattern(text)]);
+  });
+  return ((await query) as AccessRow[]).map(toAccess);
 }
 
 /** How many downloads of a licence had one outcome since a moment. */
@@ -122,4 +129,20 @@ export async function pruneAccesses(db: Db, before: Date, limit: number): Promis
     .limit(limit)
     .pluck<number[]>('id');
   return ids.length === 0 ? 0 : db(table(db, 'access_log')).whereIn('id', ids).delete();
+}
+
+function toAccess(row: AccessRow): LoggedAccess {
+  return {
+    id: row.id,
+    at: fromSqlTime(row.at),
+    endpoint: row.endpoint,
+    outcome: row.outcome,
+    licenseId: row.license_id,
+    keyHint: row.key_hint,
+    productId: row.product_id,
+    version: row.version,
+    identifier: row.identifier,
+    ip: row.ip,
+    userAgent: row.user_agent,
+  };
 }

@@ -1,5 +1,5 @@
 import knex, { type Knex } from 'knex';
-import { mysqlConfig, timedMysqlClient, type MysqlSettings } from './mysql';
+import { mysqlConfig, type ConnectionRules, type MysqlSettings } from './mysql';
 import { sqliteConfig, type SqliteSettings } from './sqlite';
 
 /** A Knex handle, or a transaction on it. */
@@ -22,22 +22,26 @@ const POOL_TIMEOUT_MS = 2_000;
  * @param settings where it is
  * @param tablePrefix goes before `licensing_` in every table's name
  * @param poolSize connections at the most (MySQL only; SQLite has exactly one)
+ * @param rules what its connections keep to (MySQL only)
  */
 export function openDatabase(
   settings: DatabaseSettings,
   tablePrefix: string,
   poolSize = DEFAULT_POOL_SIZE,
+  rules: ConnectionRules = {},
 ): Db {
-  return knex(knexConfig(settings, tablePrefix, poolSize));
+  return knex(knexConfig(settings, tablePrefix, poolSize, rules));
 }
 
-/**
- * The same for a service, whose requests end at a deadline: a statement that has no answer by then has lost its
- * connection, though nothing said so (a firewall forgot it, a host died). It fails, and the connection is thrown away.
- */
+/** Longer than every lock wait, shorter than the deadline of a request. */
+const REQUEST_STATEMENT_TIMEOUT_MS = 3_500;
+
+/** The same for a service, whose requests end at a deadline. */
 export function openServiceDatabase(settings: DatabaseSettings, tablePrefix: string): Db {
-  const config = knexConfig(settings, tablePrefix);
-  return knex(settings.kind === 'mysql' ? { ...config, client: timedMysqlClient() } : config);
+  return openDatabase(settings, tablePrefix, DEFAULT_POOL_SIZE, {
+    statementTimeout: REQUEST_STATEMENT_TIMEOUT_MS,
+    isService: true,
+  });
 }
 
 /** The configuration `openDatabase` uses, for Knex's own command line. */
@@ -45,6 +49,7 @@ export function knexConfig(
   settings: DatabaseSettings,
   tablePrefix: string,
   poolSize = DEFAULT_POOL_SIZE,
+  rules: ConnectionRules = {},
 ): Knex.Config {
   // Knex documents userParams, its type of the configuration does not.
   const common = {
@@ -53,7 +58,7 @@ export function knexConfig(
     acquireConnectionTimeout: POOL_TIMEOUT_MS,
   } as Knex.Config;
   return settings.kind === 'mysql'
-    ? { ...common, ...mysqlConfig(settings, poolSize) }
+    ? { ...common, ...mysqlConfig(settings, poolSize, rules) }
     : { ...common, ...sqliteConfig(settings) };
 }
 
@@ -78,6 +83,11 @@ export function poolState(db: Db): { used: number; free: number; waiting: number
 
 export function isSqlite(db: Db): boolean {
   return (db.client as { driverName: string }).driverName === 'better-sqlite3';
+}
+
+/** Where an SQLite database lies. */
+export function sqliteFile(db: Db): string {
+  return (db.client as { connectionSettings: { filename: string } }).connectionSettings.filename;
 }
 
 /** Knex prints to the console by default; everything worth knowing reaches the caller as an error. */

@@ -1,5 +1,6 @@
 import { isSqlite, table, type Db, type TableName, type Transaction } from './database';
 import type { Row, SqlValue } from './export';
+import { insertRows } from './statements';
 
 /** Values in one INSERT: SQLite takes 32,766. */
 const MAX_VALUES = 16_000;
@@ -23,22 +24,13 @@ export async function isEmptyTable(db: Db, name: TableName): Promise<boolean> {
 }
 
 /**
- * Inserts rows as they are; all have the same columns.
+ * Inserts any number of rows as they are; all have the same columns.
  *
  * @throws a duplicate (`isDuplicate`) when one of them exists already
  */
-export async function insertRows(trx: Transaction, name: TableName, rows: Row[]): Promise<void> {
-  const columns = Object.keys(rows[0] ?? {});
-  const line = `(${columns.map(() => '?').join(', ')})`;
-  const chunk = Math.max(1, Math.floor(MAX_VALUES / columns.length));
-  for (let i = 0; i < rows.length; i += chunk) {
-    const some = rows.slice(i, i + chunk);
-    // Knex would write a chain of UNION ALL for SQLite, which takes 500 of them.
-    await trx.raw(
-      `INSERT INTO ${table(trx, name)} (${columns.join(', ')}) VALUES ${some.map(() => line).join(', ')}`,
-      some.flatMap((row) => columns.map((column) => row[column] as SqlValue)),
-    );
-  }
+export async function insertInChunks(trx: Transaction, name: TableName, rows: Row[]): Promise<void> {
+  const chunk = Math.max(1, Math.floor(MAX_VALUES / Object.keys(rows[0] ?? {}).length));
+  for (let i = 0; i < rows.length; i += chunk) await insertRows(trx, name, rows.slice(i, i + chunk));
 }
 
 /** Rows whose column has one of these values. */

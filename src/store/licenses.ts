@@ -1,5 +1,6 @@
 import { isSqlite, table, type Db, type Transaction } from './database';
-import { isOneOf, placeholders, rawChange, rawRows } from './statements';
+import { isLockConflict } from './errors';
+import { isOneOf, placeholders, rawChange, rawRows, runOn, withConnection } from './statements';
 import { rawWithPatience } from './patience';
 import { fromSqlTime, toSqlTime } from './time';
 
@@ -127,17 +128,20 @@ export async function findLicensesByIds(db: Db, ids: number[]): Promise<License[
 }
 
 /**
- * Licences by the ends of their keys.
+ * Licences by the ends of their keys: those with `seen` itself, in capitals or not, come first.
  *
  * @param exact hints as stored
  * @param patterns of SQL's LIKE; with one, the index of hints is read from end to end
  */
 export async function findLicensesByHints(
   db: Db,
+  seen: string,
   { exact, patterns }: { exact: string[]; patterns: string[] },
   limit: number,
 ): Promise<License[]> {
-  const query = joined(db).orderBy('l.id').limit(limit);
+  const query = joined(db)
+    .orderByRaw('CASE WHEN UPPER(l.key_hint) = ? THEN 0 ELSE 1 END, l.id', [seen.toUpperCase()])
+    .limit(limit);
   query.where((any) => {
     any.whereIn('l.key_hint', exact);
     for (const pattern of patterns) any.orWhere('l.key_hint', 'like', pattern);
@@ -205,6 +209,28 @@ export async function lockLicenses(
     ids,
   );
   return new Map(rows.map((row) => [row.id, { ...toBareLicense(row), planId: row.plan_id }]));
+}
+
+/**
+ * Which of these licences' rows somebody holds at this moment. Each is asked for by a statement of its own, outside of a
+ * transaction, which would end with the first that is held where the server has innodb_rollback_on_timeout.
+ *
+ * @returns ids; none on SQLite, which has no locks on rows
+ */
+export async function findHeld(db: Db, ids: number[]): Promise<Set<number>> {
+  const held = new Set<number>();
+  if (isSqlite(db)) return held;
+  const sql = `SELECT id FROM ${table(db, 'licenses')} FORCE INDEX (PRIMARY) WHERE id = ? FOR UPDATE NOWAIT`;
+  await withConnection(db, async (connection) => {
+    for (const id of ids)
+      try {
+        await runOn(db, connection, sql, [id]);
+      } catch (error) {
+        if (!isLockConflict(error)) throw error;
+        held.add(id);
+      }
+  });
+  return held;
 }
 
 /** @throws a duplicate (`isDuplicate`) when the key or the reference exists already */

@@ -1,6 +1,16 @@
+import { statSync } from 'node:fs';
 import type { Knex } from 'knex';
 import { migrationNames, migrationSource } from '../../migrations/index';
-import { isSqlite, openDatabase, table, tablePrefix, type DatabaseSettings, type Db } from './database';
+import {
+  isSqlite,
+  openDatabase,
+  sqliteFile,
+  table,
+  tablePrefix,
+  type DatabaseSettings,
+  type Db,
+} from './database';
+import { isLockConflict } from './errors';
 
 /** How long one migration waits for another that is under way. */
 const LOCK_WAIT_SECONDS = 120;
@@ -39,11 +49,21 @@ export async function readSchemaState(db: Db): Promise<SchemaState> {
  * @throws SchemaError with the remedy
  */
 export async function requireCurrentSchema(db: Db): Promise<void> {
+  refuseMissingFile(db);
   const state = await readSchemaState(db);
   refuseNewerSchema(state);
   if (state.pending.length > 0)
     throw new SchemaError(
       `The database's schema is not up to date (missing: ${state.pending.join(', ')}). Run "licensing migrate", then start again.`,
+    );
+}
+
+/** To ask SQLite is to make the file: a mistyped path would look like an empty shop. */
+function refuseMissingFile(db: Db): void {
+  const file = isSqlite(db) ? sqliteFile(db) : undefined;
+  if (file !== undefined && statSync(file, { throwIfNoEntry: false }) === undefined)
+    throw new SchemaError(
+      `There is no database ${file}. Correct LICENSING_DATABASE_URL, or make a new database there: "licensing migrate".`,
     );
 }
 
@@ -175,7 +195,7 @@ async function lockFile(path: string): Promise<() => Promise<void>> {
     await holder.raw('BEGIN EXCLUSIVE');
   } catch (error) {
     await holder.destroy();
-    throw (error as { code?: string }).code === 'SQLITE_BUSY' ? otherMigration() : error;
+    throw isLockConflict(error) ? otherMigration() : error;
   }
   return async () => {
     // This driver's close leaves the lock held, and the next migration in this process would wait for it.

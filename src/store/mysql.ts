@@ -29,11 +29,30 @@ const CONNECT_TIMEOUT_MS = 2_000;
  */
 const MYSQL_SESSION = `SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', innodb_lock_wait_timeout = 1`;
 
+/**
+ * For a service besides: what a lost connection has left behind ends with the server's patience, its locks too, if the
+ * server could not be told (`killOnServer`). Knex closes a connection that is idle for half as long.
+ */
+const SERVICE_SESSION = `${MYSQL_SESSION}, wait_timeout = 60`;
+
+export interface ConnectionRules {
+  /** ms until a statement without an answer has lost its connection; undefined: never */
+  statementTimeout?: number | undefined;
+  /** the process answers requests, so a transaction of it is short */
+  isService?: boolean;
+}
+
 /** What Knex is told of a MySQL or MariaDB server. */
-export function mysqlConfig(settings: MysqlSettings, poolSize: number): Knex.Config {
+export function mysqlConfig(
+  settings: MysqlSettings,
+  poolSize: number,
+  { statementTimeout, isService = false }: ConnectionRules = {},
+): Knex.Config {
   const { host, port, socketPath, user, password, database, ssl } = settings;
   return {
-    client: 'mysql2',
+    client: mysqlClient({ statementTimeout, isService }),
+    // It would be asked of the server, for what is not used here.
+    version: 'latest',
     connection: {
       ...(socketPath === undefined ? { host, port } : { socketPath }),
       ...(ssl === undefined ? {} : { ssl }),
@@ -55,62 +74,154 @@ export function mysqlConfig(settings: MysqlSettings, poolSize: number): Knex.Con
       // The first refusal to connect is the answer; otherwise Knex repeats it until the pool's time is up.
       propagateCreateError: true,
       afterCreate(connection: MysqlConnection, done: (error: Error | null, connection: unknown) => void) {
-        connection.query(MYSQL_SESSION, (error) => done(error, connection));
+        connection.query(isService ? SERVICE_SESSION : MYSQL_SESSION, (error) => {
+          clearTimeout(connection.settingUp);
+          done(error, connection);
+        });
       },
     },
   };
 }
 
+/** What is used here of the driver's connection, and what is kept with it. */
 interface MysqlConnection {
+  threadId: number;
+  stream: { destroy(error?: Error): void; once(event: 'close', listener: () => void): void };
+  /** ends one that says nothing before it can be used */
+  settingUp: NodeJS.Timeout;
+  endOnServer: () => Promise<void>;
+  answeredAt?: number;
+  /** Knex's mark for a connection that must not go back to the pool */
+  __knex__disposed?: Error;
+  on(event: 'error', listener: () => void): void;
+  end(done: () => void): void;
   query(sql: string, done: (error: Error | null) => void): void;
+  execute(
+    sql: string,
+    bindings: Knex.RawBinding[],
+    done: (error: Error | null, answer: unknown) => void,
+  ): void;
 }
 
-/** Longer than every lock wait, shorter than the deadline of a request. */
-const STATEMENT_TIMEOUT_MS = 3_500;
+/** What is used here of Knex's dialect, which has no types. */
+interface MysqlDialect extends Knex.Client {
+  _driver(): { createConnection(settings: object): MysqlConnection };
+  _query(connection: unknown, query: Statement): Promise<unknown>;
+}
 
-/** Knex's mysql2 dialect with a time limit on every statement: `openServiceDatabase`. */
-export function timedMysqlClient(): typeof Knex.Client {
+/** A server that ends a connection does so at once. */
+const FAREWELL_MS = 1_000;
+
+/**
+ * Knex's mysql2 dialect for connections that may go silent, though nothing says so: a firewall forgot them, a host died.
+ * Such a one is never waited for without end, and its socket is closed; the driver would wait for the other side's word.
+ */
+function mysqlClient({ statementTimeout, isService }: ConnectionRules): typeof Knex.Client {
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- the dialect has no types
-  const Dialect = require('knex/lib/dialects/mysql2') as new (config: Knex.Config) => QueryingClient;
+  const Dialect = require('knex/lib/dialects/mysql2') as new (config: Knex.Config) => MysqlDialect;
   /** When the latest statement was sent that had no answer in time. */
   let silentSince = -Infinity;
-  return class TimedMysql2Dialect extends Dialect {
+  /** Those that are told of others; of them nobody is. */
+  const ending = new WeakSet<MysqlConnection>();
+  return class SilenceProofDialect extends Dialect {
+    override _driver() {
+      const driver = super._driver();
+      const createConnection = (settings: object): MysqlConnection => {
+        const connection = driver.createConnection(settings);
+        connection.settingUp = setTimeout(() => cut(connection, lateError()), CONNECT_TIMEOUT_MS);
+        // One that was refused is no reason to stay.
+        connection.settingUp.unref();
+        // A transaction's own client has no pool to take another connection from.
+        connection.endOnServer = () => this.killOnServer(connection.threadId);
+        return connection;
+      };
+      return Object.create(driver, { createConnection: { value: createConnection } }) as typeof driver;
+    }
+
+    /** Not Knex's, which hears no more of a connection once it has said goodbye. */
+    override destroyRawConnection(connection: MysqlConnection): Promise<void> {
+      clearTimeout(connection.settingUp);
+      const late = setTimeout(() => cut(connection), FAREWELL_MS).unref();
+      connection.stream.once('close', () => clearTimeout(late));
+      connection.on('error', ignore);
+      connection.end(ignore);
+      return Promise.resolve();
+    }
+
     /** What makes one connection silent does it to its neighbours: a request each would find that out one by one. */
-    override validateConnection(connection: TimedConnection): Promise<boolean> {
+    override validateConnection(connection: MysqlConnection): Promise<boolean> {
       const { answeredAt = Infinity } = connection;
       return answeredAt >= silentSince ? super.validateConnection(connection) : Promise.resolve(false);
     }
 
-    override async _query(connection: TimedConnection, query: Statement): Promise<unknown> {
+    override async _query(connection: MysqlConnection, query: Statement): Promise<unknown> {
+      const asText = () => super._query(connection, query);
+      const send = () => (query.prepared ? execute(connection, query).catch(ifNoRoom(asText)) : asText());
+      // What it was lost by, and not that a ROLLBACK cannot be sent on it any more.
+      if (connection.__knex__disposed) throw connection.__knex__disposed;
+      if (statementTimeout === undefined) return send();
       const sentAt = performance.now();
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<never>((_resolve, reject) => {
         timer = setTimeout(() => {
-          const error = Object.assign(new Error('The database did not answer in time.'), {
-            code: 'ETIMEDOUT',
-          });
-          // Knex's mark for a connection that must not go back to the pool.
+          const error = lateError();
           connection.__knex__disposed = error;
-          connection.destroy();
+          cut(connection, error);
           silentSince = Math.max(silentSince, sentAt);
+          if (isService && !ending.has(connection)) void connection.endOnServer();
           reject(error);
-        }, STATEMENT_TIMEOUT_MS);
+        }, statementTimeout);
       });
       try {
-        const asText = () => super._query(connection, query);
-        const sent = query.prepared ? execute(connection, query).catch(ifNoRoom(asText)) : asText();
-        const answer = await Promise.race([sent, late]);
+        const answer = await Promise.race([send(), late]);
         connection.answeredAt = performance.now();
         return answer;
       } finally {
         clearTimeout(timer);
       }
     }
+
+    /** Ends the server's side of a lost connection: its transaction would hold its locks for as long as that lives. */
+    private async killOnServer(threadId: number): Promise<void> {
+      try {
+        const connection = (await this.acquireConnection()) as MysqlConnection;
+        try {
+          // Another server, or a restarted one, has given the number to somebody else, or will.
+          if (connection.threadId < threadId) return;
+          ending.add(connection);
+          const { response } = (await this._query(connection, {
+            sql: 'SELECT ID FROM information_schema.PROCESSLIST WHERE ID = ? AND TIME >= 3',
+            bindings: [threadId],
+          })) as Answered;
+          if ((response[0] as unknown[]).length > 0)
+            await this._query(connection, { sql: `KILL ${threadId}`, bindings: [] });
+        } finally {
+          ending.delete(connection);
+          await this.releaseConnection(connection);
+        }
+      } catch {
+        // It is gone by itself, or nobody can be reached now; then its idle time ends it.
+      }
+    }
   } as unknown as typeof Knex.Client;
 }
 
+/** Closes a connection's socket. Whatever it still has to say of that is an error of nobody's. */
+function cut(connection: MysqlConnection, error?: Error): void {
+  connection.on('error', ignore);
+  connection.stream.destroy(error);
+}
+
+function ignore(): void {
+  // nothing to do
+}
+
+function lateError(): Error {
+  return Object.assign(new Error('The database did not answer in time.'), { code: 'ETIMEDOUT' });
+}
+
 /** What Knex's dialect does with a query, by a prepared statement, which the connection keeps. */
-function execute(connection: TimedConnection, { sql, bindings }: Statement): Promise<Answered> {
+function execute(connection: MysqlConnection, { sql, bindings }: Statement): Promise<Answered> {
   return new Promise((resolve, reject) => {
     connection.execute(sql, bindings, (error, answer) => {
       if (error) reject(error);
@@ -125,21 +236,6 @@ function ifNoRoom<T>(otherwise: () => T): (error: Error & { errno?: number }) =>
     if (error.errno === 1461) return otherwise();
     throw error;
   };
-}
-
-interface QueryingClient extends Knex.Client {
-  _query(connection: unknown, query: Statement): Promise<unknown>;
-}
-
-interface TimedConnection {
-  answeredAt?: number;
-  __knex__disposed?: Error;
-  destroy(): void;
-  execute(
-    sql: string,
-    bindings: Knex.RawBinding[],
-    done: (error: Error | null, answer: unknown) => void,
-  ): void;
 }
 
 export interface Statement {

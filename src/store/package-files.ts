@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { createReadStream, createWriteStream, type Stats } from 'node:fs';
-import { chmod, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { constants, createWriteStream, type Stats } from 'node:fs';
+import { chmod, mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
@@ -28,18 +28,34 @@ export function packagePath(dir: string, sha256: string): string {
   return join(dir, packageFileName(sha256));
 }
 
+/** What was taken for a package is no file. The message is the end of "it is ...". */
+export class NoFile extends Error {}
+
+/**
+ * Opens a package to read it. What is no file, links resolved, may have no end, or keep whoever opens it waiting.
+ *
+ * @throws NoFile, or what the system says
+ */
+export async function openPackage(path: string): Promise<{ handle: FileHandle; stats: Stats }> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stats = await handle.stat();
+    if (stats.isFile()) return { handle, stats };
+    throw new NoFile(stats.isDirectory() ? 'a folder' : stats.isFIFO() ? 'a pipe' : 'a device');
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
 /** The package's file, or undefined when it is missing or not readable. */
 export async function statPackage(dir: string, sha256: string): Promise<Stats | undefined> {
   // From a row: a forged one must not lead out of the folder.
   if (!/^[0-9a-f]{64}$/.test(sha256)) return undefined;
   try {
-    const handle = await open(packagePath(dir, sha256), 'r');
-    try {
-      const stats = await handle.stat();
-      return stats.isFile() ? stats : undefined;
-    } finally {
-      await handle.close();
-    }
+    const { handle, stats } = await openPackage(packagePath(dir, sha256));
+    await handle.close();
+    return stats;
   } catch {
     return undefined;
   }
@@ -53,7 +69,8 @@ export async function statPackage(dir: string, sha256: string): Promise<Stats | 
 export async function isPackageWhole(dir: string, sha256: string): Promise<boolean | undefined> {
   if (!(await statPackage(dir, sha256))) return undefined;
   const hash = createHash('sha256');
-  await pipeline(createReadStream(packagePath(dir, sha256), { highWaterMark: 1 << 20 }), hash);
+  const { handle } = await openPackage(packagePath(dir, sha256));
+  await pipeline(handle.createReadStream({ highWaterMark: 1 << 20 }), hash);
   return hash.digest('hex') === sha256;
 }
 
@@ -94,8 +111,10 @@ async function copyAndHash(
 ): Promise<StoredPackage> {
   const hashes = ['sha256', 'sha384', 'sha512'].map((name) => createHash(name));
   let size = 0;
+  const { handle, stats } = await openPackage(source);
   await pipeline(
-    createReadStream(source, { highWaterMark: 1 << 20 }),
+    // One that is still growing is no package yet, and must not fill the disk.
+    handle.createReadStream({ highWaterMark: 1 << 20, end: Math.max(stats.size, 1) - 1 }),
     async function* (chunks: AsyncIterable<Buffer>) {
       for await (const chunk of chunks) {
         for (const hash of hashes) hash.update(chunk);

@@ -2,6 +2,7 @@ import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
+import { isLockConflict } from './errors';
 
 export interface SqliteSettings {
   kind: 'sqlite';
@@ -148,7 +149,7 @@ async function takeWriteLock(connection: LibsqlConnection): Promise<void> {
       connection.exec('BEGIN IMMEDIATE');
       return;
     } catch (error) {
-      if ((error as { code?: string }).code !== 'SQLITE_BUSY' || performance.now() > until) throw error;
+      if (!isLockConflict(error) || performance.now() > until) throw error;
       await sleep(Math.random() * 10);
     }
   }

@@ -33,7 +33,10 @@ export async function rawChange(db: Db, sql: string, bindings: Knex.RawBinding[]
   );
 }
 
-/** Inserts rows, all with the first one's columns, by one statement. */
+/**
+ * Inserts rows, all with the first one's columns, by one statement. Knex would write a chain of UNION ALL for SQLite,
+ * which takes 500 of them.
+ */
 export async function insertRows(
   db: Db,
   name: TableName,
@@ -94,4 +97,14 @@ export function isOneOf(count: number): string {
 /** `?, ?, ?` */
 export function placeholders(count: number): string {
   return `?${', ?'.repeat(count - 1)}`;
+}
+
+/**
+ * What finds a text anywhere in a column that is read in lower case, by LIKE with `ESCAPE '!'`; it may find more:
+ * SQLite's LOWER knows ASCII alone, so anything else may stand for anything.
+ *
+ * @param text in lower case
+ */
+export function likePattern(text: string): string {
+  return `%${text.replace(/[!%_]/g, '!$&').replace(/[^\x20-\x7e]+/g, '%')}%`;
 }

@@ -2,12 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { normalizeCustomer } from '../licensing/issue';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp } from '../licensing/timestamps';
+import type { FileKind, Sink } from '../replace-file';
 import { findTextRows, removeIps, setTexts, TEXT_COLUMNS, type TextTable } from '../store/customers';
 import type { Db, Transaction } from '../store/database';
 import { insertEvents } from '../store/events';
 import { inSnapshot, readPage, type Row, type SqlValue } from '../store/export';
 import { findRows } from '../store/import';
 import { findLicense, lockLicense, type License } from '../store/licenses';
+import { likePattern } from '../store/statements';
 import { inTransaction } from '../store/transaction';
 import {
   fromRow,
@@ -62,11 +64,6 @@ export async function readCustomerAddress(db: Db, text: string): Promise<Custome
 /** As it is, and as JSON has it inside of a string. */
 function spellings(address: string): string[] {
   return [...new Set([address, JSON.stringify(address).slice(1, -1)])];
-}
-
-/** SQLite's LOWER knows ASCII alone, so anything else may stand for anything. */
-function likePattern(text: string): string {
-  return `%${text.replace(/[!%_]/g, '!$&').replace(/[^\x20-\x7e]+/g, '%')}%`;
 }
 
 function escapeRegExp(text: string): string {
@@ -136,6 +133,12 @@ export async function listCustomerSeats(
   return seats;
 }
 
+/** A customer's data as `exportCustomer` writes them, be it another customer's; others may take their place. */
+export const CUSTOMER_FILE: FileKind = {
+  name: "an earlier export of a customer's data",
+  isOne: (beginning) => /^\{\n {2}"customer": ".*",\n {2}"exported_at": "/.test(beginning),
+};
+
 export interface CustomerCounts {
   licenses: number;
   /** rows elsewhere that name the customer */
@@ -146,16 +149,13 @@ export interface CustomerCounts {
  * Writes everything that is stored about a customer as one JSON object (docs/export-format.md): the state of one
  * moment.
  */
-export function exportCustomer(
-  db: Db,
-  text: string,
-  now: Date,
-  sink: (text: string) => Promise<void>,
-): Promise<CustomerCounts> {
+export function exportCustomer(db: Db, text: string, now: Date, sink: Sink): Promise<CustomerCounts> {
   return inSnapshot(db, async (trx) => {
     const customer = await readCustomerAddress(trx, text);
     const licenses = await listCustomerLicenses(trx, customer);
     const own = new Set(licenses.map(({ id }) => id));
+    if (licenses.length === 0 && !(await isMentioned(trx, customer)))
+      throw new OperatorError('Nothing is stored about this address. No file was written.');
     const head = { customer: customer.address, exported_at: formatTimestamp(now) };
     await sink(`${JSON.stringify(head, null, 2).slice(0, -2)},\n  "licenses": [`);
     for (const [index, license] of licenses.entries()) {
@@ -177,8 +177,6 @@ export function exportCustomer(
       await sink(']');
     }
     await sink('}\n}\n');
-    if (licenses.length + mentions === 0)
-      throw new OperatorError('Nothing is stored about this address. No file was written.');
     return { licenses: licenses.length, mentions };
   });
 }
@@ -189,10 +187,7 @@ const LICENSE_PARTS = [
   ['accesses', 'access'],
 ] as const;
 
-async function writeItems(
-  sink: (text: string) => Promise<void>,
-  items: AsyncIterable<unknown>,
-): Promise<number> {
+async function writeItems(sink: Sink, items: AsyncIterable<unknown>): Promise<number> {
   let count = 0;
   for await (const item of items) await sink(`${count++ === 0 ? '' : ','}\n      ${JSON.stringify(item)}`);
   return count;
@@ -238,6 +233,13 @@ async function* mentionItems(
     if (own.has((type === 'license' ? row.id : row.license_id) as number)) continue;
     yield personalRecord(type, row);
   }
+}
+
+/** Known before the first word is written, which may be on its way to a reader then. */
+async function isMentioned(db: Db, customer: CustomerAddress): Promise<boolean> {
+  for (const type of RECORD_TYPES)
+    if (!(await mentionItems(db, type, customer, new Set()).next()).done) return true;
+  return false;
 }
 
 export interface Erased {
@@ -334,12 +336,37 @@ async function eraseFromLicense(
 }
 
 async function eraseElsewhere(db: Db, customer: CustomerAddress): Promise<number> {
-  let rows = 0;
+  let count = 0;
   for (const name of ['products', 'plans', 'releases'] as const)
-    rows += await inTransaction(db, (trx) => eraseRows(trx, name, customer));
-  return (
-    rows + (await inTransaction(db, (trx) => eraseRows(trx, 'access_log', customer, { licenseId: null })))
-  );
+    count += await eraseWithoutLock(db, name, customer);
+  return count + (await eraseWithoutLock(db, 'access_log', customer, { licenseId: null }));
+}
+
+/**
+ * For rows that no lock on a licence guards. They are read outside of the transactions that write them: on SQLite one
+ * that begins with a read can write no more once somebody else has written.
+ */
+async function eraseWithoutLock(
+  db: Db,
+  name: TextTable,
+  customer: CustomerAddress,
+  only?: { licenseId: number | null },
+): Promise<number> {
+  let count = 0;
+  let found: Row[] = [];
+  const write = async () => {
+    await inTransaction(db, async (trx) => {
+      for (const row of found) await setTexts(trx, name, row, erasedTexts(name, row, customer));
+    });
+    count += found.length;
+    found = [];
+  };
+  for await (const row of rowsNaming(db, name, customer, only)) {
+    found.push(row);
+    if (found.length === PAGE) await write();
+  }
+  if (found.length > 0) await write();
+  return count;
 }
 
 async function eraseRows(

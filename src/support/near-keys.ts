@@ -96,10 +96,19 @@ export function keysNear(canonical: string): { key: string; slip: Slip }[] {
   return [...likeliest].map(([key, slip]) => ({ key, slip })).reverse();
 }
 
+/**
+ * Whether a whole key can be one of our own shape with about one slip in it. The end of any other says nothing about
+ * theirs: of four characters everything is near to something.
+ */
+export function mayBeOwn(canonical: string): boolean {
+  const straight = straighten(bare(canonical));
+  return isAboutAsLong(straight) && straight.replace(/[0-9A-F]/g, '').length <= 1;
+}
+
 function ownKeysNear(canonical: string): { key: string; slip: Slip }[] {
-  const asSent = canonical.replace(/[^0-9A-Za-z]/g, '').toUpperCase();
+  const asSent = bare(canonical).toUpperCase();
   const straight = straighten(asSent);
-  if (straight.length < 31 || straight.length > 33) return [];
+  if (!isAboutAsLong(straight)) return [];
   const regrouped = (digits: string[], slip: Slip) =>
     digits
       .map((all) => (all.match(/.{1,8}/g) ?? []).join('-'))
@@ -125,6 +134,15 @@ function foreignKeysNear(key: string): { key: string; slip: Slip }[] {
     ...as(substitutions(key, ALPHANUMERIC), 'one-character'),
     ...as(insertions(key, `${ALPHANUMERIC}-`), 'missing'),
   ];
+}
+
+function bare(key: string): string {
+  return key.replace(/[^0-9A-Za-z]/g, '');
+}
+
+/** Of the 32 digits, one missing or one too many. */
+function isAboutAsLong(digits: string): boolean {
+  return digits.length >= 31 && digits.length <= 33;
 }
 
 function straighten(text: string): string {

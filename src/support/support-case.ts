@@ -1,9 +1,15 @@
-import { normalizeIdentifier, spellings, type ActivationType } from '../licensing/identifiers';
+import { domainToUnicode } from 'node:url';
+import {
+  normalizeIdentifier,
+  spellings,
+  type ActivationType,
+  type Spellings,
+} from '../licensing/identifiers';
 import { normalizeCustomer } from '../licensing/issue';
 import { asHint, keyDigest, keyHint } from '../licensing/keys';
 import { latestRelease } from '../licensing/releases';
 import { liveStatus } from '../licensing/states';
-import { listAccesses, countDownloads, type LoggedAccess } from '../store/access-log';
+import { countDownloads, findAccessesWith, listAccesses, type LoggedAccess } from '../store/access-log';
 import { activationKey, findActivations, findActivationsOf } from '../store/activations';
 import type { Db } from '../store/database';
 import { findEvents } from '../store/events';
@@ -14,10 +20,13 @@ import {
   listLicenses,
   type License,
 } from '../store/licenses';
-import { compareHints, hintsNear, hintsOfSlips, keysNear, type Slip } from './near-keys';
+import { listReleases } from '../store/releases';
+import { lastAccessId } from '../store/upkeep';
+import { compareHints, hintsNear, hintsOfSlips, keysNear, mayBeOwn, type Slip } from './near-keys';
 import {
   explainAccesses,
   explainLicense,
+  explainLogged,
   explainSeveral,
   explainSilence,
   explainUnknownKey,
@@ -61,25 +70,36 @@ const MAX_HISTORIES = 20;
 const MAX_STOPS = 20;
 const STOPS = Object.keys(STOPPED);
 const DIGESTS_AT_ONCE = 500;
+/** Of the access log, which may have many more, what is read for an identifier: two seconds on MariaDB. */
+const LATEST_ACCESSES = 1_000_000;
+/** Those of them in which its letters stand somewhere. */
+const MAX_ALIKE = 5_000;
 
-/** The likeliest first. */
+/** The likeliest first: what agrees, then what is guessed. */
 const RANK: Likely['slip'][] = [
   'replaced',
+  'elsewhere',
   'spelling',
+  'shape',
   'confused',
   'one-character',
   'transposed',
   'missing',
   'extra',
-  'elsewhere',
-  'shape',
 ];
 
 /**
  * A licence: its own accesses, those with a key that may be a slip of its key, and those without a licence from the
  * addresses it is used from (too many requests, no key at all).
+ *
+ * @param logged accesses that it was found by, the newest first
  */
-export async function openLicenseCase(db: Db, license: License, options: CaseOptions): Promise<SupportCase> {
+export async function openLicenseCase(
+  db: Db,
+  license: License,
+  options: CaseOptions,
+  logged: LoggedAccess[] = [],
+): Promise<SupportCase> {
   const { now, limit, logDays } = options;
   const rekeyed = await findEvents(db, ['rekey'], { licenseId: license.id }, 10);
   const formerHints = rekeyed.flatMap(({ before }) =>
@@ -93,7 +113,7 @@ export async function openLicenseCase(db: Db, license: License, options: CaseOpt
   const accesses = newest([...own, ...slips, ...nearby], limit);
 
   const facts: Facts = {
-    ...(await gatherFacts(db, accesses, now)),
+    ...(await gatherFacts(db, [...accesses, ...logged.slice(0, 1)], now)),
     about: { licenseId: license.id, keyHints: new Set(keyHints) },
   };
   for (const [hint, candidates] of facts.likely) {
@@ -105,13 +125,14 @@ export async function openLicenseCase(db: Db, license: License, options: CaseOpt
     // Somebody asks about this licence, so it comes before others that are as near.
     if (slip !== undefined)
       facts.likely.set(hint, [
-        { license, slip },
+        { license, slip, by: 'hint' },
         ...candidates.filter((other) => other.license.id !== license.id),
       ]);
   }
   return {
     license,
     findings: [
+      ...explainLogged(logged, facts),
       ...explainLicense(license, await readStanding(db, license, now)),
       ...(own.length === 0 ? [explainSilence(`licence ${license.id}`, logDays)] : []),
     ],
@@ -137,7 +158,7 @@ export async function openAddressCase(db: Db, ip: string, options: CaseOptions):
 export async function findLicensesNamed(db: Db, text: string, now: Date): Promise<Named[]> {
   const limit = MAX_LISTED + 1;
   const hint = asHint(text);
-  const found: Record<Name, License[]> = {
+  const found: Record<Exclude<Name, 'access'>, License[]> = {
     customer: await listLicenses(db, { customer: normalizeCustomer(text) ?? '', limit }, now),
     reference: await listLicenses(db, { reference: text, limit }, now),
     hint: hint === undefined ? [] : await listLicenses(db, { hint, limit }, now),
@@ -162,6 +183,71 @@ async function findLicensesByIdentifier(db: Db, text: string, limit: number): Pr
   });
 }
 
+/**
+ * What is activated nowhere may have been refused: the licences that the latest accesses name together with it, or
+ * what became of it where they name none.
+ *
+ * @returns undefined when they do not have it either
+ */
+export async function openLoggedCase(
+  db: Db,
+  text: string,
+  options: CaseOptions,
+): Promise<SupportCase | undefined> {
+  const { accesses, licenses } = await findLogged(db, text, options.limit);
+  const [only, ...others] = licenses;
+  if (only)
+    return others.length === 0
+      ? openLicenseCase(db, only, options, accesses)
+      : openListCase(licenses.map((license) => ({ license, by: 'access' })));
+  if (accesses.length === 0) return undefined;
+  const facts = await gatherFacts(db, accesses, options.now);
+  return {
+    license: undefined,
+    findings: explainLogged(accesses, facts),
+    accesses: explainAccesses(accesses, facts),
+  };
+}
+
+async function findLogged(
+  db: Db,
+  text: string,
+  limit: number,
+): Promise<{ accesses: LoggedAccess[]; licenses: License[] }> {
+  const spelled = spellings(text);
+  const { domain, seat } = spelled;
+  // They stand in the log as they were sent.
+  const texts = distinct([
+    seat ?? null,
+    domain ?? null,
+    domain === undefined ? null : domainToUnicode(domain),
+  ]);
+  if (texts.length === 0) return { accesses: [], licenses: [] };
+  const after = (await lastAccessId(db)) - LATEST_ACCESSES;
+  const alike = await findAccessesWith(db, texts, { after, limit: MAX_ALIKE });
+  const licenses = await findLicensesByIds(db, distinct(alike.map(({ licenseId }) => licenseId)));
+  const types = new Map(licenses.map(({ id, plan }) => [id, plan.activationType as ActivationType]));
+  const accesses = alike
+    .filter(({ identifier, licenseId }) =>
+      isSameIdentifier(spelled, spellings(identifier ?? ''), types.get(licenseId ?? 0)),
+    )
+    .slice(0, limit);
+  const named = new Set(accesses.map(({ licenseId }) => licenseId));
+  return {
+    accesses,
+    licenses: licenses.filter(({ id }) => named.has(id)).sort((a, b) => a.id - b.id),
+  };
+}
+
+/** @param type what it was judged as; undefined when the key was unknown */
+function isSameIdentifier(asked: Spellings, sent: Spellings, type: ActivationType | undefined): boolean {
+  // What is no identifier of its type was refused for that, and stands in the log as it is.
+  if (sent.seat !== undefined && sent.seat === asked.seat) return true;
+  if (sent.domain === undefined || sent.domain !== asked.domain) return false;
+  // As a site, an e-mail address would be all of its provider's.
+  return type === undefined ? ![sent, asked].some(({ seat }) => seat?.includes('@')) : type === 'domain';
+}
+
 /** Several licences, of which support has to choose one. */
 export function openListCase(named: Named[]): SupportCase {
   const listed = named.slice(0, MAX_LISTED);
@@ -178,7 +264,7 @@ export async function openHintCase(db: Db, hint: string, options: CaseOptions): 
   const { now, limit, logDays } = options;
   const accesses = await listAccesses(db, { keyHints: [hint] }, limit);
   const facts = await gatherFacts(db, accesses, now);
-  const likely = facts.likely.get(hint) ?? (await findLikely(db, hint, true));
+  const likely = facts.likely.get(hint) ?? (await findLikely(db, hint));
   return {
     license: undefined,
     findings: [
@@ -199,13 +285,12 @@ export async function openUnknownKeyCase(
   // What is rather an e-mail or a site ends as many do (".com"): that says nothing.
   const hint = /[@.]/.test(canonical) ? null : keyHint(canonical);
   const accesses = hint === null ? [] : await listAccesses(db, { licenseId: null, keyHints: [hint] }, limit);
-  const facts = await gatherFacts(db, accesses, now);
   const certain = await findLicensesOfNearKeys(db, canonical);
   const likely =
     certain.length > 0 || hint === null
       ? certain
-      : (facts.likely.get(hint) ?? (await findLikely(db, hint, true)));
-  if (hint !== null && certain.length > 0) facts.likely.set(hint, certain);
+      : await findLikely(db, hint, { inHistory: true, own: mayBeOwn(canonical) });
+  const facts = await gatherFacts(db, accesses, now, hint === null ? [] : [[hint, likely]]);
   return {
     license: undefined,
     findings: [
@@ -230,26 +315,38 @@ async function readStanding(db: Db, license: License, now: Date): Promise<Standi
   return { now, latestVersion, stopped, refusedSince };
 }
 
-async function gatherFacts(db: Db, accesses: LoggedAccess[], now: Date): Promise<Facts> {
+/** @param known for hints that need not be looked up: whose they may have been meant to be */
+async function gatherFacts(
+  db: Db,
+  accesses: LoggedAccess[],
+  now: Date,
+  known: [hint: string, likely: Likely[]][] = [],
+): Promise<Facts> {
   const licenses = await findLicensesByIds(db, distinct(accesses.map(({ licenseId }) => licenseId)));
   const byId = new Map(licenses.map((license) => [license.id, license]));
   const unknown = accesses.filter(({ outcome }) => outcome === 'LICENSE_NOT_FOUND');
-  const likely = new Map<string, Likely[]>();
+  const likely = new Map(known);
   for (const [i, hint] of distinct(unknown.map(({ keyHint: seen }) => seen))
+    .filter((seen) => !likely.has(seen))
     .slice(0, MAX_HINTS)
     .entries())
-    likely.set(hint, await findLikely(db, hint, i < MAX_HISTORY_SEARCHES));
+    likely.set(hint, await findLikely(db, hint, { inHistory: i < MAX_HISTORY_SEARCHES }));
   const products = distinct(
     accesses.map(({ outcome, productId }) => (outcome === 'DOWNLOAD_NOT_FOUND' ? productId : null)),
   );
-  const latest = new Map<number, string | undefined>();
-  for (const id of products) latest.set(id, (await latestRelease(db, id))?.version);
+  const latest: Facts['latest'] = new Map();
+  const releases: Facts['releases'] = new Map();
+  for (const id of products) {
+    latest.set(id, (await latestRelease(db, id))?.version);
+    releases.set(id, await listReleases(db, id));
+  }
   return {
     now,
     licenses: byId,
     likely,
     activated: await findActivated(db, accesses, byId),
     latest,
+    releases,
     stops: await findStops(db, accesses),
   };
 }
@@ -272,8 +369,8 @@ async function findActivated(
   const asked = new Map<string, { licenseId: number; identifier: string }>();
   for (const { licenseId, identifier, outcome } of accesses) {
     if (licenseId === null || identifier === null || !outcome.startsWith('ACTIVATION_')) continue;
-    const type = licenses.get(licenseId)?.plan.activationType as ActivationType | undefined;
-    const normalized = type && normalizeIdentifier(type, identifier);
+    const type = licenses.get(licenseId)?.plan.activationType;
+    const normalized = type === undefined ? undefined : normalizeIdentifier(type, identifier);
     if (normalized !== undefined)
       asked.set(activationKey({ licenseId, identifier }), { licenseId, identifier: normalized });
   }
@@ -281,28 +378,39 @@ async function findActivated(
   return new Set([...asked].filter(([, pair]) => found.has(activationKey(pair))).map(([sent]) => sent));
 }
 
-/** Whose a key that ends in `hint` may have been meant to be. */
-async function findLikely(db: Db, hint: string, inHistory: boolean): Promise<Likely[]> {
-  const near = await findLicensesByHints(db, hintsNear(hint), 2 * MAX_CANDIDATES);
-  const candidates: Likely[] = near.flatMap((license) => {
+/**
+ * Whose a key that ends in `hint` may have been meant to be.
+ *
+ * @param own whether the key may be of our own shape, whose hints have eight characters
+ */
+async function findLikely(
+  db: Db,
+  hint: string,
+  { inHistory = true, own = true }: { inHistory?: boolean; own?: boolean } = {},
+): Promise<Likely[]> {
+  const { exact, patterns } = hintsNear(hint);
+  const near = { exact, patterns: own ? patterns : [] };
+  const found = await findLicensesByHints(db, hint, near, 2 * MAX_CANDIDATES);
+  const candidates: Likely[] = found.flatMap((license) => {
     const slip = license.keyHint === null ? undefined : compareHints(hint, license.keyHint);
-    return slip === undefined ? [] : [{ license, slip }];
+    return slip === undefined ? [] : [{ license, slip, by: 'hint' }];
   });
   if (inHistory) {
     const events = await findEvents(db, ['rekey'], { field: 'key_hint', before: hint }, MAX_CANDIDATES);
     const replaced = await findLicensesByIds(db, distinct(events.map(({ licenseId }) => licenseId)));
-    candidates.push(...replaced.map((license) => ({ license, slip: 'replaced' as const })));
+    candidates.push(...replaced.map((license): Likely => ({ license, slip: 'replaced', by: 'hint' })));
   }
   return ranked(candidates);
 }
 
 async function findLicensesOfNearKeys(db: Db, canonical: string): Promise<Likely[]> {
   const near = keysNear(canonical);
-  const found: { license: License; slip: Slip }[] = [];
+  const found: Likely[] = [];
   for (let i = 0; i < near.length && found.length < MAX_CANDIDATES; i += DIGESTS_AT_ONCE) {
     const slips = new Map(near.slice(i, i + DIGESTS_AT_ONCE).map(({ key, slip }) => [keyDigest(key), slip]));
     const licenses = await findLicensesByDigest(db, [...slips.keys()]);
-    for (const [digest, license] of licenses) found.push({ license, slip: slips.get(digest) as Slip });
+    for (const [digest, license] of licenses)
+      found.push({ license, slip: slips.get(digest) as Slip, by: 'key' });
   }
   return ranked(found);
 }

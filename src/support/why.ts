@@ -5,6 +5,7 @@ import type { LoggedAccess } from '../store/access-log';
 import { activationKey } from '../store/activations';
 import type { LicenseEvent } from '../store/events';
 import type { License } from '../store/licenses';
+import type { Release } from '../store/releases';
 import type { Slip } from './near-keys';
 
 /** Why an update failed, in sentences for support: pure reasoning over what was recorded. */
@@ -31,10 +32,12 @@ export interface Likely {
   license: License;
   /** `replaced`: the key was that licence's until it got another */
   slip: Slip | 'replaced';
+  /** whether the whole key was compared, or its end alone, which may be another's as well */
+  by: 'key' | 'hint';
 }
 
 /** What a text may be to a licence, beside its id and its key. */
-export type Name = 'customer' | 'reference' | 'hint' | 'identifier';
+export type Name = 'customer' | 'reference' | 'hint' | 'identifier' | 'access';
 
 /** A licence, and what it was found by. */
 export interface Named {
@@ -64,6 +67,8 @@ export interface Facts {
   activated: Set<string>;
   /** products and their latest published version */
   latest: Map<number, string | undefined>;
+  /** products and all their versions */
+  releases: Map<number, Release[]>;
   /** of licences that were refused as not active: what suspended or ended them, the latest first */
   stops: Map<number, LicenseEvent[]>;
   /** the licence that was asked about, and the ends of its key: as it is, as it was, and mistyped */
@@ -78,7 +83,7 @@ export function explainLicense(license: License, standing: Standing): Finding[] 
   if (usable && activationLimit !== 0 && activationsUsed >= activationLimit)
     findings.push({
       code: 'SLOTS_FULL',
-      text: `All ${activationLimit} slots of licence ${id} are in use (${activationsUsed}). What is activated keeps working; nothing more can be activated.`,
+      text: `${activationLimit === 1 ? 'The one slot' : `All ${activationLimit} slots`} of licence ${id} ${activationLimit === 1 ? 'is' : 'are'} in use (${activationsUsed}). What is activated keeps working; nothing more can be activated.`,
       remedy: freeSlot(license),
     });
   if (standing.latestVersion === undefined)
@@ -220,7 +225,7 @@ function explainGranted(
   who: string,
   count: number,
 ): Finding {
-  const text = `Version ${version ?? '?'} was sent to ${who}${licenseId === null ? '' : ` with licence ${licenseId}`}`;
+  const text = `Version ${version ?? '?'} was granted to ${who}${licenseId === null ? '' : ` with licence ${licenseId}`}`;
   if (count < 2 || !isJoomla(userAgent)) return { code: 'GRANTED', text: `${text}.`, remedy: null };
   return {
     code: 'GRANTED_REPEATEDLY',
@@ -329,7 +334,7 @@ function invalidRequest(access: LoggedAccess, license: License | undefined): Cau
   };
 }
 
-/** In one line each, for a hint; `whose` is the key or the end of it. */
+/** `whose` is the key or the end of it. */
 const SLIPS: Record<Likely['slip'], (id: number, whose: string) => string> = {
   'one-character': (id, whose) => `${whose} differs from licence ${id}'s in one character`,
   transposed: (id, whose) => `${whose} is licence ${id}'s with two neighbouring characters swapped`,
@@ -339,7 +344,7 @@ const SLIPS: Record<Likely['slip'], (id: number, whose: string) => string> = {
     `${whose} is licence ${id}'s with a letter for a digit that looks like it (O for 0, I or l for 1) or the other way round`,
   spelling: (id, whose) =>
     `${whose} is licence ${id}'s in another spelling (case, or hyphens in other places)`,
-  elsewhere: (id) => `it ends like licence ${id}'s, so the mistake is in a part before its end`,
+  elsewhere: (id) => `it ends like licence ${id}'s, and then the mistake is in a part before its end`,
   shape: (id) =>
     `it ends like licence ${id}'s, but is not a whole key: before its end a character is missing, or one too many, or not one of 0-9 and A-F`,
   replaced: (id) => `it ends like the key that licence ${id} had before "licensing license rekey"`,
@@ -348,9 +353,11 @@ const SLIPS: Record<Likely['slip'], (id: number, whose: string) => string> = {
 function unknownKey(access: LoggedAccess, facts: Facts): Cause {
   const { keyHint: hint } = access;
   const candidates = hint === null ? [] : (facts.likely.get(hint) ?? []);
+  const end = hint?.length === 8 ? 'its last group' : 'its end';
   const cause = unknownKeyCause(
-    candidates,
-    hint === null ? 'it' : hint.length === 8 ? 'its last group' : 'its end',
+    // Of the key that was sent, the end alone is known.
+    candidates.map((one) => ({ ...one, by: 'hint' })),
+    candidates[0]?.by === 'key' ? 'the key asked about' : end,
     hint === null ? ', and too short for its end to be recorded (Joomla cuts a key off at "&" and "#")' : '',
     facts,
   );
@@ -372,12 +379,13 @@ function unknownKeyCause(
       remedy:
         'Ask the customer for the whole key, for "licensing why -", or for their e-mail, for "licensing why EMAIL". There is no end of a key that has fewer than 16 characters.',
     };
-  const { license, slip } = first;
+  const { license, slip, by } = first;
+  const theirs = by === 'key' ? '' : `it may be meant for licence ${license.id}: `;
   const also =
     others.length === 0 ? '' : ` (also possible: ${others.map((other) => other.license.id).join(', ')})`;
   const cause = {
     code: slip === 'replaced' ? 'KEY_REPLACED' : 'KEY_MISTYPED',
-    because: `the key is unknown; ${SLIPS[slip](license.id, whose)}${also}`,
+    because: `the key is unknown; ${theirs}${SLIPS[slip](license.id, whose)}${also}`,
   };
   const status = liveStatus(license, now);
   // The right key would be refused as well.
@@ -391,22 +399,23 @@ function unknownKeyCause(
     ...cause,
     remedy:
       slip === 'replaced'
-        ? `The customer needs the new key: licensing license reveal ${license.id}`
+        ? `If so, the customer needs the new key: licensing license reveal ${license.id}`
         : 'The customer should paste the whole key again, in Joomla under System > Update > Update Sites, into Download Key.',
   };
 }
 
 /** What was looked for in vain; the text itself may be a key, and is not repeated. */
 export const NOTHING_FOUND =
-  "No licence has this as its id, its key or the end of it, its customer's e-mail, its order's reference or what is activated on it.";
+  "No licence has this as its id, its key or the end of it, its customer's e-mail, its order's reference or what is activated on it or was refused lately.";
 
 /**
  * What a text was meant to be that no licence has, read as a key or as the end of one.
  *
- * @param likely for a whole key: one slip away from the key itself
+ * @param likely the likeliest first
  */
 export function explainUnknownKey(likely: Likely[], what: 'key' | 'end', now: Date): Finding {
-  const { code, because, remedy } = unknownKeyCause(likely, what === 'key' ? 'it' : 'this end', '', { now });
+  const whose = what === 'end' ? 'this end' : likely[0]?.by === 'key' ? 'it' : 'its end';
+  const { code, because, remedy } = unknownKeyCause(likely, whose, '', { now });
   if (likely.length === 0) return { code, text: NOTHING_FOUND, remedy };
   return {
     code,
@@ -420,6 +429,7 @@ const NAMES: Record<Name, string> = {
   reference: 'as their reference',
   hint: 'as the end of their key',
   identifier: 'as what is activated',
+  access: 'in the access log alone',
 };
 
 /** @param more whether these are not all */
@@ -512,7 +522,11 @@ function slotRefused(access: LoggedAccess, license: License | undefined, { activ
   const { activationLimit, activationsUsed } = license;
   return activationLimit === 0 || activationsUsed < activationLimit
     ? { code: 'SLOT_FREE', because: `${was}; a slot is free now`, remedy: 'The customer can try again.' }
-    : { code: 'SLOTS_FULL', because: `all ${activationLimit} slots are in use`, remedy: freeSlot(license) };
+    : {
+        code: 'SLOTS_FULL',
+        because: activationLimit === 1 ? 'the one slot is in use' : `all ${activationLimit} slots are in use`,
+        remedy: freeSlot(license),
+      };
 }
 
 /** An operator may have gone over the limit, or lowered it below what is in use. */
@@ -521,9 +535,12 @@ function freeSlot({ id, activationLimit, activationsUsed }: License): string {
   return `licensing activation list ${id}, then "licensing activation remove ${id} IDENTIFIER"${over > 0 ? ` (${over + 1} of them)` : ''}; or licensing license set-limit ${id} ${activationsUsed + 1}`;
 }
 
-function notPublished({ productId, version }: LoggedAccess, { latest }: Facts): Cause {
-  const now = productId === null ? undefined : latest.get(productId);
-  if (version !== null && now !== undefined && version !== now)
+function notPublished(access: LoggedAccess, facts: Facts): Cause {
+  const { productId, version } = access;
+  const now = productId === null ? undefined : facts.latest.get(productId);
+  const release = facts.releases.get(productId ?? 0)?.find((one) => one.version === version);
+  if (release) return refusedRelease(access, release, now);
+  if (version !== null && now !== undefined)
     return {
       code: 'VERSION_NOT_PUBLISHED',
       because: `version ${version} was not published; the latest is ${now}`,
@@ -540,6 +557,53 @@ function notPublished({ productId, version }: LoggedAccess, { latest }: Facts): 
         because: `the product had no published version; version ${now} is published now`,
         remedy: 'The customer can try again.',
       };
+}
+
+/** @param newestFirst accesses that have as their identifier what is activated nowhere */
+export function explainLogged(newestFirst: LoggedAccess[], facts: Facts): Finding[] {
+  const [latest] = newestFirst;
+  if (latest === undefined) return [];
+  const { text, remedy } = explainAccess(latest, 1, facts);
+  return [
+    {
+      code: 'IN_ACCESS_LOG',
+      text: `This is activated on no licence, but stands in the access log, the last time on ${formatTimestamp(latest.at)}: ${text}`,
+      remedy,
+    },
+  ];
+}
+
+/** Of a version that exists: when it was published is kept, and not when it was withdrawn. */
+function refusedRelease(
+  { at, productId }: LoggedAccess,
+  { version, state, publishedAt }: Release,
+  latest: string | undefined,
+): Cause {
+  const product = productId ?? '';
+  const others = latest === undefined ? 'no other is published' : `the latest is ${latest}`;
+  switch (state) {
+    case 'published':
+      return {
+        code: 'PUBLISHED_SINCE',
+        because: `version ${version} was not published; it is published now`,
+        remedy: 'The customer can try again.',
+      };
+    case 'draft':
+      return {
+        code: 'VERSION_NOT_PUBLISHED',
+        because: `version ${version} is a draft; ${others}`,
+        remedy: `licensing release publish --product ${product} --version ${version}`,
+      };
+    case 'withdrawn': {
+      const was =
+        publishedAt !== null && publishedAt <= at ? 'withdrawn' : 'not published, and is withdrawn now';
+      return {
+        code: 'VERSION_WITHDRAWN',
+        because: `version ${version} was ${was}; ${others}`,
+        remedy: `A site lists it until it checks for updates again. If it still does then, write the update XML again: licensing update-xml write --product ${product}`,
+      };
+    }
+  }
 }
 
 /** Nothing was recorded of what was asked about. */

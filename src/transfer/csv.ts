@@ -81,8 +81,7 @@ async function* decode(source: AsyncIterable<Buffer>): AsyncGenerator<string, vo
   };
   try {
     for await (const chunk of source) {
-      const isUtf16 = chunk[0] === 0xff && chunk[1] === 0xfe;
-      decoder ??= new TextDecoder(isUtf16 ? 'utf-16le' : 'utf-8', { fatal: true });
+      decoder ??= new TextDecoder(encodingOf(chunk), { fatal: true });
       const text = normalize(decoder.decode(chunk, { stream: true }), false);
       if (text !== '') yield text;
     }
@@ -94,6 +93,12 @@ async function* decode(source: AsyncIterable<Buffer>): AsyncGenerator<string, vo
       `The file is not UTF-8 (at line ${line} or somewhat after). Save it once more as "CSV UTF-8". Nothing was imported.`,
     );
   }
+}
+
+/** By its byte order mark. */
+function encodingOf([first, second]: Buffer): 'utf-8' | 'utf-16le' | 'utf-16be' {
+  if (first === 0xff && second === 0xfe) return 'utf-16le';
+  return first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
 }
 
 function detectDelimiter(head: string): string {

@@ -1,4 +1,6 @@
+import { explainFileFault } from '../licensing/file-faults';
 import { OperatorError } from '../licensing/operator-error';
+import type { FileKind, Sink } from '../replace-file';
 import type { Db, Transaction } from '../store/database';
 import { inSnapshot, readPage, type Row } from '../store/export';
 import { isPackageWhole, packagePath, storePackage } from '../store/package-files';
@@ -7,14 +9,19 @@ import { FORMAT, FORMAT_VERSION, RECORD_TYPES, tableLayout, toLine, type RecordT
 
 export type RecordCounts = Record<RecordType, number>;
 
-/** Takes text over; what it waits for holds the export back. */
-export type Sink = (text: string) => Promise<void>;
-
 export interface ExportOptions {
   /** where packages lie, and where they are copied to */
   packages?: { from: string; to: string };
   onProgress?: (type: RecordType, count: number) => void;
 }
+
+const HEADER = JSON.stringify({ type: 'header', format: FORMAT, version: FORMAT_VERSION });
+
+/** An export of any version of the format; another may take its place. */
+export const EXPORT_FILE: FileKind = {
+  name: 'an earlier export',
+  isOne: (beginning) => beginning.startsWith(HEADER.slice(0, HEADER.indexOf(',"version"'))),
+};
 
 /** Rows read at once: a few hundred kilobytes. */
 const PAGE = 1_000;
@@ -29,7 +36,7 @@ export function exportRecords(db: Db, sink: Sink, options: ExportOptions = {}): 
   const { packages, onProgress } = options;
   return inSnapshot(db, async (trx) => {
     const counts = {} as RecordCounts;
-    await sink(`${JSON.stringify({ type: 'header', format: FORMAT, version: FORMAT_VERSION })}\n`);
+    await sink(`${HEADER}\n`);
     for (const type of RECORD_TYPES) {
       counts[type] = 0;
       for await (const rows of pages(trx, type)) {
@@ -78,6 +85,7 @@ async function copyPackages(releases: Row[], from: string, to: string): Promise<
  * Copies a package between two folders of packages, unless it is there already.
  *
  * @returns what is wrong with the source, in words; undefined when the package is where it should be
+ * @throws OperatorError when it cannot be written there
  */
 export async function bringPackage(
   from: string,
@@ -87,8 +95,14 @@ export async function bringPackage(
   if (await isPackageWhole(to, sha256)) return undefined;
   const fault = await packageFault(from, sha256);
   // Its new name is made of the bytes that were copied: nothing wrong can come to lie under this one.
-  if (fault === undefined) await storePackage(to, packagePath(from, sha256), () => Promise.resolve());
-  return fault;
+  if (fault !== undefined) return fault;
+  try {
+    await storePackage(to, packagePath(from, sha256), () => Promise.resolve());
+  } catch (error) {
+    const why = explainFileFault(error, packagePath(to, sha256));
+    throw why === undefined ? error : new OperatorError(`The packages were not copied to ${to}: ${why}.`);
+  }
+  return undefined;
 }
 
 export type PackageFault = 'missing' | 'damaged';

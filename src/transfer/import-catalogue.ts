@@ -1,7 +1,7 @@
 import { compareVersions, isVersion, versionOrder } from '../licensing/versions';
 import { listPlans, lockProduct } from '../store/catalogue';
 import type { Row } from '../store/export';
-import { findRows, insertRows, lockRows } from '../store/import';
+import { findRows, insertInChunks, lockRows } from '../store/import';
 import { statPackage } from '../store/package-files';
 import { needsPackage, RELEASE_STATES } from '../store/releases';
 import { bringPackage, packageFault } from './export';
@@ -49,7 +49,7 @@ export async function importProducts(job: Job, records: Numbered<'product'>[]): 
   }
   tally(job, 'product', 'new', added.length);
   if (job.writes && added.length > 0)
-    await insertRows(
+    await insertInChunks(
       job.trx,
       'products',
       added.map(({ value }) => toRow('product', value)),
@@ -58,19 +58,7 @@ export async function importProducts(job: Job, records: Numbered<'product'>[]): 
 
 /** By product and name; the same id decides where a name is there twice. */
 export async function importPlans(job: Job, records: Numbered<'plan'>[]): Promise<void> {
-  const here = job.empty.plan
-    ? []
-    : (await listPlans(job.trx)).map(
-        ({ id, productId, name, activationType, activationLimit, duration }) => ({
-          id,
-          name,
-          product_id: productId,
-          activation_type: activationType,
-          activation_limit: activationLimit,
-          duration,
-        }),
-      );
-  const key = (plan: { product_id: number; name: string }) => `${plan.product_id} ${plan.name}`;
+  const named = (productId: number, name: string) => `${productId} ${name}`;
   for (const { line, value } of records) {
     if (!job.products.has(value.product_id))
       throw atLine(line, `the file has no product ${value.product_id}`);
@@ -79,13 +67,18 @@ export async function importPlans(job: Job, records: Numbered<'plan'>[]): Promis
       job.plans.set(value.id, plan);
       job.localPlans.set(id, plan);
     };
-    const namesakes = here.filter((plan) => key(plan) === key(value));
-    const twins = records.filter((other) => key(other.value) === key(value)).length;
+    const name = named(value.product_id, value.name);
+    const namesakes = job.plansHere.filter((plan) => named(plan.productId, plan.name) === name);
+    const hasTwin =
+      job.planNames.has(name) ||
+      records.some(({ value: other }) => other !== value && named(other.product_id, other.name) === name);
     const match =
       namesakes.find(({ id }) => id === value.id) ??
-      (namesakes.length === 1 && twins === 1 ? namesakes[0] : undefined);
-    if (match === undefined) {
-      if (!job.empty.plan && (namesakes.length > 0 || twins > 1)) {
+      (namesakes.length === 1 && !hasTwin ? namesakes[0] : undefined);
+    // A namesake before this one may have been taken for the same.
+    const isTaken = [...job.plans.values()].some(({ id }) => id === match?.id);
+    if (match === undefined || isTaken) {
+      if (!job.empty.plan && (namesakes.length > 0 || hasTwin)) {
         conflict(
           job,
           'plan',
@@ -100,21 +93,22 @@ export async function importPlans(job: Job, records: Numbered<'plan'>[]): Promis
       continue;
     }
     known(match.id);
-    if (match.activation_type !== value.activation_type) {
+    if (match.activationType !== value.activation_type) {
       conflict(
         job,
         'plan',
         line,
-        `plan ${match.id} counts by ${match.activation_type} here, and by ${value.activation_type} in the file`,
+        `plan ${match.id} counts by ${match.activationType} here, and by ${value.activation_type} in the file`,
       );
       continue;
     }
     const changes: Row = {};
-    if (match.activation_limit !== value.activation_limit) changes.activation_limit = value.activation_limit;
+    if (match.activationLimit !== value.activation_limit) changes.activation_limit = value.activation_limit;
     if (match.duration !== value.duration) changes.duration = value.duration;
     if (hasChanges(changes)) await changeRow(job, 'plan', match.id, changes);
     else tally(job, 'plan', 'same');
   }
+  for (const { value } of records) job.planNames.add(named(value.product_id, value.name));
 }
 
 async function findPlanId(job: Job, plan: RecordOf<'plan'>): Promise<number> {

@@ -1,4 +1,4 @@
-import { normalizeIdentifier, type ActivationType } from '../licensing/identifiers';
+import { normalizeIdentifier } from '../licensing/identifiers';
 import { normalizeCustomer, requireKey } from '../licensing/issue';
 import { keyDigest, keyHint } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
@@ -11,7 +11,7 @@ import type { Db, Transaction } from '../store/database';
 import { isDuplicate } from '../store/errors';
 import { insertEvents, type LicenseEvent } from '../store/events';
 import { inSnapshot } from '../store/export';
-import { findActivationNames, findRows, inImportTransaction, insertRows } from '../store/import';
+import { findActivationNames, findRows, inImportTransaction, insertInChunks } from '../store/import';
 import { toSqlTime } from '../store/time';
 import { readCsv, type CsvRow } from './csv';
 import { fromRow, type RecordOf } from './records';
@@ -198,12 +198,7 @@ function findColumns(heading: string[], map: Map<CsvField, string>): Columns {
   const names = heading.map((name) => name.trim());
   return new Map(
     [...map].map(([field, name]) => {
-      const exact = names.indexOf(name);
-      const at = exact === -1 ? names.findIndex((one) => one.toLowerCase() === name.toLowerCase()) : exact;
-      if (at === -1)
-        throw new OperatorError(
-          `The first line of the file, which must have the columns' names, has no column "${name}" (it has ${names.length} columns). Nothing was imported.`,
-        );
+      const at = requireColumn(names, name);
       if (names.includes(names[at] as string, at + 1))
         throw new OperatorError(`The file has two columns "${name}". Nothing was imported.`);
       return [field, { at, name }];
@@ -211,12 +206,24 @@ function findColumns(heading: string[], map: Map<CsvField, string>): Columns {
   );
 }
 
+/** Where a column is that an option names, if need be in other letters. */
+function requireColumn(names: string[], name: string): number {
+  const exact = names.indexOf(name);
+  const at = exact === -1 ? names.findIndex((one) => one.toLowerCase() === name.toLowerCase()) : exact;
+  if (at === -1)
+    throw new OperatorError(
+      `The first line of the file, which must have the columns' names, has no column "${name}" (it has ${names.length} columns). Nothing was imported.`,
+    );
+  return at;
+}
+
 /** These names can be repeated: a line with all that --map names is a heading. */
 function findUnmapped(heading: string[], columns: Columns, ignore: string[]): string[] {
+  const names = heading.map((name) => name.trim());
+  for (const name of ignore) requireColumn(names, name);
   const mapped = new Set([...columns.values()].map(({ at }) => at));
   const ignored = new Set(['', ...ignore.map((name) => name.toLowerCase())]);
-  return heading
-    .map((name) => name.trim())
+  return names
     .filter((name, at) => !mapped.has(at) && !ignored.has(name.toLowerCase()))
     .map((name) => name.replace(/\p{Cc}/gu, '\uFFFD'));
 }
@@ -428,7 +435,7 @@ function readLabel(text: string | null): string | null | Fault {
 }
 
 function readIdentifiers(plan: Plan, text: string, separator: string | undefined): string[] | Fault {
-  const type = plan.activationType as ActivationType;
+  const type = plan.activationType;
   const identifiers = new Set<string>();
   for (const [index, part] of splitIdentifiers(type, text, separator).entries()) {
     const identifier = normalizeIdentifier(type, part);
@@ -440,7 +447,7 @@ function readIdentifiers(plan: Plan, text: string, separator: string | undefined
 }
 
 /** One a line, or with `|` between; domains also with a comma or semicolon, which no domain has. */
-function splitIdentifiers(type: ActivationType, text: string, separator: string | undefined): string[] {
+function splitIdentifiers(type: string, text: string, separator: string | undefined): string[] {
   const parts = text.split(separator ?? (type === 'domain' ? /[\n|,;]/ : /[\n|]/));
   return parts.map((part) => part.trim()).filter((part) => part !== '');
 }
@@ -569,7 +576,7 @@ async function insertCandidates(job: Job, added: Candidate[]): Promise<void> {
     };
   });
   try {
-    await insertRows(trx, 'licenses', rows);
+    await insertInChunks(trx, 'licenses', rows);
   } catch (error) {
     if (!isDuplicate(error)) throw error;
     throw new OperatorError(
@@ -586,7 +593,7 @@ async function insertCandidates(job: Job, added: Candidate[]): Promise<void> {
       activations.push({ license_id: license.id, identifier, name: null, ip: null, activated_at: createdAt });
   }
   await insertEvents(trx, events);
-  if (activations.length > 0) await insertRows(trx, 'activations', activations);
+  if (activations.length > 0) await insertInChunks(trx, 'activations', activations);
 }
 
 function expiryOf({ status, expiresAt }: Candidate, now: Date): Date | null {

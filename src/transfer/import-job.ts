@@ -1,7 +1,7 @@
-import { listPlans } from '../store/catalogue';
+import { listPlans, type Plan } from '../store/catalogue';
 import type { Transaction } from '../store/database';
 import type { Row } from '../store/export';
-import { insertRows, isEmptyTable, updateRow } from '../store/import';
+import { insertInChunks, isEmptyTable, updateRow } from '../store/import';
 import { atLine, type Numbered } from './record-reader';
 import { RECORD_TYPES, RECORDS, toRow, type RecordType } from './records';
 
@@ -52,6 +52,10 @@ export interface Job {
   /** tables without a row at the start: the ids of the file are kept there, and nothing has to be matched */
   empty: Record<RecordType, boolean>;
   products: Set<number>;
+  /** those that were here at the start */
+  plansHere: Plan[];
+  /** products and names of the file's plans, as far as it is read */
+  planNames: Set<string>;
   /** by their id in the file */
   plans: Map<number, LocalPlan>;
   /** by their id here */
@@ -80,6 +84,7 @@ export async function startJob(trx: Transaction, options: ImportOptions): Promis
     for (const type of RECORD_TYPES) pairs.push([type, await value(type)]);
     return Object.fromEntries(pairs) as Record<RecordType, T>;
   };
+  const plansHere = await listPlans(trx);
   return {
     trx,
     options,
@@ -93,8 +98,10 @@ export async function startJob(trx: Transaction, options: ImportOptions): Promis
     writes: !options.dryRun,
     empty: await entries((type) => isEmptyTable(trx, RECORDS[type].table)),
     products: new Set(),
+    plansHere,
+    planNames: new Set(),
     plans: new Map(),
-    localPlans: new Map((await listPlans(trx)).map((plan) => [plan.id, plan])),
+    localPlans: new Map(plansHere.map((plan) => [plan.id, plan])),
     licenses: new Map(),
     digests: new Map(),
     references: new Map(),
@@ -123,7 +130,7 @@ export async function insertNew<T extends RecordType>(
 ): Promise<void> {
   tally(job, type, 'new', records.length);
   if (!job.writes || records.length === 0) return;
-  await insertRows(
+  await insertInChunks(
     job.trx,
     RECORDS[type].table,
     records.map((record) => {

@@ -71,7 +71,7 @@ export async function* readRecords(source: AsyncIterable<Buffer>): AsyncGenerato
     }
     batch ??= { type, records: [], bytes: 0 };
     batch.records.push(record);
-    batch.bytes += text.length;
+    batch.bytes += Buffer.byteLength(text);
     counts[type]++;
   }
   if (state === 'header') throw new OperatorError('The file is empty. Nothing was imported.');

@@ -296,7 +296,12 @@ describe('"update-xml lint" on a file', () => {
     [
       'an empty element that ends with a blank',
       () => replaced('</updates>', '<x/ ></updates>'),
-      /^error malformed: .*a blank between/,
+      /^error malformed: .*a "\/" that is not right before/,
+    ],
+    [
+      'an empty element that ends with two slashes',
+      () => replaced('</updates>', '<x a="/"//></updates>'),
+      /^error malformed: .*a "\/" that is not right before/,
     ],
     ['nothing at all', () => '', /^error malformed: /],
   ])('finds %s', async (_what, text, finding) => {

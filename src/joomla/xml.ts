@@ -132,19 +132,18 @@ function refuseForbidden(text: string): void {
     const [found, reference] = match;
     if (found === ']]>') throw at(text, match.index, '"]]>" outside a CDATA section');
     if (/^<[^!?]/.test(found)) {
-      if (endsSpaced(found)) throw at(text, match.index, 'a blank between "/" and ">" at the end of a tag');
+      if (hasStraySlash(found))
+        throw at(text, match.index, 'a tag with a "/" that is not right before its ">"');
       for (const inTag of found.matchAll(/&([^\s;<&"']*;?)/g))
         refuseReference(text, match.index + inTag.index, inTag[1] ?? '');
     } else if (reference !== undefined) refuseReference(text, match.index, reference);
   }
 }
 
-/** Whether an empty element's tag ends so. A `>` within quotes ends the piece too, and is no tag's end. */
-function endsSpaced(tag: string): boolean {
-  const inside = tag.slice(0, -1);
-  const trimmed = inside.trimEnd();
-  if (!tag.endsWith('>') || trimmed === inside || !trimmed.endsWith('/')) return false;
-  return !/["']/.test(trimmed.replace(/"[^"]*"|'[^']*'/g, ''));
+/** Whether a tag has a `/` in it that neither begins nor ends it. A `>` within quotes ends the piece too, and no tag. */
+function hasStraySlash(tag: string): boolean {
+  const unquoted = tag.replace(/"[^"]*"|'[^']*'/g, '');
+  return tag.endsWith('>') && !/["']/.test(unquoted) && /[^<]\/[^>]/.test(unquoted);
 }
 
 function refuseReference(text: string, index: number, reference: string): void {

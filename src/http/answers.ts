@@ -1,6 +1,7 @@
 import type { LicenseTerms } from '../store/licenses';
 import type { Refusal, RefusalCode } from '../licensing/refusals';
 import type { Context } from './context';
+import { readQuery } from './requests';
 
 /** The one place that writes answers: the codes, their HTTP status and their texts (contract, sections 4.4 and 7). */
 
@@ -79,7 +80,7 @@ export function sendFailure(
   // A package that could not be sent may have been announced already.
   for (const header of [...PACKAGE_HEADERS, 'Accept-Ranges']) ctx.remove(header);
   if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter));
-  if (ctx.state.answerAs === 'text') sendText(ctx, status, message);
+  if (isForPerson(ctx)) sendText(ctx, status, message);
   else send(ctx, status, JSON_TYPE, JSON.stringify({ error: { code, message, ...options.details } }));
 }
 
@@ -92,6 +93,13 @@ export function licenseFields(key: string, license: LicenseTerms) {
     activation_type: license.plan.activationType,
     activation_limit: license.activationLimit,
   };
+}
+
+/** A download's failure is text, which Joomla shows, unless it came with `license_key` alone (contract, section 4.4). */
+function isForPerson(ctx: Context): boolean {
+  if (ctx.state.endpoint !== 'download') return false;
+  const query = readQuery(ctx.querystring);
+  return !query.has('license_key') || query.has('dlid');
 }
 
 function sendText(ctx: Context, status: number, text: string): void {

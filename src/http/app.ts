@@ -6,11 +6,11 @@ import type { Licensing } from '../licensing/licensing';
 import { sendFailure } from './answers';
 import type { createClientAddressReader } from './client-address';
 import type { Context, Endpoint, Handler, Middleware, State } from './context';
-import { chooseDownloadAnswers, downloadHandler, type DownloadSettings } from './downloads';
+import { downloadHandler, type DownloadSettings } from './downloads';
 import { answerFault, bodyError, inTime, logAnswer, logSendFault } from './faults';
 import { activateHandler, deactivateHandler, recordUnread, validateHandler } from './licenses';
 import { API_PATH } from '../api-path';
-import { admitWithin, type Bucket, type Limiter } from './rate-limit';
+import type { Allowance, Bucket, Limiter } from './rate-limit';
 import { assignRequestId } from './request-id';
 import { InvalidRequestError, readProductId } from './requests';
 import { updatesHandler } from './updates';
@@ -54,7 +54,6 @@ export function createApp({
     ctx.state = {
       requestId: assignRequestId(ctx, clientAddress.isTrusted(ctx.req)),
       client: clientAddress.read(ctx.req),
-      answerAs: 'json',
       endpoint: undefined,
       code: undefined,
       answered: false,
@@ -73,66 +72,66 @@ export function createApp({
   app.use(router.routes() as unknown as Koa.Middleware<State>);
   app.use((ctx) => sendFailure(ctx, 'NOT_FOUND'));
 
-  const admit = (bucket: Bucket) => admitWithin(limiter, bucket, (ctx) => recordRateLimited(ctx, licensing));
-  const [api, download] = [admit('api'), admit('download')];
-  const post = { admit: api, methods: ['POST'], readBody };
-  const get = { admit: api, methods: ['GET', 'HEAD'] };
+  const endpoint = createEndpoints(limiter, licensing);
+  const post = { methods: ['POST'], readBody };
+  const get = { methods: ['GET', 'HEAD'] };
   router.all('/licenses/activate', endpoint('activate', post, activateHandler(licensing)));
   router.all('/licenses/deactivate', endpoint('deactivate', post, deactivateHandler(licensing)));
   router.all('/licenses/validate', endpoint('validate', post, validateHandler(licensing)));
   router.all('/updates{/:product_id}', endpoint('updates', get, updatesHandler(licensing, API_PATH)));
   router.all(
     '/downloads{/:product_id}',
-    endpoint(
-      'download',
-      { ...get, admit: download, prepare: chooseDownloadAnswers },
-      downloadHandler(licensing, downloads),
-    ),
+    endpoint('download', { ...get, bucket: 'download' }, downloadHandler(licensing, downloads)),
   );
   return app;
 }
 
 interface Rules {
-  /** before anything can be refused */
-  prepare?: (ctx: Context) => void;
-  /** whether the client's limit lets the request pass; else it is answered */
-  admit: (ctx: Context) => Promise<boolean>;
   methods: string[];
   readBody?: Middleware;
+  /** which of a client's limits it counts against; 'api' by default */
+  bucket?: Bucket;
 }
 
 /**
  * All that happens to a request of an endpoint, in this order: every one counts against its limit, those with a wrong
  * method or body too. One function, because each layer of middleware costs as much as what most of these do.
  */
-function endpoint(
-  name: Endpoint,
-  { prepare, admit, methods, readBody }: Rules,
-  handler: Handler,
-): Middleware {
-  return async (ctx) => {
-    ctx.state.endpoint = name;
-    prepare?.(ctx);
-    if (!(await admit(ctx))) return;
-    if (!methods.includes(ctx.method)) {
-      ctx.set('Allow', methods.join(', '));
-      sendFailure(ctx, 'METHOD_NOT_ALLOWED');
-      return;
-    }
-    if (readBody) await readBody(ctx, done);
-    await inTime(handler(ctx));
-  };
+function createEndpoints(limiter: Limiter, licensing: Licensing) {
+  return (name: Endpoint, { methods, readBody, bucket = 'api' }: Rules, handler: Handler): Middleware =>
+    async (ctx) => {
+      ctx.state.endpoint = name;
+      const allowance = await limiter(bucket, ctx.state.client.limitKey);
+      if (!allowance.allowed) {
+        refuseOverLimit(ctx, allowance, licensing);
+        return;
+      }
+      if (!methods.includes(ctx.method)) {
+        ctx.set('Allow', methods.join(', '));
+        sendFailure(ctx, 'METHOD_NOT_ALLOWED');
+        return;
+      }
+      if (readBody) await readBody(ctx, done);
+      await inTime(handler(ctx));
+    };
 }
 
 const done = (): Promise<void> => Promise.resolve();
 
-function recordRateLimited(ctx: Context, { accessLog, now }: Licensing): void {
-  accessLog.record({
-    at: now(),
-    endpoint: ctx.state.endpoint as Endpoint,
-    outcome: 'RATE_LIMITED',
-    productId: readProductId((ctx.params as { product_id?: string }).product_id),
-    ip: ctx.state.client.ip,
-    userAgent: ctx.get('User-Agent'),
-  });
+/** Of a client's refusals in a window the first is recorded, and no more. */
+function refuseOverLimit(
+  ctx: Context,
+  { retryAfter, first }: Allowance,
+  { accessLog, now }: Licensing,
+): void {
+  if (first)
+    accessLog.record({
+      at: now(),
+      endpoint: ctx.state.endpoint as Endpoint,
+      outcome: 'RATE_LIMITED',
+      productId: readProductId((ctx.params as { product_id?: string }).product_id),
+      ip: ctx.state.client.ip,
+      userAgent: ctx.get('User-Agent'),
+    });
+  sendFailure(ctx, 'RATE_LIMITED', { retryAfter });
 }

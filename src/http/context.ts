@@ -8,8 +8,6 @@ export type Endpoint = Access['endpoint'];
 export interface State {
   requestId: string;
   client: ClientAddress;
-  /** how failures are written: downloads called with `dlid` get plain text */
-  answerAs: 'json' | 'text';
   /** the endpoint's name, for logs and metrics; undefined outside them */
   endpoint: Endpoint | undefined;
   /** the code of the refusal or fault that was answered, for logs and metrics */

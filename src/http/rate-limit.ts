@@ -7,8 +7,6 @@ import {
 } from 'rate-limiter-flexible';
 import type { RedisConnection } from './redis';
 import { createRedisCounters, type Counted } from './redis-counters';
-import { sendFailure } from './answers';
-import type { Context } from './context';
 
 /** Activate, deactivate, validate and updates share one bucket; downloads have one of their own. */
 export type Bucket = 'api' | 'download';
@@ -73,17 +71,16 @@ export function createRedisLimiter(settings: RateLimits, redis: RedisConnection)
   const { limits, window } = settings;
   const countInRedis = createWatchedCounters(redis, window);
   const memory = createMemoryLimiter(settings);
-  return async (bucket, client) => {
-    if (!redis.isAway()) {
-      try {
-        const { count, endsIn } = await countInRedis(counterName(bucket, client));
-        return allowance(count, limits[bucket], endsIn);
-      } catch (error) {
-        redis.setAway(error);
-      }
-    }
-    return memory(bucket, client);
-  };
+  return (bucket, client) =>
+    redis.isAway()
+      ? memory(bucket, client)
+      : countInRedis(counterName(bucket, client)).then(
+          ({ count, endsIn }) => allowance(count, limits[bucket], endsIn),
+          (error: unknown) => {
+            redis.setAway(error);
+            return memory(bucket, client);
+          },
+        );
 }
 
 /**
@@ -99,26 +96,6 @@ export function createWatchedCounters(
   const count = createRedisCounters(redis.client, window);
   redis.watch(() => count(counterName('api', 'probe')));
   return count;
-}
-
-/**
- * Lets a request pass or refuses it, because its client is over its limit; `onFirst` hears of the first refusal in its
- * window.
- *
- * @returns whether it may pass; else it is answered
- */
-export function admitWithin(
-  limiter: Limiter,
-  bucket: Bucket,
-  onFirst: (ctx: Context) => void,
-): (ctx: Context) => Promise<boolean> {
-  return async (ctx) => {
-    const { allowed, retryAfter, first } = await limiter(bucket, ctx.state.client.limitKey);
-    if (allowed) return true;
-    if (first) onFirst(ctx);
-    sendFailure(ctx, 'RATE_LIMITED', { retryAfter });
-    return false;
-  };
 }
 
 /** Instances of several versions may count together: they all spell it like this, as the library does too. */

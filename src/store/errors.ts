@@ -45,7 +45,17 @@ const UNAVAILABLE = new Set([
   'ER_CON_COUNT_ERROR',
   'ER_TOO_MANY_USER_CONNECTIONS',
   'ER_USER_LIMIT_REACHED',
+  'ER_HOST_IS_BLOCKED',
+  'ER_HOST_NOT_PRIVILEGED',
+  'ER_ACCESS_DENIED_NO_PASSWORD_ERROR',
   'ER_SERVER_SHUTDOWN',
+  'ER_SERVER_OFFLINE_MODE',
+  'ER_CLIENT_INTERACTION_TIMEOUT',
+  'ER_STATEMENT_TIMEOUT',
+  // a cluster's node that has lost the others (Galera), or whose group refused the commit (Group Replication)
+  'ER_UNKNOWN_COM_ERROR',
+  'ER_RUN_HOOK_ERROR',
+  'ER_TRANSACTION_ROLLBACK_DURING_COMMIT',
   'ER_CONNECTION_KILLED',
   'ER_NORMAL_SHUTDOWN',
   'ER_OPTION_PREVENTS_STATEMENT',
@@ -109,11 +119,17 @@ function driverError(error: unknown): DriverError {
 
 /** A driver's name for an error; empty when it has none. */
 export function codeOf(error: unknown): string {
-  const { code = '', rawCode = 0 } = driverError(error);
+  const { errno = 0, code = MARIADB_CODES.get(errno) ?? '', rawCode = 0 } = driverError(error);
   return code.startsWith('UNKNOWN_SQLITE_ERROR')
     ? (SQLITE_CODES.get(rawCode & 0xff) ?? 'SQLITE_ERROR')
     : code;
 }
+
+/** MariaDB's own numbers, for which the driver has no names. */
+const MARIADB_CODES = new Map([
+  [1927, 'ER_CONNECTION_KILLED'],
+  [1969, 'ER_STATEMENT_TIMEOUT'],
+]);
 
 /** The driver does not know all extended codes (SQLITE_READONLY_DIRECTORY is 1544); their low byte says what they are. */
 const SQLITE_CODES = new Map([

@@ -27,7 +27,10 @@ const CONNECT_TIMEOUT_MS = 2_000;
  * Strict, so that a value which does not fit is an error and never cut; one second of lock wait, so that a row
  * held by somebody else delays its own callers and nobody else.
  */
-const MYSQL_SESSION = `SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', innodb_lock_wait_timeout = 1`;
+const MYSQL_SESSION = `SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', innodb_lock_wait_timeout = 1, autocommit = 1`;
+
+/** What both servers do unless they are told otherwise, and all here relies on. The variable's name is not the same in all. */
+const ISOLATION = 'SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ';
 
 /**
  * For a service besides: what a lost connection has left behind ends with the server's patience, its locks too, if the
@@ -74,18 +77,48 @@ export function mysqlConfig(
       // The first refusal to connect is the answer; otherwise Knex repeats it until the pool's time is up.
       propagateCreateError: true,
       afterCreate(connection: MysqlConnection, done: (error: Error | null, connection: unknown) => void) {
-        connection.query(isService ? SERVICE_SESSION : MYSQL_SESSION, (error) => {
-          clearTimeout(connection.settingUp);
-          done(error, connection);
-        });
+        setUp(connection, isService)
+          .then(
+            () => done(null, connection),
+            (error: unknown) => {
+              // Knex forgets it, and says nothing to it.
+              cut(connection);
+              done(error as Error, connection);
+            },
+          )
+          .finally(() => clearTimeout(connection.settingUp));
       },
     },
   };
 }
 
+/** Makes a new connection one of ours. @throws what the server refuses it with */
+async function setUp(connection: MysqlConnection, isService: boolean): Promise<void> {
+  await ask(connection, isService ? SERVICE_SESSION : MYSQL_SESSION);
+  await ask(connection, ISOLATION);
+  if (isService) [connection.server] = await ask(connection, 'SELECT @@hostname AS host, @@port AS port');
+}
+
+function ask(connection: MysqlConnection, sql: string): Promise<Server[]> {
+  return new Promise((resolve, reject) =>
+    connection.query(sql, (error, rows) => {
+      if (error) reject(error);
+      else resolve(rows);
+    }),
+  );
+}
+
+/** Its own name for itself: behind one address may be one today and another tomorrow. */
+interface Server {
+  host: string;
+  port: number;
+}
+
 /** What is used here of the driver's connection, and what is kept with it. */
 interface MysqlConnection {
   threadId: number;
+  /** of a service's */
+  server?: Server | undefined;
   stream: { destroy(error?: Error): void; once(event: 'close', listener: () => void): void };
   /** ends one that says nothing before it can be used */
   settingUp: NodeJS.Timeout;
@@ -95,7 +128,7 @@ interface MysqlConnection {
   __knex__disposed?: Error;
   on(event: 'error', listener: () => void): void;
   end(done: () => void): void;
-  query(sql: string, done: (error: Error | null) => void): void;
+  query(sql: string, done: (error: Error | null, rows: Server[]) => void): void;
   execute(
     sql: string,
     bindings: Knex.RawBinding[],
@@ -132,7 +165,7 @@ function mysqlClient({ statementTimeout, isService }: ConnectionRules): typeof K
         // One that was refused is no reason to stay.
         connection.settingUp.unref();
         // A transaction's own client has no pool to take another connection from.
-        connection.endOnServer = () => this.killOnServer(connection.threadId);
+        connection.endOnServer = () => this.killOnServer(connection);
         return connection;
       };
       return Object.create(driver, { createConnection: { value: createConnection } }) as typeof driver;
@@ -182,12 +215,12 @@ function mysqlClient({ statementTimeout, isService }: ConnectionRules): typeof K
     }
 
     /** Ends the server's side of a lost connection: its transaction would hold its locks for as long as that lives. */
-    private async killOnServer(threadId: number): Promise<void> {
+    private async killOnServer({ threadId, server }: MysqlConnection): Promise<void> {
       try {
         const connection = (await this.acquireConnection()) as MysqlConnection;
         try {
           // Another server, or a restarted one, has given the number to somebody else, or will.
-          if (connection.threadId < threadId) return;
+          if (!isSame(connection.server, server) || connection.threadId < threadId) return;
           ending.add(connection);
           const { response } = (await this._query(connection, {
             sql: 'SELECT ID FROM information_schema.PROCESSLIST WHERE ID = ? AND TIME >= 3',
@@ -204,6 +237,10 @@ function mysqlClient({ statementTimeout, isService }: ConnectionRules): typeof K
       }
     }
   } as unknown as typeof Knex.Client;
+}
+
+function isSame(one: Server | undefined, other: Server | undefined): boolean {
+  return one !== undefined && one.host === other?.host && one.port === other.port;
 }
 
 /** Closes a connection's socket. Whatever it still has to say of that is an error of nobody's. */
@@ -230,10 +267,14 @@ function execute(connection: MysqlConnection, { sql, bindings }: Statement): Pro
   });
 }
 
-/** The server holds as many prepared statements as it may (ER_MAX_PREPARED_STMT_COUNT_REACHED), the site's with ours. */
+/**
+ * Where the server has no room for a prepared statement, which it then has not executed: it holds as many as it may
+ * (ER_MAX_PREPARED_STMT_COUNT_REACHED), the site's with ours; or it has lost the table it was prepared for three times in
+ * a row to those of others (ER_NEED_REPREPARE), as its cache of tables is small.
+ */
 function ifNoRoom<T>(otherwise: () => T): (error: Error & { errno?: number }) => T {
   return (error) => {
-    if (error.errno === 1461) return otherwise();
+    if (error.errno === 1461 || error.errno === 1615) return otherwise();
     throw error;
   };
 }

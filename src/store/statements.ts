@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { isSqlite, table, type Db, type TableName } from './database';
+import { isSqlite, table, type Db, type TableName, type Transaction } from './database';
 import type { Answered, Statement } from './mysql';
 
 /** Statements that are written out, not built by Knex. */
@@ -70,8 +70,14 @@ export async function runOn<Answer>(
   bindings: Knex.RawBinding[] = [],
   options: StatementOptions = {},
 ): Promise<Answer> {
+  // As Knex does for its own: the connection may be somebody else's by now.
+  if (isEnded(db)) throw new Error('The transaction has ended.');
   const { response } = await (db.client as PoolingClient)._query(connection, { sql, bindings, ...options });
   return response[0] as Answer;
+}
+
+function isEnded(db: Db): boolean {
+  return db.isTransaction === true && (db as Transaction).isCompleted();
 }
 
 export interface Connection {

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { RowDataPacket } from 'mysql2/promise';
+import request from 'supertest';
+import { readConfig } from '../src/config';
+import { openDatabase, type Db } from '../src/store/database';
+import { isUnavailable } from '../src/store/errors';
+import { lockLicenses } from '../src/store/licenses';
+import { eventually } from './support/processes';
+import { startMariaDb, type MariaDb } from './support/servers';
+import { giveLicense, givePlan, PREFIX, rows } from './support/service';
+import { openMigrated, startServiceProcess } from './support/service-process';
+
+/** What a connection to the database is made to be, whatever its server does with others. */
+
+let mariadb: MariaDb;
+let url: string;
+let db: Db;
+beforeAll(async () => {
+  mariadb = await startMariaDb(['--autocommit=0', '--transaction-isolation=SERIALIZABLE']);
+  url = await mariadb.createDatabase();
+  db = await openMigrated({ LICENSING_DATABASE_URL: url });
+});
+afterAll(async () => {
+  await db.destroy();
+  await mariadb.stop('SIGKILL');
+});
+
+function open(databaseUrl: string): Db {
+  const { database, tablePrefix } = readConfig(
+    { LICENSING_ENV_FILE: '/dev/null' },
+    { LICENSING_DATABASE_URL: databaseUrl },
+  );
+  return openDatabase(database, tablePrefix, 4);
+}
+
+async function asRoot<Row>(sql: string): Promise<Row[]> {
+  const connection = await mariadb.connect();
+  try {
+    const [result] = await connection.query<RowDataPacket[]>(sql);
+    return result as unknown as Row[];
+  } finally {
+    await connection.end();
+  }
+}
+
+test('what was acknowledged is kept where a server commits nothing by itself', async () => {
+  const { key } = await giveLicense(db, await givePlan(db));
+  const service = await startServiceProcess({ LICENSING_DATABASE_URL: url });
+  try {
+    for (const verb of ['activate', 'validate'])
+      await request(service.url)
+        .post(`${PREFIX}/licenses/${verb}`)
+        .send({ license_key: key, identifier: 'example.com' })
+        .expect(200);
+    await request(service.url).get(`${PREFIX}/downloads/1?dlid=unknown`).expect(403);
+    await eventually(async () => expect(await rows(db, 'access_log')).toHaveLength(1));
+  } finally {
+    await service.stop('SIGKILL');
+  }
+  expect(await rows(db, 'licenses')).toMatchObject([{ check_count: 1, activations_used: 1 }]);
+  expect(await rows(db, 'access_log')).toHaveLength(1);
+});
+
+test('a plain read takes no locks, whatever the server prefers', async () => {
+  const { level } = (await db.select({ level: db.raw('@@tx_isolation') }).first()) as { level: string };
+  expect(level).toBe('REPEATABLE-READ');
+});
+
+test('a connection that the server takes and lets do nothing is not left open', async () => {
+  await asRoot("CREATE USER limited@'%' IDENTIFIED BY 'secret' WITH MAX_QUERIES_PER_HOUR 1");
+  await asRoot("GRANT ALL ON *.* TO limited@'%'");
+  const limited = open(url.replace('root:', 'limited:secret'));
+  try {
+    for (let i = 0; i < 3; i++)
+      await expect(limited.raw('SELECT 1')).rejects.toMatchObject({ code: 'ER_USER_LIMIT_REACHED' });
+    await eventually(async () =>
+      expect(await asRoot("SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'limited'")).toEqual(
+        [],
+      ),
+    );
+  } finally {
+    await limited.destroy();
+  }
+});
+
+test.each([
+  ['a killed connection', (id: number) => `KILL ${id}`, ''],
+  ["a statement past the server's time limit", undefined, 'SET STATEMENT max_statement_time = 0.1 FOR '],
+])('%s is no fault of ours, and may be tried again', async (_what, kill, before) => {
+  const own = open(url);
+  try {
+    const failing = own
+      .raw(`${before}SELECT SUM(a.seq + b.seq) AS endless FROM seq_1_to_1000000 a, seq_1_to_1000000 b`)
+      .then(
+        (answer) => Promise.reject(new Error(JSON.stringify(answer))),
+        (error: unknown) => error,
+      );
+    if (kill)
+      await eventually(async () => {
+        const [found] = await asRoot<{ ID: number }>(
+          "SELECT ID FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT SUM(%'",
+        );
+        expect(found).toBeDefined();
+        await asRoot(kill(found!.ID));
+      });
+    expect(isUnavailable(await failing)).toBe(true);
+  } finally {
+    await own.destroy();
+  }
+});
+
+// As the driver hands them on. A cluster, or a server that says so while it shuts down, cannot be had here.
+test.each([
+  ['MariaDB: the connection was killed', { errno: 1927, code: undefined }],
+  ['Galera: this node has lost the others', { errno: 1047, code: 'ER_UNKNOWN_COM_ERROR' }],
+  [
+    'Group Replication: the others have changed the same',
+    { errno: 3101, code: 'ER_TRANSACTION_ROLLBACK_DURING_COMMIT' },
+  ],
+  ['MySQL: nobody but administrators may come', { errno: 3032, code: 'ER_SERVER_OFFLINE_MODE' }],
+])('%s is no fault of ours, and may be tried again', (_what, { errno, code }) => {
+  expect(isUnavailable(Object.assign(new Error('as the server says it'), { errno, code }))).toBe(true);
+});
+
+test('nothing is written in the name of a transaction that has ended', async () => {
+  const trx = await db.transaction();
+  await trx.rollback();
+  await expect(lockLicenses(trx, [1])).rejects.toThrow('The transaction has ended.');
+});

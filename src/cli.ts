@@ -52,13 +52,19 @@ async function main(argv: string[]): Promise<number> {
   addWhyCommand(program);
   addDoctorCommand(program);
   try {
-    await program.parseAsync(argv);
+    await program.parseAsync(asHelpOption(argv));
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
     complain(`error: ${describeError(error)}\n`);
     return FAILED;
   }
+}
+
+/** `help license issue` as `license issue --help`: the library's own "help" knows the first level of commands alone. */
+function asHelpOption(argv: string[]): string[] {
+  const [node = '', script = '', first, ...rest] = argv;
+  return first === 'help' && rest.length > 1 ? [node, script, ...rest, '--help'] : argv;
 }
 
 /** On standard error, which a cron job keeps: a key that was typed where none belongs is not repeated there. */

@@ -62,6 +62,10 @@ describe('help', () => {
       expect(text.slice(text.indexOf('\nExample'))).toContain(`licensing ${path.join(' ')}`);
     };
     await visit([]);
+    for (const command of ['doctor', 'license issue'])
+      expect(await nowhere.run(['help', ...command.split(' ')])).toEqual(
+        await nowhere.run([...command.split(' '), '--help']),
+      );
     for (const command of ['migrate', 'product add', 'plan list', 'license issue', 'release publish'])
       expect(seen).toContain(command);
     expect(seen.length).toBeGreaterThanOrEqual(17);
@@ -490,6 +494,14 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     for (const noun of ['plan', 'license'])
       expect(await refused([noun, 'list', '--product', '99'])).toContain('There is no product 99.');
     expect(await refused(['license', 'list', '--plan', '99'])).toContain('There is no plan 99.');
+  });
+
+  it('says so when a key of the own choice cannot be sent by Joomla', async () => {
+    const issue = (stdin: string) => shop.run(['license', 'issue', '--plan', '1', '--key', '-'], { stdin });
+    expect(await issue('Own-Key+0001')).toMatchObject({ code: 0, stderr: '' });
+    const cut = await issue('Own-Key&0001');
+    expect(cut.code).toBe(0);
+    expect(cut.stderr).toMatch(/^note: Joomla's updater cannot send a key with #, &/);
   });
 
   it('refuses to issue what it cannot, and issues nothing then', async () => {

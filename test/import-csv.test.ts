@@ -153,6 +153,21 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
     }
   });
 
+  it('is told of keys that no Joomla site can send, which are imported all the same', async () => {
+    const content = table(
+      'fine+key-0001%ZZ,42,Single,active,1,,,,',
+      'cut#key-00000001,42,Single,active,1,,,,',
+      'cut&key-00000001,42,Single,active,1,,,,',
+      'decoded%41key-01,42,Single,active,1,,,,',
+      'schlüssel-000001,42,Single,active,1,,,,',
+    );
+    const { code, stdout, stderr } = await run(content);
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('5 imported') });
+    expect(stderr).toContain("4 keys cannot be used in Joomla's Download Key field (line 3, 4, 5, 6).");
+    expect(stderr).not.toContain('cut#key');
+    expect(await json(content)).toMatchObject({ same: 5, not_sent_whole: 4 });
+  });
+
   it('changes nothing the second time, whatever was activated since', async () => {
     const content = table(
       'first-key-00000001,42,Single,active,2,2099-01-31,jane@example.com,o-1,a.example',

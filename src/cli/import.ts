@@ -2,7 +2,9 @@ import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import { counted } from '../counted';
 import { explainReadFault } from '../licensing/file-faults';
+import { NOT_SENT_WHOLE } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
 import { describeConflicts, importRecords } from '../transfer/import';
 import {
@@ -165,11 +167,17 @@ async function runCsv(session: Session, file: string, options: ImportOptions): P
     now,
     onProgress: (rows) => output.progress(`${rows} rows`),
   });
-  const { bad, badRows, overLimit, overLimitRows } = report;
+  const { bad, badRows, overLimit, overLimitRows, notSentWhole, notSentWholeLines } = report;
   output.print(csvJson(report, dryRun), () => formatCsv(report, dryRun));
   if (overLimit > 0)
     output.note(
       `Rows with more activations than slots, which all were kept:\n${describeRemarks(overLimitRows, overLimit)}`,
+    );
+  if (notSentWhole > 0)
+    output.note(
+      `${counted(notSentWhole, 'key')} cannot be used in Joomla's Download Key field (line ${notSentWholeLines.join(', ')}${
+        notSentWhole > notSentWholeLines.length ? ' and more' : ''
+      }). ${NOT_SENT_WHOLE}`,
     );
   if (bad > 0 && skipBadRows) output.note(`Rows that do not fit:\n${describeRemarks(badRows, bad)}`);
   else if (bad > 0)
@@ -178,20 +186,19 @@ async function runCsv(session: Session, file: string, options: ImportOptions): P
     );
 }
 
-function csvJson(
-  { rows, new: added, same, bad, overLimit, unmappedColumns, badRows, overLimitRows }: CsvImportReport,
-  dryRun: boolean,
-) {
+function csvJson(report: CsvImportReport, dryRun: boolean) {
   return {
     dry_run: dryRun,
-    rows,
-    new: added,
-    same,
-    bad,
-    over_limit: overLimit,
-    unmapped_columns: unmappedColumns,
-    bad_rows: badRows,
-    over_limit_rows: overLimitRows,
+    rows: report.rows,
+    new: report.new,
+    same: report.same,
+    bad: report.bad,
+    over_limit: report.overLimit,
+    not_sent_whole: report.notSentWhole,
+    unmapped_columns: report.unmappedColumns,
+    bad_rows: report.badRows,
+    over_limit_rows: report.overLimitRows,
+    not_sent_whole_lines: report.notSentWholeLines,
   };
 }
 

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { addDuration } from '../licensing/durations';
 import { issueLicenses, normalizeCustomer, type Issued } from '../licensing/issue';
-import { asHint } from '../licensing/keys';
+import { asHint, isSentWhole, NOT_SENT_WHOLE } from '../licensing/keys';
 import { changeState, renew, type Renewal } from '../licensing/lifecycle';
 import { requirePlan, requireProduct } from '../licensing/require';
 import { liveStatus, STORED_STATUSES, type LiveStatus } from '../licensing/states';
@@ -106,6 +106,8 @@ function addIssue(license: Command): void {
         noteUnusualCustomer(output, customer);
         const rows = issued.map((one) => issuedJson(one, now));
         noteUnusable(output, rows[0]);
+        if (issued.some(({ key }) => key !== undefined && !isSentWhole(key)))
+          output.note(`note: ${NOT_SENT_WHOLE}`);
         noteOtherTerms(output, options, issued[0]?.license);
         if (reference !== undefined && rows[0])
           await noteNumericReference({ db, output }, reference, rows[0].id);

@@ -75,6 +75,18 @@ export function isKey(text: string, key: string): boolean {
   return key.length >= LEAST_KEY && text.includes(key) && canonicalKey(text) === key;
 }
 
+/**
+ * Whether Joomla's updater sends a key as it is. It puts the Download Key into an address as it was typed: what follows
+ * a `#` or `&` is lost, `%41` is an `A` to whoever reads it, and nginx takes out what is not ASCII (upstream.conf).
+ */
+export function isSentWhole(key: string): boolean {
+  return !/[#&]|%[0-9a-f]{2}|[^\x21-\x7e]/i.test(key);
+}
+
+/** What follows for the customers of an extension; other software may send such a key in a body. */
+export const NOT_SENT_WHOLE =
+  'Joomla\'s updater cannot send a key with #, &, % before two hexadecimal digits, or anything beyond ASCII. "licensing license rekey" makes another.';
+
 /** A text in which keys of our own shape are replaced: for logs and messages. */
 export function redactKeys(text: string): string {
   return text.replace(KEY_ANYWHERE, '[key]');

@@ -1,6 +1,6 @@
 import { normalizeIdentifier } from '../licensing/identifiers';
 import { normalizeCustomer, requireKey } from '../licensing/issue';
-import { keyDigest, keyHint } from '../licensing/keys';
+import { isSentWhole, keyDigest, keyHint } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
 import { sealKey } from '../licensing/sealing';
 import { liveStatus, type StoredStatus } from '../licensing/states';
@@ -64,11 +64,14 @@ export interface CsvImportReport {
   bad: number;
   /** rows that were imported with more activations than slots */
   overLimit: number;
+  /** rows whose key Joomla's updater cannot send */
+  notSentWhole: number;
   /** names of columns that were neither mapped nor ignored */
   unmappedColumns: string[];
   /** the first of each */
   badRows: Remark[];
   overLimitRows: Remark[];
+  notSentWholeLines: number[];
 }
 
 const BATCH = 200;
@@ -175,9 +178,11 @@ async function startJob(trx: Transaction, options: CsvImportOptions): Promise<Jo
       same: 0,
       bad: 0,
       overLimit: 0,
+      notSentWhole: 0,
       unmappedColumns: [],
       badRows: [],
       overLimitRows: [],
+      notSentWholeLines: [],
     },
     products: await listProducts(trx),
     plans: await listPlans(trx),
@@ -295,6 +300,10 @@ function readRow(job: Job, columns: Columns, { line, cells }: CsvRow): Candidate
   }
   if (faults.length > 0 || key === undefined || plan === undefined || identifiers === undefined)
     return refuseRow(job, line, faults.join('; '));
+  if (!isSentWhole(key)) {
+    job.report.notSentWhole++;
+    if (job.report.notSentWholeLines.length < MAX_REMARKS) job.report.notSentWholeLines.push(line);
+  }
   return {
     line,
     key,

@@ -182,7 +182,15 @@ describe('licensing init --joomla-root', () => {
     expect(first).toMatch(/^# mine\nLICENSING_WORKERS=2\nLICENSING_JOOMLA_ROOT=/);
     const again = await licensing('init', '--joomla-root', site, '--json');
     expect(JSON.parse(again.stdout)).toMatchObject({ added: [] });
-    expect((await licensing('init')).stdout).toContain(`--out ${site}/updates/pkg_yours.xml`);
+    const { stdout } = await licensing('init');
+    expect(stdout).toContain(`--out ${site}/updates/pkg_yours.xml`);
+    // Each step as the guides have it.
+    const guides = ['joomla-site', 'production']
+      .map((name) => readFileSync(join(ROOT, `docs/${name}.md`), 'utf8'))
+      .join('');
+    const steps = [...stdout.matchAll(/(?:^| {2,})(licensing [a-z-]+(?: [a-z]+)?|systemctl .*)/gm)];
+    expect(steps).toHaveLength(9);
+    for (const [, step] of steps) expect(guides).toContain(step);
     expect(readFileSync(envFile, 'utf8')).toBe(first);
     const elsewhere = await licensing('init', '--joomla-root', temporaryFolder());
     expect(elsewhere.code).toBe(1);

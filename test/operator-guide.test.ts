@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { makePackage } from './support/packages';
@@ -21,6 +21,12 @@ const blocks = [...guide.matchAll(/^## (.+)\n[^]*?```sh\n([^]*?)```/gm)].map(
 
 let folder: string;
 let service: ServiceProcess;
+/** A block's commands, for this machine. */
+const here = (commands: string) =>
+  commands
+    .replaceAll('https://shop.example', service.url)
+    .replaceAll(/\/opt\/licensing-gateway|\/var\/lib\/licensing/g, folder)
+    .replace(/mysql:\/\/\S+/, 'sqlite:other.sqlite');
 const settings = () => ({ LICENSING_ENV_FILE: join(folder, '.env') });
 
 beforeAll(async () => {
@@ -31,8 +37,13 @@ beforeAll(async () => {
     `LICENSING_DATABASE_URL=sqlite:data.sqlite\nLICENSING_PACKAGES_DIR=packages\nLICENSING_KEY_SECRET=${secret}\n`,
     { mode: 0o600 },
   );
-  writeFileSync(join(folder, 'licensing'), `#!/bin/sh\nexec node ${join(ROOT, 'dist/src/cli.js')} "$@"\n`);
-  chmodSync(join(folder, 'licensing'), 0o755);
+  for (const [name, does] of [
+    ['licensing', `exec node ${join(ROOT, 'dist/src/cli.js')} "$@"`],
+    // The machine has neither a user nor a unit of the service's own.
+    ['sudo', 'shift 2; exec "$@"'],
+    ['systemctl', 'true'],
+  ] as const)
+    writeFileSync(join(folder, name), `#!/bin/sh\n${does}\n`, { mode: 0o755 });
   copyFileSync(join(ROOT, 'seeds/pkg_example-1.1.0.zip'), join(folder, 'pkg_example-1.1.0.zip'));
   const manifest =
     '<extension type="package"><packagename>example</packagename><version>1.1.1</version></extension>';
@@ -61,20 +72,17 @@ test('it has a block for everything it tells of', () => {
 });
 
 test.each(blocks)('%s', (title, commands) => {
-  const { status, stdout, stderr } = spawnSync(
-    'sh',
-    ['-e', '-c', commands.replaceAll('https://shop.example', service.url)],
-    {
-      cwd: folder,
-      encoding: 'utf8',
-      env: { ...processEnvironment({}, settings()), PATH: `${folder}:${process.env.PATH}` },
-    },
-  );
+  const { status, stdout, stderr } = spawnSync('sh', ['-e', '-c', here(commands)], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { ...processEnvironment({}, settings()), PATH: `${folder}:${process.env.PATH}` },
+  });
   expect({ status, stderr }).toMatchObject({ status: 0 });
   const said: Record<string, RegExp> = {
     "A customer's update failed": /License is not active[^]*suspended[^]*licensing license reinstate 1/,
     'A bad release': /Version 1\.1\.1 is withdrawn\.\n\S+pkg_example\.xml offers 1\.1\.0 \(stable\)\./,
     'Upgrade a plan': /Licences that follow: 1\./,
+    'Move everything to another database': /license +1 +0 [^]*Imported\./,
     'Take over licences of another system': /2 would be new[^]*2 imported/,
     'Erase a customer': /customer +-/,
   };

@@ -166,23 +166,28 @@ function quote(value: string): string {
 }
 
 function nextSteps({ listen, adminListen, joomlaRoot = '/path/of/the/site' }: Config): string {
-  const health = `${describeListen(adminListen)}${'path' in adminListen ? '' : '/readyz'}`;
-  return `The service is set up. What comes next:
+  const ready =
+    'path' in adminListen
+      ? `--unix-socket ${adminListen.path} http://localhost/readyz`
+      : `${describeListen(adminListen)}/readyz`;
+  return `The service is set up. What comes next, as in docs/joomla-site.md and docs/production.md; installed like that, write
+"sudo -u licensing" before each "licensing" but that of step 2's first line:
 
-1. Start it (it listens on ${describeListen(listen)}):     npm start
-   As a service of the machine:        docs/production.md
-   Is it ready?                        ${health}
-2. Put it behind the site's nginx:     licensing nginx --server-name YOUR.SITE
+1. Start it (it listens on ${describeListen(listen)}):     systemctl enable --now licensing
+   Or, for a trial in this terminal:   npm start
+   Is it ready?                        curl -sS ${ready}
+2. Put it behind the site's nginx:     licensing nginx --server-name YOUR.SITE --out /etc/nginx/licensing
    Does it lead to the service?        licensing doctor --url https://YOUR.SITE
 3. Say what you sell:
      licensing product add --name "Your extension" --id 42 --element pkg_yours
      licensing plan add --product 42 --name Single --activation-type domain --activation-limit 1 --duration 1y
      licensing license issue --plan 1 --customer you@YOUR.SITE
-     licensing release publish --product 42 --version 1.0.0 --file pkg_yours.zip
-4. Let Joomla's updater find it:
-     licensing update-xml write --product 42 --base-url https://YOUR.SITE --out ${joomlaRoot}/updates/pkg_yours.xml
+4. Build the extension with what the first line prints, and let Joomla's updater find it:
      licensing manifest --product 42 --update-xml-url https://YOUR.SITE/updates/pkg_yours.xml
+     licensing release publish --product 42 --version 1.0.0 --file /tmp/pkg_yours.zip
+     licensing update-xml write --product 42 --base-url https://YOUR.SITE --out ${joomlaRoot}/updates/pkg_yours.xml
 
-Back up .env with the database: without LICENSING_KEY_SECRET, "license reveal" cannot show a key again.
+Keep a copy of .env, apart from the database's backups (docs/backup.md): without LICENSING_KEY_SECRET, "license reveal"
+cannot show a key again.
 The answers come at https://YOUR.SITE${API_PATH}/ from then on.`;
 }

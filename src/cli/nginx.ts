@@ -69,7 +69,7 @@ async function fillIn(name: string, config: Config, serverName: string, folder: 
     ['/_licensing_packages/', accelLocation ?? '/_licensing_packages/'],
     [`${DEFAULT_FOLDER}/`, `${quotable(folder)}/`],
     ['shop.example', serverName],
-    ['/var/www/joomla', quotable(joomlaRoot ?? '/var/www/joomla')],
+    ['/var/www/shop', quotable(joomlaRoot ?? '/var/www/shop')],
   ]);
   // All at once: what is filled in may look like another of them, and stays as it is.
   const marks = [...values.keys()].map((mark) => mark.replaceAll('.', '\\.'));

@@ -117,7 +117,7 @@ function writeConfiguration(folder: string, options: ApacheOptions, httpPort: nu
     const text = replaceEach(edit(listensAt(documented, upstream), file), {
       '/etc/apache2/licensing.conf': `${folder}/licensing.conf`,
       '/etc/letsencrypt/live/shop.example': tls,
-      '/var/www/joomla': site,
+      '/var/www/shop': site,
       '/run/php/php-fpm.sock': `${folder}/php.sock`,
       '<VirtualHost *:443>': `<VirtualHost 127.0.0.1:${port}>`,
       '<VirtualHost *:80>': `<VirtualHost 127.0.0.1:${httpPort}>`,

@@ -17,7 +17,7 @@ const PLACEHOLDERS = {
   logs: '/var/log/nginx/',
   includes: '/etc/nginx/licensing/',
   certificates: '/etc/letsencrypt/live/shop.example/',
-  site: '/var/www/joomla',
+  site: '/var/www/shop',
   php: '/run/php/php-fpm.sock',
 };
 

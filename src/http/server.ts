@@ -24,6 +24,8 @@ const REQUEST_TIMEOUT_MS = 20_000;
 
 /** How often those limits are looked at; Node's own 30 s would make them mean little. */
 const TIMEOUT_CHECK_MS = 5_000;
+/** How long a client that was refused has to read why, before its connection is ended for it. */
+const LINGER_MS = 1_000;
 /** Slow downloads hold two descriptors each; the unit's LimitNOFILE lets a process have 65,536. */
 const MAX_CONNECTIONS = 20_000;
 
@@ -168,6 +170,9 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
     `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\n` +
       `Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${text}`,
   );
+  // A client may leave its own side open without a word, and Node would keep the socket as long as it does.
+  const late = setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  socket.once('close', () => clearTimeout(late));
 }
 
 async function removeStaleSocket(path: string): Promise<void> {

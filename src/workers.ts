@@ -87,6 +87,8 @@ export async function startWorkers(config: Config, log: Logger): Promise<Running
 
 /** A worker's whole life: it ends by a signal, or with its primary. */
 export async function runWorker(config: Config, log: Logger): Promise<Running> {
+  // A message to a primary that died this moment is an error of no one's, and would end what is being answered.
+  cluster.worker?.on('error', () => undefined);
   const api = await startWorker(config, log);
   new AggregatorRegistry();
   AggregatorRegistry.setRegistries(api.metrics.registry);

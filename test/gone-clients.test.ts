@@ -2,7 +2,13 @@ import { once } from 'node:events';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { createApp } from '../src/http/app';
+import { createClientAddressReader } from '../src/http/client-address';
+import { createMemoryLimiter } from '../src/http/rate-limit';
+import { startServer, type RunningServer } from '../src/http/server';
+import { createLicensing } from '../src/licensing/licensing';
 import { table } from '../src/store/database';
 import { giveRelease, makePackage } from './support/packages';
 import { eventually } from './support/processes';
@@ -26,7 +32,7 @@ interface LogLine {
 
 const logged = ({ logLines }: TestService) => logLines.map((line) => JSON.parse(line) as LogLine);
 
-async function openSocket({ url }: TestService): Promise<Socket> {
+async function openSocket({ url }: Pick<TestService, 'url'>): Promise<Socket> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   await once(socket, 'connect');
   return socket;
@@ -98,6 +104,56 @@ test('nor one that is found when its client has left already', async () => {
   await holder.rollback();
   await eventually(() => expect(downloads()).toBe(before + 5));
   await eventually(() => expect(openPackages()).toBe(0));
+});
+
+describe('a package that is sent by a server with little patience', () => {
+  /** ms, in place of a minute */
+  const PATIENCE = 2_000;
+  const PACKAGE_BYTES = 20_000_000;
+  let impatient: RunningServer;
+  let socket: Socket;
+
+  beforeAll(async () => {
+    await giveRelease(service, { version: '1.2', file: (await makePackage({}, PACKAGE_BYTES)).path });
+    const log = pino({ level: 'silent' });
+    const app = createApp({
+      licensing: createLicensing(
+        service.db,
+        () => new Date(),
+        () => undefined,
+      ),
+      limiter: createMemoryLimiter({ limits: { api: 100, download: 100 }, window: 60 }),
+      clientAddress: createClientAddressReader([]),
+      downloads: { packagesDir: service.packagesDir, accelLocation: undefined },
+      log,
+    });
+    impatient = await startServer(app.callback(), { host: '127.0.0.1', port: 0 }, PATIENCE);
+  });
+  afterAll(() => impatient.drain());
+
+  beforeEach(async () => {
+    socket = (await openSocket({ url: impatient.address })).pause();
+    socket.on('error', () => undefined);
+    socket.write(`GET ${address} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
+  });
+
+  test('is given up when its client takes nothing more of it', async () => {
+    await eventually(() => expect(openPackages()).toBe(1));
+    await eventually(() => expect(openPackages()).toBe(0));
+    socket.destroy();
+  });
+
+  test('and not when its client takes longer, bit by bit', async () => {
+    let received = 0;
+    const started = performance.now();
+    for await (const chunk of socket) {
+      received += (chunk as Buffer).length;
+      // As far as the whole of it would be after twice the patience, and no further.
+      await sleep(Math.max(0, (2 * PATIENCE * received) / PACKAGE_BYTES - (performance.now() - started)));
+    }
+    expect(received).toBeGreaterThan(PACKAGE_BYTES);
+    expect(performance.now() - started).toBeGreaterThan(PATIENCE);
+  });
 });
 
 describe('a client that leaves in the middle of its body', () => {

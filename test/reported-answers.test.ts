@@ -7,6 +7,7 @@ import request from 'supertest';
 import { table } from '../src/store/database';
 import { giveRelease, makePackage } from './support/packages';
 import { eventually, temporaryFolder } from './support/processes';
+import { sendRaw } from './support/raw-http';
 import {
   BACKENDS,
   giveLicense,
@@ -205,6 +206,49 @@ test('answers that wait behind a slow download on their connection are told as w
   await service.stop();
   expect((await rows(db, 'access_log')).map(({ outcome }) => outcome)).toEqual(sent.map(() => 'ok'));
   await db.destroy();
+});
+
+describe('an address with a host before it', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestService();
+  });
+  afterAll(() => service.stop());
+
+  const ask = (address: string) =>
+    sendRaw(service.url, `GET ${address} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
+  async function counted(): Promise<number> {
+    const { text } = await request(service.admin).get('/metrics').expect(200);
+    return Number(
+      /^licensing_verdicts_total\{endpoint="none",code="INVALID_REQUEST"\} (\d+)$/m.exec(text)?.[1] ?? 0,
+    );
+  }
+
+  it.each(['http://[/', 'http://xn--a/', 'http://?dlid=secret', 'urn://secret'])(
+    'that is none, as in %s, is refused, counted, and logged without it',
+    async (address) => {
+      const before = await counted();
+      const answer = await ask(address);
+      expect(answer?.status).toBe(400);
+      expect(JSON.parse(String(answer?.body))).toEqual({
+        error: { code: 'INVALID_REQUEST', message: 'The address cannot be read.' },
+      });
+      expect(await counted()).toBe(before + 1);
+      expect(logged(service).at(-1)).toMatchObject({
+        msg: 'refused',
+        path: '*',
+        status: 400,
+        code: 'INVALID_REQUEST',
+        request_id: answer?.headers.get('x-request-id'),
+      });
+    },
+  );
+
+  it('that is one is answered as without', async () => {
+    expect(await ask(`http://shop.example${PREFIX}/updates/42`)).toMatchObject({ status: 200 });
+    expect(await ask('http://shop.example')).toMatchObject({ status: 404 });
+    expect(logged(service).at(-1)).toMatchObject({ msg: 'refused', path: '/', code: 'NOT_FOUND' });
+  });
 });
 
 describe.each(BACKENDS)('a fault of the database, on %s', (name, backend) => {

@@ -9,6 +9,7 @@ import request from 'supertest';
 import type { Settings } from '../src/config';
 import type { Db } from '../src/store/database';
 import { eventually, freePort, temporaryFolder } from './support/processes';
+import { openRaw, type RawConnection } from './support/raw-http';
 import { startRedis } from './support/servers';
 import {
   createMariaDbDatabase,
@@ -310,6 +311,54 @@ test('requests under way when the primary is killed are answered, and the worker
   expect(await answer).toMatchObject({ status: 200, body: { data: { activations_used: 1 } } });
   await eventually(() => expect(workers.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]));
   expect(service.log().filter(({ msg }) => msg === 'stopped')).toHaveLength(2);
+});
+
+describe('with a primary that was killed, requests on connections there are', () => {
+  let service: ServiceProcess;
+  let connections: RawConnection[];
+  const said = (what: string) => service.log().filter(({ msg }) => msg === what);
+  const ask = () => {
+    const body = JSON.stringify({ license_key: license.key });
+    const validation =
+      `POST ${PREFIX}/licenses/validate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n` +
+      `Content-Length: ${body.length}\r\n\r\n${body}`;
+    return Promise.all(
+      connections.map((connection) => connection.send(validation).then((answer) => answer?.status)),
+    );
+  };
+
+  beforeEach(async () => {
+    service = await start();
+    // Node hands them out in turn, so that each worker has some.
+    connections = Array.from({ length: 4 }, () => openRaw(service.url));
+    expect(await ask()).toEqual([200, 200, 200, 200]);
+  });
+
+  async function bothEndWell(): Promise<void> {
+    await eventually(() => expect(said('stopped')).toHaveLength(2));
+    // Neither printed an error on its way out.
+    expect(service.lines).toHaveLength(service.log().length);
+  }
+
+  test('are answered by workers that know of it', async () => {
+    service.process.kill('SIGKILL');
+    await eventually(() => expect(said('stopping')).toHaveLength(2));
+    expect(await ask()).toEqual([200, 200, 200, 200]);
+    await bothEndWell();
+  });
+
+  test('and by those that learn of it only when they ask it', async () => {
+    const workers = await workersOf(service.process.pid as number);
+    for (const pid of workers) process.kill(pid, 'SIGSTOP');
+    const answers = ask();
+    await sleep(200);
+    service.process.kill('SIGKILL');
+    await sleep(200);
+    // What came first they see first: the requests, and then the end of their primary.
+    for (const pid of workers) process.kill(pid, 'SIGCONT');
+    expect(await answers).toEqual([200, 200, 200, 200]);
+    await bothEndWell();
+  });
 });
 
 test('readiness tells of the database, the packages folder and Redis, and fails while stopping', async () => {

@@ -12,7 +12,7 @@ import { activateHandler, deactivateHandler, recordUnread, validateHandler } fro
 import { API_PATH } from '../api-path';
 import type { Allowance, Bucket, Limiter } from './rate-limit';
 import { assignRequestId } from './request-id';
-import { InvalidRequestError, readProductId } from './requests';
+import { InvalidRequestError, readPath, readProductId } from './requests';
 import { updatesHandler } from './updates';
 
 export interface AppDependencies {
@@ -60,6 +60,7 @@ export function createApp({
       fault: undefined,
     };
     try {
+      if (readPath(ctx) === undefined) throw new InvalidRequestError('The address cannot be read.');
       await next();
     } catch (error) {
       answerFault(ctx, error);

@@ -5,7 +5,7 @@ import { API_PATH } from '../api-path';
 import { isUnavailable } from '../store/errors';
 import { sendFailure } from './answers';
 import type { Context } from './context';
-import { InvalidRequestError } from './requests';
+import { InvalidRequestError, readPath } from './requests';
 
 /** A request that was read is answered within this time, by a refusal if the database hangs. */
 const DEADLINE_MS = 4_000;
@@ -99,7 +99,7 @@ export function logAnswer(log: Logger, ctx: Context): void {
       request_id: requestId,
       method: ctx.method,
       // An endpoint's name says enough; in an address that is none, anything may be a key.
-      ...(endpoint === undefined ? { path: redact(ctx.path) } : { endpoint }),
+      ...(endpoint === undefined ? { path: redact(readPath(ctx) ?? '*') } : { endpoint }),
       status: ctx.status,
       code,
       ip: client.ip,

@@ -46,8 +46,8 @@ export function createClusterLimits(): void {
 }
 
 /**
- * Counts in the primary's memory, for all its workers together. Should the primary not answer in time, the worker
- * counts by itself.
+ * Counts in the primary's memory, for all its workers together. Should the primary not answer in time, or be gone, the
+ * worker counts by itself.
  */
 export function createClusterLimiter(settings: RateLimits): Limiter {
   const limiters = eachBucket(
@@ -55,6 +55,7 @@ export function createClusterLimiter(settings: RateLimits): Limiter {
   );
   const memory = createMemoryLimiter(settings);
   return async (bucket, client) => {
+    if (!process.connected) return memory(bucket, client);
     try {
       return await consume(limiters[bucket], client);
     } catch {

@@ -8,6 +8,19 @@ export class InvalidRequestError extends Error {}
 
 const MAX_NAME_LENGTH = 190;
 
+/**
+ * The path of the address. One with a host before it (RFC 9112, 3.2.2) may have a host that Koa throws at, or no path.
+ *
+ * @returns undefined when there is none to be read
+ */
+export function readPath(ctx: { path: string | null }): string | undefined {
+  try {
+    return ctx.path ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 export interface LicenseRequest {
   /** the key in its one spelling */
   key: string;

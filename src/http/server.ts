@@ -24,6 +24,10 @@ const REQUEST_TIMEOUT_MS = 20_000;
 
 /** How often those limits are looked at; Node's own 30 s would make them mean little. */
 const TIMEOUT_CHECK_MS = 5_000;
+/** How long a client that was refused has to read why, before its connection is ended for it. */
+const LINGER_MS = 1_000;
+/** A client that takes nothing of its answer for so long gets no more of it: as nginx does (send_timeout). */
+const STALL_LIMIT_MS = 60_000;
 /** Slow downloads hold two descriptors each; the unit's LimitNOFILE lets a process have 65,536. */
 const MAX_CONNECTIONS = 20_000;
 
@@ -44,8 +48,15 @@ export async function prepareAddress(listen: Listen): Promise<void> {
   if ('path' in listen) await removeStaleSocket(listen.path);
 }
 
-/** @throws Error in words when the address is taken */
-export async function startServer(listener: RequestListener, listen: Listen): Promise<RunningServer> {
+/**
+ * @param stallLimit in ms
+ * @throws Error in words when the address is taken
+ */
+export async function startServer(
+  listener: RequestListener,
+  listen: Listen,
+  stallLimit = STALL_LIMIT_MS,
+): Promise<RunningServer> {
   let draining = false;
   const answer: RequestListener = (request, response) => {
     if (draining) closeAfter(response);
@@ -62,6 +73,9 @@ export async function startServer(listener: RequestListener, listen: Listen): Pr
     answer,
   );
   server.maxConnections = MAX_CONNECTIONS;
+  // Node ends a connection on which nothing moves; before its first request and between two it has the limits above.
+  // One that took something of its last write within that time is looked at once more before.
+  server.timeout = stallLimit;
   if ('host' in listen) server.on('connection', dropNameless);
   server.on('clientError', answerClientError);
   // An expectation nobody knows: RFC 9110 (10.1.1) lets it be ignored; Node's own 417 has no body.
@@ -168,6 +182,9 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
     `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\n` +
       `Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${text}`,
   );
+  // A client may leave its own side open without a word, and Node would keep the socket as long as it does.
+  const late = setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  socket.once('close', () => clearTimeout(late));
 }
 
 async function removeStaleSocket(path: string): Promise<void> {

@@ -57,6 +57,25 @@ export function explainTrouble(error: unknown, settings: DatabaseSettings, sourc
     : explainServer(error as DriverError, settings, source);
 }
 
+/**
+ * What it says about a database server that it refuses GET_LOCK, by which migrations take turns: some nodes of clusters do.
+ *
+ * @returns undefined when the error is about something else
+ */
+export function lockTrouble(error: unknown, settings: DatabaseSettings): DatabaseTrouble | undefined {
+  const said = (driverReason(error) ?? '').replace(/\.+$/, '');
+  const remedy = said.includes('pxc_strict_mode')
+    ? "As the database's administrator, on the node this service uses: SET GLOBAL pxc_strict_mode = MASTER; the migration done, it can be ENFORCING again."
+    : codeOf(error) === 'ER_NOT_SUPPORTED_YET'
+      ? 'Update MariaDB: a few versions of 2023 refuse it in a cluster, and 10.6.14, 10.11.4 and later allow it again.'
+      : undefined;
+  if (remedy === undefined) return undefined;
+  return new DatabaseTrouble(
+    `The database (${describeDatabase(settings)}) refuses the lock that migrations take: ${said}. ${remedy}`,
+    { cause: error },
+  );
+}
+
 /** A file that somebody named fails with the same codes as a socket, or as the database's own file. */
 function isAboutDatabase(error: DriverError, settings: DatabaseSettings): boolean {
   const { message = '', syscall, path, fatal } = error;

@@ -7,6 +7,7 @@ import type { Listen } from './http/server';
 import { readJoomlaSite } from './joomla/configuration';
 import type { DatabaseSettings } from './store/database';
 import type { MysqlSettings } from './store/mysql';
+import { readTls, TlsError, type TlsPart, type TlsSettings } from './store/tls';
 
 export interface Config {
   database: DatabaseSettings;
@@ -215,7 +216,12 @@ function parseDatabaseUrl(text: string, base: string): DatabaseSettings {
   const user = decode(url.username);
   const password = decode(url.password);
   if (!database || database.includes('/') || !user || password === undefined) throw new ConfigError(expected);
+  // Their names are not repeated: after a "?" in a password they would be a part of that.
+  const parameters = [...url.searchParams.keys()];
+  if (parameters.some((name, i) => !URL_PARAMETERS.includes(name) || parameters.indexOf(name) !== i))
+    throw new ConfigError(`${expected} After a "?" only ${URL_PARAMETERS.join(', ')} can follow, each once.`);
   const socketPath = url.searchParams.get('socketPath');
+  const tls = parseTls(url.searchParams, base);
   const settings: MysqlSettings = {
     kind: 'mysql',
     host: url.hostname.replace(/^\[(.*)\]$/, '$1') || 'localhost',
@@ -224,11 +230,43 @@ function parseDatabaseUrl(text: string, base: string): DatabaseSettings {
     password,
     database,
     ...(socketPath ? { socketPath } : {}),
+    ...(tls === undefined ? {} : { tls }),
   };
-  // Its name is not repeated: after a "?" in a password it would be a part of that.
-  if ([...url.searchParams.keys()].some((parameter) => parameter !== 'socketPath'))
-    throw new ConfigError(`${expected} After a "?" only socketPath can follow.`);
   return settings;
+}
+
+const TLS_PARAMETERS: Record<TlsPart, string> = {
+  ca: 'sslca',
+  cert: 'sslcert',
+  key: 'sslkey',
+  ciphers: 'sslcipher',
+};
+const URL_PARAMETERS = ['socketPath', 'ssl', ...Object.values(TLS_PARAMETERS)];
+
+/** The TLS that a URL asks for: all that a Joomla site's settings can. */
+function parseTls(parameters: URLSearchParams, base: string): TlsSettings | undefined {
+  if (![...parameters.keys()].some((name) => name.startsWith('ssl'))) return undefined;
+  const written = (part: TlsPart) => parameters.get(TLS_PARAMETERS[part]) ?? undefined;
+  const path = (part: TlsPart) => optional(written(part), (name) => resolve(base, name));
+  const [ca, cert, key, ciphers] = [path('ca'), path('cert'), path('key'), written('ciphers')];
+  const level = parameters.get('ssl') ?? '';
+  const verify = level === 'verify';
+  // What would have no effect was meant to have one.
+  const hasIdle = (ca !== undefined && !verify) || (cert === undefined) !== (key === undefined);
+  if (!['require', 'verify'].includes(level) || hasIdle)
+    throw new ConfigError(
+      'LICENSING_DATABASE_URL: TLS takes ssl=require (encrypted) or ssl=verify (the certificate of the server is checked too), ' +
+        'and with it sslca=PATH (for verify), sslcert=PATH and sslkey=PATH together, and sslcipher.',
+    );
+  try {
+    return readTls(
+      { verify, ca, cert, key, ciphers },
+      (part) => `${TLS_PARAMETERS[part]} of LICENSING_DATABASE_URL`,
+    );
+  } catch (error) {
+    if (error instanceof TlsError) throw new ConfigError(error.message, { cause: error });
+    throw error;
+  }
 }
 
 function parseRedisUrls(text: string): string[] {

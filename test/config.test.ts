@@ -3,6 +3,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { ConfigError, envFilePath, packageRoot, readConfig, type Config, type Variable } from '../src/config';
+import { createAuthority } from './support/certificates';
 import { operator } from './support/operator';
 import { temporaryFolder } from './support/processes';
 import { processEnvironment, startProgram } from './support/service-process';
@@ -169,6 +170,79 @@ describe('a good value', () => {
       tablePrefixChosen: true,
       database: mysql({}),
     });
+  });
+});
+
+describe('TLS in LICENSING_DATABASE_URL', () => {
+  const authority = createAuthority();
+  const { ca } = authority;
+  const client = authority.issue('DNS:client');
+  const other = authority.issue('DNS:other');
+  const nothing = join(temporaryFolder(), 'nothing.pem');
+  writeFileSync(nothing, 'S3cret');
+  const text = (path: string) => readFileSync(path, 'utf8');
+  const withParameters = (parameters: string) => ({
+    LICENSING_DATABASE_URL: `mysql://u:S3cret@db.example/d?${parameters}`,
+  });
+  const both = `sslcert=${client.cert}&sslkey=${client.key}`;
+
+  it.each<[string, object]>([
+    ['ssl=require', { verify: false }],
+    ['ssl=verify', { verify: true }],
+    [`ssl=verify&sslca=${ca}`, { verify: true, ca: text(ca) }],
+    [`ssl=require&${both}`, { verify: false, cert: text(client.cert), key: text(client.key) }],
+    [
+      `sslca=${ca}&${both}&sslcipher=AES128:AES256&ssl=verify`,
+      {
+        verify: true,
+        ca: text(ca),
+        cert: text(client.cert),
+        key: text(client.key),
+        ciphers: 'AES128:AES256',
+      },
+    ],
+  ])('%s is understood', (parameters, tls) => {
+    expect(read(withParameters(parameters)).database).toEqual(mysql({ password: 'S3cret', tls }));
+  });
+
+  it('may name files relative to the file of settings', () => {
+    const folder = dirname(ca);
+    const path = join(folder, 'licensing.env');
+    writeFileSync(path, `LICENSING_DATABASE_URL='mysql://u:p@db.example/d?ssl=verify&sslca=ca.pem'\n`);
+    expect(readConfig({ LICENSING_ENV_FILE: path }).database).toEqual(
+      mysql({ tls: { verify: true, ca: text(ca) } }),
+    );
+  });
+
+  const FORM = 'TLS takes ssl=require (encrypted) or ssl=verify';
+  it.each([
+    ['ssl=', FORM],
+    ['ssl=true', FORM],
+    ['ssl=VERIFY', FORM],
+    ['ssl=S3cret', FORM],
+    [`sslca=${ca}`, FORM],
+    ['sslcipher=AES128', FORM],
+    [`ssl=require&sslca=${ca}`, FORM],
+    [`ssl=verify&sslcert=${client.cert}`, FORM],
+    [`ssl=verify&sslkey=${client.key}`, FORM],
+    ['ssl=verify&ssl=require', 'each once'],
+    ['sslmode=require', 'socketPath, ssl, sslca, sslcert, sslkey, sslcipher can follow'],
+    ['ssl=verify&sslca=', 'cannot be read (EISDIR). It is sslca of'],
+    ['ssl=verify&sslca=/nowhere/ca.pem', '/nowhere/ca.pem cannot be read (ENOENT). It is sslca of'],
+    [
+      `ssl=verify&sslca=${nothing}`,
+      'which is sslca of LICENSING_DATABASE_URL, cannot be used (no start line)',
+    ],
+    [`ssl=verify&sslca=${client.key}`, 'It has to hold the certificate of the authority'],
+    [`ssl=verify&sslcert=${nothing}&sslkey=${client.key}`, 'which is sslcert of'],
+    [`ssl=verify&sslcert=${client.cert}&sslkey=${nothing}`, 'which is sslkey of'],
+    [`ssl=verify&sslcert=${client.cert}&sslkey=${other.key}`, '(key values mismatch)'],
+    ['ssl=verify&sslcipher=S3cret', 'sslcipher of LICENSING_DATABASE_URL cannot be used (no cipher match)'],
+  ])('%s is refused', (parameters, expected) => {
+    const message = refusal(withParameters(parameters));
+    expect(message).toContain(expected);
+    expect(message).toContain('LICENSING_DATABASE_URL');
+    expect(message).not.toContain('S3cret');
   });
 });
 

@@ -1,5 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -11,7 +19,9 @@ import {
   readJoomlaSite,
 } from '../src/joomla/configuration';
 import type { MysqlSettings } from '../src/store/mysql';
+import { createAuthority } from './support/certificates';
 
+const authority = createAuthority();
 const folder = mkdtempSync(join(tmpdir(), 'joomla-configuration-'));
 let root: string;
 let roots = 0;
@@ -453,40 +463,45 @@ describe("a site's database is reached", () => {
   it('without TLS when Joomla uses none', () => {
     for (const dbencryption of [0, '0', '', false, null]) {
       site({ dbencryption, dbsslca: '/nowhere/ca.pem' });
-      expect(readJoomlaSite(root).database.ssl).toBeUndefined();
+      expect(readJoomlaSite(root).database.tls).toBeUndefined();
     }
   });
 
   it('with TLS one way, the certificate unverified or verified', () => {
     site({ dbencryption: 1, dbsslverifyservercert: false, dbsslca: '', dbsslkey: '', dbsslcert: '' });
-    expect(readJoomlaSite(root).database.ssl).toEqual({ rejectUnauthorized: false, verifyIdentity: false });
-    writeFileSync(join(root, 'ca.pem'), 'CA');
+    expect(readJoomlaSite(root).database.tls).toEqual({ verify: false });
+    copyFileSync(authority.ca, join(root, 'ca.pem'));
     site({
       dbencryption: '1',
       dbsslverifyservercert: true,
       dbsslca: ` ${root}/ca.pem `,
       dbsslcipher: 'AES128',
     });
-    expect(readJoomlaSite(root).database.ssl).toEqual({
-      ca: 'CA',
+    expect(readJoomlaSite(root).database.tls).toEqual({
+      ca: readFileSync(authority.ca, 'utf8'),
       ciphers: 'AES128',
-      rejectUnauthorized: true,
-      verifyIdentity: true,
+      verify: true,
     });
   });
 
   it('with TLS both ways', () => {
-    for (const name of ['ca', 'cert', 'key']) writeFileSync(join(root, `${name}.pem`), name.toUpperCase());
-    const files = { dbsslca: 'ca.pem', dbsslcert: `${root}/cert.pem`, dbsslkey: `${root}/key.pem` };
+    const { cert, key } = authority.issue('DNS:client');
+    copyFileSync(authority.ca, join(root, 'ca.pem'));
+    const files = { dbsslca: 'ca.pem', dbsslcert: cert, dbsslkey: key };
     site({ dbencryption: 2, dbsslverifyservercert: '1', ...files });
-    expect(readJoomlaSite(root).database.ssl).toMatchObject({ ca: 'CA', cert: 'CERT', key: 'KEY' });
+    const [ca, ...own] = [authority.ca, cert, key].map((path) => readFileSync(path, 'utf8'));
+    expect(readJoomlaSite(root).database.tls).toEqual({ verify: true, ca, cert: own[0], key: own[1] });
   });
 
-  it('not when a certificate is missing', () => {
+  it('not when a certificate is missing, or is none', () => {
     site({ dbencryption: 2, dbsslkey: '/nowhere/key.pem' });
     const message = refusal(() => readJoomlaSite(root));
     expect(message).toContain('/nowhere/key.pem cannot be read (ENOENT)');
     expect(message).toContain('$dbsslkey');
+    site({ dbencryption: 1, dbsslca: 'configuration.php' });
+    expect(refusal(() => readJoomlaSite(root))).toContain(
+      `configuration.php, which is $dbsslca of ${root}/configuration.php, cannot be used (no start line)`,
+    );
   });
 
   it.each(['pgsql', 'postgresql', 'sqlsrv', 'sqlite', 'mongodb'])(

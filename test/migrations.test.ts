@@ -7,7 +7,10 @@ import request from 'supertest';
 import { migrationNames } from '../migrations';
 import { readConfig, type Settings } from '../src/config';
 import { openDatabase, type Db } from '../src/store/database';
+import { lockMigrations } from '../src/store/migrate';
+import { DatabaseTrouble } from '../src/store/trouble';
 import { endProcess, eventually, temporaryFolder } from './support/processes';
+import { startRefusingServer } from './support/refusing-server';
 import { createMariaDbDatabase, giveLicense, givePlan, PREFIX, rows } from './support/service';
 import {
   processEnvironment,
@@ -401,4 +404,39 @@ describe('the character set and collation of a MariaDB database', () => {
       expect(stored[0]?.name).toBe('Straße – 🚀');
     },
   );
+});
+
+describe('a node of a cluster that refuses the lock is named, with what to do about it:', () => {
+  test.each([
+    [
+      'MariaDB',
+      {
+        code: 1235,
+        message: "This version of MariaDB doesn't yet support 'GET_LOCK in cluster (WSREP_ON=ON)'",
+      },
+      /GET_LOCK in cluster \(WSREP_ON=ON\)'\. Update MariaDB: .*10\.6\.14, 10\.11\.4/,
+    ],
+    [
+      'Percona XtraDB Cluster',
+      {
+        code: 1105,
+        message: 'Percona-XtraDB-Cluster prohibits use of GET_LOCK with pxc_strict_mode = ENFORCING',
+      },
+      /SET GLOBAL pxc_strict_mode = MASTER;/,
+    ],
+  ])('%s', async (_name, refusal, expected) => {
+    const server = await startRefusingServer({
+      statement: (sql) => (sql.includes('GET_LOCK') ? refusal : undefined),
+    });
+    closing.push(() => server.stop());
+    const settings = { LICENSING_DATABASE_URL: server.url };
+    const { database, tablePrefix } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, settings);
+    const locked = lockMigrations(database, tablePrefix);
+    await expect(locked).rejects.toThrow(DatabaseTrouble);
+    await expect(locked).rejects.toThrow(expected);
+    await expect(locked).rejects.toThrow(
+      /^The database \(shop as shop at 127\.0\.0\.1:\d+\) refuses the lock/,
+    );
+    await expect(locked).rejects.not.toThrow('S3cret');
+  });
 });

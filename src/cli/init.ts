@@ -43,7 +43,8 @@ export function addInitCommand(program: Command): void {
     .option('--dry-run', 'only tell what would be done')
     .addHelpText(
       'after',
-      '\nExamples:\n  licensing init --joomla-root /var/www/shop\n  LICENSING_DATABASE_URL=mysql://user:password@127.0.0.1:3306/licensing licensing init',
+      '\nExamples:\n  licensing init --joomla-root /var/www/shop\n  LICENSING_DATABASE_URL=mysql://user:password@127.0.0.1:3306/licensing licensing init' +
+        "\n  LICENSING_DATABASE_URL='mysql://user:password@db.example/licensing?ssl=verify&sslca=/path/of/ca.pem' licensing init",
     )
     .action((options: { joomlaRoot?: string; dryRun?: boolean }, command: Command) =>
       init(options, createOutput(command)),

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import type { MysqlSettings } from '../store/mysql';
+import { readTls, TlsError, type TlsPart, type TlsSettings } from '../store/tls';
 
 /** What a Joomla site's configuration.php says that this service needs. */
 export interface JoomlaSite {
@@ -58,7 +59,7 @@ export function readJoomlaSite(root: string, sockets: readonly string[] = SOCKET
       `${file}: $host is in no form that is understood: a name or address, "host:port", ":port", "[IPv6]:port", ` +
         `"unix:/path" or "localhost:/path". ${OTHER_DATABASE}`,
     );
-  const ssl = readSsl(values, file, root);
+  const tls = readSiteTls(values, file, root);
   return {
     database: {
       kind: 'mysql',
@@ -66,7 +67,7 @@ export function readJoomlaSite(root: string, sockets: readonly string[] = SOCKET
       user: required(values, file, 'user'),
       password: text(values, file, 'password'),
       database: required(values, file, 'db'),
-      ...(ssl === undefined ? {} : { ssl }),
+      ...(tls === undefined ? {} : { tls }),
     },
     tablePrefix: text(values, file, 'dbprefix'),
   };
@@ -199,25 +200,34 @@ function bySocket(socketPath: string): Location {
  * Joomla's Service/Provider/Database.php: any `$dbencryption` but 0 turns TLS on, and each file that is named counts.
  * mysqlnd verifies the certificate's chain and its name together (`verify_peer`, `verify_peer_name`), or neither.
  */
-function readSsl(values: Configuration, file: string, root: string): MysqlSettings['ssl'] {
+function readSiteTls(values: Configuration, file: string, root: string): TlsSettings | undefined {
   if (!isTrue(values.get('dbencryption'))) return undefined;
-  const verify = isTrue(values.get('dbsslverifyservercert'));
-  const ciphers = text(values, file, 'dbsslcipher').trim();
-  const read = (name: 'ca' | 'cert' | 'key'): Partial<Record<typeof name, string>> => {
-    const path = text(values, file, `dbssl${name}`).trim();
-    if (path === '') return {};
-    const remedy = `It is $dbssl${name} of ${file}: let the user this service runs as read it, or correct the path.`;
-    return { [name]: readBytes(resolve(root, path), remedy).toString('utf8') };
+  const written = (part: TlsPart) => text(values, file, TLS_PROPERTIES[part]).trim() || undefined;
+  const path = (part: TlsPart) => {
+    const name = written(part);
+    return name === undefined ? undefined : resolve(root, name);
   };
-  return {
-    ...read('ca'),
-    ...read('cert'),
-    ...read('key'),
-    ...(ciphers === '' ? {} : { ciphers }),
-    rejectUnauthorized: verify,
-    verifyIdentity: verify,
+  const choice = {
+    verify: isTrue(values.get('dbsslverifyservercert')),
+    ca: path('ca'),
+    cert: path('cert'),
+    key: path('key'),
+    ciphers: written('ciphers'),
   };
+  try {
+    return readTls(choice, (part) => `$${TLS_PROPERTIES[part]} of ${file}`);
+  } catch (error) {
+    if (error instanceof TlsError) throw new JoomlaConfigurationError(error.message, { cause: error });
+    throw error;
+  }
 }
+
+const TLS_PROPERTIES: Record<TlsPart, string> = {
+  ca: 'dbsslca',
+  cert: 'dbsslcert',
+  key: 'dbsslkey',
+  ciphers: 'dbsslcipher',
+};
 
 /** PHP's `(bool)`: the string '0' is false. */
 function isTrue(value: ConfigurationValue | undefined): boolean {

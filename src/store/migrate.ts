@@ -11,6 +11,7 @@ import {
   type Db,
 } from './database';
 import { isLockConflict } from './errors';
+import { lockTrouble } from './trouble';
 
 /** How long one migration waits for another that is under way. */
 const LOCK_WAIT_SECONDS = 120;
@@ -183,7 +184,7 @@ export async function lockMigrations(
     if (rows?.[0]?.got !== 1) throw otherMigration();
   } catch (error) {
     await release();
-    throw error;
+    throw lockTrouble(error, settings) ?? error;
   }
   return release;
 }

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { driverTls, type TlsSettings } from './tls';
 
 export interface MysqlSettings {
   kind: 'mysql';
@@ -9,15 +10,8 @@ export interface MysqlSettings {
   user: string;
   password: string;
   database: string;
-  /** PEM texts; without `verifyIdentity` a certificate for any name will do. */
-  ssl?: {
-    ca?: string;
-    cert?: string;
-    key?: string;
-    ciphers?: string;
-    rejectUnauthorized: boolean;
-    verifyIdentity?: boolean;
-  };
+  /** Without it nothing is encrypted. */
+  tls?: TlsSettings;
 }
 
 /** How long a caller can wait before "not reachable" is the honest answer. */
@@ -51,14 +45,15 @@ export function mysqlConfig(
   poolSize: number,
   { statementTimeout, isService = false }: ConnectionRules = {},
 ): Knex.Config {
-  const { host, port, socketPath, user, password, database, ssl } = settings;
+  const { host, port, socketPath, user, password, database, tls } = settings;
   return {
     client: mysqlClient({ statementTimeout, isService }),
     // It would be asked of the server, for what is not used here.
     version: 'latest',
     connection: {
-      ...(socketPath === undefined ? { host, port } : { socketPath }),
-      ...(ssl === undefined ? {} : { ssl }),
+      // The host of a socket is a name only, for the server's certificate.
+      ...(socketPath === undefined ? { host, port } : { host, socketPath }),
+      ...(tls === undefined ? {} : driverTls(tls, settings)),
       user,
       password,
       database,

@@ -57,11 +57,34 @@ export function explainTrouble(error: unknown, settings: DatabaseSettings, sourc
     : explainServer(error as DriverError, settings, source);
 }
 
+/**
+ * What it says about a database server that it refuses GET_LOCK, by which migrations take turns: some nodes of clusters do.
+ *
+ * @returns undefined when the error is about something else
+ */
+export function lockTrouble(error: unknown, settings: DatabaseSettings): DatabaseTrouble | undefined {
+  const said = (driverReason(error) ?? '').replace(/\.+$/, '');
+  const remedy = said.includes('pxc_strict_mode')
+    ? "As the database's administrator, on the node this service uses: SET GLOBAL pxc_strict_mode = MASTER; the migration done, it can be ENFORCING again."
+    : codeOf(error) === 'ER_NOT_SUPPORTED_YET'
+      ? 'Update MariaDB: a few versions of 2023 refuse it in a cluster, and 10.6.14, 10.11.4 and later allow it again.'
+      : undefined;
+  if (remedy === undefined) return undefined;
+  return new DatabaseTrouble(
+    `The database (${describeDatabase(settings)}) refuses the lock that migrations take: ${said}. ${remedy}`,
+    { cause: error },
+  );
+}
+
 /** A file that somebody named fails with the same codes as a socket, or as the database's own file. */
 function isAboutDatabase(error: DriverError, settings: DatabaseSettings): boolean {
   const { message = '', syscall, path, fatal } = error;
   const code = codeOf(error);
-  if (settings.kind === 'mysql') return isUnavailable(error) && (syscall === undefined || fatal === true);
+  if (settings.kind === 'mysql')
+    return (
+      (isUnavailable(error) && (syscall === undefined || fatal === true)) ||
+      code === 'ER_SECURE_TRANSPORT_REQUIRED'
+    );
   if (syscall !== undefined) return path !== undefined && settings.path.startsWith(path);
   return (
     isUnavailable(error) || CANNOT_OPEN.test(message) || code === 'SQLITE_NOTADB' || code === 'SQLITE_CORRUPT'
@@ -113,7 +136,8 @@ function isClosed(path: string): boolean {
 }
 
 function explainServer(error: DriverError, settings: MysqlSettings, source: string): Explanation {
-  const { host, port, socketPath, user, database } = settings;
+  const { host, port, socketPath, user, database, tls } = settings;
+  const names = tlsNames(source);
   // Knex speaks of pools and transactions when no connection came in time.
   const code = error.name === 'KnexTimeoutError' ? 'ETIMEDOUT' : (error.code ?? '');
   const said = (driverReason(error) ?? error.message ?? '').replace(/\.+$/, '');
@@ -158,8 +182,22 @@ function explainServer(error: DriverError, settings: MysqlSettings, source: stri
     case 'ER_HOST_IS_BLOCKED':
       return {
         reason: `the server refuses this user or this password: ${said} (${code})`,
-        remedy: `Correct user and password in ${source}; that user must be allowed to come from this machine.`,
+        remedy:
+          `Correct user and password in ${source}; that user must be allowed to come from this machine` +
+          (tls === undefined ? `, and may have to come by TLS (${names.on}).` : '.'),
       };
+    case 'ER_SECURE_TRANSPORT_REQUIRED':
+      return {
+        reason: `the server takes connections by TLS alone (${code})`,
+        remedy: `Turn TLS on in ${source}: ${names.on}.`,
+      };
+    case 'HANDSHAKE_NO_SSL_SUPPORT':
+      return {
+        reason: `the server offers no TLS (${code})`,
+        remedy: `Turn TLS on in the server, or off in ${source}.`,
+      };
+    case 'HANDSHAKE_SSL_ERROR':
+      return { reason: `TLS with it fails: ${said} (${code})`, remedy: tlsRemedy(said, host, source) };
     case 'ER_DBACCESS_DENIED_ERROR':
       return {
         reason: `${said} (${code})`,
@@ -189,4 +227,20 @@ function explainServer(error: DriverError, settings: MysqlSettings, source: stri
         remedy: `Check that the server at ${socketPath ?? `${host}:${port}`} is well, and ${source}.`,
       };
   }
+}
+
+/** How TLS is turned on where the settings come from, and where the authorities are named. */
+function tlsNames(source: string): { on: string; ca: string } {
+  return source === 'LICENSING_DATABASE_URL'
+    ? { on: 'ssl=require', ca: 'sslca=PATH' }
+    : { on: '$dbencryption = 1', ca: '$dbsslca' };
+}
+
+/** The driver puts one code over all that Node says of TLS, and leaves the words. */
+function tlsRemedy(said: string, host: string, source: string): string {
+  if (said.includes('altnames'))
+    return `Write a host that is in the certificate into ${source}, or give the server a certificate for ${host}.`;
+  if (/self-signed|issuer|verify the first/.test(said))
+    return `Name a file with the certificate of the server's authority in ${source}: ${tlsNames(source).ca}.`;
+  return `Check the certificate and the TLS settings of the server, and those in ${source}.`;
 }

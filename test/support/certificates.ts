@@ -1,0 +1,38 @@
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { temporaryFolder } from './processes';
+
+export interface Certificate {
+  cert: string;
+  key: string;
+}
+
+/** An authority of the test's own; all of it are PEM files. */
+export interface Authority {
+  ca: string;
+  /** @param names as `DNS:db.example` or `IP:127.0.0.1` */
+  issue(names: string): Certificate;
+}
+
+const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+
+export function createAuthority(): Authority {
+  const folder = temporaryFolder('licensing-authority');
+  const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
+  openssl('req', '-x509', ...NEW_KEY, '-days', '2', '-subj', '/CN=CA', '-keyout', 'ca.key', '-out', 'ca.pem');
+  let issued = 0;
+  return {
+    ca: join(folder, 'ca.pem'),
+    issue(names) {
+      const name = `issued${++issued}`;
+      writeFileSync(join(folder, `${name}.ext`), `subjectAltName=${names}`);
+      openssl('req', ...NEW_KEY, '-subj', `/CN=${name}`, '-keyout', `${name}.key`, '-out', `${name}.csr`);
+      openssl(
+        ...['x509', '-req', '-in', `${name}.csr`, '-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial'],
+        ...['-days', '2', '-extfile', `${name}.ext`, '-out', `${name}.pem`],
+      );
+      return { cert: join(folder, `${name}.pem`), key: join(folder, `${name}.key`) };
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import { createServer } from 'mysql2';
+import { freePort } from './processes';
+
+/** What a server answers with, in place of the one that cannot be had here. */
+export interface Refusal {
+  code: number;
+  message: string;
+}
+
+/** MySQL's protocol and nothing behind it: every statement succeeds but those that are refused. */
+export async function startRefusingServer({
+  login,
+  statement = () => undefined,
+}: {
+  login?: Refusal;
+  statement?: (sql: string) => Refusal | undefined;
+}): Promise<{ url: string; stop: () => Promise<void> }> {
+  const port = await freePort();
+  const server = createServer(() => undefined);
+  server.on('connection', (connection: ServerConnection) => {
+    connection.on('error', () => undefined);
+    connection.serverHandshake({
+      protocolVersion: 10,
+      serverVersion: '8.0.36',
+      connectionId: 1,
+      statusFlags: 2,
+      characterSet: 8,
+      // all but CLIENT_SSL
+      capabilityFlags: 0xff_f7_ff,
+      authCallback(_credentials: unknown, done: (error: null, refusal?: Refusal) => void) {
+        done(null, login);
+        connection.sequenceId = 0;
+      },
+    });
+    const answer = (sql: string) => {
+      const refusal = statement(sql);
+      if (refusal === undefined) connection.writeOk();
+      else connection.writeError(refusal);
+      // Each statement counts its packets anew.
+      connection.sequenceId = 0;
+    };
+    connection.on('query', answer);
+    // The driver takes every SET for one of prepared statements.
+    connection.on('stmt_prepare', answer);
+  });
+  server.listen(port);
+  return {
+    url: `mysql://shop:S3cret@127.0.0.1:${port}/shop`,
+    stop: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}
+
+interface ServerConnection {
+  sequenceId: number;
+  serverHandshake(settings: object): void;
+  writeOk(): void;
+  writeError(refusal: Refusal): void;
+  on(event: 'error', listener: () => void): void;
+  on(event: 'query' | 'stmt_prepare', listener: (sql: string) => void): void;
+}

@@ -80,11 +80,7 @@ export function lockTrouble(error: unknown, settings: DatabaseSettings): Databas
 function isAboutDatabase(error: DriverError, settings: DatabaseSettings): boolean {
   const { message = '', syscall, path, fatal } = error;
   const code = codeOf(error);
-  if (settings.kind === 'mysql')
-    return (
-      (isUnavailable(error) && (syscall === undefined || fatal === true)) ||
-      code === 'ER_SECURE_TRANSPORT_REQUIRED'
-    );
+  if (settings.kind === 'mysql') return isUnavailable(error) && (syscall === undefined || fatal === true);
   if (syscall !== undefined) return path !== undefined && settings.path.startsWith(path);
   return (
     isUnavailable(error) || CANNOT_OPEN.test(message) || code === 'SQLITE_NOTADB' || code === 'SQLITE_CORRUPT'

@@ -117,6 +117,7 @@ test.each([
     'Group Replication: the others have changed the same',
     { errno: 3101, code: 'ER_TRANSACTION_ROLLBACK_DURING_COMMIT' },
   ],
+  ['MySQL: the statement took longer than may be', { errno: 3024, code: 'ER_QUERY_TIMEOUT' }],
   ['MySQL: nobody but administrators may come', { errno: 3032, code: 'ER_SERVER_OFFLINE_MODE' }],
 ])('%s is no fault of ours, and may be tried again', (_what, { errno, code }) => {
   expect(isUnavailable(Object.assign(new Error('as the server says it'), { errno, code }))).toBe(true);

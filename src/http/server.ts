@@ -74,7 +74,7 @@ export async function startServer(
   );
   server.maxConnections = MAX_CONNECTIONS;
   // Node ends a connection on which nothing moves; before its first request and between two it has the limits above.
-  // One that took something of its last write within that time is looked at once more before.
+  // If part of the last write was taken meanwhile, it waits for one such time more.
   server.timeout = stallLimit;
   if ('host' in listen) server.on('connection', dropNameless);
   server.on('clientError', answerClientError);

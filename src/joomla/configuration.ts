@@ -189,7 +189,7 @@ function locate(host: string, mysqli: boolean, sockets: readonly string[]): Loca
   // which is TCP.
   const socket =
     digits === undefined || mysqli ? sockets.find((candidate) => existsSync(candidate)) : undefined;
-  return socket === undefined ? { host: '127.0.0.1', port } : bySocket(socket);
+  return socket === undefined ? { host: 'localhost', port } : bySocket(socket);
 }
 
 function bySocket(socketPath: string): Location {
@@ -207,9 +207,11 @@ function readSiteTls(values: Configuration, file: string, root: string): TlsSett
     const name = written(part);
     return name === undefined ? undefined : resolve(root, name);
   };
+  const verify = isTrue(values.get('dbsslverifyservercert'));
   const choice = {
-    verify: isTrue(values.get('dbsslverifyservercert')),
-    ca: path('ca'),
+    verify,
+    // Otherwise PHP does not open it.
+    ca: verify ? path('ca') : undefined,
     cert: path('cert'),
     key: path('key'),
     ciphers: written('ciphers'),

@@ -53,6 +53,7 @@ const UNAVAILABLE = new Set([
   'ER_SERVER_OFFLINE_MODE',
   'ER_CLIENT_INTERACTION_TIMEOUT',
   'ER_STATEMENT_TIMEOUT',
+  'ER_QUERY_TIMEOUT',
   // a cluster's node that has lost the others (Galera), or whose group refused the commit (Group Replication)
   'ER_UNKNOWN_COM_ERROR',
   'ER_RUN_HOOK_ERROR',

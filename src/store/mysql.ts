@@ -74,7 +74,9 @@ export function mysqlConfig(
       afterCreate(connection: MysqlConnection, done: (error: Error | null, connection: unknown) => void) {
         setUp(connection, isService)
           .then(
-            () => done(null, connection),
+            () => {
+              done(null, connection);
+            },
             (error: unknown) => {
               // Knex forgets it, and says nothing to it.
               cut(connection);

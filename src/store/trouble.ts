@@ -135,7 +135,7 @@ function explainServer(error: DriverError, settings: MysqlSettings, source: stri
   const { host, port, socketPath, user, database, tls } = settings;
   const names = tlsNames(source);
   // Knex speaks of pools and transactions when no connection came in time.
-  const code = error.name === 'KnexTimeoutError' ? 'ETIMEDOUT' : (error.code ?? '');
+  const code = error.name === 'KnexTimeoutError' ? 'ETIMEDOUT' : codeOf(error);
   const said = (driverReason(error) ?? error.message ?? '').replace(/\.+$/, '');
   switch (code) {
     case 'ECONNREFUSED':

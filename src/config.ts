@@ -247,22 +247,19 @@ const URL_PARAMETERS = ['socketPath', 'ssl', ...Object.values(TLS_PARAMETERS)];
 function parseTls(parameters: URLSearchParams, base: string): TlsSettings | undefined {
   if (![...parameters.keys()].some((name) => name.startsWith('ssl'))) return undefined;
   const written = (part: TlsPart) => parameters.get(TLS_PARAMETERS[part]) ?? undefined;
-  const path = (part: TlsPart) => optional(written(part), (name) => resolve(base, name));
-  const [ca, cert, key, ciphers] = [path('ca'), path('cert'), path('key'), written('ciphers')];
   const level = parameters.get('ssl') ?? '';
   const verify = level === 'verify';
   // What would have no effect was meant to have one.
-  const hasIdle = (ca !== undefined && !verify) || (cert === undefined) !== (key === undefined);
+  const hasIdle =
+    (written('ca') !== undefined && !verify) ||
+    (written('cert') === undefined) !== (written('key') === undefined);
   if (!['require', 'verify'].includes(level) || hasIdle)
     throw new ConfigError(
       'LICENSING_DATABASE_URL: TLS takes ssl=require (encrypted) or ssl=verify (the certificate of the server is checked too), ' +
         'and with it sslca=PATH (for verify), sslcert=PATH and sslkey=PATH together, and sslcipher.',
     );
   try {
-    return readTls(
-      { verify, ca, cert, key, ciphers },
-      (part) => `${TLS_PARAMETERS[part]} of LICENSING_DATABASE_URL`,
-    );
+    return readTls({ verify, written, base }, (part) => `${TLS_PARAMETERS[part]} of LICENSING_DATABASE_URL`);
   } catch (error) {
     if (error instanceof TlsError) throw new ConfigError(error.message, { cause: error });
     throw error;

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { MysqlSettings } from '../store/mysql';
 import { readTls, TlsError, type TlsPart, type TlsSettings } from '../store/tls';
 
@@ -203,21 +203,10 @@ function bySocket(socketPath: string): Location {
 function readSiteTls(values: Configuration, file: string, root: string): TlsSettings | undefined {
   if (!isTrue(values.get('dbencryption'))) return undefined;
   const written = (part: TlsPart) => text(values, file, TLS_PROPERTIES[part]).trim() || undefined;
-  const path = (part: TlsPart) => {
-    const name = written(part);
-    return name === undefined ? undefined : resolve(root, name);
-  };
+  // Where it is not verified, PHP does not open the file of authorities either.
   const verify = isTrue(values.get('dbsslverifyservercert'));
-  const choice = {
-    verify,
-    // Otherwise PHP does not open it.
-    ca: verify ? path('ca') : undefined,
-    cert: path('cert'),
-    key: path('key'),
-    ciphers: written('ciphers'),
-  };
   try {
-    return readTls(choice, (part) => `$${TLS_PROPERTIES[part]} of ${file}`);
+    return readTls({ verify, written, base: root }, (part) => `$${TLS_PROPERTIES[part]} of ${file}`);
   } catch (error) {
     if (error instanceof TlsError) throw new JoomlaConfigurationError(error.message, { cause: error });
     throw error;

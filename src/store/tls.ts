@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { connect, isIP, type Socket } from 'node:net';
+import { resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import type { MysqlSettings } from './mysql';
 
@@ -20,7 +21,13 @@ const PARTS = ['ca', 'cert', 'key', 'ciphers'] as const;
 export type TlsPart = (typeof PARTS)[number];
 
 /** The same as a person writes it: with the paths of files in place of what they hold. */
-export type TlsChoice = { verify: boolean } & Partial<Record<TlsPart, string | undefined>>;
+export interface TlsChoice {
+  verify: boolean;
+  /** undefined: not given. Authorities are asked for only where they are needed. */
+  written: (part: TlsPart) => string | undefined;
+  /** the folder that relative paths start at */
+  base: string;
+}
 
 /** A part of the TLS settings that cannot be used. The message says which, and what to do. */
 export class TlsError extends Error {}
@@ -47,16 +54,20 @@ const ATTEMPTS: Record<TlsPart, (text: string, cert: string | undefined) => unkn
  * @param nameOf what a part is called where it is written
  * @throws TlsError
  */
-export function readTls(choice: TlsChoice, nameOf: (part: TlsPart) => string): TlsSettings {
-  const tls: TlsSettings = { verify: choice.verify };
+export function readTls(
+  { verify, written, base }: TlsChoice,
+  nameOf: (part: TlsPart) => string,
+): TlsSettings {
+  const tls: TlsSettings = { verify };
   for (const part of PARTS) {
-    const written = choice[part];
-    if (written === undefined) continue;
-    const text = part === 'ciphers' ? written : readPem(written, nameOf(part));
+    const value = part === 'ca' && !verify ? undefined : written(part);
+    if (value === undefined) continue;
+    const path = resolve(base, value);
+    const text = part === 'ciphers' ? value : readPem(path, nameOf(part));
     try {
       ATTEMPTS[part](text, tls.cert);
     } catch (error) {
-      const what = part === 'ciphers' ? nameOf(part) : `${written}, which is ${nameOf(part)},`;
+      const what = part === 'ciphers' ? nameOf(part) : `${path}, which is ${nameOf(part)},`;
       const { reason = 'unknown reason' } = error as { reason?: string };
       throw new TlsError(`${what} cannot be used (${reason}). It has to hold ${EXPECTED[part]}.`, {
         cause: error,

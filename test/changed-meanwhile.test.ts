@@ -6,12 +6,12 @@ import request from 'supertest';
 import { readConfig, type Settings } from '../src/config';
 import { overrideActivation } from '../src/licensing/activate';
 import { changePlan, setLimit } from '../src/licensing/amend';
-import { changePlanLimit, editPlan } from '../src/licensing/catalogue';
+import { addPlan, changePlanLimit, editPlan, removePlan } from '../src/licensing/catalogue';
 import { keyDigest } from '../src/licensing/keys';
 import { publishRelease } from '../src/licensing/releases';
 import { eraseCustomer } from '../src/support/customers';
 import { insertActivations } from '../src/store/activations';
-import { lockProduct } from '../src/store/catalogue';
+import { insertProduct, lockProduct, sharePlan } from '../src/store/catalogue';
 import { knexConfig, table, type Db, type Transaction } from '../src/store/database';
 import { findLicense, forceSlot, lockLicense, setLicense, type License } from '../src/store/licenses';
 import { setRelease } from '../src/store/releases';
@@ -324,6 +324,53 @@ test('a licence that moved to another plan meanwhile does not follow the old one
   expect(await stored('licenses', license.id)).toMatchObject({ plan_id: other, activation_limit: 3 });
   await setLimit(db, license.id, 4, context);
   expect(await stored('licenses', license.id)).toMatchObject({ activation_limit: 4 });
+});
+
+describe('what is removed meanwhile', () => {
+  /** Removes a row of the catalogue while `begin` starts what has read it already. */
+  async function whileRemoved(name: 'products' | 'plans', id: number, begin: () => Promise<unknown>) {
+    const [begun] = await db.transaction(async (trx) => {
+      await trx(table(db, name)).where({ id }).delete();
+      const begun = begin().catch((error: unknown) => String(error));
+      await untilWaiting(1);
+      return [begun];
+    });
+    return begun;
+  }
+
+  test('a plan: no licence is issued on it', async () => {
+    const plan = await givePlan(db);
+    expect(
+      await whileRemoved('plans', plan, () => command.run(['license', 'issue', '--plan', String(plan)])),
+    ).toMatchObject({ code: 1, stderr: expect.stringContaining(`There is no plan ${plan}.`) });
+  });
+
+  test('a product: it gets no plan, and no version', async () => {
+    const product = { name: 'Slip', createdAt: new Date(), element: null };
+    const plan = { name: 'P', activationType: 'seat', activationLimit: 1, duration: null } as const;
+    const first = await insertProduct(db, product);
+    expect(
+      await whileRemoved('products', first, () => addPlan(db, { ...plan, productId: first }, new Date())),
+    ).toContain(`There is no product ${first}.`);
+    const second = await insertProduct(db, product);
+    expect(
+      await whileRemoved('products', second, () => giveRelease(service, { version: '1.0', productId: second })),
+    ).toContain(`There is no product ${second}.`);
+  });
+
+  test('and what got a licence meanwhile is not removed', async () => {
+    const [plan, other] = [await givePlan(db), await givePlan(db)];
+    const license = await giveLicense(db, other);
+    const [removed] = await db.transaction(async (trx) => {
+      await sharePlan(trx, plan);
+      const removed = removePlan(db, plan).catch(String);
+      await untilWaiting(1);
+      await trx(table(db, 'licenses')).where({ id: license.id }).update({ plan_id: plan });
+      return [removed];
+    });
+    expect(await removed).toContain(`Plan ${plan} has licences`);
+    expect(await stored('plans', plan)).toBeDefined();
+  });
 });
 
 describe('a draft that is changed while it is being published', () => {

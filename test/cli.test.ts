@@ -350,6 +350,34 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     ).toContain('There is no product 99.');
   });
 
+  it('removes a product and a plan that were added by mistake, and none that is in use', async () => {
+    await shop.json(['product', 'add', '--id', '77', '--name', 'Typo']);
+    const addPlan = ['plan', 'add', '--product', '77', '--name', 'Slip', '--activation-type', 'seat'];
+    const { id } = await shop.json<{ id: number }>([...addPlan, '--activation-limit', '1']);
+    const issued = await shop.json<LicenseJson>(['license', 'issue', '--plan', String(id)]);
+    await shop.run(['license', 'revoke', String(issued.id)]);
+    expect(await refused(['plan', 'remove', String(id)])).toBe(
+      `error: Plan ${id} has licences ("licensing license list --plan ${id}"), and stays. ` +
+        'Nothing is sold on it as long as you issue none.\n',
+    );
+    const spare = await shop.json<{ id: number }>([...addPlan, '--activation-limit', '2']);
+    await shop.run(['license', 'change-plan', String(issued.id), String(spare.id)]);
+    expect(await shop.run(['plan', 'remove', String(id)])).toEqual({
+      code: 0,
+      stdout: `Plan ${id} is removed: Slip.\n`,
+      stderr: '',
+    });
+    expect(await rows<{ id: number }>(service.db, 'plans')).not.toContainEqual(expect.objectContaining({ id }));
+    expect(await refused(['plan', 'remove', String(id)])).toContain(`There is no plan ${id}.`);
+    expect(await refused(['product', 'remove', '77'])).toBe(
+      'error: Product 77 has plans or versions, and stays. A plan without licences can be removed ' +
+        '("licensing plan remove"), a version cannot.\n',
+    );
+    await shop.json(['product', 'add', '--id', '78', '--name', 'Unused']);
+    expect(await shop.json(['product', 'remove', '78'])).toMatchObject({ id: 78, name: 'Unused' });
+    expect(await refused(['product', 'remove', '78'])).toContain('There is no product 78.');
+  });
+
   it('issues a licence whose key works at once', async () => {
     const issued = await issue(
       '--customer',

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { addPlan, changePlanLimit, editPlan, type NewPlan } from '../licensing/catalogue';
+import { addPlan, changePlanLimit, editPlan, removePlan, type NewPlan } from '../licensing/catalogue';
 import { ACTIVATION_TYPES } from '../licensing/identifiers';
 import { OperatorError } from '../licensing/operator-error';
 import { requirePlan, requireProduct } from '../licensing/require';
@@ -111,6 +111,18 @@ export function addPlanCommands(program: Command): void {
           { ...planJson(edited), licenses_changed: changed, licenses_skipped: skipped },
           `Plan ${id} is changed: ${edited.name}.${to === from ? '' : ` Licences that follow: ${changed}.`}`,
         );
+      }),
+    );
+
+  plan
+    .command('remove')
+    .description('Removes a plan that was added by mistake: one that no licence is on.')
+    .argument('<id>', 'plan id', positiveInteger)
+    .addHelpText('after', '\nExample:\n  licensing plan remove 8')
+    .action((id: number, _options: object, command: Command) =>
+      withSession(command, async ({ db, output }) => {
+        const removed = await removePlan(db, id);
+        output.print(planJson(removed), `Plan ${id} is removed: ${removed.name}.`);
       }),
     );
 

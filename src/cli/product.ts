@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { addProduct, editProduct } from '../licensing/catalogue';
+import { addProduct, editProduct, removeProduct } from '../licensing/catalogue';
 import { requireProduct } from '../licensing/require';
 import { listPlans, listProducts } from '../store/catalogue';
 import { listPublishedVersions } from '../store/releases';
@@ -44,6 +44,18 @@ export function addProductCommands(program: Command): void {
           ...(element === undefined ? {} : { element: element || null }),
         });
         output.print(productJson(edited), `Product ${id} is changed: ${edited.name}.`);
+      }),
+    );
+
+  product
+    .command('remove')
+    .description('Removes a product that was added by mistake: one without plans and versions.')
+    .argument('<id>', 'product id', positiveInteger)
+    .addHelpText('after', '\nExample:\n  licensing product remove 43')
+    .action((id: number, _options: object, command: Command) =>
+      withSession(command, async ({ db, output }) => {
+        const removed = await removeProduct(db, id);
+        output.print(productJson(removed), `Product ${id} is removed: ${removed.name}.`);
       }),
     );
 

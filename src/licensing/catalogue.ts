@@ -1,5 +1,7 @@
 import { countActivationsOfPlan } from '../store/activations';
 import {
+  deletePlan,
+  deleteProduct,
   findPlan,
   findProduct,
   insertPlan,
@@ -12,14 +14,14 @@ import {
   type Product,
 } from '../store/catalogue';
 import type { Db } from '../store/database';
-import { isDuplicate } from '../store/errors';
+import { isDuplicate, isReferenceConflict } from '../store/errors';
 import { listIdsWithLimit } from '../store/licenses';
 import { inTransaction } from '../store/transaction';
 import { followLimit } from './amend';
 import type { ActivationType } from './identifiers';
 import type { ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
-import { noPlan, requirePlan, requireProduct } from './require';
+import { noPlan, noProduct, requirePlan, requireProduct } from './require';
 
 /** What the column of products' ids holds. */
 const MAX_PRODUCT_ID = 0xffff_ffff;
@@ -55,7 +57,52 @@ export interface NewPlan {
 /** @throws OperatorError when there is no such product */
 export async function addPlan(db: Db, plan: NewPlan, now: Date): Promise<Plan> {
   await requireProduct(db, plan.productId);
-  return (await findPlan(db, await insertPlan(db, { ...plan, createdAt: now }))) as Plan;
+  try {
+    return (await findPlan(db, await insertPlan(db, { ...plan, createdAt: now }))) as Plan;
+  } catch (error) {
+    if (isReferenceConflict(error)) noProduct(plan.productId);
+    throw error;
+  }
+}
+
+/**
+ * Removes a product that was added by mistake.
+ *
+ * @returns what it was
+ * @throws OperatorError when it has plans or versions, or there is no such product
+ */
+export async function removeProduct(db: Db, id: number): Promise<Product> {
+  const product = await requireProduct(db, id);
+  await removeUnused(
+    () => deleteProduct(db, id),
+    `Product ${id} has plans or versions, and stays. A plan without licences can be removed ("licensing plan remove"), ` +
+      'a version cannot.',
+  );
+  return product;
+}
+
+/**
+ * Removes a plan that was added by mistake.
+ *
+ * @returns what it was
+ * @throws OperatorError when licences are on it, ended ones too, or there is no such plan
+ */
+export async function removePlan(db: Db, id: number): Promise<Plan> {
+  const plan = await requirePlan(db, id);
+  await removeUnused(
+    () => deletePlan(db, id),
+    `Plan ${id} has licences ("licensing license list --plan ${id}"), and stays. ` +
+      'Nothing is sold on it as long as you issue none.',
+  );
+  return plan;
+}
+
+async function removeUnused(remove: () => Promise<void>, refusal: string): Promise<void> {
+  try {
+    await remove();
+  } catch (error) {
+    throw isReferenceConflict(error) ? new OperatorError(refusal) : error;
+  }
 }
 
 /** @throws OperatorError when there is no such product */

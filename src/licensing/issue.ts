@@ -1,6 +1,6 @@
 import { findProduct } from '../store/catalogue';
 import type { Db } from '../store/database';
-import { isDuplicate } from '../store/errors';
+import { isDuplicate, isReferenceConflict } from '../store/errors';
 import { insertEvents } from '../store/events';
 import {
   findLicenseByReference,
@@ -13,7 +13,7 @@ import { inTransaction } from '../store/transaction';
 import { addDuration } from './durations';
 import { canonicalKey, generateKey, keyDigest, keyHint } from './keys';
 import { OperatorError } from './operator-error';
-import { requirePlan } from './require';
+import { noPlan, requirePlan } from './require';
 import { openSealedKey, SealError, sealKey } from './sealing';
 import { formatTimestampOrNull } from './timestamps';
 
@@ -131,6 +131,7 @@ export async function issueLicenses(
     });
     return issued.map((license, i) => ({ key: keys[i], license }));
   } catch (error) {
+    if (isReferenceConflict(error)) noPlan(plan.id);
     if (!isDuplicate(error)) throw error;
     // The same order in two commands at once: the other one was first, and this is its licence.
     const earlier = reference === undefined ? undefined : await findLicenseByReference(db, reference);

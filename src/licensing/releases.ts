@@ -13,7 +13,7 @@ import {
 import { inTransaction } from '../store/transaction';
 import { explainFileFault, explainReadFault } from './file-faults';
 import { OperatorError } from './operator-error';
-import { requireProduct } from './require';
+import { noProduct, requireProduct } from './require';
 import { compareVersions, isPrerelease, isVersion, versionOrder } from './versions';
 import { checkZip } from './zip';
 
@@ -84,7 +84,7 @@ export async function publishRelease(
   };
   return inTransaction(db, async (trx) => {
     // Once more under the lock: copying a package takes its time, and somebody else may have been faster.
-    await lockProduct(trx, productId);
+    if (!(await lockProduct(trx, productId))) noProduct(productId);
     if (existing) {
       // The package that was looked at must be the one that is published.
       const isSame = (await findRelease(trx, productId, version))?.sha256 === existing.sha256;

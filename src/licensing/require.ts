@@ -6,10 +6,12 @@ import { OperatorError } from './operator-error';
 
 /** @throws OperatorError when there is no such product */
 export async function requireProduct(db: Db, id: number): Promise<Product> {
-  const product = await findProduct(db, id);
-  if (!product)
-    throw new OperatorError(`There is no product ${id}. "licensing product list" shows the products.`);
-  return product;
+  return (await findProduct(db, id)) ?? noProduct(id);
+}
+
+/** @throws OperatorError always */
+export function noProduct(id: number): never {
+  throw new OperatorError(`There is no product ${id}. "licensing product list" shows the products.`);
 }
 
 /** @throws OperatorError when there is no such plan */

@@ -73,6 +73,11 @@ export async function setProduct(
   await db(table(db, 'products')).where({ id }).update(changes);
 }
 
+/** @throws a reference conflict (`isReferenceConflict`) when it has plans or releases */
+export async function deleteProduct(db: Db, id: number): Promise<void> {
+  await db(table(db, 'products')).where({ id }).delete();
+}
+
 /** What was last said about the product's update XML, as JSON; null: nothing yet, or no such product. */
 export async function findUpdateXmlSettings(db: Db, id: number): Promise<string | null> {
   const settings = await db(table(db, 'products')).where({ id }).pluck<(string | null)[]>('update_xml');
@@ -116,8 +121,9 @@ export async function sharePlan(trx: Transaction, id: number): Promise<Plan | un
 }
 
 /** Locks a product's row until the transaction ends: its versions are compared and added by one at a time. */
-export async function lockProduct(trx: Transaction, id: number): Promise<void> {
-  await lockedRow(trx, 'products', id);
+export async function lockProduct(trx: Transaction, id: number): Promise<Product | undefined> {
+  const row = (await lockedRow(trx, 'products', id)) as ProductRow | undefined;
+  return row && toProduct(row);
 }
 
 async function lockedRow(trx: Transaction, name: 'products' | 'plans', id: number): Promise<unknown> {
@@ -155,6 +161,11 @@ export async function setPlan(
     activation_limit: changes.activationLimit,
     duration: changes.duration,
   });
+}
+
+/** @throws a reference conflict (`isReferenceConflict`) when licences are on it */
+export async function deletePlan(db: Db, id: number): Promise<void> {
+  await db(table(db, 'plans')).where({ id }).delete();
 }
 
 /** @returns false: the plan's limit is not `from` any more, and stays as it is */

@@ -76,8 +76,22 @@ const UNAVAILABLE = new Set([
   'SQLITE_CANTOPEN',
 ]);
 
+/** A row is removed that others refer to, or one is added that refers to none. */
+const REFERENCE = new Set([
+  'ER_ROW_IS_REFERENCED_2',
+  'ER_NO_REFERENCED_ROW_2',
+  // to a user who may not see the other table
+  'ER_ROW_IS_REFERENCED',
+  'ER_NO_REFERENCED_ROW',
+  'SQLITE_CONSTRAINT_FOREIGNKEY',
+]);
+
 export function isDuplicate(error: unknown): boolean {
   return DUPLICATE.has(codeOf(error));
+}
+
+export function isReferenceConflict(error: unknown): boolean {
+  return REFERENCE.has(codeOf(error));
 }
 
 export function isLockConflict(error: unknown): boolean {

@@ -58,7 +58,7 @@ afterAll(async () => {
   for (const stop of stops.reverse()) await stop();
 }, 60_000);
 
-describe('the configuration in docs/apache.md', () => {
+describe('the configuration in deploy/apache', () => {
   it.each<[string, ApacheOptions]>([
     ['as it stands', { upstream: '127.0.0.1:3080' }],
     ['with a Unix socket', { upstream: 'unix:/run/licensing/http.sock' }],

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { temporaryFolder } from './support/processes';
-import { giveLicense, givePlan, PREFIX, startTestService, type TestService } from './support/service';
+import { giveLicense, givePlan, PREFIX, rows, startTestService, type TestService } from './support/service';
 import { startUpstream } from './support/web-server';
 
 /** docs/api.md: its table of codes, and its PHP program, as a customer's site runs it. */
@@ -35,19 +35,11 @@ describe('its PHP program', () => {
       join(folder, 'licence.php'),
       `${program}\necho json_encode(licenceIsValid(...array_slice($argv, 1)));\n`,
     );
-    service = await startTestService({ LICENSING_RATE_LIMIT: '4' });
-    ({ key } = await giveLicense(service.db, await givePlan(service.db)));
-    await ask('activate', { license_key: key, identifier: 'example.com' });
+    service = await startTestService({ LICENSING_RATE_LIMIT: '6' });
+    ({ key } = await giveLicense(service.db, await givePlan(service.db, { limit: 1 })));
   });
 
   afterAll(() => service.stop());
-
-  const ask = (verb: string, body: object) =>
-    fetch(`${service.url}${PREFIX}/licenses/${verb}`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-    });
 
   async function isValid(
     { api = `${service.url}${PREFIX}`, licence = key, site = 'https://www.example.com/shop' } = {},
@@ -62,14 +54,19 @@ describe('its PHP program', () => {
   const read = () => JSON.parse(readFileSync(kept, 'utf8')) as { valid_at: number; ask_after: number };
   const now = () => Math.floor(Date.now() / 1000);
 
-  test('believes what the service says', async () => {
+  test('activates its site, and believes what the service says', async () => {
     expect(await isValid()).toBe(true);
+    expect(await rows(service.db, 'activations')).toMatchObject([{ identifier: 'example.com' }]);
     expect(read().ask_after).toBeGreaterThan(now() + 86_000);
     expect(await isValid({ licence: 'unknown' }, { valid_at: now() - 5, ask_after: 0 })).toBe(false);
+    // its slot is taken
     expect(await isValid({ site: 'example.org' }, { valid_at: now() - 5, ask_after: 0 })).toBe(false);
-    // The fifth in this minute.
-    expect((await ask('validate', { license_key: key })).status).toBe(429);
+    expect(read().valid_at).toBe(0);
     expect(await isValid({}, { valid_at: now() - 5, ask_after: 0 })).toBe(true);
+    // The seventh call in this minute is one too many.
+    expect(await isValid({}, { valid_at: now() - 5, ask_after: 0 })).toBe(true);
+    expect(read().valid_at).toBeLessThan(now());
+    expect(read().ask_after).toBeLessThan(now() + 700);
   });
 
   test.each<[string, RequestListener]>([

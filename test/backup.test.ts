@@ -238,6 +238,11 @@ test('a MariaDB that is lost with its site is back on another server, from the d
     ) as Issued;
   });
   const dump = readFileSync(on('var/backups/licensing/licensing.sql'), 'utf8');
+  const [script = ''] = blocksBelow('Back up');
+  await expect(shell(script.replace('prefix=jos_', 'prefix=abc_'))).rejects.toThrow(
+    /shop has no tables abc_licensing_\.\.\.: nothing was backed up/,
+  );
+  expect(readFileSync(on('var/backups/licensing/licensing.sql'), 'utf8')).toBe(dump);
   expect(dump).not.toContain('jos_content');
   expect(dump).not.toContain(lost.sold.license_key);
   await old.stop('SIGKILL');

@@ -174,7 +174,8 @@ function nextSteps({ listen, adminListen, joomlaRoot = '/path/of/the/site' }: Co
   return `The service is set up. What comes next, as in docs/joomla-site.md and docs/production.md; installed like that, write
 "sudo -u licensing" before each "licensing" but that of step 2's first line:
 
-1. Start it (it listens on ${describeListen(listen)}):     systemctl enable --now licensing
+1. Start it (it listens on ${describeListen(listen)}), with deploy/licensing.service copied to /etc/systemd/system:
+                                       systemctl enable --now licensing
    Or, for a trial in this terminal:   npm start
    Is it ready?                        curl -sS ${ready}
 2. Put it behind the site's nginx:     licensing nginx --server-name YOUR.SITE --out /etc/nginx/licensing

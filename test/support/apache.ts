@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { connects, folderForNginx, makeCertificate, startPhp } from './nginx';
 import { endProcess, eventually, freePort, hasEnded, startProcess } from './processes';
 
-/** A private Apache with the configuration that docs/apache.md shows, and a private PHP-FPM whose pages are the site. */
+/** A private Apache with the configuration in deploy/apache, and a private PHP-FPM whose pages are the site. */
 
-const GUIDE = join(__dirname, '../../docs/apache.md');
+const ROOT = join(__dirname, '../..');
+const FILES = ['licensing.conf', 'site.example.conf'];
 const APACHE = ['/usr/sbin/apache2', '/usr/local/sbin/apache2'].find((path) => existsSync(path)) ?? 'apache2';
 const MODULES = '/usr/lib/apache2/modules';
 
@@ -73,7 +74,7 @@ export async function startApache(options: ApacheOptions): Promise<TestApache> {
   };
 }
 
-/** What `apache2 -t` says of the documented configuration. */
+/** What `apache2 -t` says of the shipped configuration. */
 export function checkApache(options: ApacheOptions): { ok: boolean; output: string } {
   const conf = writeConfiguration(folderForNginx(), options, 8080, 8443);
   const { status, stderr } = spawnSync(APACHE, ['-t', '-f', conf], { encoding: 'utf8' });
@@ -112,9 +113,9 @@ function writeConfiguration(folder: string, options: ApacheOptions, httpPort: nu
   writeFileSync(join(site, '.htaccess'), HTACCESS);
   makeCertificate(tls);
 
-  const { files, modules } = readGuide();
-  for (const [file, documented] of Object.entries(files)) {
-    const text = replaceEach(edit(listensAt(documented, upstream), file), {
+  for (const file of FILES) {
+    const shipped = readFileSync(join(ROOT, 'deploy/apache', file), 'utf8');
+    const text = replaceEach(edit(listensAt(shipped, upstream), file), {
       '/etc/apache2/licensing.conf': `${folder}/licensing.conf`,
       '/etc/letsencrypt/live/shop.example': tls,
       '/var/www/shop': site,
@@ -125,7 +126,7 @@ function writeConfiguration(folder: string, options: ApacheOptions, httpPort: nu
     writeFileSync(join(folder, file), text);
   }
   const conf = join(folder, 'apache2.conf');
-  const load = [...new Set([...DEFAULT_MODULES, ...modules, ...TEST_MODULES])]
+  const load = [...new Set([...DEFAULT_MODULES, ...documentedModules(), ...TEST_MODULES])]
     .map((name) => `LoadModule ${name}_module ${MODULES}/mod_${name}.so`)
     .join('\n');
   writeFileSync(
@@ -151,7 +152,7 @@ Define APACHE_LOG_DIR ${folder}/logs
 ErrorLog ${folder}/logs/error.log
 LogLevel warn
 LogFormat "%h %l %u %t \\"%r\\" %>s %O \\"%{Referer}i\\" \\"%{User-Agent}i\\"" combined
-# what a server may have set for its sites, and the documented configuration must stand
+# what a server may have set for its sites, and the shipped configuration must stand
 SetOutputFilter BROTLI_COMPRESS;DEFLATE
 ExpiresActive On
 ExpiresDefault "access plus 1 month"
@@ -159,23 +160,16 @@ AddDefaultCharset iso-8859-1
 ProxyErrorOverride On
 ErrorDocument 404 /index.php
 ErrorDocument 503 /index.php
-Include ${folder}/shop.example.conf
+Include ${folder}/site.example.conf
 `,
   );
   return conf;
 }
 
-/** The fenced blocks of the guide by the names of their files, and the modules that it says to enable. */
-function readGuide(): { files: Record<string, string>; modules: string[] } {
-  const guide = readFileSync(GUIDE, 'utf8');
-  const blocks = [...guide.matchAll(/^```apache\n# \S+\/(\S+)\n(.*?)^```$/gms)];
-  const files = Object.fromEntries(blocks.map(([, name, text]) => [name, text] as [string, string]));
-  if (!('licensing.conf' in files) || !('shop.example.conf' in files))
-    throw new Error('docs/apache.md does not show the two files.');
-  const modules = [...guide.matchAll(/a2enmod ([a-z0-9_ ]+)/g)].flatMap(([, names]) =>
-    names!.trim().split(' '),
-  );
-  return { files, modules };
+/** The modules that the guide says to enable. */
+function documentedModules(): string[] {
+  const guide = readFileSync(join(ROOT, 'docs/apache.md'), 'utf8');
+  return [...guide.matchAll(/a2enmod ([a-z0-9_ ]+)/g)].flatMap(([, names]) => names!.trim().split(' '));
 }
 
 /** For a socket the commented line is taken into use instead of the other. */

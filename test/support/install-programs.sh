@@ -59,7 +59,8 @@ if [ ! -e "$policy" ]; then
   $as_root chmod 755 "$policy"
 fi
 status=0
-{ $as_root apt-get update && $as_root apt-get install -y --no-install-recommends $missing; } >"$log" 2>&1 || status=$?
+# Nothing goes for it: on a machine with MySQL, MariaDB's programs would take its place.
+{ $as_root apt-get update && $as_root apt-get install -y --no-remove --no-install-recommends $missing; } >"$log" 2>&1 || status=$?
 [ "$made_policy" = no ] || $as_root rm -f "$policy"
 if [ "$status" != 0 ]; then
   tail -n 20 "$log" >&2

@@ -113,7 +113,9 @@ interface Server {
 
 /** What is used here of the driver's connection, and what is kept with it. */
 interface MysqlConnection {
+  /** the server's number for it: a later one is higher, until the server is restarted */
   threadId: number;
+  openedAt: number;
   /** of a service's */
   server?: Server | undefined;
   stream: { destroy(error?: Error): void; once(event: 'close', listener: () => void): void };
@@ -158,6 +160,7 @@ function mysqlClient({ statementTimeout, isService }: ConnectionRules): typeof K
       const driver = super._driver();
       const createConnection = (settings: object): MysqlConnection => {
         const connection = driver.createConnection(settings);
+        connection.openedAt = performance.now();
         connection.settingUp = setTimeout(() => cut(connection, lateError()), CONNECT_TIMEOUT_MS);
         // One that was refused is no reason to stay.
         connection.settingUp.unref();
@@ -212,12 +215,13 @@ function mysqlClient({ statementTimeout, isService }: ConnectionRules): typeof K
     }
 
     /** Ends the server's side of a lost connection: its transaction would hold its locks for as long as that lives. */
-    private async killOnServer({ threadId, server }: MysqlConnection): Promise<void> {
+    private async killOnServer(lost: MysqlConnection): Promise<void> {
+      const { threadId } = lost;
       try {
         const connection = (await this.acquireConnection()) as MysqlConnection;
         try {
           // Another server, or a restarted one, has given the number to somebody else, or will.
-          if (!isSame(connection.server, server) || connection.threadId < threadId) return;
+          if (!isSame(connection.server, lost.server) || isOfLaterRun(connection, lost)) return;
           ending.add(connection);
           const { response } = (await this._query(connection, {
             sql: 'SELECT ID FROM information_schema.PROCESSLIST WHERE ID = ? AND TIME >= 3',
@@ -238,6 +242,14 @@ function mysqlClient({ statementTimeout, isService }: ConnectionRules): typeof K
 
 function isSame(one: Server | undefined, other: Server | undefined): boolean {
   return one !== undefined && one.host === other?.host && one.port === other.port;
+}
+
+/**
+ * Whether the server was restarted between the two: the later one has the lower number. Of two that were opened at the
+ * same moment either may have it.
+ */
+function isOfLaterRun(one: MysqlConnection, other: MysqlConnection): boolean {
+  return one.threadId < other.threadId && one.openedAt - other.openedAt > 1_000;
 }
 
 /** Closes a connection's socket. Whatever it still has to say of that is an error of nobody's. */

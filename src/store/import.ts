@@ -39,28 +39,6 @@ export async function findRows(db: Db, name: TableName, column: string, values: 
   return (await db(table(db, name)).whereIn(column, values as (string | number)[])) as Row[];
 }
 
-/** SQLite takes no expression that is 1,000 deep. */
-const MAX_PAIRS = 500;
-
-/** Those of the pairs that exist, in no particular order. */
-export async function findActivationNames(
-  db: Db,
-  pairs: { licenseId: number; identifier: string }[],
-): Promise<{ licenseId: number; identifier: string; name: string | null }[]> {
-  const found = [];
-  for (let i = 0; i < pairs.length; i += MAX_PAIRS) {
-    const query = db(table(db, 'activations')).select({
-      licenseId: 'license_id',
-      identifier: 'identifier',
-      name: 'name',
-    });
-    for (const { licenseId, identifier } of pairs.slice(i, i + MAX_PAIRS))
-      query.orWhere({ license_id: licenseId, identifier });
-    found.push(...((await query) as { licenseId: number; identifier: string; name: string | null }[]));
-  }
-  return found;
-}
-
 /** MySQL plans each licence with each time; past 8 MB of such plans it reads the whole table instead. */
 const MAX_LICENSES = 50;
 

@@ -5,13 +5,13 @@ import { OperatorError } from '../licensing/operator-error';
 import { sealKey } from '../licensing/sealing';
 import { liveStatus, type StoredStatus } from '../licensing/states';
 import { formatTimestampOrNull, isDay, isStorable } from '../licensing/timestamps';
-import { activationKey } from '../store/activations';
+import { activationKey, findActivations } from '../store/activations';
 import { listPlans, listProducts, type Plan, type Product } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
 import { isDuplicate } from '../store/errors';
 import { insertEvents, type LicenseEvent } from '../store/events';
 import { inSnapshot } from '../store/export';
-import { findActivationNames, findRows, inImportTransaction, insertInChunks } from '../store/import';
+import { findRows, inImportTransaction, insertInChunks } from '../store/import';
 import { toSqlTime } from '../store/time';
 import { readCsv, type CsvRow } from './csv';
 import { fromRow, type RecordOf } from './records';
@@ -477,15 +477,11 @@ async function importBatch(job: Job, batch: Candidate[]): Promise<void> {
     const license = existing.get(candidate.digest);
     return license ? [{ candidate, license }] : [];
   });
-  const activated = new Set(
-    (
-      await findActivationNames(
-        job.trx,
-        here.flatMap(({ candidate, license }) =>
-          candidate.identifiers.map((identifier) => ({ licenseId: license.id, identifier })),
-        ),
-      )
-    ).map(activationKey),
+  const activated = await findActivations(
+    job.trx,
+    here.flatMap(({ candidate, license }) =>
+      candidate.identifiers.map((identifier) => ({ licenseId: license.id, identifier })),
+    ),
   );
   const added: Candidate[] = [];
   for (const candidate of batch) {

@@ -1,9 +1,9 @@
 import { isSealedWith } from '../licensing/sealing';
 import { isFinal } from '../licensing/states';
-import { activationKey, setActivationName } from '../store/activations';
+import { activationKey, findActivations, setActivationName } from '../store/activations';
 import { insertEvents } from '../store/events';
 import type { Row } from '../store/export';
-import { findActivationNames, findRows, lockRows, recountActivations, updateRow } from '../store/import';
+import { findRows, lockRows, recountActivations, updateRow } from '../store/import';
 import {
   conflict,
   hasChanges,
@@ -195,16 +195,14 @@ export async function importActivations(job: Job, records: Numbered<'activation'
   });
   let added = entries;
   const look = async () => {
-    const existing = job.empty.activation
-      ? []
-      : await findActivationNames(job.trx, added.map(pairOf).filter(isWritten));
-    const names = new Map(existing.map((one) => [activationKey(one), one.name]));
+    const wanted = job.empty.activation ? [] : added.map(pairOf).filter(isWritten);
+    const existing = await findActivations(job.trx, wanted);
     const missing: ActivationEntry[] = [];
     for (const entry of added) {
       const { name, identifier } = entry.record.value;
-      const nameHere = names.get(activationKey(pairOf(entry)));
-      if (nameHere === undefined) missing.push(entry);
-      else if (name !== null && name !== nameHere) {
+      const here = existing.get(activationKey(pairOf(entry)));
+      if (here === undefined) missing.push(entry);
+      else if (name !== null && name !== here.name) {
         tally(job, 'activation', 'changed');
         if (job.writes) await setActivationName(job.trx, entry.licenseId, identifier, name);
       } else tally(job, 'activation', 'same');

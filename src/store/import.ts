@@ -68,15 +68,3 @@ export async function lockRows(
 export async function updateRow(trx: Transaction, name: TableName, id: number, changes: Row): Promise<void> {
   await trx(table(trx, name)).where({ id }).update(changes);
 }
-
-/** Makes the licences' counters what their activations are. */
-export async function recountActivations(trx: Transaction, licenseIds: number[]): Promise<void> {
-  if (licenseIds.length === 0) return;
-  const licenses = table(trx, 'licenses');
-  await trx.raw(
-    `UPDATE ${licenses} SET activations_used =
-       (SELECT COUNT(*) FROM ${table(trx, 'activations')} a WHERE a.license_id = ${licenses}.id)
-     WHERE id IN (${licenseIds.map(() => '?').join(', ')})`,
-    licenseIds,
-  );
-}

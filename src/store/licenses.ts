@@ -350,6 +350,35 @@ export async function recordChecks(db: Db, checks: Check[], patience: number): P
   await rawWithPatience(db, patience, sql, bindings, { prepared: checks.length === 1 });
 }
 
+export interface SealedKey {
+  licenseId: number;
+  keyDigest: string;
+  keySealed: string;
+}
+
+/** Some of the sealed keys: the oldest and the newest, which are the ones another secret would show in. */
+export async function sampleSealedKeys(db: Db, fromEachEnd: number): Promise<SealedKey[]> {
+  const end = (order: 'asc' | 'desc'): Promise<SealedKey[]> =>
+    db(table(db, 'licenses'))
+      .whereNotNull('key_sealed')
+      .orderBy('id', order)
+      .limit(fromEachEnd)
+      .select<SealedKey[]>({ licenseId: 'id', keyDigest: 'key_digest', keySealed: 'key_sealed' });
+  const sample = [...(await end('asc')), ...(await end('desc'))];
+  return [...new Map(sample.map((one) => [one.licenseId, one])).values()];
+}
+
+/** Removes a licence that was made for a trial and never sold, with what the trial left in the access log. */
+export async function deleteTrialLicense(
+  db: Db,
+  keyDigest: string,
+  userAgent: string,
+  after: number,
+): Promise<void> {
+  await db(table(db, 'access_log')).where('id', '>', after).where({ user_agent: userAgent }).delete();
+  await db(table(db, 'licenses')).where({ key_digest: keyDigest }).delete();
+}
+
 /** An expression for a value of each row, by its id: one for all where they agree, which is the rule. */
 function byId(values: [id: number, value: string | number][], bindings: (string | number)[]): string {
   const [[, first] = [0, 0]] = values;

@@ -3,12 +3,12 @@ import { normalizeCustomer } from '../licensing/issue';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { FileKind, Sink } from '../replace-file';
-import { findTextRows, removeIps, setTexts, TEXT_COLUMNS, type TextTable } from '../store/customers';
 import type { Db, Transaction } from '../store/database';
 import { insertEvents } from '../store/events';
 import { inSnapshot, readPage, type Row, type SqlValue } from '../store/export';
 import { findRows } from '../store/import';
 import { findLicense, lockLicense, type License } from '../store/licenses';
+import { findTextRows, removeIps, setTexts, TEXT_COLUMNS, type TextTable } from '../store/personal-data';
 import { likePattern } from '../store/statements';
 import { inTransaction } from '../store/transaction';
 import {

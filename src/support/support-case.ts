@@ -9,7 +9,13 @@ import { normalizeCustomer } from '../licensing/issue';
 import { asHint, keyDigest, keyHint } from '../licensing/keys';
 import { latestRelease } from '../licensing/releases';
 import { liveStatus } from '../licensing/states';
-import { countDownloads, findAccessesWith, listAccesses, type LoggedAccess } from '../store/access-log';
+import {
+  countDownloads,
+  findAccessesWith,
+  lastAccessId,
+  listAccesses,
+  type LoggedAccess,
+} from '../store/access-log';
 import { activationKey, findActivations, findActivationsOf } from '../store/activations';
 import type { Db } from '../store/database';
 import { findEvents } from '../store/events';
@@ -21,7 +27,6 @@ import {
   type License,
 } from '../store/licenses';
 import { listReleases } from '../store/releases';
-import { lastAccessId } from '../store/upkeep';
 import { compareHints, hintsNear, hintsOfSlips, keysNear, mayBeOwn, type Slip } from './near-keys';
 import {
   explainAccesses,

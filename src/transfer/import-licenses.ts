@@ -1,9 +1,10 @@
 import { isSealedWith } from '../licensing/sealing';
 import { isFinal } from '../licensing/states';
 import { activationKey, findActivations, setActivationName } from '../store/activations';
+import { recountActivations } from '../store/counters';
 import { insertEvents } from '../store/events';
 import type { Row } from '../store/export';
-import { findRows, lockRows, recountActivations, updateRow } from '../store/import';
+import { findRows, lockRows, updateRow } from '../store/import';
 import {
   conflict,
   hasChanges,

@@ -2,6 +2,7 @@ import { listPlans, type Plan } from '../store/catalogue';
 import type { Transaction } from '../store/database';
 import type { Row } from '../store/export';
 import { insertInChunks, isEmptyTable, updateRow } from '../store/import';
+import { keepFirst, type Remark } from './lines';
 import { atLine, type Numbered } from './record-reader';
 import { RECORD_TYPES, RECORDS, toRow, type RecordType } from './records';
 
@@ -32,15 +33,13 @@ export interface Tally {
 export interface ImportReport {
   records: Record<RecordType, Tally>;
   /** the first of them */
-  conflicts: { line: number; message: string }[];
+  conflicts: Remark[];
   conflicting: number;
   /** licences with a sealed key, when there is no secret here to judge it by */
   sealedUnchecked: number;
   /** releases that need their package, which is not here */
   packagesMissing: number;
 }
-
-const MAX_CONFLICTS = 50;
 
 /** An import under way. */
 export interface Job {
@@ -118,7 +117,7 @@ export function conflict(job: Job, type: RecordType, line: number, message: stri
   tally(job, type, 'conflicting');
   job.writes = false;
   job.report.conflicting++;
-  if (job.report.conflicts.length < MAX_CONFLICTS) job.report.conflicts.push({ line, message });
+  keepFirst(job.report.conflicts, { line, message });
 }
 
 /** Inserts records as rows; their ids are kept where the table was empty. */

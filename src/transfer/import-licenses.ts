@@ -15,6 +15,7 @@ import {
   type Job,
   type LocalPlan,
 } from './import-job';
+import { noteLine } from './lines';
 import { atLine, type Numbered } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
 
@@ -76,9 +77,8 @@ function checkLicense(job: Job, { line, value }: Numbered<'license'>): void {
 }
 
 function once(lines: Map<string, number>, key: string, line: number, what: string): void {
-  const before = lines.get(key);
+  const before = noteLine(lines, key, line);
   if (before !== undefined) throw atLine(line, `this licence has the same ${what} as that of line ${before}`);
-  lines.set(key, line);
 }
 
 function planOf(job: Job, { plan_id }: RecordOf<'license'>): LocalPlan {

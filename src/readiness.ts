@@ -4,6 +4,7 @@ import type { Config } from './config';
 import type { Readiness } from './http/admin';
 import type { RedisConnection } from './http/redis';
 import type { Db } from './store/database';
+import { reasonCode } from './store/errors';
 import { readSchemaState } from './store/migrate';
 
 /** Slower than this, a part counts as not answering. */
@@ -56,8 +57,7 @@ async function check(look: () => Promise<string>): Promise<string> {
       }),
     ]);
   } catch (error) {
-    const { code } = error as { code?: string };
-    return `cannot be used (${code ?? 'unknown reason'})`;
+    return `cannot be used (${reasonCode(error)})`;
   } finally {
     clearTimeout(timer);
   }

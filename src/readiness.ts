@@ -34,7 +34,7 @@ export async function readReadiness(
   ]);
   const needed = {
     database,
-    packages: packages === 'ok' ? 'ok' : `the folder ${config.packagesDir} cannot be read`,
+    packages: packages === 'ok' ? 'ok' : `the folder ${config.packagesDir} ${packages}`,
     process: stopping ? 'is stopping' : 'ok',
   };
   return {

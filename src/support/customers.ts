@@ -3,6 +3,7 @@ import { normalizeCustomer } from '../licensing/issue';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { FileKind, Sink } from '../replace-file';
+import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH } from '../store/columns';
 import type { Db, Transaction } from '../store/database';
 import { insertEvents } from '../store/events';
 import { inSnapshot, readPage, type Row, type SqlValue } from '../store/export';
@@ -44,7 +45,7 @@ export interface CustomerAddress {
 export async function readCustomerAddress(db: Db, text: string): Promise<CustomerAddress> {
   const address = normalizeCustomer(text) ?? '';
   // Anything shorter or plainer than an address would be found inside of everything.
-  if (!/^[^\s@]+@[^\s@]{3,}$/.test(address) || address.length > 190)
+  if (!/^[^\s@]+@[^\s@]{3,}$/.test(address) || address.length > MAX_LABEL_LENGTH)
     throw new OperatorError('This is no e-mail address. Customers are found by theirs.');
   const patterns = spellings(address).map(likePattern);
   const others = await otherAddresses(db, address, patterns);
@@ -313,7 +314,7 @@ async function eraseFromLicense(
     await setTexts(trx, 'licenses', seen, {
       ...(isTheirs ? { customer: null } : {}),
       ...(customer.isIn(license.reference)
-        ? { reference: withPlaceholder(license.reference as string, customer, 190) }
+        ? { reference: withPlaceholder(license.reference as string, customer, MAX_LABEL_LENGTH) }
         : {}),
     });
   }
@@ -392,7 +393,7 @@ function erasedTexts(name: TextTable, row: Row, customer: CustomerAddress): Reco
     const text = row[column];
     if (column in changes || !customer.isIn(text)) continue;
     if (name === 'activations' && column === 'identifier')
-      changes[column] = withPlaceholder(text as string, customer, 255);
+      changes[column] = withPlaceholder(text as string, customer, MAX_IDENTIFIER_LENGTH);
     else {
       const erased = customer.without(text as string, ERASED);
       // A short address may stand in a column that is full; JSON has room, and would not survive a cut.

@@ -5,6 +5,7 @@ import { OperatorError } from '../licensing/operator-error';
 import type { StoredStatus } from '../licensing/states';
 import { isDay, isStorable } from '../licensing/timestamps';
 import type { Plan, Product } from '../store/catalogue';
+import { MAX_LABEL_LENGTH, MAX_UINT32 } from '../store/columns';
 import type { CsvRow } from './csv';
 import { noteLine } from './lines';
 
@@ -278,7 +279,7 @@ function readStatus(text: string): StoredStatus | 'expired' | undefined | Fault 
 function readLimit(text: string): number | undefined | Fault {
   if (text === '') return undefined;
   if (text === '-1' || text === '∞' || text.toLowerCase() === 'unlimited') return 0;
-  return /^\d{1,10}$/.test(text) && Number(text) <= 0xffff_ffff
+  return /^\d{1,10}$/.test(text) && Number(text) <= MAX_UINT32
     ? Number(text)
     : new Fault('the limit must be a whole number, 0 or "unlimited" for no limit');
 }
@@ -309,9 +310,9 @@ function readExpiry(text: string): Date | null | Fault {
 
 function readLabel(text: string | null): string | null | Fault {
   if (text === null) return null;
-  return Array.from(text).length <= 190 && !/\p{Cc}/u.test(text)
+  return Array.from(text).length <= MAX_LABEL_LENGTH && !/\p{Cc}/u.test(text)
     ? text
-    : new Fault('the text has more than 190 characters, or more than one line');
+    : new Fault(`the text has more than ${MAX_LABEL_LENGTH} characters, or more than one line`);
 }
 
 function readIdentifiers(plan: Plan, text: string, separator: string | undefined): string[] | Fault {

@@ -1,6 +1,7 @@
 import { DURATION } from '../licensing/durations';
 import { ACTIVATION_TYPES } from '../licensing/identifiers';
 import { STORED_STATUSES } from '../licensing/states';
+import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32, MAX_USER_AGENT_LENGTH } from '../store/columns';
 import type { TableName } from '../store/database';
 import type { Row, SqlValue, TableLayout } from '../store/export';
 import { RELEASE_STATES } from '../store/releases';
@@ -29,17 +30,15 @@ interface RecordLayout<F> {
   order: readonly string[];
 }
 
-const MAX_SMALL_ID = 0xffff_ffff;
-
-const smallId = integer(1, MAX_SMALL_ID);
+const smallId = integer(1, MAX_UINT32);
 const id = integer(1, Number.MAX_SAFE_INTEGER);
-const count = integer(0, MAX_SMALL_ID);
+const count = integer(0, MAX_UINT32);
 const bigCount = integer(0, Number.MAX_SAFE_INTEGER);
 
 export const RECORDS = {
   product: record('products', ['id'], {
     id: smallId,
-    name: text(190, 1),
+    name: text(MAX_LABEL_LENGTH, 1),
     element: nullable(text(100)),
     update_xml: nullable(object()),
     created_at: time(),
@@ -47,7 +46,7 @@ export const RECORDS = {
   plan: record('plans', ['id'], {
     id: smallId,
     product_id: smallId,
-    name: text(190, 1),
+    name: text(MAX_LABEL_LENGTH, 1),
     activation_type: oneOf(ACTIVATION_TYPES),
     activation_limit: count,
     duration: nullable(matching(DURATION, 'a duration as 1y, 6m or 30d')),
@@ -79,8 +78,8 @@ export const RECORDS = {
     plan_id: smallId,
     status: oneOf(STORED_STATUSES),
     activation_limit: count,
-    customer: nullable(text(190)),
-    reference: nullable(text(190)),
+    customer: nullable(text(MAX_LABEL_LENGTH)),
+    reference: nullable(text(MAX_LABEL_LENGTH)),
     expires_at: nullable(time()),
     last_check_at: nullable(time()),
     last_check_ip: nullable(ascii(45)),
@@ -90,8 +89,8 @@ export const RECORDS = {
   activation: record('activations', ['license_id', 'identifier'], {
     id,
     license_id: id,
-    identifier: text(255, 1),
-    name: nullable(text(190)),
+    identifier: text(MAX_IDENTIFIER_LENGTH, 1),
+    name: nullable(text(MAX_LABEL_LENGTH)),
     ip: nullable(ascii(45)),
     activated_at: time(),
   }),
@@ -102,7 +101,7 @@ export const RECORDS = {
       id,
       license_id: id,
       at: time(),
-      actor: text(190),
+      actor: text(MAX_LABEL_LENGTH),
       action: ascii(32),
       before: nullable(object()),
       after: nullable(object()),
@@ -118,9 +117,9 @@ export const RECORDS = {
     key_hint: nullable(text(16)),
     product_id: nullable(bigCount),
     version: nullable(text(64)),
-    identifier: nullable(text(255)),
+    identifier: nullable(text(MAX_IDENTIFIER_LENGTH)),
     ip: nullable(ascii(45)),
-    user_agent: nullable(text(255)),
+    user_agent: nullable(text(MAX_USER_AGENT_LENGTH)),
   }),
 } as const;
 

@@ -105,7 +105,7 @@ export async function overrideActivation(
 /**
  * Frees an identifier's slot, in every state of the licence.
  *
- * @returns the slots used afterwards
+ * @returns what was freed and the slots used afterwards, or why nothing was
  */
 export async function deactivate(
   db: Db,

@@ -39,6 +39,19 @@ export async function findRows(db: Db, name: TableName, column: string, values: 
   return (await db(table(db, name)).whereIn(column, values as (string | number)[])) as Row[];
 }
 
+/**
+ * As `findRows`, and locked until the transaction ends: in the order of their ids, as everybody does who locks several.
+ */
+export async function lockRows(
+  trx: Transaction,
+  name: TableName,
+  column: string,
+  values: number[],
+): Promise<Row[]> {
+  if (values.length === 0) return [];
+  return (await trx(table(trx, name)).whereIn(column, values).orderBy('id').forUpdate()) as Row[];
+}
+
 /** MySQL plans each licence with each time; past 8 MB of such plans it reads the whole table instead. */
 const MAX_LICENSES = 50;
 
@@ -52,17 +65,6 @@ export async function findEventRows(db: Db, licenseIds: number[], times: string[
         .whereIn('at', times)) as Row[]),
     );
   return found;
-}
-
-/** The same, locked until the transaction ends: in the order of their ids, as everybody does who locks several. */
-export async function lockRows(
-  trx: Transaction,
-  name: TableName,
-  column: string,
-  values: number[],
-): Promise<Row[]> {
-  if (values.length === 0) return [];
-  return (await trx(table(trx, name)).whereIn(column, values).orderBy('id').forUpdate()) as Row[];
 }
 
 export async function updateRow(trx: Transaction, name: TableName, id: number, changes: Row): Promise<void> {

@@ -149,6 +149,11 @@ export async function findLicensesByHints(
   return ((await query) as JoinedRow[]).map(toLicense);
 }
 
+/**
+ * Licences by id, ascending.
+ *
+ * @param filter its states are those of the moment `now`: an active licence past its end is expired
+ */
 export async function listLicenses(db: Db, filter: LicenseFilter, now: Date): Promise<License[]> {
   const query = joined(db).orderBy('l.id').limit(filter.limit);
   if (filter.productId !== undefined) query.where('p.product_id', filter.productId);
@@ -262,6 +267,7 @@ export interface LicenseChanges {
   keySealed?: string | null;
 }
 
+/** Changes a licence: what is undefined stays, what is null is cleared. */
 export async function setLicense(trx: Transaction, id: number, changes: LicenseChanges): Promise<void> {
   const { expiresAt } = changes;
   await trx(table(trx, 'licenses'))
@@ -315,6 +321,7 @@ export async function forceSlot(trx: Transaction, id: number): Promise<void> {
   await trx(table(trx, 'licenses')).where({ id }).increment('activations_used', 1);
 }
 
+/** Counts one slot less as used; a counter that is at 0 stays there. */
 export async function freeSlot(trx: Transaction, id: number): Promise<void> {
   await trx(table(trx, 'licenses'))
     .where({ id })

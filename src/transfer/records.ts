@@ -145,6 +145,7 @@ export function toLine(type: RecordType, row: Row): string {
   return JSON.stringify(value);
 }
 
+/** A record as its table has it: times and objects as text, under the columns' names. */
 export function toRow<T extends RecordType>(type: T, value: RecordOf<T>): Row {
   return Object.fromEntries(
     columnsOf(type).map(([name, column, field]) => [
@@ -154,6 +155,7 @@ export function toRow<T extends RecordType>(type: T, value: RecordOf<T>): Row {
   );
 }
 
+/** The record that a whole row is. */
 export function fromRow<T extends RecordType>(type: T, row: Row): RecordOf<T> {
   return Object.fromEntries(
     columnsOf(type).map(([name, column, field]) => [name, field.fromSql(row[column] as SqlValue)]),

@@ -1,6 +1,7 @@
 import { DURATION } from '../licensing/durations';
 import { ACTIVATION_TYPES } from '../licensing/identifiers';
 import { STORED_STATUSES } from '../licensing/states';
+import { formatTimestamp, isStorable } from '../licensing/timestamps';
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32, MAX_USER_AGENT_LENGTH } from '../store/columns';
 import type { TableName } from '../store/database';
 import type { Row, SqlValue, TableLayout } from '../store/export';
@@ -253,21 +254,20 @@ function oneOf<V extends string>(values: readonly V[]): Field<V> {
   return plain(`one of ${values.join(', ')}`, (value) => (values as readonly unknown[]).includes(value));
 }
 
-/** `2026-01-31T12:00:00Z`; a DATETIME begins with the year 1000. */
+/** `2026-01-31T12:00:00Z` */
 function time(): Field<string> {
   return {
     expected: 'a time as 2026-01-31T12:00:00Z',
-    fits: (value): value is string =>
-      typeof value === 'string' && /^[1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(value) && isMoment(value),
+    fits: (value): value is string => typeof value === 'string' && isTimestamp(value),
     toSql: (value) => value.slice(0, 19).replace('T', ' '),
     fromSql: (value) => `${(value as string).replace(' ', 'T')}Z`,
   };
 }
 
-/** JavaScript reads 31 February as 3 March. */
-function isMoment(value: string): boolean {
+/** Written back it has to be the same: JavaScript reads many other forms, and 31 February as 3 March. */
+function isTimestamp(value: string): boolean {
   const date = new Date(value);
-  return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 19) === value.slice(0, 19);
+  return isStorable(date) && formatTimestamp(date) === value;
 }
 
 /** JSON in a column of text, which holds 16 MB at the most. */

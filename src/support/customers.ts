@@ -6,7 +6,7 @@ import type { FileKind, Sink } from '../replace-file';
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH } from '../store/columns';
 import type { Db, Transaction } from '../store/database';
 import { insertEvents } from '../store/events';
-import { inSnapshot, readPage, type Row, type SqlValue } from '../store/export';
+import { inSnapshot, readPages, type Row, type SqlValue } from '../store/export';
 import { findRows } from '../store/import';
 import { findLicense, lockLicense, type License } from '../store/licenses';
 import { findTextRows, removeIps, setTexts, TEXT_COLUMNS, type TextTable } from '../store/personal-data';
@@ -215,12 +215,8 @@ async function* licenseItems(
   licenseId: number,
 ): AsyncGenerator {
   const layout = { ...tableLayout(type), order: ['id'] };
-  let last: Row | undefined;
-  do {
-    const rows = await readPage(db, layout, last, PAGE, { license_id: licenseId });
+  for await (const rows of readPages(db, layout, PAGE, { license_id: licenseId }))
     for (const row of rows) yield fromRow(type, row);
-    last = rows.length === PAGE ? rows.at(-1) : undefined;
-  } while (last);
 }
 
 /** Records that name the customer and belong to none of their licences. */

@@ -36,12 +36,12 @@ import {
   explainSilence,
   explainUnknownKey,
   STOPPED,
+  type Circumstances,
   type Facts,
   type Finding,
   type Likely,
   type Name,
-  type Named,
-  type Standing,
+  type NamedLicense,
   type Told,
 } from './why';
 
@@ -138,7 +138,7 @@ export async function openLicenseCase(
     license,
     findings: [
       ...explainLogged(logged, facts),
-      ...explainLicense(license, await readStanding(db, license, now)),
+      ...explainLicense(license, await readCircumstances(db, license, now)),
       ...(own.length === 0 ? [explainSilence(`licence ${license.id}`, logDays)] : []),
     ],
     accesses: explainAccesses(accesses, facts),
@@ -160,7 +160,7 @@ export async function openAddressCase(db: Db, ip: string, options: CaseOptions):
  * Licences that have a text as their customer, their order's reference, the end of their key, or an activated
  * identifier as their plan spells it: each once, in the order of their ids.
  */
-export async function findLicensesNamed(db: Db, text: string, now: Date): Promise<Named[]> {
+export async function findLicensesNamed(db: Db, text: string, now: Date): Promise<NamedLicense[]> {
   const limit = MAX_LISTED + 1;
   const hint = asHint(text);
   const found: Record<Exclude<Name, 'access'>, License[]> = {
@@ -169,7 +169,7 @@ export async function findLicensesNamed(db: Db, text: string, now: Date): Promis
     hint: hint === undefined ? [] : await listLicenses(db, { hint, limit }, now),
     identifier: await findLicensesByIdentifier(db, text, limit),
   };
-  const named = new Map<number, Named>();
+  const named = new Map<number, NamedLicense>();
   for (const [by, licenses] of Object.entries(found) as [Name, License[]][])
     for (const license of licenses) if (!named.has(license.id)) named.set(license.id, { license, by });
   return [...named.values()].sort((a, b) => a.license.id - b.license.id);
@@ -254,7 +254,7 @@ function isSameIdentifier(asked: Spellings, sent: Spellings, type: ActivationTyp
 }
 
 /** Several licences, of which support has to choose one. */
-export function openListCase(named: Named[]): SupportCase {
+export function openListCase(named: NamedLicense[]): SupportCase {
   const listed = named.slice(0, MAX_LISTED);
   return {
     license: undefined,
@@ -306,7 +306,7 @@ export async function openUnknownKeyCase(
   };
 }
 
-async function readStanding(db: Db, license: License, now: Date): Promise<Standing> {
+async function readCircumstances(db: Db, license: License, now: Date): Promise<Circumstances> {
   const { id, product, expiresAt } = license;
   const status = liveStatus(license, now);
   const latestVersion = (await latestRelease(db, product.id))?.version;

@@ -40,13 +40,13 @@ export interface Likely {
 export type Name = 'customer' | 'reference' | 'hint' | 'identifier' | 'access';
 
 /** A licence, and what it was found by. */
-export interface Named {
+export interface NamedLicense {
   license: License;
   by: Name;
 }
 
-/** How a licence stands now, beside its row. */
-export interface Standing {
+/** What tells of a licence now, beside its row. */
+export interface Circumstances {
   now: Date;
   /** the version an updater is offered; undefined: nothing is published */
   latestVersion: string | undefined;
@@ -76,17 +76,17 @@ export interface Facts {
 }
 
 /** What stands in the way of a licence now. */
-export function explainLicense(license: License, standing: Standing): Finding[] {
+export function explainLicense(license: License, circumstances: Circumstances): Finding[] {
   const { id, product, activationLimit, activationsUsed } = license;
-  const findings: Finding[] = [explainState(license, standing)];
-  const usable = liveStatus(license, standing.now) === 'active';
+  const findings: Finding[] = [explainState(license, circumstances)];
+  const usable = liveStatus(license, circumstances.now) === 'active';
   if (usable && activationLimit !== 0 && activationsUsed >= activationLimit)
     findings.push({
       code: 'SLOTS_FULL',
       text: `${activationLimit === 1 ? 'The one slot' : `All ${activationLimit} slots`} of licence ${id} ${activationLimit === 1 ? 'is' : 'are'} in use (${activationsUsed}). What is activated keeps working; nothing more can be activated.`,
       remedy: freeSlot(license),
     });
-  if (standing.latestVersion === undefined)
+  if (circumstances.latestVersion === undefined)
     findings.push({
       code: 'NOTHING_PUBLISHED',
       text: `Product ${product.id} (${product.name}) has no published version: there is nothing to download for anybody.`,
@@ -101,7 +101,7 @@ export function explainLicense(license: License, standing: Standing): Finding[] 
   return findings;
 }
 
-function explainState(license: License, { now, stopped, refusedSince }: Standing): Finding {
+function explainState(license: License, { now, stopped, refusedSince }: Circumstances): Finding {
   const { id, product, plan, expiresAt } = license;
   const name = `Licence ${id} (${product.name}, ${plan.name})`;
   const refused =
@@ -433,7 +433,7 @@ const NAMES: Record<Name, string> = {
 };
 
 /** @param more whether these are not all */
-export function explainSeveral(named: Named[], more: boolean): Finding {
+export function explainSeveral(named: NamedLicense[], more: boolean): Finding {
   const groups = (Object.keys(NAMES) as Name[]).flatMap((name) => {
     const ids = named.filter(({ by }) => by === name).map(({ license }) => license.id);
     return ids.length === 0 ? [] : [`${ids.join(', ')} ${NAMES[name]}`];

@@ -27,23 +27,12 @@ import {
   type License,
 } from '../store/licenses';
 import { listReleases } from '../store/releases';
+import { explainAccesses, explainLogged, explainSilence } from './explain-accesses';
+import { explainLicense, explainSeveral } from './explain-license';
+import { explainUnknownKey } from './explain-unknown-key';
+import type { Circumstances, Facts, Finding, Likely, Name, NamedLicense, Told } from './findings';
 import { compareHints, hintsNear, hintsOfSlips, keysNear, mayBeOwn, type Slip } from './near-keys';
-import {
-  explainAccesses,
-  explainLicense,
-  explainLogged,
-  explainSeveral,
-  explainSilence,
-  explainUnknownKey,
-  STOPPED,
-  type Circumstances,
-  type Facts,
-  type Finding,
-  type Likely,
-  type Name,
-  type NamedLicense,
-  type Told,
-} from './why';
+import { STOPPED } from './refusal-causes';
 
 /** What is known about a licence, an end of a key, or an address, gathered with a bounded number of small reads. */
 export interface SupportCase {

@@ -6,6 +6,7 @@ import type { ActivationType } from '../src/licensing/identifiers';
 import { issueLicenses } from '../src/licensing/issue';
 import { changeState } from '../src/licensing/lifecycle';
 import { publishRelease } from '../src/licensing/releases';
+import type { LiveStatus, Transition } from '../src/licensing/states';
 import { findProduct, listPlans, listProducts } from '../src/store/catalogue';
 import type { Db } from '../src/store/database';
 import { findRelease } from '../src/store/releases';
@@ -20,7 +21,7 @@ interface DemoLicense {
   /** known to everybody: for a demonstration, never for sale */
   key: string;
   plan: ActivationType;
-  state: 'active' | 'expired' | 'suspended' | 'revoked' | 'cancelled';
+  state: LiveStatus;
 }
 
 export const demoLicenses: DemoLicense[] = [
@@ -40,6 +41,15 @@ const PLANS: Record<ActivationType, string> = {
   seat: 'Seats',
   instance: 'Instances',
 };
+
+/** What brings an active licence into its state; undefined: its date, or nothing. */
+const TRANSITIONS = {
+  active: undefined,
+  expired: undefined,
+  suspended: 'suspend',
+  revoked: 'revoke',
+  cancelled: 'cancel',
+} as const satisfies Record<LiveStatus, Transition | undefined>;
 
 /** Every step looks whether it was done before, so that an interrupted run is completed by the next. */
 export async function seedDemo(db: Db, packagesDir: string, now: Date): Promise<void> {
@@ -67,9 +77,7 @@ export async function seedDemo(db: Db, packagesDir: string, now: Date): Promise<
       undefined,
       now,
     );
-    const transition = ({ suspended: 'suspend', revoked: 'revoke', cancelled: 'cancel' } as const)[
-      state as 'suspended' | 'revoked' | 'cancelled'
-    ] as 'suspend' | 'revoke' | 'cancel' | undefined;
+    const transition = TRANSITIONS[state];
     if (issued && transition && issued.license.status === 'active')
       await changeState(db, issued.license.id, transition, { actor: ACTOR, now });
   }

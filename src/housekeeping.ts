@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { pruneAccesses } from './store/access-log';
 import type { Db } from './store/database';
+import { reasonCode } from './store/errors';
 
 const EVERY_MS = 60 * 60 * 1000;
 const ROWS_AT_ONCE = 1_000;
@@ -24,7 +25,7 @@ export function startHousekeeping(
   const run = () => {
     running = prune().catch((error: unknown) => {
       log.warn(
-        { reason: (error as { code?: string }).code },
+        { reason: reasonCode(error) },
         'the access log could not be pruned; it is tried again in an hour',
       );
     });

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { readConfig } from './config';
 import { createLog } from './log';
 import { startService, type Running } from './service';
+import { reasonCode } from './store/errors';
 import { runWorker, startWorkers } from './workers';
 
 /** After this long, what has not ended by itself is cut off: a database that hangs must not keep a restart waiting. */
@@ -42,7 +43,7 @@ function stopOnSignal(service: Running, log: Logger): void {
         process.exit(0);
       },
       (error: unknown) => {
-        log.error({ reason: (error as { code?: string }).code }, 'stopped, but not everything ended well');
+        log.error({ reason: reasonCode(error) }, 'stopped, but not everything ended well');
         process.exit(1);
       },
     );

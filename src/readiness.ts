@@ -4,6 +4,7 @@ import type { Config } from './config';
 import type { Readiness } from './http/admin';
 import type { RedisConnection } from './http/redis';
 import type { Db } from './store/database';
+import { reasonCode } from './store/errors';
 import { readSchemaState } from './store/migrate';
 
 /** Slower than this, a part counts as not answering. */
@@ -33,7 +34,7 @@ export async function readReadiness(
   ]);
   const needed = {
     database,
-    packages: packages === 'ok' ? 'ok' : `the folder ${config.packagesDir} cannot be read`,
+    packages: packages === 'ok' ? 'ok' : `the folder ${config.packagesDir} ${packages}`,
     process: stopping ? 'is stopping' : 'ok',
   };
   return {
@@ -56,8 +57,7 @@ async function check(look: () => Promise<string>): Promise<string> {
       }),
     ]);
   } catch (error) {
-    const { code } = error as { code?: string };
-    return `cannot be used (${code ?? 'unknown reason'})`;
+    return `cannot be used (${reasonCode(error)})`;
   } finally {
     clearTimeout(timer);
   }

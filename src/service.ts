@@ -21,6 +21,7 @@ import { startHousekeeping } from './housekeeping';
 import { createLicensing } from './licensing/licensing';
 import { readReadiness } from './readiness';
 import { openServiceDatabase, poolState, type Db } from './store/database';
+import { reasonCode } from './store/errors';
 import { requireCurrentSchema } from './store/migrate';
 import { databaseTrouble } from './store/trouble';
 import { version } from './version';
@@ -136,7 +137,7 @@ function createApi(
   onStop: OnStop,
 ): { app: Koa; metrics: Metrics } {
   const licensing = createLicensing(db, now, (error, lost) =>
-    log.error({ lost, reason: (error as { code?: string }).code }, 'access log entries were lost'),
+    log.error({ lost, reason: reasonCode(error) }, 'access log entries were lost'),
   );
   onStop(() => licensing.accessLog.flush());
   const metrics = createMetrics({

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createGroup, eachOnce, GroupFullError } from '../src/licensing/group';
+import { rememberBriefly } from '../src/licensing/updates';
 import request from 'supertest';
 import { giveRelease, makePackage } from './support/packages';
 import { eventually } from './support/processes';
@@ -113,6 +114,29 @@ test('what many ask at once is looked up once, and each gets its own answer', as
   const asked = ['a', 'b', 'a', 'c', 'b', 'a'].map((name) => ({ name }));
   expect(await answer(asked)).toEqual(['A', 'B', 'A', 'C', 'B', 'A']);
   expect(lookedUp).toEqual(['a', 'b', 'c']);
+});
+
+test('what is remembered is looked up once; one that fails late leaves the answer that came after it', async () => {
+  const lookedUp: { resolve: (answer: string) => void; reject: (error: Error) => void }[] = [];
+  const ask = rememberBriefly(
+    () => new Promise<string>((resolve, reject) => lookedUp.push({ resolve, reject })),
+  );
+  const late = ask(42);
+  expect(ask(42)).toBe(late);
+  await new Promise((resolve) => setTimeout(resolve, 1_050));
+  const next = ask(42);
+  lookedUp[1]?.resolve('answer');
+  expect(await next).toBe('answer');
+  lookedUp[0]?.reject(new Error('late'));
+  await expect(late).rejects.toThrow('late');
+  expect(await ask(42)).toBe('answer');
+  expect(lookedUp).toHaveLength(2);
+
+  const failing = ask(43);
+  lookedUp[2]?.reject(new Error('at once'));
+  await expect(failing).rejects.toThrow('at once');
+  void ask(43);
+  expect(lookedUp).toHaveLength(4);
 });
 
 describe.each(BACKENDS)('downloads at the same moment, on %s', (_name, backend) => {

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import type { Settings } from '../src/config';
-import { TEXT_COLUMNS } from '../src/store/customers';
 import { table, type Db, type TableName } from '../src/store/database';
+import { TEXT_COLUMNS } from '../src/store/personal-data';
 import { operator, type Operator } from './support/operator';
 import { eventually, startProcess, temporaryFolder } from './support/processes';
 import {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { changeState, renew } from '../src/licensing/lifecycle';
 import { compareHints, hintsNear, hintsOfSlips, keysNear, mayBeOwn } from '../src/support/near-keys';
+import { insertAccesses } from '../src/store/access-log';
 import { table } from '../src/store/database';
 import { packageFileName } from '../src/store/package-files';
 import { operator, type Operator } from './support/operator';
@@ -600,6 +601,33 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
       code: 'SLOTS_FULL',
       remedy: `licensing activation list ${id}, then "licensing activation remove ${id} IDENTIFIER" (2 of them); or licensing license set-limit ${id} 3`,
     });
+  });
+
+  test('more refused identifiers than one statement takes: each is told, and whether it is activated by now', async () => {
+    const { id } = await give({}, 1);
+    const sites = Array.from({ length: 1_100 }, (_, i) => `site-${i}.example`);
+    await insertAccesses(
+      service.db,
+      sites.map((identifier) => ({
+        at: new Date(),
+        endpoint: 'activate',
+        outcome: 'ACTIVATION_LIMIT_REACHED',
+        licenseId: id,
+        keyHint: null,
+        productId: null,
+        version: null,
+        identifier,
+        ip: '198.51.99.1',
+        userAgent: null,
+      })),
+    );
+    sent += sites.length;
+    for (const site of [sites[0], sites.at(-1)] as string[])
+      await shop.json(['activation', 'add', String(id), site]);
+    const { accesses } = await why(id, '--limit', String(sites.length));
+    const activated = accesses.filter(({ code }) => code === 'ACTIVATED_SINCE');
+    expect(activated.map(({ text }) => /Activating (\S+)/.exec(text)?.[1])).toEqual([sites[0], sites.at(-1)]);
+    expect(codes(accesses).filter((code) => code === 'SLOTS_FULL')).toHaveLength(sites.length - 2);
   });
 
   test("requests without a key, or with a broken address, from a licence's own address stand beside its own", async () => {

@@ -1,12 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, promises, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import request from 'supertest';
-import type { Settings } from '../src/config';
+import type { Config, Settings } from '../src/config';
+import { readReadiness } from '../src/readiness';
 import type { Db } from '../src/store/database';
 import { eventually, freePort, temporaryFolder } from './support/processes';
 import { openRaw, type RawConnection } from './support/raw-http';
@@ -380,6 +381,18 @@ test('readiness tells of the database, the packages folder and Redis, and fails 
   await request(service.admin).get('/nothing').expect(404);
   await request(service.url).get('/healthz').expect(404);
   await request(service.url).get(`${PREFIX}/metrics`).expect(404);
+});
+
+test('readiness tells a packages folder whose disk hangs from one that is not there', async () => {
+  const config = { packagesDir: '/nowhere' } as Config;
+  const packages = async () => (await readReadiness(config, db, undefined, false)).checks.packages;
+  expect(await packages()).toBe('the folder /nowhere cannot be used (ENOENT)');
+  const hanging = jest.spyOn(promises, 'access').mockReturnValue(new Promise(() => undefined));
+  try {
+    expect(await packages()).toBe('the folder /nowhere does not answer');
+  } finally {
+    hanging.mockRestore();
+  }
 });
 
 test('readiness tells of a Redis that refuses what the workers ask of it, though the primary asks for nothing', async () => {

@@ -1,9 +1,9 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { requireDuration } from '../licensing/durations';
-import { MAX_IDENTIFIER_LENGTH } from '../licensing/identifiers';
 import { containsKey } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
 import { isDay, isStorable } from '../licensing/timestamps';
+import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32 } from '../store/columns';
 
 /** Readers of options and arguments; what they refuse is a usage error (exit 2) that names the option. */
 
@@ -15,13 +15,10 @@ export function nonNegativeInteger(text: string): number {
   return integerFrom(0, text);
 }
 
-/** What the columns of ids and limits hold. */
-const LARGEST = 0xffff_ffff;
-
 function integerFrom(least: number, text: string): number {
   const value = Number(text);
-  if (!/^\d+$/.test(text) || value < least || value > LARGEST)
-    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${LARGEST}.`);
+  if (!/^\d+$/.test(text) || value < least || value > MAX_UINT32)
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${MAX_UINT32}.`);
   return value;
 }
 
@@ -89,7 +86,7 @@ function named(text: string, what: string): string {
 
 /** A name of one line that is not blank, fits its column, and is no licence key: it is stored and shown as it is. */
 export function label(text: string): string {
-  const line = lineUpTo(190, text);
+  const line = lineUpTo(MAX_LABEL_LENGTH, text);
   if (containsKey(line)) throw new InvalidArgumentError('It must not hold a licence key.');
   return line;
 }

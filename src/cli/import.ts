@@ -6,15 +6,11 @@ import { counted } from '../counted';
 import { explainReadFault } from '../licensing/file-faults';
 import { NOT_SENT_WHOLE } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
-import { describeConflicts, importRecords } from '../transfer/import';
-import {
-  CSV_FIELDS,
-  describeRemarks,
-  importCsv,
-  type CsvField,
-  type CsvImportReport,
-} from '../transfer/import-csv';
+import { CSV_FIELDS, type CsvField } from '../transfer/csv-licenses';
+import { importRecords } from '../transfer/import';
+import { importCsv, type CsvImportReport } from '../transfer/import-csv';
 import type { ImportReport } from '../transfer/import-job';
+import { describeRemarks } from '../transfer/lines';
 import { folderName, usageError } from './arguments';
 import { formatTable, withSession, type Session } from './command';
 
@@ -121,7 +117,7 @@ async function runRecords(session: Session, file: string, options: ImportOptions
         'The same import with --packages DIR brings them.',
     );
   if (conflicting > 0)
-    throw new OperatorError(`An import of this file would be refused:\n${describeConflicts(report)}`);
+    throw new OperatorError(`An import of this file would be refused:\n${describeRemarks(conflicts, conflicting)}`);
 }
 
 function formatRecords({ records }: ImportReport, dryRun: boolean): string {

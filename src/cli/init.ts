@@ -16,6 +16,7 @@ import { describeListen } from '../http/server';
 import { OperatorError } from '../licensing/operator-error';
 import { lookAt, refuseOwn } from '../replace-file';
 import type { Db } from '../store/database';
+import { sampleSealedKeys } from '../store/licenses';
 import {
   migrate,
   readSchemaState,
@@ -25,7 +26,6 @@ import {
 } from '../store/migrate';
 import { tryPrivileges } from '../store/privileges';
 import { describeDatabase } from '../store/trouble';
-import { sampleSealedKeys } from '../store/upkeep';
 import { folderName } from './arguments';
 import { createOutput, withDatabase, type Output } from './command';
 import { changeFile, databaseFiles } from './output-file';

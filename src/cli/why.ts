@@ -6,6 +6,10 @@ import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { Db } from '../store/database';
 import { findLicense, findLicenseByDigest, findLicenseByReference, type License } from '../store/licenses';
+import { UNTRACED } from '../support/explain-accesses';
+import { explainReference } from '../support/explain-license';
+import { NOTHING_FOUND } from '../support/explain-unknown-key';
+import type { Finding, Told } from '../support/findings';
 import {
   findLicensesNamed,
   openAddressCase,
@@ -17,7 +21,6 @@ import {
   type CaseOptions,
   type SupportCase,
 } from '../support/support-case';
-import { explainReference, NOTHING_FOUND, UNTRACED, type Finding, type Told } from '../support/why';
 import { positiveInteger } from './arguments';
 import { printable, withSession } from './command';
 import { isMarked, readValue, requireLicense } from './license-argument';

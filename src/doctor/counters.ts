@@ -1,7 +1,7 @@
+import { countActivations, findMiscounts, setActivationsUsed, type Miscount } from '../store/counters';
 import { insertEvents } from '../store/events';
 import { lockLicense } from '../store/licenses';
 import { inTransaction } from '../store/transaction';
-import { countActivations, findMiscounts, setActivationsUsed, type Miscount } from '../store/upkeep';
 import { ok, problem, type Check, type Patient } from './finding';
 
 /** Licences looked at in one go, and named in a finding. */

@@ -5,13 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { API_PATH } from '../api-path';
 import { generateKey, keyDigest, keyHint, redactKeys } from '../licensing/keys';
 import { latestRelease } from '../licensing/releases';
+import { findAccessAddress, lastAccessId } from '../store/access-log';
 import { listPlans, listProducts, type Plan } from '../store/catalogue';
 import type { Db } from '../store/database';
-import { insertLicenses } from '../store/licenses';
+import { deleteTrialLicense, insertLicenses } from '../store/licenses';
 import { packageFileName, statPackage } from '../store/package-files';
 import type { Release } from '../store/releases';
 import { inTransaction } from '../store/transaction';
-import { deleteTrialLicense, findAccessAddress, lastAccessId } from '../store/upkeep';
 import { ask, header, type Answer } from './ask';
 import {
   attempt,

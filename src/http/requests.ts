@@ -1,12 +1,10 @@
 import { canonicalKey, containsKey, hasOwnShape, isKey, keyDigest } from '../licensing/keys';
-import { MAX_IDENTIFIER_LENGTH } from '../licensing/identifiers';
+import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32 } from '../store/columns';
 
 /** What a client sends, read into typed values; the first thing wrong with it is an InvalidRequestError. */
 
 /** The message is for the client and names the field. */
 export class InvalidRequestError extends Error {}
-
-const MAX_NAME_LENGTH = 190;
 
 /**
  * The path of the address. One with a host before it (RFC 9112, 3.2.2) may have a host that Koa throws at, or no path.
@@ -63,7 +61,7 @@ export function readActivationRequest(body: unknown): ActivationRequest {
  * @throws InvalidRequestError
  */
 export function readLabel(body: unknown, key: string): string | undefined {
-  const name = readText(requireFields(body), 'name', MAX_NAME_LENGTH);
+  const name = readText(requireFields(body), 'name', MAX_LABEL_LENGTH);
   if (name !== undefined && (containsKey(name) || isKey(name, key)))
     throw new InvalidRequestError('"name" must not contain a license key.');
   return name;
@@ -140,7 +138,7 @@ function notPlain(field: string): InvalidRequestError {
 export function readProductId(text: string | undefined): number | undefined {
   if (text === undefined || !/^-?[0-9]+$/.test(text)) return undefined;
   const id = Number(text);
-  return id > 0 && id <= 0xffff_ffff ? id : 0;
+  return id > 0 && id <= MAX_UINT32 ? id : 0;
 }
 
 /**

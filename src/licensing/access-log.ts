@@ -1,4 +1,5 @@
 import { insertAccesses, type Access } from '../store/access-log';
+import { MAX_IDENTIFIER_LENGTH, MAX_USER_AGENT_LENGTH } from '../store/columns';
 import type { Db } from '../store/database';
 import { isUnavailable } from '../store/errors';
 import type { LicenseTerms } from '../store/licenses';
@@ -101,9 +102,9 @@ function toAccess({ key, license, ...entry }: AccessEntry): Access {
     keyHint: hintOf(key),
     productId: entry.productId ?? null,
     version: text(entry.version, 64),
-    identifier: text(entry.identifier, 255),
+    identifier: text(entry.identifier, MAX_IDENTIFIER_LENGTH),
     ip: entry.ip,
-    userAgent: text(entry.userAgent, 255),
+    userAgent: text(entry.userAgent, MAX_USER_AGENT_LENGTH),
   };
 }
 

@@ -4,15 +4,7 @@ import type { Db, Transaction } from '../store/database';
 import { insertEvents } from '../store/events';
 import { forceSlot, freeSlot, lockLicense, type LicenseTerms } from '../store/licenses';
 import { inTransaction } from '../store/transaction';
-import {
-  event,
-  isSameLicense,
-  judge,
-  wrongIdentifier,
-  type Activated,
-  type Changed,
-  type Claim,
-} from './claims';
+import { isSameLicense, judge, wrongIdentifier, type Activated, type Changed, type Claim } from './claims';
 import { normalizeIdentifier } from './identifiers';
 import type { LockWaits } from './lock-waits';
 import type { Found } from './lookup';
@@ -93,10 +85,14 @@ export async function overrideActivation(
     ]);
     const activationsUsed = locked.activationsUsed + 1;
     await insertEvents(trx, [
-      event(license.id, actor, 'activate', now, {
+      {
+        licenseId: license.id,
+        at: now,
+        actor,
+        action: 'activate',
         before: { activations_used: locked.activationsUsed },
         after: { activations_used: activationsUsed, identifier, name: name ?? null, override: true },
-      }),
+      },
     ]);
     return { license, identifier, activationsUsed };
   });
@@ -105,7 +101,7 @@ export async function overrideActivation(
 /**
  * Frees an identifier's slot, in every state of the licence.
  *
- * @returns the slots used afterwards
+ * @returns what was freed and the slots used afterwards, or why nothing was
  */
 export async function deactivate(
   db: Db,
@@ -130,10 +126,14 @@ export async function deactivate(
       await freeSlot(trx, license.id);
       const activationsUsed = Math.max(0, locked.activationsUsed - 1);
       await insertEvents(trx, [
-        event(license.id, actor, 'deactivate', now, {
+        {
+          licenseId: license.id,
+          at: now,
+          actor,
+          action: 'deactivate',
           before: { activations_used: locked.activationsUsed, identifier, name: held.name },
           after: { activations_used: activationsUsed },
-        }),
+        },
       ]);
       return { license, identifier, activationsUsed };
     };

@@ -13,7 +13,7 @@ import { normalizeCustomer, openKey } from './issue';
 import { generateKey, keyDigest, keyHint } from './keys';
 import { changeLicense, type ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
-import { noPlan, requirePlan } from './require';
+import { noLicense, noPlan, requirePlan } from './require';
 import { sealKey } from './sealing';
 
 /** Changes of a licence that leave its state as it is. Each is an event in its history. */
@@ -113,8 +113,7 @@ export async function revealKey(
   secret: Buffer | undefined,
   context: ChangeContext,
 ): Promise<{ license: License; key: string }> {
-  const license = await findLicense(db, id);
-  if (!license) throw new OperatorError(`There is no licence ${id}.`);
+  const license = (await findLicense(db, id)) ?? noLicense(id);
   const key = openKey(license, secret);
   await amend(db, id, 'reveal', context, () => ({ changes: {}, before: null, after: null }));
   return { license, key };

@@ -13,6 +13,7 @@ import {
   type Plan,
   type Product,
 } from '../store/catalogue';
+import { MAX_UINT32 } from '../store/columns';
 import type { Db } from '../store/database';
 import { isDuplicate, isReferenceConflict } from '../store/errors';
 import { listIdsWithLimit } from '../store/licenses';
@@ -23,9 +24,6 @@ import type { ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
 import { noPlan, noProduct, requirePlan, requireProduct } from './require';
 
-/** What the column of products' ids holds. */
-const MAX_PRODUCT_ID = 0xffff_ffff;
-
 /** @throws OperatorError when the id is taken, or none is left */
 export async function addProduct(
   db: Db,
@@ -33,8 +31,8 @@ export async function addProduct(
   now: Date,
 ): Promise<Product> {
   // A database would count on beyond it, or fail in words of its own.
-  if (id === undefined && (await findProduct(db, MAX_PRODUCT_ID)) !== undefined)
-    throw new OperatorError(`There is no higher id than ${MAX_PRODUCT_ID}: choose one with --id.`);
+  if (id === undefined && (await findProduct(db, MAX_UINT32)) !== undefined)
+    throw new OperatorError(`There is no higher id than ${MAX_UINT32}: choose one with --id.`);
   try {
     const inserted = await insertProduct(db, { id, name, element: element ?? null, createdAt: now });
     return (await findProduct(db, inserted)) as Product;

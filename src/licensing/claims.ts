@@ -142,10 +142,11 @@ async function write(trx: Transaction, claims: Claim[], { wait }: { wait: boolea
       slots.set(id, (slots.get(id) ?? 0) + 1);
       const before = { activations_used: locked.activationsUsed++ };
       const after = { activations_used: locked.activationsUsed, identifier, name: name ?? null };
-      events.push(event(id, actor, 'activate', now, { before, after }));
+      events.push({ licenseId: id, at: now, actor, action: 'activate', before, after });
     } else if (name !== undefined && name !== known.name) {
       const before = { identifier, name: known.name };
-      events.push(event(id, actor, 'rename-activation', now, { before, after: { identifier, name } }));
+      const after = { identifier, name };
+      events.push({ licenseId: id, at: now, actor, action: 'rename-activation', before, after });
       known.name = name;
       renamed.add(known);
     }
@@ -205,15 +206,4 @@ export function wrongIdentifier({ plan }: LicenseTerms): Refusal {
 /** Whether the licence still has the key and the plan it was read with. */
 export function isSameLicense(locked: LockedLicense, read: LicenseTerms): boolean {
   return locked.keyDigest === read.keyDigest && locked.planId === read.plan.id;
-}
-
-/** An event of a licence's history. */
-export function event(
-  licenseId: number,
-  actor: string,
-  action: string,
-  at: Date,
-  { before, after }: Pick<LicenseEvent, 'before' | 'after'>,
-): LicenseEvent {
-  return { licenseId, actor, action, at, before, after };
 }

@@ -1,6 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { domainToASCII } from 'node:url';
 import ipaddr from 'ipaddr.js';
+import { MAX_IDENTIFIER_LENGTH } from '../store/columns';
 import { containsKey } from './keys';
 
 /** What a plan's activations are counted by. */
@@ -10,9 +11,6 @@ export type ActivationType = (typeof ACTIVATION_TYPES)[number];
 export function isActivationType(word: string): word is ActivationType {
   return (ACTIVATION_TYPES as readonly string[]).includes(word);
 }
-
-/** Characters (code points) an identifier may have, before and after normalisation: the column's size. */
-export const MAX_IDENTIFIER_LENGTH = 255;
 
 /**
  * The one spelling of an identifier under a plan's activation type; two spellings of the same site, seat or device

@@ -1,7 +1,7 @@
-import { findProduct } from '../store/catalogue';
-import type { Db } from '../store/database';
+import { findProduct, type Plan } from '../store/catalogue';
+import type { Db, Transaction } from '../store/database';
 import { isDuplicate, isReferenceConflict } from '../store/errors';
-import { insertEvents } from '../store/events';
+import { insertEvents, type LicenseEvent } from '../store/events';
 import {
   findLicenseByReference,
   findIdsByDigest,
@@ -63,73 +63,26 @@ export async function issueLicenses(
   }
   const plan = await requirePlan(db, request.planId);
   const product = await findProduct(db, plan.productId);
-  const expiresAt =
-    request.expiresAt !== undefined
-      ? request.expiresAt
-      : plan.duration === null
-        ? null
-        : addDuration(now, plan.duration);
+  const expiresAt = endOf(request, plan, now);
   const keys = Array.from({ length: request.count }, () =>
     request.key === undefined ? generateKey() : requireKey(request.key),
   );
-  const licenses = keys.map((key): NewLicense => {
-    const digest = keyDigest(key);
-    return {
-      keyDigest: digest,
-      keyHint: keyHint(key),
-      keySealed: secret ? sealKey(key, digest, secret) : null,
-      planId: plan.id,
-      status: 'active',
-      activationLimit: request.activationLimit ?? plan.activationLimit,
-      customer: normalizeCustomer(request.customer),
-      reference: reference ?? null,
-      expiresAt,
-      createdAt: now,
-    };
-  });
+  const licenses = keys.map((key) => draftLicense(key, request, plan, { expiresAt, createdAt: now }, secret));
   try {
-    const issued = await inTransaction(db, async (trx) => {
-      const inserted: License[] = [];
-      for (let i = 0; i < licenses.length; i += CHUNK) {
-        const chunk = licenses.slice(i, i + CHUNK);
-        await insertLicenses(trx, chunk);
-        const ids = await findIdsByDigest(
-          trx,
-          chunk.map(({ keyDigest: digest }) => digest),
-        );
-        await insertEvents(
-          trx,
-          chunk.map((license) => ({
-            licenseId: ids.get(license.keyDigest) as number,
-            at: now,
-            actor,
-            action: 'issue',
-            before: null,
-            after: {
-              status: license.status,
-              plan_id: license.planId,
-              activation_limit: license.activationLimit,
-              customer: license.customer,
-              reference: license.reference,
-              expires_at: formatTimestampOrNull(license.expiresAt),
-            },
-          })),
-        );
-        for (const license of chunk)
-          inserted.push({
-            ...license,
-            id: ids.get(license.keyDigest) as number,
-            activationsUsed: 0,
-            lastCheckAt: null,
-            lastCheckIp: null,
-            checkCount: 0,
-            plan,
-            product: { id: plan.productId, name: product?.name ?? '' },
-          });
-      }
-      return inserted;
-    });
-    return issued.map((license, i) => ({ key: keys[i], license }));
+    const ids = await inTransaction(db, (trx) => insertIssued(trx, licenses, actor));
+    return licenses.map((license, i) => ({
+      key: keys[i],
+      license: {
+        ...license,
+        id: ids[i] as number,
+        activationsUsed: 0,
+        lastCheckAt: null,
+        lastCheckIp: null,
+        checkCount: 0,
+        plan,
+        product: { id: plan.productId, name: product?.name ?? '' },
+      },
+    }));
   } catch (error) {
     if (isReferenceConflict(error)) noPlan(plan.id);
     if (!isDuplicate(error)) throw error;
@@ -138,6 +91,65 @@ export async function issueLicenses(
     if (earlier) return [asIssued(earlier, request, secret)];
     throw new OperatorError('A licence with this key exists already.');
   }
+}
+
+/** Until when a licence runs. null: for life */
+function endOf({ expiresAt }: IssueRequest, { duration }: Plan, now: Date): Date | null {
+  if (expiresAt !== undefined) return expiresAt;
+  return duration === null ? null : addDuration(now, duration);
+}
+
+/** @param key canonical */
+function draftLicense(
+  key: string,
+  { activationLimit, customer, reference }: IssueRequest,
+  plan: Plan,
+  times: Pick<NewLicense, 'expiresAt' | 'createdAt'>,
+  secret: Buffer | undefined,
+): NewLicense {
+  const digest = keyDigest(key);
+  return {
+    keyDigest: digest,
+    keyHint: keyHint(key),
+    keySealed: secret ? sealKey(key, digest, secret) : null,
+    planId: plan.id,
+    status: 'active',
+    activationLimit: activationLimit ?? plan.activationLimit,
+    customer: normalizeCustomer(customer),
+    reference: reference ?? null,
+    ...times,
+  };
+}
+
+/**
+ * Inserts licences with the first event of their histories.
+ *
+ * @returns their ids, in the same order
+ */
+async function insertIssued(trx: Transaction, licenses: NewLicense[], actor: string): Promise<number[]> {
+  const inserted: number[] = [];
+  for (let i = 0; i < licenses.length; i += CHUNK) {
+    const chunk = licenses.slice(i, i + CHUNK);
+    await insertLicenses(trx, chunk);
+    const digests = chunk.map(({ keyDigest: digest }) => digest);
+    const ids = await findIdsByDigest(trx, digests);
+    const events = chunk.map((license) => issueEvent(ids.get(license.keyDigest) as number, license, actor));
+    await insertEvents(trx, events);
+    for (const { licenseId } of events) inserted.push(licenseId);
+  }
+  return inserted;
+}
+
+function issueEvent(id: number, license: NewLicense, actor: string): LicenseEvent {
+  const after = {
+    status: license.status,
+    plan_id: license.planId,
+    activation_limit: license.activationLimit,
+    customer: license.customer,
+    reference: license.reference,
+    expires_at: formatTimestampOrNull(license.expiresAt),
+  };
+  return { licenseId: id, at: license.createdAt, actor, action: 'issue', before: null, after };
 }
 
 /** Lower case, so that a customer is found however their address was typed. */

@@ -30,6 +30,9 @@ export interface Licensing {
 /** Larger batches gain little, and make the answer of their first item wait for the last. */
 export const BATCH = { maxItems: 200, maxWaiting: 5_000 };
 
+/**
+ * @param onAccessLogError told of entries of the access log that could not be written, and how many are lost
+ */
 export function createLicensing(
   db: Db,
   now: () => Date,

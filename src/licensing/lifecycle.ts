@@ -4,6 +4,7 @@ import { findLicense, lockLicense, setLicense, type License, type LockedLicense 
 import { inTransaction } from '../store/transaction';
 import { addDuration } from './durations';
 import { OperatorError } from './operator-error';
+import { noLicense } from './require';
 import { allowedTransitions, liveStatus, transitionTarget, type Transition } from './states';
 import { formatTimestamp, formatTimestampOrNull } from './timestamps';
 
@@ -96,9 +97,7 @@ export async function changeLicense(
   work: (trx: Transaction, license: LockedLicense) => Promise<void>,
 ): Promise<License> {
   await inTransaction(db, async (trx) => {
-    const license = await lockLicense(trx, id);
-    if (!license) throw new OperatorError(`There is no licence ${id}.`);
-    await work(trx, license);
+    await work(trx, (await lockLicense(trx, id)) ?? noLicense(id));
   });
   return (await findLicense(db, id)) as License;
 }

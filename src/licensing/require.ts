@@ -23,3 +23,8 @@ export async function requirePlan(db: Db, id: number): Promise<Plan> {
 export function noPlan(id: number): never {
   throw new OperatorError(`There is no plan ${id}. "licensing plan list" shows the plans.`);
 }
+
+/** @throws OperatorError always */
+export function noLicense(id: number): never {
+  throw new OperatorError(`There is no licence ${id}.`);
+}

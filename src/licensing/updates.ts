@@ -13,19 +13,30 @@ const REMEMBER_MS = 1_000;
 /** Ids that nobody has are remembered too; somebody who tries them all must not fill the memory. */
 const MAX_REMEMBERED = 10_000;
 
-/**
- * The answer to an update check, remembered for a moment: every site of every customer asks the same question.
- * Requests that come while it is being looked up wait for the same answer; a failure is not remembered.
- */
+/** Answers update checks; answers are remembered, since every site of every customer asks the same question. */
 export function createLatestUpdate(db: Db): (productId: number) => Promise<Update | undefined> {
-  const remembered = new Map<number, { until: number; answer: Promise<Update | undefined> }>();
-  return (productId) => {
-    const known = remembered.get(productId);
+  return rememberBriefly((productId) => findUpdate(db, productId));
+}
+
+/**
+ * Remembers answers for a moment. Requests that come while one is being looked up wait for the same answer; a failure
+ * is not remembered.
+ */
+export function rememberBriefly<Answer>(
+  lookUp: (id: number) => Promise<Answer>,
+): (id: number) => Promise<Answer> {
+  const remembered = new Map<number, { until: number; answer: Promise<Answer> }>();
+  return (id) => {
+    const known = remembered.get(id);
     if (known && performance.now() < known.until) return known.answer;
     if (remembered.size >= MAX_REMEMBERED) remembered.clear();
-    const answer = findUpdate(db, productId);
-    remembered.set(productId, { until: performance.now() + REMEMBER_MS, answer });
-    answer.catch(() => remembered.delete(productId));
+    const answer = lookUp(id);
+    const entry = { until: performance.now() + REMEMBER_MS, answer };
+    remembered.set(id, entry);
+    answer.catch(() => {
+      // One that failed late may have had its place taken.
+      if (remembered.get(id) === entry) remembered.delete(id);
+    });
     return answer;
   };
 }

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { crc32 } from 'node:zlib';
-import { open, type Entry, type ZipFile } from 'yauzl';
+import { openPromise, type Entry, type ZipFile } from 'yauzl';
 import { OperatorError } from './operator-error';
 
 /**
@@ -35,12 +35,8 @@ export async function eachEntry(
   path: string,
   visit: (zip: ZipFile, entry: Entry) => Promise<void>,
 ): Promise<void> {
-  const zip = await new Promise<ZipFile>((resolve, reject) => {
-    // autoClose off: the file is closed here, also after an error. Names are checked by yauzl: no "..", no "/x", no "\".
-    open(path, { lazyEntries: true, autoClose: false, strictFileNames: true }, (error, file) =>
-      error ? reject(error) : resolve(file),
-    );
-  });
+  // autoClose off: the file is closed here, also after an error. Names are checked by yauzl: no "..", no "/x", no "\".
+  const zip = await openPromise(path, { autoClose: false, strictFileNames: true });
   try {
     await new Promise<void>((resolve, reject) => {
       zip.on('error', reject);
@@ -56,12 +52,9 @@ export async function eachEntry(
 }
 
 async function checkContent(zip: ZipFile, entry: Entry): Promise<void> {
-  const stream = await new Promise<NodeJS.ReadableStream>((resolve, reject) => {
-    zip.openReadStream(entry, (error, opened) => (error ? reject(error) : resolve(opened)));
-  });
   let crc = 0;
   await pipeline(
-    stream,
+    await zip.openReadStreamPromise(entry),
     new Writable({
       write(chunk: Buffer, _encoding, done) {
         crc = crc32(chunk, crc);

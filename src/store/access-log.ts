@@ -117,6 +117,31 @@ export async function countDownloads(
   return counted.n;
 }
 
+/** The id of the newest entry of the access log; 0 when it is empty. */
+export async function lastAccessId(db: Db): Promise<number> {
+  const row = (await db(table(db, 'access_log')).max({ id: 'id' }).first()) as { id: number | null };
+  return row.id ?? 0;
+}
+
+/**
+ * The address that a program's first access came from.
+ *
+ * @param after only ids above this one
+ */
+export async function findAccessAddress(
+  db: Db,
+  after: number,
+  userAgent: string,
+): Promise<string | undefined> {
+  const [ip] = await db(table(db, 'access_log'))
+    .where('id', '>', after)
+    .where({ user_agent: userAgent })
+    .orderBy('id')
+    .limit(1)
+    .pluck<string[]>('ip');
+  return ip;
+}
+
 /**
  * Removes some of the entries older than `before`: a few at a time, so that no lock lasts.
  *

@@ -50,6 +50,7 @@ export async function listProducts(db: Db): Promise<Product[]> {
 
 /**
  * @param product with an id of its own choice, or the next free one
+ * @returns its id
  * @throws a duplicate (`isDuplicate`) when the id is taken
  */
 export async function insertProduct(
@@ -65,6 +66,7 @@ export async function insertProduct(
   return product.id ?? (id as number);
 }
 
+/** Changes a product: what is undefined stays, what is null is cleared. */
 export async function setProduct(
   db: Db,
   id: number,
@@ -138,6 +140,10 @@ export async function listPlans(db: Db, productId?: number): Promise<Plan[]> {
   return ((await query) as PlanRow[]).map(toPlan);
 }
 
+/**
+ * @returns the new plan's id
+ * @throws a reference conflict (`isReferenceConflict`) when there is no such product
+ */
 export async function insertPlan(db: Db, plan: Omit<Plan, 'id'>): Promise<number> {
   const [id] = await db(table(db, 'plans')).insert({
     product_id: plan.productId,
@@ -150,6 +156,7 @@ export async function insertPlan(db: Db, plan: Omit<Plan, 'id'>): Promise<number
   return id as number;
 }
 
+/** Changes a plan: what is undefined stays; a duration of null is for life. */
 export async function setPlan(
   db: Db,
   id: number,

@@ -1,6 +1,7 @@
 /** What a driver's error means to the caller. MySQL's numbers: the server's error reference; SQLite's: its result codes. */
 
-interface DriverError {
+/** What an error of a driver may have, or of the system beneath it. */
+export interface DriverError {
   code?: string;
   /** SQLite's number for it */
   rawCode?: number;
@@ -9,14 +10,14 @@ interface DriverError {
   errno?: number;
   fatal?: boolean;
   name?: string;
+  message?: string;
+  /** of the system's: what failed, and of which file or socket */
+  syscall?: string;
+  path?: string;
 }
 
 const DUPLICATE = new Set(['ER_DUP_ENTRY', 'SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY']);
 
-/**
- * Somebody else's lock was in the way. Of the transaction all is rolled back (deadlock) or the statement alone (the
- * other ones, unless the server has innodb_rollback_on_timeout): whoever rolls back the rest may try all of it again.
- */
 const LOCK_CONFLICT = new Set([
   'ER_LOCK_DEADLOCK',
   'ER_LOCK_WAIT_TIMEOUT',
@@ -76,7 +77,6 @@ const UNAVAILABLE = new Set([
   'SQLITE_CANTOPEN',
 ]);
 
-/** A row is removed that others refer to, or one is added that refers to none. */
 const REFERENCE = new Set([
   'ER_ROW_IS_REFERENCED_2',
   'ER_NO_REFERENCED_ROW_2',
@@ -86,14 +86,20 @@ const REFERENCE = new Set([
   'SQLITE_CONSTRAINT_FOREIGNKEY',
 ]);
 
+/** A row was to be written with a value that may be there once, and is. */
 export function isDuplicate(error: unknown): boolean {
   return DUPLICATE.has(codeOf(error));
 }
 
+/** A row was to be removed that others refer to, or to be written with a reference to none. */
 export function isReferenceConflict(error: unknown): boolean {
   return REFERENCE.has(codeOf(error));
 }
 
+/**
+ * Somebody else's lock was in the way. Of the transaction all is rolled back (deadlock) or the statement alone (the
+ * other ones, unless the server has innodb_rollback_on_timeout): whoever rolls back the rest may try all of it again.
+ */
 export function isLockConflict(error: unknown): boolean {
   return LOCK_CONFLICT.has(codeOf(error));
 }
@@ -139,6 +145,11 @@ export function codeOf(error: unknown): string {
   return code.startsWith('UNKNOWN_SQLITE_ERROR')
     ? (SQLITE_CODES.get(rawCode & 0xff) ?? 'SQLITE_ERROR')
     : code;
+}
+
+/** An error in one word, for logs: its code, else its kind. What it says may hold values of a statement. */
+export function reasonCode(error: unknown): string {
+  return codeOf(error) || (driverError(error).name ?? 'unknown');
 }
 
 /** MariaDB's own numbers, for which the driver has no names. */

@@ -18,21 +18,35 @@ export function inSnapshot<T>(db: Db, work: (trx: Transaction) => Promise<T>): P
 }
 
 /**
- * The next rows in the layout's order.
+ * A table's rows in the layout's order, read by the page.
  *
- * @param after the last row of the page before; undefined for the first page
+ * @param size rows in a page
  * @param only rows with these values
  */
-export async function readPage(
+export async function* readPages(
   db: Db,
   layout: TableLayout,
+  size: number,
+  only?: Row,
+): AsyncGenerator<Row[]> {
+  let last: Row | undefined;
+  do {
+    const rows = await readPage(db, layout, last, size, only);
+    if (rows.length > 0) yield rows;
+    last = rows.length === size ? rows.at(-1) : undefined;
+  } while (last);
+}
+
+/** @param after the last row of the page before; undefined for the first page */
+async function readPage(
+  db: Db,
+  { table: name, columns, order }: TableLayout,
   after: Row | undefined,
   limit: number,
   only: Row = {},
 ): Promise<Row[]> {
-  const { order } = layout;
-  const query = db(table(db, layout.table))
-    .select(layout.columns)
+  const query = db(table(db, name))
+    .select(columns)
     .where(only)
     .orderBy([...order])
     .limit(limit);

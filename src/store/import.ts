@@ -39,26 +39,17 @@ export async function findRows(db: Db, name: TableName, column: string, values: 
   return (await db(table(db, name)).whereIn(column, values as (string | number)[])) as Row[];
 }
 
-/** SQLite takes no expression that is 1,000 deep. */
-const MAX_PAIRS = 500;
-
-/** Those of the pairs that exist, in no particular order. */
-export async function findActivationNames(
-  db: Db,
-  pairs: { licenseId: number; identifier: string }[],
-): Promise<{ licenseId: number; identifier: string; name: string | null }[]> {
-  const found = [];
-  for (let i = 0; i < pairs.length; i += MAX_PAIRS) {
-    const query = db(table(db, 'activations')).select({
-      licenseId: 'license_id',
-      identifier: 'identifier',
-      name: 'name',
-    });
-    for (const { licenseId, identifier } of pairs.slice(i, i + MAX_PAIRS))
-      query.orWhere({ license_id: licenseId, identifier });
-    found.push(...((await query) as { licenseId: number; identifier: string; name: string | null }[]));
-  }
-  return found;
+/**
+ * As `findRows`, and locked until the transaction ends: in the order of their ids, as everybody does who locks several.
+ */
+export async function lockRows(
+  trx: Transaction,
+  name: TableName,
+  column: string,
+  values: number[],
+): Promise<Row[]> {
+  if (values.length === 0) return [];
+  return (await trx(table(trx, name)).whereIn(column, values).orderBy('id').forUpdate()) as Row[];
 }
 
 /** MySQL plans each licence with each time; past 8 MB of such plans it reads the whole table instead. */
@@ -76,29 +67,6 @@ export async function findEventRows(db: Db, licenseIds: number[], times: string[
   return found;
 }
 
-/** The same, locked until the transaction ends: in the order of their ids, as everybody does who locks several. */
-export async function lockRows(
-  trx: Transaction,
-  name: TableName,
-  column: string,
-  values: number[],
-): Promise<Row[]> {
-  if (values.length === 0) return [];
-  return (await trx(table(trx, name)).whereIn(column, values).orderBy('id').forUpdate()) as Row[];
-}
-
 export async function updateRow(trx: Transaction, name: TableName, id: number, changes: Row): Promise<void> {
   await trx(table(trx, name)).where({ id }).update(changes);
-}
-
-/** Makes the licences' counters what their activations are. */
-export async function recountActivations(trx: Transaction, licenseIds: number[]): Promise<void> {
-  if (licenseIds.length === 0) return;
-  const licenses = table(trx, 'licenses');
-  await trx.raw(
-    `UPDATE ${licenses} SET activations_used =
-       (SELECT COUNT(*) FROM ${table(trx, 'activations')} a WHERE a.license_id = ${licenses}.id)
-     WHERE id IN (${licenseIds.map(() => '?').join(', ')})`,
-    licenseIds,
-  );
 }

@@ -149,6 +149,11 @@ export async function findLicensesByHints(
   return ((await query) as JoinedRow[]).map(toLicense);
 }
 
+/**
+ * Licences by id, ascending.
+ *
+ * @param filter its states are those of the moment `now`: an active licence past its end is expired
+ */
 export async function listLicenses(db: Db, filter: LicenseFilter, now: Date): Promise<License[]> {
   const query = joined(db).orderBy('l.id').limit(filter.limit);
   if (filter.productId !== undefined) query.where('p.product_id', filter.productId);
@@ -262,6 +267,7 @@ export interface LicenseChanges {
   keySealed?: string | null;
 }
 
+/** Changes a licence: what is undefined stays, what is null is cleared. */
 export async function setLicense(trx: Transaction, id: number, changes: LicenseChanges): Promise<void> {
   const { expiresAt } = changes;
   await trx(table(trx, 'licenses'))
@@ -315,6 +321,7 @@ export async function forceSlot(trx: Transaction, id: number): Promise<void> {
   await trx(table(trx, 'licenses')).where({ id }).increment('activations_used', 1);
 }
 
+/** Counts one slot less as used; a counter that is at 0 stays there. */
 export async function freeSlot(trx: Transaction, id: number): Promise<void> {
   await trx(table(trx, 'licenses'))
     .where({ id })
@@ -348,6 +355,35 @@ export async function recordChecks(db: Db, checks: Check[], patience: number): P
      WHERE id ${isOneOf(ordered.length)}`;
   for (const { licenseId } of ordered) bindings.push(licenseId);
   await rawWithPatience(db, patience, sql, bindings, { prepared: checks.length === 1 });
+}
+
+export interface SealedKey {
+  licenseId: number;
+  keyDigest: string;
+  keySealed: string;
+}
+
+/** Some of the sealed keys: the oldest and the newest, which are the ones another secret would show in. */
+export async function sampleSealedKeys(db: Db, fromEachEnd: number): Promise<SealedKey[]> {
+  const end = (order: 'asc' | 'desc'): Promise<SealedKey[]> =>
+    db(table(db, 'licenses'))
+      .whereNotNull('key_sealed')
+      .orderBy('id', order)
+      .limit(fromEachEnd)
+      .select<SealedKey[]>({ licenseId: 'id', keyDigest: 'key_digest', keySealed: 'key_sealed' });
+  const sample = [...(await end('asc')), ...(await end('desc'))];
+  return [...new Map(sample.map((one) => [one.licenseId, one])).values()];
+}
+
+/** Removes a licence that was made for a trial and never sold, with what the trial left in the access log. */
+export async function deleteTrialLicense(
+  db: Db,
+  keyDigest: string,
+  userAgent: string,
+  after: number,
+): Promise<void> {
+  await db(table(db, 'access_log')).where('id', '>', after).where({ user_agent: userAgent }).delete();
+  await db(table(db, 'licenses')).where({ key_digest: keyDigest }).delete();
 }
 
 /** An expression for a value of each row, by its id: one for all where they agree, which is the rule. */

@@ -32,6 +32,7 @@ export function migrationConfig(prefix: string): Knex.MigratorConfig {
   return { migrationSource, tableName: `${prefix}licensing_migrations` };
 }
 
+/** Compares the migrations that were run here with those this code has; where none was, all are pending. */
 export async function readSchemaState(db: Db): Promise<SchemaState> {
   const book = table(db, 'migrations');
   const completed = (await db.schema.hasTable(book))

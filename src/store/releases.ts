@@ -78,8 +78,8 @@ export async function listPackages(db: Db): Promise<Release[]> {
 }
 
 /** @throws a duplicate (`isDuplicate`) when the version exists already */
-export async function insertRelease(db: Db, release: Omit<Release, 'id'>): Promise<number> {
-  const [id] = await db(table(db, 'releases')).insert({
+export async function insertRelease(db: Db, release: Omit<Release, 'id'>): Promise<void> {
+  await db(table(db, 'releases')).insert({
     product_id: release.productId,
     version: release.version,
     version_order: release.versionOrder,
@@ -93,7 +93,6 @@ export async function insertRelease(db: Db, release: Omit<Release, 'id'>): Promi
     sha512: release.sha512,
     created_at: toSqlTime(release.createdAt),
   });
-  return id as number;
 }
 
 export type ReleaseChanges = Partial<

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSettings } from './database';
 import type { MysqlSettings } from './mysql';
-import { codeOf, driverReason, isLockConflict, isUnavailable } from './errors';
+import { codeOf, driverReason, isLockConflict, isUnavailable, type DriverError } from './errors';
 
 /** A database that cannot be used, in words for whoever has to mend it. It never holds the password. */
 export class DatabaseTrouble extends Error {}
@@ -11,15 +11,6 @@ export class DatabaseTrouble extends Error {}
 interface Explanation {
   reason: string;
   remedy: string;
-}
-
-interface DriverError {
-  code?: string;
-  message?: string;
-  name?: string;
-  syscall?: string;
-  path?: string;
-  fatal?: boolean;
 }
 
 /** Which database is meant, without its password: `shop as joomla at 127.0.0.1:3306`. */

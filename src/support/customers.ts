@@ -3,12 +3,13 @@ import { normalizeCustomer } from '../licensing/issue';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { FileKind, Sink } from '../replace-file';
-import { findTextRows, removeIps, setTexts, TEXT_COLUMNS, type TextTable } from '../store/customers';
+import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH } from '../store/columns';
 import type { Db, Transaction } from '../store/database';
 import { insertEvents } from '../store/events';
-import { inSnapshot, readPage, type Row, type SqlValue } from '../store/export';
+import { inSnapshot, readPages, type Row, type SqlValue } from '../store/export';
 import { findRows } from '../store/import';
 import { findLicense, lockLicense, type License } from '../store/licenses';
+import { findTextRows, removeIps, setTexts, TEXT_COLUMNS, type TextTable } from '../store/personal-data';
 import { likePattern } from '../store/statements';
 import { inTransaction } from '../store/transaction';
 import {
@@ -44,7 +45,7 @@ export interface CustomerAddress {
 export async function readCustomerAddress(db: Db, text: string): Promise<CustomerAddress> {
   const address = normalizeCustomer(text) ?? '';
   // Anything shorter or plainer than an address would be found inside of everything.
-  if (!/^[^\s@]+@[^\s@]{3,}$/.test(address) || address.length > 190)
+  if (!/^[^\s@]+@[^\s@]{3,}$/.test(address) || address.length > MAX_LABEL_LENGTH)
     throw new OperatorError('This is no e-mail address. Customers are found by theirs.');
   const patterns = spellings(address).map(likePattern);
   const others = await otherAddresses(db, address, patterns);
@@ -214,12 +215,8 @@ async function* licenseItems(
   licenseId: number,
 ): AsyncGenerator {
   const layout = { ...tableLayout(type), order: ['id'] };
-  let last: Row | undefined;
-  do {
-    const rows = await readPage(db, layout, last, PAGE, { license_id: licenseId });
+  for await (const rows of readPages(db, layout, PAGE, { license_id: licenseId }))
     for (const row of rows) yield fromRow(type, row);
-    last = rows.length === PAGE ? rows.at(-1) : undefined;
-  } while (last);
 }
 
 /** Records that name the customer and belong to none of their licences. */
@@ -313,7 +310,7 @@ async function eraseFromLicense(
     await setTexts(trx, 'licenses', seen, {
       ...(isTheirs ? { customer: null } : {}),
       ...(customer.isIn(license.reference)
-        ? { reference: withPlaceholder(license.reference as string, customer, 190) }
+        ? { reference: withPlaceholder(license.reference as string, customer, MAX_LABEL_LENGTH) }
         : {}),
     });
   }
@@ -392,7 +389,7 @@ function erasedTexts(name: TextTable, row: Row, customer: CustomerAddress): Reco
     const text = row[column];
     if (column in changes || !customer.isIn(text)) continue;
     if (name === 'activations' && column === 'identifier')
-      changes[column] = withPlaceholder(text as string, customer, 255);
+      changes[column] = withPlaceholder(text as string, customer, MAX_IDENTIFIER_LENGTH);
     else {
       const erased = customer.without(text as string, ERASED);
       // A short address may stand in a column that is full; JSON has room, and would not survive a cut.

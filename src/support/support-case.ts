@@ -9,7 +9,13 @@ import { normalizeCustomer } from '../licensing/issue';
 import { asHint, keyDigest, keyHint } from '../licensing/keys';
 import { latestRelease } from '../licensing/releases';
 import { liveStatus } from '../licensing/states';
-import { countDownloads, findAccessesWith, listAccesses, type LoggedAccess } from '../store/access-log';
+import {
+  countDownloads,
+  findAccessesWith,
+  lastAccessId,
+  listAccesses,
+  type LoggedAccess,
+} from '../store/access-log';
 import { activationKey, findActivations, findActivationsOf } from '../store/activations';
 import type { Db } from '../store/database';
 import { findEvents } from '../store/events';
@@ -21,24 +27,12 @@ import {
   type License,
 } from '../store/licenses';
 import { listReleases } from '../store/releases';
-import { lastAccessId } from '../store/upkeep';
+import { explainAccesses, explainLogged, explainSilence } from './explain-accesses';
+import { explainLicense, explainSeveral } from './explain-license';
+import { explainUnknownKey } from './explain-unknown-key';
+import type { Circumstances, Facts, Finding, Likely, Name, NamedLicense, Told } from './findings';
 import { compareHints, hintsNear, hintsOfSlips, keysNear, mayBeOwn, type Slip } from './near-keys';
-import {
-  explainAccesses,
-  explainLicense,
-  explainLogged,
-  explainSeveral,
-  explainSilence,
-  explainUnknownKey,
-  STOPPED,
-  type Facts,
-  type Finding,
-  type Likely,
-  type Name,
-  type Named,
-  type Standing,
-  type Told,
-} from './why';
+import { STOPPED } from './refusal-causes';
 
 /** What is known about a licence, an end of a key, or an address, gathered with a bounded number of small reads. */
 export interface SupportCase {
@@ -133,7 +127,7 @@ export async function openLicenseCase(
     license,
     findings: [
       ...explainLogged(logged, facts),
-      ...explainLicense(license, await readStanding(db, license, now)),
+      ...explainLicense(license, await readCircumstances(db, license, now)),
       ...(own.length === 0 ? [explainSilence(`licence ${license.id}`, logDays)] : []),
     ],
     accesses: explainAccesses(accesses, facts),
@@ -155,7 +149,7 @@ export async function openAddressCase(db: Db, ip: string, options: CaseOptions):
  * Licences that have a text as their customer, their order's reference, the end of their key, or an activated
  * identifier as their plan spells it: each once, in the order of their ids.
  */
-export async function findLicensesNamed(db: Db, text: string, now: Date): Promise<Named[]> {
+export async function findLicensesNamed(db: Db, text: string, now: Date): Promise<NamedLicense[]> {
   const limit = MAX_LISTED + 1;
   const hint = asHint(text);
   const found: Record<Exclude<Name, 'access'>, License[]> = {
@@ -164,7 +158,7 @@ export async function findLicensesNamed(db: Db, text: string, now: Date): Promis
     hint: hint === undefined ? [] : await listLicenses(db, { hint, limit }, now),
     identifier: await findLicensesByIdentifier(db, text, limit),
   };
-  const named = new Map<number, Named>();
+  const named = new Map<number, NamedLicense>();
   for (const [by, licenses] of Object.entries(found) as [Name, License[]][])
     for (const license of licenses) if (!named.has(license.id)) named.set(license.id, { license, by });
   return [...named.values()].sort((a, b) => a.license.id - b.license.id);
@@ -249,7 +243,7 @@ function isSameIdentifier(asked: Spellings, sent: Spellings, type: ActivationTyp
 }
 
 /** Several licences, of which support has to choose one. */
-export function openListCase(named: Named[]): SupportCase {
+export function openListCase(named: NamedLicense[]): SupportCase {
   const listed = named.slice(0, MAX_LISTED);
   return {
     license: undefined,
@@ -301,7 +295,7 @@ export async function openUnknownKeyCase(
   };
 }
 
-async function readStanding(db: Db, license: License, now: Date): Promise<Standing> {
+async function readCircumstances(db: Db, license: License, now: Date): Promise<Circumstances> {
   const { id, product, expiresAt } = license;
   const status = liveStatus(license, now);
   const latestVersion = (await latestRelease(db, product.id))?.version;

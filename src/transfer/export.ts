@@ -1,8 +1,8 @@
 import { explainFileFault } from '../licensing/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import type { FileKind, Sink } from '../replace-file';
-import type { Db, Transaction } from '../store/database';
-import { inSnapshot, readPage, type Row } from '../store/export';
+import type { Db } from '../store/database';
+import { inSnapshot, readPages, type Row } from '../store/export';
 import { isPackageWhole, packagePath, storePackage } from '../store/package-files';
 import { needsPackage, type ReleaseState } from '../store/releases';
 import { FORMAT, FORMAT_VERSION, RECORD_TYPES, tableLayout, toLine, type RecordType } from './records';
@@ -39,7 +39,7 @@ export function exportRecords(db: Db, sink: Sink, options: ExportOptions = {}): 
     await sink(`${HEADER}\n`);
     for (const type of RECORD_TYPES) {
       counts[type] = 0;
-      for await (const rows of pages(trx, type)) {
+      for await (const rows of readPages(trx, tableLayout(type), PAGE)) {
         await sink(rows.map((row) => `${writeLine(type, row)}\n`).join(''));
         if (type === 'release' && packages) await copyPackages(rows, packages.from, packages.to);
         counts[type] += rows.length;
@@ -49,16 +49,6 @@ export function exportRecords(db: Db, sink: Sink, options: ExportOptions = {}): 
     await sink(`${JSON.stringify({ type: 'footer', records: counts })}\n`);
     return counts;
   });
-}
-
-async function* pages(trx: Transaction, type: RecordType): AsyncGenerator<Row[]> {
-  const layout = tableLayout(type);
-  let last: Row | undefined;
-  do {
-    const rows = await readPage(trx, layout, last, PAGE);
-    if (rows.length > 0) yield rows;
-    last = rows.length === PAGE ? rows.at(-1) : undefined;
-  } while (last);
 }
 
 function writeLine(type: RecordType, row: Row): string {

@@ -2,6 +2,7 @@ import { listPlans, type Plan } from '../store/catalogue';
 import type { Transaction } from '../store/database';
 import type { Row } from '../store/export';
 import { insertInChunks, isEmptyTable, updateRow } from '../store/import';
+import { keepFirst, type Remark } from './lines';
 import { atLine, type Numbered } from './record-reader';
 import { RECORD_TYPES, RECORDS, toRow, type RecordType } from './records';
 
@@ -32,15 +33,13 @@ export interface Tally {
 export interface ImportReport {
   records: Record<RecordType, Tally>;
   /** the first of them */
-  conflicts: { line: number; message: string }[];
+  conflicts: Remark[];
   conflicting: number;
   /** licences with a sealed key, when there is no secret here to judge it by */
   sealedUnchecked: number;
   /** releases that need their package, which is not here */
   packagesMissing: number;
 }
-
-const MAX_CONFLICTS = 50;
 
 /** An import under way. */
 export interface Job {
@@ -110,18 +109,24 @@ export async function startJob(trx: Transaction, options: ImportOptions): Promis
   };
 }
 
+/** Counts what becomes of records. */
 export function tally(job: Job, type: RecordType, outcome: keyof Tally, count = 1): void {
   job.report.records[type][outcome] += count;
 }
 
+/** Counts a record that cannot be brought in, and tells of it: nothing is written from here on. */
 export function conflict(job: Job, type: RecordType, line: number, message: string): void {
   tally(job, type, 'conflicting');
   job.writes = false;
   job.report.conflicting++;
-  if (job.report.conflicts.length < MAX_CONFLICTS) job.report.conflicts.push({ line, message });
+  keepFirst(job.report.conflicts, { line, message });
 }
 
-/** Inserts records as rows; their ids are kept where the table was empty. */
+/**
+ * Counts records as new and, while the import writes, inserts them; their ids are kept where the table was empty.
+ *
+ * @param extra columns in place of the record's, or beside them
+ */
 export async function insertNew<T extends RecordType>(
   job: Job,
   type: T,
@@ -140,6 +145,11 @@ export async function insertNew<T extends RecordType>(
   );
 }
 
+/**
+ * Counts a record as changed and, while the import writes, changes its row.
+ *
+ * @param id the row's here
+ */
 export async function changeRow(job: Job, type: RecordType, id: number, changes: Row): Promise<void> {
   tally(job, type, 'changed');
   if (job.writes) await updateRow(job.trx, RECORDS[type].table, id, changes);
@@ -149,6 +159,11 @@ export function hasChanges(changes: Row): boolean {
   return Object.keys(changes).length > 0;
 }
 
+/**
+ * The id here of a licence of the file, or NOT_WRITTEN.
+ *
+ * @throws OperatorError when the file has none with that id
+ */
 export function licenseHere(job: Job, line: number, id: number): number {
   const here = job.licenses.get(id);
   if (here === undefined) throw atLine(line, `the file has no licence ${id}`);

@@ -1,9 +1,10 @@
 import { isSealedWith } from '../licensing/sealing';
 import { isFinal } from '../licensing/states';
-import { activationKey, setActivationName } from '../store/activations';
+import { activationKey, findActivations, setActivationName } from '../store/activations';
+import { recountActivations } from '../store/counters';
 import { insertEvents } from '../store/events';
 import type { Row } from '../store/export';
-import { findActivationNames, findRows, lockRows, recountActivations, updateRow } from '../store/import';
+import { findRows, lockRows, updateRow } from '../store/import';
 import {
   conflict,
   hasChanges,
@@ -14,6 +15,7 @@ import {
   type Job,
   type LocalPlan,
 } from './import-job';
+import { noteLine } from './lines';
 import { atLine, type Numbered } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
 
@@ -75,9 +77,8 @@ function checkLicense(job: Job, { line, value }: Numbered<'license'>): void {
 }
 
 function once(lines: Map<string, number>, key: string, line: number, what: string): void {
-  const before = lines.get(key);
+  const before = noteLine(lines, key, line);
   if (before !== undefined) throw atLine(line, `this licence has the same ${what} as that of line ${before}`);
-  lines.set(key, line);
 }
 
 function planOf(job: Job, { plan_id }: RecordOf<'license'>): LocalPlan {
@@ -195,16 +196,14 @@ export async function importActivations(job: Job, records: Numbered<'activation'
   });
   let added = entries;
   const look = async () => {
-    const existing = job.empty.activation
-      ? []
-      : await findActivationNames(job.trx, added.map(pairOf).filter(isWritten));
-    const names = new Map(existing.map((one) => [activationKey(one), one.name]));
+    const wanted = job.empty.activation ? [] : added.map(pairOf).filter(isWritten);
+    const existing = await findActivations(job.trx, wanted);
     const missing: ActivationEntry[] = [];
     for (const entry of added) {
       const { name, identifier } = entry.record.value;
-      const nameHere = names.get(activationKey(pairOf(entry)));
-      if (nameHere === undefined) missing.push(entry);
-      else if (name !== null && name !== nameHere) {
+      const here = existing.get(activationKey(pairOf(entry)));
+      if (here === undefined) missing.push(entry);
+      else if (name !== null && name !== here.name) {
         tally(job, 'activation', 'changed');
         if (job.writes) await setActivationName(job.trx, entry.licenseId, identifier, name);
       } else tally(job, 'activation', 'same');

@@ -7,6 +7,7 @@ import { importPlans, importProducts, importReleases } from './import-catalogue'
 import { importAccesses, importEvents } from './import-history';
 import { startJob, type ImportOptions, type ImportReport, type Job } from './import-job';
 import { importActivations, importLicenses } from './import-licenses';
+import { describeRemarks } from './lines';
 import { readRecords, type AnyBatch } from './record-reader';
 
 /**
@@ -34,19 +35,9 @@ export function importRecords(
   return options.dryRun ? inSnapshot(db, work) : inImportTransaction(db, work);
 }
 
-/** The conflicts in words, a line each. */
-export function describeConflicts({ conflicts, conflicting }: ImportReport): string {
-  const more = conflicting - conflicts.length;
-  return [
-    ...conflicts.map(({ line, message }) => `  line ${line}: ${message}`),
-    ...(more > 0 ? [`  and ${more} more`] : []),
-  ].join('\n');
-}
-
-function refusal(report: ImportReport): OperatorError {
-  const { conflicting } = report;
+function refusal({ conflicts, conflicting }: ImportReport): OperatorError {
   return new OperatorError(
-    `Nothing was imported: ${conflicting === 1 ? 'one record of the file conflicts' : `${conflicting} records of the file conflict`} with this database.\n${describeConflicts(report)}`,
+    `Nothing was imported: ${conflicting === 1 ? 'one record of the file conflicts' : `${conflicting} records of the file conflict`} with this database.\n${describeRemarks(conflicts, conflicting)}`,
   );
 }
 

@@ -1,6 +1,8 @@
 import { DURATION } from '../licensing/durations';
 import { ACTIVATION_TYPES } from '../licensing/identifiers';
 import { STORED_STATUSES } from '../licensing/states';
+import { formatTimestamp, isStorable } from '../licensing/timestamps';
+import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32, MAX_USER_AGENT_LENGTH } from '../store/columns';
 import type { TableName } from '../store/database';
 import type { Row, SqlValue, TableLayout } from '../store/export';
 import { RELEASE_STATES } from '../store/releases';
@@ -29,17 +31,15 @@ interface RecordLayout<F> {
   order: readonly string[];
 }
 
-const MAX_SMALL_ID = 0xffff_ffff;
-
-const smallId = integer(1, MAX_SMALL_ID);
+const smallId = integer(1, MAX_UINT32);
 const id = integer(1, Number.MAX_SAFE_INTEGER);
-const count = integer(0, MAX_SMALL_ID);
+const count = integer(0, MAX_UINT32);
 const bigCount = integer(0, Number.MAX_SAFE_INTEGER);
 
 export const RECORDS = {
   product: record('products', ['id'], {
     id: smallId,
-    name: text(190, 1),
+    name: text(MAX_LABEL_LENGTH, 1),
     element: nullable(text(100)),
     update_xml: nullable(object()),
     created_at: time(),
@@ -47,7 +47,7 @@ export const RECORDS = {
   plan: record('plans', ['id'], {
     id: smallId,
     product_id: smallId,
-    name: text(190, 1),
+    name: text(MAX_LABEL_LENGTH, 1),
     activation_type: oneOf(ACTIVATION_TYPES),
     activation_limit: count,
     duration: nullable(matching(DURATION, 'a duration as 1y, 6m or 30d')),
@@ -79,8 +79,8 @@ export const RECORDS = {
     plan_id: smallId,
     status: oneOf(STORED_STATUSES),
     activation_limit: count,
-    customer: nullable(text(190)),
-    reference: nullable(text(190)),
+    customer: nullable(text(MAX_LABEL_LENGTH)),
+    reference: nullable(text(MAX_LABEL_LENGTH)),
     expires_at: nullable(time()),
     last_check_at: nullable(time()),
     last_check_ip: nullable(ascii(45)),
@@ -90,8 +90,8 @@ export const RECORDS = {
   activation: record('activations', ['license_id', 'identifier'], {
     id,
     license_id: id,
-    identifier: text(255, 1),
-    name: nullable(text(190)),
+    identifier: text(MAX_IDENTIFIER_LENGTH, 1),
+    name: nullable(text(MAX_LABEL_LENGTH)),
     ip: nullable(ascii(45)),
     activated_at: time(),
   }),
@@ -102,7 +102,7 @@ export const RECORDS = {
       id,
       license_id: id,
       at: time(),
-      actor: text(190),
+      actor: text(MAX_LABEL_LENGTH),
       action: ascii(32),
       before: nullable(object()),
       after: nullable(object()),
@@ -118,9 +118,9 @@ export const RECORDS = {
     key_hint: nullable(text(16)),
     product_id: nullable(bigCount),
     version: nullable(text(64)),
-    identifier: nullable(text(255)),
+    identifier: nullable(text(MAX_IDENTIFIER_LENGTH)),
     ip: nullable(ascii(45)),
-    user_agent: nullable(text(255)),
+    user_agent: nullable(text(MAX_USER_AGENT_LENGTH)),
   }),
 } as const;
 
@@ -146,6 +146,7 @@ export function toLine(type: RecordType, row: Row): string {
   return JSON.stringify(value);
 }
 
+/** A record as its table has it: times and objects as text, under the columns' names. */
 export function toRow<T extends RecordType>(type: T, value: RecordOf<T>): Row {
   return Object.fromEntries(
     columnsOf(type).map(([name, column, field]) => [
@@ -155,6 +156,7 @@ export function toRow<T extends RecordType>(type: T, value: RecordOf<T>): Row {
   );
 }
 
+/** The record that a whole row is. */
 export function fromRow<T extends RecordType>(type: T, row: Row): RecordOf<T> {
   return Object.fromEntries(
     columnsOf(type).map(([name, column, field]) => [name, field.fromSql(row[column] as SqlValue)]),
@@ -252,21 +254,20 @@ function oneOf<V extends string>(values: readonly V[]): Field<V> {
   return plain(`one of ${values.join(', ')}`, (value) => (values as readonly unknown[]).includes(value));
 }
 
-/** `2026-01-31T12:00:00Z`; a DATETIME begins with the year 1000. */
+/** `2026-01-31T12:00:00Z` */
 function time(): Field<string> {
   return {
     expected: 'a time as 2026-01-31T12:00:00Z',
-    fits: (value): value is string =>
-      typeof value === 'string' && /^[1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(value) && isMoment(value),
+    fits: (value): value is string => typeof value === 'string' && isTimestamp(value),
     toSql: (value) => value.slice(0, 19).replace('T', ' '),
     fromSql: (value) => `${(value as string).replace(' ', 'T')}Z`,
   };
 }
 
-/** JavaScript reads 31 February as 3 March. */
-function isMoment(value: string): boolean {
+/** Written back it has to be the same: JavaScript reads many other forms, and 31 February as 3 March. */
+function isTimestamp(value: string): boolean {
   const date = new Date(value);
-  return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 19) === value.slice(0, 19);
+  return isStorable(date) && formatTimestamp(date) === value;
 }
 
 /** JSON in a column of text, which holds 16 MB at the most. */

@@ -1,6 +1,8 @@
 import { isSqlite, table, type Db, type TableName, type Transaction } from './database';
 import type { Row, SqlValue } from './export';
 
+/** Where customers may be named, or their addresses stand: what is exported and erased for them. */
+
 /** Every column in which a text can stand that somebody typed. */
 export const TEXT_COLUMNS = {
   products: ['name', 'element', 'update_xml'],

@@ -1,0 +1,53 @@
+import { table, type Db, type Transaction } from './database';
+
+/** A licence's counter of used slots, and the activations it has to agree with. */
+
+export interface Miscount {
+  licenseId: number;
+  /** as the licence says */
+  activationsUsed: number;
+  /** rows there are */
+  activations: number;
+}
+
+/** Licences whose counter is not the number of their activations, by id. */
+export async function findMiscounts(db: Db, limit: number): Promise<Miscount[]> {
+  const rows = (await db({ l: table(db, 'licenses') })
+    .leftJoin({ a: table(db, 'activations') }, 'a.license_id', 'l.id')
+    .groupBy('l.id', 'l.activations_used')
+    .havingRaw('COUNT(a.id) <> l.activations_used')
+    .orderBy('l.id')
+    .limit(limit)
+    .select({ licenseId: 'l.id', activationsUsed: 'l.activations_used' })
+    .count({ activations: 'a.id' })) as unknown as Miscount[];
+  return rows;
+}
+
+/** How many activations a licence has; under its lock, the number stays. */
+export async function countActivations(trx: Transaction, licenseId: number): Promise<number> {
+  const counted = (await trx(table(trx, 'activations'))
+    .where({ license_id: licenseId })
+    .count({ n: '*' })
+    .first()) as { n: number };
+  return counted.n;
+}
+
+export async function setActivationsUsed(
+  trx: Transaction,
+  licenseId: number,
+  activationsUsed: number,
+): Promise<void> {
+  await trx(table(trx, 'licenses')).where({ id: licenseId }).update({ activations_used: activationsUsed });
+}
+
+/** Makes the licences' counters what their activations are. */
+export async function recountActivations(trx: Transaction, licenseIds: number[]): Promise<void> {
+  if (licenseIds.length === 0) return;
+  const licenses = table(trx, 'licenses');
+  await trx.raw(
+    `UPDATE ${licenses} SET activations_used =
+       (SELECT COUNT(*) FROM ${table(trx, 'activations')} a WHERE a.license_id = ${licenses}.id)
+     WHERE id IN (${licenseIds.map(() => '?').join(', ')})`,
+    licenseIds,
+  );
+}

@@ -1,0 +1,135 @@
+import { liveStatus } from '../licensing/states';
+import { formatTimestamp } from '../licensing/timestamps';
+import type { LicenseEvent } from '../store/events';
+import type { License } from '../store/licenses';
+import type { Circumstances, Finding, Name, NamedLicense } from './findings';
+
+/** How licences stand, in sentences for support. */
+
+/** What stands in the way of a licence now. */
+export function explainLicense(license: License, circumstances: Circumstances): Finding[] {
+  const { id, product, activationLimit, activationsUsed } = license;
+  const findings: Finding[] = [explainState(license, circumstances)];
+  const usable = liveStatus(license, circumstances.now) === 'active';
+  if (usable && activationLimit !== 0 && activationsUsed >= activationLimit)
+    findings.push({
+      code: 'SLOTS_FULL',
+      text: `${activationLimit === 1 ? 'The one slot' : `All ${activationLimit} slots`} of licence ${id} ${activationLimit === 1 ? 'is' : 'are'} in use (${activationsUsed}). What is activated keeps working; nothing more can be activated.`,
+      remedy: freeSlot(license),
+    });
+  if (circumstances.latestVersion === undefined)
+    findings.push({
+      code: 'NOTHING_PUBLISHED',
+      text: `Product ${product.id} (${product.name}) has no published version: there is nothing to download for anybody.`,
+      remedy: `licensing release publish --product ${product.id} --version VERSION --file FILE`,
+    });
+  if (license.lastCheckAt)
+    findings.push({
+      code: 'VALIDATED',
+      text: `Its key was last validated at ${formatTimestamp(license.lastCheckAt)} from ${license.lastCheckIp ?? 'an unknown address'}, ${license.checkCount} times in all: that client has the right key.`,
+      remedy: null,
+    });
+  return findings;
+}
+
+function explainState(license: License, { now, stopped, refusedSince }: Circumstances): Finding {
+  const { id, product, plan, expiresAt } = license;
+  const name = `Licence ${id} (${product.name}, ${plan.name})`;
+  const refused =
+    refusedSince === 0
+      ? ''
+      : `, ${refusedSince} ${refusedSince === 1 ? 'download' : 'downloads'} refused since`;
+  const by = stopped ? ` on ${day(stopped.at)} by ${stopped.actor}${reasonOf(stopped)}` : '';
+  const past = expiresAt !== null && expiresAt <= now ? ` It also expired on ${day(expiresAt)}.` : '';
+  const status = liveStatus(license, now);
+  switch (status) {
+    case 'active':
+      return {
+        code: 'ACTIVE',
+        text: `${name} is active ${expiresAt ? `until ${day(expiresAt)}` : 'without an end'}, ${slots(license)}.`,
+        remedy: null,
+      };
+    case 'expired':
+      return {
+        code: 'EXPIRED',
+        text: `${name} expired${expiresAt ? ` on ${day(expiresAt)}` : ''}${refused}.`,
+        remedy: revival(license, now),
+      };
+    case 'suspended':
+      return {
+        code: 'SUSPENDED',
+        text: `${name} was suspended${by}${refused}.${past}`,
+        remedy: revival(license, now),
+      };
+    default:
+      return {
+        code: status.toUpperCase(),
+        text: `${name} was ${status}${by}, which is final${refused}.${past}`,
+        remedy: `To give the customer a new one: licensing license issue --plan ${plan.id}`,
+      };
+  }
+}
+
+/** The command that makes a licence usable again; null where none does. */
+export function revival(license: License, now: Date): string | null {
+  const { id, expiresAt } = license;
+  switch (liveStatus(license, now)) {
+    case 'expired':
+      return `licensing license renew ${id} --for 1y`;
+    case 'suspended':
+      // Reinstated after its end it would be expired.
+      return expiresAt !== null && expiresAt <= now
+        ? `licensing license renew ${id} --for 1y`
+        : `licensing license reinstate ${id}`;
+    default:
+      return null;
+  }
+}
+
+function reasonOf({ after }: LicenseEvent): string {
+  return typeof after?.reason === 'string' ? ` ("${after.reason}")` : '';
+}
+
+function slots({ activationLimit, activationsUsed, plan }: License): string {
+  return `${activationsUsed} of ${activationLimit || 'unlimited'} slots used, by ${plan.activationType}`;
+}
+
+/** An operator may have gone over the limit, or lowered it below what is in use. */
+export function freeSlot({ id, activationLimit, activationsUsed }: License): string {
+  const over = activationsUsed - activationLimit;
+  return `licensing activation list ${id}, then "licensing activation remove ${id} IDENTIFIER"${over > 0 ? ` (${over + 1} of them)` : ''}; or licensing license set-limit ${id} ${activationsUsed + 1}`;
+}
+
+const NAMES: Record<Name, string> = {
+  customer: 'as their customer',
+  reference: 'as their reference',
+  hint: 'as the end of their key',
+  identifier: 'as what is activated',
+  access: 'in the access log alone',
+};
+
+/** @param more whether these are not all */
+export function explainSeveral(named: NamedLicense[], more: boolean): Finding {
+  const groups = (Object.keys(NAMES) as Name[]).flatMap((name) => {
+    const ids = named.filter(({ by }) => by === name).map(({ license }) => license.id);
+    return ids.length === 0 ? [] : [`${ids.join(', ')} ${NAMES[name]}`];
+  });
+  return {
+    code: 'SEVERAL_LICENSES',
+    text: `${more ? `More than ${named.length} licences have this; the first` : `${named.length} licences have this`}: ${groups.join('; ')}.`,
+    remedy: 'licensing why ID',
+  };
+}
+
+/** Shops number their orders as licences are numbered, and whoever calls says only a number. */
+export function explainReference({ id, reference }: License): Finding {
+  return {
+    code: 'ALSO_A_REFERENCE',
+    text: `An order has the number ${reference ?? ''} as well: that of licence ${id}.`,
+    remedy: `licensing why ${id}`,
+  };
+}
+
+export function day(date: Date): string {
+  return formatTimestamp(date).slice(0, 10);
+}

@@ -1,0 +1,265 @@
+import ipaddr from 'ipaddr.js';
+import { liveStatus, type LiveStatus } from '../licensing/states';
+import type { LoggedAccess } from '../store/access-log';
+import { activationKey } from '../store/activations';
+import type { License } from '../store/licenses';
+import type { Release } from '../store/releases';
+import { day, freeSlot, revival } from './explain-license';
+import { unknownKeyCause } from './explain-unknown-key';
+import type { Cause, Facts } from './findings';
+
+/** Why an access was refused, by its outcome, and what helps today. */
+
+export function findCause(access: LoggedAccess, license: License | undefined, facts: Facts): Cause {
+  switch (access.outcome) {
+    case 'RATE_LIMITED':
+      return rateLimited(access);
+    case 'INVALID_REQUEST':
+      return invalidRequest(access, license);
+    case 'LICENSE_NOT_FOUND':
+      return unknownKey(access, facts);
+    case 'LICENSE_EXPIRED':
+    case 'LICENSE_INACTIVE':
+      return unusable(access, license, facts);
+    case 'PRODUCT_MISMATCH':
+      return {
+        code: 'WRONG_PRODUCT',
+        because: license
+          ? `the licence is for product ${license.product.id} (${license.product.name})`
+          : 'the licence is for another product',
+        remedy:
+          "The customer pasted the key at another extension's update site, or downloadurl in the update XML names the wrong product: licensing update-xml lint",
+      };
+    case 'ACTIVATION_NOT_FOUND':
+    case 'ACTIVATION_LIMIT_REACHED':
+      return slotRefused(access, license, facts);
+    case 'DOWNLOAD_NOT_FOUND':
+      return notPublished(access, facts);
+    case 'FILE_NOT_FOUND':
+      return {
+        code: 'PACKAGE_MISSING',
+        because: "the package's file was missing from the packages folder, or the service may not read it",
+        remedy: 'licensing doctor',
+      };
+    default:
+      return { code: access.outcome, because: `the service answered ${access.outcome}`, remedy: null };
+  }
+}
+
+function rateLimited({ ip, endpoint }: LoggedAccess): Cause {
+  const because =
+    'this address sent more requests than the limit allows (only the first refusal of each time window is recorded)';
+  if (ip !== null && isInternal(ip))
+    return {
+      code: 'RATE_LIMITED_PROXY',
+      because: `${because}. It is an address inside your own network, not a customer's: nginx, or a CDN before it, does not tell the service the customers' addresses, so all of them share one limit`,
+      remedy: 'licensing doctor --url https://YOUR.SITE',
+    };
+  return {
+    code: 'RATE_LIMITED',
+    because,
+    remedy: `Wait a minute (LICENSING_RATE_WINDOW), then try again. If many customers share this address, raise ${endpoint === 'download' ? 'LICENSING_DOWNLOAD_RATE_LIMIT' : 'LICENSING_RATE_LIMIT'}.`,
+  };
+}
+
+function invalidRequest(access: LoggedAccess, license: License | undefined): Cause {
+  const { endpoint, productId, keyHint } = access;
+  if (endpoint !== 'download')
+    return license
+      ? {
+          code: 'BAD_IDENTIFIER',
+          because: `that is not a valid ${license.plan.activationType}, and the plan counts ${license.plan.activationType}s`,
+          remedy: `The customer's software must send a ${license.plan.activationType}. Tell its developer.`,
+        }
+      : {
+          code: 'MALFORMED',
+          because:
+            'the key or the identifier is missing, a field has a value that is not allowed, or the body cannot be read',
+          remedy: "The customer's software does not send what the API asks for. Tell its developer.",
+        };
+  if (productId === null && keyHint !== null)
+    return {
+      code: 'BAD_PRODUCT_ID',
+      because: 'the download address has no product id at its end',
+      remedy:
+        'downloadurl in the update XML is wrong (mostly a "?" is missing before what follows the id). It is found by: licensing update-xml lint',
+    };
+  return {
+    code: 'NO_KEY',
+    because: isJoomla(access.userAgent)
+      ? 'no key was sent with it. Joomla leaves the key out when downloadurl has a "#", when the request was redirected (for example from http to https), and when the extension has no Download Key field'
+      : 'no key was sent with it',
+    remedy: isJoomla(access.userAgent)
+      ? 'Check the update XML with "licensing update-xml lint". The extension needs <dlid prefix="dlid=" suffix=""/> in its manifest: see "licensing manifest".'
+      : 'The address needs the key at its end: ?dlid=KEY',
+  };
+}
+
+function unknownKey(access: LoggedAccess, facts: Facts): Cause {
+  const { keyHint: hint } = access;
+  const candidates = hint === null ? [] : (facts.likely.get(hint) ?? []);
+  const end = hint?.length === 8 ? 'its last group' : 'its end';
+  const cause = unknownKeyCause(
+    // Of the key that was sent, the end alone is known.
+    candidates.map((one) => ({ ...one, by: 'hint' })),
+    candidates[0]?.by === 'key' ? 'the key asked about' : end,
+    hint === null ? ', and too short for its end to be recorded (Joomla cuts a key off at "&" and "#")' : '',
+    facts,
+  );
+  // What helps another licence is no help for the one that was asked about.
+  return candidates.length > 0 && hasAnotherKey(access, facts) ? { ...cause, remedy: null } : cause;
+}
+
+/** Whether it came from an address of the licence that was asked about, but with a key that cannot be meant for it. */
+export function hasAnotherKey({ licenseId, keyHint }: LoggedAccess, { about }: Facts): boolean {
+  return about !== undefined && licenseId === null && keyHint !== null && !about.keyHints.has(keyHint);
+}
+
+/** Refused by the state of that moment, which need not be that of today: the access and the history tell. */
+function unusable(access: LoggedAccess, license: License | undefined, facts: Facts): Cause {
+  const then = access.outcome === 'LICENSE_EXPIRED' ? 'expired' : stoppedAs(access, facts);
+  const was = `the licence ${then === 'expired' ? 'had expired' : `was ${then ?? 'not active'}`}`;
+  if (license === undefined) return { code: access.outcome, because: was, remedy: null };
+  const { expiresAt } = license;
+  const status = liveStatus(license, facts.now);
+  if (status === 'active')
+    return {
+      code: 'ACTIVE_AGAIN',
+      because: `${was}; it is active again now`,
+      remedy: 'The customer can try again.',
+    };
+  const cause = { code: status.toUpperCase(), remedy: revival(license, facts.now) };
+  if (status !== then) return { ...cause, because: `${was}, and is ${status} now` };
+  if (status === 'suspended') return { ...cause, because: 'the licence is suspended' };
+  if (status !== 'expired') return { ...cause, because: `the licence is ${status}, which is final` };
+  // An end that came later is not the one it was refused for.
+  if (expiresAt !== null && expiresAt > access.at) return { ...cause, because: `${was}, and is expired now` };
+  return {
+    ...cause,
+    because: expiresAt ? `the licence expired on ${day(expiresAt)}` : 'the licence has expired',
+  };
+}
+
+/** What an action in a licence's history made of it, when it stopped being active. */
+export const STOPPED: Record<string, LiveStatus> = {
+  suspend: 'suspended',
+  revoke: 'revoked',
+  cancel: 'cancelled',
+};
+
+/** In which state a licence was when it was refused as not active; undefined when the history does not say. */
+function stoppedAs({ licenseId, at }: LoggedAccess, { stops }: Facts): LiveStatus | undefined {
+  const stop = stops.get(licenseId ?? 0)?.find((event) => event.at <= at);
+  return stop && STOPPED[stop.action];
+}
+
+function slotRefused(access: LoggedAccess, license: License | undefined, { activated, now }: Facts): Cause {
+  const { identifier, outcome, endpoint } = access;
+  const full = outcome === 'ACTIVATION_LIMIT_REACHED';
+  const was = full ? 'all slots were in use' : `${identifier ?? 'that'} was not activated`;
+  if (license === undefined) return { code: outcome, because: was, remedy: null };
+  const status = liveStatus(license, now);
+  // Neither a slot nor another try would help.
+  if (status !== 'active')
+    return {
+      code: full ? 'SLOTS_FULL' : 'NOT_ACTIVATED',
+      because: `${was}; the licence is ${status} now`,
+      remedy: null,
+    };
+  if (identifier !== null && activated.has(activationKey({ licenseId: license.id, identifier })))
+    return { code: 'ACTIVATED_SINCE', because: `${was}; ${identifier} is activated now`, remedy: null };
+  if (endpoint === 'deactivate')
+    return {
+      code: 'NOT_ACTIVATED',
+      because: `${was}, so there was no slot to free`,
+      remedy: `licensing activation list ${license.id}`,
+    };
+  if (!full)
+    return {
+      code: 'NOT_ACTIVATED',
+      because: was,
+      remedy: `The customer's software must activate it first; or do it for them: licensing activation add ${license.id} ${shellWord(identifier)}`,
+    };
+  const { activationLimit, activationsUsed } = license;
+  return activationLimit === 0 || activationsUsed < activationLimit
+    ? { code: 'SLOT_FREE', because: `${was}; a slot is free now`, remedy: 'The customer can try again.' }
+    : {
+        code: 'SLOTS_FULL',
+        because: activationLimit === 1 ? 'the one slot is in use' : `all ${activationLimit} slots are in use`,
+        remedy: freeSlot(license),
+      };
+}
+
+function notPublished(access: LoggedAccess, facts: Facts): Cause {
+  const { productId, version } = access;
+  const now = productId === null ? undefined : facts.latest.get(productId);
+  const release = facts.releases.get(productId ?? 0)?.find((one) => one.version === version);
+  if (release) return refusedRelease(access, release, now);
+  if (version !== null && now !== undefined)
+    return {
+      code: 'VERSION_NOT_PUBLISHED',
+      because: `version ${version} was not published; the latest is ${now}`,
+      remedy: `The update XML names a version that cannot be downloaded. Write it again: licensing update-xml write --product ${productId ?? ''}`,
+    };
+  return now === undefined
+    ? {
+        code: 'NOTHING_PUBLISHED',
+        because: 'the product has no published version',
+        remedy: `licensing release publish --product ${productId ?? 'ID'} --version VERSION --file FILE`,
+      }
+    : {
+        code: 'PUBLISHED_SINCE',
+        because: `the product had no published version; version ${now} is published now`,
+        remedy: 'The customer can try again.',
+      };
+}
+
+/** Of a version that exists: when it was published is kept, and not when it was withdrawn. */
+function refusedRelease(
+  { at, productId }: LoggedAccess,
+  { version, state, publishedAt }: Release,
+  latest: string | undefined,
+): Cause {
+  const product = productId ?? '';
+  const others = latest === undefined ? 'no other is published' : `the latest is ${latest}`;
+  switch (state) {
+    case 'published':
+      return {
+        code: 'PUBLISHED_SINCE',
+        because: `version ${version} was not published; it is published now`,
+        remedy: 'The customer can try again.',
+      };
+    case 'draft':
+      return {
+        code: 'VERSION_NOT_PUBLISHED',
+        because: `version ${version} is a draft; ${others}`,
+        remedy: `licensing release publish --product ${product} --version ${version}`,
+      };
+    case 'withdrawn': {
+      const was =
+        publishedAt !== null && publishedAt <= at ? 'withdrawn' : 'not published, and is withdrawn now';
+      return {
+        code: 'VERSION_WITHDRAWN',
+        because: `version ${version} was ${was}; ${others}`,
+        remedy: `A site lists it until it checks for updates again. If it still does then, write the update XML again: licensing update-xml write --product ${product}`,
+      };
+    }
+  }
+}
+
+export function isJoomla(userAgent: string | null): boolean {
+  return userAgent?.includes('Joomla!/') ?? false;
+}
+
+/** Not an address a customer has on the internet. */
+function isInternal(ip: string): boolean {
+  return (
+    ipaddr.isValid(ip) &&
+    ['loopback', 'private', 'uniqueLocal', 'linkLocal', 'carrierGradeNat'].includes(ipaddr.parse(ip).range())
+  );
+}
+
+/** What a client sent is shown as one word of a command, or not at all. */
+function shellWord(text: string | null): string {
+  return text !== null && /^\w[\w.:@/-]*$/.test(text) ? text : 'IDENTIFIER';
+}

@@ -1,0 +1,334 @@
+import { normalizeIdentifier } from '../licensing/identifiers';
+import { normalizeCustomer, requireKey } from '../licensing/issue';
+import { keyDigest } from '../licensing/keys';
+import { OperatorError } from '../licensing/operator-error';
+import type { StoredStatus } from '../licensing/states';
+import { isDay, isStorable } from '../licensing/timestamps';
+import type { Plan, Product } from '../store/catalogue';
+import { MAX_LABEL_LENGTH, MAX_UINT32 } from '../store/columns';
+import type { CsvRow } from './csv';
+import { noteLine } from './lines';
+
+/** Reads the licences of another system off the rows of a table. No message repeats a cell, which may be a key. */
+
+/** What a column can be taken for. */
+export const CSV_FIELDS = [
+  'key',
+  'product',
+  'plan',
+  'status',
+  'limit',
+  'expiry',
+  'customer',
+  'reference',
+  'activations',
+] as const;
+export type CsvField = (typeof CSV_FIELDS)[number];
+
+export interface CsvTableOptions {
+  /** by field, the name of the column in the first line */
+  map: Map<CsvField, string>;
+  /** names of columns that are left out on purpose */
+  ignore: string[];
+  /** between the activations in a cell; undefined: see `splitIdentifiers` */
+  separator: string | undefined;
+  /** id or name, for rows that name none */
+  product: string | undefined;
+  plan: string | undefined;
+  now: Date;
+}
+
+/** A table under way, and what its rows are read by. */
+export interface CsvTable {
+  options: CsvTableOptions;
+  columns: Columns;
+  /** columns in all */
+  width: number;
+  /** names of columns that were neither mapped nor ignored */
+  unmapped: string[];
+  products: Product[];
+  plans: Plan[];
+  /** lines by what may be there once */
+  digests: Map<string, number>;
+  references: Map<string, number>;
+}
+
+type Columns = Map<CsvField, { at: number; name: string }>;
+
+/** A row that makes sense by itself. What it does not say is undefined. */
+export interface Candidate {
+  line: number;
+  key: string;
+  digest: string;
+  plan: Plan;
+  status: StoredStatus | 'expired' | undefined;
+  limit: number | undefined;
+  expiresAt: Date | null | undefined;
+  customer: string | null;
+  reference: string | null;
+  identifiers: string[];
+}
+
+/** What a reader of a cell, or of a row, says instead of a value. */
+export class Fault {
+  constructor(readonly text: string) {}
+}
+
+/**
+ * Takes a table's first line for its heading.
+ *
+ * @throws OperatorError when it has not what the options name, or has what licences may need and they leave out
+ */
+export function readHeading(
+  heading: string[],
+  { products, plans }: Pick<CsvTable, 'products' | 'plans'>,
+  options: CsvTableOptions,
+): CsvTable {
+  const columns = findColumns(heading, options.map);
+  const unmapped = findUnmapped(heading, columns, options.ignore);
+  refuseOverlooked(unmapped, options.map);
+  return {
+    options,
+    columns,
+    width: heading.length,
+    unmapped,
+    products,
+    plans,
+    digests: new Map(),
+    references: new Map(),
+  };
+}
+
+/** The names themselves are not repeated: a file without a heading has a key there. */
+function findColumns(heading: string[], map: Map<CsvField, string>): Columns {
+  const names = heading.map((name) => name.trim());
+  return new Map(
+    [...map].map(([field, name]) => {
+      const at = requireColumn(names, name);
+      if (names.includes(names[at] as string, at + 1))
+        throw new OperatorError(`The file has two columns "${name}". Nothing was imported.`);
+      return [field, { at, name }];
+    }),
+  );
+}
+
+/** Where a column is that an option names, if need be in other letters. */
+function requireColumn(names: string[], name: string): number {
+  const exact = names.indexOf(name);
+  const at = exact === -1 ? names.findIndex((one) => one.toLowerCase() === name.toLowerCase()) : exact;
+  if (at === -1)
+    throw new OperatorError(
+      `The first line of the file, which must have the columns' names, has no column "${name}" (it has ${names.length} columns). Nothing was imported.`,
+    );
+  return at;
+}
+
+/** These names can be repeated: a line with all that --map names is a heading. */
+function findUnmapped(heading: string[], columns: Columns, ignore: string[]): string[] {
+  const names = heading.map((name) => name.trim());
+  for (const name of ignore) requireColumn(names, name);
+  const mapped = new Set([...columns.values()].map(({ at }) => at));
+  const ignored = new Set(['', ...ignore.map((name) => name.toLowerCase())]);
+  return names
+    .filter((name, at) => !mapped.has(at) && !ignored.has(name.toLowerCase()))
+    .map((name) => name.replace(/\p{Cc}/gu, '\uFFFD'));
+}
+
+/** Without them a refunded licence would work, an expired one for ever, and nobody would know whose it is. */
+const NEEDED: [CsvField, RegExp][] = [
+  ['status', /stat(us|e)/i],
+  ['expiry', /expir|until/i],
+  ['customer', /customer|e-?mail/i],
+];
+
+/** An import cannot be taken back, so what looks like one of these fields is left out on purpose only. */
+function refuseOverlooked(unmapped: string[], map: Map<CsvField, string>): void {
+  const overlooked = NEEDED.filter(([field]) => !map.has(field)).flatMap(([field, pattern]) =>
+    unmapped.filter((name) => pattern.test(name)).map((name) => ({ field, name })),
+  );
+  if (overlooked.length === 0) return;
+  const { field, name: first } = overlooked[0] as { field: string; name: string };
+  throw new OperatorError(
+    `--map leaves out what licences may need: ${overlooked.map((one) => `${one.field} in column "${one.name}"`).join(', ')}. ` +
+      `Map it, as ${field}=${first}, or leave it out on purpose: --ignore "${overlooked.map(({ name }) => name).join(',')}". Nothing was imported.`,
+  );
+}
+
+/** @returns the row's licence, or all that is wrong with it */
+export function readRow(table: CsvTable, { line, cells }: CsvRow): Candidate | Fault {
+  const { columns, width, options } = table;
+  const faults: string[] = [];
+  const cell = (field: CsvField) => cells[columns.get(field)?.at ?? -1]?.trim() ?? '';
+  const read = <T>(field: CsvField, reader: (text: string) => T | Fault): T | undefined => {
+    const value = reader(cell(field));
+    if (!(value instanceof Fault)) return value;
+    const name = columns.get(field)?.name;
+    faults.push(name === undefined ? value.text : `${name}: ${value.text}`);
+    return undefined;
+  };
+  if (cells.length < width || cells.slice(width).some((extra) => extra.trim() !== ''))
+    faults.push(`the row has ${cells.length} cells, and the first line ${width} columns`);
+  const key = read('key', readKey);
+  const plan = read('plan', (text) => findRowPlan(table, text, cell('product')));
+  const status = read('status', readStatus);
+  const limit = read('limit', readLimit);
+  const expiresAt = columns.has('expiry') ? read('expiry', readExpiry) : undefined;
+  const customer = read('customer', (text) => readLabel(normalizeCustomer(text)));
+  const reference = read('reference', (text) => readLabel(text || null));
+  const identifiers = plan && read('activations', (text) => readIdentifiers(plan, text, options.separator));
+  if (status === 'expired' && expiresAt && expiresAt > options.now)
+    faults.push('the status says expired, and the date is in the future');
+  const digest = key === undefined ? '' : keyDigest(key);
+  if (key !== undefined) {
+    const twin = noteLine(table.digests, digest, line);
+    if (twin !== undefined) faults.push(`the key is the same as in line ${twin}`);
+  }
+  if (reference) {
+    const twin = noteLine(table.references, reference, line);
+    if (twin !== undefined) faults.push(`the reference is the same as in line ${twin}`);
+  }
+  if (faults.length > 0 || key === undefined || plan === undefined || identifiers === undefined)
+    return new Fault(faults.join('; '));
+  return {
+    line,
+    key,
+    digest,
+    plan,
+    status,
+    limit,
+    expiresAt,
+    customer: customer ?? null,
+    reference: reference ?? null,
+    identifiers,
+  };
+}
+
+function readKey(text: string): string | Fault {
+  if (text === '') return new Fault('there is no key');
+  try {
+    return requireKey(text);
+  } catch (error) {
+    if (error instanceof OperatorError)
+      return new Fault('this is no key: it is longer than 350 bytes, or has characters that cannot be typed');
+    throw error;
+  }
+}
+
+function findRowPlan(table: CsvTable, planText: string, productText: string): Plan | Fault {
+  const { products, plans, options } = table;
+  const [plan, product] = [planText || options.plan, productText || options.product];
+  if (plan === undefined) return new Fault('there is no plan');
+  const found = product === undefined ? undefined : findNamed(products, product);
+  if (product !== undefined && found === undefined)
+    return new Fault('there is no product of this id or name ("licensing product list" shows them)');
+  const possible = found ? plans.filter(({ productId }) => productId === found.id) : plans;
+  return (
+    findNamed(possible, plan) ??
+    new Fault(
+      found
+        ? `product ${found.id} has no plan, or several, of this id or name ("licensing plan list" shows them)`
+        : 'there is no plan of this id, and no single one of this name ("licensing plan list" shows them)',
+    )
+  );
+}
+
+/** By id, else by name; a name in other letters counts when it is the only one. */
+export function findNamed<T extends { id: number; name: string }>(all: T[], text: string): T | undefined {
+  const byId = /^\d+$/.test(text) ? all.find(({ id }) => id === Number(text)) : undefined;
+  if (byId) return byId;
+  const exact = all.filter(({ name }) => name === text);
+  if (exact.length > 0) return exact.length === 1 ? exact[0] : undefined;
+  const similar = all.filter(({ name }) => name.toLowerCase() === text.toLowerCase());
+  return similar.length === 1 ? similar[0] : undefined;
+}
+
+/** How other systems write a state. What ends a licence for a while is never taken for what ends it for good. */
+const STATUSES: Record<StoredStatus | 'expired', string[]> = {
+  active: ['active', 'activated', 'enabled', 'valid', 'ok', 'delivered', 'sold', 'paid', '1', 'yes', 'true'],
+  expired: ['expired'],
+  suspended: [
+    'suspended',
+    'inactive',
+    'disabled',
+    'deactivated',
+    'paused',
+    'blocked',
+    'on-hold',
+    'on hold',
+    '0',
+    'no',
+    'false',
+  ],
+  revoked: ['revoked', 'banned', 'terminated'],
+  cancelled: ['cancelled', 'canceled', 'refunded'],
+};
+const STATUS_BY_SPELLING = new Map(
+  Object.entries(STATUSES).flatMap(([status, spellings]) =>
+    spellings.map((spelling) => [spelling, status as StoredStatus | 'expired'] as const),
+  ),
+);
+
+function readStatus(text: string): StoredStatus | 'expired' | undefined | Fault {
+  if (text === '') return undefined;
+  return (
+    STATUS_BY_SPELLING.get(text.toLowerCase()) ??
+    new Fault('this status is not known; active, expired, suspended, revoked and cancelled are')
+  );
+}
+
+function readLimit(text: string): number | undefined | Fault {
+  if (text === '') return undefined;
+  if (text === '-1' || text === '∞' || text.toLowerCase() === 'unlimited') return 0;
+  return /^\d{1,10}$/.test(text) && Number(text) <= MAX_UINT32
+    ? Number(text)
+    : new Fault('the limit must be a whole number, 0 or "unlimited" for no limit');
+}
+
+const LIFETIME = new Set([
+  '',
+  '0',
+  '-',
+  'lifetime',
+  'never',
+  'none',
+  'null',
+  '0000-00-00',
+  '0000-00-00 00:00:00',
+]);
+const DATE = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:\.\d+)?\s*(Z|UTC|[+-]\d\d:?\d\d)?)?$/i;
+
+/** UTC where no zone is given. null: lifetime */
+function readExpiry(text: string): Date | null | Fault {
+  if (LIFETIME.has(text.toLowerCase())) return null;
+  const [, day = '', time = '00:00', seconds = ':00', zone = 'Z'] = DATE.exec(text) ?? [];
+  const offset = /^(z|utc)$/i.test(zone) ? 'Z' : zone.replace(/^(...)(\d\d)$/, '$1:$2');
+  const date = new Date(`${day}T${time}${seconds}${offset}`);
+  return isDay(day) && isStorable(date)
+    ? date
+    : new Fault('this is no date as 2027-01-31 or 2027-01-31 12:00:00 (empty for lifetime)');
+}
+
+function readLabel(text: string | null): string | null | Fault {
+  if (text === null) return null;
+  return Array.from(text).length <= MAX_LABEL_LENGTH && !/\p{Cc}/u.test(text)
+    ? text
+    : new Fault(`the text has more than ${MAX_LABEL_LENGTH} characters, or more than one line`);
+}
+
+function readIdentifiers(plan: Plan, text: string, separator: string | undefined): string[] | Fault {
+  const type = plan.activationType;
+  const identifiers = new Set<string>();
+  for (const [index, part] of splitIdentifiers(type, text, separator).entries()) {
+    const identifier = normalizeIdentifier(type, part);
+    if (identifier === undefined || /\p{Cc}/u.test(identifier))
+      return new Fault(`number ${index + 1} is no valid ${type}`);
+    identifiers.add(identifier);
+  }
+  return [...identifiers];
+}
+
+/** One a line, or with `|` between; domains also with a comma or semicolon, which no domain has. */
+function splitIdentifiers(type: string, text: string, separator: string | undefined): string[] {
+  const parts = text.split(separator ?? (type === 'domain' ? /[\n|,;]/ : /[\n|]/));
+  return parts.map((part) => part.trim()).filter((part) => part !== '');
+}

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { BlockList, isIP } from 'node:net';
 import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { parse } from 'dotenv';
 import type { Listen } from './http/server';
+import { isNetwork } from './ip-addresses';
 import { readJoomlaSite } from './joomla/configuration';
 import type { DatabaseSettings } from './store/database';
 import type { MysqlSettings } from './store/mysql';
@@ -298,20 +298,6 @@ function parseProxies(text: string): string[] {
         `LICENSING_TRUSTED_PROXIES must list addresses or networks, as 127.0.0.1,10.0.0.0/8,::1; "${entry}" is neither.`,
       );
   return entries;
-}
-
-function isNetwork(text: string): boolean {
-  const [address = '', bits, ...rest] = text.split('/');
-  const family = isIP(address);
-  if (family === 0 || rest.length > 0) return false;
-  if (bits === undefined) return true;
-  if (!/^\d{1,3}$/.test(bits)) return false;
-  try {
-    new BlockList().addSubnet(address, Number(bits), family === 6 ? 'ipv6' : 'ipv4');
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function parseAccelLocation(text: string): string {

@@ -14,7 +14,12 @@ export function addActivationCommands(program: Command): void {
   const activation = program
     .command('activation')
     .description('Which sites, devices or seats use a licence.');
+  addList(activation);
+  addAdd(activation);
+  addRemove(activation);
+}
 
+function addList(activation: Command): void {
   activation
     .command('list')
     .description("Lists a licence's activations, the oldest first.")
@@ -32,7 +37,9 @@ export function addActivationCommands(program: Command): void {
         );
       }),
     );
+}
 
+function addAdd(activation: Command): void {
   activation
     .command('add')
     .description(
@@ -57,7 +64,9 @@ export function addActivationCommands(program: Command): void {
         );
       }),
     );
+}
 
+function addRemove(activation: Command): void {
   activation
     .command('remove')
     .description('Frees the slot of an identifier.')

@@ -19,6 +19,7 @@ import {
   tryTableRights,
   type ServerState,
 } from '../store/server';
+import { sideFiles } from '../store/sqlite';
 import { describeDatabase, explainTrouble } from '../store/trouble';
 import { ok, problem, warning, type Check, type Finding } from './finding';
 import { checkReaders } from './readers';
@@ -62,7 +63,7 @@ export const checkServer: Check = async ({ config, db, now }) => {
 /** The files of SQLite: the log beside the database holds the latest of what is in it. */
 async function checkFile(database: DatabaseSettings): Promise<Finding[]> {
   if (database.kind !== 'sqlite') return [];
-  const files = ['', '-wal', '-shm'].map((suffix) => database.path + suffix).filter(existsSync);
+  const files = [database.path, ...sideFiles(database.path)].filter(existsSync);
   const why = "It holds customers' addresses, orders and sites, and the sealed licence keys.";
   return [await checkReaders('DATABASE_FILE', files, why)];
 }

@@ -130,7 +130,7 @@ function refuseOverLimit(
       at: now(),
       endpoint: ctx.state.endpoint as Endpoint,
       outcome: 'RATE_LIMITED',
-      productId: readProductId((ctx.params as { product_id?: string }).product_id),
+      productId: readProductId(ctx),
       ip: ctx.state.client.ip,
       userAgent: ctx.get('User-Agent'),
     });

@@ -15,7 +15,7 @@ export function updatesHandler({ latestUpdate }: Licensing, prefix: string): Han
     return body;
   };
   return async (ctx) => {
-    const productId = readProductId((ctx.params as { product_id?: string }).product_id);
+    const productId = readProductId(ctx);
     if (productId === undefined) throw new InvalidRequestError('"product_id" must be an integer.');
     const update = await latestUpdate(productId);
     if (update === undefined) sendData(ctx, { update_available: false });

@@ -79,7 +79,7 @@ export function createApp({
   router.all('/licenses/activate', endpoint('activate', post, activateHandler(licensing)));
   router.all('/licenses/deactivate', endpoint('deactivate', post, deactivateHandler(licensing)));
   router.all('/licenses/validate', endpoint('validate', post, validateHandler(licensing)));
-  router.all('/updates{/:product_id}', endpoint('updates', get, updatesHandler(licensing, API_PATH)));
+  router.all('/updates{/:product_id}', endpoint('updates', get, updatesHandler(licensing)));
   router.all(
     '/downloads{/:product_id}',
     endpoint('download', { ...get, bucket: 'download' }, downloadHandler(licensing, downloads)),

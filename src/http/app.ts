@@ -1,9 +1,10 @@
 import Router from '@koa/router';
 import Koa from 'koa';
-import { HttpMethodEnum, koaBody } from 'koa-body';
+import { koaBody } from 'koa-body';
 import type { Logger } from 'pino';
 import type { Licensing } from '../licensing/licensing';
 import { sendFailure } from './answers';
+import { BODY_OPTIONS } from './body-options';
 import type { createClientAddressReader } from './client-address';
 import type { Context, Endpoint, Handler, Middleware, State } from './context';
 import { downloadHandler, type DownloadSettings } from './downloads';
@@ -37,17 +38,7 @@ export function createApp({
   const app = new Koa<State>();
   app.on('error', logSendFault(log));
   const router = new Router<State>({ prefix: API_PATH, sensitive: true });
-  const readBody = koaBody({
-    json: true,
-    urlencoded: true,
-    text: false,
-    multipart: false,
-    jsonLimit: '64kb',
-    formLimit: '64kb',
-    queryString: { duplicates: 'last' },
-    parsedMethods: [HttpMethodEnum.POST],
-    onError: bodyError,
-  }) as Middleware;
+  const readBody = koaBody({ ...BODY_OPTIONS, onError: bodyError }) as Middleware;
 
   app.use(async (ctx, next) => {
     const started = performance.now();

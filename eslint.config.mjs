@@ -1,21 +1,33 @@
 import js from '@eslint/js';
 import ts from 'typescript-eslint';
 
-/** The arrows of the architecture: which folders a folder may not import from. */
-const layer = (folder, ...forbidden) => ({
-  files: [`src/${folder}/**/*.ts`],
-  rules: {
-    'no-restricted-imports': [
-      'error',
-      {
-        patterns: forbidden.map((name) => ({
-          group: [`**/${name}/**`, `**/${name}`, `**/${name}.js`],
-          message: `src/${folder} must not know ${name}: arrows run main|cli -> http -> licensing -> store.`,
-        })),
-      },
-    ],
-  },
+/** The arrows of the architecture, main|cli -> http -> licensing -> store: what of src/ each of its folders may import. */
+const LAYERS = {
+  store: ['../migrations'],
+  licensing: ['store'],
+  http: ['licensing', 'store'],
+  transfer: ['licensing', 'replace-file', 'store'],
+  support: ['licensing', 'replace-file', 'store', 'transfer'],
+  joomla: ['licensing', 'replace-file', 'store'],
+  doctor: ['config', 'http', 'licensing', 'store'],
+  cli: ['config', 'doctor', 'http', 'joomla', 'licensing', 'replace-file', 'store', 'support', 'transfer'],
+};
+/** Files that every folder may import, and that import nothing of src/ themselves. */
+const LEAVES = ['api-path', 'counted', 'interrupts', 'ip-addresses'];
+
+const refuseImports = (files, regex, message) => ({
+  files,
+  rules: { 'no-restricted-imports': ['error', { patterns: [{ regex, message }] }] },
 });
+
+const layer = ([folder, others]) => {
+  const allowed = [...others, ...LEAVES];
+  return refuseImports(
+    [`src/${folder}/**/*.ts`],
+    `^\\.\\./(?!(?:${allowed.join('|')})(?:/|$))`,
+    `src/${folder} may import from ${allowed.join(', ')} alone.`,
+  );
+};
 
 export default ts.config(
   { ignores: ['dist/', 'var/', 'node_modules/'] },
@@ -46,13 +58,8 @@ export default ts.config(
     },
   },
   { files: ['**/*.mjs'], languageOptions: { globals: { process: 'readonly', console: 'readonly' } } },
-  layer('store', 'http', 'licensing', 'transfer', 'support', 'cli', 'joomla', 'config', 'main'),
-  layer('licensing', 'http', 'transfer', 'support', 'cli', 'joomla', 'config', 'main'),
-  layer('transfer', 'http', 'support', 'cli', 'joomla', 'config', 'main'),
-  layer('support', 'http', 'cli', 'joomla', 'config', 'main'),
-  layer('joomla', 'http', 'cli', 'config', 'main'),
-  layer('http', 'transfer', 'support', 'cli', 'main'),
-  layer('cli', 'main'),
+  ...Object.entries(LAYERS).map(layer),
+  refuseImports(LEAVES.map((leaf) => `src/${leaf}.ts`), '^\\.', 'A leaf imports nothing of src/.'),
   {
     files: ['test/**/*.ts', 'bench/**/*.ts', 'jest.config.ts'],
     rules: {

@@ -1,11 +1,13 @@
 import Router, { type RouterMiddleware } from '@koa/router';
 import Koa from 'koa';
-import { HttpMethodEnum, koaBody } from 'koa-body';
+import { koaBody } from 'koa-body';
 import type { AddressInfo } from 'node:net';
+import { API_PATH } from '../src/api-path';
+import { BODY_OPTIONS } from '../src/http/body-options';
 
 /**
- * What everything is measured against: Koa, the router and koa-body with the options of src/http/app.ts, the same
- * paths and bodies, the answers' shape as a constant. Nothing else.
+ * What everything is measured against: Koa, the router and koa-body with the service's own options, the same paths and
+ * bodies, the answers' shape as a constant. Nothing else.
  */
 
 const VALIDATION = {
@@ -31,17 +33,8 @@ const UPDATE = {
   file_size: 2_000,
 };
 
-const router = new Router({ prefix: '/api/index.php/v1/licensing', sensitive: true });
-const body = koaBody({
-  json: true,
-  urlencoded: true,
-  text: false,
-  multipart: false,
-  jsonLimit: '64kb',
-  formLimit: '64kb',
-  queryString: { duplicates: 'last' },
-  parsedMethods: [HttpMethodEnum.POST],
-}) as unknown;
+const router = new Router({ prefix: API_PATH, sensitive: true });
+const body = koaBody(BODY_OPTIONS) as unknown;
 router.post('/licenses/validate', body as RouterMiddleware, (ctx) => {
   ctx.body = { data: VALIDATION };
 });

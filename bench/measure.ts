@@ -131,12 +131,6 @@ export function children(pid: number): number[] {
   return text === '' ? [] : text.split(' ').map(Number);
 }
 
-/** Resident memory (MB) of a process. */
-export function residentMemory(pid: number): number {
-  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return Number(kilobytes) / 1024;
-}
-
 export interface Pace {
   /** rounds of both sides */
   pairs: number;

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { residentMemory } from '../test/support/processes';
 import { countedChecks } from './data';
 import {
   children,
@@ -6,7 +7,6 @@ import {
   loaded,
   median,
   quantile,
-  residentMemory,
   watchOthers,
   type Pace,
   type Sample,

@@ -1,12 +1,11 @@
 import { createConnection, type Connection } from 'mysql2/promise';
+import { DEFAULT_POOL_SIZE } from '../src/store/database';
 import { toSqlTime } from '../src/store/time';
-
-/** As many as the service's pool has (src/store/database.ts). */
-const CONNECTIONS = 10;
 
 /**
  * The bare transaction of a new activation (lock, look-up, insert, update, commit) by prepared statements, one after
- * another on each connection, with nothing around it: what the database and its driver can do on this machine.
+ * another on each of as many connections as the service has, with nothing around it: what the database and its driver
+ * can do on this machine.
  */
 export interface TransactionLoop {
   /** @returns transactions that were committed, and the time each took (ms) */
@@ -17,7 +16,7 @@ export interface TransactionLoop {
 /** @param url of a data set with `licences` licences */
 export async function openTransactionLoop(url: string, licences: number): Promise<TransactionLoop> {
   const connections = await Promise.all(
-    Array.from({ length: CONNECTIONS }, () => createConnection({ uri: url, dateStrings: true })),
+    Array.from({ length: DEFAULT_POOL_SIZE }, () => createConnection({ uri: url, dateStrings: true })),
   );
   let inserted = 0;
   const one = async (connection: Connection): Promise<void> => {

@@ -11,7 +11,7 @@ import { normalizeIdentifier } from '../src/licensing/identifiers';
 import { createLicensing, type Licensing } from '../src/licensing/licensing';
 import { liveStatus } from '../src/licensing/states';
 import { createLog } from '../src/log';
-import { openDatabase, poolState } from '../src/store/database';
+import { DEFAULT_POOL_SIZE, openDatabase, poolState } from '../src/store/database';
 import type { MysqlSettings } from '../src/store/mysql';
 import type { License } from '../src/store/licenses';
 import { fromSqlTime, toSqlTime } from '../src/store/time';
@@ -68,7 +68,15 @@ function validateAlone(pool: Pool): Licensing['validate'] {
 async function main(): Promise<void> {
   const config = readConfig();
   const { host, port, user, password, database } = config.database as MysqlSettings;
-  const pool = createPool({ host, port, user, password, database, connectionLimit: 10, dateStrings: true });
+  const pool = createPool({
+    host,
+    port,
+    user,
+    password,
+    database,
+    connectionLimit: DEFAULT_POOL_SIZE,
+    dateStrings: true,
+  });
   const db = openDatabase(config.database, config.tablePrefix);
   const log = createLog(config.logLevel);
   const redis = connectRedis(config.redisUrls, () => undefined);

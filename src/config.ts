@@ -1,13 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { BlockList, isIP } from 'node:net';
 import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { parse } from 'dotenv';
 import type { Listen } from './http/server';
+import { isNetwork } from './ip-addresses';
 import { readJoomlaSite } from './joomla/configuration';
+import { describeUnknown, isMeantForUs, type Settings, type Variable } from './settings';
 import type { DatabaseSettings } from './store/database';
-import type { MysqlSettings } from './store/mysql';
-import { readTls, TlsError, type TlsPart, type TlsSettings } from './store/tls';
+import { DatabaseUrlError, parseDatabaseUrl } from './store/database-url';
+import { TlsError } from './store/tls';
+
+export type { Settings, Variable };
 
 export interface Config {
   database: DatabaseSettings;
@@ -54,28 +57,6 @@ const LONGEST_RATE_WINDOW_S = 86_400;
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
-const VARIABLES = [
-  'LICENSING_ENV_FILE',
-  'LICENSING_DATABASE_URL',
-  'LICENSING_JOOMLA_ROOT',
-  'LICENSING_TABLE_PREFIX',
-  'LICENSING_REDIS_URL',
-  'LICENSING_LISTEN',
-  'LICENSING_TRUSTED_PROXIES',
-  'LICENSING_PACKAGES_DIR',
-  'LICENSING_ACCEL_LOCATION',
-  'LICENSING_KEY_SECRET',
-  'LICENSING_RATE_LIMIT',
-  'LICENSING_RATE_WINDOW',
-  'LICENSING_DOWNLOAD_RATE_LIMIT',
-  'LICENSING_WORKERS',
-  'LICENSING_LOG_LEVEL',
-  'LICENSING_LOG_DAYS',
-  'LICENSING_ADMIN_LISTEN',
-] as const;
-export type Variable = (typeof VARIABLES)[number];
-export type Settings = Partial<Record<Variable, string>>;
-
 /**
  * Reads the configuration: the environment, over the file named by LICENSING_ENV_FILE, else `.env` in the package's
  * root. This is the only reader of the environment.
@@ -112,8 +93,8 @@ export function buildConfig(
   const joomlaRoot = optional(get('LICENSING_JOOMLA_ROOT'), (path) => resolve(base, path));
   const site = optional(joomlaRoot, readSite);
   const database =
-    optional(get('LICENSING_DATABASE_URL'), (url) => parseDatabaseUrl(url, base)) ?? site?.database;
-  const warnings = unknownVariables(settings);
+    optional(get('LICENSING_DATABASE_URL'), (url) => readDatabaseUrl(url, base)) ?? site?.database;
+  const warnings = describeUnknown(Object.keys(settings));
   if (database === undefined)
     throw new ConfigError(
       [
@@ -197,71 +178,12 @@ function readSite(root: string): ReturnType<typeof readJoomlaSite> {
   }
 }
 
-function parseDatabaseUrl(text: string, base: string): DatabaseSettings {
-  // A URL's first word after "//" is a host, so this would name a file in the root of the machine.
-  if (/^sqlite:\/\/(?!\/)/.test(text))
-    throw new ConfigError(
-      'LICENSING_DATABASE_URL: after "sqlite:" comes the path itself. Write sqlite:var/licensing.sqlite for one that is ' +
-        'relative to the settings file, or sqlite:/var/lib/licensing/licensing.sqlite for one from the root.',
-    );
-  const sqlite = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1];
-  if (sqlite !== undefined) return { kind: 'sqlite', path: resolve(base, sqlite) };
-  // The value holds a password: no message repeats it.
-  const expected =
-    'LICENSING_DATABASE_URL must read mysql://user:password@host:3306/database, with the characters : / ? # @ % ' +
-    'of user and password percent-encoded, or sqlite:PATH.';
-  const url = parseUrl(text);
-  if (url === undefined || !['mysql:', 'mariadb:'].includes(url.protocol)) throw new ConfigError(expected);
-  const database = decode(url.pathname.slice(1));
-  const user = decode(url.username);
-  const password = decode(url.password);
-  if (!database || database.includes('/') || !user || password === undefined) throw new ConfigError(expected);
-  // Their names are not repeated: after a "?" in a password they would be a part of that.
-  const parameters = [...url.searchParams.keys()];
-  if (parameters.some((name, i) => !URL_PARAMETERS.includes(name) || parameters.indexOf(name) !== i))
-    throw new ConfigError(`${expected} After a "?" only ${URL_PARAMETERS.join(', ')} can follow, each once.`);
-  const socketPath = url.searchParams.get('socketPath');
-  const tls = parseTls(url.searchParams, base);
-  const settings: MysqlSettings = {
-    kind: 'mysql',
-    host: url.hostname.replace(/^\[(.*)\]$/, '$1') || 'localhost',
-    port: Number(url.port || 3306),
-    user,
-    password,
-    database,
-    ...(socketPath ? { socketPath } : {}),
-    ...(tls === undefined ? {} : { tls }),
-  };
-  return settings;
-}
-
-const TLS_PARAMETERS: Record<TlsPart, string> = {
-  ca: 'sslca',
-  cert: 'sslcert',
-  key: 'sslkey',
-  ciphers: 'sslcipher',
-};
-const URL_PARAMETERS = ['socketPath', 'ssl', ...Object.values(TLS_PARAMETERS)];
-
-/** The TLS that a URL asks for: all that a Joomla site's settings can. */
-function parseTls(parameters: URLSearchParams, base: string): TlsSettings | undefined {
-  if (![...parameters.keys()].some((name) => name.startsWith('ssl'))) return undefined;
-  const written = (part: TlsPart) => parameters.get(TLS_PARAMETERS[part]) ?? undefined;
-  const level = parameters.get('ssl') ?? '';
-  const verify = level === 'verify';
-  // What would have no effect was meant to have one.
-  const hasIdle =
-    (written('ca') !== undefined && !verify) ||
-    (written('cert') === undefined) !== (written('key') === undefined);
-  if (!['require', 'verify'].includes(level) || hasIdle)
-    throw new ConfigError(
-      'LICENSING_DATABASE_URL: TLS takes ssl=require (encrypted) or ssl=verify (the certificate of the server is checked too), ' +
-        'and with it sslca=PATH (for verify), sslcert=PATH and sslkey=PATH together, and sslcipher.',
-    );
+function readDatabaseUrl(text: string, base: string): DatabaseSettings {
   try {
-    return readTls({ verify, written, base }, (part) => `${TLS_PARAMETERS[part]} of LICENSING_DATABASE_URL`);
+    return parseDatabaseUrl(text, base);
   } catch (error) {
-    if (error instanceof TlsError) throw new ConfigError(error.message, { cause: error });
+    if (error instanceof DatabaseUrlError || error instanceof TlsError)
+      throw new ConfigError(error.message, { cause: error });
     throw error;
   }
 }
@@ -269,7 +191,7 @@ function parseTls(parameters: URLSearchParams, base: string): TlsSettings | unde
 function parseRedisUrls(text: string): string[] {
   const urls = text.split(',').map((part) => part.trim());
   for (const url of urls) {
-    const protocol = parseUrl(url)?.protocol;
+    const protocol = URL.canParse(url) ? new URL(url).protocol : undefined;
     if (protocol !== 'redis:' && protocol !== 'rediss:')
       throw new ConfigError(
         'LICENSING_REDIS_URL must read redis://host:6379 or rediss://host:6379, or several of them, with commas between, for a cluster.',
@@ -298,20 +220,6 @@ function parseProxies(text: string): string[] {
         `LICENSING_TRUSTED_PROXIES must list addresses or networks, as 127.0.0.1,10.0.0.0/8,::1; "${entry}" is neither.`,
       );
   return entries;
-}
-
-function isNetwork(text: string): boolean {
-  const [address = '', bits, ...rest] = text.split('/');
-  const family = isIP(address);
-  if (family === 0 || rest.length > 0) return false;
-  if (bits === undefined) return true;
-  if (!/^\d{1,3}$/.test(bits)) return false;
-  try {
-    new BlockList().addSubnet(address, Number(bits), family === 6 ? 'ipv6' : 'ipv4');
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function parseAccelLocation(text: string): string {
@@ -364,59 +272,6 @@ function oneOf(name: Variable, text: string, values: string[]): string {
   return text;
 }
 
-function unknownVariables(values: Record<string, string | undefined>): string[] {
-  return Object.keys(values)
-    .filter((name) => !(VARIABLES as readonly string[]).includes(name))
-    .filter(isMeantForUs)
-    .map((name) => {
-      const meant = almostVariable(name) ?? closestVariable(name);
-      return `${name} is not a setting of this program and is ignored. ${
-        meant === undefined ? `The settings are: ${VARIABLES.join(', ')}.` : `Did you mean ${meant}?`
-      }`;
-    });
-}
-
-function isMeantForUs(name: string): boolean {
-  return name.startsWith('LICENSING_') || almostVariable(name) !== undefined;
-}
-
-/** The setting that a name is but for two characters and its letters' case, as one misspelled in its first word. */
-function almostVariable(name: string): Variable | undefined {
-  const most = 2;
-  return VARIABLES.find(
-    (variable) =>
-      Math.abs(variable.length - name.length) <= most && editDistance(name.toUpperCase(), variable) <= most,
-  );
-}
-
-/** The setting that a misspelled name was meant to be, unless it is like none of them. */
-function closestVariable(name: string): Variable | undefined {
-  const word = (variable: string) => variable.toUpperCase().slice('LICENSING_'.length);
-  const [closest] = VARIABLES.map((variable) => ({
-    variable,
-    distance: editDistance(word(name), word(variable)),
-  })).sort((a, b) => a.distance - b.distance);
-  return closest && closest.distance <= word(closest.variable).length / 3 ? closest.variable : undefined;
-}
-
-/** How many characters have to be put in, taken out or changed to make one text of the other (Levenshtein). */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (const [i, character] of Array.from(a).entries()) {
-    const next = [i + 1];
-    for (let j = 0; j < b.length; j++)
-      next.push(
-        Math.min(
-          (next[j] as number) + 1,
-          (row[j + 1] as number) + 1,
-          (row[j] as number) + (character === b[j] ? 0 : 1),
-        ),
-      );
-    row = next;
-  }
-  return row[b.length] as number;
-}
-
 /** The variables of this program, some perhaps misspelled, that hold something. */
 export function withoutEmpty(values: NodeJS.ProcessEnv): Settings {
   const set: Record<string, string> = {};
@@ -427,18 +282,6 @@ export function withoutEmpty(values: NodeJS.ProcessEnv): Settings {
 
 function optional<T, R>(value: T | undefined, read: (value: T) => R): R | undefined {
   return value === undefined ? undefined : read(value);
-}
-
-function parseUrl(text: string): URL | undefined {
-  return URL.canParse(text) ? new URL(text) : undefined;
-}
-
-function decode(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function findPackageRoot(from: string): string {

@@ -2,8 +2,9 @@ import cluster, { type Worker } from 'node:cluster';
 import { AggregatorRegistry } from 'prom-client';
 import type { Logger } from 'pino';
 import type { Config } from './config';
+import { createHandovers, type Handovers } from './handovers';
 import { createClusterLimits } from './http/rate-limit';
-import { describeListen, untilNoneComes } from './http/server';
+import { describeListen } from './http/server';
 import { prepare, requireDatabase, startSupervision, startWorker, type Running } from './service';
 
 /** Several processes on one address: a primary that watches, and workers that answer. */
@@ -15,8 +16,6 @@ const PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 /** Longer than a worker's own limit for its drain. */
 const STOP_LIMIT_MS = 12_000;
-/** A worker that does not take a connection within this time has other troubles. */
-const HANDOVER_LIMIT_MS = 1_000;
 
 /**
  * Starts the workers and waits until all of them listen; from then on replaces those that die or cannot be forked,
@@ -28,6 +27,7 @@ export async function startWorkers(config: Config, log: Logger): Promise<Running
   let started = false;
   let stopping = false;
   let shortLives = 0;
+  const handovers = createHandovers();
   const timers = new Set<NodeJS.Timeout>();
 
   await requireDatabase(config);
@@ -52,7 +52,7 @@ export async function startWorkers(config: Config, log: Logger): Promise<Running
       );
     const timer = setTimeout(() => {
       timers.delete(timer);
-      fork(replace);
+      fork(handovers, replace);
     }, pause);
     timers.add(timer);
   };
@@ -60,16 +60,19 @@ export async function startWorkers(config: Config, log: Logger): Promise<Running
   const stop = async (): Promise<void> => {
     stopping = true;
     for (const timer of timers) clearTimeout(timer);
-    await closeDoor();
+    await handovers.closeDoor(runningWorkers());
     await Promise.all(runningWorkers().map(stopWorker));
   };
 
   try {
-    const [port] = await Promise.all(Array.from({ length: config.workers }, () => firstStart(replace)));
+    const [port] = await Promise.all(
+      Array.from({ length: config.workers }, () => firstStart(handovers, replace)),
+    );
     const supervision = await startSupervision(config, log, () => registry.clusterMetrics());
     started = true;
     // One that ended between its own start and the last one's was not replaced.
-    for (let missing = config.workers - runningWorkers().length; missing > 0; missing--) fork(replace);
+    for (let missing = config.workers - runningWorkers().length; missing > 0; missing--)
+      fork(handovers, replace);
     return {
       address: describeListen(config.listen, port),
       adminAddress: supervision.address,
@@ -107,7 +110,11 @@ type End =
   { worker: number; lived: number; code: number | null; signal: string | null } | { notForked: string };
 
 /** @param onEnd told once, also of a worker that could not be forked */
-function fork(onEnd: (end: End) => void, onListening: (port?: number) => void = () => undefined): void {
+function fork(
+  handovers: Handovers,
+  onEnd: (end: End) => void,
+  onListening: (port?: number) => void = () => undefined,
+): void {
   const started = performance.now();
   let worker: Worker;
   try {
@@ -121,7 +128,7 @@ function fork(onEnd: (end: End) => void, onListening: (port?: number) => void = 
     // Node tells of it by this event alone: there is no process to exit.
     worker.once('error', ({ message }) => onEnd({ notForked: message }));
   } else {
-    followConnections(worker);
+    handovers.follow(worker);
     worker.once('listening', ({ port }: { port?: number }) => onListening(port));
     worker.once('exit', (code, signal) =>
       onEnd({ worker: pid, lived: performance.now() - started, code, signal }),
@@ -131,69 +138,10 @@ function fork(onEnd: (end: End) => void, onListening: (port?: number) => void = 
   worker.on('error', () => undefined);
 }
 
-/** A connection that was handed to a worker, which has not said yet that it takes it. */
-interface Handover {
-  /** the listening socket it came by, as Node's cluster names it */
-  key: string;
-  seq: number;
-  connection: { close(): void };
-}
-
-const onTheWay = new Map<Worker, Handover>();
-let handovers = 0;
-let door: string | undefined;
-
-/**
- * Node hands each connection to a worker and waits for its word that it took it. When the worker dies in between, Node
- * keeps the connection open for ever and its client waits in vain; so we keep the last one handed over, and close it.
- */
-function followConnections(worker: Worker): void {
-  const { process } = worker;
-  const send = process.send.bind(process) as (...args: unknown[]) => boolean;
-  process.send = (message: unknown, handle?: unknown, ...rest: unknown[]): boolean => {
-    if (handle) {
-      const { key, seq } = message as Handover;
-      onTheWay.set(worker, { key, seq, connection: handle as Handover['connection'] });
-      handovers++;
-      door = key;
-    }
-    return send(message, handle, ...rest);
-  };
-  process.on('internalMessage', ({ ack }: { ack?: number }) => {
-    if (onTheWay.get(worker)?.seq === ack) onTheWay.delete(worker);
-  });
-  process.once('exit', () => {
-    // One that was taken is closed here already; a second time does nothing.
-    onTheWay.get(worker)?.connection.close();
-    onTheWay.delete(worker);
-  });
-}
-
-/**
- * Closes the listening socket, which is the primary's, while all workers still take what it handed them. Left to Node
- * it is closed with the last worker's, and a connection that is handed over at that moment is lost: nginx does not
- * repeat the POST on it.
- */
-async function closeDoor(): Promise<void> {
-  const workers = runningWorkers();
-  let known = handovers;
-  const hasCome = () => {
-    const since = handovers > known;
-    known = handovers;
-    // As long as a worker has nothing to take, no connection waits for one.
-    return since || (workers.length > 0 && workers.every((worker) => onTheWay.has(worker)));
-  };
-  await untilNoneComes(hasCome, HANDOVER_LIMIT_MS);
-  // What each of them would say of itself.
-  for (const { process } of workers)
-    process.emit('internalMessage' as 'message', { cmd: 'NODE_CLUSTER', act: 'close', key: door }, undefined);
-  await untilNoneComes(() => onTheWay.size > 0, HANDOVER_LIMIT_MS);
-}
-
 /** @returns the port it listens on */
-function firstStart(onEnd: (end: End) => void): Promise<number | undefined> {
+function firstStart(handovers: Handovers, onEnd: (end: End) => void): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
-    fork((end) => {
+    fork(handovers, (end) => {
       onEnd(end);
       reject(
         new Error(

@@ -323,6 +323,15 @@ describe('the database', () => {
     expectFinding(await doctor(settings), 'DATABASE_FILE', 'ok', `${path}-wal (mode 0600)`);
   });
 
+  test('a journal beside a SQLite file that others can read', async () => {
+    const settings = { ...sqlite(), LICENSING_PACKAGES_DIR: temporaryFolder() };
+    await open(settings);
+    const journal = `${settings.LICENSING_DATABASE_URL!.slice('sqlite:'.length)}-journal`;
+    writeFileSync(journal, '');
+    chmodSync(journal, 0o644);
+    expectFinding(await doctor(settings), 'DATABASE_FILE_PUBLIC', 'problem', `${journal} (mode 0644)`);
+  });
+
   test('an older and a newer schema', async () => {
     const settings = { LICENSING_DATABASE_URL: await createMariaDbDatabase() };
     const empty = await doctor(settings);

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createConnection, type Connection } from 'mysql2/promise';
 import request from 'supertest';
+import type { Db } from '../src/store/database';
+import { tryTableRights } from '../src/store/server';
 import { createMariaDbDatabase, giveLicense, givePlan, PREFIX, startTestService } from './support/service';
 
 /** The database user of docs/security.md: it can do all the service does with exactly what stands there. */
@@ -40,4 +42,14 @@ test('migrating and serving work with the documented GRANT; serving also after D
       .expect(200);
   await request(service.url).get(`${PREFIX}/downloads/42?dlid=${license.key}`).expect(404);
   await service.stop();
+});
+
+test('a right that SQLite refuses under a code its driver has no name for is missing', async () => {
+  // SQLITE_READONLY_DIRECTORY
+  const refusal = Object.assign(new Error('attempt to write a readonly database'), {
+    code: 'UNKNOWN_SQLITE_ERROR_1544',
+    rawCode: 1544,
+  });
+  const db = { userParams: { tablePrefix: '' }, raw: () => Promise.reject(refusal) } as unknown as Db;
+  expect(await tryTableRights(db)).toContain('INSERT on licensing_licenses');
 });

@@ -6,15 +6,20 @@ import { OperatorError } from '../licensing/operator-error';
 import { isRefusal } from '../licensing/refusals';
 import { listActivations } from '../store/activations';
 import { identifierText, label } from './arguments';
-import { formatTable, withSession } from './command';
+import { withSession } from './command';
 import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-argument';
-import { activationJson } from './rows';
+import { activationJson, activationTable } from './rows';
 
 export function addActivationCommands(program: Command): void {
   const activation = program
     .command('activation')
     .description('Which sites, devices or seats use a licence.');
+  addList(activation);
+  addAdd(activation);
+  addRemove(activation);
+}
 
+function addList(activation: Command): void {
   activation
     .command('list')
     .description("Lists a licence's activations, the oldest first.")
@@ -23,16 +28,13 @@ export function addActivationCommands(program: Command): void {
     .action((key: string, _options: object, command: Command) =>
       withSession(command, async ({ db, output }) => {
         const license = await requireLicenseToShow({ db, output }, key);
-        const rows = (await listActivations(db, license.id)).map(activationJson);
-        output.print(rows, () =>
-          formatTable(
-            ['IDENTIFIER', 'NAME', 'IP', 'ACTIVATED'],
-            rows.map((row) => [row.identifier, row.name, row.ip, row.activated_at]),
-          ),
-        );
+        const activations = await listActivations(db, license.id);
+        output.print(activations.map(activationJson), () => activationTable(activations));
       }),
     );
+}
 
+function addAdd(activation: Command): void {
   activation
     .command('add')
     .description(
@@ -57,7 +59,9 @@ export function addActivationCommands(program: Command): void {
         );
       }),
     );
+}
 
+function addRemove(activation: Command): void {
   activation
     .command('remove')
     .description('Frees the slot of an identifier.')

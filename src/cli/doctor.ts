@@ -1,11 +1,11 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { ConfigError, loginName, readConfig, wantsColor } from '../config';
+import { ConfigError, loginName, readConfig, wantsColor, type Config } from '../config';
 import { counted } from '../counted';
 import { examine } from '../doctor/examine';
 import { problem, type Finding } from '../doctor/finding';
 import { OperatorError } from '../licensing/operator-error';
-import { openDatabase } from '../store/database';
-import { createOutput, STATEMENT_TIMEOUT_MS, printable, type Output } from './command';
+import type { Db } from '../store/database';
+import { createOutput, printable, STATEMENT_TIMEOUT_MS, withDatabase, type Output } from './command';
 
 interface DoctorOptions {
   url?: URL;
@@ -41,7 +41,7 @@ export function addDoctorCommand(program: Command): void {
 }
 
 async function findAll({ url, repair }: DoctorOptions, output: Output): Promise<Finding[]> {
-  let config;
+  let config: Config;
   try {
     config = readConfig();
   } catch (error) {
@@ -53,11 +53,8 @@ async function findAll({ url, repair }: DoctorOptions, output: Output): Promise<
       }),
     ];
   }
-  const db = openDatabase(config.database, config.tablePrefix, 2, {
-    statementTimeout: STATEMENT_TIMEOUT_MS,
-  });
-  try {
-    return await examine({
+  const look = (db: Db) =>
+    examine({
       config,
       db,
       now: () => new Date(),
@@ -65,10 +62,7 @@ async function findAll({ url, repair }: DoctorOptions, output: Output): Promise<
       repairAs: repair ? `operator:${loginName()}` : undefined,
       progress: (text) => output.progress(text),
     });
-  } finally {
-    output.endProgress();
-    await db.destroy();
-  }
+  return withDatabase(config, look, STATEMENT_TIMEOUT_MS).finally(() => output.endProgress());
 }
 
 /** What could not be checked is neither good nor bad. */

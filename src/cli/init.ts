@@ -24,7 +24,13 @@ import {
   refuseOtherPrefix,
   type SchemaState,
 } from '../store/migrate';
-import { tryPrivileges } from '../store/privileges';
+import {
+  describeMissing,
+  grantStatement,
+  MIGRATION_PRIVILEGES,
+  REQUEST_PRIVILEGES,
+  tryPrivileges,
+} from '../store/privileges';
 import { describeDatabase } from '../store/trouble';
 import { folderName } from './arguments';
 import { createOutput, withDatabase, type Output } from './command';
@@ -140,9 +146,9 @@ async function requirePrivileges(db: Db, { database }: Config): Promise<void> {
   const missing = await tryPrivileges(db);
   if (missing.length > 0)
     throw new OperatorError(
-      `The database user may not do what the service needs. Nothing was changed.\n  ${missing.join('\n  ')}\n` +
+      `The database user may not do what the service needs. Nothing was changed.\n  ${missing.map(describeMissing).join('\n  ')}\n` +
         (database.kind === 'mysql'
-          ? `As the database's administrator: GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX, DROP, REFERENCES ON \`${database.database}\`.* TO '${database.user}'@'...';`
+          ? `As the database's administrator: ${grantStatement([...REQUEST_PRIVILEGES, ...MIGRATION_PRIVILEGES], database)}`
           : ''),
     );
 }

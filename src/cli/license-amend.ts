@@ -12,6 +12,15 @@ import { eventJson, licenseJson } from './rows';
 
 /** The verbs of `licensing license` that leave a licence's state as it is, and its history. */
 export function addAmendments(license: Command): void {
+  addSetLimit(license);
+  addChangePlan(license);
+  addSetCustomer(license);
+  addRekey(license);
+  addReveal(license);
+  addHistory(license);
+}
+
+function addSetLimit(license: Command): void {
   license
     .command('set-limit')
     .description('Changes how many slots a licence has. Activations over the new limit are kept.')
@@ -23,7 +32,9 @@ export function addAmendments(license: Command): void {
         await amend(session, key, (id, context) => setLimit(session.db, id, limit, context));
       }),
     );
+}
 
+function addChangePlan(license: Command): void {
   license
     .command('change-plan')
     .description('Moves a licence to another plan of its product. Its end and its activations stay.')
@@ -36,7 +47,9 @@ export function addAmendments(license: Command): void {
         noteOtherDuration(session.output, license, await requirePlan(session.db, plan));
       }),
     );
+}
 
+function addSetCustomer(license: Command): void {
   license
     .command('set-customer')
     .description('Says whom a licence belongs to.')
@@ -49,7 +62,9 @@ export function addAmendments(license: Command): void {
         noteUnusualCustomer(session.output, customer);
       }),
     );
+}
 
+function addRekey(license: Command): void {
   license
     .command('rekey')
     .description('Gives a licence a new key and prints it. The old key stops at once; activations are kept.')
@@ -62,7 +77,9 @@ export function addAmendments(license: Command): void {
         output.print({ id, license_key: key }, key);
       }),
     );
+}
 
+function addReveal(license: Command): void {
   license
     .command('reveal')
     .description("Prints a licence's key, if it was kept. The licence's history records that.")
@@ -76,7 +93,9 @@ export function addAmendments(license: Command): void {
         await requireLicenseToShow({ db, output }, String(id));
       }),
     );
+}
 
+function addHistory(license: Command): void {
   license
     .command('history')
     .description('Shows every change of a licence: when, by whom, what.')

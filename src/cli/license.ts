@@ -18,7 +18,7 @@ import {
   upTo,
   usageError,
 } from './arguments';
-import { formatFields, formatTable, withSession, type Output } from './command';
+import { formatFields, withSession, type Output } from './command';
 import { addAmendments } from './license-amend';
 import {
   KEY_ARGUMENT,
@@ -28,7 +28,7 @@ import {
   requireLicense,
   requireLicenseToShow,
 } from './license-argument';
-import { activationJson, licenseJson, licenseTable } from './rows';
+import { activationJson, activationTable, licenseJson, licenseTable } from './rows';
 
 export function addLicenseCommands(program: Command): void {
   const license = program.command('license').description('What a customer has bought.');
@@ -175,14 +175,7 @@ function addShow(license: Command): void {
           [
             formatLicense(found, now),
             '',
-            activations.length === 0
-              ? 'No activations.'
-              : formatTable(
-                  ['IDENTIFIER', 'NAME', 'IP', 'ACTIVATED'],
-                  activations
-                    .map(activationJson)
-                    .map((row) => [row.identifier, row.name, row.ip, row.activated_at]),
-                ),
+            activations.length === 0 ? 'No activations.' : activationTable(activations),
           ].join('\n'),
         );
       }),

@@ -15,6 +15,7 @@ import {
   type OwnFile,
   type Sink,
 } from '../replace-file';
+import { sideFiles } from '../store/sqlite';
 
 /** What no command writes over: the database, where it is a file, and the settings. */
 export function ownFiles({ database }: Config): OwnFile[] {
@@ -30,7 +31,7 @@ export function databaseFiles(database: Config['database']): OwnFile[] {
   const what = 'the database of this installation';
   return [
     { path: database.path, what },
-    ...['-wal', '-shm', '-journal'].map((end) => ({ path: database.path + end, what: `part of ${what}` })),
+    ...sideFiles(database.path).map((path) => ({ path, what: `part of ${what}` })),
   ];
 }
 

@@ -31,7 +31,13 @@ export function addPlanCommands(program: Command): void {
   const plan = program
     .command('plan')
     .description('What a licence grants: how many slots, of what kind, for how long.');
+  addAdd(plan);
+  addEdit(plan);
+  addRemove(plan);
+  addList(plan);
+}
 
+function addAdd(plan: Command): void {
   plan
     .command('add')
     .description('Adds a plan to a product.')
@@ -55,7 +61,9 @@ export function addPlanCommands(program: Command): void {
         output.print(planJson(added), `Plan ${added.id} is added: ${added.name}.`);
       }),
     );
+}
 
+function addEdit(plan: Command): void {
   plan
     .command('edit')
     .description(
@@ -113,7 +121,9 @@ export function addPlanCommands(program: Command): void {
         );
       }),
     );
+}
 
+function addRemove(plan: Command): void {
   plan
     .command('remove')
     .description('Removes a plan that was added by mistake: one that no licence is on.')
@@ -125,7 +135,9 @@ export function addPlanCommands(program: Command): void {
         output.print(planJson(removed), `Plan ${id} is removed: ${removed.name}.`);
       }),
     );
+}
 
+function addList(plan: Command): void {
   plan
     .command('list')
     .description('Lists plans.')

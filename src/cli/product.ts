@@ -11,7 +11,14 @@ export function addProductCommands(program: Command): void {
   const product = program
     .command('product')
     .description('What is sold: an extension, or any other software.');
+  addAdd(product);
+  addEdit(product);
+  addRemove(product);
+  addList(product);
+  addShow(product);
+}
 
+function addAdd(product: Command): void {
   product
     .command('add')
     .description('Adds a product. Its id is part of the address its updates are downloaded from.')
@@ -28,7 +35,9 @@ export function addProductCommands(program: Command): void {
         output.print(productJson(added), `Product ${added.id} is added: ${added.name}.`);
       }),
     );
+}
 
+function addEdit(product: Command): void {
   product
     .command('edit')
     .description('Changes a product. Files published before keep the name they were published under.')
@@ -46,7 +55,9 @@ export function addProductCommands(program: Command): void {
         output.print(productJson(edited), `Product ${id} is changed: ${edited.name}.`);
       }),
     );
+}
 
+function addRemove(product: Command): void {
   product
     .command('remove')
     .description('Removes a product that was added by mistake: one without plans and versions.')
@@ -58,7 +69,9 @@ export function addProductCommands(program: Command): void {
         output.print(productJson(removed), `Product ${id} is removed: ${removed.name}.`);
       }),
     );
+}
 
+function addList(product: Command): void {
   product
     .command('list')
     .description('Lists all products.')
@@ -74,7 +87,9 @@ export function addProductCommands(program: Command): void {
         );
       }),
     );
+}
 
+function addShow(product: Command): void {
   product
     .command('show')
     .description('Shows a product with its plans and published versions.')

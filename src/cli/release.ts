@@ -40,7 +40,13 @@ const WRITE_XML = 'then write the update XML too, with the options "update-xml w
 
 export function addReleaseCommands(program: Command): void {
   const release = program.command('release').description('Versions of a product and their packages.');
+  addPublish(release);
+  addEdit(release);
+  addList(release);
+  addWithdraw(release);
+}
 
+function addPublish(release: Command): void {
   release
     .command('publish')
     .description(
@@ -101,7 +107,9 @@ export function addReleaseCommands(program: Command): void {
         );
       }),
     );
+}
 
+function addEdit(release: Command): void {
   release
     .command('edit')
     .description("Changes a version's changelog. Its package never changes.")
@@ -125,7 +133,9 @@ export function addReleaseCommands(program: Command): void {
           output.print(releaseJson(edited), `The changelog of version ${edited.version} is changed.`);
         }),
     );
+}
 
+function addList(release: Command): void {
   release
     .command('list')
     .description("Lists a product's versions, the highest first.")
@@ -149,7 +159,9 @@ export function addReleaseCommands(program: Command): void {
         );
       }),
     );
+}
 
+function addWithdraw(release: Command): void {
   release
     .command('withdraw')
     .description(

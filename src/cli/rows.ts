@@ -78,6 +78,14 @@ export function activationJson(activation: Activation) {
   };
 }
 
+/** Activations for a person to read. */
+export function activationTable(activations: Activation[]): string {
+  return formatTable(
+    ['IDENTIFIER', 'NAME', 'IP', 'ACTIVATED'],
+    activations.map((one) => [one.identifier, one.name, one.ip, formatTimestamp(one.activatedAt)]),
+  );
+}
+
 export function eventJson({ at, actor, action, before, after }: LicenseEvent) {
   return { at: formatTimestamp(at), actor, action, before, after };
 }

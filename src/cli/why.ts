@@ -1,6 +1,5 @@
-import { isIP } from 'node:net';
 import type { Command } from 'commander';
-import ipaddr from 'ipaddr.js';
+import { canonicalAddress } from '../ip-addresses';
 import { asHint, canonicalKey, keyDigest } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp } from '../licensing/timestamps';
@@ -60,8 +59,8 @@ export function addWhyCommand(program: Command): void {
  * the access log, then read as an end of a key or as a key, and may be a slip of one.
  */
 async function openCase(db: Db, written: string, options: CaseOptions): Promise<SupportCase> {
-  const address = written.replace(/^\[(.*)\]$/, '$1');
-  if (isIP(address)) return openAddressCase(db, canonicalAddress(address), options);
+  const address = canonicalAddress(written.replace(/^\[(.*)\]$/, '$1'));
+  if (address !== undefined) return openAddressCase(db, address, options);
   const key = canonicalKey(written);
   if (key === '') throw new OperatorError('Nothing was given to look for.');
   if (isMarked(written)) return openLicenseCase(db, await requireLicense(db, written), options);
@@ -92,13 +91,6 @@ async function openNumberCase(
   const ordered = await findLicenseByReference(db, number);
   if (ordered === undefined || ordered.id === license.id) return found;
   return { ...found, findings: [...found.findings, explainReference(ordered)] };
-}
-
-/** As the access log writes it. */
-function canonicalAddress(text: string): string {
-  const address = ipaddr.parse(text.replace(/%.*$/, ''));
-  if (!(address instanceof ipaddr.IPv6)) return address.toString();
-  return address.isIPv4MappedAddress() ? address.toIPv4Address().toString() : address.toRFC5952String();
 }
 
 function caseJson({ license, licenses = [], findings, accesses }: SupportCase, now: Date) {

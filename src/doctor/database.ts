@@ -4,7 +4,14 @@ import { counted } from '../counted';
 import { listProducts } from '../store/catalogue';
 import { DEFAULT_POOL_SIZE, tablePrefix, type DatabaseSettings } from '../store/database';
 import { describePrefixes, findOtherPrefixes, readSchemaState, settingsForPrefixes } from '../store/migrate';
-import { tryPrivileges } from '../store/privileges';
+import {
+  describeMissing,
+  grantStatement,
+  MIGRATION_PRIVILEGES,
+  REQUEST_PRIVILEGES,
+  tryPrivileges,
+  type Privilege,
+} from '../store/privileges';
 import {
   findMissingTables,
   readServerState,
@@ -12,6 +19,7 @@ import {
   tryTableRights,
   type ServerState,
 } from '../store/server';
+import { sideFiles } from '../store/sqlite';
 import { describeDatabase, explainTrouble } from '../store/trouble';
 import { ok, problem, warning, type Check, type Finding } from './finding';
 import { checkReaders } from './readers';
@@ -19,7 +27,6 @@ import { checkReaders } from './readers';
 const CLOCK_TOLERANCE_S = 30;
 /** For the operator's commands, and the process that watches over several workers. */
 const CONNECTIONS_BESIDE = 4;
-const DDL = ['CREATE', 'ALTER', 'INDEX', 'DROP', 'REFERENCES'];
 
 /** Whether the database answers, is one the service can work on, and has room for its connections. */
 export const checkServer: Check = async ({ config, db, now }) => {
@@ -56,7 +63,7 @@ export const checkServer: Check = async ({ config, db, now }) => {
 /** The files of SQLite: the log beside the database holds the latest of what is in it. */
 async function checkFile(database: DatabaseSettings): Promise<Finding[]> {
   if (database.kind !== 'sqlite') return [];
-  const files = ['', '-wal', '-shm'].map((suffix) => database.path + suffix).filter(existsSync);
+  const files = [database.path, ...sideFiles(database.path)].filter(existsSync);
   const why = "It holds customers' addresses, orders and sites, and the sealed licence keys.";
   return [await checkReaders('DATABASE_FILE', files, why)];
 }
@@ -112,14 +119,14 @@ function otherPrefix(own: string, hasTables: boolean, others: string[]): Finding
 /** What requests need, and what only upgrades do: some give that to another user. */
 export const checkPrivileges: Check = async ({ config, db }) => {
   const { database } = config;
-  const grant = (rights: string) =>
+  const grant = (privileges: readonly Privilege[]) =>
     database.kind === 'mysql'
-      ? `As the database's administrator: GRANT ${rights} ON \`${database.database}\`.* TO '${database.user}'@'...';`
+      ? `As the database's administrator: ${grantStatement(privileges, database)}`
       : `Let the user the service runs as write to ${database.path} and its folder.`;
   const rights = await tryTableRights(db);
-  const upgrade = (await tryPrivileges(db)).filter((text) =>
-    DDL.some((right) => text.startsWith(`${right}:`)),
-  );
+  const upgrade = (await tryPrivileges(db))
+    .filter(({ privilege }) => (MIGRATION_PRIVILEGES as readonly Privilege[]).includes(privilege))
+    .map(describeMissing);
   if (rights.length + upgrade.length === 0)
     return [ok('PRIVILEGES', 'The database user may do all that requests and upgrades need.')];
   return [
@@ -127,14 +134,14 @@ export const checkPrivileges: Check = async ({ config, db }) => {
       ? ok('PRIVILEGES', 'The database user may do all that requests need.')
       : problem('PRIVILEGES', `The database user may not: ${rights.join(', ')}.`, {
           why: 'Requests fail, or leave out what they should record.',
-          remedy: grant('SELECT, INSERT, UPDATE, DELETE'),
+          remedy: grant(REQUEST_PRIVILEGES),
         }),
     ...(upgrade.length === 0
       ? []
       : [
           warning('PRIVILEGES_UPGRADE', `The database user may not change tables: ${upgrade.join('; ')}.`, {
             why: '"licensing migrate" fails at the next upgrade. Requests do not need it.',
-            remedy: `For the upgrade: ${grant(DDL.join(', '))}`,
+            remedy: `For the upgrade: ${grant(MIGRATION_PRIVILEGES)}`,
           }),
         ]),
   ];

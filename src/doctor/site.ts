@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { API_PATH } from '../api-path';
+import { createNetworkMatcher } from '../ip-addresses';
 import { generateKey, keyDigest, keyHint, redactKeys } from '../licensing/keys';
 import { latestRelease } from '../licensing/releases';
 import { findAccessAddress, lastAccessId } from '../store/access-log';
@@ -33,7 +34,7 @@ const TRIAL_LIFETIME_MS = 5 * 60 * 1000;
 const MAX_PRODUCTS = 50;
 /** An address for documentation (RFC 5737), which nobody has. */
 const FORGED_ADDRESS = '203.0.113.77';
-const LOOPBACK = ['127.0.0.0/8', '::1'];
+const isLoopback = createNetworkMatcher(['127.0.0.0/8', '::1']);
 const LOCATION_IN_EXAMPLE = '/_licensing_packages/';
 const RENEW_NGINX = "licensing nginx --server-name YOUR.SITE prints what belongs into nginx's configuration.";
 
@@ -138,9 +139,9 @@ async function checkAddress(site: Site): Promise<Finding[]> {
       ),
     ];
   const { own, ip } = seen;
-  const trusted = within(config.trustedProxies);
+  const isTrusted = createNetworkMatcher(config.trustedProxies);
   if (ip !== own) {
-    if (within(LOOPBACK)(ip) || trusted(ip))
+    if (isLoopback(ip) || isTrusted(ip))
       return [
         problem('FORWARDED_ADDRESS', `This request came from ${own}, and the service saw ${ip}.`, {
           why: 'All customers share one rate limit, and the log does not tell who they are.',
@@ -155,7 +156,7 @@ async function checkAddress(site: Site): Promise<Finding[]> {
       ),
     ];
   }
-  if (trusted(own))
+  if (isTrusted(own))
     return [
       ok('FORWARDED_ADDRESS', `The service sees the address of the client (${own}).`),
       unchecked(
@@ -364,17 +365,6 @@ async function unusualLoopback(hostname: string): Promise<string | undefined> {
   return isIP(address) === 4 && address.startsWith('127.') && process.platform === 'linux'
     ? '127.94.0.7'
     : undefined;
-}
-
-function within(networks: string[]): (ip: string) => boolean {
-  const list = new BlockList();
-  const family = (ip: string) => (isIP(ip) === 6 ? 'ipv6' : 'ipv4');
-  for (const entry of networks) {
-    const [address = '', bits] = entry.split('/');
-    if (bits === undefined) list.addAddress(address, family(address));
-    else list.addSubnet(address, Number(bits), family(address));
-  }
-  return (ip) => list.check(ip, family(ip));
 }
 
 function at(url: URL, path: string): URL {

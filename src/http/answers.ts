@@ -65,6 +65,12 @@ export function sendRefusal(ctx: Context, refusal: Refusal): void {
   });
 }
 
+/**
+ * Answers a refusal or fault, unless the request is answered already: with the text and status of its code, but for those
+ * that `options` name.
+ *
+ * @param options `details` go beside code and message where the answer is JSON, `retryAfter` (seconds) into Retry-After
+ */
 export function sendFailure(
   ctx: Context,
   code: Code,

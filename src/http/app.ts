@@ -1,9 +1,10 @@
 import Router from '@koa/router';
 import Koa from 'koa';
-import { HttpMethodEnum, koaBody } from 'koa-body';
+import { koaBody } from 'koa-body';
 import type { Logger } from 'pino';
 import type { Licensing } from '../licensing/licensing';
 import { sendFailure } from './answers';
+import { BODY_OPTIONS } from './body-options';
 import type { createClientAddressReader } from './client-address';
 import type { Context, Endpoint, Handler, Middleware, State } from './context';
 import { downloadHandler, type DownloadSettings } from './downloads';
@@ -37,17 +38,7 @@ export function createApp({
   const app = new Koa<State>();
   app.on('error', logSendFault(log));
   const router = new Router<State>({ prefix: API_PATH, sensitive: true });
-  const readBody = koaBody({
-    json: true,
-    urlencoded: true,
-    text: false,
-    multipart: false,
-    jsonLimit: '64kb',
-    formLimit: '64kb',
-    queryString: { duplicates: 'last' },
-    parsedMethods: [HttpMethodEnum.POST],
-    onError: bodyError,
-  }) as Middleware;
+  const readBody = koaBody({ ...BODY_OPTIONS, onError: bodyError }) as Middleware;
 
   app.use(async (ctx, next) => {
     const started = performance.now();
@@ -79,7 +70,7 @@ export function createApp({
   router.all('/licenses/activate', endpoint('activate', post, activateHandler(licensing)));
   router.all('/licenses/deactivate', endpoint('deactivate', post, deactivateHandler(licensing)));
   router.all('/licenses/validate', endpoint('validate', post, validateHandler(licensing)));
-  router.all('/updates{/:product_id}', endpoint('updates', get, updatesHandler(licensing, API_PATH)));
+  router.all('/updates{/:product_id}', endpoint('updates', get, updatesHandler(licensing)));
   router.all(
     '/downloads{/:product_id}',
     endpoint('download', { ...get, bucket: 'download' }, downloadHandler(licensing, downloads)),
@@ -130,7 +121,7 @@ function refuseOverLimit(
       at: now(),
       endpoint: ctx.state.endpoint as Endpoint,
       outcome: 'RATE_LIMITED',
-      productId: readProductId((ctx.params as { product_id?: string }).product_id),
+      productId: readProductId(ctx),
       ip: ctx.state.client.ip,
       userAgent: ctx.get('User-Agent'),
     });

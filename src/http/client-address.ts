@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP, type Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { canonicalAddress, createNetworkMatcher } from '../ip-addresses';
 
 export interface ClientAddress {
   /** canonical text; IPv4 also when it came mapped into IPv6 */
@@ -26,21 +27,14 @@ export function createClientAddressReader(trustedProxies: string[]): {
   read: (request: IncomingMessage) => ClientAddress;
   isTrusted: (request: IncomingMessage) => boolean;
 } {
-  const trusted = new BlockList();
-  for (const entry of trustedProxies) {
-    const [address = '', bits] = entry.split('/');
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    if (bits === undefined) trusted.addAddress(address, family);
-    else trusted.addSubnet(address, Number(bits), family);
-  }
-  const isTrusted = (ip: string) => trusted.check(ip, isIP(ip) === 6 ? 'ipv6' : 'ipv4');
+  const isTrusted = createNetworkMatcher(trustedProxies);
 
   /** A connection's peer stays who it is, and asking a BlockList costs as much as the rest of this file. */
   const peers = new WeakMap<Socket, Peer>();
   function peerOf(socket: Socket): Peer {
     let peer = peers.get(socket);
     if (peer === undefined) {
-      const ip = canonical(socket.remoteAddress);
+      const ip = readAddress(socket.remoteAddress);
       peers.set(socket, (peer = { ip, trusted: ip === undefined || isTrusted(ip) }));
     }
     return peer;
@@ -56,7 +50,7 @@ export function createClientAddressReader(trustedProxies: string[]): {
         const hops = (Array.isArray(forwarded) ? forwarded.join(',') : forwarded).split(',');
         // From the nearest hop outwards, past our own proxies, to the first who is somebody else.
         for (let hop = hops.pop(); hop !== undefined; hop = hops.pop()) {
-          const named = canonical(hop.trim());
+          const named = readAddress(hop.trim());
           if (named === undefined) break;
           client = named;
           if (hops.length > 0 && !isTrusted(named)) break;
@@ -69,21 +63,14 @@ export function createClientAddressReader(trustedProxies: string[]): {
   };
 }
 
-function canonical(text: string | undefined): string | undefined {
+function readAddress(text: string | undefined): string | undefined {
   // The common case by far, and it is canonical as it stands.
   if (text === undefined || isIP(text) === 4) return text;
   // Some proxies add the port: 192.0.2.1:4711, [2001:db8::1]:4711.
-  const bare = text
-    .replace(/^([0-9.]+):[0-9]+$/, '$1')
-    .replace(/^\[(.*)\](?::[0-9]+)?$/, '$1')
-    .replace(/%.*$/, '');
-  if (isIP(bare) === 4) return bare;
-  if (isIP(bare) !== 6) return undefined;
-  const address = ipaddr.IPv6.parse(bare);
-  return address.isIPv4MappedAddress() ? address.toIPv4Address().toString() : address.toRFC5952String();
+  return canonicalAddress(text.replace(/^([0-9.]+):[0-9]+$/, '$1').replace(/^\[(.*)\](?::[0-9]+)?$/, '$1'));
 }
 
-/** @param ip as `canonical` writes it */
+/** @param ip canonical */
 function limitKey(ip: string): string {
   if (!ip.includes(':')) return ip;
   const { parts } = ipaddr.IPv6.parse(ip);

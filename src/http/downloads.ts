@@ -34,7 +34,7 @@ export function downloadHandler(
   return async (ctx) => {
     const query = readQuery(ctx.querystring);
     const key = chooseKey(readQueryKey(query.get('license_key')), readQueryKey(query.get('dlid')));
-    const productId = readProductId((ctx.params as { product_id?: string }).product_id);
+    const productId = readProductId(ctx);
     const identifier = query.get('identifier')?.trim() || undefined;
     const version = query.get('version')?.trim() || undefined;
     const at = now();

@@ -1,5 +1,6 @@
 import { canonicalKey, containsKey, hasOwnShape, isKey, keyDigest } from '../licensing/keys';
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32 } from '../store/columns';
+import type { Context } from './context';
 
 /** What a client sends, read into typed values; the first thing wrong with it is an InvalidRequestError. */
 
@@ -131,11 +132,12 @@ function notPlain(field: string): InvalidRequestError {
 }
 
 /**
- * A path's product id: decimal digits, a leading minus allowed.
+ * The product id of a route's path: decimal digits, a leading minus allowed.
  *
  * @returns undefined when it is no integer; 0, which no product has, for integers beyond the column
  */
-export function readProductId(text: string | undefined): number | undefined {
+export function readProductId({ params }: Context): number | undefined {
+  const { product_id: text } = params as { product_id?: string };
   if (text === undefined || !/^-?[0-9]+$/.test(text)) return undefined;
   const id = Number(text);
   return id > 0 && id <= MAX_UINT32 ? id : 0;

@@ -1,3 +1,4 @@
+import { API_PATH } from '../api-path';
 import type { Licensing } from '../licensing/licensing';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { Update } from '../licensing/updates';
@@ -6,16 +7,16 @@ import type { Handler } from './context';
 import { InvalidRequestError, readProductId } from './requests';
 
 /** GET updates/{product_id}: contract, section 4.3. Public, so it names nothing a licence would be needed for. */
-export function updatesHandler({ latestUpdate }: Licensing, prefix: string): Handler {
+export function updatesHandler({ latestUpdate }: Licensing): Handler {
   /** An update is remembered while many ask for it; so is what they are answered. */
   const bodies = new WeakMap<Update, string>();
   const bodyOf = (update: Update): string => {
     let body = bodies.get(update);
-    if (body === undefined) bodies.set(update, (body = writeUpdate(update, prefix)));
+    if (body === undefined) bodies.set(update, (body = writeUpdate(update)));
     return body;
   };
   return async (ctx) => {
-    const productId = readProductId((ctx.params as { product_id?: string }).product_id);
+    const productId = readProductId(ctx);
     if (productId === undefined) throw new InvalidRequestError('"product_id" must be an integer.');
     const update = await latestUpdate(productId);
     if (update === undefined) sendData(ctx, { update_available: false });
@@ -23,12 +24,12 @@ export function updatesHandler({ latestUpdate }: Licensing, prefix: string): Han
   };
 }
 
-function writeUpdate({ product, release }: Update, prefix: string): string {
+function writeUpdate({ product, release }: Update): string {
   return writeData({
     update_available: true,
     name: product.name,
     version: release.version,
-    download_url: `${prefix}/downloads/${product.id}`,
+    download_url: `${API_PATH}/downloads/${product.id}`,
     changelog: release.changelog,
     date: formatTimestamp(release.publishedAt ?? release.createdAt),
     file_size: release.fileSize,

@@ -1,14 +1,35 @@
 import { isSqlite, table, type Db } from './database';
+import type { MysqlSettings } from './mysql';
+
+/** What requests need. */
+export const REQUEST_PRIVILEGES = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'] as const;
+/** What migrations need besides: some give that to another user. */
+export const MIGRATION_PRIVILEGES = ['CREATE', 'ALTER', 'INDEX', 'DROP', 'REFERENCES'] as const;
+export type Privilege = (typeof REQUEST_PRIVILEGES | typeof MIGRATION_PRIVILEGES)[number];
+
+export interface MissingPrivilege {
+  privilege: Privilege;
+  /** in the words of the server */
+  reason: string;
+}
+
+/** What the database's administrator has to say for its user to have some privileges; where from is left open. */
+export function grantStatement(
+  privileges: readonly Privilege[],
+  { database, user }: Pick<MysqlSettings, 'database' | 'user'>,
+): string {
+  return `GRANT ${privileges.join(', ')} ON \`${database}\`.* TO '${user}'@'...';`;
+}
 
 /**
  * Tries what the service needs of its database: making and changing a table of its own, and rows in it. Nothing else
  * is touched, and nothing is left.
  *
- * @returns what could not be done, in the words of the server; empty when all could
+ * @returns what could not be done; empty when all could
  */
-export async function tryPrivileges(db: Db): Promise<string[]> {
+export async function tryPrivileges(db: Db): Promise<MissingPrivilege[]> {
   const probe = `${table(db, 'migrations')}_probe`;
-  const steps: [string, string][] = [
+  const steps: [Privilege, string][] = [
     ['CREATE', `CREATE TABLE ${probe} (id INTEGER NOT NULL PRIMARY KEY, text VARCHAR(10))`],
     ['ALTER', `ALTER TABLE ${probe} ADD COLUMN more INTEGER`],
     ['INDEX', `CREATE INDEX ${probe}_more ON ${probe} (more)`],
@@ -20,25 +41,33 @@ export async function tryPrivileges(db: Db): Promise<string[]> {
             'REFERENCES',
             `ALTER TABLE ${probe} ADD CONSTRAINT ${probe}_fk FOREIGN KEY (more) REFERENCES ${probe} (id)`,
           ],
-        ] satisfies [string, string][])),
+        ] satisfies [Privilege, string][])),
     ['INSERT', `INSERT INTO ${probe} (id) VALUES (1)`],
     ['UPDATE', `UPDATE ${probe} SET text = 'x' WHERE id = 1`],
     ['SELECT', `SELECT more FROM ${probe} WHERE id = 1${isSqlite(db) ? '' : ' FOR UPDATE'}`],
     ['DELETE', `DELETE FROM ${probe} WHERE id = 1`],
   ];
-  const missing: string[] = [];
+  const missing: MissingPrivilege[] = [];
   await db.raw(`DROP TABLE IF EXISTS ${probe}`).catch(() => undefined);
   for (const [privilege, statement] of steps) {
     try {
       await db.raw(statement);
     } catch (error) {
       const { sqlMessage, message } = error as { sqlMessage?: string; message: string };
-      missing.push(`${privilege}: ${sqlMessage ?? message}`);
+      missing.push({ privilege, reason: sqlMessage ?? message });
       if (privilege === 'CREATE') return missing;
     }
   }
   await db.raw(`DROP TABLE ${probe}`).catch((error: unknown) => {
-    missing.push(`DROP: ${(error as { sqlMessage?: string }).sqlMessage ?? 'refused'}`);
+    missing.push({
+      privilege: 'DROP',
+      reason: (error as { sqlMessage?: string }).sqlMessage ?? 'refused',
+    });
   });
   return missing;
+}
+
+/** As `CREATE: command denied to user ...`. */
+export function describeMissing({ privilege, reason }: MissingPrivilege): string {
+  return `${privilege}: ${reason}`;
 }

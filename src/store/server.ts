@@ -1,4 +1,5 @@
 import { isSqlite, table, tablePrefix, type Db, type TableName } from './database';
+import { codeOf } from './errors';
 
 /** What a MySQL or MariaDB server says about itself. */
 export interface ServerState {
@@ -87,7 +88,7 @@ export async function tryTableRights(db: Db): Promise<string[]> {
       try {
         await db.raw(statement);
       } catch (error) {
-        if (!REFUSED.has((error as { code?: string }).code ?? '')) throw error;
+        if (!REFUSED.has(codeOf(error))) throw error;
         missing.push(`${right} on ${full}`);
       }
   }

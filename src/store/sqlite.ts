@@ -10,6 +10,11 @@ export interface SqliteSettings {
   path: string;
 }
 
+/** The files that SQLite may keep beside a database; what is in them is part of it. */
+export function sideFiles(path: string): string[] {
+  return ['-wal', '-shm', '-journal'].map((suffix) => path + suffix);
+}
+
 /**
  * What Knex is told of a file. One process, one connection: the driver is synchronous, so a second would only wait for
  * the first.

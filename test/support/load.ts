@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { Agent, request as httpRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { publishRelease } from '../../src/licensing/releases';
@@ -6,6 +6,7 @@ import type { Settings } from '../../src/config';
 import { table, type Db } from '../../src/store/database';
 import { folderForNginx } from './nginx';
 import { makePackage } from './packages';
+import { residentMemory } from './processes';
 import { startMariaDb, startRedis, type MariaDb, type PrivateServer } from './servers';
 import { giveLicense, givePlan, PREFIX, type TestLicense } from './service';
 import { openMigrated, startServiceProcess, type ServiceProcess } from './service-process';
@@ -279,8 +280,7 @@ export function slowest(calls: Call[]): number {
 
 /** Resident memory (MB) and open descriptors of a process. */
 export function usage(pid: number): { memory: number; descriptors: number } {
-  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return { memory: Number(kilobytes) / 1024, descriptors: readdirSync(`/proc/${pid}/fd`).length };
+  return { memory: residentMemory(pid), descriptors: readdirSync(`/proc/${pid}/fd`).length };
 }
 
 /** Private servers, a database with goods, and the build's own processes in front of them. */

@@ -4,7 +4,7 @@ import {
   type ChildProcessWithoutNullStreams,
   type SpawnOptions,
 } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -81,4 +81,10 @@ export async function eventually<T>(attempt: () => Promise<T> | T, patience = 10
       await sleep(50);
     }
   }
+}
+
+/** Resident memory (MB) of a process. */
+export function residentMemory(pid: number): number {
+  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kilobytes) / 1024;
 }

@@ -1,5 +1,4 @@
 import { mkdirSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { createConnection } from 'mysql2/promise';
 import { pino } from 'pino';
@@ -9,7 +8,7 @@ import { issueLicenses, type IssueRequest } from '../../src/licensing/issue';
 import { startService } from '../../src/service';
 import { openDatabase, table, type Db, type TableName } from '../../src/store/database';
 import { migrate } from '../../src/store/migrate';
-import { temporaryFolder } from './processes';
+import { freePort, temporaryFolder } from './processes';
 
 export const PREFIX = '/api/index.php/v1/licensing';
 
@@ -167,9 +166,5 @@ export async function giveLicense(
 
 /** Nothing listens there. */
 export async function unusedAddress(): Promise<string> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address ? `127.0.0.1:${address.port}` : '';
+  return `127.0.0.1:${await freePort()}`;
 }

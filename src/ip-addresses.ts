@@ -1,0 +1,46 @@
+import { BlockList, isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+/**
+ * The one spelling of an IP address, by which the access log knows it: IPv4 also where it came mapped into IPv6, IPv6
+ * as RFC 5952 has it, and no zone.
+ *
+ * @returns undefined when the text is no address
+ */
+export function canonicalAddress(text: string): string | undefined {
+  const bare = text.replace(/%.*$/, '');
+  const family = isIP(bare);
+  if (family !== 6) return family === 4 ? bare : undefined;
+  const address = ipaddr.IPv6.parse(bare);
+  return address.isIPv4MappedAddress() ? address.toIPv4Address().toString() : address.toRFC5952String();
+}
+
+/**
+ * What tells whether an IP address is one of these, or in one of these networks.
+ *
+ * @param networks as `10.0.0.1`, `10.0.0.0/8` or `fd00::/8`
+ * @throws Error when one of them is neither
+ */
+export function createNetworkMatcher(networks: readonly string[]): (ip: string) => boolean {
+  const list = new BlockList();
+  for (const network of networks) {
+    const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(network) ?? [];
+    if (bits === undefined) list.addAddress(address, familyOf(address));
+    else list.addSubnet(address, Number(bits), familyOf(address));
+  }
+  return (ip) => list.check(ip, familyOf(ip));
+}
+
+/** Whether a text is an IP address or a network of them. */
+export function isNetwork(text: string): boolean {
+  try {
+    createNetworkMatcher([text]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function familyOf(ip: string): 'ipv4' | 'ipv6' {
+  return isIP(ip) === 6 ? 'ipv6' : 'ipv4';
+}

@@ -9,6 +9,7 @@ import { onInterrupt } from '../interrupts';
 import { compareVersions, STABILITIES, type Stability } from '../licensing/versions';
 import { checkZip } from '../licensing/zip';
 import { API_PATH } from '../api-path';
+import { API_TEXTS, KEY_REQUIRED, PRODUCT_ID_REQUIRED } from '../api-texts';
 import { readDownloadAddress } from './addresses';
 import { fetchAsJoomla, NoAnswer, TooLarge, type Answer } from './fetch';
 import {
@@ -601,21 +602,23 @@ function remarksOnManifest(manifest: PackageManifest, update: XmlUpdate, url: st
  */
 const REMEDIES = new Map(
   Object.entries({
-    'Download ID (license key) is required':
+    [KEY_REQUIRED]:
       'The key did not arrive: look for a "#" in the <downloadurl>, or a redirect; both drop it.',
-    'License not found':
+    [API_TEXTS.LICENSE_NOT_FOUND]:
       'No licence has this key. Compare it with the one issued: "licensing license show -", or "licensing why" with its end.',
-    'License is not active':
+    [API_TEXTS.LICENSE_INACTIVE]:
       'The licence is suspended, revoked or cancelled: "licensing license history KEY" says since when and why.',
-    'License has expired': 'The licence has expired: "licensing license renew KEY --for 1y" extends it.',
-    'License does not match this product':
+    [API_TEXTS.LICENSE_EXPIRED]:
+      'The licence has expired: "licensing license renew KEY --for 1y" extends it.',
+    [API_TEXTS.PRODUCT_MISMATCH]:
       "The key is for another product than the one in the <downloadurl>: give the customer this product's, or correct the product's id in the XML.",
-    'No download is available for this product':
+    [API_TEXTS.DOWNLOAD_NOT_FOUND]:
       'The version in the <downloadurl> is not published, or it was withdrawn. See: licensing release list --product ID. Then: licensing update-xml write --product ID',
-    'The package file is missing':
+    [API_TEXTS.FILE_NOT_FOUND]:
       'The package is not in the folder of packages, or the service or nginx may not read it there. Run "licensing doctor" on the server, as the user the service runs as: it names the file, and the command that mends it.',
-    'Too many requests': 'The rate limit refused it: wait a minute, and see LICENSING_DOWNLOAD_RATE_LIMIT.',
-    'Product ID must be an integer':
+    [API_TEXTS.RATE_LIMITED]:
+      'The rate limit refused it: wait a minute, and see LICENSING_DOWNLOAD_RATE_LIMIT.',
+    [PRODUCT_ID_REQUIRED]:
       'The <downloadurl> is not the download address. Write the update XML again: licensing update-xml write',
   }),
 );

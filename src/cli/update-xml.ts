@@ -2,8 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { InvalidArgumentError, type Command } from 'commander';
 import { ConfigError, readConfig } from '../config';
 import { requireWebAddress } from '../joomla/addresses';
+import { DEFAULT_TARGET_PLATFORM } from '../joomla/target-platform';
 import {
   DATABASES,
+  DEFAULT_PHP_MINIMUM,
   EXTENSION_TYPES,
   writeUpdateXml,
   type DatabaseMinimums,
@@ -74,8 +76,8 @@ export function addUpdateXmlCommands(program: Command): void {
       orEmpty(oneOf(CLIENTS)),
     )
     .option('--folder <group>', "a plugin's group, as system")
-    .option('--target-platform <regex>', 'versions of Joomla; else (4|5|6)\\.[0-9]+')
-    .option('--php-minimum <version>', 'else 7.2.5')
+    .option('--target-platform <regex>', `versions of Joomla; else ${DEFAULT_TARGET_PLATFORM}`)
+    .option('--php-minimum <version>', `else ${DEFAULT_PHP_MINIMUM}`)
     .option('--supported-databases <list>', 'as mysql=8.0.13,mariadb=10.4; else any', databaseMinimums)
     .option(
       '--tag <tag>',

@@ -3,8 +3,16 @@ import type { Release } from '../store/releases';
 import { API_PATH } from '../api-path';
 import { readDownloadAddress, siteFolder } from './addresses';
 import { fetchAsJoomla, NoAnswer, type Answer } from './fetch';
-import { accidentalMatches, isRunaway, matchesCurrentJoomla, matchesPlatform } from './target-platform';
-import { DATABASES, EXTENSION_TYPES, isLeftOut } from './update-xml';
+import {
+  DEFAULT_TARGET_PLATFORM,
+  findPatternFault,
+  isRunaway,
+  MATCH_A_MAJOR,
+  MATCH_A_MINOR,
+  matchesCurrentJoomla,
+  matchesPlatform,
+} from './target-platform';
+import { DATABASES, EXTENSION_TYPES, isLeftOut, isPhpVersion } from './update-xml';
 import {
   checkPackage,
   clientId,
@@ -52,6 +60,7 @@ const LONG_CACHED = 3_600;
 const COLUMNS = { name: 100, element: 100, type: 20, folder: 20, version: 32 };
 const HASHES = { sha256: 64, sha384: 96, sha512: 128 };
 const WRITE_AGAIN = 'Write the update XML again with "licensing update-xml write".';
+const CURRENT_JOOMLA = `<targetplatform name="joomla" version="${DEFAULT_TARGET_PLATFORM}"/>`;
 
 type Report = (
   level: Finding['level'],
@@ -241,7 +250,7 @@ function lintTogether(updates: XmlUpdate[], report: Report): void {
       'error',
       'no_current_joomla',
       'No <targetplatform> in it matches any version of Joomla 4, 5 or 6: nobody is offered anything.',
-      'Write <targetplatform name="joomla" version="(4|5|6)\\.[0-9]+"/>.',
+      `Write ${CURRENT_JOOMLA}.`,
     );
 }
 
@@ -377,28 +386,12 @@ function lintRequirements(update: XmlUpdate, report: Report): void {
       platform === undefined
         ? 'There is no <targetplatform> with a name: Joomla passes this update over.'
         : `The target platform's name is "${platform}"; Joomla takes "joomla" alone, in lower case.`,
-      'Write <targetplatform name="joomla" version="(4|5|6)\\.[0-9]+"/>.',
-      update,
-    );
-  else if (isRunaway(pattern))
-    report(
-      'error',
-      'platform',
-      `The target platform "${Array.from(pattern).slice(0, 60).join('')}" is too long, or repeats too much, to be tried on Joomla's versions.`,
-      'Repeat nothing but single digits, as (4|5|6)\\.[0-9]+.',
-      update,
-    );
-  else if (matchesPlatform(pattern, '5.3.0') === undefined)
-    report(
-      'error',
-      'platform',
-      `The target platform "${pattern}" is no regular expression: Joomla passes this update over.`,
-      'For all of Joomla 5 write 5\\.[0-9]+.',
+      `Write ${CURRENT_JOOMLA}.`,
       update,
     );
   else lintPattern(update, pattern, report);
   const phpMinimum = update.text('php_minimum');
-  if (phpMinimum !== undefined && !/^[0-9]+(\.[0-9]+)*$/.test(phpMinimum.trim()))
+  if (phpMinimum !== undefined && !isPhpVersion(phpMinimum.trim()))
     report(
       'warning',
       'php_minimum',
@@ -418,21 +411,31 @@ function lintRequirements(update: XmlUpdate, report: Report): void {
 }
 
 function lintPattern(update: XmlUpdate, pattern: string, report: Report): void {
-  const accidents = accidentalMatches(pattern);
-  if (accidents.length > 0)
-    report(
-      'error',
-      'platform',
-      `The target platform "${pattern}" also matches Joomla ${accidents.join(', ')}: Joomla ties it to the beginning only.`,
-      'For all of Joomla 5 write 5\\.[0-9]+, for 5.1 alone 5\\.1\\.',
-      update,
-    );
-  else if (matchesPlatform(pattern, '3.10.12'))
+  const error = (problem: string, remedy: string) => report('error', 'platform', problem, remedy, update);
+  const found = findPatternFault(pattern);
+  switch (found?.fault) {
+    case 'runaway':
+      return error(
+        `The target platform "${Array.from(pattern).slice(0, 60).join('')}" is too long, or repeats too much, to be tried on Joomla's versions.`,
+        `Repeat nothing but single digits, as ${DEFAULT_TARGET_PLATFORM}.`,
+      );
+    case 'no-expression':
+      return error(
+        `The target platform "${pattern}" is no regular expression: Joomla passes this update over.`,
+        `${MATCH_A_MAJOR}.`,
+      );
+    case 'accidents':
+      return error(
+        `The target platform "${pattern}" also matches Joomla ${found.accidents.join(', ')}: Joomla ties it to the beginning only.`,
+        MATCH_A_MINOR,
+      );
+  }
+  if (matchesPlatform(pattern, '3.10.12'))
     report(
       'warning',
       'platform',
       `The target platform "${pattern}" matches Joomla 3 too.`,
-      'Name the versions it runs on, as (4|5|6)\\.[0-9]+.',
+      `Name the versions it runs on, as ${DEFAULT_TARGET_PLATFORM}.`,
       update,
     );
 }

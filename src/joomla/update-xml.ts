@@ -23,11 +23,11 @@ import { API_PATH } from '../api-path';
 import { downloadAddress, requireWebAddress, siteFolder } from './addresses';
 import { cut } from './manifest';
 import {
-  accidentalMatches,
   coversPlatform,
   DEFAULT_TARGET_PLATFORM,
-  isRunaway,
-  matchesPlatform,
+  findPatternFault,
+  MATCH_A_MAJOR,
+  MATCH_A_MINOR,
 } from './target-platform';
 import { clientOfType } from './updater';
 import { escapeAttribute, escapeXml } from './xml';
@@ -52,7 +52,7 @@ export const DATABASES = ['mysql', 'mariadb', 'postgresql'] as const;
 export type DatabaseMinimums = Partial<Record<(typeof DATABASES)[number], string>>;
 
 /** The oldest PHP that any Joomla 4 runs on. */
-const DEFAULT_PHP_MINIMUM = '7.2.5';
+export const DEFAULT_PHP_MINIMUM = '7.2.5';
 
 /** What a site must have for a version. */
 interface Requirements {
@@ -277,22 +277,31 @@ function refuseUseless({ type, folder, targetPlatform, phpMinimum, infoUrl }: Se
     );
   if (type !== 'plugin' && folder !== '')
     throw new OperatorError(`Only plugins have a folder; Joomla would not find a ${type} with one.`);
-  if (isRunaway(targetPlatform))
-    throw new OperatorError(
-      'The target platform is too long, or repeats too much, to be tried. For all of Joomla 5 write 5\\.[0-9]+',
-    );
-  if (matchesPlatform(targetPlatform, '5.3.0') === undefined)
-    throw new OperatorError(
-      `The target platform "${targetPlatform}" is no regular expression. For all of Joomla 5 write 5\\.[0-9]+`,
-    );
-  const [accident] = accidentalMatches(targetPlatform);
-  if (accident !== undefined)
-    throw new OperatorError(
-      `The target platform "${targetPlatform}" also matches Joomla ${accident}: Joomla ties it to the beginning only. For all of Joomla 5 write 5\\.[0-9]+, for 5.1 alone 5\\.1\\.`,
-    );
-  if (!/^[0-9]+(\.[0-9]+)*$/.test(phpMinimum))
+  refusePattern(targetPlatform);
+  if (!isPhpVersion(phpMinimum))
     throw new OperatorError(`"${phpMinimum}" is no PHP version; write it as 8.1 or 8.1.2.`);
   requireWebAddress(infoUrl, 'The info address');
+}
+
+function refusePattern(pattern: string): void {
+  const found = findPatternFault(pattern);
+  switch (found?.fault) {
+    case 'runaway':
+      throw new OperatorError(
+        `The target platform is too long, or repeats too much, to be tried. ${MATCH_A_MAJOR}`,
+      );
+    case 'no-expression':
+      throw new OperatorError(`The target platform "${pattern}" is no regular expression. ${MATCH_A_MAJOR}`);
+    case 'accidents':
+      throw new OperatorError(
+        `The target platform "${pattern}" also matches Joomla ${found.accidents[0] ?? ''}: Joomla ties it to the beginning only. ${MATCH_A_MINOR}`,
+      );
+  }
+}
+
+/** Whether a text is one of PHP's own version numbers, as a site has it. */
+export function isPhpVersion(text: string): boolean {
+  return /^[0-9]+(\.[0-9]+)*$/.test(text);
 }
 
 interface PlannedUpdate extends Requirements {

@@ -417,7 +417,7 @@ function refuseForSite(
       reason:
         'its target platform is too long, or repeats too much, to be tried: see "licensing update-xml lint"',
     };
-  if (matchesPlatform(pattern, joomla) !== true)
+  if (!matchesPlatform(pattern, joomla))
     return { reason: `its target platform "${pattern}" does not match Joomla ${joomla}` };
   const phpMinimum = update.text('php_minimum');
   const available = `warning: For the extension ${name} version ${version} is available, but`;

@@ -2,14 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { InvalidArgumentError, type Command } from 'commander';
 import { ConfigError, readConfig } from '../config';
 import { requireWebAddress } from '../joomla/addresses';
+import { EXTENSION_CLIENTS, EXTENSION_TYPES, type ExtensionType } from '../joomla/extension-types';
 import { DEFAULT_TARGET_PLATFORM } from '../joomla/target-platform';
 import {
   DATABASES,
   DEFAULT_PHP_MINIMUM,
-  EXTENSION_TYPES,
   writeUpdateXml,
   type DatabaseMinimums,
-  type ExtensionType,
   type GivenSettings,
   type WrittenXml,
 } from '../joomla/update-xml';
@@ -46,8 +45,6 @@ interface TryOptions {
   folder?: string;
 }
 
-const CLIENTS = ['site', 'administrator'] as const;
-
 export function addUpdateXmlCommands(program: Command): void {
   const updateXml = program
     .command('update-xml')
@@ -73,7 +70,7 @@ export function addUpdateXmlCommands(program: Command): void {
     .option(
       '--client <client>',
       'site or administrator; needed for modules and templates',
-      orEmpty(oneOf(CLIENTS)),
+      orEmpty(oneOf(EXTENSION_CLIENTS)),
     )
     .option('--folder <group>', "a plugin's group, as system")
     .option('--target-platform <regex>', `versions of Joomla; else ${DEFAULT_TARGET_PLATFORM}`)
@@ -137,7 +134,11 @@ export function addUpdateXmlCommands(program: Command): void {
     .option('--minimum-stability <tag>', STABILITIES.join(', '), oneOf(STABILITIES), 'stable')
     .option('--element <element>', 'of the installed extension; else as in the XML')
     .option('--type <type>', 'of the installed extension; else as in the XML', oneOf(EXTENSION_TYPES))
-    .option('--client <client>', 'of the installed extension; else as its type has it', oneOf(CLIENTS))
+    .option(
+      '--client <client>',
+      'of the installed extension; else as its type has it',
+      oneOf(EXTENSION_CLIENTS),
+    )
     .option('--folder <group>', 'of the installed extension; else as in the XML')
     .addHelpText(
       'after',

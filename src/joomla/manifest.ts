@@ -6,6 +6,7 @@ import { eachEntry } from '../licensing/zip';
 import { attributes, descendants, escapeAttribute, escapeXml, ownText, parseXml } from './xml';
 import { API_PATH } from '../api-path';
 import { requireWebAddress } from './addresses';
+import { prefixOfType } from './extension-types';
 
 /** An extension's own manifest, the file its package is installed by. */
 
@@ -149,12 +150,8 @@ function readManifest(path: string, bytes: Buffer): PackageManifest | undefined 
   };
 }
 
-/** What Joomla puts in front of the elements of a type. */
-const PREFIXES = new Map([
-  ['component', 'com_'],
-  ['module', 'mod_'],
-  ['plugin', ''],
-]);
+/** Types whose manifests name the element by the same rules. */
+const NAMED_ALIKE = ['component', 'module', 'plugin'];
 
 /** After `getElement` of Joomla's installer adapters (libraries/src/Installer/Adapter). */
 function elementOf(
@@ -162,12 +159,12 @@ function elementOf(
   type: string,
   child: (name: string) => string | undefined,
 ): string | undefined {
+  const prefix = prefixOfType(type);
   if (type === 'package') {
     const name = asCommand(child('packagename'));
-    return name === '' ? undefined : `pkg_${name}`;
+    return name === '' ? undefined : prefix + name;
   }
-  const prefix = PREFIXES.get(type);
-  if (prefix === undefined) return undefined;
+  if (!NAMED_ALIKE.includes(type)) return undefined;
   const named = fileAttribute(root, type);
   if (named !== undefined) return asCommand(named).toLowerCase();
   const name = asCommand(

@@ -2,6 +2,7 @@ import { isPrerelease, isVersion, STABILITIES } from '../licensing/versions';
 import type { Release } from '../store/releases';
 import { API_PATH } from '../api-path';
 import { readDownloadAddress, siteFolder } from './addresses';
+import { clientOfType, EXTENSION_TYPES, prefixOfType, readClient } from './extension-types';
 import { fetchAsJoomla, NoAnswer, type Answer } from './fetch';
 import {
   DEFAULT_TARGET_PLATFORM,
@@ -12,16 +13,8 @@ import {
   matchesCurrentJoomla,
   matchesPlatform,
 } from './target-platform';
-import { DATABASES, EXTENSION_TYPES, isLeftOut, isPhpVersion } from './update-xml';
-import {
-  checkPackage,
-  clientId,
-  clientOfType,
-  phpTrim,
-  readUpdates,
-  stabilityOfTag,
-  type XmlUpdate,
-} from './updater';
+import { DATABASES, isLeftOut, isPhpVersion } from './update-xml';
+import { checkPackage, phpTrim, readUpdates, stabilityOfTag, type XmlUpdate } from './updater';
 import { MalformedXml, parseXml, TooMuchXml } from './xml';
 
 /** What makes updates fail, most of it silently: Joomla says nothing of an update it does not offer. */
@@ -304,11 +297,11 @@ function lintIdentity(update: XmlUpdate, report: Report): void {
 }
 
 function lintClient(update: XmlUpdate, type: string, report: Report): void {
-  const client = update.text('client');
-  const id = clientId(client);
+  const text = update.text('client');
+  const client = readClient(text);
   const expected = clientOfType(type);
-  const written = client === undefined ? 'A missing <client>' : `<client>${client}</client>`;
-  if (id === undefined)
+  const written = text === undefined ? 'A missing <client>' : `<client>${text}</client>`;
+  if (client === undefined)
     report(
       'error',
       'client',
@@ -316,15 +309,15 @@ function lintClient(update: XmlUpdate, type: string, report: Report): void {
       'Write <client>site</client> or <client>administrator</client>, without blanks.',
       update,
     );
-  else if (expected !== undefined && id !== expected)
+  else if (expected !== undefined && client !== expected)
     report(
       'error',
       'client',
-      `${written} counts as ${id === 0 ? 'site' : 'administrator'}, and a ${type} is installed as ${expected === 0 ? 'site' : 'administrator'}: Joomla stores the update and silently never offers it.`,
-      `Write <client>${expected === 0 ? 'site' : 'administrator'}</client>.`,
+      `${written} counts as ${client}, and a ${type} is installed as ${expected}: Joomla stores the update and silently never offers it.`,
+      `Write <client>${expected}</client>.`,
       update,
     );
-  else if (expected === undefined && (client === undefined || client === ''))
+  else if (expected === undefined && (text === undefined || text === ''))
     report(
       'warning',
       'client',
@@ -354,11 +347,13 @@ function lintFolder(update: XmlUpdate, type: string, report: Report): void {
     );
 }
 
-/** Joomla itself puts these in front of the elements of packages and components. */
+/** Types in front of whose elements Joomla itself puts the prefix; other types' may be without. */
+const ALWAYS_PREFIXED = ['package', 'component'];
+
 function lintElement(update: XmlUpdate, type: string, report: Report): void {
   const element = update.text('element')?.trim() ?? '';
-  const prefix = { package: 'pkg_', component: 'com_' }[type];
-  if (prefix !== undefined && element !== '' && !element.startsWith(prefix))
+  const prefix = prefixOfType(type);
+  if (ALWAYS_PREFIXED.includes(type) && element !== '' && !element.startsWith(prefix))
     report(
       'error',
       'element',

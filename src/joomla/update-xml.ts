@@ -21,6 +21,7 @@ import type { Db } from '../store/database';
 import { listReleases, type Release } from '../store/releases';
 import { API_PATH } from '../api-path';
 import { downloadAddress, requireWebAddress, siteFolder } from './addresses';
+import { clientOfType, typeOfElement, type ExtensionClient, type ExtensionType } from './extension-types';
 import { cut } from './manifest';
 import {
   coversPlatform,
@@ -29,24 +30,12 @@ import {
   MATCH_A_MAJOR,
   MATCH_A_MINOR,
 } from './target-platform';
-import { clientOfType } from './updater';
 import { escapeAttribute, escapeXml } from './xml';
 
 /**
  * Writes the update XML that an operator hosts (contract, section 4.5): what Joomla reads to learn that there is a new
  * version, where its package is, and which hashes it must have.
  */
-
-export const EXTENSION_TYPES = [
-  'package',
-  'component',
-  'module',
-  'plugin',
-  'template',
-  'library',
-  'file',
-] as const;
-export type ExtensionType = (typeof EXTENSION_TYPES)[number];
 
 export const DATABASES = ['mysql', 'mariadb', 'postgresql'] as const;
 export type DatabaseMinimums = Partial<Record<(typeof DATABASES)[number], string>>;
@@ -68,7 +57,7 @@ interface Settings extends Requirements {
   infoTitle: string;
   description: string;
   type: ExtensionType;
-  client: 'site' | 'administrator';
+  client: ExtensionClient;
   folder: string;
 }
 
@@ -215,7 +204,7 @@ async function readSettings(
   const out = given.out === undefined || given.out === '' ? said('out') : resolve(cwd, given.out);
   if (out === undefined)
     throw new OperatorError('Name the file to write with --out. It is remembered for the next time.');
-  const type = said('type') ?? typeOfElement(element);
+  const type = said('type') ?? typeOfElement(element) ?? 'package';
   const settings: Settings = {
     baseUrl,
     out,
@@ -249,24 +238,13 @@ function readBaseUrl(text: string | undefined): string {
   return url.origin + path;
 }
 
-const TYPES_BY_PREFIX = new Map<string, ExtensionType>([
-  ['com', 'component'],
-  ['mod', 'module'],
-  ['lib', 'library'],
-]);
-
-/** Elements are named after their type, but for those of plugins and files. */
-function typeOfElement(element: string): ExtensionType {
-  return TYPES_BY_PREFIX.get(element.split('_')[0] ?? '') ?? 'package';
-}
-
-function defaultClient(type: ExtensionType): Settings['client'] {
+function defaultClient(type: ExtensionType): ExtensionClient {
   const client = clientOfType(type);
   if (client === undefined)
     throw new OperatorError(
       `A ${type} is one of the site or of the administrator: say --client site or --client administrator.`,
     );
-  return client === 0 ? 'site' : 'administrator';
+  return client;
 }
 
 /** What would make an update XML that never offers anything. */

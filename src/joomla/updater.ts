@@ -11,6 +11,7 @@ import { checkZip } from '../licensing/zip';
 import { API_PATH } from '../api-path';
 import { API_TEXTS, KEY_REQUIRED, PRODUCT_ID_REQUIRED } from '../api-texts';
 import { readDownloadAddress } from './addresses';
+import { clientOfType, readClient } from './extension-types';
 import { fetchAsJoomla, NoAnswer, TooLarge, type Answer } from './fetch';
 import {
   describeMisses,
@@ -132,23 +133,6 @@ function outermostUpdates(root: Element): Element[] {
 /** A `tag` that Joomla does not know, also for blanks around it, counts as stable; so does none. */
 export function stabilityOfTag(tag: string | undefined): Stability {
   return STABILITIES.find((stability) => stability === tag?.toLowerCase()) ?? 'stable';
-}
-
-/** As Joomla counts them. */
-const CLIENTS = ['site', 'administrator', 'installation', 'api', 'cli'];
-
-/** 0 site, 1 administrator; undefined: a name Joomla does not know. A missing or empty one counts as administrator. */
-export function clientId(client: string | undefined): number | undefined {
-  if (client === undefined || client === '') return 1;
-  if (/^[0-9]+$/.test(client)) return Number(client);
-  const at = CLIENTS.indexOf(client.toLowerCase());
-  return at < 0 ? undefined : at;
-}
-
-/** The client Joomla installs a type under; undefined: modules, templates and languages have either. */
-export function clientOfType(type: string): number | undefined {
-  if (type === 'component') return 1;
-  return ['package', 'plugin', 'library', 'file'].includes(type) ? 0 : undefined;
 }
 
 /**
@@ -459,29 +443,27 @@ function compareWithInstalled(
   const element = update.text('element') ?? '';
   const type = update.text('type') ?? '';
   const folder = update.text('folder') ?? '';
-  const client = clientId(update.text('client'));
+  const client = readClient(update.text('client'));
   const installedType = installed.type ?? type;
-  const expected = {
-    element: installed.element ?? element,
-    type: installedType,
-    client: installed.client === undefined ? clientOfType(installedType) : clientId(installed.client),
-    folder: installed.folder ?? folder,
-  };
-  const pairs: [string, string | number | undefined, string | number | undefined][] = [
-    ['element', element, expected.element],
-    ['type', type, expected.type],
-    ['client', client, expected.client ?? client],
-    ['folder', folder, expected.folder],
+  const installedClient =
+    installed.client === undefined ? clientOfType(installedType) : readClient(installed.client);
+  const pairs: [string, string | undefined, string | undefined][] = [
+    ['element', element, installed.element ?? element],
+    ['type', type, installedType],
+    ['client', client, installedClient ?? client],
+    ['folder', folder, installed.folder ?? folder],
   ];
-  const differing = pairs.filter(([, inXml, inSite]) => inXml !== inSite);
-  if (differing.length === 0) return undefined;
+  const differing = pairs.filter(([, inXml, onSite]) => inXml !== onSite);
+  const [first] = differing;
+  if (first === undefined) return undefined;
+  const [name, , onSite = ''] = first;
   return {
     text: `is not the one in the XML, and the update is silently not offered: ${differing
-      .map(([name, inXml, inSite]) => `${name} is "${inXml ?? ''}" in the XML, "${inSite ?? ''}" on the site`)
+      .map(([what, inXml = '', there = '']) => `${what} is "${inXml}" in the XML, "${there}" on the site`)
       .join('; ')}`,
     remedy:
-      differing[0]?.[0] === 'client'
-        ? `Write <client>${expected.client === 0 ? 'site' : 'administrator'}</client> for type ${installedType} ("licensing update-xml write" does).`
+      name === 'client'
+        ? `Write <client>${onSite}</client> for type ${installedType} ("licensing update-xml write" does).`
         : 'Write into the XML what the extension is on the site: --element, --type, --client and --folder of "licensing update-xml write".',
   };
 }

@@ -3,6 +3,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { ConfigError, readConfig } from '../config';
 import { requireWebAddress } from '../joomla/addresses';
 import { EXTENSION_CLIENTS, EXTENSION_TYPES, type ExtensionType } from '../joomla/extension-types';
+import type { Site } from '../joomla/offer';
 import { DEFAULT_TARGET_PLATFORM } from '../joomla/target-platform';
 import {
   DATABASES,
@@ -13,7 +14,7 @@ import {
   type WrittenXml,
 } from '../joomla/update-xml';
 import { lintUpdateXml, lintUpdateXmlAt, type Finding, type LintOptions } from '../joomla/update-xml-lint';
-import { tryUpdate, type Site, type Verdict } from '../joomla/updater';
+import { tryUpdate, type Verdict } from '../joomla/updater';
 import { explainReadFault } from '../licensing/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { STABILITIES, type Stability } from '../licensing/versions';

@@ -44,3 +44,8 @@ export function requireWebAddress(text: string, what: string): URL {
   if (url.username || url.password) throw new OperatorError(`${what} must not hold a user name or password.`);
   return url;
 }
+
+/** `https://shop.example` of an address, without a user name or password it may hold. */
+export function siteOf(address: string): string {
+  return address.replace(/^(https?:\/\/)(?:[^/?#]*@)?([^/?#]*).*$/is, '$1$2');
+}

@@ -14,8 +14,9 @@ import {
   matchesPlatform,
 } from './target-platform';
 import { DATABASES, isLeftOut, isPhpVersion } from './update-xml';
-import { checkPackage, phpTrim, readUpdates, stabilityOfTag, type XmlUpdate } from './updater';
+import { checkPackage } from './updater';
 import { MalformedXml, parseXml, TooMuchXml } from './xml';
+import { phpTrim, readUpdates, stabilityOfTag, type XmlUpdate } from './xml-updates';
 
 /** What makes updates fail, most of it silently: Joomla says nothing of an update it does not offer. */
 

@@ -54,6 +54,8 @@ const LIMITS: Limits = { xml: 20_000, package: 600_000, packageBytes: 1_000_000_
 const LARGE_PACKAGE = 64_000_000;
 
 /**
+ * Tries an update, up to where Joomla would install the package.
+ *
  * @param address of the update XML
  * @param typedKey what the customer typed into the Download Key field; it is in nothing that is returned
  */
@@ -64,7 +66,7 @@ export async function tryUpdate(
   limits: Partial<Limits> = {},
 ): Promise<Verdict> {
   return withTemporaryFile('licensing-try-', async (file) =>
-    redact(await walk(address.trim(), typedKey, site, { ...LIMITS, ...limits }, file), typedKey),
+    redact(await walk(address.trim(), { typedKey, site, limits: { ...LIMITS, ...limits }, file }), typedKey),
   );
 }
 
@@ -79,13 +81,24 @@ async function withTemporaryFile<T>(prefix: string, work: (file: string) => Prom
   }
 }
 
-async function walk(
-  address: string,
-  typedKey: string,
-  site: Site,
-  limits: Limits,
-  file: string,
-): Promise<Verdict> {
+/** What an update is tried with. */
+interface Attempt {
+  typedKey: string;
+  site: Site;
+  limits: Limits;
+  /** where the package goes */
+  file: string;
+}
+
+/** Writes down how far the update comes. */
+interface Recorder {
+  verdict: Verdict;
+  step: (name: string, text: string, result?: Step['result']) => void;
+  /** The update comes no further. */
+  fail: (name: string, text: string, messages: string[], remedy: string) => undefined;
+}
+
+function createRecorder(): Recorder {
   const verdict: Verdict = {
     steps: [],
     offered: false,
@@ -94,51 +107,156 @@ async function walk(
     messages: [],
     remedy: undefined,
   };
-  const step = (name: string, text: string, result: Step['result'] = 'ok') =>
+  const step: Recorder['step'] = (name, text, result = 'ok') => {
     verdict.steps.push({ name, result, text });
-  const fail = (name: string, text: string, messages: string[], remedy: string): Verdict => {
-    step(name, text, 'failed');
-    verdict.messages.push(...messages);
-    return { ...verdict, remedy };
   };
+  return {
+    verdict,
+    step,
+    fail(name, text, messages, remedy) {
+      step(name, text, 'failed');
+      verdict.messages.push(...messages);
+      verdict.remedy = remedy;
+    },
+  };
+}
 
-  const found = await fetchXml(address, site, limits.xml);
+async function walk(address: string, attempt: Attempt): Promise<Verdict> {
+  const recorder = createRecorder();
+  const { verdict } = recorder;
+  const { site } = attempt;
+  const xml = await fetchXml(address, attempt, recorder);
+  if (!xml) return verdict;
+  const update = choose(xml.updates, site, recorder);
+  if (!update) return verdict;
+  verdict.version = update.text('version') ?? '';
+  verdict.offered = matchInstalled(update, verdict.version, site, recorder);
+  if (!verdict.offered) return verdict;
+  const downloaded = await download(update, attempt, recorder);
+  if (!downloaded) return verdict;
+  verdict.installed = await install(downloaded, update, xml.url, attempt.file, recorder);
+  return verdict;
+}
+
+interface FetchedXml {
+  url: string;
+  answer: Answer;
+  updates: XmlUpdate[];
+}
+
+async function fetchXml(
+  address: string,
+  attempt: Attempt,
+  { step, fail }: Recorder,
+): Promise<FetchedXml | undefined> {
+  const first = await askForXml(address, attempt);
+  let found = first;
+  // UpdateAdapter: "If the URL is missing the .xml extension, try appending it"
+  if ('failed' in first && !address.endsWith('.xml')) {
+    const second = await askForXml(`${address}${address.endsWith('/') ? '' : '/'}extension.xml`, attempt);
+    found = 'failed' in second ? { ...second, failed: `${first.failed}; ${second.failed}` } : second;
+  }
   if ('failed' in found) return fail('Update XML', found.failed, found.messages, found.remedy);
-  step('Update XML', `${found.url}: ${found.answer.size} bytes in ${found.answer.took} ms`);
-  for (const redirect of found.answer.redirects) step('Update XML', `sent on to ${redirect}`, 'note');
+  const { url, answer } = found;
+  step('Update XML', `${url}: ${answer.size} bytes in ${answer.took} ms`);
+  for (const redirect of answer.redirects) step('Update XML', `sent on to ${redirect}`, 'note');
+  return found;
+}
 
-  const { chosen, skipped, messages } = chooseUpdate(found.updates, site);
+async function askForXml(
+  url: string,
+  { site, limits }: Attempt,
+): Promise<FetchedXml | { failed: string; messages: string[]; remedy: string }> {
+  try {
+    const answer = await fetchAsJoomla(url, { joomla: site.joomla, timeout: limits.xml });
+    if (answer.status === 200) return { url, answer, updates: readUpdates(parseXml(answer.body)) };
+    return {
+      failed: `${url}: ${answer.status}${firstLine(answer.body)}`,
+      messages: [`warning: Update: Could not open update site #ID "NAME", URL: ${url}`],
+      remedy: remedyForXml(answer.status, url),
+    };
+  } catch (error) {
+    if (error instanceof MalformedXml)
+      return {
+        failed: `${url}: it is not XML: ${error.message}`,
+        messages: [`warning: Update: :Extension: Could not parse ${url}`],
+        remedy: 'Write the update XML again ("licensing update-xml write") and put it there unchanged.',
+      };
+    if (error instanceof TooMuchXml)
+      return {
+        failed: `${url}: ${error.message}`,
+        messages: [],
+        remedy:
+          'Write the update XML again ("licensing update-xml write"): it leaves out what no site is offered.',
+      };
+    if (!(error instanceof NoAnswer)) throw error;
+    return {
+      failed: `${url}: ${error.message}`,
+      messages: [`warning: Update: Could not open update site #ID "NAME", URL: ${url}`],
+      remedy:
+        'Check the address, and that its web server runs and is reached from the Internet. The update XML must be answered within 20 seconds: put it on static hosting.',
+    };
+  }
+}
+
+function choose(updates: XmlUpdate[], site: Site, { verdict, step, fail }: Recorder): XmlUpdate | undefined {
+  const { chosen, skipped, messages } = chooseUpdate(updates, site);
   verdict.messages.push(...messages);
   for (const reason of skipped) step('Choice', reason, 'note');
+  if (updates.length === 0)
+    return fail(
+      'Choice',
+      'there is no <update> in the XML',
+      [],
+      'Nothing, while no version is published. Otherwise write the update XML again ("licensing update-xml write") and put it there.',
+    );
   if (chosen === undefined)
     return fail(
       'Choice',
-      found.updates.length === 0
-        ? 'there is no <update> in the XML'
-        : `none of its updates is for Joomla ${site.joomla} with PHP ${site.php}`,
+      `none of its updates is for Joomla ${site.joomla} with PHP ${site.php}`,
       [],
-      found.updates.length === 0
-        ? 'Nothing, while no version is published. Otherwise write the update XML again ("licensing update-xml write") and put it there.'
-        : 'Widen <targetplatform>, <php_minimum>, <supported_databases> or <tag> ("licensing update-xml write" does), or tell the customer what the new version needs.',
+      'Widen <targetplatform>, <php_minimum>, <supported_databases> or <tag> ("licensing update-xml write" does), or tell the customer what the new version needs.',
     );
-  const version = (verdict.version = chosen.text('version') ?? '');
-  step('Choice', `version ${version} (the highest of ${found.updates.length - skipped.length})`);
+  const version = chosen.text('version') ?? '';
+  step('Choice', `version ${version} (the highest of ${updates.length - skipped.length})`);
+  return chosen;
+}
 
-  const mismatch = compareWithInstalled(chosen, site);
-  if (mismatch) return fail('Installed extension', mismatch.text, [], mismatch.remedy);
-  if (compareVersions(version, site.installed.version) <= 0)
-    return fail(
-      'Installed extension',
-      `${version} is not newer than the installed ${site.installed.version}`,
-      [],
+/** Whether the installed extension is offered the update. */
+function matchInstalled(update: XmlUpdate, version: string, site: Site, { step, fail }: Recorder): boolean {
+  const refuse = (text: string, remedy: string) => {
+    fail('Installed extension', text, [], remedy);
+    return false;
+  };
+  const { installed } = site;
+  const mismatch = compareWithInstalled(update, site);
+  if (mismatch) return refuse(mismatch.text, mismatch.remedy);
+  if (compareVersions(version, installed.version) <= 0)
+    return refuse(
+      `${version} is not newer than the installed ${installed.version}`,
       'Nothing, if that is the latest version. Otherwise publish the new one and write the update XML again.',
     );
-  verdict.offered = true;
-  step('Installed extension', `${site.installed.version} is offered ${version}`);
+  step('Installed extension', `${installed.version} is offered ${version}`);
+  return true;
+}
 
-  const downloadUrl = chosen.text('downloadurl');
-  const stored = storedKey(typedKey);
-  if (stored === '' || stored === '0')
+/** A package as Joomla takes it over. */
+interface Downloaded {
+  /** of the file, whose ending Joomla goes by */
+  name: string;
+  /** bytes */
+  size: number;
+}
+
+async function download(
+  update: XmlUpdate,
+  attempt: Attempt,
+  recorder: Recorder,
+): Promise<Downloaded | undefined> {
+  const { step, fail } = recorder;
+  const downloadUrl = update.text('downloadurl');
+  const key = storedKey(attempt.typedKey);
+  if (key === '' || key === '0')
     return fail(
       'Download Key',
       'is missing: the update is in the list and cannot be chosen ("The Download Key is missing")',
@@ -152,13 +270,45 @@ async function walk(
       ['danger: Invalid extension update'],
       'Write the update XML again.',
     );
-  const [url, shownUrl] = [appendKey(downloadUrl, stored), appendKey(downloadUrl, SHOWN_KEY)];
+  const shownUrl = appendKey(downloadUrl, SHOWN_KEY);
   step('Download address', shownUrl.replaceAll('&amp;', '&'));
+  const answer = await fetchPackage(downloadUrl, key, attempt, recorder);
+  if (!answer) return undefined;
+  const { size } = answer;
+  step('Download', `200, ${size} bytes in ${answer.took} ms`);
+  if (size > LARGE_PACKAGE)
+    step('Download', "Joomla holds the whole package in memory: sites with PHP's 128 MB may fail", 'note');
+  const name = fileName(answer.headers.get('content-disposition'), shownUrl);
+  if (!/\.zip$/i.test(name))
+    return fail(
+      'File name',
+      `"${name}" does not end in .zip, and Joomla unpacks by that`,
+      [extractionFailed(name)],
+      'The answer needs Content-Disposition: attachment; filename="name-2.0.0.zip", which this service sends. Find what drops it, or answers in its place: a proxy, a cache, an error page with status 200.',
+    );
+  step('File name', name);
+  return { name, size };
+}
 
-  const manually = `danger: Failed to download package. Download it and install manually from ${shownUrl.replaceAll('&amp;', '&')}.`;
+async function fetchPackage(
+  downloadUrl: string,
+  key: string,
+  { typedKey, site, limits, file }: Attempt,
+  { step, fail }: Recorder,
+): Promise<Answer | undefined> {
+  const failed = (reason: string, quoted: string, remedy: string) =>
+    fail(
+      'Download',
+      quoted,
+      [
+        `warning: Error connecting to the server: ${reason}`,
+        `danger: Failed to download package. Download it and install manually from ${appendKey(downloadUrl, SHOWN_KEY).replaceAll('&amp;', '&')}.`,
+      ],
+      remedy,
+    );
   let answer: Answer;
   try {
-    answer = await fetchAsJoomla(url, {
+    answer = await fetchAsJoomla(appendKey(downloadUrl, key), {
       joomla: site.joomla,
       timeout: limits.package,
       file,
@@ -168,109 +318,54 @@ async function walk(
     if (error instanceof TooLarge)
       return fail('Download', `${error.message}; the rest is not received`, [], REMEDY_FOR_TOO_LARGE);
     if (!(error instanceof NoAnswer)) throw error;
-    return fail(
-      'Download',
-      error.message,
-      [`warning: Error connecting to the server: ${error.message}`, manually],
-      remedyForNoAnswer(error.message, downloadUrl, stored),
-    );
+    const { message } = error;
+    return failed(message, message, remedyForNoAnswer(message, downloadUrl, key));
   }
-  for (const redirect of answer.redirects)
+  const { status, redirects, body } = answer;
+  for (const redirect of redirects)
     step('Download', `sent on to ${describeRedirect(redirect, typedKey)}`, 'note');
-  if (answer.status !== 200)
-    return fail(
-      'Download',
-      `${answer.status}${firstLine(answer.body)}`,
-      [`warning: Error connecting to the server: ${answer.status}`, manually],
-      remedyForStatus(answer, downloadUrl, stored),
-    );
-  step('Download', `200, ${answer.size} bytes in ${answer.took} ms`);
-  if (answer.size > LARGE_PACKAGE)
-    step('Download', "Joomla holds the whole package in memory: sites with PHP's 128 MB may fail", 'note');
+  if (status === 200) return answer;
+  return failed(String(status), `${status}${firstLine(body)}`, remedyForStatus(answer, downloadUrl, key));
+}
 
-  const name = fileName(answer.headers.get('content-disposition'), shownUrl);
-  const unpackFailed = `danger: Failed to extract file: ${name}`;
-  if (!/\.zip$/i.test(name))
-    return fail(
-      'File name',
-      `"${name}" does not end in .zip, and Joomla unpacks by that`,
-      [unpackFailed],
-      'The answer needs Content-Disposition: attachment; filename="name-2.0.0.zip", which this service sends. Find what drops it, or answers in its place: a proxy, a cache, an error page with status 200.',
-    );
-  step('File name', name);
+function extractionFailed(name: string): string {
+  return `danger: Failed to extract file: ${name}`;
+}
 
-  const manifest = await unpack(file, answer.size);
+/** Whether Joomla installs the package. */
+async function install(
+  { name, size }: Downloaded,
+  update: XmlUpdate,
+  xmlUrl: string,
+  file: string,
+  { verdict, step, fail }: Recorder,
+): Promise<boolean> {
+  const manifest = await unpack(file, size);
   if (typeof manifest === 'string') {
     const { text, messages, remedy } = FAULTS_OF_PACKAGE[manifest];
-    return fail('Package', text, messages === undefined ? [] : [...messages, unpackFailed], remedy);
+    fail('Package', text, messages === undefined ? [] : [...messages, extractionFailed(name)], remedy);
+    return false;
   }
   step('Package', `${manifest.path}: ${manifest.type} ${manifest.version}`);
-
-  const hashes = await checkHashes(file, chosen);
-  if (hashes.wrong !== undefined)
-    return fail(
+  const { checked, wrong } = await checkHashes(file, update);
+  if (wrong) {
+    fail(
       'Checksum',
-      `${hashes.wrong.name} in the XML is "${hashes.wrong.expected}", the package's is ${hashes.wrong.actual}`,
+      `${wrong.name} in the XML is "${wrong.expected}", the package's is ${wrong.actual}`,
       ['danger: The checksum verification failed. Please make sure you are using the correct update server!'],
       'Write the update XML again ("licensing update-xml write") and put it in its place; its addresses must name the version. If they did, something changes the package on the way.',
     );
-  if (hashes.checked.length === 0) {
+    return false;
+  }
+  if (checked.length === 0) {
     verdict.messages.push(
       'warning: This extension does not provide a checksum for validation of the integrity of the downloaded file.',
     );
     step('Checksum', 'there is none in the XML', 'note');
-  } else step('Checksum', `${hashes.checked.join(', ')} agree`);
-
-  for (const remark of remarksOnManifest(manifest, chosen, found.url)) step('Manifest', remark, 'note');
+  } else step('Checksum', `${checked.join(', ')} agree`);
+  for (const remark of remarksOnManifest(manifest, update, xmlUrl)) step('Manifest', remark, 'note');
   verdict.messages.push(`success: Updating ${manifest.type} was successful.`);
-  return { ...verdict, installed: true };
-}
-
-async function fetchXml(
-  address: string,
-  site: Site,
-  timeout: number,
-): Promise<
-  | { url: string; answer: Answer; updates: XmlUpdate[] }
-  | { failed: string; messages: string[]; remedy: string }
-> {
-  const attempt = async (url: string) => {
-    try {
-      const answer = await fetchAsJoomla(url, { joomla: site.joomla, timeout });
-      if (answer.status === 200) return { url, answer, updates: readUpdates(parseXml(answer.body)) };
-      return {
-        failed: `${url}: ${answer.status}${firstLine(answer.body)}`,
-        messages: [`warning: Update: Could not open update site #ID "NAME", URL: ${url}`],
-        remedy: remedyForXml(answer.status, url),
-      };
-    } catch (error) {
-      if (error instanceof MalformedXml)
-        return {
-          failed: `${url}: it is not XML: ${error.message}`,
-          messages: [`warning: Update: :Extension: Could not parse ${url}`],
-          remedy: 'Write the update XML again ("licensing update-xml write") and put it there unchanged.',
-        };
-      if (error instanceof TooMuchXml)
-        return {
-          failed: `${url}: ${error.message}`,
-          messages: [],
-          remedy:
-            'Write the update XML again ("licensing update-xml write"): it leaves out what no site is offered.',
-        };
-      if (!(error instanceof NoAnswer)) throw error;
-      return {
-        failed: `${url}: ${error.message}`,
-        messages: [`warning: Update: Could not open update site #ID "NAME", URL: ${url}`],
-        remedy:
-          'Check the address, and that its web server runs and is reached from the Internet. The update XML must be answered within 20 seconds: put it on static hosting.',
-      };
-    }
-  };
-  const first = await attempt(address);
-  // UpdateAdapter: "If the URL is missing the .xml extension, try appending it"
-  if (!('failed' in first) || address.endsWith('.xml')) return first;
-  const second = await attempt(`${address}${address.endsWith('/') ? '' : '/'}extension.xml`);
-  return 'failed' in second ? { ...second, failed: `${first.failed}; ${second.failed}` } : second;
+  return true;
 }
 
 function firstLine(body: Buffer): string {

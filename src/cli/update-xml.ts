@@ -3,6 +3,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { ConfigError, readConfig } from '../config';
 import { requireWebAddress } from '../joomla/addresses';
 import { EXTENSION_CLIENTS, EXTENSION_TYPES, type ExtensionType } from '../joomla/extension-types';
+import type { LintFinding } from '../joomla/lint/report';
 import type { Site } from '../joomla/offer';
 import { DEFAULT_TARGET_PLATFORM } from '../joomla/target-platform';
 import {
@@ -13,7 +14,7 @@ import {
   type GivenSettings,
   type WrittenXml,
 } from '../joomla/update-xml';
-import { lintUpdateXml, lintUpdateXmlAt, type Finding, type LintOptions } from '../joomla/update-xml-lint';
+import { lintUpdateXml, lintUpdateXmlAt, type LintOptions } from '../joomla/update-xml-lint';
 import { tryUpdate, type Verdict } from '../joomla/updater';
 import { explainReadFault } from '../licensing/file-faults';
 import { OperatorError } from '../licensing/operator-error';
@@ -202,7 +203,7 @@ export function describeWritten({ out, updates }: WrittenXml): string {
   return `${out} offers ${updates.map(({ version, tag }) => `${version} (${tag})`).join(', ')}.`;
 }
 
-function lint(source: string, options: LintOptions): Promise<Finding[]> {
+function lint(source: string, options: LintOptions): Promise<LintFinding[]> {
   if (/^https?:\/\//i.test(source)) {
     requireWebAddress(source, 'The address of the update XML');
     return lintUpdateXmlAt(source, options);
@@ -245,11 +246,11 @@ async function withReleases<T>(
   }
 }
 
-function findingJson({ level, code, line, version, problem, remedy }: Finding) {
+function findingJson({ level, code, line, version, problem, remedy }: LintFinding) {
   return { level, code, line: line ?? null, version: version ?? null, problem, remedy };
 }
 
-function describeFinding({ level, line, version, problem, remedy }: Finding): string {
+function describeFinding({ level, line, version, problem, remedy }: LintFinding): string {
   const place = line === undefined ? '' : ` line ${line}${version === undefined ? '' : ` (${version})`}:`;
   return printable(`${level}:${place} ${problem} ${remedy}`);
 }

@@ -11,7 +11,7 @@ import { prefixOfType } from './extension-types';
 /** An extension's own manifest, the file its package is installed by. */
 
 /** Joomla's column holds no more (`#__update_sites.name`, and `#__updates.name`). */
-export const MAX_NAME_LENGTH = 100;
+const MAX_NAME_LENGTH = 100;
 /** A manifest lists files; one that is longer is none. */
 const MAX_MANIFEST_BYTES = 5_000_000;
 /**
@@ -46,7 +46,7 @@ export function manifestSnippets({ name }: Product, updateXmlUrl: string): Manif
     throw new OperatorError(
       `The update XML cannot lie below ${API_PATH}/: everything there goes to the licence service, which does not serve it. Put it beside the site's other files.`,
     );
-  const siteName = cut(name);
+  const siteName = nameInJoomla(name);
   return {
     xml: [
       '<updateservers>',
@@ -63,8 +63,8 @@ export function manifestSnippets({ name }: Product, updateXmlUrl: string): Manif
   };
 }
 
-/** What fits Joomla's column for names. */
-export function cut(name: string): string {
+/** A product's name as Joomla has it: what fits its column for names. */
+export function nameInJoomla(name: string): string {
   return Array.from(name).slice(0, MAX_NAME_LENGTH).join('');
 }
 

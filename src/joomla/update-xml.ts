@@ -22,7 +22,7 @@ import { listReleases, type Release } from '../store/releases';
 import { API_PATH } from '../api-path';
 import { downloadAddress, requireWebAddress, siteFolder } from './addresses';
 import { clientOfType, typeOfElement, type ExtensionClient, type ExtensionType } from './extension-types';
-import { cut } from './manifest';
+import { nameInJoomla } from './manifest';
 import {
   coversPlatform,
   DEFAULT_TARGET_PLATFORM,
@@ -375,7 +375,7 @@ function renderUpdateXml(
   const { baseUrl, infoUrl, infoTitle, description, type, client, folder } = settings;
   const lines = updates.flatMap(({ release, tag, targetPlatform, phpMinimum, supportedDatabases }) => [
     '    <update>',
-    `        <name>${escapeXml(cut(name))}</name>`,
+    `        <name>${escapeXml(nameInJoomla(name))}</name>`,
     `        <description>${escapeXml(description)}</description>`,
     `        <element>${escapeXml(element)}</element>`,
     `        <type>${type}</type>`,

@@ -1,5 +1,5 @@
+import { buffer } from 'node:stream/consumers';
 import type { Element } from '@xmldom/xmldom';
-import type { ZipFile, Entry } from 'yauzl';
 import type { Product } from '../store/catalogue';
 import { OperatorError } from '../licensing/operator-error';
 import { eachEntry } from '../licensing/zip';
@@ -115,7 +115,8 @@ export async function findManifest(zipPath: string): Promise<PackageManifest | N
     if (!entry.fileName.endsWith('.xml') || path.length > 3 || entry.uncompressedSize > MAX_MANIFEST_BYTES)
       return;
     bytes += Math.max(entry.uncompressedSize, LEAST_BYTES);
-    if (bytes <= MAX_XML_BYTES) contents.set(entry.fileName, await readEntry(zip, entry));
+    if (bytes <= MAX_XML_BYTES)
+      contents.set(entry.fileName, await buffer(await zip.openReadStreamPromise(entry)));
   });
   if (bytes > MAX_XML_BYTES) return 'too-much-xml';
   const [only] = seen.tops;
@@ -193,13 +194,4 @@ function tryParse(bytes: Buffer) {
   } catch {
     return undefined;
   }
-}
-
-async function readEntry(zip: ZipFile, entry: Entry): Promise<Buffer> {
-  const stream = await new Promise<NodeJS.ReadableStream>((resolve, reject) => {
-    zip.openReadStream(entry, (error, opened) => (error ? reject(error) : resolve(opened)));
-  });
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
 }

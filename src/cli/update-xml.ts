@@ -20,12 +20,19 @@ import { explainReadFault } from '../licensing/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { STABILITIES, type Stability } from '../licensing/versions';
 import { findProduct } from '../store/catalogue';
-import { openDatabase, type Db } from '../store/database';
-import { isUnavailable } from '../store/errors';
 import { requireCurrentSchema, SchemaError } from '../store/migrate';
 import { findRelease, listPublishedVersions } from '../store/releases';
+import { DatabaseTrouble } from '../store/trouble';
 import { elementName, oneOf, positiveInteger } from './arguments';
-import { createOutput, printable, withSession, type Output, type Session } from './command';
+import {
+  createOutput,
+  printable,
+  STATEMENT_TIMEOUT_MS,
+  withDatabase,
+  withSession,
+  type Output,
+  type Session,
+} from './command';
 import { readValue } from './license-argument';
 import { ownFiles } from './output-file';
 
@@ -221,28 +228,25 @@ async function withReleases<T>(
   output: Output,
   work: (releases: Pick<LintOptions, 'findRelease' | 'listPublished'>) => Promise<T>,
 ): Promise<T> {
-  let db: Db | undefined;
   try {
-    try {
-      const config = readConfig();
-      db = openDatabase(config.database, config.tablePrefix, 1);
-      await requireCurrentSchema(db);
-    } catch (error) {
-      if (!(error instanceof ConfigError || error instanceof SchemaError || isUnavailable(error)))
-        throw error;
-      output.note(
-        'Not compared with what is published: the database is not configured, not reachable or not migrated.',
-      );
-      return await work({});
-    }
-    const opened = db;
-    return await work({
-      findRelease: async (productId, version) =>
-        (await findProduct(opened, productId)) ? findRelease(opened, productId, version) : 'no-product',
-      listPublished: (productId) => listPublishedVersions(opened, productId),
-    });
-  } finally {
-    await db?.destroy();
+    return await withDatabase(
+      readConfig(),
+      async (db) => {
+        await requireCurrentSchema(db);
+        return work({
+          findRelease: async (productId, version) =>
+            (await findProduct(db, productId)) ? findRelease(db, productId, version) : 'no-product',
+          listPublished: (productId) => listPublishedVersions(db, productId),
+        });
+      },
+      STATEMENT_TIMEOUT_MS,
+    );
+  } catch (error) {
+    if (![ConfigError, SchemaError, DatabaseTrouble].some((kind) => error instanceof kind)) throw error;
+    output.note(
+      'Not compared with what is published: the database is not configured, not reachable or not migrated.',
+    );
+    return work({});
   }
 }
 

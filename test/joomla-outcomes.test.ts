@@ -5,7 +5,9 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { SHOWN_KEY, tryUpdate, type Site, type Verdict } from '../src/joomla/updater';
+import { SHOWN_KEY } from '../src/joomla/download-key';
+import type { Site } from '../src/joomla/offer';
+import { tryUpdate, type Verdict } from '../src/joomla/updater';
 import { makePackage } from './support/packages';
 import { PREFIX } from './support/service';
 

@@ -1,10 +1,11 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
 import type { Settings } from '../src/config';
 import type { Db } from '../src/store/database';
-import { eventually } from './support/processes';
+import { eventually, temporaryFolder } from './support/processes';
 import { startRedis, type PrivateServer } from './support/servers';
 import { createMariaDbDatabase, giveLicense, givePlan, PREFIX, rows } from './support/service';
 import {
@@ -183,6 +184,36 @@ test('a command does not wait for them without end', async () => {
   }
   wire.silenceAt(undefined);
 }, 30_000);
+
+test.each(['licensing_migrations', 'licensing_products'])(
+  '"update-xml lint" gives up a statement on %s that is never answered, and judges without the database',
+  async (table) => {
+    const folder = temporaryFolder();
+    const [xml, hurry] = [join(folder, 'update.xml'), join(folder, 'hurry.js')];
+    writeFileSync(
+      xml,
+      `<updates><update><downloadurl>https://shop.example${PREFIX}/downloads/42?version=1.0.0</downloadurl></update></updates>`,
+    );
+    // The five minutes that it waits pass in three seconds.
+    writeFileSync(
+      hurry,
+      'const wait = setTimeout; globalThis.setTimeout = (work, ms, ...rest) => wait(work, ms > 60_000 ? ms / 100 : ms, ...rest);',
+    );
+    wire.silenceAt((data) => data.includes(table));
+    const { code, stdout, stderr } = await startLicensing(['update-xml', 'lint', xml], settings, {
+      NODE_OPTIONS: `--require ${hurry}`,
+    }).ended;
+    wire.silenceAt(undefined);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(
+        /^Not compared with what is published: .*\nerror: There are \d+ errors\.\n$/,
+      ),
+    });
+    expect(stdout).toMatch(/^error: line 1: <version> is missing or empty\. /m);
+  },
+  20_000,
+);
 
 test('Redis is back when its one connection went silent and a new one would do', async () => {
   const state = async () =>

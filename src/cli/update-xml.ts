@@ -2,27 +2,37 @@ import { readFile } from 'node:fs/promises';
 import { InvalidArgumentError, type Command } from 'commander';
 import { ConfigError, readConfig } from '../config';
 import { requireWebAddress } from '../joomla/addresses';
+import { EXTENSION_CLIENTS, EXTENSION_TYPES, type ExtensionType } from '../joomla/extension-types';
+import type { LintFinding } from '../joomla/lint/report';
+import type { Site } from '../joomla/offer';
+import { DEFAULT_TARGET_PLATFORM } from '../joomla/target-platform';
 import {
   DATABASES,
-  EXTENSION_TYPES,
+  DEFAULT_PHP_MINIMUM,
   writeUpdateXml,
   type DatabaseMinimums,
-  type ExtensionType,
   type GivenSettings,
   type WrittenXml,
 } from '../joomla/update-xml';
-import { lintUpdateXml, lintUpdateXmlAt, type Finding, type LintOptions } from '../joomla/update-xml-lint';
-import { tryUpdate, type Site, type Verdict } from '../joomla/updater';
+import { lintUpdateXml, lintUpdateXmlAt, type LintOptions } from '../joomla/update-xml-lint';
+import { tryUpdate, type Verdict } from '../joomla/updater';
 import { explainReadFault } from '../licensing/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { STABILITIES, type Stability } from '../licensing/versions';
 import { findProduct } from '../store/catalogue';
-import { openDatabase, type Db } from '../store/database';
-import { isUnavailable } from '../store/errors';
 import { requireCurrentSchema, SchemaError } from '../store/migrate';
 import { findRelease, listPublishedVersions } from '../store/releases';
+import { DatabaseTrouble } from '../store/trouble';
 import { elementName, oneOf, positiveInteger } from './arguments';
-import { createOutput, printable, withSession, type Output, type Session } from './command';
+import {
+  createOutput,
+  printable,
+  STATEMENT_TIMEOUT_MS,
+  withDatabase,
+  withSession,
+  type Output,
+  type Session,
+} from './command';
 import { readValue } from './license-argument';
 import { ownFiles } from './output-file';
 
@@ -43,8 +53,6 @@ interface TryOptions {
   client?: string;
   folder?: string;
 }
-
-const CLIENTS = ['site', 'administrator'] as const;
 
 export function addUpdateXmlCommands(program: Command): void {
   const updateXml = program
@@ -71,11 +79,11 @@ export function addUpdateXmlCommands(program: Command): void {
     .option(
       '--client <client>',
       'site or administrator; needed for modules and templates',
-      orEmpty(oneOf(CLIENTS)),
+      orEmpty(oneOf(EXTENSION_CLIENTS)),
     )
     .option('--folder <group>', "a plugin's group, as system")
-    .option('--target-platform <regex>', 'versions of Joomla; else (4|5|6)\\.[0-9]+')
-    .option('--php-minimum <version>', 'else 7.2.5')
+    .option('--target-platform <regex>', `versions of Joomla; else ${DEFAULT_TARGET_PLATFORM}`)
+    .option('--php-minimum <version>', `else ${DEFAULT_PHP_MINIMUM}`)
     .option('--supported-databases <list>', 'as mysql=8.0.13,mariadb=10.4; else any', databaseMinimums)
     .option(
       '--tag <tag>',
@@ -135,7 +143,11 @@ export function addUpdateXmlCommands(program: Command): void {
     .option('--minimum-stability <tag>', STABILITIES.join(', '), oneOf(STABILITIES), 'stable')
     .option('--element <element>', 'of the installed extension; else as in the XML')
     .option('--type <type>', 'of the installed extension; else as in the XML', oneOf(EXTENSION_TYPES))
-    .option('--client <client>', 'of the installed extension; else as its type has it', oneOf(CLIENTS))
+    .option(
+      '--client <client>',
+      'of the installed extension; else as its type has it',
+      oneOf(EXTENSION_CLIENTS),
+    )
     .option('--folder <group>', 'of the installed extension; else as in the XML')
     .addHelpText(
       'after',
@@ -198,7 +210,7 @@ export function describeWritten({ out, updates }: WrittenXml): string {
   return `${out} offers ${updates.map(({ version, tag }) => `${version} (${tag})`).join(', ')}.`;
 }
 
-function lint(source: string, options: LintOptions): Promise<Finding[]> {
+function lint(source: string, options: LintOptions): Promise<LintFinding[]> {
   if (/^https?:\/\//i.test(source)) {
     requireWebAddress(source, 'The address of the update XML');
     return lintUpdateXmlAt(source, options);
@@ -216,36 +228,33 @@ async function withReleases<T>(
   output: Output,
   work: (releases: Pick<LintOptions, 'findRelease' | 'listPublished'>) => Promise<T>,
 ): Promise<T> {
-  let db: Db | undefined;
   try {
-    try {
-      const config = readConfig();
-      db = openDatabase(config.database, config.tablePrefix, 1);
-      await requireCurrentSchema(db);
-    } catch (error) {
-      if (!(error instanceof ConfigError || error instanceof SchemaError || isUnavailable(error)))
-        throw error;
-      output.note(
-        'Not compared with what is published: the database is not configured, not reachable or not migrated.',
-      );
-      return await work({});
-    }
-    const opened = db;
-    return await work({
-      findRelease: async (productId, version) =>
-        (await findProduct(opened, productId)) ? findRelease(opened, productId, version) : 'no-product',
-      listPublished: (productId) => listPublishedVersions(opened, productId),
-    });
-  } finally {
-    await db?.destroy();
+    return await withDatabase(
+      readConfig(),
+      async (db) => {
+        await requireCurrentSchema(db);
+        return work({
+          findRelease: async (productId, version) =>
+            (await findProduct(db, productId)) ? findRelease(db, productId, version) : 'no-product',
+          listPublished: (productId) => listPublishedVersions(db, productId),
+        });
+      },
+      STATEMENT_TIMEOUT_MS,
+    );
+  } catch (error) {
+    if (![ConfigError, SchemaError, DatabaseTrouble].some((kind) => error instanceof kind)) throw error;
+    output.note(
+      'Not compared with what is published: the database is not configured, not reachable or not migrated.',
+    );
+    return work({});
   }
 }
 
-function findingJson({ level, code, line, version, problem, remedy }: Finding) {
+function findingJson({ level, code, line, version, problem, remedy }: LintFinding) {
   return { level, code, line: line ?? null, version: version ?? null, problem, remedy };
 }
 
-function describeFinding({ level, line, version, problem, remedy }: Finding): string {
+function describeFinding({ level, line, version, problem, remedy }: LintFinding): string {
   const place = line === undefined ? '' : ` line ${line}${version === undefined ? '' : ` (${version})`}:`;
   return printable(`${level}:${place} ${problem} ${remedy}`);
 }

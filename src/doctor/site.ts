@@ -3,6 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { API_PATH } from '../api-path';
+import { API_TEXTS } from '../api-texts';
 import { createNetworkMatcher } from '../ip-addresses';
 import { generateKey, keyDigest, keyHint, redactKeys } from '../licensing/keys';
 import { latestRelease } from '../licensing/releases';
@@ -301,8 +302,8 @@ function judgeDownload(
       why,
       remedy: `No nginx that knows the location ${accelLocation ?? ''} stands in front. ${RENEW_NGINX} Without nginx, unset LICENSING_ACCEL_LOCATION.`,
     });
-  if (status === 404 && body === 'The package file is missing')
-    return problem('ACCEL_UNREADABLE', `${what} ends with "The package file is missing".`, {
+  if (status === 404 && body === API_TEXTS.FILE_NOT_FOUND)
+    return problem('ACCEL_UNREADABLE', `${what} ends with "${API_TEXTS.FILE_NOT_FOUND}".`, {
       why,
       remedy:
         accelLocation === undefined

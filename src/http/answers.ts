@@ -1,32 +1,30 @@
 import type { LicenseTerms } from '../store/licenses';
 import type { Refusal, RefusalCode } from '../licensing/refusals';
+import { API_TEXTS } from '../api-texts';
 import type { Context } from './context';
 import { readQuery } from './requests';
 
-/** The one place that writes answers: the codes, their HTTP status and their texts (contract, sections 4.4 and 7). */
+/** The one place that writes answers: the codes, with their HTTP status and texts (contract, sections 4.4 and 7). */
 
 export type FaultCode =
   'NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'RATE_LIMITED' | 'SERVICE_UNAVAILABLE' | 'INTERNAL_ERROR';
 export type Code = RefusalCode | FaultCode;
 
-const ANSWERS: Record<Code, { status: number; message: string }> = {
-  INVALID_REQUEST: { status: 400, message: 'The request is not valid.' },
-  LICENSE_NOT_FOUND: { status: 403, message: 'License not found' },
-  LICENSE_INACTIVE: { status: 403, message: 'License is not active' },
-  LICENSE_EXPIRED: { status: 403, message: 'License has expired' },
-  ACTIVATION_LIMIT_REACHED: { status: 403, message: 'All activation slots of this license are in use' },
-  ACTIVATION_NOT_FOUND: { status: 404, message: 'Activation not found' },
-  PRODUCT_MISMATCH: { status: 403, message: 'License does not match this product' },
-  DOWNLOAD_NOT_FOUND: { status: 404, message: 'No download is available for this product' },
-  FILE_NOT_FOUND: { status: 404, message: 'The package file is missing' },
-  NOT_FOUND: { status: 404, message: 'There is nothing at this address' },
-  METHOD_NOT_ALLOWED: { status: 405, message: 'This address does not answer that method' },
-  RATE_LIMITED: { status: 429, message: 'Too many requests' },
-  SERVICE_UNAVAILABLE: {
-    status: 503,
-    message: 'The service is not available at the moment; please try again',
-  },
-  INTERNAL_ERROR: { status: 500, message: 'An internal error occurred' },
+const STATUSES: Record<Code, number> = {
+  INVALID_REQUEST: 400,
+  LICENSE_NOT_FOUND: 403,
+  LICENSE_INACTIVE: 403,
+  LICENSE_EXPIRED: 403,
+  ACTIVATION_LIMIT_REACHED: 403,
+  ACTIVATION_NOT_FOUND: 404,
+  PRODUCT_MISMATCH: 403,
+  DOWNLOAD_NOT_FOUND: 404,
+  FILE_NOT_FOUND: 404,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  RATE_LIMITED: 429,
+  SERVICE_UNAVAILABLE: 503,
+  INTERNAL_ERROR: 500,
 };
 
 /** What an answer says of the package in it, and must not where there is none. */
@@ -77,9 +75,8 @@ export function sendFailure(
   options: { message?: string; status?: number; details?: object; retryAfter?: number } = {},
 ): void {
   if (ctx.state.answered) return;
-  const answer = ANSWERS[code];
-  const message = options.message ?? answer.message;
-  const status = options.status ?? answer.status;
+  const message = options.message ?? API_TEXTS[code];
+  const status = options.status ?? STATUSES[code];
   const retryAfter =
     options.retryAfter ?? (code === 'SERVICE_UNAVAILABLE' ? RETRY_AFTER_UNAVAILABLE : undefined);
   ctx.state.code = code;

@@ -9,6 +9,7 @@ import { isRefusal, type RefusalCode } from '../licensing/refusals';
 import type { LicenseTerms } from '../store/licenses';
 import { packageFileName, statPackage } from '../store/package-files';
 import type { Release } from '../store/releases';
+import { KEY_REQUIRED, PRODUCT_ID_REQUIRED } from '../api-texts';
 import { PACKAGE_HEADERS, sendRefusal } from './answers';
 import type { Context, Handler } from './context';
 import { chooseKey, readProductId, readQuery, readQueryKey } from './requests';
@@ -56,9 +57,8 @@ export function downloadHandler(
       sendRefusal(ctx, { refused, ...(message === undefined ? {} : { message }) });
     };
 
-    if (key === undefined)
-      return refuse('INVALID_REQUEST', undefined, 'Download ID (license key) is required');
-    if (productId === undefined) return refuse('INVALID_REQUEST', undefined, 'Product ID must be an integer');
+    if (key === undefined) return refuse('INVALID_REQUEST', undefined, KEY_REQUIRED);
+    if (productId === undefined) return refuse('INVALID_REQUEST', undefined, PRODUCT_ID_REQUIRED);
     const decision = await decideDownload(
       { lookUp: () => lookUp({ key, keyDigest: keyDigest(key), identifier }), findRelease },
       { productId, identifierGiven: identifier !== undefined, version },

@@ -16,14 +16,19 @@ export function downloadAddress(baseUrl: string, productId: number, version: str
   return `${baseUrl}${API_PATH}/downloads/${productId}?version=${encodeURIComponent(version)}`;
 }
 
+/** What a download asks this service for. */
+export interface AskedDownload {
+  productId: number;
+  /** undefined: the latest */
+  version: string | undefined;
+}
+
 /**
  * What a download address asks for, when it is one of this service.
  *
  * @param address as in the XML, blanks around it gone
  */
-export function readDownloadAddress(
-  address: string,
-): { productId: number; version: string | undefined } | undefined {
+export function readDownloadAddress(address: string): AskedDownload | undefined {
   const [, path = '', query = ''] = /^https?:\/\/[^/?#]*([^?#]*)(?:\?([^#]*))?/i.exec(address) ?? [];
   const id = new RegExp(`${API_PATH.replaceAll('.', '\\.')}/downloads/([0-9]+)/?$`).exec(path)?.[1];
   if (id === undefined) return undefined;
@@ -43,4 +48,9 @@ export function requireWebAddress(text: string, what: string): URL {
     throw new OperatorError(`${what} must be a complete address, as https://shop.example/.`);
   if (url.username || url.password) throw new OperatorError(`${what} must not hold a user name or password.`);
   return url;
+}
+
+/** `https://shop.example` of an address, without a user name or password it may hold. */
+export function siteOf(address: string): string {
+  return address.replace(/^(https?:\/\/)(?:[^/?#]*@)?([^/?#]*).*$/is, '$1$2');
 }

@@ -1,16 +1,17 @@
+import { buffer } from 'node:stream/consumers';
 import type { Element } from '@xmldom/xmldom';
-import type { ZipFile, Entry } from 'yauzl';
 import type { Product } from '../store/catalogue';
 import { OperatorError } from '../licensing/operator-error';
 import { eachEntry } from '../licensing/zip';
 import { attributes, descendants, escapeAttribute, escapeXml, ownText, parseXml } from './xml';
 import { API_PATH } from '../api-path';
 import { requireWebAddress } from './addresses';
+import { prefixOfType } from './extension-types';
 
 /** An extension's own manifest, the file its package is installed by. */
 
 /** Joomla's column holds no more (`#__update_sites.name`, and `#__updates.name`). */
-export const MAX_NAME_LENGTH = 100;
+const MAX_NAME_LENGTH = 100;
 /** A manifest lists files; one that is longer is none. */
 const MAX_MANIFEST_BYTES = 5_000_000;
 /**
@@ -45,7 +46,7 @@ export function manifestSnippets({ name }: Product, updateXmlUrl: string): Manif
     throw new OperatorError(
       `The update XML cannot lie below ${API_PATH}/: everything there goes to the licence service, which does not serve it. Put it beside the site's other files.`,
     );
-  const siteName = cut(name);
+  const siteName = nameInJoomla(name);
   return {
     xml: [
       '<updateservers>',
@@ -62,8 +63,8 @@ export function manifestSnippets({ name }: Product, updateXmlUrl: string): Manif
   };
 }
 
-/** What fits Joomla's column for names. */
-export function cut(name: string): string {
+/** A product's name as Joomla has it: what fits its column for names. */
+export function nameInJoomla(name: string): string {
   return Array.from(name).slice(0, MAX_NAME_LENGTH).join('');
 }
 
@@ -114,7 +115,8 @@ export async function findManifest(zipPath: string): Promise<PackageManifest | N
     if (!entry.fileName.endsWith('.xml') || path.length > 3 || entry.uncompressedSize > MAX_MANIFEST_BYTES)
       return;
     bytes += Math.max(entry.uncompressedSize, LEAST_BYTES);
-    if (bytes <= MAX_XML_BYTES) contents.set(entry.fileName, await readEntry(zip, entry));
+    if (bytes <= MAX_XML_BYTES)
+      contents.set(entry.fileName, await buffer(await zip.openReadStreamPromise(entry)));
   });
   if (bytes > MAX_XML_BYTES) return 'too-much-xml';
   const [only] = seen.tops;
@@ -149,12 +151,8 @@ function readManifest(path: string, bytes: Buffer): PackageManifest | undefined 
   };
 }
 
-/** What Joomla puts in front of the elements of a type. */
-const PREFIXES = new Map([
-  ['component', 'com_'],
-  ['module', 'mod_'],
-  ['plugin', ''],
-]);
+/** Types whose manifests name the element by the same rules. */
+const NAMED_ALIKE = ['component', 'module', 'plugin'];
 
 /** After `getElement` of Joomla's installer adapters (libraries/src/Installer/Adapter). */
 function elementOf(
@@ -162,12 +160,12 @@ function elementOf(
   type: string,
   child: (name: string) => string | undefined,
 ): string | undefined {
+  const prefix = prefixOfType(type);
   if (type === 'package') {
     const name = asCommand(child('packagename'));
-    return name === '' ? undefined : `pkg_${name}`;
+    return name === '' ? undefined : prefix + name;
   }
-  const prefix = PREFIXES.get(type);
-  if (prefix === undefined) return undefined;
+  if (!NAMED_ALIKE.includes(type)) return undefined;
   const named = fileAttribute(root, type);
   if (named !== undefined) return asCommand(named).toLowerCase();
   const name = asCommand(
@@ -196,13 +194,4 @@ function tryParse(bytes: Buffer) {
   } catch {
     return undefined;
   }
-}
-
-async function readEntry(zip: ZipFile, entry: Entry): Promise<Buffer> {
-  const stream = await new Promise<NodeJS.ReadableStream>((resolve, reject) => {
-    zip.openReadStream(entry, (error, opened) => (error ? reject(error) : resolve(opened)));
-  });
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
 }

@@ -4,6 +4,10 @@
 export const DEFAULT_TARGET_PLATFORM = '(4|5|6)\\.[0-9]+';
 const CURRENT = [4, 5, 6];
 
+/** How to write one, in words that end where the expression does. */
+export const MATCH_A_MAJOR = 'For all of Joomla 5 write 5\\.[0-9]+';
+export const MATCH_A_MINOR = `${MATCH_A_MAJOR}, for 5.1 alone 5\\.1\\.`;
+
 /** Every version a pattern is tried on: enough to see where one ends in the middle of a number. */
 const MINORS = Array.from({ length: 21 }, (_, minor) => minor);
 const PATCHES = Array.from({ length: 13 }, (_, patch) => patch);
@@ -33,9 +37,26 @@ export function isRunaway(pattern: string): boolean {
   return pattern.length > MAX_LENGTH || countWays(pattern) > MAX_WAYS;
 }
 
-/** As `preg_match('/^' . $pattern . '/')`; undefined when it is no regular expression, or one that is not run. */
-export function matchesPlatform(pattern: string, joomla: string): boolean | undefined {
-  return compile(pattern)?.test(joomla);
+/** As `preg_match('/^' . $pattern . '/')`; false too when it is no regular expression, or one that is not run. */
+export function matchesPlatform(pattern: string, joomla: string): boolean {
+  return compile(pattern)?.test(joomla) ?? false;
+}
+
+/** What is wrong with a pattern. */
+export type PatternFault =
+  /** it is not run */
+  | { fault: 'runaway' }
+  /** it is no regular expression, so that Joomla passes the update over */
+  | { fault: 'no-expression' }
+  /** it matches minor versions of Joomla that were not meant */
+  | { fault: 'accidents'; accidents: string[] };
+
+/** @returns undefined when nothing is wrong with it, whatever it matches */
+export function findPatternFault(pattern: string): PatternFault | undefined {
+  if (isRunaway(pattern)) return { fault: 'runaway' };
+  if (!compile(pattern)) return { fault: 'no-expression' };
+  const accidents = accidentalMatches(pattern);
+  return accidents.length > 0 ? { fault: 'accidents', accidents } : undefined;
 }
 
 /** Whether any version of a current Joomla matches. */

@@ -21,15 +21,15 @@ import type { Db } from '../store/database';
 import { listReleases, type Release } from '../store/releases';
 import { API_PATH } from '../api-path';
 import { downloadAddress, requireWebAddress, siteFolder } from './addresses';
-import { cut } from './manifest';
+import { clientOfType, typeOfElement, type ExtensionClient, type ExtensionType } from './extension-types';
+import { nameInJoomla } from './manifest';
 import {
-  accidentalMatches,
   coversPlatform,
   DEFAULT_TARGET_PLATFORM,
-  isRunaway,
-  matchesPlatform,
+  findPatternFault,
+  MATCH_A_MAJOR,
+  MATCH_A_MINOR,
 } from './target-platform';
-import { clientOfType } from './updater';
 import { escapeAttribute, escapeXml } from './xml';
 
 /**
@@ -37,22 +37,11 @@ import { escapeAttribute, escapeXml } from './xml';
  * version, where its package is, and which hashes it must have.
  */
 
-export const EXTENSION_TYPES = [
-  'package',
-  'component',
-  'module',
-  'plugin',
-  'template',
-  'library',
-  'file',
-] as const;
-export type ExtensionType = (typeof EXTENSION_TYPES)[number];
-
 export const DATABASES = ['mysql', 'mariadb', 'postgresql'] as const;
 export type DatabaseMinimums = Partial<Record<(typeof DATABASES)[number], string>>;
 
 /** The oldest PHP that any Joomla 4 runs on. */
-const DEFAULT_PHP_MINIMUM = '7.2.5';
+export const DEFAULT_PHP_MINIMUM = '7.2.5';
 
 /** What a site must have for a version. */
 interface Requirements {
@@ -68,7 +57,7 @@ interface Settings extends Requirements {
   infoTitle: string;
   description: string;
   type: ExtensionType;
-  client: 'site' | 'administrator';
+  client: ExtensionClient;
   folder: string;
 }
 
@@ -215,7 +204,7 @@ async function readSettings(
   const out = given.out === undefined || given.out === '' ? said('out') : resolve(cwd, given.out);
   if (out === undefined)
     throw new OperatorError('Name the file to write with --out. It is remembered for the next time.');
-  const type = said('type') ?? typeOfElement(element);
+  const type = said('type') ?? typeOfElement(element) ?? 'package';
   const settings: Settings = {
     baseUrl,
     out,
@@ -249,24 +238,13 @@ function readBaseUrl(text: string | undefined): string {
   return url.origin + path;
 }
 
-const TYPES_BY_PREFIX = new Map<string, ExtensionType>([
-  ['com', 'component'],
-  ['mod', 'module'],
-  ['lib', 'library'],
-]);
-
-/** Elements are named after their type, but for those of plugins and files. */
-function typeOfElement(element: string): ExtensionType {
-  return TYPES_BY_PREFIX.get(element.split('_')[0] ?? '') ?? 'package';
-}
-
-function defaultClient(type: ExtensionType): Settings['client'] {
+function defaultClient(type: ExtensionType): ExtensionClient {
   const client = clientOfType(type);
   if (client === undefined)
     throw new OperatorError(
       `A ${type} is one of the site or of the administrator: say --client site or --client administrator.`,
     );
-  return client === 0 ? 'site' : 'administrator';
+  return client;
 }
 
 /** What would make an update XML that never offers anything. */
@@ -277,22 +255,31 @@ function refuseUseless({ type, folder, targetPlatform, phpMinimum, infoUrl }: Se
     );
   if (type !== 'plugin' && folder !== '')
     throw new OperatorError(`Only plugins have a folder; Joomla would not find a ${type} with one.`);
-  if (isRunaway(targetPlatform))
-    throw new OperatorError(
-      'The target platform is too long, or repeats too much, to be tried. For all of Joomla 5 write 5\\.[0-9]+',
-    );
-  if (matchesPlatform(targetPlatform, '5.3.0') === undefined)
-    throw new OperatorError(
-      `The target platform "${targetPlatform}" is no regular expression. For all of Joomla 5 write 5\\.[0-9]+`,
-    );
-  const [accident] = accidentalMatches(targetPlatform);
-  if (accident !== undefined)
-    throw new OperatorError(
-      `The target platform "${targetPlatform}" also matches Joomla ${accident}: Joomla ties it to the beginning only. For all of Joomla 5 write 5\\.[0-9]+, for 5.1 alone 5\\.1\\.`,
-    );
-  if (!/^[0-9]+(\.[0-9]+)*$/.test(phpMinimum))
+  refusePattern(targetPlatform);
+  if (!isPhpVersion(phpMinimum))
     throw new OperatorError(`"${phpMinimum}" is no PHP version; write it as 8.1 or 8.1.2.`);
   requireWebAddress(infoUrl, 'The info address');
+}
+
+function refusePattern(pattern: string): void {
+  const found = findPatternFault(pattern);
+  switch (found?.fault) {
+    case 'runaway':
+      throw new OperatorError(
+        `The target platform is too long, or repeats too much, to be tried. ${MATCH_A_MAJOR}`,
+      );
+    case 'no-expression':
+      throw new OperatorError(`The target platform "${pattern}" is no regular expression. ${MATCH_A_MAJOR}`);
+    case 'accidents':
+      throw new OperatorError(
+        `The target platform "${pattern}" also matches Joomla ${found.accidents[0] ?? ''}: Joomla ties it to the beginning only. ${MATCH_A_MINOR}`,
+      );
+  }
+}
+
+/** Whether a text is one of PHP's own version numbers, as a site has it. */
+export function isPhpVersion(text: string): boolean {
+  return /^[0-9]+(\.[0-9]+)*$/.test(text);
 }
 
 interface PlannedUpdate extends Requirements {
@@ -388,7 +375,7 @@ function renderUpdateXml(
   const { baseUrl, infoUrl, infoTitle, description, type, client, folder } = settings;
   const lines = updates.flatMap(({ release, tag, targetPlatform, phpMinimum, supportedDatabases }) => [
     '    <update>',
-    `        <name>${escapeXml(cut(name))}</name>`,
+    `        <name>${escapeXml(nameInJoomla(name))}</name>`,
     `        <description>${escapeXml(description)}</description>`,
     `        <element>${escapeXml(element)}</element>`,
     `        <type>${type}</type>`,

@@ -1,0 +1,28 @@
+/**
+ * What the API's answers say (contract, sections 4.4 and 7). By a download's text, and nothing else in it, others tell
+ * why it failed.
+ */
+
+/** What an answer with this code says, unless it has more precise words. */
+export const API_TEXTS = {
+  INVALID_REQUEST: 'The request is not valid.',
+  LICENSE_NOT_FOUND: 'License not found',
+  LICENSE_INACTIVE: 'License is not active',
+  LICENSE_EXPIRED: 'License has expired',
+  ACTIVATION_LIMIT_REACHED: 'All activation slots of this license are in use',
+  ACTIVATION_NOT_FOUND: 'Activation not found',
+  PRODUCT_MISMATCH: 'License does not match this product',
+  DOWNLOAD_NOT_FOUND: 'No download is available for this product',
+  FILE_NOT_FOUND: 'The package file is missing',
+  NOT_FOUND: 'There is nothing at this address',
+  METHOD_NOT_ALLOWED: 'This address does not answer that method',
+  RATE_LIMITED: 'Too many requests',
+  SERVICE_UNAVAILABLE: 'The service is not available at the moment; please try again',
+  INTERNAL_ERROR: 'An internal error occurred',
+} as const;
+
+/** Of a download without a key. */
+export const KEY_REQUIRED = 'Download ID (license key) is required';
+
+/** Of a download whose address ends in something else. */
+export const PRODUCT_ID_REQUIRED = 'Product ID must be an integer';

@@ -1,0 +1,60 @@
+import type { Answer } from '../fetch';
+import type { Report } from './report';
+
+/** How an update XML is delivered. */
+
+/** Milliseconds, of the 20 s after which Joomla gives up. */
+const SLOW = 5_000;
+/** Seconds. A cache that keeps the XML longer makes a new version known late, and hashes of a withdrawn one linger. */
+const LONG_CACHED = 3_600;
+
+/** Judges the answer in which the update XML came, whatever is in it. */
+export function lintDelivery({ status, redirects, took, headers }: Answer, report: Report): void {
+  if (status !== 200)
+    report(
+      'error',
+      'status',
+      `The update XML is answered with ${status}: Joomla takes 200 alone.`,
+      "Put it where the manifest's <updateservers> says, readable for everybody without a login.",
+    );
+  const last = redirects.at(-1);
+  if (last !== undefined)
+    report(
+      'warning',
+      'redirected',
+      `The address of the update XML sends on to ${last}.`,
+      "Write that address into the next version's manifest, and keep the redirect for those who have this one.",
+    );
+  if (took > SLOW)
+    report(
+      'warning',
+      'slow',
+      `The update XML took ${(took / 1000).toFixed(1)} s; after 20 s Joomla gives up, and the update site is disabled meanwhile.`,
+      'Host it as a static file, not behind a CMS.',
+    );
+  if (headers.has('content-encoding') && headers.get('content-encoding') !== 'identity')
+    report(
+      'error',
+      'encoded',
+      `The update XML is sent with Content-Encoding: ${headers.get('content-encoding') ?? ''}, which Joomla did not ask for and does not undo.`,
+      'Compress it only for clients that ask (nginx: gzip, never gzip_static always).',
+    );
+  const cached = cachedSeconds(headers);
+  if (cached > LONG_CACHED)
+    report(
+      'warning',
+      'cached',
+      `The update XML may be cached for ${cached} seconds: a new version is known that much later, and a withdrawn one offered that much longer.`,
+      'Send it with Cache-Control: max-age=300, or at most an hour.',
+    );
+}
+
+function cachedSeconds(headers: Map<string, string>): number {
+  const control = headers.get('cache-control') ?? '';
+  if (/no-store|no-cache/i.test(control)) return 0;
+  const ages = [...control.matchAll(/(?:s-maxage|max-age)\s*=\s*"?([0-9]+)/gi)].map(([, age]) => Number(age));
+  if (ages.length > 0) return Math.max(...ages);
+  const expires = Date.parse(headers.get('expires') ?? '');
+  const date = Date.parse(headers.get('date') ?? '') || Date.now();
+  return Number.isNaN(expires) ? 0 : Math.round((expires - date) / 1000);
+}

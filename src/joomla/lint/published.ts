@@ -1,0 +1,61 @@
+import { isPrerelease } from '../../licensing/versions';
+import type { Release } from '../../store/releases';
+import type { AskedDownload } from '../addresses';
+import { isLeftOut } from '../update-xml';
+import type { XmlUpdate } from '../xml-updates';
+import { WRITE_AGAIN, type Report } from './report';
+
+/** An update XML beside what is published. */
+
+/** A product's release; `no-product` when there is no such product. */
+export type FindRelease = (
+  productId: number,
+  version: string,
+) => Promise<Release | 'no-product' | undefined>;
+
+/**
+ * Looks for the highest version of all, and the highest that is no pre-release: what `update-xml write` would put in.
+ *
+ * @param published a product's versions, the highest first
+ * @param offered those in the XML
+ */
+export function lintLeftOut(published: string[], offered: string[], report: Report): void {
+  const highest = [published[0], published.find((version) => !isPrerelease(version))];
+  for (const version of new Set(highest))
+    if (version !== undefined && isLeftOut(version, offered))
+      report(
+        'warning',
+        'left_out',
+        `Version ${version} is published, and not in it: Joomla offers it to nobody.`,
+        WRITE_AGAIN,
+      );
+}
+
+/** Compares an update with the release that its download would bring. */
+export async function lintAgainstRelease(
+  update: XmlUpdate,
+  { productId, version }: AskedDownload,
+  findRelease: FindRelease,
+  report: Report,
+): Promise<void> {
+  const asked = version ?? update.text('version')?.trim() ?? '';
+  const release = await findRelease(productId, asked);
+  if (release === 'no-product')
+    report('error', 'product', `There is no product ${productId}.`, WRITE_AGAIN, update);
+  else if (release?.state !== 'published')
+    report(
+      'error',
+      'not_published',
+      `Version ${asked} is ${release === undefined ? 'unknown' : release.state === 'draft' ? 'a draft' : 'withdrawn'}: its download answers 404.`,
+      release?.state === 'draft'
+        ? `Publish it (licensing release publish --product ${productId} --version ${asked}), or take it out: ${WRITE_AGAIN}`
+        : 'Write the update XML again with "licensing update-xml write", which leaves it out.',
+      update,
+    );
+  else
+    for (const name of ['sha256', 'sha384', 'sha512'] as const) {
+      const text = update.text(name);
+      if (text !== undefined && text.trim() !== '' && text.trim().toLowerCase() !== release[name])
+        report('error', 'hash', `<${name}> is not the published package's.`, WRITE_AGAIN, update);
+    }
+}

@@ -1,0 +1,365 @@
+import { isPrerelease, isVersion, STABILITIES } from '../../licensing/versions';
+import { API_PATH } from '../../api-path';
+import { readDownloadAddress, siteFolder, type AskedDownload } from '../addresses';
+import { clientOfType, EXTENSION_TYPES, prefixOfType, readClient } from '../extension-types';
+import {
+  DEFAULT_TARGET_PLATFORM,
+  findPatternFault,
+  MATCH_A_MAJOR,
+  MATCH_A_MINOR,
+  matchesPlatform,
+} from '../target-platform';
+import { DATABASES, isPhpVersion } from '../update-xml';
+import { phpTrim, stabilityOfTag, type XmlUpdate } from '../xml-updates';
+import { WRITE_AGAIN, type Report } from './report';
+
+/** One update of an update XML, by itself. */
+
+/** Columns of Joomla's `#__updates`; a longer text is refused by the database, and with it the update. */
+const COLUMNS = { name: 100, element: 100, type: 20, folder: 20, version: 32 };
+/** Hexadecimal digits of each. */
+const HASHES = { sha256: 64, sha384: 96, sha512: 128 };
+/** What to write for the versions of Joomla there are. */
+export const CURRENT_JOOMLA = `<targetplatform name="joomla" version="${DEFAULT_TARGET_PLATFORM}"/>`;
+
+/**
+ * Judges each of an update's fields.
+ *
+ * @param xmlUrl where the update XML is hosted, as far as known
+ * @returns what its download asks this service for, when it can be asked
+ */
+export function lintUpdate(
+  update: XmlUpdate,
+  xmlUrl: URL | undefined,
+  report: Report,
+): AskedDownload | undefined {
+  lintIdentity(update, report);
+  lintRequirements(update, report);
+  lintStability(update, report);
+  const asked = lintAddress(update, xmlUrl, report);
+  lintHashes(update, report);
+  return asked;
+}
+
+/** What Joomla finds the installed extension by. */
+function lintIdentity(update: XmlUpdate, report: Report): void {
+  for (const [name, length] of Object.entries(COLUMNS)) {
+    const text = update.text(name) ?? '';
+    if (Array.from(text).length > length)
+      report(
+        'error',
+        'too_long',
+        `<${name}> has more than the ${length} characters that Joomla stores.`,
+        'Shorten it.',
+        update,
+      );
+    if (text !== text.trim() && name !== 'name')
+      report(
+        'error',
+        'padded',
+        `<${name}> has blanks or line breaks around its text, and Joomla does not take them off.`,
+        `Write <${name}>${text.trim()}</${name}>.`,
+        update,
+      );
+    if (text.trim() === '' && name !== 'folder')
+      report('error', 'missing', `<${name}> is missing or empty.`, WRITE_AGAIN, update);
+  }
+  const version = update.text('version')?.trim() ?? '';
+  if (version !== '' && !isVersion(version))
+    report(
+      'warning',
+      'version',
+      `"${version}" is no version that PHP and people order alike.`,
+      'Write it as 2.1.0 or 2.1.0-beta2.',
+      update,
+    );
+  const type = update.text('type')?.trim() ?? '';
+  if (type === '') return;
+  if (!([...EXTENSION_TYPES, 'language'] as string[]).includes(type)) {
+    report(
+      'error',
+      'type',
+      `"${type}" is no type of extension: no installed one has it.`,
+      `Write one of ${EXTENSION_TYPES.join(', ')}.`,
+      update,
+    );
+    return;
+  }
+  lintClient(update, type, report);
+  lintFolder(update, type, report);
+  lintElement(update, type, report);
+}
+
+function lintClient(update: XmlUpdate, type: string, report: Report): void {
+  const text = update.text('client');
+  const client = readClient(text);
+  const expected = clientOfType(type);
+  const written = text === undefined ? 'A missing <client>' : `<client>${text}</client>`;
+  if (client === undefined)
+    report(
+      'error',
+      'client',
+      `${written} is a client Joomla does not know.`,
+      'Write <client>site</client> or <client>administrator</client>, without blanks.',
+      update,
+    );
+  else if (expected !== undefined && client !== expected)
+    report(
+      'error',
+      'client',
+      `${written} counts as ${client}, and a ${type} is installed as ${expected}: Joomla stores the update and silently never offers it.`,
+      `Write <client>${expected}</client>.`,
+      update,
+    );
+  else if (expected === undefined && (text === undefined || text === ''))
+    report(
+      'warning',
+      'client',
+      `${written} counts as administrator; most ${type}s are the site's.`,
+      'Write <client>site</client> or <client>administrator</client>.',
+      update,
+    );
+}
+
+function lintFolder(update: XmlUpdate, type: string, report: Report): void {
+  const folder = update.text('folder')?.trim() ?? '';
+  if (type === 'plugin' && folder === '')
+    report(
+      'error',
+      'folder',
+      'A plugin without <folder> is matched with none that is installed: it is silently never offered.',
+      'Write its group, as <folder>system</folder>.',
+      update,
+    );
+  if (type !== 'plugin' && folder !== '')
+    report(
+      'error',
+      'folder',
+      `A ${type} is installed without a folder, so <folder>${folder}</folder> is matched with none: it is silently never offered.`,
+      'Leave <folder> out.',
+      update,
+    );
+}
+
+/** Types in front of whose elements Joomla itself puts the prefix; other types' may be without. */
+const ALWAYS_PREFIXED = ['package', 'component'];
+
+function lintElement(update: XmlUpdate, type: string, report: Report): void {
+  const element = update.text('element')?.trim() ?? '';
+  const prefix = prefixOfType(type);
+  if (ALWAYS_PREFIXED.includes(type) && element !== '' && !element.startsWith(prefix))
+    report(
+      'error',
+      'element',
+      `The element of an installed ${type} begins with ${prefix}; "${element}" is matched with none.`,
+      `Write <element>${prefix}${element}</element>.`,
+      update,
+    );
+  if (type === 'plugin' && element.startsWith('plg_'))
+    report(
+      'error',
+      'element',
+      `The element of an installed plugin is its bare name; "${element}" is matched with none.`,
+      `Write <element>${element.split('_').pop() ?? ''}</element>, and its group into <folder>.`,
+      update,
+    );
+}
+
+function lintRequirements(update: XmlUpdate, report: Report): void {
+  const platform = update.attribute('targetplatform', 'name');
+  const pattern = update.attribute('targetplatform', 'version') ?? '';
+  if (platform !== 'joomla')
+    report(
+      'error',
+      'platform',
+      platform === undefined
+        ? 'There is no <targetplatform> with a name: Joomla passes this update over.'
+        : `The target platform's name is "${platform}"; Joomla takes "joomla" alone, in lower case.`,
+      `Write ${CURRENT_JOOMLA}.`,
+      update,
+    );
+  else lintPattern(update, pattern, report);
+  const phpMinimum = update.text('php_minimum');
+  if (phpMinimum !== undefined && !isPhpVersion(phpMinimum.trim()))
+    report(
+      'warning',
+      'php_minimum',
+      `<php_minimum> "${phpMinimum}" is no version of PHP.`,
+      'Write it as 8.1.',
+      update,
+    );
+  for (const database of Object.keys(update.attributes('supported_databases') ?? {}))
+    if (!(DATABASES as readonly string[]).includes(database))
+      report(
+        'warning',
+        'database',
+        `<supported_databases> names "${database}", which no site says of itself.`,
+        `Name ${DATABASES.join(', ')}.`,
+        update,
+      );
+}
+
+function lintPattern(update: XmlUpdate, pattern: string, report: Report): void {
+  const error = (problem: string, remedy: string) => report('error', 'platform', problem, remedy, update);
+  const found = findPatternFault(pattern);
+  switch (found?.fault) {
+    case 'runaway':
+      return error(
+        `The target platform "${Array.from(pattern).slice(0, 60).join('')}" is too long, or repeats too much, to be tried on Joomla's versions.`,
+        `Repeat nothing but single digits, as ${DEFAULT_TARGET_PLATFORM}.`,
+      );
+    case 'no-expression':
+      return error(
+        `The target platform "${pattern}" is no regular expression: Joomla passes this update over.`,
+        `${MATCH_A_MAJOR}.`,
+      );
+    case 'accidents':
+      return error(
+        `The target platform "${pattern}" also matches Joomla ${found.accidents.join(', ')}: Joomla ties it to the beginning only.`,
+        MATCH_A_MINOR,
+      );
+  }
+  if (matchesPlatform(pattern, '3.10.12'))
+    report(
+      'warning',
+      'platform',
+      `The target platform "${pattern}" matches Joomla 3 too.`,
+      `Name the versions it runs on, as ${DEFAULT_TARGET_PLATFORM}.`,
+      update,
+    );
+}
+
+function lintStability(update: XmlUpdate, report: Report): void {
+  const tag = update.text('tag');
+  const version = update.text('version')?.trim() ?? '';
+  if (tag !== undefined && !(STABILITIES as readonly string[]).includes(tag.toLowerCase()))
+    report(
+      'warning',
+      'tag',
+      `<tag>${tag}</tag> is none that Joomla knows, so it counts as stable.`,
+      `Write one of ${STABILITIES.join(', ')}, without blanks.`,
+      update,
+    );
+  const stability = stabilityOfTag(tag);
+  if (version === '' || !isVersion(version)) return;
+  if (isPrerelease(version) && stability === 'stable')
+    report(
+      'warning',
+      'tag',
+      `${version} is a pre-release and counts as stable: every site is offered it.`,
+      'Write <tags><tag>beta</tag></tags>, or as early as it is.',
+      update,
+    );
+  if (!isPrerelease(version) && stability !== 'stable')
+    report(
+      'warning',
+      'tag',
+      `${version} is tagged ${stability}: only sites that ask for such are offered it.`,
+      'Write <tags><tag>stable</tag></tags> when it is for everybody.',
+      update,
+    );
+}
+
+/** @returns what it asks this service for, when it can be asked */
+function lintAddress(
+  update: XmlUpdate,
+  xmlUrl: URL | undefined,
+  report: Report,
+): AskedDownload | undefined {
+  const text = update.text('downloadurl');
+  const address = phpTrim(text ?? '');
+  const error = (code: string, problem: string, remedy = WRITE_AGAIN) =>
+    report('error', code, problem, remedy, update);
+  if (address === '') {
+    error('download', 'There is no <downloadurl>: "Invalid extension update".');
+    return undefined;
+  }
+  if (/\s/.test(address)) {
+    error('download', 'There is a blank in the <downloadurl>, and Joomla does not ask such an address.');
+    return undefined;
+  }
+  if (!/^https?:\/\//i.test(address) || !URL.canParse(address)) {
+    error('download', `The <downloadurl> "${address}" is no complete address.`);
+    return undefined;
+  }
+  if (address.includes('#'))
+    error('download', 'The <downloadurl> has a "#": the key is joined behind it, and never sent.');
+  lintHost(update, new URL(address), xmlUrl, report);
+  if (address.includes('&') && !address.includes('?'))
+    error(
+      'download',
+      'The <downloadurl> has a "&" and no "?": the key is joined with "?", and what is before it is no address.',
+    );
+  const asked = readDownloadAddress(address);
+  if (!asked) {
+    report(
+      'warning',
+      'download',
+      `The <downloadurl> is not the licence service's: that ends in ${API_PATH}/downloads/ and the product's id.`,
+      WRITE_AGAIN,
+      update,
+    );
+    return undefined;
+  }
+  const { pathname } = new URL(address);
+  const before = pathname.slice(0, pathname.lastIndexOf(API_PATH));
+  if (siteFolder(before) !== before)
+    error(
+      'download',
+      "The <downloadurl> has the service's path, or a part of it, twice: nobody answers there.",
+      'Write the update XML again with the address of the site alone (--base-url).',
+    );
+  const version = update.text('version')?.trim();
+  if (asked.version === undefined)
+    error(
+      'download_version',
+      'The <downloadurl> names no version: as soon as the next one is published, other bytes come than the hashes say.',
+      `Write ?version=${encodeURIComponent(version ?? '')} at its end.`,
+    );
+  else if (version !== undefined && asked.version !== version)
+    error('download_version', `The <downloadurl> asks for version ${asked.version}, not ${version}.`);
+  return asked;
+}
+
+function lintHost(update: XmlUpdate, download: URL, xmlUrl: URL | undefined, report: Report): void {
+  const local = /^(localhost|127\.|\[::1\])/.test(download.hostname);
+  if (download.protocol === 'http:' && (xmlUrl?.protocol === 'https:' || !local))
+    report(
+      xmlUrl?.protocol === 'https:' ? 'error' : 'warning',
+      'download_http',
+      "The <downloadurl> is http: every customer's key travels in clear, and a redirect to https would drop it.",
+      'Write it with https (--base-url).',
+      update,
+    );
+  if (xmlUrl !== undefined && download.hostname !== xmlUrl.hostname)
+    report(
+      'warning',
+      'download_host',
+      `The <downloadurl> is on ${download.hostname}, the update XML on ${xmlUrl.hostname}.`,
+      'Make sure that this is meant: the keys go there.',
+      update,
+    );
+}
+
+function lintHashes(update: XmlUpdate, report: Report): void {
+  const present = Object.entries(HASHES).filter(([name]) => update.text(name) !== undefined);
+  if (present.length === 0)
+    report(
+      'warning',
+      'hash_missing',
+      'There is no checksum: Joomla installs the package and warns.',
+      WRITE_AGAIN,
+      update,
+    );
+  for (const [name, length] of present) {
+    const text = update.text(name) ?? '';
+    if (!new RegExp(`^[0-9a-f]{${length}}$`, 'i').test(text))
+      report(
+        'error',
+        'hash',
+        `<${name}> ${text === '' ? 'is empty' : text !== text.trim() ? 'has blanks around it' : `is not ${length} hexadecimal digits`}: "The checksum verification failed."`,
+        WRITE_AGAIN,
+        update,
+      );
+  }
+}

@@ -30,7 +30,10 @@ async function main(argv: string[]): Promise<number> {
   }
   const program = new Command('licensing')
     .description('Sells and serves software licences beside a Joomla site.')
-    .addHelpText('after', '\n"licensing --version" prints the version of this program.')
+    .addHelpText(
+      'after',
+      '\nWhat a seller has to do, and the command for it: docs/operator.md.\n"licensing --version" prints the version of this program.',
+    )
     .option('--json', 'print one JSON value on standard output')
     .showHelpAfterError('(--help shows how)')
     .configureHelp({ showGlobalOptions: true })

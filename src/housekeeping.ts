@@ -6,6 +6,7 @@ import { reasonCode } from './store/errors';
 
 const EVERY_MS = 60 * 60 * 1000;
 const ROWS_AT_ONCE = 1_000;
+const LEAST_AT_ONCE = 10;
 const PAUSE_MS = 100;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -32,8 +33,14 @@ export function startHousekeeping(
   };
   async function prune(): Promise<void> {
     const before = new Date(now().getTime() - logDays * DAY_MS);
-    while (!stopped && (await pruneAccesses(db, before, ROWS_AT_ONCE)) === ROWS_AT_ONCE)
-      await sleep(PAUSE_MS);
+    for (let rows = ROWS_AT_ONCE; !stopped; await sleep(PAUSE_MS))
+      try {
+        if ((await pruneAccesses(db, before, rows)) < rows) return;
+      } catch (error) {
+        // A disk may be too slow for so many in the time a statement has, and as slow in an hour.
+        if (rows <= LEAST_AT_ONCE) throw error;
+        rows /= 10;
+      }
   }
   run();
   const timer = setInterval(run, EVERY_MS).unref();

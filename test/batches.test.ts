@@ -262,6 +262,21 @@ describe('validate calls on MariaDB', () => {
     });
   });
 
+  test('a time that a clock gone wrong has left a year ahead is the latest no more', async () => {
+    const { key, id } = licenses[6]!;
+    const last = async () => (await rows<{ id: number }>(service.db, 'licenses')).find((one) => one.id === id);
+    service.clock.now = new Date('2031-01-02T00:00:10Z');
+    await validate(key, undefined, '198.51.100.7').expect(200);
+    expect(await last()).toMatchObject({ last_check_at: '2031-01-02 00:00:10' });
+    service.clock.now = new Date('2030-01-02T00:00:20Z');
+    await validate(key, undefined, '198.51.100.8').expect(200);
+    expect(await last()).toMatchObject({
+      check_count: 4,
+      last_check_at: '2030-01-02 00:00:20',
+      last_check_ip: '198.51.100.8',
+    });
+  });
+
   test('a licence whose row somebody holds: the others are answered within a second, again and again', async () => {
     const held = licenses[7]!;
     const free = licenses[8]!;

@@ -299,6 +299,18 @@ test('of two operators who give a plan different limits, the later one hears of 
   expect(await stored('plans', plan)).toMatchObject({ activation_limit: 9 });
 });
 
+test('a licence issued while its plan is given another limit has the new one', async () => {
+  const plan = await givePlan(db, { limit: 3 });
+  const [issued] = await db.transaction(async (trx) => {
+    await trx(table(db, 'plans')).where({ id: plan }).update({ activation_limit: 9 });
+    const begun = command.json(['license', 'issue', '--plan', String(plan)]);
+    begun.catch(() => undefined);
+    await untilWaiting(1);
+    return [begun];
+  });
+  expect(await issued).toMatchObject({ activation_limit: 9 });
+});
+
 test('what is written while a customer is erased is kept, and the customer taken out of it too', async () => {
   const { release } = await giveRelease(service, { version: '1.0', changelog: 'For Jane@Example.com' });
   const releases = table(db, 'releases');

@@ -1255,6 +1255,35 @@ describe.each(DATABASE_KINDS)('a shop of its own, in %s', (kind) => {
   });
 });
 
+it('asks at a terminal for the key that standard input is to have', async () => {
+  const folder = temporaryFolder();
+  const settings = {
+    LICENSING_ENV_FILE: join(folder, '.env'),
+    LICENSING_DATABASE_URL: `sqlite:${join(folder, 'shop.sqlite')}`,
+  };
+  const shop = operator(settings);
+  await shop.run(['migrate']);
+  const typed = async (text: string) => {
+    const command = `${process.execPath} dist/src/cli.js license show -`;
+    const child = startProcess('script', ['-qec', command, '/dev/null'], {
+      env: processEnvironment(settings),
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    let output = '';
+    child.stdout!.setEncoding('utf8').on('data', (chunk: string) => {
+      output += chunk;
+      if (output.endsWith('Licence key: ')) child.stdin!.write(text);
+    });
+    const [code] = (await once(child, 'close')) as [number];
+    return { code, output };
+  };
+  expect(await typed('unknown\r')).toEqual({
+    code: 1,
+    output: expect.stringMatching(/Licence key: unknown\r\n.*error: There is no licence with this key/s),
+  });
+  expect(await typed('\u0004')).toMatchObject({ code: 1 });
+});
+
 it('prints where to look with an IPv6 address in brackets', async () => {
   const folder = temporaryFolder();
   const { code, stdout } = await operator({

@@ -673,6 +673,19 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
       expect(response.status).toBe(200);
     });
 
+    it.each([
+      ['with dots in their names', 'name.full=Jane&identifier.x=1&dlid.y[]=2&'],
+      ['a thousand and more of them', 'x&'.repeat(1_500)],
+    ])('ignores unknown fields of a form: %s', async (_what, unknown) => {
+      const { key } = await give();
+      const response = await postRaw(
+        '/licenses/activate',
+        'application/x-www-form-urlencoded',
+        `${unknown}license_key=${key}&identifier=a.example`,
+      );
+      expect(response.status).toBe(200);
+    });
+
     it('accepts a name of 190 and an identifier of 255 characters, outside the first plane too', async () => {
       const { id, key } = await give({ type: 'device' });
       const [name, identifier] = ['\u{1f600}'.repeat(190), '\u{1f680}'.repeat(255)];
@@ -725,6 +738,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
         `{"license_key":"${UNKNOWN_KEY}","x":{"__proto__":1}}`,
         /"__proto__"/,
       ],
+      ['a word that is no JSON', json, '{"license_key":prototype}', /not valid JSON/],
       ['a body of another type', 'text/plain', JSON.stringify(good), /license_key|Content-Type/],
       ['a multipart body', 'multipart/form-data; boundary=x', '--x--\r\n', /license_key|Content-Type/],
       ['a body of no type', '', JSON.stringify(good), /license_key|Content-Type/],

@@ -22,18 +22,26 @@ interface Wire {
   silence(): number;
   /** From now on a connection goes silent at what this says of, of what was sent to the server. */
   silenceAt(isLast: ((data: Buffer, packets: number) => boolean) | undefined): void;
+  /** From now on a connection is lost at what this says of: the server gets it, and nobody its answer. */
+  cutAt(isLast: ((data: Buffer) => boolean) | undefined): void;
   close(): void;
 }
 
 async function openWire(port: number): Promise<Wire> {
   let passing: Socket[] = [];
   let isLast: ((data: Buffer, packets: number) => boolean) | undefined;
+  let isUnanswered: ((data: Buffer) => boolean) | undefined;
   const all = new Set<Socket>();
   const server = createServer((near) => {
     const far = connect(port, '127.0.0.1');
     let packets = 0;
+    const end = () => (passing = passing.filter((socket) => socket !== near && socket !== far));
     near.on('data', (data) => {
-      if (isLast?.(data, ++packets)) passing = passing.filter((socket) => socket !== near && socket !== far);
+      if (isLast?.(data, ++packets)) end();
+      if (!isUnanswered?.(data)) return;
+      end();
+      far.write(data);
+      setTimeout(() => near.destroy(), 300);
     });
     for (const [from, to] of [
       [near, far],
@@ -56,6 +64,9 @@ async function openWire(port: number): Promise<Wire> {
     },
     silenceAt(rule) {
       isLast = rule;
+    },
+    cutAt(rule) {
+      isUnanswered = rule;
     },
     close() {
       for (const socket of all) socket.destroy();
@@ -214,6 +225,21 @@ test.each(['licensing_migrations', 'licensing_products'])(
   },
   20_000,
 );
+
+test('a command whose COMMIT was not answered says that it may have been carried out', async () => {
+  const license = await giveLicense(db, await givePlan(db));
+  wire.cutAt((data) => data.includes('COMMIT'));
+  const renew = ['license', 'renew', String(license.id), '--until', '2099-01-31'];
+  const { code, stderr } = await startLicensing(renew, settings).ended;
+  wire.cutAt(undefined);
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringMatching(/^error: The database .* may have been done all the same: look before/),
+  });
+  expect(
+    (await rows<{ id: number }>(db, 'licenses')).find(({ id }) => id === license.id),
+  ).toMatchObject({ expires_at: '2099-01-31 00:00:00' });
+}, 30_000);
 
 test('Redis is back when its one connection went silent and a new one would do', async () => {
   const state = async () =>

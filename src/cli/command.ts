@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { loginName, readConfig, wantsColor, type Config } from '../config';
@@ -100,10 +101,21 @@ export function createOutput(command: Command): Output {
  * @returns undefined when there is nobody to ask: the command then needs an option that answers it
  */
 export async function ask(question: string): Promise<boolean | undefined> {
+  const answer = await askForLine(question);
+  return answer === undefined ? undefined : /^y(es)?$/i.test(answer.trim());
+}
+
+/**
+ * Asks for a line of text on the terminal.
+ *
+ * @returns undefined when there is nobody to ask; empty when they end it by Ctrl-D or Ctrl-C
+ */
+export async function askForLine(question: string): Promise<string | undefined> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined;
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const ended = once(terminal, 'close').then(() => '');
   try {
-    return /^y(es)?$/i.test((await terminal.question(question)).trim());
+    return await Promise.race([terminal.question(question), ended]);
   } finally {
     terminal.close();
   }

@@ -3,7 +3,7 @@ import { canonicalKey, keyDigest } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/database';
 import { findLicense, findLicenseByDigest, findLicenseByReference, type License } from '../store/licenses';
-import type { Output, Session } from './command';
+import { askForLine, type Output, type Session } from './command';
 
 export const KEY_ARGUMENT =
   "a licence key, a licence id, an order's reference that is no number, or - to read one from standard input; id:12 is only ever an id, and reference:12 a reference";
@@ -99,7 +99,7 @@ export function noteUnusualCustomer(output: Output, customer: string | undefined
     );
 }
 
-/** `-` reads standard input, so that a key stays out of the process list. */
+/** `-` reads standard input, or asks who sits at the terminal, so that a key stays out of the process list. */
 export async function readValue(given: string): Promise<string> {
-  return given === '-' ? text(process.stdin) : given;
+  return given === '-' ? ((await askForLine('Licence key: ')) ?? text(process.stdin)) : given;
 }

@@ -38,7 +38,7 @@ export function addLicenseCommands(program: Command): void {
   addTransition(license, 'suspend', 'Stops a licence for a while; "reinstate" or "renew" ends that.');
   addTransition(license, 'reinstate', 'Makes a suspended licence active again.');
   addTransition(license, 'revoke', 'Ends a licence for good, for abuse or a charge-back.');
-  addTransition(license, 'cancel', 'Ends a licence for good, at the wish of the customer.');
+  addTransition(license, 'cancel', 'Ends a licence for good, as after a refund.');
   addRenew(license);
   addAmendments(license);
 }

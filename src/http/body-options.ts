@@ -8,6 +8,7 @@ export const BODY_OPTIONS: Partial<KoaBodyMiddlewareOptions> = {
   multipart: false,
   jsonLimit: '64kb',
   formLimit: '64kb',
-  queryString: { duplicates: 'last' },
+  // Of a form each field is a name and a value, and no more, and any number may stand before ours.
+  queryString: { duplicates: 'last', allowDots: false, parameterLimit: Infinity },
   parsedMethods: [HttpMethodEnum.POST],
 };

@@ -70,7 +70,7 @@ export function bodyError(
   if (error instanceof SyntaxError)
     throw new InvalidRequestError(
       // koa-body refuses the name, at any depth: it would change what an object is to those who copy it.
-      error.message.includes('prototype')
+      error.message === 'Object contains forbidden prototype property'
         ? 'The body must not have a member named "__proto__".'
         : error.message.includes('only supports')
           ? 'The body must be a JSON object.'

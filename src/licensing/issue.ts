@@ -1,6 +1,6 @@
-import { findProduct, type Plan } from '../store/catalogue';
+import { findProduct, sharePlan, type Plan } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
-import { isDuplicate, isReferenceConflict } from '../store/errors';
+import { isDuplicate } from '../store/errors';
 import { insertEvents, type LicenseEvent } from '../store/events';
 import {
   findLicenseByReference,
@@ -13,7 +13,7 @@ import { inTransaction } from '../store/transaction';
 import { addDuration } from './durations';
 import { canonicalKey, generateKey, keyDigest, keyHint } from './keys';
 import { OperatorError } from './operator-error';
-import { noPlan, requirePlan } from './require';
+import { noPlan } from './require';
 import { openSealedKey, SealError, sealKey } from './sealing';
 import { formatTimestampOrNull } from './timestamps';
 
@@ -61,30 +61,32 @@ export async function issueLicenses(
     const earlier = await findLicenseByReference(db, reference);
     if (earlier) return [asIssued(earlier, request, secret)];
   }
-  const plan = await requirePlan(db, request.planId);
-  const product = await findProduct(db, plan.productId);
-  const expiresAt = endOf(request, plan, now);
   const keys = Array.from({ length: request.count }, () =>
     request.key === undefined ? generateKey() : requireKey(request.key),
   );
-  const licenses = keys.map((key) => draftLicense(key, request, plan, { expiresAt, createdAt: now }, secret));
   try {
-    const ids = await inTransaction(db, (trx) => insertIssued(trx, licenses, actor));
-    return licenses.map((license, i) => ({
-      key: keys[i],
-      license: {
-        ...license,
-        id: ids[i] as number,
-        activationsUsed: 0,
-        lastCheckAt: null,
-        lastCheckIp: null,
-        checkCount: 0,
-        plan,
-        product: { id: plan.productId, name: product?.name ?? '' },
-      },
-    }));
+    return await inTransaction(db, async (trx) => {
+      // Its limit and duration stay until the licences are there, for whoever changes them to find.
+      const plan = (await sharePlan(trx, request.planId)) ?? noPlan(request.planId);
+      const product = await findProduct(trx, plan.productId);
+      const times = { expiresAt: endOf(request, plan, now), createdAt: now };
+      const licenses = keys.map((key) => draftLicense(key, request, plan, times, secret));
+      const ids = await insertIssued(trx, licenses, actor);
+      return licenses.map((license, i) => ({
+        key: keys[i],
+        license: {
+          ...license,
+          id: ids[i] as number,
+          activationsUsed: 0,
+          lastCheckAt: null,
+          lastCheckIp: null,
+          checkCount: 0,
+          plan,
+          product: { id: plan.productId, name: product?.name ?? '' },
+        },
+      }));
+    });
   } catch (error) {
-    if (isReferenceConflict(error)) noPlan(plan.id);
     if (!isDuplicate(error)) throw error;
     // The same order in two commands at once: the other one was first, and this is its licence.
     const earlier = reference === undefined ? undefined : await findLicenseByReference(db, reference);

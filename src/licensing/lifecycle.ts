@@ -96,10 +96,11 @@ export async function changeLicense(
   id: number,
   work: (trx: Transaction, license: LockedLicense) => Promise<void>,
 ): Promise<License> {
-  await inTransaction(db, async (trx) => {
+  return inTransaction(db, async (trx) => {
     await work(trx, (await lockLicense(trx, id)) ?? noLicense(id));
+    // Not after the commit, where a failure would be taken for one with nothing changed, and a new key be lost.
+    return (await findLicense(trx, id)) as License;
   });
-  return (await findLicense(db, id)) as License;
 }
 
 function requireTransition(license: LockedLicense, transition: Transition, now: Date) {

@@ -118,7 +118,7 @@ export async function lockPlan(trx: Transaction, id: number): Promise<Plan | und
 
 /** A plan that does not change until the transaction ends. For operators: requests wait for nobody's plan. */
 export async function sharePlan(trx: Transaction, id: number): Promise<Plan | undefined> {
-  const row = (await trx(table(trx, 'plans')).where({ id }).forShare().first()) as PlanRow | undefined;
+  const row = (await lockedRow(trx, 'plans', id, 'forShare')) as PlanRow | undefined;
   return row && toPlan(row);
 }
 
@@ -128,10 +128,15 @@ export async function lockProduct(trx: Transaction, id: number): Promise<Product
   return row && toProduct(row);
 }
 
-async function lockedRow(trx: Transaction, name: 'products' | 'plans', id: number): Promise<unknown> {
-  // On SQLite the one write lock; Knex drops FOR UPDATE there.
+async function lockedRow(
+  trx: Transaction,
+  name: 'products' | 'plans',
+  id: number,
+  lock: 'forUpdate' | 'forShare' = 'forUpdate',
+): Promise<unknown> {
+  // On SQLite the one write lock; Knex drops the others there.
   if (isSqlite(trx)) await trx(table(trx, name)).where({ id }).update({ id });
-  return trx(table(trx, name)).where({ id }).forUpdate().first() as Promise<unknown>;
+  return trx(table(trx, name)).where({ id })[lock]().first() as Promise<unknown>;
 }
 
 export async function listPlans(db: Db, productId?: number): Promise<Plan[]> {

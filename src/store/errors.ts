@@ -116,6 +116,11 @@ export function isUnavailable(error: unknown): boolean {
   );
 }
 
+/** The connection went away, or nothing came by it: whether the server did what it was asked last, nobody knows. */
+export function isConnectionLost(error: unknown): boolean {
+  return driverError(error).fatal === true || codeOf(error) === 'ETIMEDOUT';
+}
+
 const NO_CONNECTION = /closed state|Connection is closed|Connection lost/i;
 
 /**

@@ -329,6 +329,9 @@ export async function freeSlot(trx: Transaction, id: number): Promise<void> {
     .decrement('activations_used', 1);
 }
 
+/** A time further ahead was written by a clock that has been set right since. */
+const MAX_CLOCK_SKEW_MS = 24 * 60 * 60 * 1000;
+
 /**
  * Records validate calls on their licences in one statement, which is its own transaction. Rows are locked in the
  * order of their ids, so that two workers cannot wait for each other.
@@ -346,12 +349,19 @@ export async function recordChecks(db: Db, checks: Check[], patience: number): P
       bindings,
     );
   const at = (): string => each((check) => toSqlTime(check.at));
-  // A batch of another process with later calls may have gone before: the latest time keeps its address. MySQL
-  // assigns from left to right, so the address is set while last_check_at is still the old one.
+  const latest = Math.max(...ordered.map((check) => check.at.getTime()));
+  const tooLate = toSqlTime(new Date(latest + MAX_CLOCK_SKEW_MS));
+  // A batch of another process with later calls may have gone before: the latest time keeps its address.
+  const isLater = (): string => {
+    const later = `last_check_at > ${at()} AND last_check_at < ?`;
+    bindings.push(tooLate);
+    return later;
+  };
+  // MySQL assigns from left to right, so the address is set while last_check_at is still the old one.
   const sql = `UPDATE ${table(db, 'licenses')}${isSqlite(db) ? '' : ' FORCE INDEX (PRIMARY)'} SET
        check_count = check_count + ${each((check) => check.calls)},
-       last_check_ip = CASE WHEN last_check_at > ${at()} THEN last_check_ip ELSE ${each((check) => check.ip)} END,
-       last_check_at = CASE WHEN last_check_at > ${at()} THEN last_check_at ELSE ${at()} END
+       last_check_ip = CASE WHEN ${isLater()} THEN last_check_ip ELSE ${each((check) => check.ip)} END,
+       last_check_at = CASE WHEN ${isLater()} THEN last_check_at ELSE ${at()} END
      WHERE id ${isOneOf(ordered.length)}`;
   for (const { licenseId } of ordered) bindings.push(licenseId);
   await rawWithPatience(db, patience, sql, bindings, { prepared: checks.length === 1 });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db, Transaction } from './database';
-import { isLockConflict } from './errors';
+import { isConnectionLost, isLockConflict } from './errors';
 
 /** A lock wait ends after 1 s (see mysql.ts), so three of them are as long as a caller should be kept. */
 const MAX_ATTEMPTS = 4;
@@ -43,7 +43,15 @@ export async function tryTransaction<T>(
       return { result };
     });
   } catch (failure) {
-    if (state.committing) throw failure;
-    return { failure };
+    if (!state.committing) return { failure };
+    if (isConnectionLost(failure)) unanswered.add(failure as object);
+    throw failure;
   }
+}
+
+const unanswered = new WeakSet<object>();
+
+/** Whether this, or what it was caused by, is the failure of a COMMIT that the server may have carried out. */
+export function isOutcomeUnknown(error: unknown): boolean {
+  return error instanceof Error && (unanswered.has(error) || isOutcomeUnknown(error.cause));
 }

@@ -99,7 +99,7 @@ export function createOutput(command: Command): Output {
  *
  * @returns undefined when there is nobody to ask: the command then needs an option that answers it
  */
-export async function ask(question: string): Promise<boolean | undefined> {
+export async function askYesOrNo(question: string): Promise<boolean | undefined> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined;
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {

@@ -7,8 +7,8 @@ import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import type { RowDataPacket } from 'mysql2/promise';
 import { packageRoot, type Settings } from '../src/config';
-import { folderForNginx, startNginx, type TestNginx } from '../test/support/nginx';
-import { endProcess, startProcess } from '../test/support/processes';
+import { startNginx, type TestNginx } from '../test/support/nginx';
+import { endProcess, sharedFolder, startProcess } from '../test/support/processes';
 import { installMariaDb, startMariaDb, startRedis, type MariaDb } from '../test/support/servers';
 import { processEnvironment, startServiceProcess } from '../test/support/service-process';
 import { hasDataSet, makeDataSet, publishPackages, warmDataSet } from './data';
@@ -70,7 +70,7 @@ export async function openStage(say: (text: string) => void, profiles?: string):
     ),
     startRedis(),
   ]);
-  const packagesDir = folderForNginx();
+  const packagesDir = sharedFolder();
   const stops: (() => unknown)[] = [];
   const sets = new Map<number, Promise<string>>();
 

@@ -6,9 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Settings } from '../src/config';
 import { checkApache, startApache, type ApacheOptions, type TestApache } from './support/apache';
-import { folderForNginx } from './support/nginx';
 import { giveRelease, makePackage, type TestPackage } from './support/packages';
-import { eventually } from './support/processes';
+import { eventually, sharedFolder } from './support/processes';
 import {
   giveLicense,
   givePlan,
@@ -124,7 +123,7 @@ describe('which request reaches whom', () => {
   });
 
   it('the service may listen on a Unix socket', async () => {
-    const socket = join(folderForNginx(), 'http.sock');
+    const socket = join(sharedFolder(), 'http.sock');
     const onSocket = await openShop({ LICENSING_LISTEN: `unix:${socket}` });
     await validate(onSocket.apache, onSocket.key, { localAddress: '127.0.0.2' });
 
@@ -409,7 +408,7 @@ describe('while the service is down', () => {
   it.each(['a port nobody listens on', 'a socket that does not exist'])('at %s', async (where) => {
     const apache = await startGuarded({
       upstream: where.includes('socket')
-        ? `unix:${join(folderForNginx(), 'none.sock')}`
+        ? `unix:${join(sharedFolder(), 'none.sock')}`
         : await unusedAddress(),
     });
     const posted = await validate(apache, shop.key);

@@ -17,10 +17,10 @@ import { Redis } from 'ioredis';
 import type { Settings } from '../src/config';
 import { packagePath } from '../src/store/package-files';
 import { table, type Db } from '../src/store/database';
-import { folderForNginx, startNginx, type NginxOptions, type TestNginx } from './support/nginx';
+import { startNginx, type NginxOptions, type TestNginx } from './support/nginx';
 import { operator } from './support/operator';
 import { giveRelease, makePackage } from './support/packages';
-import { freePort, temporaryFolder } from './support/processes';
+import { freePort, sharedFolder, temporaryFolder } from './support/processes';
 import { startMariaDb, startRedis, startRedisCluster, type MariaDb } from './support/servers';
 import {
   createMariaDbDatabase,
@@ -190,7 +190,7 @@ describe('configuration', () => {
   (IS_ROOT && existsSync('/etc/nginx/nginx.conf') ? test : test.skip)(
     "a file that nginx's user can read, which is that of the site's PHP too, with the commands that mend it",
     async () => {
-      const folder = folderForNginx();
+      const folder = sharedFolder();
       const file = join(folder, '.env');
       const own = (owner: string, path = file) => expect(spawnSync('chown', [owner, path]).status).toBe(0);
       own(`${NOBODY}`, folder);
@@ -448,7 +448,7 @@ describe('packages', () => {
   let service: TestService;
   let settings: Settings;
   beforeAll(async () => {
-    const LICENSING_PACKAGES_DIR = folderForNginx();
+    const LICENSING_PACKAGES_DIR = sharedFolder();
     settings = { LICENSING_DATABASE_URL: await createMariaDbDatabase(), LICENSING_PACKAGES_DIR };
     service = await startTestService(settings);
     await givePlan(service.db);
@@ -475,7 +475,7 @@ describe('packages', () => {
   (IS_ROOT ? test : test.skip)(
     'who may read and write is asked of the user who runs it; root is told that it says nothing',
     async () => {
-      const folder = folderForNginx();
+      const folder = sharedFolder();
       const here = { ...settings, LICENSING_PACKAGES_DIR: folder };
       expectUnchecked(await doctor(here), 'PACKAGES_ACCESS');
       chmodSync(folder, 0o777);
@@ -509,7 +509,7 @@ describe('packages', () => {
   (IS_ROOT && existsSync('/etc/nginx/nginx.conf') ? test : test.skip)(
     "before the first publish already: a folder that nginx's group may not read, with the command that mends it",
     async () => {
-      const folder = folderForNginx();
+      const folder = sharedFolder();
       const packages = join(folder, 'packages');
       mkdirSync(packages);
       chmodSync(packages, 0o750);
@@ -575,7 +575,7 @@ describe('packages', () => {
   (IS_ROOT ? test : test.skip)(
     'packages that this user may not read are not lost: it says nothing of withdrawing',
     async () => {
-      const packages = folderForNginx();
+      const packages = sharedFolder();
       const here = { ...settings, LICENSING_PACKAGES_DIR: packages };
       const releases = [];
       await service.db(table(service.db, 'releases')).delete();
@@ -711,7 +711,7 @@ describe('the site', () => {
   beforeAll(async () => {
     settings = {
       LICENSING_DATABASE_URL: await createMariaDbDatabase(),
-      LICENSING_PACKAGES_DIR: folderForNginx(),
+      LICENSING_PACKAGES_DIR: sharedFolder(),
       LICENSING_ACCEL_LOCATION: '/_licensing_packages/',
       LICENSING_TRUSTED_PROXIES: '127.0.0.1',
       LICENSING_KEY_SECRET: SECRET,
@@ -837,7 +837,7 @@ describe('the site', () => {
 
   test('nginx looks for the packages elsewhere; no nginx is there to send them', async () => {
     expectFinding(
-      await lookAt({ packagesDir: folderForNginx() }),
+      await lookAt({ packagesDir: sharedFolder() }),
       'ACCEL_UNREADABLE',
       'problem',
       /package file is missing/,

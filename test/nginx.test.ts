@@ -4,9 +4,9 @@ import type { RequestListener, RequestOptions } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Settings } from '../src/config';
-import { checkNginx, folderForNginx, startNginx, type NginxOptions, type TestNginx } from './support/nginx';
+import { checkNginx, startNginx, type NginxOptions, type TestNginx } from './support/nginx';
 import { giveRelease, makePackage, type TestPackage } from './support/packages';
-import { eventually } from './support/processes';
+import { eventually, sharedFolder } from './support/processes';
 import {
   giveLicense,
   givePlan,
@@ -113,7 +113,7 @@ describe('which request reaches whom', () => {
   });
 
   it('the service may listen on a Unix socket', async () => {
-    const socket = join(folderForNginx(), 'http.sock');
+    const socket = join(sharedFolder(), 'http.sock');
     const shop = await openShop({ LICENSING_LISTEN: `unix:${socket}` });
     await validate(shop.nginx, shop.key, { localAddress: '127.0.0.2' });
 
@@ -308,7 +308,7 @@ describe('a package', () => {
   });
 
   it('that nginx cannot find or read is missing, in the words of the service', async () => {
-    const folder = folderForNginx();
+    const folder = sharedFolder();
     const { service, packagesDir, sha256 } = accelerated;
     const nginx = await startGuarded({ upstream: hostOf(service), packagesDir: folder });
     const notThere = await download({ ...accelerated, nginx });
@@ -389,7 +389,7 @@ describe('while the service is down', () => {
 
   it.each(['a port nobody listens on', 'a socket that does not exist'])('at %s', async (where) => {
     const down = where.includes('socket')
-      ? await startGuarded({ upstream: `unix:${join(folderForNginx(), 'none.sock')}` })
+      ? await startGuarded({ upstream: `unix:${join(sharedFolder(), 'none.sock')}` })
       : nginx;
     const posted = await validate(down, accelerated.key);
     const downloaded = await get(down, `${PREFIX}/downloads/42?dlid=${accelerated.key}`);
@@ -509,7 +509,7 @@ describe('the logs', () => {
 });
 
 async function openShop(settings: Settings = {}): Promise<Shop> {
-  const packagesDir = folderForNginx();
+  const packagesDir = sharedFolder();
   const service = await startTestService({ LICENSING_PACKAGES_DIR: packagesDir, ...settings });
   stops.push(() => service.stop());
   logs.push(() => service.logLines.join(''));

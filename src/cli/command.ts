@@ -100,7 +100,7 @@ export function createOutput(command: Command): Output {
  *
  * @returns undefined when there is nobody to ask: the command then needs an option that answers it
  */
-export async function ask(question: string): Promise<boolean | undefined> {
+export async function askYesOrNo(question: string): Promise<boolean | undefined> {
   const answer = await askForLine(question);
   return answer === undefined ? undefined : /^y(es)?$/i.test(answer.trim());
 }

@@ -16,7 +16,7 @@ import {
   readCustomerAddress,
 } from '../support/customers';
 import { fileName } from './arguments';
-import { ask, formatTable, withSession } from './command';
+import { askYesOrNo, formatTable, withSession } from './command';
 import { readValue } from './license-argument';
 import { ownFiles, writeOutput } from './output-file';
 import { activationJson, licenseJson, licenseTable } from './rows';
@@ -151,7 +151,7 @@ function addErase(customer: Command): void {
           output.note(
             `The address stands in ${counts.map(([table, count]) => `${count} ${table}`).join(', ')}.`,
           );
-          const answer = await ask('Erase it? There is no way back. [y/N] ');
+          const answer = await askYesOrNo('Erase it? There is no way back. [y/N] ');
           if (answer === undefined)
             throw new OperatorError(
               'Nothing was erased: there is nobody to ask. --yes erases without asking.',

@@ -14,7 +14,7 @@ import {
   positiveInteger,
   requireChange,
 } from './arguments';
-import { ask, formatTable, withSession } from './command';
+import { askYesOrNo, formatTable, withSession } from './command';
 import { planJson } from './rows';
 
 interface AddOptions extends Omit<NewPlan, 'productId' | 'duration'> {
@@ -165,7 +165,7 @@ function addList(plan: Command): void {
 }
 
 async function askWhetherToFollow(from: number, to: number): Promise<'follow' | 'keep'> {
-  const answer = await ask(
+  const answer = await askYesOrNo(
     `Licences issued with ${from || 'unlimited'} slots: shall they have ${to || 'unlimited'} now? [y/n] `,
   );
   if (answer === undefined)

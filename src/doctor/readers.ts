@@ -3,7 +3,7 @@ import { userInfo } from 'node:os';
 import { ok, problem, type Finding } from './finding';
 import { mayUse, readNginxUser, type NginxUser } from './nginx-user';
 
-interface OwnFile {
+interface FileWithStats {
   path: string;
   stats: Stats;
 }
@@ -47,7 +47,7 @@ export function octal(mode: number): string {
   return (mode & 0o777).toString(8).padStart(4, '0');
 }
 
-function describe(files: OwnFile[]): string {
+function describe(files: FileWithStats[]): string {
   return files.map(({ path, stats }) => `${path} (mode ${octal(stats.mode)})`).join(', ');
 }
 
@@ -55,7 +55,7 @@ function describe(files: OwnFile[]): string {
  * With the owner first: a service that has read the file by its group, or as everybody could, reads it as its owner
  * then. Run as nginx's user, it needs one of its own.
  */
-function closeFiles(files: OwnFile[], nginx: NginxUser | undefined): string {
+function closeFiles(files: FileWithStats[], nginx: NginxUser | undefined): string {
   const names = files.map(({ path }) => path).join(' ');
   const user = serviceUser();
   const [who, owner] =

@@ -14,7 +14,6 @@ import { deleteTrialLicense, insertLicenses } from '../store/licenses';
 import { packageFileName, statPackage } from '../store/package-files';
 import type { Release } from '../store/releases';
 import { inTransaction } from '../store/transaction';
-import { ask, header, type Answer } from './ask';
 import {
   attempt,
   ok,
@@ -26,6 +25,7 @@ import {
   type Finding,
   type Patient,
 } from './finding';
+import { header, httpGet, type Answer } from './http-get';
 
 /** The site as customers see it: whether nginx (or what stands there) leads to this service, and tells it the truth. */
 
@@ -70,7 +70,7 @@ async function checkPrefix({ url }: Site): Promise<Finding> {
   const why = 'No customer can validate, activate, or update.';
   let answer: Answer;
   try {
-    answer = await ask(at(url, `/doctor-${token()}`), {});
+    answer = await httpGet(at(url, `/doctor-${token()}`));
   } catch (error) {
     return problem('SITE_UNREACHABLE', `${url.origin} does not answer: ${reasonOf(error)}.`, {
       why,
@@ -186,7 +186,7 @@ async function seenAddress(
 ): Promise<{ own: string; ip: string } | undefined> {
   const userAgent = `licensing-doctor/${token()}`;
   const after = await lastAccessId(db);
-  const answer = await ask(at(url, '/downloads/0'), {
+  const answer = await httpGet(at(url, '/downloads/0'), {
     localAddress,
     headers: { ...headers, 'User-Agent': userAgent },
   });
@@ -209,7 +209,7 @@ async function checkInternal({ url, config, db }: Site): Promise<Finding[]> {
   const location = config.accelLocation ?? LOCATION_IN_EXAMPLE;
   const release = await smallestLatest(db, config.packagesDir);
   const name = packageFileName(release?.sha256 ?? '0'.repeat(64));
-  const { status } = await ask(new URL(location + name, url.origin), {});
+  const { status } = await httpGet(new URL(location + name, url.origin));
   if (status === 200 || status === 206)
     return [
       problem(
@@ -236,7 +236,7 @@ async function checkUpdates({ url, db, config }: Site): Promise<Finding[]> {
   if (release === undefined)
     return [unchecked('UPDATES', 'Nothing is published: the update check was not tried.')];
   const { productId, version } = release;
-  const answer = await ask(at(url, `/updates/${productId}`), {});
+  const answer = await httpGet(at(url, `/updates/${productId}`));
   const offered = parse(answer.body)?.data?.version;
   return offered === version
     ? [ok('UPDATES', `The update check of product ${productId} offers version ${version}.`)]
@@ -273,7 +273,7 @@ async function tryDownload({ url, db, config, now, progress }: Site): Promise<Fi
   try {
     const hash = createHash('sha256');
     let size = 0;
-    const answer = await ask(at(url, `/downloads/${release.productId}?dlid=${key}`), {
+    const answer = await httpGet(at(url, `/downloads/${release.productId}?dlid=${key}`), {
       headers: { 'User-Agent': userAgent },
       onChunk(chunk) {
         hash.update(chunk);

@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { connects, folderForNginx, makeCertificate, startPhp } from './nginx';
-import { endProcess, eventually, freePort, hasEnded, startProcess } from './processes';
+import { makeCertificate } from './certificates';
+import { startPhp } from './php-fpm';
+import { connects, endProcess, eventually, freePort, hasEnded, sharedFolder, startProcess } from './processes';
 
 /** A private Apache with the configuration in deploy/apache, and a private PHP-FPM whose pages are the site. */
 
@@ -39,7 +40,7 @@ export interface TestApache {
 }
 
 export async function startApache(options: ApacheOptions): Promise<TestApache> {
-  const folder = folderForNginx();
+  const folder = sharedFolder();
   const [port, httpPort] = [await freePort(), await freePort()];
   const stopPhp = await startPhp(folder);
   const conf = writeConfiguration(folder, options, httpPort, port);
@@ -76,7 +77,7 @@ export async function startApache(options: ApacheOptions): Promise<TestApache> {
 
 /** What `apache2 -t` says of the shipped configuration. */
 export function checkApache(options: ApacheOptions): { ok: boolean; output: string } {
-  const conf = writeConfiguration(folderForNginx(), options, 8080, 8443);
+  const conf = writeConfiguration(sharedFolder(), options, 8080, 8443);
   const { status, stderr } = spawnSync(APACHE, ['-t', '-f', conf], { encoding: 'utf8' });
   return { ok: status === 0, output: stderr };
 }

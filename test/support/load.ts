@@ -4,9 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { publishRelease } from '../../src/licensing/releases';
 import type { Settings } from '../../src/config';
 import { table, type Db } from '../../src/store/database';
-import { folderForNginx } from './nginx';
 import { makePackage } from './packages';
-import { residentMemory } from './processes';
+import { residentMemory, sharedFolder } from './processes';
 import { startMariaDb, startRedis, type MariaDb, type PrivateServer } from './servers';
 import { giveLicense, givePlan, PREFIX, type TestLicense } from './service';
 import { openMigrated, startServiceProcess, type ServiceProcess } from './service-process';
@@ -307,7 +306,7 @@ export async function openStand(
   { options, data }: { options?: string[]; data?: string } = {},
 ): Promise<Stand> {
   const [mariadb, redis] = await Promise.all([startMariaDb(options, data), startRedis()]);
-  const packagesDir = folderForNginx();
+  const packagesDir = sharedFolder();
   const settings: Settings = {
     LICENSING_DATABASE_URL: await mariadb.createDatabase(),
     LICENSING_REDIS_URL: redis.url,

@@ -1,14 +1,14 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { endProcess, eventually, freePort, hasEnded, startProcess, temporaryFolder } from './processes';
+import { makeCertificate } from './certificates';
+import { startPhp } from './php-fpm';
+import { connects, endProcess, eventually, freePort, hasEnded, sharedFolder, startProcess } from './processes';
 
 /** A private nginx with the real files of nginx/, and a private PHP-FPM whose one page is the site. */
 
 const FILES = join(__dirname, '../../nginx');
 const NGINX = ['/usr/sbin/nginx', '/usr/local/sbin/nginx'].find((path) => existsSync(path)) ?? 'nginx';
-const IS_ROOT = process.getuid?.() === 0;
 
 /** What an operator changes in the files of nginx/; the rest is taken as it stands. */
 const PLACEHOLDERS = {
@@ -45,17 +45,8 @@ export interface TestNginx {
   stop(): Promise<void>;
 }
 
-/**
- * A folder that nginx's workers can read, whoever they are: started as root they are somebody else, as in production.
- */
-export function folderForNginx(): string {
-  const folder = temporaryFolder('licensing-nginx');
-  chmodSync(folder, 0o755);
-  return folder;
-}
-
 export async function startNginx(options: NginxOptions): Promise<TestNginx> {
-  const folder = folderForNginx();
+  const folder = sharedFolder();
   const httpPort = await freePort();
   const port = options.example ? await freePort() : httpPort;
   const stopPhp = await startPhp(folder);
@@ -95,7 +86,7 @@ export async function startNginx(options: NginxOptions): Promise<TestNginx> {
 
 /** What `nginx -t` says of the files in their contexts. */
 export function checkNginx(options: NginxOptions): { ok: boolean; output: string } {
-  const folder = folderForNginx();
+  const folder = sharedFolder();
   const conf = writeConfiguration(folder, options, 8080, 8443);
   const { status, stderr } = spawnSync(NGINX, ['-t', '-p', folder, '-c', conf], {
     encoding: 'utf8',
@@ -189,70 +180,4 @@ function plainSite(folder: string, port: number): string {
     location ~ \\.zip$ { return 410; }
     include ${folder}/licensing.conf;
   }`;
-}
-
-export async function startPhp(folder: string): Promise<() => Promise<void>> {
-  const socket = join(folder, 'php.sock');
-  const conf = join(folder, 'php-fpm.conf');
-  writeFileSync(
-    conf,
-    `[global]
-error_log = ${folder}/php-fpm.log
-daemonize = no
-[www]
-${IS_ROOT ? 'user = nobody' : ''}
-listen = ${socket}
-listen.mode = 0666
-pm = static
-pm.max_children = 1
-`,
-  );
-  const child = startProcess(phpFpm(), ['-n', '-F', '-y', conf], { stdio: 'ignore' });
-  await eventually(async () => {
-    if (hasEnded(child))
-      throw new Error(`PHP-FPM ended at its start.\n${readFileSync(join(folder, 'php-fpm.log'), 'utf8')}`);
-    await connects({ path: socket });
-  });
-  return () => endProcess(child);
-}
-
-/** Its name has PHP's version in it. */
-function phpFpm(): string {
-  const [name] = existsSync('/usr/sbin')
-    ? readdirSync('/usr/sbin').filter((one) => one.startsWith('php-fpm'))
-    : [];
-  return name === undefined ? 'php-fpm' : `/usr/sbin/${name}`;
-}
-
-export function makeCertificate(folder: string): void {
-  execFileSync(
-    'openssl',
-    [
-      ...[
-        'req',
-        '-x509',
-        '-newkey',
-        'ec',
-        '-pkeyopt',
-        'ec_paramgen_curve:prime256v1',
-        '-nodes',
-        '-days',
-        '2',
-      ],
-      ...['-subj', '/CN=shop.example', '-addext', 'subjectAltName=DNS:shop.example'],
-      ...['-keyout', join(folder, 'privkey.pem'), '-out', join(folder, 'fullchain.pem')],
-    ],
-    { stdio: 'pipe' },
-  );
-}
-
-export function connects(to: { port: number } | { path: string }): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const socket = connect('port' in to ? { ...to, host: '127.0.0.1' } : to)
-      .once('connect', () => {
-        socket.destroy();
-        resolve();
-      })
-      .once('error', reject);
-  });
 }

@@ -4,8 +4,8 @@ import {
   type ChildProcessWithoutNullStreams,
   type SpawnOptions,
 } from 'node:child_process';
-import { mkdtempSync, readFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
+import { chmodSync, mkdtempSync, readFileSync } from 'node:fs';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -29,6 +29,13 @@ export function temporaryFolder(name = 'licensing-test'): string {
   const path = mkdtempSync(join(tmpdir(), `${name}-`));
   guard(`dir ${path}`);
   return path;
+}
+
+/** One that a web server's workers can read, whoever they are: started as root they are somebody else, as in production. */
+export function sharedFolder(): string {
+  const folder = temporaryFolder('licensing-shared');
+  chmodSync(folder, 0o755);
+  return folder;
 }
 
 /** Starts a process that is ended with this one at the latest; in a group of its own, so that Ctrl-C goes to us alone. */
@@ -68,6 +75,18 @@ export async function freePort(): Promise<number> {
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
   return port;
+}
+
+/** Fails when nobody listens there. */
+export function connects(to: { port: number } | { path: string }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect('port' in to ? { ...to, host: '127.0.0.1' } : to)
+      .once('connect', () => {
+        socket.destroy();
+        resolve();
+      })
+      .once('error', reject);
+  });
 }
 
 /** Repeats `attempt` until it succeeds; its last error when it does not in time. */

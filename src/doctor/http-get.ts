@@ -10,7 +10,7 @@ export interface Answer {
   localAddress: string;
 }
 
-export interface AskOptions {
+export interface GetOptions {
   headers?: Record<string, string>;
   /** the address to ask from */
   localAddress?: string | undefined;
@@ -22,7 +22,7 @@ const PATIENCE_MS = 15_000;
 const MAX_BODY = 64 * 1024;
 
 /** One GET over a connection of its own; a redirect is an answer. */
-export function ask(url: URL, { headers, localAddress, onChunk }: AskOptions): Promise<Answer> {
+export function httpGet(url: URL, { headers, localAddress, onChunk }: GetOptions = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(
       url,

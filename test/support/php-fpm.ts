@@ -1,0 +1,39 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connects, endProcess, eventually, hasEnded, startProcess } from './processes';
+
+const IS_ROOT = process.getuid?.() === 0;
+
+/** A private PHP-FPM that listens on php.sock in the folder. */
+export async function startPhp(folder: string): Promise<() => Promise<void>> {
+  const socket = join(folder, 'php.sock');
+  const conf = join(folder, 'php-fpm.conf');
+  writeFileSync(
+    conf,
+    `[global]
+error_log = ${folder}/php-fpm.log
+daemonize = no
+[www]
+${IS_ROOT ? 'user = nobody' : ''}
+listen = ${socket}
+listen.mode = 0666
+pm = static
+pm.max_children = 1
+`,
+  );
+  const child = startProcess(phpFpm(), ['-n', '-F', '-y', conf], { stdio: 'ignore' });
+  await eventually(async () => {
+    if (hasEnded(child))
+      throw new Error(`PHP-FPM ended at its start.\n${readFileSync(join(folder, 'php-fpm.log'), 'utf8')}`);
+    await connects({ path: socket });
+  });
+  return () => endProcess(child);
+}
+
+/** Its name has PHP's version in it. */
+function phpFpm(): string {
+  const [name] = existsSync('/usr/sbin')
+    ? readdirSync('/usr/sbin').filter((one) => one.startsWith('php-fpm'))
+    : [];
+  return name === undefined ? 'php-fpm' : `/usr/sbin/${name}`;
+}

@@ -171,8 +171,8 @@ export function addUpdateXmlCommands(program: Command): void {
 }
 
 /**
- * Writes it and says what `lint` says of it, which is nothing unless it was asked for something unusual, and which file
- * is written no more.
+ * Writes it and says what was assumed, what `lint` says of it, which is nothing unless it was asked for something
+ * unusual, and which file is written no more.
  */
 export async function writeAndLint(
   { db, config, output }: Session,
@@ -180,6 +180,10 @@ export async function writeAndLint(
   given: GivenSettings,
 ): Promise<WrittenXml> {
   const written = await writeUpdateXml(db, productId, given, process.cwd(), ownFiles(config));
+  if (written.assumedPackage !== undefined)
+    output.note(
+      `note: "${written.assumedPackage}" is written as a package, as neither a prefix nor --type says what it is. If it is something else, say so, as: licensing update-xml write --product ${productId} --type plugin --folder GROUP`,
+    );
   const findings = await lintUpdateXml(Buffer.from(written.xml));
   for (const text of new Set(findings.map(({ problem, remedy }) => `${problem} ${remedy}`)))
     output.note(printable(`warning: ${text}`));

@@ -310,6 +310,19 @@ describe('"update-xml lint" on a file', () => {
     );
   });
 
+  it('says of a package without its prefix that it may be of another type', async () => {
+    const nameless = element('element', 'example');
+    const remedies = async (text: string) =>
+      (await lintUpdateXml(Buffer.from(text))).map(({ remedy }) => remedy);
+    expect(await remedies(nameless)).toEqual([
+      'Write <element>pkg_example</element>; or, if it is no package, its own <type>: "licensing update-xml write" takes it by --type, as --type plugin --folder GROUP.',
+    ]);
+    const component = nameless.replace('package</type>', 'component</type>');
+    expect(await remedies(component.replace('site</client>', 'administrator</client>'))).toEqual([
+      'Write <element>com_example</element>.',
+    ]);
+  });
+
   it.each(['/api/index.php', PREFIX, '/shop/api'])(
     "finds a download address with the service's path below %s, where nobody answers",
     async (path) => {

@@ -411,6 +411,30 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     expect(readXml(readFileSync(out, 'utf8'))[0]!.fields.client).toBe('administrator');
   });
 
+  it('says that it takes an element without a prefix for that of a package, and how to say otherwise', async () => {
+    const productId = await product('1.0.0');
+    const writing = async (...options: string[]) => {
+      const { code, stderr } = await shop.run([
+        ...['update-xml', 'write', '--product', String(productId), '--base-url', 'https://shop.example'],
+        ...['--out', out, ...options],
+      ]);
+      expect(code).toBe(0);
+      return { stderr, type: readXml(readFileSync(out, 'utf8'))[0]!.fields.type };
+    };
+    expect(await writing('--element', 'example')).toEqual({
+      type: 'package',
+      stderr: expect.stringMatching(
+        new RegExp(
+          `^note: "example" is written as a package, .* --product ${productId} --type plugin --folder GROUP\nwarning: .*begins with pkg_.*\n$`,
+        ),
+      ),
+    });
+    expect(await writing('--type', 'plugin', '--folder', 'system')).toEqual({ type: 'plugin', stderr: '' });
+    expect(await writing()).toEqual({ type: 'plugin', stderr: '' });
+    expect((await writing('--type', 'package', '--folder', '')).stderr).toMatch(/^warning: .*\n$/);
+    expect(await writing('--type', '', '--element', 'pkg_example')).toEqual({ type: 'package', stderr: '' });
+  });
+
   it('holds whatever texts there are, without what XML cannot hold', async () => {
     const productId = await product('1.0.0');
     // eslint-disable-next-line no-control-regex -- what XML cannot hold

@@ -54,6 +54,9 @@ interface TryOptions {
   folder?: string;
 }
 
+/** Of an option that takes a key. */
+const FROM_STANDARD_INPUT = '- reads it from standard input (< key.txt; or paste it, then Enter and Ctrl-D)';
+
 export function addUpdateXmlCommands(program: Command): void {
   const updateXml = program
     .command('update-xml')
@@ -106,10 +109,10 @@ export function addUpdateXmlCommands(program: Command): void {
     .command('lint')
     .description('Finds what makes updates fail, most of which Joomla does silently.')
     .argument('<file-or-url>', 'a file, or the address it is hosted at')
-    .option('--key <key>', 'fetch the packages with this licence key too; - reads it from standard input')
+    .option('--key <key>', `fetch the packages with this licence key too; ${FROM_STANDARD_INPUT}`)
     .addHelpText(
       'after',
-      '\nExamples:\n  licensing update-xml lint https://shop.example/updates/pkg_example.xml\n  licensing update-xml lint pkg_example.xml --key -',
+      '\nExamples:\n  licensing update-xml lint https://shop.example/updates/pkg_example.xml\n  licensing update-xml lint pkg_example.xml --key - < key.txt',
     )
     .action(async (source: string, { key }: { key?: string }, command: Command) => {
       const output = createOutput(command);
@@ -131,7 +134,7 @@ export function addUpdateXmlCommands(program: Command): void {
       "Updates as a customer's Joomla would, and says what its administrator sees. Nothing is installed.",
     )
     .argument('<url>', 'the address the update XML is hosted at')
-    .requiredOption('--key <key>', 'as typed into the Download Key field; - reads it from standard input')
+    .requiredOption('--key <key>', `as typed into the Download Key field; ${FROM_STANDARD_INPUT}`)
     .requiredOption('--installed <version>', 'the version the site has', installedVersion)
     .option('--joomla <version>', "the site's Joomla", releaseVersion, '5.3.0')
     .option('--php <version>', "the site's PHP", releaseVersion, '8.2.0')
@@ -151,7 +154,7 @@ export function addUpdateXmlCommands(program: Command): void {
     .option('--folder <group>', 'of the installed extension; else as in the XML')
     .addHelpText(
       'after',
-      '\nExample:\n  licensing update-xml try https://shop.example/updates/pkg_example.xml --key - --installed 1.0.0',
+      '\nExample:\n  licensing update-xml try https://shop.example/updates/pkg_example.xml --key - --installed 1.0.0 < key.txt',
     )
     .action(async (url: string, options: TryOptions, command: Command) => {
       const output = createOutput(command);
@@ -171,8 +174,8 @@ export function addUpdateXmlCommands(program: Command): void {
 }
 
 /**
- * Writes it and says what `lint` says of it, which is nothing unless it was asked for something unusual, and which file
- * is written no more.
+ * Writes it and says what was assumed, what `lint` says of it, which is nothing unless it was asked for something
+ * unusual, and which file is written no more.
  */
 export async function writeAndLint(
   { db, config, output }: Session,
@@ -180,6 +183,10 @@ export async function writeAndLint(
   given: GivenSettings,
 ): Promise<WrittenXml> {
   const written = await writeUpdateXml(db, productId, given, process.cwd(), ownFiles(config));
+  if (written.assumedPackage !== undefined)
+    output.note(
+      `note: "${written.assumedPackage}" is written as a package, as neither a prefix nor --type says what it is. If it is something else, say so, as: licensing update-xml write --product ${productId} --type plugin --folder GROUP`,
+    );
   const findings = await lintUpdateXml(Buffer.from(written.xml));
   for (const text of new Set(findings.map(({ problem, remedy }) => `${problem} ${remedy}`)))
     output.note(printable(`warning: ${text}`));

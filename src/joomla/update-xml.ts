@@ -84,6 +84,8 @@ export interface WrittenXml {
   updates: WrittenUpdate[];
   /** the file that was written so far, if it is another and still there */
   leftBehind: string | undefined;
+  /** the element, when neither it nor an option says its type, so that it was taken for a package's */
+  assumedPackage: string | undefined;
 }
 
 /**
@@ -101,7 +103,7 @@ export async function writeUpdateXml(
   cwd: string,
   own: OwnFile[] = [],
 ): Promise<WrittenXml> {
-  const { product, settings, remembered } = await readSettings(db, productId, given, cwd);
+  const { product, settings, remembered, isTypeAssumed } = await readSettings(db, productId, given, cwd);
   const place = await requirePlace(settings.out, own);
   // Without any it is written all the same: the last one that was withdrawn must not be offered any longer.
   const releases = (await listReleases(db, productId)).filter(({ state }) => state === 'published');
@@ -119,6 +121,7 @@ export async function writeUpdateXml(
     out: settings.out,
     xml,
     leftBehind: await findLeftBehind(remembered.out, place),
+    assumedPackage: isTypeAssumed ? product.element : undefined,
     updates: updates.map(({ release, ...written }) => ({ version: release.version, ...written })),
   };
 }
@@ -188,7 +191,12 @@ async function readSettings(
   productId: number,
   given: GivenSettings,
   cwd: string,
-): Promise<{ product: KnownProduct; settings: Settings; remembered: Remembered }> {
+): Promise<{
+  product: KnownProduct;
+  settings: Settings;
+  remembered: Remembered;
+  isTypeAssumed: boolean;
+}> {
   const product = await requireProduct(db, productId);
   const remembered = await findRemembered(db, productId);
   const element = given.element || product.element;
@@ -204,7 +212,8 @@ async function readSettings(
   const out = given.out === undefined || given.out === '' ? said('out') : resolve(cwd, given.out);
   if (out === undefined)
     throw new OperatorError('Name the file to write with --out. It is remembered for the next time.');
-  const type = said('type') ?? typeOfElement(element) ?? 'package';
+  const knownType = said('type') ?? typeOfElement(element);
+  const type = knownType ?? 'package';
   const settings: Settings = {
     baseUrl,
     out,
@@ -219,7 +228,7 @@ async function readSettings(
     supportedDatabases: said('supportedDatabases') ?? {},
   };
   refuseUseless(settings);
-  return { product: { ...product, element }, settings, remembered };
+  return { product: { ...product, element }, settings, remembered, isTypeAssumed: knownType === undefined };
 }
 
 function readBaseUrl(text: string | undefined): string {

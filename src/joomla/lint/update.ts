@@ -152,7 +152,9 @@ function lintElement(update: XmlUpdate, type: string, report: Report): void {
       'error',
       'element',
       `The element of an installed ${type} begins with ${prefix}; "${element}" is matched with none.`,
-      `Write <element>${prefix}${element}</element>.`,
+      type === 'package'
+        ? `Write <element>${prefix}${element}</element>; or, if it is no package, its own <type>: "licensing update-xml write" takes it by --type, as --type plugin --folder GROUP.`
+        : `Write <element>${prefix}${element}</element>.`,
       update,
     );
   if (type === 'plugin' && element.startsWith('plg_'))

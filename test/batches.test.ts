@@ -264,7 +264,8 @@ describe('validate calls on MariaDB', () => {
 
   test('a time that a clock gone wrong has left a year ahead is the latest no more', async () => {
     const { key, id } = licenses[6]!;
-    const last = async () => (await rows<{ id: number }>(service.db, 'licenses')).find((one) => one.id === id);
+    const last = async () =>
+      (await rows<{ id: number }>(service.db, 'licenses')).find((one) => one.id === id);
     service.clock.now = new Date('2031-01-02T00:00:10Z');
     await validate(key, undefined, '198.51.100.7').expect(200);
     expect(await last()).toMatchObject({ last_check_at: '2031-01-02 00:00:10' });

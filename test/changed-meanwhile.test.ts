@@ -366,7 +366,9 @@ describe('what is removed meanwhile', () => {
     ).toContain(`There is no product ${first}.`);
     const second = await insertProduct(db, product);
     expect(
-      await whileRemoved('products', second, () => giveRelease(service, { version: '1.0', productId: second })),
+      await whileRemoved('products', second, () =>
+        giveRelease(service, { version: '1.0', productId: second }),
+      ),
     ).toContain(`There is no product ${second}.`);
   });
 

@@ -367,7 +367,9 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
       stdout: `Plan ${id} is removed: Slip.\n`,
       stderr: '',
     });
-    expect(await rows<{ id: number }>(service.db, 'plans')).not.toContainEqual(expect.objectContaining({ id }));
+    expect(await rows<{ id: number }>(service.db, 'plans')).not.toContainEqual(
+      expect.objectContaining({ id }),
+    );
     expect(await refused(['plan', 'remove', String(id)])).toContain(`There is no plan ${id}.`);
     expect(await refused(['product', 'remove', '77'])).toBe(
       'error: Product 77 has plans or versions, and stays. A plan without licences can be removed ' +

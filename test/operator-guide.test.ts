@@ -30,7 +30,10 @@ let service: ServiceProcess;
 const here = (commands: string) =>
   commands
     .replaceAll('https://shop.example', service.url)
-    .replaceAll(/\/opt\/licensing-gateway|\/var\/lib\/licensing|\/var\/www\/shop\/updates|\/tmp(?=\/)/g, folder)
+    .replaceAll(
+      /\/opt\/licensing-gateway|\/var\/lib\/licensing|\/var\/www\/shop\/updates|\/tmp(?=\/)/g,
+      folder,
+    )
     .replace(/mysql:\/\/\S+/, 'sqlite:other.sqlite');
 const settings = () => ({ LICENSING_ENV_FILE: join(folder, '.env') });
 
@@ -116,7 +119,11 @@ echo json_encode(issueLicence(...array_slice($argv, 1)));\n`,
       env: { ...processEnvironment({}, own), PATH: `${folder}:${process.env.PATH}` },
     });
   const sold = JSON.parse(sell('1').stdout) as object;
-  expect(sold).toMatchObject({ id: 1, status: 'active', license_key: expect.stringMatching(/^[0-9A-F-]{35}$/) });
+  expect(sold).toMatchObject({
+    id: 1,
+    status: 'active',
+    license_key: expect.stringMatching(/^[0-9A-F-]{35}$/),
+  });
   expect(JSON.parse(sell('1').stdout)).toMatchObject({ id: 1, status: 'active' });
   const refused = sell('9');
   expect(refused.status).not.toBe(0);

@@ -151,27 +151,30 @@ test('connections that went silent are given up within the deadline, and new one
 test.each([
   ['alone', 0],
   ['beside others that are as good as ever', 8],
-])('what a connection held that went silent in a transaction is set free: %s', async (_case, neighbours) => {
-  const plan = await givePlan(db);
-  const give = (count: number) =>
-    Promise.all(Array.from({ length: count }, () => giveLicense(db, plan)));
-  // Several, since the one that frees what another held may be older than that, or newer.
-  const licenses = await give(3);
-  let isBusy = true;
-  const busy = (await give(neighbours)).map(async (one) => {
-    while (isBusy) expect((await post('validate', one)).status).toBe(200);
-  });
-  wire.silenceAt((data) => data.includes('INSERT INTO licensing_activations'));
-  for (const license of licenses) expect((await post('activate', license, 'example.com')).status).toBe(503);
-  isBusy = false;
-  await Promise.all(busy);
-  wire.silenceAt(undefined);
-  // Left alone, the server would hold the licence's row until nobody asks any more.
-  await eventually(async () => {
-    for (const license of licenses)
-      expect(await post('activate', license, 'example.com')).toMatchObject({ status: 200 });
-  }, 20_000);
-}, 90_000);
+])(
+  'what a connection held that went silent in a transaction is set free: %s',
+  async (_case, neighbours) => {
+    const plan = await givePlan(db);
+    const give = (count: number) => Promise.all(Array.from({ length: count }, () => giveLicense(db, plan)));
+    // Several, since the one that frees what another held may be older than that, or newer.
+    const licenses = await give(3);
+    let isBusy = true;
+    const busy = (await give(neighbours)).map(async (one) => {
+      while (isBusy) expect((await post('validate', one)).status).toBe(200);
+    });
+    wire.silenceAt((data) => data.includes('INSERT INTO licensing_activations'));
+    for (const license of licenses) expect((await post('activate', license, 'example.com')).status).toBe(503);
+    isBusy = false;
+    await Promise.all(busy);
+    wire.silenceAt(undefined);
+    // Left alone, the server would hold the licence's row until nobody asks any more.
+    await eventually(async () => {
+      for (const license of licenses)
+        expect(await post('activate', license, 'example.com')).toMatchObject({ status: 200 });
+    }, 20_000);
+  },
+  90_000,
+);
 
 test('connections that say nothing before they can be used leave no socket behind', async () => {
   const license = await giveLicense(db, await givePlan(db));
@@ -236,9 +239,9 @@ test('a command whose COMMIT was not answered says that it may have been carried
     code: 1,
     stderr: expect.stringMatching(/^error: The database .* may have been done all the same: look before/),
   });
-  expect(
-    (await rows<{ id: number }>(db, 'licenses')).find(({ id }) => id === license.id),
-  ).toMatchObject({ expires_at: '2099-01-31 00:00:00' });
+  expect((await rows<{ id: number }>(db, 'licenses')).find(({ id }) => id === license.id)).toMatchObject({
+    expires_at: '2099-01-31 00:00:00',
+  });
 }, 30_000);
 
 test('Redis is back when its one connection went silent and a new one would do', async () => {

@@ -8,10 +8,7 @@ import { WRITE_AGAIN, type Report } from './report';
 /** An update XML beside what is published. */
 
 /** A product's release; `no-product` when there is no such product. */
-export type FindRelease = (
-  productId: number,
-  version: string,
-) => Promise<Release | 'no-product' | undefined>;
+export type FindRelease = (productId: number, version: string) => Promise<Release | 'no-product' | undefined>;
 
 /**
  * Looks for the highest version of all, and the highest that is no pre-release: what `update-xml write` would put in.

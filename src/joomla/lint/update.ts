@@ -263,11 +263,7 @@ function lintStability(update: XmlUpdate, report: Report): void {
 }
 
 /** @returns what it asks this service for, when it can be asked */
-function lintAddress(
-  update: XmlUpdate,
-  xmlUrl: URL | undefined,
-  report: Report,
-): AskedDownload | undefined {
+function lintAddress(update: XmlUpdate, xmlUrl: URL | undefined, report: Report): AskedDownload | undefined {
   const text = update.text('downloadurl');
   const address = phpTrim(text ?? '');
   const error = (code: string, problem: string, remedy = WRITE_AGAIN) =>

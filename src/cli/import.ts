@@ -117,7 +117,9 @@ async function runRecords(session: Session, file: string, options: ImportOptions
         'The same import with --packages DIR brings them.',
     );
   if (conflicting > 0)
-    throw new OperatorError(`An import of this file would be refused:\n${describeRemarks(conflicts, conflicting)}`);
+    throw new OperatorError(
+      `An import of this file would be refused:\n${describeRemarks(conflicts, conflicting)}`,
+    );
 }
 
 function formatRecords({ records }: ImportReport, dryRun: boolean): string {

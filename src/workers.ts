@@ -141,16 +141,20 @@ function fork(
 /** @returns the port it listens on */
 function firstStart(handovers: Handovers, onEnd: (end: End) => void): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
-    fork(handovers, (end) => {
-      onEnd(end);
-      reject(
-        new Error(
-          'notForked' in end
-            ? `a worker could not be forked (${end.notForked}). Look at this user's limits of processes, open files and memory, or lower LICENSING_WORKERS.`
-            : 'a worker could not start; its reason stands above',
-        ),
-      );
-    }, resolve);
+    fork(
+      handovers,
+      (end) => {
+        onEnd(end);
+        reject(
+          new Error(
+            'notForked' in end
+              ? `a worker could not be forked (${end.notForked}). Look at this user's limits of processes, open files and memory, or lower LICENSING_WORKERS.`
+              : 'a worker could not start; its reason stands above',
+          ),
+        );
+      },
+      resolve,
+    );
   });
 }
 

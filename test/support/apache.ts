@@ -3,7 +3,15 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { makeCertificate } from './certificates';
 import { startPhp } from './php-fpm';
-import { connects, endProcess, eventually, freePort, hasEnded, sharedFolder, startProcess } from './processes';
+import {
+  connects,
+  endProcess,
+  eventually,
+  freePort,
+  hasEnded,
+  sharedFolder,
+  startProcess,
+} from './processes';
 
 /** A private Apache with the configuration that docs/apache.md shows, and a private PHP-FPM whose pages are the site. */
 

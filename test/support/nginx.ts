@@ -3,7 +3,15 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { makeCertificate } from './certificates';
 import { startPhp } from './php-fpm';
-import { connects, endProcess, eventually, freePort, hasEnded, sharedFolder, startProcess } from './processes';
+import {
+  connects,
+  endProcess,
+  eventually,
+  freePort,
+  hasEnded,
+  sharedFolder,
+  startProcess,
+} from './processes';
 
 /** A private nginx with the real files of nginx/, and a private PHP-FPM whose one page is the site. */
 

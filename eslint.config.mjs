@@ -13,20 +13,22 @@ const LAYERS = {
   cli: ['config', 'doctor', 'http', 'joomla', 'licensing', 'replace-file', 'store', 'support', 'transfer'],
 };
 /** Files that every folder may import, and that import nothing of src/ themselves. */
-const LEAVES = ['api-path', 'counted', 'interrupts', 'ip-addresses'];
+const LEAVES = ['api-path', 'api-texts', 'counted', 'interrupts', 'ip-addresses'];
 
 const refuseImports = (files, regex, message) => ({
   files,
   rules: { 'no-restricted-imports': ['error', { patterns: [{ regex, message }] }] },
 });
 
+/** A folder's files, and those one folder deeper, whose way out begins with one step more. */
 const layer = ([folder, others]) => {
   const allowed = [...others, ...LEAVES];
-  return refuseImports(
-    [`src/${folder}/**/*.ts`],
-    `^\\.\\./(?!(?:${allowed.join('|')})(?:/|$))`,
-    `src/${folder} may import from ${allowed.join(', ')} alone.`,
-  );
+  const message = `src/${folder} may import from ${allowed.join(', ')} alone.`;
+  const outside = `(?!(?:${allowed.join('|')})(?:/|$))`;
+  return [
+    refuseImports([`src/${folder}/*.ts`], `^\\.\\./${outside}`, message),
+    refuseImports([`src/${folder}/*/*.ts`], `^\\.\\./\\.\\./${outside}`, message),
+  ];
 };
 
 export default ts.config(
@@ -58,8 +60,12 @@ export default ts.config(
     },
   },
   { files: ['**/*.mjs'], languageOptions: { globals: { process: 'readonly', console: 'readonly' } } },
-  ...Object.entries(LAYERS).map(layer),
-  refuseImports(LEAVES.map((leaf) => `src/${leaf}.ts`), '^\\.', 'A leaf imports nothing of src/.'),
+  ...Object.entries(LAYERS).flatMap(layer),
+  refuseImports(
+    LEAVES.map((leaf) => `src/${leaf}.ts`),
+    '^\\.',
+    'A leaf imports nothing of src/.',
+  ),
   {
     files: ['test/**/*.ts', 'bench/**/*.ts', 'jest.config.ts'],
     rules: {

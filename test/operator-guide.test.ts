@@ -90,7 +90,7 @@ test.each(blocks)('%s', (title, commands) => {
     'A bad release': /Version 1\.1\.1 is withdrawn\.\n\S+pkg_example\.xml offers 1\.1\.0 \(stable\)\./,
     Refund: /Licence 1 [^]*licence 2/,
     'Upgrade a plan': /Licences that follow: 1\./,
-    'Move everything to another database': /license +1 +0 [^]*Imported\./,
+    'Move everything to another database': /license +2 +0 [^]*Imported\./,
     'Take over licences of another system': /2 would be new[^]*2 imported/,
     'Erase a customer': /customer +-/,
   };

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import type { MysqlSettings } from '../store/mysql';
-import { readTls, TlsError, type TlsPart, type TlsSettings } from '../store/tls';
+import { readTls, TlsError, type ServerLocation, type TlsPart, type TlsSettings } from '../store/tls';
 
 /** What a Joomla site's configuration.php says that this service needs. */
 export interface JoomlaSite {
@@ -165,13 +165,11 @@ function required(values: Configuration, file: string, name: string): string {
   return value;
 }
 
-type Location = Pick<MysqlSettings, 'host' | 'port' | 'socketPath'>;
-
 /**
  * Reads `$host` as Joomla's drivers and PHP's mysqlnd below them do: joomla-framework/database, Mysqli/MysqliDriver.php
  * and Pdo/PdoDriver.php; what becomes of `localhost` was tried on PHP 8.2.
  */
-function locate(host: string, mysqli: boolean, sockets: readonly string[]): Location | undefined {
+function locate(host: string, mysqli: boolean, sockets: readonly string[]): ServerLocation | undefined {
   const unix = /^unix:([^:]+)$/.exec(host)?.[1];
   if (unix !== undefined) return bySocket(unix);
   if (isIP(host) === 6) return { host, port: MYSQL_PORT };
@@ -192,7 +190,7 @@ function locate(host: string, mysqli: boolean, sockets: readonly string[]): Loca
   return socket === undefined ? { host: 'localhost', port } : bySocket(socket);
 }
 
-function bySocket(socketPath: string): Location {
+function bySocket(socketPath: string): ServerLocation {
   return { host: 'localhost', port: MYSQL_PORT, socketPath };
 }
 

@@ -1,12 +1,8 @@
 import type { Knex } from 'knex';
-import { driverTls, type TlsSettings } from './tls';
+import { driverTls, type ServerLocation, type TlsSettings } from './tls';
 
-export interface MysqlSettings {
+export interface MysqlSettings extends ServerLocation {
   kind: 'mysql';
-  host: string;
-  port: number;
-  /** A Unix socket; goes before host and port. */
-  socketPath?: string;
   user: string;
   password: string;
   database: string;

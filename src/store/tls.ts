@@ -3,7 +3,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { connect, isIP, type Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import type { MysqlSettings } from './mysql';
 
 /** How the connections to a MySQL or MariaDB server are encrypted. */
 export interface TlsSettings {
@@ -96,7 +95,13 @@ const AUTHORITIES = [
   '/etc/ssl/cert.pem',
 ];
 
-type Place = Pick<MysqlSettings, 'host' | 'port' | 'socketPath'>;
+/** Where a server listens. */
+export interface ServerLocation {
+  host: string;
+  port: number;
+  /** A Unix socket; goes before host and port. */
+  socketPath?: string;
+}
 
 /**
  * What the driver is told of TLS, and of the socket where that matters.
@@ -105,7 +110,7 @@ type Place = Pick<MysqlSettings, 'host' | 'port' | 'socketPath'>;
  */
 export function driverTls(
   { verify, ...files }: TlsSettings,
-  to: Place,
+  to: ServerLocation,
   authorities: readonly string[] = AUTHORITIES,
 ): { ssl: object; stream?: () => Socket } {
   const known = verify ? authorities.find((path) => existsSync(path)) : undefined;
@@ -125,7 +130,7 @@ export function driverTls(
  * A socket to an address in digits. The driver leaves it to Node then for which name the certificate has to be, and Node
  * asks the socket, which keeps names alone: one for "localhost" would do at any address, one for the address never.
  */
-function socketThatKnowsItsHost({ host, port, socketPath }: Place): Socket {
+function socketThatKnowsItsHost({ host, port, socketPath }: ServerLocation): Socket {
   const to = socketPath === undefined ? { host, port, noDelay: true, keepAlive: true } : { path: socketPath };
   return Object.assign(connect(to), { _host: host });
 }

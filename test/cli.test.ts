@@ -1258,11 +1258,11 @@ describe.each(DATABASE_KINDS)('a shop of its own, in %s', (kind) => {
   });
 });
 
-it('asks at a terminal for the key that standard input is to have', async () => {
+it('asks at a terminal for what standard input is to have', async () => {
   const settings = { LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'shop.sqlite')}` };
   expect(await operator(settings).run(['migrate'])).toMatchObject({ code: 0 });
-  const typed = async (text: string) => {
-    const command = `${process.execPath} dist/src/cli.js license show -`;
+  const typed = async (question: string, text: string, ...args: string[]) => {
+    const command = `${process.execPath} dist/src/cli.js ${args.join(' ')}`;
     const child = startProcess('script', ['-qec', command, '/dev/null'], {
       env: processEnvironment(settings),
       stdio: ['pipe', 'pipe', 'inherit'],
@@ -1271,16 +1271,24 @@ it('asks at a terminal for the key that standard input is to have', async () => 
     child.stdout!.setEncoding('utf8').on('data', (chunk: string) => {
       // Where TERM says that the cursor can be moved, it is.
       output += stripVTControlCharacters(chunk);
-      if (output.endsWith('Licence key: ')) child.stdin!.write(text);
+      if (output.endsWith(`${question}: `)) child.stdin!.write(text);
     });
     const [code] = (await once(child, 'close')) as [number];
     return { code, output };
   };
-  expect(await typed('unknown\r')).toEqual({
+  expect(await typed('Key, id or reference', 'unknown\r', 'license', 'show', '-')).toEqual({
     code: 1,
-    output: expect.stringMatching(/^Licence key: unknown\r+\nerror: There is no licence with this key/s),
+    output: expect.stringMatching(
+      /^Key, id or reference: unknown\r+\nerror: There is no licence with this key/s,
+    ),
   });
-  expect(await typed('\u0004')).toMatchObject({ code: 1 });
+  for (const end of ['\u0003', '\u0004'])
+    expect(await typed('E-mail address', end, 'customer', 'show', '-')).toEqual({
+      code: 1,
+      output: expect.stringMatching(
+        /^E-mail address: \r?\nerror: Nothing was done: the question was not answered\.\r?\n$/,
+      ),
+    });
 });
 
 it('prints where to look with an IPv6 address in brackets', async () => {

@@ -347,6 +347,11 @@ describe('an answer of 404 is told by what is missing, with the command that men
     });
   });
 
+  it('the download, for a site where the key is not activated', async () => {
+    answers['/42'] = (response) => response.writeHead(403).end('Activation not found');
+    expect((await attempt()).remedy).toMatch(/^The <downloadurl> names a site by "identifier"/);
+  });
+
   it('the download, at an address that is none', async () => {
     offering('/index.php?option=com_shop');
     expect((await attempt()).remedy).toMatch(/^That is not the address of a download.* --base-url/);

@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { loginName, readConfig, wantsColor, type Config } from '../config';
 import { openDatabase, type Db } from '../store/database';
@@ -93,32 +91,6 @@ export function createOutput(command: Command): Output {
     },
     endProgress,
   };
-}
-
-/**
- * Asks a yes-or-no question on the terminal.
- *
- * @returns undefined when there is nobody to ask: the command then needs an option that answers it
- */
-export async function askYesOrNo(question: string): Promise<boolean | undefined> {
-  const answer = await askForLine(question);
-  return answer === undefined ? undefined : /^y(es)?$/i.test(answer.trim());
-}
-
-/**
- * Asks for a line of text on the terminal.
- *
- * @returns undefined when there is nobody to ask; empty when they end it by Ctrl-D or Ctrl-C
- */
-export async function askForLine(question: string): Promise<string | undefined> {
-  if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined;
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const ended = once(terminal, 'close').then(() => '');
-  try {
-    return await Promise.race([terminal.question(question), ended]);
-  } finally {
-    terminal.close();
-  }
 }
 
 /** An aligned table with its columns' names above. */

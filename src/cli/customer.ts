@@ -16,12 +16,13 @@ import {
   readCustomerAddress,
 } from '../support/customers';
 import { fileName } from './arguments';
-import { askYesOrNo, formatTable, withSession } from './command';
-import { readValue } from './license-argument';
+import { formatTable, withSession } from './command';
 import { ownFiles, writeOutput } from './output-file';
 import { activationJson, licenseJson, licenseTable } from './rows';
+import { askYesOrNo, readValue } from './standard-input';
 
-const EMAIL_ARGUMENT = "the customer's e-mail address, or - to read it from standard input";
+const EMAIL_ARGUMENT =
+  "the customer's e-mail address, or - to read it from standard input, or be asked for it";
 const LATEST_ACCESSES = 20;
 
 export function addCustomerCommands(program: Command): void {
@@ -39,7 +40,7 @@ function addShow(customer: Command): void {
     .addHelpText('after', '\nExample:\n  licensing customer show jane@example.com')
     .action((email: string, _options: object, command: Command) =>
       withSession(command, async ({ db, now, output }) => {
-        const found = await readCustomerAddress(db, await readValue(email));
+        const found = await readCustomerAddress(db, await readValue(email, 'E-mail address'));
         const licenses = await listCustomerLicenses(db, found);
         const seats = await listCustomerSeats(db, found);
         if (licenses.length + seats.length === 0)
@@ -118,7 +119,7 @@ function addExport(customer: Command): void {
     .addHelpText('after', '\nExample:\n  licensing customer export jane@example.com --out jane.json')
     .action((email: string, { out }: { out: string }, command: Command) =>
       withSession(command, async ({ db, config, now, output }) => {
-        const address = await readValue(email);
+        const address = await readValue(email, 'E-mail address');
         const { licenses, mentions } = await writeOutput(out, ownFiles(config), CUSTOMER_FILE, (sink) =>
           exportCustomer(db, address, now, sink),
         );
@@ -140,7 +141,7 @@ function addErase(customer: Command): void {
     .addHelpText('after', '\nExample:\n  licensing customer erase jane@example.com')
     .action((email: string, { yes }: { yes?: boolean }, command: Command) =>
       withSession(command, async ({ db, now, actor, output }) => {
-        const address = await readValue(email);
+        const address = await readValue(email, 'E-mail address');
         const found = await readCustomerAddress(db, address);
         const counts = Object.entries(await countMentions(db, found)).filter(([, count]) => count > 0);
         if (counts.length === 0) {

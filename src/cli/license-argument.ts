@@ -1,12 +1,12 @@
-import { text } from 'node:stream/consumers';
 import { canonicalKey, keyDigest } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/database';
 import { findLicense, findLicenseByDigest, findLicenseByReference, type License } from '../store/licenses';
-import { askForLine, type Output, type Session } from './command';
+import type { Output, Session } from './command';
+import { readValue } from './standard-input';
 
 export const KEY_ARGUMENT =
-  "a licence key, a licence id, an order's reference that is no number, or - to read one from standard input; id:12 is only ever an id, and reference:12 a reference";
+  "a licence key, a licence id, an order's reference that is no number, or - to read one from standard input, or be asked for it; id:12 is only ever an id, and reference:12 a reference";
 
 /** What a text may name a licence by; several licences, where shops number their orders as licences are numbered. */
 type Meanings = ['id' | 'key' | 'reference', License][];
@@ -20,7 +20,7 @@ type Meanings = ['id' | 'key' | 'reference', License][];
  *   which may be a key
  */
 export async function requireLicense(db: Db, given: string): Promise<License> {
-  const meanings = await findMeanings(db, (await readValue(given)).trim());
+  const meanings = await findMeanings(db, (await readValue(given, 'Key, id or reference')).trim());
   const ids = distinctIds(meanings);
   if (ids.length > 1)
     throw new OperatorError(
@@ -34,7 +34,7 @@ export async function requireLicenseToShow(
   { db, output }: Pick<Session, 'db' | 'output'>,
   given: string,
 ): Promise<License> {
-  const meanings = await findMeanings(db, (await readValue(given)).trim());
+  const meanings = await findMeanings(db, (await readValue(given, 'Key, id or reference')).trim());
   const [, license] = meanings[0];
   if (distinctIds(meanings).length > 1)
     output.note(`note: this is ${inWords(meanings)}; licence ${license.id} is shown.`);
@@ -78,17 +78,9 @@ function inWords(meanings: Meanings): string {
   return meanings.map(([name, { id }]) => `the ${name} of licence ${id}`).join(' and ');
 }
 
-/** Whoever has an order's number at hand would name another licence by it. */
-export async function noteNumericReference(
-  { db, output }: Pick<Session, 'db' | 'output'>,
-  reference: string,
-  issued: number,
-): Promise<void> {
-  const other = /^\d{1,15}$/.test(reference) ? await findLicense(db, Number(reference)) : undefined;
-  if (other && other.id !== issued)
-    output.note(
-      `note: licence ${other.id} is another. Say reference:${reference} or id:${issued} for this one, and id:${other.id} for that one.`,
-    );
+/** The licence that has an order's number for its id. Whoever has that number at hand would name it by mistake. */
+export async function findNamesake(db: Db, reference: string | undefined): Promise<number | undefined> {
+  return /^\d{1,15}$/.test(reference ?? '') ? (await findLicense(db, Number(reference)))?.id : undefined;
 }
 
 /** A shop may name its customers as it likes; what is done for people by law goes by their address. */
@@ -97,9 +89,4 @@ export function noteUnusualCustomer(output: Output, customer: string | undefined
     output.note(
       `note: "${customer}" is no e-mail address; "licensing customer" finds people by theirs alone.`,
     );
-}
-
-/** `-` reads standard input, or asks who sits at the terminal, so that a key stays out of the process list. */
-export async function readValue(given: string): Promise<string> {
-  return given === '-' ? ((await askForLine('Licence key: ')) ?? text(process.stdin)) : given;
 }

@@ -22,13 +22,13 @@ import { formatFields, withSession, type Output } from './command';
 import { addAmendments } from './license-amend';
 import {
   KEY_ARGUMENT,
-  noteNumericReference,
+  findNamesake,
   noteUnusualCustomer,
-  readValue,
   requireLicense,
   requireLicenseToShow,
 } from './license-argument';
 import { activationJson, activationTable, licenseJson, licenseTable } from './rows';
+import { FROM_STANDARD_INPUT, readValue } from './standard-input';
 
 export function addLicenseCommands(program: Command): void {
   const license = program.command('license').description('What a customer has bought.');
@@ -73,7 +73,7 @@ function addIssue(license: Command): void {
     )
     .option('--lifetime', "no end, whatever the plan's duration is")
     .option('--activation-limit <n>', "slots, instead of the plan's; 0 for unlimited", nonNegativeInteger)
-    .option('--key <key>', 'a key of your own choice; - reads it from standard input')
+    .option('--key <key>', `a key of your own choice; ${FROM_STANDARD_INPUT}`)
     .option(
       '--count <n>',
       `how many, ${MAX_COUNT} at the most; with --json they are printed as an array`,
@@ -88,6 +88,8 @@ function addIssue(license: Command): void {
         const { plan, customer, reference, expires, lifetime, activationLimit, count } = options;
         if (count !== undefined && count > 1 && (reference !== undefined || options.key !== undefined))
           usageError(command, '--count cannot go with --reference or --key, which name one licence.');
+        // Nothing is looked up between the licence and its key, which could be lost by that.
+        const namesake = await findNamesake(db, reference);
         const issued = await issueLicenses(
           db,
           {
@@ -96,7 +98,7 @@ function addIssue(license: Command): void {
             reference,
             expiresAt: lifetime ? null : expires,
             activationLimit,
-            key: options.key === undefined ? undefined : await readValue(options.key),
+            key: options.key === undefined ? undefined : await readValue(options.key, 'Licence key'),
             count: count ?? 1,
           },
           actor,
@@ -109,8 +111,10 @@ function addIssue(license: Command): void {
         if (issued.some(({ key }) => key !== undefined && !isSentWhole(key)))
           output.note(`note: ${NOT_SENT_WHOLE}`);
         noteOtherTerms(output, options, issued[0]?.license);
-        if (reference !== undefined && rows[0])
-          await noteNumericReference({ db, output }, reference, rows[0].id);
+        if (namesake !== undefined && rows[0] && namesake !== rows[0].id)
+          output.note(
+            `note: licence ${namesake} is another. Say reference:${reference} or id:${rows[0].id} for this one, and id:${namesake} for that one.`,
+          );
         for (const { withheld } of issued)
           if (withheld !== undefined)
             output.note(`note: this licence was issued before, and its key cannot be shown. ${withheld}`);

@@ -15,7 +15,7 @@ import {
   type WrittenXml,
 } from '../joomla/update-xml';
 import { lintUpdateXml, lintUpdateXmlAt, type LintOptions } from '../joomla/update-xml-lint';
-import { tryUpdate, type Verdict } from '../joomla/updater';
+import { ASSUMED_JOOMLA, tryUpdate, type Verdict } from '../joomla/updater';
 import { explainReadFault } from '../licensing/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { STABILITIES, type Stability } from '../licensing/versions';
@@ -33,8 +33,8 @@ import {
   type Output,
   type Session,
 } from './command';
-import { readValue } from './license-argument';
 import { ownFiles } from './output-file';
+import { FROM_STANDARD_INPUT, readValue } from './standard-input';
 
 interface WriteOptions extends Omit<GivenSettings, 'tag'> {
   product: number;
@@ -54,14 +54,16 @@ interface TryOptions {
   folder?: string;
 }
 
-/** Of an option that takes a key. */
-const FROM_STANDARD_INPUT = '- reads it from standard input (< key.txt; or paste it, then Enter and Ctrl-D)';
-
 export function addUpdateXmlCommands(program: Command): void {
   const updateXml = program
     .command('update-xml')
     .description("What Joomla's updater reads; you host it, as a static file.");
+  addWrite(updateXml);
+  addLint(updateXml);
+  addTry(updateXml);
+}
 
+function addWrite(updateXml: Command): void {
   updateXml
     .command('write')
     .description(
@@ -104,7 +106,9 @@ export function addUpdateXmlCommands(program: Command): void {
         output.print({ product_id: product, ...writtenJson(written) }, describeWritten(written));
       }),
     );
+}
 
+function addLint(updateXml: Command): void {
   updateXml
     .command('lint')
     .description('Finds what makes updates fail, most of which Joomla does silently.')
@@ -116,7 +120,7 @@ export function addUpdateXmlCommands(program: Command): void {
     )
     .action(async (source: string, { key }: { key?: string }, command: Command) => {
       const output = createOutput(command);
-      const typed = key === undefined ? undefined : await readValue(key);
+      const typed = key === undefined ? undefined : await readValue(key, 'Licence key');
       const findings = await withReleases(output, (releases) => lint(source, { ...releases, key: typed }));
       const errors = findings.filter(({ level }) => level === 'error').length;
       output.print(
@@ -127,7 +131,9 @@ export function addUpdateXmlCommands(program: Command): void {
       if (errors > 0)
         throw new OperatorError(errors === 1 ? 'There is one error.' : `There are ${errors} errors.`);
     });
+}
 
+function addTry(updateXml: Command): void {
   updateXml
     .command('try')
     .description(
@@ -136,7 +142,7 @@ export function addUpdateXmlCommands(program: Command): void {
     .argument('<url>', 'the address the update XML is hosted at')
     .requiredOption('--key <key>', `as typed into the Download Key field; ${FROM_STANDARD_INPUT}`)
     .requiredOption('--installed <version>', 'the version the site has', installedVersion)
-    .option('--joomla <version>', "the site's Joomla", releaseVersion, '5.3.0')
+    .option('--joomla <version>', "the site's Joomla", releaseVersion, ASSUMED_JOOMLA)
     .option('--php <version>', "the site's PHP", releaseVersion, '8.2.0')
     .option(
       '--database <type=version>',
@@ -160,7 +166,7 @@ export function addUpdateXmlCommands(program: Command): void {
       const output = createOutput(command);
       requireWebAddress(url, 'The address of the update XML');
       const { key, installed, element, type, client, folder, database, ...site } = options;
-      const verdict = await tryUpdate(url, await readValue(key), {
+      const verdict = await tryUpdate(url, await readValue(key, 'Licence key'), {
         ...site,
         database,
         installed: { version: installed, element, type, client, folder },

@@ -22,8 +22,9 @@ import {
 } from '../support/support-case';
 import { positiveInteger } from './arguments';
 import { printable, withSession } from './command';
-import { isMarked, readValue, requireLicense } from './license-argument';
+import { isMarked, requireLicense } from './license-argument';
 import { licenseJson, licenseTable } from './rows';
+import { readValue } from './standard-input';
 
 export function addWhyCommand(program: Command): void {
   program
@@ -34,7 +35,7 @@ export function addWhyCommand(program: Command): void {
     )
     .argument(
       '<what>',
-      "an IP address; a licence's id or key; its customer's e-mail, its order's reference, the end of its key, or a site, device, seat or instance activated on it or refused lately; or - to read one of them from standard input",
+      "an IP address; a licence's id or key; its customer's e-mail, its order's reference, the end of its key, or a site, device, seat or instance activated on it or refused lately; or - to read one of them from standard input, or be asked for it",
     )
     .option('--limit <n>', 'how many accesses to look at', positiveInteger, 100)
     .addHelpText(
@@ -43,7 +44,7 @@ export function addWhyCommand(program: Command): void {
     )
     .action((what: string, { limit }: { limit: number }, command: Command) =>
       withSession(command, async ({ db, config, now, output }) => {
-        const found = await openCase(db, (await readValue(what)).trim(), {
+        const found = await openCase(db, (await readValue(what, 'What to look for')).trim(), {
           now,
           limit,
           logDays: config.logDays,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { access, readdir, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { API_TEXTS } from '../api-texts';
 import { INCOMING, INCOMING_MAX_AGE_MS, NoFile, openPackage, packagePath } from '../store/package-files';
 import { listPackages, type Release } from '../store/releases';
 import { attempt, ok, problem, reasonOf, unchecked, warning, type Check, type Finding } from './finding';
@@ -93,7 +94,7 @@ async function checkAccess(folder: string): Promise<Finding> {
     );
   if (!(await may(constants.R_OK | constants.X_OK)))
     return problem('PACKAGES_UNREADABLE', `This user may not read ${folder}.`, {
-      why: 'Run by this user, the service answers downloads with "The package file is missing".',
+      why: `Run by this user, the service answers downloads with "${API_TEXTS.FILE_NOT_FOUND}".`,
       remedy: `As root, if this is the user the service runs as: chown -R ${serviceUser()} ${folder}`,
     });
   if (!(await may(constants.W_OK)))
@@ -140,7 +141,7 @@ function unreadableForNginx(code: string, path: string, stats: Stats, nginx: Ngi
       ? `Only its owner may read ${path} (mode ${octal(mode)}).`
       : `nginx, which runs as ${nginx.name}, may not read ${path} (mode ${octal(mode)}).`,
     {
-      why: 'nginx sends the packages (LICENSING_ACCEL_LOCATION) as another user: downloads end with "The package file is missing".',
+      why: `nginx sends the packages (LICENSING_ACCEL_LOCATION) as another user: downloads end with "${API_TEXTS.FILE_NOT_FOUND}".`,
       remedy: `As root: chgrp ${group} ${path} && chmod g+${rights} ${path}${nginx === undefined ? ' (NGINX_GROUP: the group nginx runs as, mostly www-data or nginx)' : ''}; then: licensing doctor`,
     },
   );
@@ -213,7 +214,7 @@ function unreadablePackages(releases: Release[], stored: number, folder: string)
     'PACKAGE_UNREADABLE',
     `This user may not read ${releases.length} of the ${stored} stored packages in ${folder}: ${named}${releases.length > 3 ? '; ...' : ''}.`,
     {
-      why: 'Run by this user, the service answers their downloads with "The package file is missing". Whether they are whole is not known.',
+      why: `Run by this user, the service answers their downloads with "${API_TEXTS.FILE_NOT_FOUND}". Whether they are whole is not known.`,
       remedy: `Nothing is lost. If the service runs as another user, run this as that one: sudo -u USER licensing doctor. As root, if it is this one: chown -R ${serviceUser()} ${folder}`,
     },
   );

@@ -36,7 +36,10 @@ export function clientOfType(type: string): ExtensionClient | undefined {
   return factsOf(type)?.client;
 }
 
-/** What the elements of a type begin with; empty: nothing in particular, or it is none of these. */
+/**
+ * What the elements of a type begin with, and can be told by; empty: nothing in particular, or it is none of these. Of
+ * packages, components and modules it is Joomla that puts it there; a library may be without.
+ */
 export function prefixOfType(type: string): string {
   return factsOf(type)?.prefix ?? '';
 }

@@ -29,6 +29,9 @@ export class NoAnswer extends Error {}
 /** More is sent than was to be taken. The message is the end of a sentence about it. */
 export class TooLarge extends Error {}
 
+/** Joomla gives an update XML up after this long (UpdateAdapter), milliseconds. */
+export const XML_TIMEOUT = 20_000;
+
 const MALFORMED = 'URL using bad/illegal format or missing URL';
 /** libcurl's own, as recorded. */
 const MAX_REDIRECTS = 20;

@@ -37,6 +37,8 @@ const REMEDIES = new Map(
       'The licence is suspended, revoked or cancelled: "licensing license history KEY" says since when and why.',
     [API_TEXTS.LICENSE_EXPIRED]:
       'The licence has expired: "licensing license renew KEY --for 1y" extends it.',
+    [API_TEXTS.ACTIVATION_NOT_FOUND]:
+      'The <downloadurl> names a site by "identifier", where the key is not activated. Take that out of it: whom a download is for, its key says.',
     [API_TEXTS.PRODUCT_MISMATCH]:
       "The key is for another product than the one in the <downloadurl>: give the customer this product's, or correct the product's id in the XML.",
     [API_TEXTS.DOWNLOAD_NOT_FOUND]:

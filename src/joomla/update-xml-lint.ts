@@ -1,11 +1,11 @@
 import { API_PATH } from '../api-path';
-import { fetchAsJoomla, NoAnswer, type Answer } from './fetch';
+import { fetchAsJoomla, NoAnswer, XML_TIMEOUT, type Answer } from './fetch';
 import { lintDelivery } from './lint/delivery';
 import { lintAgainstRelease, lintLeftOut, type FindRelease } from './lint/published';
 import { createReport, WRITE_AGAIN, type LintFinding, type Report } from './lint/report';
 import { CURRENT_JOOMLA, lintUpdate } from './lint/update';
 import { isRunaway, matchesCurrentJoomla } from './target-platform';
-import { checkPackage } from './updater';
+import { ASSUMED_JOOMLA, checkPackage } from './updater';
 import { MalformedXml, parseXml, TooMuchXml } from './xml';
 import { readUpdates, type XmlUpdate } from './xml-updates';
 
@@ -20,10 +20,6 @@ export interface LintOptions {
   key?: string | undefined;
 }
 
-/** Only its User-Agent is seen. */
-const JOOMLA = '5.3.0';
-/** Joomla gives up after this long (UpdateAdapter), milliseconds. */
-const XML_TIMEOUT = 20_000;
 /** Those beyond are not judged. Each costs milliseconds, and ten megabytes hold more than a hundred thousand. */
 const MAX_UPDATES = 1_000;
 
@@ -39,7 +35,7 @@ export async function lintUpdateXmlAt(url: string, options: LintOptions = {}): P
     );
   let answer: Answer;
   try {
-    answer = await fetchAsJoomla(url, { joomla: JOOMLA, timeout: XML_TIMEOUT });
+    answer = await fetchAsJoomla(url, { joomla: ASSUMED_JOOMLA, timeout: XML_TIMEOUT });
   } catch (error) {
     if (!(error instanceof NoAnswer)) throw error;
     report(
@@ -83,7 +79,7 @@ export async function lintUpdateXml(
       ]);
     if (findRelease && asked) await lintAgainstRelease(update, asked, findRelease, report);
     if (key !== undefined && update.text('downloadurl') !== undefined) {
-      const wrong = await checkPackage(update, key, JOOMLA);
+      const wrong = await checkPackage(update, key, ASSUMED_JOOMLA);
       if (wrong) report('error', 'package', wrong.problem, wrong.remedy, update);
     }
   }

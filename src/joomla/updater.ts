@@ -6,7 +6,7 @@ import { onInterrupt } from '../interrupts';
 import { compareVersions } from '../licensing/versions';
 import { appendKey, describeRedirect, keyRemover, SHOWN_KEY, storedKey } from './download-key';
 import { checkHashes, FAULTS_OF_PACKAGE, fileName, remarksOnManifest, unpack } from './downloaded-package';
-import { fetchAsJoomla, NoAnswer, TooLarge, type Answer } from './fetch';
+import { fetchAsJoomla, NoAnswer, TooLarge, XML_TIMEOUT, type Answer } from './fetch';
 import { chooseUpdate, compareWithInstalled, type Site } from './offer';
 import { REMEDY_FOR_TOO_LARGE, remedyForNoAnswer, remedyForStatus, remedyForXml } from './remedies';
 import { MalformedXml, parseXml, TooMuchXml } from './xml';
@@ -45,11 +45,14 @@ export interface Limits {
   packageBytes: number;
 }
 
+/** What a site is taken to have where nobody says. */
+export const ASSUMED_JOOMLA = '5.3.0';
+
 /**
- * Joomla gives the XML 20 s (UpdateAdapter) and the package as long as it takes; somebody waits for this one. Joomla
- * would hold the package in memory, which has room for far less than this disk shall lose to whoever answers.
+ * Joomla gives the package as long as it takes; somebody waits for this one. Joomla would hold it in memory, which has
+ * room for far less than this disk shall lose to whoever answers.
  */
-const LIMITS: Limits = { xml: 20_000, package: 600_000, packageBytes: 1_000_000_000 };
+const LIMITS: Limits = { xml: XML_TIMEOUT, package: 600_000, packageBytes: 1_000_000_000 };
 /** Half of PHP's default memory_limit: Joomla holds the whole package, and much else, in memory. */
 const LARGE_PACKAGE = 64_000_000;
 

@@ -675,7 +675,8 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
 
     it.each([
       ['with dots in their names', 'name.full=Jane&identifier.x=1&dlid.y[]=2&'],
-      ['a thousand and more of them', 'x&'.repeat(1_500)],
+      ['with brackets in their names', 'name[full]=Jane&identifier[]=x&license_key[0]=1&'],
+      ['as many as may be', 'x&'.repeat(998)],
     ])('ignores unknown fields of a form: %s', async (_what, unknown) => {
       const { key } = await give();
       const response = await postRaw(
@@ -745,6 +746,12 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
       ['a form without a key', form, 'identifier=a.example', /license_key/],
       ['an array as key in a form', form, 'license_key[]=a&identifier=a.example', /license_key/],
       ['an empty form', form, '', /license_key/],
+      [
+        'a form of a thousand fields and more',
+        form,
+        `${'x&'.repeat(999)}license_key=a&identifier=b`,
+        /1,000 fields/,
+      ],
       ['a body over 64 KiB', json, `{"license_key":"${'k'.repeat(65_536)}"}`, /64 KiB/],
       ['a form over 64 KiB', form, `license_key=${'k'.repeat(65_536)}`, /64 KiB/],
     ];

@@ -8,7 +8,14 @@ export const BODY_OPTIONS: Partial<KoaBodyMiddlewareOptions> = {
   multipart: false,
   jsonLimit: '64kb',
   formLimit: '64kb',
-  // Of a form each field is a name and a value, and no more, and any number may stand before ours.
-  queryString: { duplicates: 'last', allowDots: false, parameterLimit: Infinity },
+  // Of a form each field is a name and a value, and no more; as many as PHP takes.
+  queryString: {
+    duplicates: 'last',
+    allowDots: false,
+    depth: 0,
+    parseArrays: false,
+    parameterLimit: 1_000,
+    throwOnLimitExceeded: true,
+  },
   parsedMethods: [HttpMethodEnum.POST],
 };

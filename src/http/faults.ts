@@ -76,6 +76,8 @@ export function bodyError(
           ? 'The body must be a JSON object.'
           : 'The body is not valid JSON.',
     );
+  if (error instanceof RangeError)
+    throw new InvalidRequestError('The body must not have more than 1,000 fields.');
   // A charset or encoding nobody knows, a length that is not the body's.
   const isClients = error.status !== undefined && error.status >= 400 && error.status < 500;
   if (isClients || NOT_DECODABLE.test(error.code ?? error.message))

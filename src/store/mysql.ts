@@ -89,10 +89,19 @@ export function mysqlConfig(
 async function setUp(connection: MysqlConnection, isService: boolean): Promise<void> {
   await ask(connection, isService ? SERVICE_SESSION : MYSQL_SESSION);
   await ask(connection, ISOLATION);
-  if (isService) [connection.server] = await ask(connection, 'SELECT @@hostname AS host, @@port AS port');
+  if (isService) connection.server = await askWhichServer(connection);
 }
 
-function ask(connection: MysqlConnection, sql: string): Promise<Server[]> {
+async function askWhichServer(connection: MysqlConnection): Promise<Server | undefined> {
+  const [name] = await ask<Pick<Server, 'host' | 'port'>>(
+    connection,
+    'SELECT @@hostname AS host, @@port AS port',
+  );
+  const [uptime] = await ask<{ Value: string }>(connection, "SHOW GLOBAL STATUS LIKE 'Uptime'");
+  return name && uptime && { ...name, startedAt: performance.now() / 1000 - Number(uptime.Value) };
+}
+
+function ask<Row>(connection: MysqlConnection, sql: string): Promise<Row[]> {
   return new Promise((resolve, reject) =>
     connection.query(sql, (error, rows) => {
       if (error) reject(error);
@@ -101,17 +110,18 @@ function ask(connection: MysqlConnection, sql: string): Promise<Server[]> {
   );
 }
 
-/** Its own name for itself: behind one address may be one today and another tomorrow. */
+/** Its own name for itself, since behind one address may be one today and another tomorrow, and when it was started. */
 interface Server {
   host: string;
   port: number;
+  /** by our clock, in seconds */
+  startedAt: number;
 }
 
 /** What is used here of the driver's connection, and what is kept with it. */
 interface MysqlConnection {
-  /** the server's number for it: a later one is higher, until the server is restarted */
+  /** the server's number for it, given to no other until the server is restarted */
   threadId: number;
-  openedAt: number;
   /** of a service's */
   server?: Server | undefined;
   stream: { destroy(error?: Error): void; once(event: 'close', listener: () => void): void };
@@ -123,7 +133,7 @@ interface MysqlConnection {
   __knex__disposed?: Error;
   on(event: 'error', listener: () => void): void;
   end(done: () => void): void;
-  query(sql: string, done: (error: Error | null, rows: Server[]) => void): void;
+  query(sql: string, done: (error: Error | null, rows: never[]) => void): void;
   execute(
     sql: string,
     bindings: Knex.RawBinding[],
@@ -156,7 +166,6 @@ function mysqlClient({ statementTimeout, isService }: ConnectionRules): typeof K
       const driver = super._driver();
       const createConnection = (settings: object): MysqlConnection => {
         const connection = driver.createConnection(settings);
-        connection.openedAt = performance.now();
         connection.settingUp = setTimeout(() => cut(connection, lateError()), CONNECT_TIMEOUT_MS);
         // One that was refused is no reason to stay.
         connection.settingUp.unref();
@@ -217,7 +226,7 @@ function mysqlClient({ statementTimeout, isService }: ConnectionRules): typeof K
         const connection = (await this.acquireConnection()) as MysqlConnection;
         try {
           // Another server, or a restarted one, has given the number to somebody else, or will.
-          if (!isSame(connection.server, lost.server) || isOfLaterRun(connection, lost)) return;
+          if (!isSame(connection.server, lost.server)) return;
           ending.add(connection);
           const { response } = (await this._query(connection, {
             sql: 'SELECT ID FROM information_schema.PROCESSLIST WHERE ID = ? AND TIME >= 3',
@@ -236,16 +245,16 @@ function mysqlClient({ statementTimeout, isService }: ConnectionRules): typeof K
   } as unknown as typeof Knex.Client;
 }
 
-function isSame(one: Server | undefined, other: Server | undefined): boolean {
-  return one !== undefined && one.host === other?.host && one.port === other.port;
-}
+/** A server says in whole seconds when it was started, and late by how long its answer took. */
+const START_TOLERANCE = (1_000 + CONNECT_TIMEOUT_MS) / 1000;
 
-/**
- * Whether the server was restarted between the two: the later one has the lower number. Of two that were opened at the
- * same moment either may have it.
- */
-function isOfLaterRun(one: MysqlConnection, other: MysqlConnection): boolean {
-  return one.threadId < other.threadId && one.openedAt - other.openedAt > 1_000;
+function isSame(one: Server | undefined, other: Server | undefined): boolean {
+  return (
+    one !== undefined &&
+    one.host === other?.host &&
+    one.port === other.port &&
+    Math.abs(one.startedAt - other.startedAt) <= START_TOLERANCE
+  );
 }
 
 /** Closes a connection's socket. Whatever it still has to say of that is an error of nobody's. */

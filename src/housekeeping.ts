@@ -8,6 +8,8 @@ const EVERY_MS = 60 * 60 * 1000;
 const ROWS_AT_ONCE = 1_000;
 const LEAST_AT_ONCE = 10;
 const PAUSE_MS = 100;
+/** What a server had begun, it takes back first, and holds the rows as long. */
+const PAUSE_AFTER_FAILURE_MS = 3_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
@@ -21,32 +23,37 @@ export function startHousekeeping(
   log: Logger,
   now: () => Date,
 ): () => Promise<void> {
-  let stopped = false;
-  let running = Promise.resolve();
+  const stopping = new AbortController();
+  const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal }).catch(() => undefined);
+  let running: Promise<void> | undefined;
   const run = () => {
-    running = prune().catch((error: unknown) => {
-      log.warn(
-        { reason: reasonCode(error) },
-        'the access log could not be pruned; it is tried again in an hour',
-      );
-    });
+    running ??= prune()
+      .catch((error: unknown) => {
+        log.warn(
+          { reason: reasonCode(error) },
+          'the access log could not be pruned; it is tried again in an hour',
+        );
+      })
+      .finally(() => (running = undefined));
   };
   async function prune(): Promise<void> {
     const before = new Date(now().getTime() - logDays * DAY_MS);
-    for (let rows = ROWS_AT_ONCE; !stopped; await sleep(PAUSE_MS))
+    for (let rows = ROWS_AT_ONCE; !stopping.signal.aborted;)
       try {
         if ((await pruneAccesses(db, before, rows)) < rows) return;
+        await pause(PAUSE_MS);
       } catch (error) {
         // A disk may be too slow for so many in the time a statement has, and as slow in an hour.
         if (rows <= LEAST_AT_ONCE) throw error;
         rows /= 10;
+        await pause(PAUSE_AFTER_FAILURE_MS);
       }
   }
   run();
   const timer = setInterval(run, EVERY_MS).unref();
-  return () => {
-    stopped = true;
+  return async () => {
+    stopping.abort();
     clearInterval(timer);
-    return running;
+    await running;
   };
 }

@@ -145,7 +145,7 @@ export async function findAccessAddress(
 /**
  * Removes some of the entries older than `before`: a few at a time, so that no lock lasts.
  *
- * @returns how many went; fewer than `limit` means none are left
+ * @returns how many there were, of `limit` at the most; another process may have removed them first
  */
 export async function pruneAccesses(db: Db, before: Date, limit: number): Promise<number> {
   const ids = await db(table(db, 'access_log'))
@@ -153,7 +153,8 @@ export async function pruneAccesses(db: Db, before: Date, limit: number): Promis
     .orderBy('at')
     .limit(limit)
     .pluck<number[]>('id');
-  return ids.length === 0 ? 0 : db(table(db, 'access_log')).whereIn('id', ids).delete();
+  if (ids.length > 0) await db(table(db, 'access_log')).whereIn('id', ids).delete();
+  return ids.length;
 }
 
 function toAccess(row: AccessRow): LoggedAccess {

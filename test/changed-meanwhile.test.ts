@@ -10,6 +10,7 @@ import { addPlan, changePlanLimit, editPlan, removePlan } from '../src/licensing
 import { keyDigest } from '../src/licensing/keys';
 import { publishRelease } from '../src/licensing/releases';
 import { eraseCustomer } from '../src/support/customers';
+import { importCsv } from '../src/transfer/import-csv';
 import { insertActivations } from '../src/store/activations';
 import { insertProduct, lockProduct, sharePlan } from '../src/store/catalogue';
 import { knexConfig, table, type Db, type Transaction } from '../src/store/database';
@@ -309,6 +310,36 @@ test('a licence issued while its plan is given another limit has the new one', a
     return [begun];
   });
   expect(await issued).toMatchObject({ activation_limit: 9 });
+});
+
+test('a plan learns to count by something else only after an import onto it, and then not', async () => {
+  const plan = await givePlan(db, { type: 'domain' });
+  let edited: Promise<unknown> | undefined;
+  async function* table() {
+    yield Buffer.from('key,site\n');
+    edited = editPlan(db, plan, { activationType: 'seat' });
+    edited.catch(() => undefined);
+    await untilWaiting(1);
+    yield Buffer.from('OLD-SYSTEM-KEY-1,www.example.com\n');
+  }
+  const map = new Map<'key' | 'activations', string>([
+    ['key', 'key'],
+    ['activations', 'site'],
+  ]);
+  const report = await importCsv(db, table(), {
+    ...{
+      map,
+      ignore: [],
+      plan: String(plan),
+      product: undefined,
+      delimiter: undefined,
+      separator: undefined,
+    },
+    ...{ skipBadRows: false, dryRun: false, secret: undefined, ...context },
+  });
+  expect(report).toMatchObject({ new: 1, bad: 0 });
+  await expect(edited).rejects.toThrow(/have 1 activations by domain/);
+  expect(await stored('plans', plan)).toMatchObject({ activation_type: 'domain' });
 });
 
 test('what is written while a customer is erased is kept, and the customer taken out of it too', async () => {

@@ -244,6 +244,36 @@ test('a command whose COMMIT was not answered says that it may have been carried
   });
 }, 30_000);
 
+test('and so does one that may have added something twice, if it were repeated', async () => {
+  const before = (await rows(db, 'products')).length;
+  wire.cutAt((data) => data.includes('COMMIT'));
+  const { code, stderr } = await startLicensing(['product', 'add', '--name', 'Once'], settings).ended;
+  wire.cutAt(undefined);
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringMatching(/ may have been done all the same: look before you repeat it\.\n$/),
+  });
+  expect(await rows(db, 'products')).toHaveLength(before + 1);
+}, 30_000);
+
+test('and so does an import', async () => {
+  const plan = await givePlan(db);
+  const before = (await rows(db, 'licenses')).length;
+  const csv = join(temporaryFolder(), 'licenses.csv');
+  writeFileSync(csv, 'key\nOLD-SYSTEM-KEY-1\n');
+  wire.cutAt((data) => data.includes('COMMIT'));
+  const { code, stderr } = await startLicensing(
+    ['import', csv, '--csv', '--map', 'key=key', '--plan', String(plan)],
+    settings,
+  ).ended;
+  wire.cutAt(undefined);
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringMatching(/ may have been done all the same: look before you repeat it\.\n$/),
+  });
+  expect(await rows(db, 'licenses')).toHaveLength(before + 1);
+}, 30_000);
+
 test('Redis is back when its one connection went silent and a new one would do', async () => {
   const state = async () =>
     ((await request(admin()).get('/readyz').expect(200)).body as { checks: { redis: string } }).checks.redis;

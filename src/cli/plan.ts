@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import { addPlan, changePlanLimit, editPlan, removePlan, type NewPlan } from '../licensing/catalogue';
 import { ACTIVATION_TYPES } from '../licensing/identifiers';
+import type { ChangeContext } from '../licensing/lifecycle';
 import { OperatorError } from '../licensing/operator-error';
 import { requirePlan, requireProduct } from '../licensing/require';
 import { listPlans } from '../store/catalogue';
@@ -14,8 +15,9 @@ import {
   positiveInteger,
   requireChange,
 } from './arguments';
-import { askYesOrNo, formatTable, withSession } from './command';
+import { formatTable, withSession, type Session } from './command';
 import { planJson } from './rows';
+import { askYesOrNo } from './standard-input';
 
 interface AddOptions extends Omit<NewPlan, 'productId' | 'duration'> {
   product: number;
@@ -89,7 +91,8 @@ function addEdit(plan: Command): void {
       withSession(command, async ({ db, now, actor, output }) => {
         requireChange(command, duration, ...Object.values(others));
         const { activationLimit, ...rest } = others;
-        const { activationLimit: from, activationType } = await requirePlan(db, id);
+        const plan = await requirePlan(db, id);
+        const { activationLimit: from, activationType } = plan;
         const to = activationLimit ?? from;
         const hasFollowers =
           to !== from && (await listIdsWithLimit(db, id, from, { after: 0, limit: 1 })).length > 0;
@@ -99,24 +102,25 @@ function addEdit(plan: Command): void {
           ...(duration === undefined ? {} : { duration: planDuration(duration) }),
           ...(follow || activationLimit === undefined ? {} : { activationLimit }),
         };
-        if (Object.keys(changes).length > 0) await editPlan(db, id, changes);
+        const hasLicenses = (await listLicenses(db, { planId: id, limit: 1 }, now)).length > 0;
+        const edited = Object.keys(changes).length > 0 ? await editPlan(db, id, changes) : plan;
         const { changed, skipped } = follow
-          ? await changePlanLimit(db, id, { from, to }, { actor, now }, (n) =>
-              output.progress(`${n} licences`),
-            )
+          ? await followNewLimit({ db, output }, id, { from, to }, { actor, now })
           : { changed: 0, skipped: 0 };
-        const edited = await requirePlan(db, id);
         if (skipped > 0)
           output.note(
             `${skipped} licences were given another limit or plan by somebody else meanwhile, and keep it.`,
           );
-        const hasLicenses = (await listLicenses(db, { planId: id, limit: 1 }, now)).length > 0;
         if (edited.activationType !== activationType && hasLicenses)
           output.note(
             `note: the licences that are on plan ${id} already count by ${edited.activationType} too now.`,
           );
         output.print(
-          { ...planJson(edited), licenses_changed: changed, licenses_skipped: skipped },
+          {
+            ...planJson({ ...edited, activationLimit: to }),
+            licenses_changed: changed,
+            licenses_skipped: skipped,
+          },
           `Plan ${id} is changed: ${edited.name}.${to === from ? '' : ` Licences that follow: ${changed}.`}`,
         );
       }),
@@ -162,6 +166,28 @@ function addList(plan: Command): void {
         );
       }),
     );
+}
+
+/** Says how far it came when it fails. */
+async function followNewLimit(
+  { db, output }: Pick<Session, 'db' | 'output'>,
+  planId: number,
+  limits: { from: number; to: number },
+  context: ChangeContext,
+): Promise<{ changed: number; skipped: number }> {
+  let followed = 0;
+  try {
+    return await changePlanLimit(db, planId, limits, context, (changed) => {
+      followed = changed;
+      output.progress(`${changed} licences`);
+    });
+  } catch (error) {
+    if (followed > 0 && !(error instanceof OperatorError))
+      output.note(
+        `${followed} licences have ${limits.to || 'unlimited'} slots now, the others not yet: the same command again goes on with them.`,
+      );
+    throw error;
+  }
 }
 
 async function askWhetherToFollow(from: number, to: number): Promise<'follow' | 'keep'> {

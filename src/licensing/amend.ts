@@ -10,11 +10,11 @@ import {
   type LockedLicense,
 } from '../store/licenses';
 import { normalizeCustomer, openKey } from './issue';
-import { generateKey, keyDigest, keyHint } from './keys';
+import { generateKey } from './keys';
 import { changeLicense, type ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
 import { noLicense, noPlan, requirePlan } from './require';
-import { sealKey } from './sealing';
+import { storedKey } from './sealing';
 
 /** Changes of a licence that leave its state as it is. Each is an event in its history. */
 
@@ -89,15 +89,11 @@ export async function rekey(
   context: ChangeContext,
 ): Promise<{ license: License; key: string }> {
   const key = generateKey();
-  const digest = keyDigest(key);
+  const stored = storedKey(key, secret);
   const license = await amend(db, id, 'rekey', context, (locked) => ({
-    changes: {
-      keyDigest: digest,
-      keyHint: keyHint(key),
-      keySealed: secret ? sealKey(key, digest, secret) : null,
-    },
+    changes: stored,
     before: { key_hint: locked.keyHint },
-    after: { key_hint: keyHint(key) },
+    after: { key_hint: stored.keyHint },
   }));
   return { license, key };
 }

@@ -6,6 +6,7 @@ import {
   findProduct,
   insertPlan,
   insertProduct,
+  lockLicensesOfPlan,
   lockPlan,
   replacePlanLimit,
   setPlan,
@@ -14,7 +15,7 @@ import {
   type Product,
 } from '../store/catalogue';
 import { MAX_UINT32 } from '../store/columns';
-import type { Db } from '../store/database';
+import type { Db, Transaction } from '../store/database';
 import { isDuplicate, isReferenceConflict } from '../store/errors';
 import { listIdsWithLimit } from '../store/licenses';
 import { inTransaction } from '../store/transaction';
@@ -34,8 +35,10 @@ export async function addProduct(
   if (id === undefined && (await findProduct(db, MAX_UINT32)) !== undefined)
     throw new OperatorError(`There is no higher id than ${MAX_UINT32}: choose one with --id.`);
   try {
-    const inserted = await insertProduct(db, { id, name, element: element ?? null, createdAt: now });
-    return (await findProduct(db, inserted)) as Product;
+    return await inTransaction(db, async (trx) => {
+      const inserted = await insertProduct(trx, { id, name, element: element ?? null, createdAt: now });
+      return (await findProduct(trx, inserted)) as Product;
+    });
   } catch (error) {
     if (isDuplicate(error)) throw new OperatorError(`Product ${id ?? ''} exists already.`);
     throw error;
@@ -56,7 +59,10 @@ export interface NewPlan {
 export async function addPlan(db: Db, plan: NewPlan, now: Date): Promise<Plan> {
   await requireProduct(db, plan.productId);
   try {
-    return (await findPlan(db, await insertPlan(db, { ...plan, createdAt: now }))) as Plan;
+    return await inTransaction(
+      db,
+      async (trx) => (await findPlan(trx, await insertPlan(trx, { ...plan, createdAt: now }))) as Plan,
+    );
   } catch (error) {
     if (isReferenceConflict(error)) noProduct(plan.productId);
     throw error;
@@ -69,14 +75,16 @@ export async function addPlan(db: Db, plan: NewPlan, now: Date): Promise<Plan> {
  * @returns what it was
  * @throws OperatorError when it has plans or versions, or there is no such product
  */
-export async function removeProduct(db: Db, id: number): Promise<Product> {
-  const product = await requireProduct(db, id);
-  await removeUnused(
-    () => deleteProduct(db, id),
+export function removeProduct(db: Db, id: number): Promise<Product> {
+  return removeUnused(
+    db,
+    async (trx) => {
+      const product = await requireProduct(trx, id);
+      return (await deleteProduct(trx, id)) ? product : noProduct(id);
+    },
     `Product ${id} has plans or versions, and stays. A plan without licences can be removed ("licensing plan remove"), ` +
       'a version cannot.',
   );
-  return product;
 }
 
 /**
@@ -85,33 +93,40 @@ export async function removeProduct(db: Db, id: number): Promise<Product> {
  * @returns what it was
  * @throws OperatorError when licences are on it, ended ones too, or there is no such plan
  */
-export async function removePlan(db: Db, id: number): Promise<Plan> {
-  const plan = await requirePlan(db, id);
-  await removeUnused(
-    () => deletePlan(db, id),
+export function removePlan(db: Db, id: number): Promise<Plan> {
+  return removeUnused(
+    db,
+    async (trx) => {
+      const plan = await requirePlan(trx, id);
+      return (await deletePlan(trx, id)) ? plan : noPlan(id);
+    },
     `Plan ${id} has licences ("licensing license list --plan ${id}"), and stays. ` +
       'Nothing is sold on it as long as you issue none.',
   );
-  return plan;
 }
 
-async function removeUnused(remove: () => Promise<void>, refusal: string): Promise<void> {
+async function removeUnused<T>(
+  db: Db,
+  remove: (trx: Transaction) => Promise<T>,
+  refusal: string,
+): Promise<T> {
   try {
-    await remove();
+    return await inTransaction(db, remove);
   } catch (error) {
     throw isReferenceConflict(error) ? new OperatorError(refusal) : error;
   }
 }
 
 /** @throws OperatorError when there is no such product */
-export async function editProduct(
+export function editProduct(
   db: Db,
   id: number,
   changes: { name?: string; element?: string | null },
 ): Promise<Product> {
-  await requireProduct(db, id);
-  await setProduct(db, id, changes);
-  return requireProduct(db, id);
+  return inTransaction(db, async (trx) => {
+    if (!(await setProduct(trx, id, changes))) noProduct(id);
+    return requireProduct(trx, id);
+  });
 }
 
 /**
@@ -125,20 +140,23 @@ export async function editPlan(
   changes: Partial<Omit<NewPlan, 'productId'>>,
 ): Promise<Plan> {
   const { activationType } = changes;
-  const plan = await requirePlan(db, id);
-  if (activationType === undefined || activationType === plan.activationType) await setPlan(db, id, changes);
-  else {
-    // A look before, so that a plan in use is refused without holding its licences up.
-    await refuseActivations(db, plan, activationType);
-    await inTransaction(db, async (trx) => {
-      await refuseActivations(trx, (await lockPlan(trx, id)) ?? noPlan(id), activationType);
-      await setPlan(trx, id, changes);
-    });
-  }
-  return requirePlan(db, id);
+  // A look before, so that a plan in use is refused without holding its licences up.
+  await refuseActivations(db, await requirePlan(db, id), activationType);
+  return inTransaction(db, async (trx) => {
+    const plan = (await lockPlan(trx, id)) ?? noPlan(id);
+    if (countsOtherwise(plan, activationType)) await lockLicensesOfPlan(trx, id);
+    await refuseActivations(trx, plan, activationType);
+    await setPlan(trx, id, changes);
+    return requirePlan(trx, id);
+  });
 }
 
-async function refuseActivations(db: Db, plan: Plan, wanted: string): Promise<void> {
+function countsOtherwise(plan: Plan, wanted: string | undefined): wanted is string {
+  return wanted !== undefined && wanted !== plan.activationType;
+}
+
+async function refuseActivations(db: Db, plan: Plan, wanted: string | undefined): Promise<void> {
+  if (!countsOtherwise(plan, wanted)) return;
   const activations = await countActivationsOfPlan(db, plan.id);
   if (activations > 0)
     throw new OperatorError(
@@ -169,9 +187,12 @@ export async function changePlanLimit(
   const follow = async () => {
     for (let after = 0; ;) {
       const ids = await listIdsWithLimit(db, planId, from, { after, limit: CHUNK });
-      for (const id of ids)
-        licenses[(await followLimit(db, id, { planId, from, to }, context)) ? 'changed' : 'skipped']++;
-      onProgress(licenses.changed);
+      try {
+        for (const id of ids)
+          licenses[(await followLimit(db, id, { planId, from, to }, context)) ? 'changed' : 'skipped']++;
+      } finally {
+        onProgress(licenses.changed);
+      }
       after = ids.at(-1) ?? 0;
       if (ids.length < CHUNK) return;
     }

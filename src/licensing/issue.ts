@@ -1,4 +1,4 @@
-import { findProduct, sharePlan, type Plan } from '../store/catalogue';
+import { findProduct, sharePlan, type Plan, type Product } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
 import { isDuplicate } from '../store/errors';
 import { insertEvents, type LicenseEvent } from '../store/events';
@@ -11,10 +11,10 @@ import {
 } from '../store/licenses';
 import { inTransaction } from '../store/transaction';
 import { addDuration } from './durations';
-import { canonicalKey, generateKey, keyDigest, keyHint } from './keys';
+import { canonicalKey, generateKey, keyDigest } from './keys';
 import { OperatorError } from './operator-error';
 import { noPlan } from './require';
-import { openSealedKey, SealError, sealKey } from './sealing';
+import { openSealedKey, SealError, storedKey } from './sealing';
 import { formatTimestampOrNull } from './timestamps';
 
 export interface IssueRequest {
@@ -66,9 +66,9 @@ export async function issueLicenses(
   );
   try {
     return await inTransaction(db, async (trx) => {
-      // Its limit and duration stay until the licences are there, for whoever changes them to find.
+      // It stays as it is until the licences are there, for whoever gives it another limit to find (`changePlanLimit`).
       const plan = (await sharePlan(trx, request.planId)) ?? noPlan(request.planId);
-      const product = await findProduct(trx, plan.productId);
+      const product = (await findProduct(trx, plan.productId)) as Product;
       const times = { expiresAt: endOf(request, plan, now), createdAt: now };
       const licenses = keys.map((key) => draftLicense(key, request, plan, times, secret));
       const ids = await insertIssued(trx, licenses, actor);
@@ -82,7 +82,7 @@ export async function issueLicenses(
           lastCheckIp: null,
           checkCount: 0,
           plan,
-          product: { id: plan.productId, name: product?.name ?? '' },
+          product: { id: plan.productId, name: product.name },
         },
       }));
     });
@@ -109,11 +109,8 @@ function draftLicense(
   times: Pick<NewLicense, 'expiresAt' | 'createdAt'>,
   secret: Buffer | undefined,
 ): NewLicense {
-  const digest = keyDigest(key);
   return {
-    keyDigest: digest,
-    keyHint: keyHint(key),
-    keySealed: secret ? sealKey(key, digest, secret) : null,
+    ...storedKey(key, secret),
     planId: plan.id,
     status: 'active',
     activationLimit: activationLimit ?? plan.activationLimit,

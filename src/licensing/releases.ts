@@ -9,6 +9,7 @@ import {
   listReleases,
   setRelease,
   type Release,
+  type ReleaseChanges,
 } from '../store/releases';
 import { inTransaction } from '../store/transaction';
 import { explainFileFault, explainReadFault } from './file-faults';
@@ -115,12 +116,11 @@ export async function publishRelease(
  *
  * @throws OperatorError when there is none
  */
-export async function withdrawRelease(db: Db, productId: number, version: string): Promise<Release> {
-  const release = await requireRelease(db, productId, version);
-  if (release.state === 'withdrawn') throw new OperatorError(`Version ${version} is withdrawn already.`);
-  if (!(await setRelease(db, release.id, release.state, { state: 'withdrawn' })))
-    throw changedMeanwhile(version);
-  return requireRelease(db, productId, version);
+export function withdrawRelease(db: Db, productId: number, version: string): Promise<Release> {
+  return changeRelease(db, productId, version, ({ state }) => {
+    if (state === 'withdrawn') throw new OperatorError(`Version ${version} is withdrawn already.`);
+    return { state: 'withdrawn' };
+  });
 }
 
 /**
@@ -128,15 +128,26 @@ export async function withdrawRelease(db: Db, productId: number, version: string
  *
  * @throws OperatorError when there is no such version
  */
-export async function editRelease(
+export function editRelease(
   db: Db,
   productId: number,
   version: string,
   changes: { changelog: string },
 ): Promise<Release> {
-  const release = await requireRelease(db, productId, version);
-  if (!(await setRelease(db, release.id, release.state, changes))) throw changedMeanwhile(version);
-  return requireRelease(db, productId, version);
+  return changeRelease(db, productId, version, () => changes);
+}
+
+function changeRelease(
+  db: Db,
+  productId: number,
+  version: string,
+  decide: (release: Release) => ReleaseChanges,
+): Promise<Release> {
+  return inTransaction(db, async (trx) => {
+    const release = await requireRelease(trx, productId, version);
+    if (!(await setRelease(trx, release.id, release.state, decide(release)))) throw changedMeanwhile(version);
+    return requireRelease(trx, productId, version);
+  });
 }
 
 async function requireRelease(db: Db, productId: number, version: string): Promise<Release> {

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { keyDigest, keyHint } from './keys';
 
 /**
  * Keys can be kept so that `license reveal` shows them again: AES-256-GCM under LICENSING_KEY_SECRET, the key's
@@ -12,6 +13,23 @@ const KEY_ID_BYTES = 4;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const HEADER_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES + TAG_BYTES;
+
+/**
+ * What is stored of a key: nothing that it could be told from, but for the sealed one where there is a secret.
+ *
+ * @param key canonical
+ */
+export function storedKey(
+  key: string,
+  secret: Buffer | undefined,
+): { keyDigest: string; keyHint: string | null; keySealed: string | null } {
+  const digest = keyDigest(key);
+  return {
+    keyDigest: digest,
+    keyHint: keyHint(key),
+    keySealed: secret ? sealKey(key, digest, secret) : null,
+  };
+}
 
 /** A sealed key that this secret cannot open; the message says why. */
 export class SealError extends Error {}

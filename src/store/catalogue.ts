@@ -66,18 +66,25 @@ export async function insertProduct(
   return product.id ?? (id as number);
 }
 
-/** Changes a product: what is undefined stays, what is null is cleared. */
+/**
+ * Changes a product: what is undefined stays, what is null is cleared.
+ *
+ * @returns false: there is no such product
+ */
 export async function setProduct(
   db: Db,
   id: number,
   changes: Partial<Pick<Product, 'name' | 'element'>>,
-): Promise<void> {
-  await db(table(db, 'products')).where({ id }).update(changes);
+): Promise<boolean> {
+  return (await db(table(db, 'products')).where({ id }).update(changes)) > 0;
 }
 
-/** @throws a reference conflict (`isReferenceConflict`) when it has plans or releases */
-export async function deleteProduct(db: Db, id: number): Promise<void> {
-  await db(table(db, 'products')).where({ id }).delete();
+/**
+ * @returns false: there is no such product
+ * @throws a reference conflict (`isReferenceConflict`) when it has plans or releases
+ */
+export async function deleteProduct(db: Db, id: number): Promise<boolean> {
+  return (await db(table(db, 'products')).where({ id }).delete()) > 0;
 }
 
 /** What was last said about the product's update XML, as JSON; null: nothing yet, or no such product. */
@@ -106,17 +113,21 @@ export async function findActivationTypes(db: Db, planIds: number[]): Promise<Ma
 }
 
 /**
- * Locks a plan and all of its licences until the transaction ends, as its first statements: nobody activates on them
- * meanwhile, is issued one, or moves one to this plan.
+ * Locks a plan until the transaction ends, as its first statement: nobody is issued a licence on it meanwhile, or moves
+ * one to it. Requests wait for nobody's plan.
  */
 export async function lockPlan(trx: Transaction, id: number): Promise<Plan | undefined> {
   const row = (await lockedRow(trx, 'plans', id)) as PlanRow | undefined;
-  // In the order of their ids, as everybody does who locks several.
-  await trx(table(trx, 'licenses')).where({ plan_id: id }).orderBy('id').forUpdate().pluck('id');
   return row && toPlan(row);
 }
 
-/** A plan that does not change until the transaction ends. For operators: requests wait for nobody's plan. */
+/** Locks all licences of a locked plan besides, before anything is read: nobody activates on them meanwhile. */
+export async function lockLicensesOfPlan(trx: Transaction, id: number): Promise<void> {
+  // In the order of their ids, as everybody does who locks several.
+  await trx(table(trx, 'licenses')).where({ plan_id: id }).orderBy('id').forUpdate().pluck('id');
+}
+
+/** A plan that does not change until the transaction ends. */
 export async function sharePlan(trx: Transaction, id: number): Promise<Plan | undefined> {
   const row = (await lockedRow(trx, 'plans', id, 'forShare')) as PlanRow | undefined;
   return row && toPlan(row);
@@ -137,6 +148,11 @@ async function lockedRow(
   // On SQLite the one write lock; Knex drops the others there.
   if (isSqlite(trx)) await trx(table(trx, name)).where({ id }).update({ id });
   return trx(table(trx, name)).where({ id })[lock]().first() as Promise<unknown>;
+}
+
+/** All plans, none of which changes until the transaction ends. */
+export async function sharePlans(trx: Transaction): Promise<Plan[]> {
+  return ((await trx(table(trx, 'plans')).orderBy('id').forShare()) as PlanRow[]).map(toPlan);
 }
 
 export async function listPlans(db: Db, productId?: number): Promise<Plan[]> {
@@ -161,7 +177,7 @@ export async function insertPlan(db: Db, plan: Omit<Plan, 'id'>): Promise<number
   return id as number;
 }
 
-/** Changes a plan: what is undefined stays; a duration of null is for life. */
+/** Changes a locked plan: what is undefined stays; a duration of null is for life. */
 export async function setPlan(
   db: Db,
   id: number,
@@ -175,9 +191,12 @@ export async function setPlan(
   });
 }
 
-/** @throws a reference conflict (`isReferenceConflict`) when licences are on it */
-export async function deletePlan(db: Db, id: number): Promise<void> {
-  await db(table(db, 'plans')).where({ id }).delete();
+/**
+ * @returns false: there is no such plan
+ * @throws a reference conflict (`isReferenceConflict`) when licences are on it
+ */
+export async function deletePlan(db: Db, id: number): Promise<boolean> {
+  return (await db(table(db, 'plans')).where({ id }).delete()) > 0;
 }
 
 /** @returns false: the plan's limit is not `from` any more, and stays as it is */

@@ -1,6 +1,7 @@
 import { isSqlite, table, type Db, type TableName, type Transaction } from './database';
 import type { Row, SqlValue } from './export';
 import { insertRows } from './statements';
+import { tryTransaction } from './transaction';
 
 /** Values in one INSERT: SQLite takes 32,766. */
 const MAX_VALUES = 16_000;
@@ -10,13 +11,16 @@ const MAX_VALUES = 16_000;
  * not committed. READ COMMITTED, so that every look sees what others have committed by now, and so that looking for
  * a key that is not there locks no gap in which the shop wants to issue one.
  */
-export function inImportTransaction<T>(db: Db, work: (trx: Transaction) => Promise<T>): Promise<T> {
-  if (!isSqlite(db)) return db.transaction(work, { isolationLevel: 'read committed' });
-  return db.transaction(async (trx) => {
-    // SQLite's one write lock is taken first: a read before it would fix a snapshot that cannot be written to.
-    await trx(table(trx, 'licenses')).where({ id: 0 }).update({ id: 0 });
-    return work(trx);
-  });
+export async function inImportTransaction<T>(db: Db, work: (trx: Transaction) => Promise<T>): Promise<T> {
+  const tried = await (isSqlite(db)
+    ? tryTransaction(db, async (trx) => {
+        // SQLite's one write lock is taken first: a read before it would fix a snapshot that cannot be written to.
+        await trx(table(trx, 'licenses')).where({ id: 0 }).update({ id: 0 });
+        return work(trx);
+      })
+    : tryTransaction(db, work, { isolationLevel: 'read committed' }));
+  if ('failure' in tried) throw tried.failure;
+  return tried.result;
 }
 
 export async function isEmptyTable(db: Db, name: TableName): Promise<boolean> {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Knex } from 'knex';
 import type { Db, Transaction } from './database';
 import { isConnectionLost, isLockConflict } from './errors';
 
@@ -29,11 +30,12 @@ export async function inTransaction<T>(db: Db, work: (trx: Transaction) => Promi
  * Runs `work` in a transaction once.
  *
  * @returns its result, or the failure after which nothing of it is left, so that it may be tried again
- * @throws what COMMIT failed with. Its outcome is not known then: nothing may be repeated
+ * @throws what COMMIT failed with. Nothing may be repeated then; whether it was carried out: `isOutcomeUnknown`
  */
 export async function tryTransaction<T>(
   db: Db,
   work: (trx: Transaction) => Promise<T>,
+  settings?: Knex.TransactionConfig,
 ): Promise<{ result: T } | { failure: unknown }> {
   const state = { committing: false };
   try {
@@ -41,7 +43,7 @@ export async function tryTransaction<T>(
       const result = await work(trx);
       state.committing = true;
       return { result };
-    });
+    }, settings);
   } catch (failure) {
     if (!state.committing) return { failure };
     if (isConnectionLost(failure)) unanswered.add(failure as object);

@@ -1,10 +1,10 @@
-import { isSentWhole, keyHint } from '../licensing/keys';
+import { isSentWhole } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
-import { sealKey } from '../licensing/sealing';
+import { storedKey } from '../licensing/sealing';
 import { liveStatus } from '../licensing/states';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import { activationKey, findActivations } from '../store/activations';
-import { listPlans, listProducts, type Plan, type Product } from '../store/catalogue';
+import { listPlans, listProducts, sharePlans, type Plan, type Product } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
 import { isDuplicate } from '../store/errors';
 import { insertEvents, type LicenseEvent } from '../store/events';
@@ -140,7 +140,7 @@ async function startCsvJob(trx: Transaction, options: CsvImportOptions): Promise
       notSentWholeLines: [],
     },
     products,
-    plans: await listPlans(trx),
+    plans: await (options.dryRun ? listPlans(trx) : sharePlans(trx)),
     writes: !options.dryRun,
   };
 }
@@ -260,11 +260,12 @@ async function insertCandidates(job: CsvJob, added: Candidate[]): Promise<void> 
   const { now, secret, actor } = options;
   const createdAt = toSqlTime(now);
   const rows = added.map((candidate) => {
-    const { key, digest, plan, status, customer, reference, identifiers } = candidate;
+    const { key, plan, status, customer, reference, identifiers } = candidate;
+    const { keyDigest, keyHint, keySealed } = storedKey(key, secret);
     return {
-      key_digest: digest,
-      key_hint: keyHint(key),
-      key_sealed: secret ? sealKey(key, digest, secret) : null,
+      key_digest: keyDigest,
+      key_hint: keyHint,
+      key_sealed: keySealed,
       plan_id: plan.id,
       status: status === 'expired' ? 'active' : (status ?? 'active'),
       activation_limit: limitOf(candidate),

@@ -1,4 +1,4 @@
-import { listPlans, type Plan } from '../store/catalogue';
+import { listPlans, sharePlans, type Plan } from '../store/catalogue';
 import type { Transaction } from '../store/database';
 import type { Row } from '../store/export';
 import { insertInChunks, isEmptyTable, updateRow } from '../store/import';
@@ -83,7 +83,7 @@ export async function startJob(trx: Transaction, options: ImportOptions): Promis
     for (const type of RECORD_TYPES) pairs.push([type, await value(type)]);
     return Object.fromEntries(pairs) as Record<RecordType, T>;
   };
-  const plansHere = await listPlans(trx);
+  const plansHere = await (options.dryRun ? listPlans(trx) : sharePlans(trx));
   return {
     trx,
     options,
@@ -114,7 +114,7 @@ export function tally(job: Job, type: RecordType, outcome: keyof Tally, count = 
   job.report.records[type][outcome] += count;
 }
 
-/** Counts a record that cannot be brought in, and tells of it: nothing is written from here on. */
+/** Counts a record that cannot be brought in, and tells of it: nothing of the import will stay. */
 export function conflict(job: Job, type: RecordType, line: number, message: string): void {
   tally(job, type, 'conflicting');
   job.writes = false;

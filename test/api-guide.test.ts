@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -34,38 +34,48 @@ describe('its PHP program', () => {
     const [, program = ''] = /```php\n([^]*?)```/.exec(guide) ?? [];
     writeFileSync(
       join(folder, 'licence.php'),
-      `${program}\necho json_encode(licenceIsValid(...array_slice($argv, 1)));\n`,
+      `${program}\necho json_encode($argv[1](...array_slice($argv, 2)));\n`,
     );
-    service = await startTestService({ LICENSING_RATE_LIMIT: '6' });
+    service = await startTestService({ LICENSING_RATE_LIMIT: '7' });
     ({ key } = await giveLicense(service.db, await givePlan(service.db, { limit: 1 })));
   });
 
   afterAll(() => service.stop());
 
-  async function isValid(
+  async function call(
+    name: 'enterLicence' | 'licenceIsValid',
     { api = `${service.url}${PREFIX}`, licence = key, site = 'https://www.example.com/shop' } = {},
     state?: { valid_at: number; ask_after: number },
-  ): Promise<boolean> {
+  ): Promise<unknown> {
     if (state) writeFileSync(kept, JSON.stringify(state));
-    else rmSync(kept, { force: true });
-    const run = promisify(execFile)('php', [join(folder, 'licence.php'), api, licence, site, kept]);
-    return JSON.parse((await run).stdout) as boolean;
+    const run = promisify(execFile)('php', [join(folder, 'licence.php'), name, api, licence, site, kept]);
+    return JSON.parse((await run).stdout) as unknown;
   }
+
+  const isValid = (about = {}, state?: { valid_at: number; ask_after: number }) =>
+    call('licenceIsValid', about, state);
 
   const read = () => JSON.parse(readFileSync(kept, 'utf8')) as { valid_at: number; ask_after: number };
   const now = () => Math.floor(Date.now() / 1000);
 
-  test('activates its site, and believes what the service says', async () => {
-    expect(await isValid()).toBe(true);
+  test('activates its site, says what is in the way, and believes the service from then on', async () => {
+    const earlier = { valid_at: now() - 5, ask_after: 0 };
+    expect(await call('enterLicence', { licence: 'unknown' })).toBe('License not found');
+    expect(existsSync(kept)).toBe(false);
+    expect(await isValid()).toBe(false);
+    expect(await call('enterLicence')).toBeNull();
     expect(await rows(service.db, 'activations')).toMatchObject([{ identifier: 'example.com' }]);
     expect(read().ask_after).toBeGreaterThan(now() + 86_000);
-    expect(await isValid({ licence: 'unknown' }, { valid_at: now() - 5, ask_after: 0 })).toBe(false);
-    // its slot is taken
-    expect(await isValid({ site: 'example.org' }, { valid_at: now() - 5, ask_after: 0 })).toBe(false);
+    expect(await isValid()).toBe(true);
+    expect(await call('enterLicence', { site: 'example.org' })).toMatch(/^All activation slots/);
+    expect(await isValid({ licence: 'unknown' }, earlier)).toBe(false);
+    // One whose slot another site has now takes none by asking.
+    expect(await isValid({ site: 'example.org' }, earlier)).toBe(false);
     expect(read().valid_at).toBe(0);
-    expect(await isValid({}, { valid_at: now() - 5, ask_after: 0 })).toBe(true);
-    // The seventh call in this minute is one too many.
-    expect(await isValid({}, { valid_at: now() - 5, ask_after: 0 })).toBe(true);
+    expect(await isValid({}, earlier)).toBe(true);
+    expect(await rows(service.db, 'activations')).toMatchObject([{ identifier: 'example.com' }]);
+    // The eighth call in this minute is one too many.
+    expect(await isValid({}, earlier)).toBe(true);
     expect(read().valid_at).toBeLessThan(now());
     expect(read().ask_after).toBeLessThan(now() + 700);
   });

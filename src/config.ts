@@ -5,7 +5,7 @@ import { parse } from 'dotenv';
 import type { Listen } from './http/server';
 import { isNetwork } from './ip-addresses';
 import { readJoomlaSite } from './joomla/configuration';
-import { describeUnknown, isMeantForUs, type Settings, type Variable } from './settings';
+import { describeLines, describeUnknown, isMeantForUs, type Settings, type Variable } from './settings';
 import type { DatabaseSettings } from './store/database';
 import { DatabaseUrlError, parseDatabaseUrl } from './store/database-url';
 import { TlsError } from './store/tls';
@@ -67,13 +67,15 @@ const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'
  */
 export function readConfig(env: NodeJS.ProcessEnv = environment(), defaults: Settings = {}): Config {
   const file = envFilePath(env);
-  const values = readEnvFile(file);
-  if (values === undefined && env.LICENSING_ENV_FILE?.trim())
+  const read = readEnvFile(file);
+  if (read === undefined && env.LICENSING_ENV_FILE?.trim())
     throw new ConfigError(
       `LICENSING_ENV_FILE names ${file}, and there is no such file. "licensing init" makes it.`,
     );
-  const merged = { ...defaults, ...values, ...withoutEmpty(env) };
-  return values === undefined ? buildConfig(merged, packageRoot) : buildConfig(merged, dirname(file), file);
+  const merged = { ...defaults, ...read?.settings, ...withoutEmpty(env) };
+  return read === undefined
+    ? buildConfig(merged, packageRoot)
+    : buildConfig(merged, dirname(file), file, read.warnings);
 }
 
 /**
@@ -81,12 +83,14 @@ export function readConfig(env: NodeJS.ProcessEnv = environment(), defaults: Set
  *
  * @param base what relative paths are relative to
  * @param file where the settings come from, if from a file
+ * @param remarks what is wrong with its lines
  * @throws ConfigError
  */
 export function buildConfig(
   settings: Record<string, string | undefined>,
   base: string,
   file?: string,
+  remarks: string[] = [],
 ): Config {
   const get = (name: Variable): string | undefined => settings[name]?.trim() || undefined;
 
@@ -94,13 +98,13 @@ export function buildConfig(
   const site = optional(joomlaRoot, readSite);
   const database =
     optional(get('LICENSING_DATABASE_URL'), (url) => readDatabaseUrl(url, base)) ?? site?.database;
-  const warnings = describeUnknown(Object.keys(settings));
+  const warnings = [...remarks, ...describeUnknown(Object.keys(settings))];
   if (database === undefined)
     throw new ConfigError(
       [
         'No database is configured. Run "licensing init" beside a Joomla site, or set LICENSING_DATABASE_URL ' +
           `(mysql://user:password@host:3306/database) in the environment or in ${file ?? '.env'}.`,
-        // It may be there, under a misspelled name.
+        // It may be there, under a misspelled name or in a line that sets nothing.
         ...warnings,
       ].join(' '),
     );
@@ -147,14 +151,15 @@ export function envFilePath(env: NodeJS.ProcessEnv = environment()): string {
 }
 
 /**
- * A settings file's values; undefined when there is no such file.
+ * What a settings file sets, and what is wrong with its lines; undefined when there is no such file.
  *
  * @throws ConfigError when it cannot be read
  */
-export function readEnvFile(file: string): Settings | undefined {
+export function readEnvFile(file: string): { settings: Settings; warnings: string[] } | undefined {
   if (!existsSync(file)) return undefined;
   try {
-    return withoutEmpty(parse(readFileSync(file)));
+    const text = readFileSync(file, 'utf8');
+    return { settings: withoutEmpty(parse(text)), warnings: describeLines(text, file) };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new ConfigError(

@@ -1,4 +1,4 @@
-/** The names of the settings, and what a misspelled one was meant to be. What each means stands in config.ts. */
+/** The names of the settings, and what is misspelled of them or of their file. What each means stands in config.ts. */
 
 const VARIABLES = [
   'LICENSING_ENV_FILE',
@@ -33,6 +33,30 @@ export function describeUnknown(names: string[]): string[] {
         meant === undefined ? `The settings are: ${VARIABLES.join(', ')}.` : `Did you mean ${meant}?`
       }`;
     });
+}
+
+const ASSIGNMENT = /^\s*(?:export\s+)?([\w.-]+)(?:\s*=|:\s)(.*)/;
+
+/**
+ * A sentence for each line of a settings file that is meant for this program and sets nothing, or is set aside by a later
+ * one. None repeats what may be a value.
+ */
+export function describeLines(text: string, file: string): string[] {
+  const remarks: string[] = [];
+  const set = new Map<string, string>();
+  for (const [i, line] of text.split(/\r?\n/).entries()) {
+    const [, name, value = ''] = ASSIGNMENT.exec(line) ?? [];
+    if (name !== undefined) {
+      const earlier = set.get(name);
+      if (isMeantForUs(name) && earlier !== undefined && earlier !== value.trim())
+        remarks.push(`${name} is set twice in ${file}: what line ${i + 1} says counts.`);
+      set.set(name, value.trim());
+    } else if (/^\s*(?:export\s+)?LICENSING/i.test(line)) {
+      const meant = VARIABLES.find((variable) => line.trim().split(/\s/).includes(variable));
+      remarks.push(`Line ${i + 1} of ${file} sets nothing. It must read ${meant ?? 'NAME'}=VALUE.`);
+    }
+  }
+  return remarks;
 }
 
 /** Whether a variable is one of this program's, perhaps misspelled. */

@@ -464,6 +464,41 @@ describe('the file of settings', () => {
       );
     expect(warnings.join()).not.toContain('S3cret');
   });
+
+  it('says which lines of the file set nothing, or are set aside by another', () => {
+    const path = file(
+      `# LICENSING_WORKERS 3
+LICENSING_DATABASE_URL=sqlite:/x
+LICENSING_RATE_LIMIT 100
+  export LICENSING RATE_WINDOW=30
+LICENSING_LOG_DAYS: 30
+LICENSING_KEY_SECRET S3cret
+LICENSING_LOG_LEVEL=debug
+LICENSING_LOG_DAYS=30
+LICENSING_LOG_LEVEL=warn
+
+OTHER thing
+OTHER=1
+OTHER=2
+`.replaceAll('\n', '\r\n'),
+    );
+    const { warnings, rateLimit, logDays, logLevel } = readConfig({ LICENSING_ENV_FILE: path });
+    expect({ rateLimit, logDays, logLevel }).toEqual({ rateLimit: 60, logDays: 30, logLevel: 'warn' });
+    expect(warnings).toEqual([
+      `Line 3 of ${path} sets nothing. It must read LICENSING_RATE_LIMIT=VALUE.`,
+      `Line 4 of ${path} sets nothing. It must read NAME=VALUE.`,
+      `Line 6 of ${path} sets nothing. It must read LICENSING_KEY_SECRET=VALUE.`,
+      `LICENSING_LOG_LEVEL is set twice in ${path}: what line 9 says counts.`,
+    ]);
+  });
+
+  it('says so too where nothing can be done without that line', () => {
+    const path = file('LICENSING_DATABASE_URL mysql://u:S3cret@db.example/d\n');
+    expect(() => readConfig({ LICENSING_ENV_FILE: path })).toThrow(
+      /^No database is configured\. .* sets nothing\. It must read LICENSING_DATABASE_URL=VALUE\.$/,
+    );
+    expect(() => readConfig({ LICENSING_ENV_FILE: path })).not.toThrow(/S3cret/);
+  });
 });
 
 describe('the built programs', () => {

@@ -62,10 +62,11 @@ async function init(
   output: Output,
 ): Promise<void> {
   const file = envFilePath();
-  const kept = readEnvFile(file) ?? {};
+  const { settings: kept = {}, warnings: remarks = [] } = readEnvFile(file) ?? {};
   const fromEnvironment = withoutEmpty(environment());
   const additions = newSettings(kept, fromEnvironment, joomlaRoot, file);
-  const config = buildConfig({ ...kept, ...fromEnvironment, ...additions }, dirname(file), file);
+  const config = buildConfig({ ...kept, ...fromEnvironment, ...additions }, dirname(file), file, remarks);
+  for (const warning of config.warnings) output.note(warning);
   await refuseOwn(await lookAt(file), databaseFiles(config.database));
 
   await withDatabase(config, async (db) => {

@@ -12,7 +12,7 @@ export const checkConfiguration: Check = async ({ config }) => [
 
 function checkSource({ envFile, joomlaRoot }: Config): Finding[] {
   const inFile: Record<string, string | undefined> =
-    envFile === undefined ? {} : (readEnvFile(envFile) ?? {});
+    envFile === undefined ? {} : (readEnvFile(envFile)?.settings ?? {});
   const inEnvironment: Record<string, string | undefined> = withoutEmpty(environment());
   const names = Object.keys(inEnvironment).filter((name) => name !== 'LICENSING_ENV_FILE');
   const sources = [

@@ -1267,11 +1267,13 @@ it('asks at a terminal for what standard input is to have', async () => {
       env: processEnvironment(settings),
       stdio: ['pipe', 'pipe', 'inherit'],
     });
-    let output = '';
+    let [output, isAnswered] = ['', false];
     child.stdout!.setEncoding('utf8').on('data', (chunk: string) => {
-      // Where TERM says that the cursor can be moved, it is.
+      // Where TERM says that the cursor can be moved, it is, in a chunk of its own perhaps.
       output += stripVTControlCharacters(chunk);
-      if (output.endsWith(`${question}: `)) child.stdin!.write(text);
+      if (isAnswered || !output.endsWith(`${question}: `)) return;
+      isAnswered = true;
+      child.stdin!.write(text);
     });
     const [code] = (await once(child, 'close')) as [number];
     return { code, output };

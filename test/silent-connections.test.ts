@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import type { Settings } from '../src/config';
 import type { Db } from '../src/store/database';
@@ -229,50 +229,42 @@ test.each(['licensing_migrations', 'licensing_products'])(
   20_000,
 );
 
-test('a command whose COMMIT was not answered says that it may have been carried out', async () => {
-  const license = await giveLicense(db, await givePlan(db));
-  wire.cutAt((data) => data.includes('COMMIT'));
-  const renew = ['license', 'renew', String(license.id), '--until', '2099-01-31'];
-  const { code, stderr } = await startLicensing(renew, settings).ended;
-  wire.cutAt(undefined);
-  expect({ code, stderr }).toEqual({
-    code: 1,
-    stderr: expect.stringMatching(/^error: The database .* may have been done all the same: look before/),
-  });
-  expect((await rows<{ id: number }>(db, 'licenses')).find(({ id }) => id === license.id)).toMatchObject({
-    expires_at: '2099-01-31 00:00:00',
-  });
-}, 30_000);
+describe('a command whose COMMIT was not answered says that it may have been carried out', () => {
+  async function runUnanswered(args: string[]): Promise<void> {
+    wire.cutAt((data) => data.includes('COMMIT'));
+    const { code, stderr } = await startLicensing(args, settings).ended;
+    wire.cutAt(undefined);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(
+        /^error: The database .* may have been done all the same: look before you repeat it\.\n$/,
+      ),
+    });
+  }
 
-test('and so does one that may have added something twice, if it were repeated', async () => {
-  const before = (await rows(db, 'products')).length;
-  wire.cutAt((data) => data.includes('COMMIT'));
-  const { code, stderr } = await startLicensing(['product', 'add', '--name', 'Once'], settings).ended;
-  wire.cutAt(undefined);
-  expect({ code, stderr }).toEqual({
-    code: 1,
-    stderr: expect.stringMatching(/ may have been done all the same: look before you repeat it\.\n$/),
-  });
-  expect(await rows(db, 'products')).toHaveLength(before + 1);
-}, 30_000);
+  test('a change of a licence', async () => {
+    const license = await giveLicense(db, await givePlan(db));
+    await runUnanswered(['license', 'renew', String(license.id), '--until', '2099-01-31']);
+    expect((await rows<{ id: number }>(db, 'licenses')).find(({ id }) => id === license.id)).toMatchObject({
+      expires_at: '2099-01-31 00:00:00',
+    });
+  }, 30_000);
 
-test('and so does an import', async () => {
-  const plan = await givePlan(db);
-  const before = (await rows(db, 'licenses')).length;
-  const csv = join(temporaryFolder(), 'licenses.csv');
-  writeFileSync(csv, 'key\nOLD-SYSTEM-KEY-1\n');
-  wire.cutAt((data) => data.includes('COMMIT'));
-  const { code, stderr } = await startLicensing(
-    ['import', csv, '--csv', '--map', 'key=key', '--plan', String(plan)],
-    settings,
-  ).ended;
-  wire.cutAt(undefined);
-  expect({ code, stderr }).toEqual({
-    code: 1,
-    stderr: expect.stringMatching(/ may have been done all the same: look before you repeat it\.\n$/),
-  });
-  expect(await rows(db, 'licenses')).toHaveLength(before + 1);
-}, 30_000);
+  test('a product, which would be added twice', async () => {
+    const before = (await rows(db, 'products')).length;
+    await runUnanswered(['product', 'add', '--name', 'Once']);
+    expect(await rows(db, 'products')).toHaveLength(before + 1);
+  }, 30_000);
+
+  test('an import', async () => {
+    const plan = await givePlan(db);
+    const before = (await rows(db, 'licenses')).length;
+    const csv = join(temporaryFolder(), 'licenses.csv');
+    writeFileSync(csv, 'key\nOLD-SYSTEM-KEY-1\n');
+    await runUnanswered(['import', csv, '--csv', '--map', 'key=key', '--plan', String(plan)]);
+    expect(await rows(db, 'licenses')).toHaveLength(before + 1);
+  }, 30_000);
+});
 
 test('Redis is back when its one connection went silent and a new one would do', async () => {
   const state = async () =>

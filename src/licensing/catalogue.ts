@@ -8,6 +8,7 @@ import {
   insertProduct,
   lockLicensesOfPlan,
   lockPlan,
+  lockProduct,
   replacePlanLimit,
   setPlan,
   setProduct,
@@ -79,8 +80,9 @@ export function removeProduct(db: Db, id: number): Promise<Product> {
   return removeUnused(
     db,
     async (trx) => {
-      const product = await requireProduct(trx, id);
-      return (await deleteProduct(trx, id)) ? product : noProduct(id);
+      const product = (await lockProduct(trx, id)) ?? noProduct(id);
+      await deleteProduct(trx, id);
+      return product;
     },
     `Product ${id} has plans or versions, and stays. A plan without licences can be removed ("licensing plan remove"), ` +
       'a version cannot.',
@@ -97,8 +99,9 @@ export function removePlan(db: Db, id: number): Promise<Plan> {
   return removeUnused(
     db,
     async (trx) => {
-      const plan = await requirePlan(trx, id);
-      return (await deletePlan(trx, id)) ? plan : noPlan(id);
+      const plan = (await lockPlan(trx, id)) ?? noPlan(id);
+      await deletePlan(trx, id);
+      return plan;
     },
     `Plan ${id} has licences ("licensing license list --plan ${id}"), and stays. ` +
       'Nothing is sold on it as long as you issue none.',
@@ -124,7 +127,8 @@ export function editProduct(
   changes: { name?: string; element?: string | null },
 ): Promise<Product> {
   return inTransaction(db, async (trx) => {
-    if (!(await setProduct(trx, id, changes))) noProduct(id);
+    if (!(await lockProduct(trx, id))) noProduct(id);
+    await setProduct(trx, id, changes);
     return requireProduct(trx, id);
   });
 }

@@ -144,6 +144,8 @@ function changeRelease(
   decide: (release: Release) => ReleaseChanges,
 ): Promise<Release> {
   return inTransaction(db, async (trx) => {
+    // Before anything is read: SQLite would refuse to write over a snapshot that somebody else has written past.
+    await lockProduct(trx, productId);
     const release = await requireRelease(trx, productId, version);
     if (!(await setRelease(trx, release.id, release.state, decide(release)))) throw changedMeanwhile(version);
     return requireRelease(trx, productId, version);

@@ -66,25 +66,18 @@ export async function insertProduct(
   return product.id ?? (id as number);
 }
 
-/**
- * Changes a product: what is undefined stays, what is null is cleared.
- *
- * @returns false: there is no such product
- */
+/** Changes a product: what is undefined stays, what is null is cleared. */
 export async function setProduct(
   db: Db,
   id: number,
   changes: Partial<Pick<Product, 'name' | 'element'>>,
-): Promise<boolean> {
-  return (await db(table(db, 'products')).where({ id }).update(changes)) > 0;
+): Promise<void> {
+  await db(table(db, 'products')).where({ id }).update(changes);
 }
 
-/**
- * @returns false: there is no such product
- * @throws a reference conflict (`isReferenceConflict`) when it has plans or releases
- */
-export async function deleteProduct(db: Db, id: number): Promise<boolean> {
-  return (await db(table(db, 'products')).where({ id }).delete()) > 0;
+/** @throws a reference conflict (`isReferenceConflict`) when it has plans or releases */
+export async function deleteProduct(db: Db, id: number): Promise<void> {
+  await db(table(db, 'products')).where({ id }).delete();
 }
 
 /** What was last said about the product's update XML, as JSON; null: nothing yet, or no such product. */
@@ -191,12 +184,9 @@ export async function setPlan(
   });
 }
 
-/**
- * @returns false: there is no such plan
- * @throws a reference conflict (`isReferenceConflict`) when licences are on it
- */
-export async function deletePlan(db: Db, id: number): Promise<boolean> {
-  return (await db(table(db, 'plans')).where({ id }).delete()) > 0;
+/** @throws a reference conflict (`isReferenceConflict`) when licences are on it */
+export async function deletePlan(db: Db, id: number): Promise<void> {
+  await db(table(db, 'plans')).where({ id }).delete();
 }
 
 /** @returns false: the plan's limit is not `from` any more, and stays as it is */

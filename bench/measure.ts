@@ -140,7 +140,7 @@ export interface Pace {
   warmUp: number;
 }
 
-/** Runs two sides in turns, A B A B, so that what else this machine does meets both alike. */
+/** Runs two sides in turns, A B B A, so that what else this machine does meets both alike, also where it grows or fades. */
 export async function inTurns(
   [a, b]: [Side, Side],
   { pairs, seconds, warmUp }: Pace,
@@ -150,9 +150,12 @@ export async function inTurns(
   await b.run(warmUp);
   const samples: [Sample, Sample][] = [];
   for (let pair = 1; pair <= pairs; pair++) {
-    const one: [Sample, Sample] = [await a.run(seconds), await b.run(seconds)];
-    onPair(...one);
-    samples.push(one);
+    const isBFirst = pair % 2 === 0;
+    const early = isBFirst ? await b.run(seconds) : undefined;
+    const one = await a.run(seconds);
+    const other = early ?? (await b.run(seconds));
+    onPair(one, other);
+    samples.push([one, other]);
   }
   return samples;
 }

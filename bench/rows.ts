@@ -297,11 +297,16 @@ async function compare(
     ratios: samples.map(([one, other]) => value(one) / value(other)),
     failed: samples.reduce((sum, [one, other]) => sum + one.failed + other.failed, 0),
     // A rate should be what the CPU time allows; where it is not, something else of this machine was in the way.
-    comparable: what === 'requests a second',
+    cpuRatios: what === 'requests a second' ? cpuRatios(samples) : undefined,
     disturbed,
     notes: [],
     ...limits,
   }));
+}
+
+function cpuRatios(samples: [Sample, Sample][]): number[] | undefined {
+  const ratios = samples.map(([one, other]) => (other.cpu ?? NaN) / (one.cpu ?? NaN));
+  return ratios.some(Number.isNaN) ? undefined : ratios;
 }
 
 function format(value = NaN): string {

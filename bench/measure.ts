@@ -140,7 +140,7 @@ export interface Pace {
   warmUp: number;
 }
 
-/** Runs two sides in turns, A B B A, so that what else this machine does meets both alike, also where it grows or fades. */
+/** Runs two sides in turns, A B B A, so that what else this machine does, or begins to do, meets both alike. */
 export async function inTurns(
   [a, b]: [Side, Side],
   { pairs, seconds, warmUp }: Pace,
@@ -151,11 +151,11 @@ export async function inTurns(
   const samples: [Sample, Sample][] = [];
   for (let pair = 1; pair <= pairs; pair++) {
     const isBFirst = pair % 2 === 0;
-    const early = isBFirst ? await b.run(seconds) : undefined;
-    const one = await a.run(seconds);
-    const other = early ?? (await b.run(seconds));
-    onPair(one, other);
-    samples.push([one, other]);
+    const [first, second] = isBFirst ? [b, a] : [a, b];
+    const [early, late] = [await first.run(seconds), await second.run(seconds)];
+    const samplesOfPair: [Sample, Sample] = isBFirst ? [late, early] : [early, late];
+    onPair(...samplesOfPair);
+    samples.push(samplesOfPair);
   }
   return samples;
 }

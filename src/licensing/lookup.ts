@@ -1,4 +1,3 @@
-import { activationKey, findActivations } from '../store/activations';
 import type { Db } from '../store/database';
 import type { LicenseTerms } from '../store/licenses';
 import { findTerms, type LabelledActivation } from '../store/terms';
@@ -25,8 +24,7 @@ export interface Found {
 }
 
 /**
- * Looks up any number of requests: with one statement, or with two where some name different identifiers of the same
- * licence.
+ * Looks up any number of requests with one statement: every answer is of one moment.
  *
  * @returns in the order of the requests; undefined where the key is unknown
  */
@@ -37,37 +35,26 @@ export async function lookUp(db: Db, requests: Named[]): Promise<(Found | undefi
       ? undefined
       : spellings(identifier),
   );
-  /** One identifier for each key is looked up together with its licence. */
-  const wanted = new Map<string, Spellings | undefined>();
-  requests.forEach(({ keyDigest }, i) => wanted.set(keyDigest, wanted.get(keyDigest) ?? spelled[i]));
-  const labels = requests.some(({ name }) => name !== undefined);
-  const terms = await findTerms(db, wanted, { labels });
-  const others: (Found & { identifier: string })[] = [];
-  const found = requests.map(({ keyDigest }, i): Found | undefined => {
+  const wanted = new Map<string, Map<string, Spellings>>();
+  requests.forEach(({ keyDigest, identifier }, i) => {
+    const ofKey = wanted.get(keyDigest) ?? new Map<string, Spellings>();
+    wanted.set(keyDigest, ofKey);
+    if (spelled[i] !== undefined) ofKey.set(identifier as string, spelled[i]);
+  });
+  const terms = await findTerms(
+    db,
+    new Map([...wanted].map(([digest, ofKey]) => [digest, [...ofKey.values()]])),
+    { labels: requests.some(({ name }) => name !== undefined) },
+  );
+  return requests.map(({ keyDigest }, i): Found | undefined => {
     const known = terms.get(keyDigest);
     if (known === undefined) return undefined;
-    const { license, activation } = known;
-    const type = license.plan.activationType as ActivationType;
-    const identifier = spelled[i]?.[type];
-    if (identifier === undefined) return { license, identifier, activation: undefined };
-    if (identifier === wanted.get(keyDigest)?.[type]) return { license, identifier, activation };
-    const other = { license, identifier, activation: undefined };
-    others.push(other);
-    return other;
-  });
-  if (others.length > 0) await findOthers(db, others);
-  return found;
-}
-
-/** Completes those whose identifier was not looked up together with the licence. */
-async function findOthers(db: Db, others: (Found & { identifier: string })[]): Promise<void> {
-  const pairs = others.map(({ license, identifier }) => ({ licenseId: license.id, identifier }));
-  const activations = await findActivations(db, pairs);
-  others.forEach((one, i) => {
-    const activation = activations.get(activationKey(pairs[i] as (typeof pairs)[number]));
-    if (activation === undefined) return;
-    one.activation = { name: activation.name };
-    // An identifier that is activated is always counted: the counter read with it is the one that fits.
-    one.license = { ...one.license, activationsUsed: activation.activationsUsed };
+    const { license, activations } = known;
+    const identifier = spelled[i]?.[license.plan.activationType as ActivationType];
+    return {
+      license,
+      identifier,
+      activation: identifier === undefined ? undefined : activations.get(identifier),
+    };
   });
 }

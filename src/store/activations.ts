@@ -1,5 +1,5 @@
 import { isSqlite, table, type Db, type Transaction } from './database';
-import { insertRows, rawRows } from './statements';
+import { forceIndex, insertRows, rawRows } from './statements';
 import { fromSqlTime, toSqlTime } from './time';
 
 export interface Activation {
@@ -19,10 +19,7 @@ interface ActivationRow {
   activated_at: string;
 }
 
-/** An activation, and how many slots its licence had in use at the same moment. */
-export type CountedActivation = Pick<Activation, 'licenseId' | 'identifier' | 'name'> & {
-  activationsUsed: number;
-};
+export type NamedActivation = Pick<Activation, 'licenseId' | 'identifier' | 'name'>;
 
 /** Names an identifier of a licence, whether it is activated or not. */
 export function activationKey({
@@ -35,37 +32,24 @@ export function activationKey({
 /** In one statement: SQLite takes no expression that is 1,000 deep, and MariaDB makes a subquery of 1,000 values. */
 const MAX_PAIRS = 400;
 
-/**
- * Those of the pairs that exist, by `activationKey`. Each comes with its licence's counter in one statement, which sees
- * one moment: read before, the counter may not have counted the activation yet.
- */
+/** Those of the pairs that exist, by `activationKey`. */
 export async function findActivations(
   db: Db,
   pairs: Pick<Activation, 'licenseId' | 'identifier'>[],
-): Promise<Map<string, CountedActivation>> {
+): Promise<Map<string, NamedActivation>> {
   const distinct = [...new Map(pairs.map((pair) => [activationKey(pair), pair])).values()];
-  const found = new Map<string, CountedActivation>();
+  const found = new Map<string, NamedActivation>();
   for (let i = 0; i < distinct.length; i += MAX_PAIRS) {
     const chunk = distinct.slice(i, i + MAX_PAIRS);
-    const rows = await rawRows<
-      Pick<ActivationRow, 'license_id' | 'identifier' | 'name'> & { activations_used: number }
-    >(
+    const rows = await rawRows<Pick<ActivationRow, 'license_id' | 'identifier' | 'name'>>(
       db,
-      `SELECT a.license_id, a.identifier, a.name, l.activations_used
-         FROM ${table(db, 'activations')} a
-         JOIN ${table(db, 'licenses')} l ON l.id = a.license_id
+      `SELECT license_id, identifier, name
+         FROM ${table(db, 'activations')} ${forceIndex(db, 'activations', 'license_id', 'identifier')}
         WHERE ${isAnyOf(db, chunk.length)}`,
       chunk.flatMap(({ licenseId, identifier }) => [licenseId, identifier]),
     );
-    for (const row of rows) {
-      const activation = {
-        licenseId: row.license_id,
-        identifier: row.identifier,
-        name: row.name,
-        activationsUsed: row.activations_used,
-      };
-      found.set(activationKey(activation), activation);
-    }
+    for (const { license_id: licenseId, identifier, name } of rows)
+      found.set(activationKey({ licenseId, identifier }), { licenseId, identifier, name });
   }
   return found;
 }
@@ -73,8 +57,8 @@ export async function findActivations(
 /** Read as ranges of the unique index: a list of pairs by MySQL and MariaDB, in half the time; by SQLite only in words. */
 function isAnyOf(db: Db, pairs: number): string {
   return isSqlite(db)
-    ? `(a.license_id = ? AND a.identifier = ?)${' OR (a.license_id = ? AND a.identifier = ?)'.repeat(pairs - 1)}`
-    : `(a.license_id, a.identifier) IN ((?, ?)${', (?, ?)'.repeat(pairs - 1)})`;
+    ? `(license_id = ? AND identifier = ?)${' OR (license_id = ? AND identifier = ?)'.repeat(pairs - 1)}`
+    : `(license_id, identifier) IN ((?, ?)${', (?, ?)'.repeat(pairs - 1)})`;
 }
 
 /**

@@ -100,6 +100,24 @@ export function isOneOf(count: number): string {
   return count === 1 ? '= ?' : `IN (${placeholders(count)})`;
 }
 
+/**
+ * Behind SELECT: keeps the join order as written. The server's statistics may date from when the tables were empty,
+ * and a plan made from them reads every licence. SQLite plans without statistics.
+ */
+export function inWrittenOrder(db: Db): string {
+  return isSqlite(db) ? '' : 'STRAIGHT_JOIN';
+}
+
+/**
+ * Behind a table's name or alias: the index to read it by, for the same reason.
+ *
+ * @param columns of the index (named as in migrations/schema.ts); none for the primary key
+ */
+export function forceIndex(db: Db, name: TableName, ...columns: string[]): string {
+  if (isSqlite(db)) return '';
+  return `FORCE INDEX (${columns.length === 0 ? 'PRIMARY' : `${table(db, name)}_${columns.join('_')}`})`;
+}
+
 /** `?, ?, ?` */
 export function placeholders(count: number): string {
   return `?${', ?'.repeat(count - 1)}`;

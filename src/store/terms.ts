@@ -1,14 +1,17 @@
 import { table, type Db } from './database';
-import { isOneOf, rawRows } from './statements';
+import { forceIndex, inWrittenOrder, isOneOf, placeholders, rawRows } from './statements';
 import type { LicenseTerms } from './licenses';
 import { fromSqlTime } from './time';
 
-/** What a request is judged by: a licence, and the activation it names, both as they were at one moment. */
+/** What requests are judged by: a licence and those of the wanted identifiers that are activated, at one moment. */
 export interface Terms {
   license: LicenseTerms;
-  /** undefined when the identifier is not activated, or none was asked for */
-  activation: LabelledActivation | undefined;
+  /** by identifier */
+  activations: Map<string, LabelledActivation>;
 }
+
+/** One text as an identifier of each activation type; undefined where it is not an identifier of that type. */
+export type SpelledIdentifier = Record<string, string | undefined>;
 
 export interface LabelledActivation {
   /** its label, null when it has none; undefined when labels were not asked for */
@@ -27,26 +30,76 @@ interface TermsRow {
   activation_type: string;
   product_id: number;
   product_name: string;
-  activated: number | null;
+  identifier: string | null;
   activation_name?: string | null;
 }
 
 /**
- * What requests with these keys' digests are judged by, by digest; unknown ones are missing from the map. One
- * statement, because a second one is a tenth of a validate call; written out, with the columns that are needed and no
- * more: without labels, an activation is read from its index alone.
+ * Finds what requests with these keys' digests are judged by.
  *
- * @param wanted by digest, the identifier to look for, as each activation type spells it
+ * It is one statement, so one snapshot: a second statement could see an activation that the first one's counter did
+ * not include. Only the needed columns are read; without labels an activation comes from its index alone. The join
+ * order is pinned, because the server's statistics may date from when the tables were empty.
+ *
+ * @param wanted the identifiers to look for, by digest
+ * @returns by digest; unknown ones are missing from the map
  */
 export async function findTerms(
   db: Db,
-  wanted: Map<string, Record<string, string | undefined> | undefined>,
+  wanted: Map<string, SpelledIdentifier[]>,
   { labels }: { labels: boolean },
 ): Promise<Map<string, Terms>> {
-  const digests = [...wanted.keys()];
+  // Pushed in the order of the text: a condition's bindings before the digests of its SELECT.
   const bindings: (string | null)[] = [];
-  const identifier = byDigest(digests, bindings, (digest) => {
-    const spelled = wanted.get(digest) ?? {};
+  const select = (digests: string[], isWantedIdentifier: string): string => {
+    bindings.push(...digests);
+    return `SELECT ${inWrittenOrder(db)} l.id, l.key_digest, l.status, l.activation_limit, l.activations_used, l.expires_at,
+            l.plan_id, p.name AS plan_name, p.activation_type, p.product_id, r.name AS product_name,
+            a.identifier${labels ? ', a.name AS activation_name' : ''}
+       FROM ${table(db, 'licenses')} l ${forceIndex(db, 'licenses', 'key_digest')}
+       JOIN ${table(db, 'plans')} p ${forceIndex(db, 'plans')} ON p.id = l.plan_id
+       JOIN ${table(db, 'products')} r ${forceIndex(db, 'products')} ON r.id = p.product_id
+       LEFT JOIN ${table(db, 'activations')} a ${forceIndex(db, 'activations', 'license_id', 'identifier')}
+              ON a.license_id = l.id AND a.identifier ${isWantedIdentifier}
+      WHERE l.key_digest ${isOneOf(digests.length)}`;
+  };
+  const digests = [...wanted.keys()];
+  const selects: string[] = [];
+  const withOneAtMost = digests.filter((digest) => (wanted.get(digest) ?? []).length <= 1);
+  if (withOneAtMost.length > 0)
+    selects.push(select(withOneAtMost, `= ${identifierByDigest(withOneAtMost, wanted, bindings)}`));
+  // The plan's activation type is not known yet: look for every spelling, the caller picks.
+  for (const digest of digests) {
+    const spelled = wanted.get(digest) ?? [];
+    if (spelled.length <= 1) continue;
+    const texts = [...new Set(spelled.flatMap((one) => Object.values(one)))].filter(
+      (text) => text !== undefined,
+    );
+    bindings.push(...texts);
+    selects.push(select([digest], texts.length === 0 ? 'IS NULL' : `IN (${placeholders(texts.length)})`));
+  }
+  const prepared = digests.length === 1 && withOneAtMost.length === 1;
+  const rows = await rawRows<TermsRow>(db, selects.join(' UNION ALL '), bindings, { prepared });
+  const terms = new Map<string, Terms>();
+  for (const row of rows) {
+    const known = terms.get(row.key_digest) ?? { license: toLicenseTerms(row), activations: new Map() };
+    terms.set(row.key_digest, known);
+    if (row.identifier !== null) known.activations.set(row.identifier, { name: row.activation_name });
+  }
+  return terms;
+}
+
+/**
+ * An expression for the one identifier that is wanted of each licence, by its key's digest and its plan's type. A digest
+ * on its own, and an identifier that is spelled alike for all types, need no CASE.
+ */
+function identifierByDigest(
+  digests: string[],
+  wanted: Map<string, SpelledIdentifier[]>,
+  bindings: (string | null)[],
+): string {
+  const byType = (digest: string): string => {
+    const [spelled = {}] = wanted.get(digest) ?? [];
     const texts = Object.values(spelled);
     const [first] = texts;
     if (texts.every((text) => text === first)) {
@@ -55,46 +108,25 @@ export async function findTerms(
     }
     for (const [type, text] of Object.entries(spelled)) bindings.push(type, text ?? null);
     return `CASE p.activation_type ${'WHEN ? THEN ? '.repeat(texts.length)}END`;
-  });
-  const rows = await rawRows<TermsRow>(
-    db,
-    `SELECT l.id, l.key_digest, l.status, l.activation_limit, l.activations_used, l.expires_at,
-            l.plan_id, p.name AS plan_name, p.activation_type, p.product_id, r.name AS product_name,
-            a.license_id AS activated${labels ? ', a.name AS activation_name' : ''}
-       FROM ${table(db, 'licenses')} l
-       JOIN ${table(db, 'plans')} p ON p.id = l.plan_id
-       JOIN ${table(db, 'products')} r ON r.id = p.product_id
-       LEFT JOIN ${table(db, 'activations')} a ON a.license_id = l.id AND a.identifier = ${identifier}
-      WHERE l.key_digest ${isOneOf(digests.length)}`,
-    [...bindings, ...digests],
-    { prepared: digests.length === 1 },
-  );
-  return new Map(rows.map((row) => [row.key_digest, toTerms(row)]));
-}
-
-/** An expression for a value of each licence, by its key's digest; the value of one alone needs no question. */
-function byDigest(digests: string[], bindings: (string | null)[], value: (digest: string) => string): string {
+  };
   const [only = ''] = digests;
-  if (digests.length === 1) return value(only);
+  if (digests.length === 1) return byType(only);
   const cases = digests.map((digest) => {
     bindings.push(digest);
-    return `WHEN ? THEN ${value(digest)}`;
+    return `WHEN ? THEN ${byType(digest)}`;
   });
   return `CASE l.key_digest ${cases.join(' ')} END`;
 }
 
-function toTerms(row: TermsRow): Terms {
+function toLicenseTerms(row: TermsRow): LicenseTerms {
   return {
-    license: {
-      id: row.id,
-      keyDigest: row.key_digest,
-      status: row.status,
-      activationLimit: row.activation_limit,
-      activationsUsed: row.activations_used,
-      expiresAt: row.expires_at === null ? null : fromSqlTime(row.expires_at),
-      plan: { id: row.plan_id, name: row.plan_name, activationType: row.activation_type },
-      product: { id: row.product_id, name: row.product_name },
-    },
-    activation: row.activated === null ? undefined : { name: row.activation_name },
+    id: row.id,
+    keyDigest: row.key_digest,
+    status: row.status,
+    activationLimit: row.activation_limit,
+    activationsUsed: row.activations_used,
+    expiresAt: row.expires_at === null ? null : fromSqlTime(row.expires_at),
+    plan: { id: row.plan_id, name: row.plan_name, activationType: row.activation_type },
+    product: { id: row.product_id, name: row.product_name },
   };
 }

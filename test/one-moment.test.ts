@@ -3,6 +3,8 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
+import { withdrawRelease } from '../src/licensing/releases';
+import { giveRelease } from './support/packages';
 import { eventually } from './support/processes';
 import {
   createMariaDbDatabase,
@@ -147,4 +149,15 @@ test('activate: a site is refused for want of a slot only when all slots are tak
     { status: 403, body: { error: { code: 'ACTIVATION_LIMIT_REACHED', activations_used: 1 } } },
     { status: 200, body: { data: { identifier: 'a.example', activations_used: 1 } } },
   ]);
+});
+
+test('an update check is answered with the version below one that is withdrawn while it is looked up', async () => {
+  await givePlan(direct.db, { productId: 43 });
+  for (const version of ['1.0.0', '1.1.0']) await giveRelease(direct, { productId: 43, version });
+  const versions = gate.holdAnswer('version_order');
+  const answer = request(gated.url).get(`${PREFIX}/updates/43`).then();
+  await versions.held;
+  await withdrawRelease(direct.db, 43, '1.1.0');
+  versions.release();
+  expect((await answer).body).toMatchObject({ data: { update_available: true, version: '1.0.0' } });
 });

@@ -23,9 +23,14 @@ import { checkZip } from './zip';
  * product has no published release proper.
  */
 export async function latestRelease(db: Db, productId: number): Promise<Release | undefined> {
-  const versions = await listPublishedVersions(db, productId);
-  const latest = versions.find((version) => !isPrerelease(version)) ?? versions[0];
-  return latest === undefined ? undefined : findRelease(db, productId, latest);
+  for (;;) {
+    const versions = await listPublishedVersions(db, productId);
+    const latest = versions.find((version) => !isPrerelease(version)) ?? versions[0];
+    if (latest === undefined) return undefined;
+    const release = await findRelease(db, productId, latest);
+    // Withdrawn between the two statements, it was never the latest together with those below it: look again.
+    if (release?.state === 'published') return release;
+  }
 }
 
 export interface PublishRequest {

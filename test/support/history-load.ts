@@ -1,0 +1,286 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { changeState } from '../../src/licensing/lifecycle';
+import { OperatorError } from '../../src/licensing/operator-error';
+import { table, type Db } from '../../src/store/database';
+import {
+  describeAnswer,
+  describeStored,
+  identifierName,
+  isRead,
+  storedAnswer,
+  type Call,
+  type History,
+  type Kind,
+} from './license-history';
+import { note } from './faults';
+import { describeViolation, explain } from './linearizable';
+import { eventually } from './processes';
+import { openRaw, type RawConnection } from './raw-http';
+import { giveLicense, givePlan, PREFIX, type TestLicense } from './service';
+
+/** Clients that note each call on a few hot licences, and the judgement of what they noted. */
+
+export interface HotLicense extends TestLicense, History {}
+
+export interface Round {
+  /** instances of the service; the clients are spread over them */
+  urls: string[];
+  db: Db;
+  /** one licence each; 0: unlimited */
+  limits: number[];
+  /** calls in all, after which the round ends; by default when `meanwhile` has ended */
+  calls?: number;
+  clients?: number;
+  /** what happens beside the calls: a fault, a planted mistake */
+  meanwhile?: (licenses: HotLicense[]) => unknown;
+  /** what a client takes for its answer */
+  tamper?: (call: Call) => void;
+}
+
+const CLIENTS = 16;
+/** numbers of those that are no client of the service */
+const OPERATOR = 28;
+const READER = 29;
+/** The service answers within 4 s; some clients do not wait so long, and never learn the outcome. */
+const PATIENCES_MS = [1_000, 2_000, 8_000];
+/** The search tries what each of them may have done. */
+const MOST_UNKNOWN = 16;
+/** Waits for licences whose last calls may still wait for a lock in the database. */
+const SETTLED_MS = 10_000;
+
+/** Lets clients call on new licences, and returns what they saw, with what is stored at the end. */
+export async function recordRound(round: Round): Promise<HotLicense[]> {
+  const { urls, db, limits, clients = CLIENTS, meanwhile = () => undefined } = round;
+  const planId = await givePlan(db);
+  const licenses: HotLicense[] = [];
+  for (const limit of limits)
+    licenses.push({ ...(await giveLicense(db, planId, { activationLimit: limit })), limit, calls: [] });
+  const began = performance.now();
+  const now = () => performance.now() - began;
+  let running = true;
+  let noted = 0;
+
+  function add(license: HotLicense, call: Call): void {
+    round.tamper?.(call);
+    license.calls.push(call);
+    noted++;
+  }
+
+  async function client(number: number): Promise<void> {
+    const connection = createConnection(
+      urls[number % urls.length]!,
+      PATIENCES_MS[number % PATIENCES_MS.length]!,
+    );
+    const isHasty = number % 2 === 0;
+    let isAnswered = true;
+    while (running && (round.calls === undefined || noted < round.calls)) {
+      const license = pick(licenses);
+      const doubts = license.calls.filter((call) => !call.known && !isRead(call)).length;
+      // After an unknown outcome a client only reads until it is answered again, so that doubts stay few.
+      const kind = isAnswered && doubts < MOST_UNKNOWN ? pickKind() : 'validate';
+      const names = license.limit === 0 ? 6 : license.limit + 2;
+      const identifier =
+        kind === 'validate' && Math.random() < 0.3 ? undefined : Math.floor(Math.random() * names);
+      const startedAt = now();
+      const { answer, known } = await connection.call(kind, license, identifier);
+      add(license, { client: number, kind, identifier, startedAt, endedAt: now(), answer, known });
+      isAnswered = known;
+      if (!known) await sleep(50);
+      else if (!isHasty) await sleep(Math.random() * 4);
+    }
+    connection.close();
+  }
+
+  /** Suspends licences, each for a moment. */
+  async function operator(): Promise<void> {
+    while (running && (round.calls === undefined || noted < round.calls)) {
+      const license = pick(licenses);
+      for (const kind of ['suspend', 'reinstate'] as const) {
+        const startedAt = now();
+        const { answer, known } = await change(license, kind);
+        add(license, {
+          client: OPERATOR,
+          kind,
+          identifier: undefined,
+          startedAt,
+          endedAt: now(),
+          answer,
+          known,
+        });
+        await sleep(kind === 'suspend' ? 10 : 100);
+      }
+    }
+  }
+
+  async function change({ id }: TestLicense, kind: 'suspend' | 'reinstate'): Promise<Seen> {
+    try {
+      await changeState(db, id, kind, { actor: 'operator:test', now: new Date() });
+      return { answer: 'done', known: true };
+    } catch (error) {
+      return error instanceof OperatorError
+        ? { answer: 'refused', known: true }
+        : { answer: (error as Error).message, known: false };
+    }
+  }
+
+  const all = [operator(), ...Array.from({ length: clients }, (_, number) => client(number))];
+  try {
+    await meanwhile(licenses);
+  } finally {
+    if (round.calls === undefined) running = false;
+    await Promise.all(all);
+    running = false;
+  }
+  for (const license of licenses) {
+    const startedAt = now();
+    const answer = await eventually(() => readStored(db, license), SETTLED_MS);
+    license.calls.push({
+      client: READER,
+      kind: 'stored',
+      identifier: undefined,
+      startedAt,
+      endedAt: now(),
+      answer,
+      known: true,
+    });
+  }
+  return licenses;
+}
+
+/** Some kinds more often than others: what changes slots, and looks at them. */
+function pickKind(): Kind {
+  return pick(['activate', 'activate', 'activate', 'deactivate', 'deactivate', 'validate', 'validate']);
+}
+
+function pick<T>(from: T[]): T {
+  return from[Math.floor(Math.random() * from.length)] as T;
+}
+
+interface StoredRow {
+  status: string;
+  activations_used: number;
+  identifier: string | null;
+}
+
+/** By one statement: what is stored at one moment. */
+async function readStored(db: Db, { id }: TestLicense): Promise<string> {
+  const rows = await db({ l: table(db, 'licenses') })
+    .leftJoin({ a: table(db, 'activations') }, 'a.license_id', 'l.id')
+    .where('l.id', id)
+    .select<StoredRow[]>('l.status', 'l.activations_used', 'a.identifier');
+  const { status, activations_used } = rows[0]!;
+  const identifiers = rows.flatMap(({ identifier }) => identifier ?? []);
+  return storedAnswer(describeStored(status, identifiers), activations_used);
+}
+
+type Seen = Pick<Call, 'answer' | 'known'>;
+
+/** A client's connection, which is opened again after it was cut. */
+function createConnection(url: string, patience: number) {
+  let connection: RawConnection | undefined;
+  return {
+    async call(kind: Kind, { key }: TestLicense, identifier: number | undefined): Promise<Seen> {
+      if (!connection?.isOpen()) connection = openRaw(url);
+      const body = JSON.stringify({
+        license_key: key,
+        ...(identifier === undefined ? {} : { identifier: identifierName(identifier) }),
+        // A label that changes makes an activation that exists already write too.
+        ...(kind === 'activate' && Math.random() < 0.3 ? { name: pick(['Desk', 'Shop']) } : {}),
+      });
+      let failure = 'cut';
+      const late = setTimeout(() => {
+        failure = 'timed out';
+        connection?.close();
+      }, patience);
+      const answer = await connection.send(
+        `POST ${PREFIX}/licenses/${kind} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n` +
+          `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      );
+      clearTimeout(late);
+      if (answer === undefined) return { answer: failure, known: false };
+      const text = describeAnswer(kind, answer.status, answer.body.toString());
+      return { answer: text, known: answer.status !== 503 };
+    },
+    close: () => connection?.close(),
+  };
+}
+
+export interface Judgement {
+  calls: number;
+  /** those of unknown outcome that may have written */
+  unknown: number;
+  histories: number;
+  undecided: string[];
+  /** tables of the calls around what nothing explains */
+  violations: string[];
+  /** ms that the search took for one history */
+  slowest: number;
+}
+
+/**
+ * Records rounds and judges each, until there were enough calls or time is up.
+ *
+ * @param length TEST_HISTORIES_MINUTES or TEST_HISTORIES_OPERATIONS, where set, stand instead
+ * @throws Error with the first tables, when there is a history that no order explains, or that was not decided
+ */
+export async function judgeRounds(
+  record: (round: number) => Promise<HotLicense[]>,
+  length: { operations: number },
+): Promise<Judgement> {
+  const judgement: Judgement = {
+    calls: 0,
+    unknown: 0,
+    histories: 0,
+    undecided: [],
+    violations: [],
+    slowest: 0,
+  };
+  const { TEST_HISTORIES_MINUTES: minutes, TEST_HISTORIES_OPERATIONS: operations = length.operations } =
+    process.env;
+  const began = performance.now();
+  const isEnough = () =>
+    minutes === undefined
+      ? judgement.calls >= Number(operations)
+      : performance.now() - began > Number(minutes) * 60_000;
+  for (let round = 0; !isEnough(); round++) judge(await record(round), judgement);
+  const { violations, undecided, ...counts } = judgement;
+  note({
+    ...counts,
+    violations: violations.length,
+    undecided: undecided.length,
+    seconds: Math.round((performance.now() - began) / 1_000),
+  });
+  requireExplained(judgement);
+  return judgement;
+}
+
+/** For tests that call `judgeRounds`, in ms: generous, because the length of a run is asked for from outside. */
+export const HISTORIES_TIMEOUT_MS = 2 * 60 * 60_000;
+
+/** Adds what the search finds in them. */
+function judge(histories: History[], judgement: Judgement): void {
+  for (const history of histories) {
+    const began = performance.now();
+    const verdict = explain(history);
+    judgement.slowest = Math.max(judgement.slowest, performance.now() - began);
+    judgement.histories++;
+    judgement.calls += history.calls.length;
+    judgement.unknown += history.calls.filter((call) => !call.known && !isRead(call)).length;
+    if (verdict.explained === undefined) judgement.undecided.push(verdict.why);
+    else if (!verdict.explained)
+      judgement.violations.push(describeViolation(history, verdict.call, verdict.states));
+  }
+}
+
+function requireExplained(judgement: Judgement): void {
+  const { violations, undecided, histories, calls } = judgement;
+  if (violations.length + undecided.length === 0) return;
+  throw new Error(
+    [
+      `Of ${histories} histories (${calls} calls), ${violations.length} have no order that explains them, ` +
+        `and ${undecided.length} were not decided.`,
+      ...violations.slice(0, 3),
+      ...new Set(undecided),
+    ].join('\n\n'),
+  );
+}

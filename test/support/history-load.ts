@@ -48,6 +48,11 @@ const MOST_UNKNOWN = 16;
 /** Waits for licences whose last calls may still wait for a lock in the database. */
 const SETTLED_MS = 10_000;
 
+/** Few licences, so that many calls meet: every other round only those with few slots. */
+export function hotLimits(round: number): number[] {
+  return round % 2 === 0 ? [1, 2, 3, 5] : [1, 2, 4, 7, 10, 0];
+}
+
 /** Lets clients call on new licences, and returns what they saw, with what is stored at the end. */
 export async function recordRound(round: Round): Promise<HotLicense[]> {
   const { urls, db, limits, clients = CLIENTS, meanwhile = () => undefined } = round;
@@ -220,28 +225,18 @@ export interface Judgement {
 /**
  * Records rounds and judges each, until there were enough calls or time is up.
  *
- * @param length TEST_HISTORIES_MINUTES or TEST_HISTORIES_OPERATIONS, where set, stand instead
- * @throws Error with the first tables, when there is a history that no order explains, or that was not decided
+ * @param usual how many calls are enough, unless TEST_HISTORIES_MINUTES or TEST_HISTORIES_OPERATIONS is set
+ * @throws Error as `requireExplained`
  */
 export async function judgeRounds(
   record: (round: number) => Promise<HotLicense[]>,
-  length: { operations: number },
+  usual: number,
 ): Promise<Judgement> {
-  const judgement: Judgement = {
-    calls: 0,
-    unknown: 0,
-    histories: 0,
-    undecided: [],
-    violations: [],
-    slowest: 0,
-  };
-  const { TEST_HISTORIES_MINUTES: minutes, TEST_HISTORIES_OPERATIONS: operations = length.operations } =
-    process.env;
+  const judgement = newJudgement();
+  const { minutes, operations } = lengthOfRun(usual);
   const began = performance.now();
   const isEnough = () =>
-    minutes === undefined
-      ? judgement.calls >= Number(operations)
-      : performance.now() - began > Number(minutes) * 60_000;
+    minutes === undefined ? judgement.calls >= operations : performance.now() - began > minutes * 60_000;
   for (let round = 0; !isEnough(); round++) judge(await record(round), judgement);
   const { violations, undecided, ...counts } = judgement;
   note({
@@ -254,11 +249,23 @@ export async function judgeRounds(
   return judgement;
 }
 
-/** For tests that call `judgeRounds`, in ms: generous, because the length of a run is asked for from outside. */
-export const HISTORIES_TIMEOUT_MS = 2 * 60 * 60_000;
+/** For tests that call `judgeRounds`, in ms: at 100 calls a second they have hung. */
+export function historiesTimeout(operations: number): number {
+  const run = lengthOfRun(operations);
+  return 120_000 + (run.minutes === undefined ? run.operations * 10 : run.minutes * 60_000);
+}
 
-/** Adds what the search finds in them. */
-function judge(histories: History[], judgement: Judgement): void {
+function lengthOfRun(usual: number): { minutes: number | undefined; operations: number } {
+  const { TEST_HISTORIES_MINUTES: minutes, TEST_HISTORIES_OPERATIONS: operations = usual } = process.env;
+  return { minutes: minutes === undefined ? undefined : Number(minutes), operations: Number(operations) };
+}
+
+function newJudgement(): Judgement {
+  return { calls: 0, unknown: 0, histories: 0, undecided: [], violations: [], slowest: 0 };
+}
+
+/** @returns the judgement, with what the search finds in these histories added to it */
+export function judge(histories: History[], judgement = newJudgement()): Judgement {
   for (const history of histories) {
     const began = performance.now();
     const verdict = explain(history);
@@ -270,9 +277,11 @@ function judge(histories: History[], judgement: Judgement): void {
     else if (!verdict.explained)
       judgement.violations.push(describeViolation(history, verdict.call, verdict.states));
   }
+  return judgement;
 }
 
-function requireExplained(judgement: Judgement): void {
+/** @throws Error with the first tables, when there is a history that no order explains, or that was not decided */
+export function requireExplained(judgement: Judgement): void {
   const { violations, undecided, histories, calls } = judgement;
   if (violations.length + undecided.length === 0) return;
   throw new Error(

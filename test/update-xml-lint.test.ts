@@ -473,7 +473,12 @@ describe('"update-xml lint" beside the database', () => {
   afterAll(() => service.stop());
 
   const write = () =>
-    writeUpdateXml(service.db, 42, { baseUrl: service.url, out, element: 'pkg_example' }, '/');
+    writeUpdateXml(
+      service.db,
+      42,
+      { baseUrl: service.url, out, element: 'pkg_example', allowDowngrade: true },
+      '/',
+    );
   const findings = async (...options: string[]) => {
     const { code, stdout } = await shop.run(['update-xml', 'lint', out, '--json', ...options]);
     const result = JSON.parse(stdout) as { errors: number; findings: { code: string; problem: string }[] };

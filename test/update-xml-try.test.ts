@@ -259,7 +259,7 @@ describe('the update XML is fetched', () => {
     expect(await attempt()).toMatchObject({
       offered: false,
       messages: [],
-      remedy: expect.stringMatching(/^Nothing, while no version is published\. /),
+      remedy: expect.stringMatching(/^Nothing, while no version is published, /),
     });
   });
 

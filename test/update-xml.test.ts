@@ -564,6 +564,8 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     });
   });
 
+  const offered = () => readXml(readFileSync(out, 'utf8')).map(({ fields }) => fields.version);
+
   const publishing = async (productId: number, version: string) => [
     ...['release', 'publish', '--product', String(productId)],
     ...['--version', version, '--file', await packed(version)],
@@ -603,17 +605,35 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       expect(readXml(readFileSync(out, 'utf8'))[0]!.fields.version).toBe('1.1.0');
     });
 
-    it('is written after the version is withdrawn, with what is left', async () => {
+    it('is written after the version is withdrawn, and offers no older one in its place', async () => {
       const productId = await product('1.0.0', '1.1.0');
       await write(productId);
       const withdraw = (version: string, ...options: string[]) =>
         shop.run(['release', 'withdraw', '--product', String(productId), '--version', version, ...options]);
       expect(await withdraw('1.1.0', '--write-xml')).toEqual({
         code: 0,
-        stdout: `Version 1.1.0 is withdrawn.\n${out} offers 1.0.0 (stable).\n`,
+        stdout: `Version 1.1.0 is withdrawn.\n${out} offers nothing.\n`,
+        stderr: `note: 1.0.0 is not offered, because 1.1.0 was withdrawn: a site that still lists 1.1.0 would install at the click what the XML offers instead, even over a newer version. Publish a version above 1.1.0. To offer the lower one all the same: licensing update-xml write --product ${productId} --allow-downgrade\n`,
+      });
+      expect(offered()).toEqual([]);
+      // Neither by writing it once more nor by publishing what is still below it.
+      const again = await shop.json(['update-xml', 'write', '--product', String(productId)]);
+      expect(again).toMatchObject({ updates: [], held_back: ['1.0.0'] });
+      const lower = await shop.run([...(await publishing(productId, '1.0.5')), '--write-xml']);
+      expect(lower).toMatchObject({ code: 0, stderr: expect.stringContaining('note: 1.0.5 is not offered') });
+      expect(offered()).toEqual([]);
+      expect((await shop.run(['update-xml', 'lint', out])).stdout).not.toContain(
+        'is published, and not in it',
+      );
+      expect((await shop.run(['release', 'list', '--product', String(productId)])).stderr).toBe('');
+      const allowed = ['update-xml', 'write', '--product', String(productId), '--allow-downgrade'];
+      expect(await shop.run(allowed)).toEqual({
+        code: 0,
+        stdout: `${out} offers 1.0.5 (stable).\n`,
         stderr: '',
       });
-      expect(readXml(readFileSync(out, 'utf8')).map(({ fields }) => fields.version)).toEqual(['1.0.0']);
+      await write(productId);
+      expect(offered()).toEqual(['1.0.5']);
       const unwritten = await withdraw('1.0.0', '--write-xml', '/no/such/folder/update.xml');
       expect(unwritten).toMatchObject({
         code: 1,
@@ -630,7 +650,54 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       const states = (await rows<{ product_id: number; state: string }>(service.db, 'releases'))
         .filter(({ product_id }) => [productId, other].includes(product_id))
         .map(({ state }) => state);
-      expect(states).toEqual(['withdrawn', 'withdrawn', 'published']);
+      expect(states).toEqual(['withdrawn', 'withdrawn', 'published', 'published']);
+    });
+
+    it('offers the next version below when told to, and a higher one in any case', async () => {
+      const productId = await product('1.0.0', '1.1.0', '1.2.0');
+      await write(productId);
+      const withdraw = ['release', 'withdraw', '--product', String(productId), '--version'];
+      expect((await shop.run([...withdraw, '1.2.0', '--allow-downgrade'])).code).toBe(2);
+      await shop.json([...withdraw, '1.2.0', '--write-xml', '--allow-downgrade']);
+      expect(offered()).toEqual(['1.1.0']);
+      await shop.json([...withdraw, '1.1.0', '--write-xml']);
+      expect(offered()).toEqual([]);
+      await giveRelease(service, { productId, version: '1.2.1' });
+      expect(await write(productId)).toMatchObject({ updates: [{ version: '1.2.1' }], heldBack: undefined });
+      expect(await settingsRow(productId)).toMatchObject({ versions: { '1.2.1': {} } });
+    });
+
+    it('goes on offering what the withdrawn version was not offered in the place of', async () => {
+      const productId = await product('1.0.0', '1.1.0-beta1', '1.1.0-beta2');
+      await write(productId);
+      await withdrawRelease(service.db, productId, '1.1.0-beta2');
+      // A site that takes releases alone never lists a pre-release.
+      expect(await write(productId)).toMatchObject({
+        updates: [{ version: '1.0.0' }],
+        heldBack: { versions: ['1.1.0-beta1'], withdrawn: '1.1.0-beta2' },
+      });
+
+      const split = await product('1.0.0');
+      await write(split, { targetPlatform: '4\\.[0-9]+', phpMinimum: '7.4' });
+      await giveRelease(service, { productId: split, version: '2.0.0' });
+      await write(split, { targetPlatform: '(5|6)\\.[0-9]+' });
+      await withdrawRelease(service.db, split, '2.0.0');
+      expect((await write(split)).updates.map(({ version }) => version)).toEqual(['1.0.0']);
+
+      // Some of those that list 2.0.0 could take 1.0.0; what it asks for is remembered meanwhile.
+      const overlapping = await product('1.0.0');
+      await write(overlapping, { targetPlatform: '(4|5)\\.[0-9]+' });
+      await giveRelease(service, { productId: overlapping, version: '2.0.0' });
+      await write(overlapping, { targetPlatform: '(5|6)\\.[0-9]+' });
+      await withdrawRelease(service.db, overlapping, '2.0.0');
+      expect(await write(overlapping)).toMatchObject({ updates: [], heldBack: { versions: ['1.0.0'] } });
+      await giveRelease(service, { productId: overlapping, version: '2.0.1' });
+      expect(
+        (await write(overlapping)).updates.map(({ version, targetPlatform }) => [version, targetPlatform]),
+      ).toEqual([
+        ['2.0.1', '(5|6)\\.[0-9]+'],
+        ['1.0.0', '(4|5)\\.[0-9]+'],
+      ]);
     });
 
     it('is named where it still reads as before', async () => {

@@ -22,7 +22,7 @@ import { formatTable, withSession, type Session } from './command';
 import { describeError } from './describe-error';
 import { ownFiles } from './output-file';
 import { releaseJson } from './rows';
-import { describeWritten, writeAndLint, writtenJson } from './update-xml';
+import { ALLOW_DOWNGRADE, describeWritten, writeAndLint, writtenJson } from './update-xml';
 
 interface PublishOptions {
   product: number;
@@ -34,6 +34,7 @@ interface PublishOptions {
   date?: Date;
   /** true: the file remembered */
   writeXml?: string | true;
+  allowDowngrade?: true;
 }
 
 const WRITE_XML = 'then write the update XML too, with the options "update-xml write" remembers';
@@ -170,14 +171,22 @@ function addWithdraw(release: Command): void {
     .requiredOption('--product <id>', 'product id', positiveInteger)
     .requiredOption('--version <version>', 'the version')
     .option('--write-xml [file]', WRITE_XML)
+    .option('--allow-downgrade', `with --write-xml: ${ALLOW_DOWNGRADE}`)
     .addHelpText('after', '\nExample:\n  licensing release withdraw --product 42 --version 2.1.0 --write-xml')
     .action(
       (
-        { product, version, writeXml }: Pick<PublishOptions, 'product' | 'version' | 'writeXml'>,
+        {
+          product,
+          version,
+          writeXml,
+          allowDowngrade,
+        }: Pick<PublishOptions, 'product' | 'version' | 'writeXml' | 'allowDowngrade'>,
         command: Command,
       ) =>
         withSession(command, async (session) => {
           const { db } = session;
+          if (allowDowngrade && writeXml === undefined)
+            command.error('error: --allow-downgrade is of the update XML: it needs --write-xml');
           if (writeXml !== undefined) await requireXml(session, product, writeXml);
           const withdrawn = await withdrawRelease(db, product, version.trim());
           await printWithXml(
@@ -186,6 +195,7 @@ function addWithdraw(release: Command): void {
             `Version ${withdrawn.version} is withdrawn.`,
             writeXml,
             'IS withdrawn, but Joomla offers it until its update XML is written',
+            allowDowngrade,
           );
         }),
     );
@@ -215,6 +225,7 @@ async function printWithXml(
   text: string,
   writeXml: PublishOptions['writeXml'],
   otherwise: string,
+  allowDowngrade?: true,
 ): Promise<void> {
   const { config, output } = session;
   const { productId, version } = release;
@@ -223,9 +234,9 @@ async function printWithXml(
     return noteStaleXml(session, release);
   }
   const { out } = outOf(writeXml);
-  const written = await writeAndLint(session, productId, { out }).catch((error: unknown) => {
+  const written = await writeAndLint(session, productId, { out, allowDowngrade }).catch((error: unknown) => {
     const trouble = databaseTrouble(error, config.database, config.databaseSource);
-    const again = `${writeCommand(productId)}${out === undefined ? '' : ` --out ${out}`}`;
+    const again = `${writeCommand(productId)}${out === undefined ? '' : ` --out ${out}`}${allowDowngrade ? ' --allow-downgrade' : ''}`;
     throw new OperatorError(
       `Version ${version} ${otherwise}. ${describeError(trouble ?? error)} When that is mended: ${again}`,
     );
@@ -241,12 +252,12 @@ async function noteStaleXml({ db, output }: Session, release: Release): Promise<
   const { productId, version, state } = release;
   const xml = await findWrittenXml(db, productId);
   if (xml === undefined) return;
-  const { out, versions } = xml;
+  const { out, versions, known } = xml;
   if (state === 'withdrawn' && versions.includes(version))
     output.note(
       `note: ${out} still offers version ${version}, whose download fails now. Write it again: ${writeCommand(productId)}`,
     );
-  if (state === 'published' && isLeftOut(version, versions))
+  if (state === 'published' && isLeftOut(version, known))
     output.note(
       `note: ${out} still offers ${versions.join(', ') || 'nothing'}. Joomla offers version ${version} when it is written again: ${writeCommand(productId)}`,
     );

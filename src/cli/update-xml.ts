@@ -9,6 +9,7 @@ import { DEFAULT_TARGET_PLATFORM } from '../joomla/target-platform';
 import {
   DATABASES,
   DEFAULT_PHP_MINIMUM,
+  listOfferedVersions,
   writeUpdateXml,
   type DatabaseMinimums,
   type GivenSettings,
@@ -21,7 +22,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { STABILITIES, type Stability } from '../licensing/versions';
 import { findProduct } from '../store/catalogue';
 import { requireCurrentSchema, SchemaError } from '../store/migrate';
-import { findRelease, listPublishedVersions } from '../store/releases';
+import { findRelease } from '../store/releases';
 import { DatabaseTrouble } from '../store/trouble';
 import { elementName, oneOf, positiveInteger } from './arguments';
 import {
@@ -53,6 +54,9 @@ interface TryOptions {
   client?: string;
   folder?: string;
 }
+
+export const ALLOW_DOWNGRADE =
+  'offer versions below a withdrawn one too; a site that still lists that one then installs an older version';
 
 export function addUpdateXmlCommands(program: Command): void {
   const updateXml = program
@@ -95,6 +99,7 @@ function addWrite(updateXml: Command): void {
       `${STABILITIES.join(', ')} for the highest version; else what it says`,
       oneOf(STABILITIES),
     )
+    .option('--allow-downgrade', ALLOW_DOWNGRADE)
     .addHelpText(
       'after',
       '\nExample:\n  licensing update-xml write --product 42 --base-url https://shop.example --element pkg_example \\\n    --out /var/www/shop/updates/pkg_example.xml',
@@ -193,7 +198,17 @@ export async function writeAndLint(
     output.note(
       `note: "${written.assumedPackage}" is written as a package, as neither a prefix nor --type says what it is. If it is something else, say so, as: licensing update-xml write --product ${productId} --type plugin --folder GROUP`,
     );
-  const findings = await lintUpdateXml(Buffer.from(written.xml));
+  const { heldBack } = written;
+  if (heldBack) {
+    const { versions, withdrawn } = heldBack;
+    output.note(
+      `note: ${versions.join(', ')} ${versions.length === 1 ? 'is' : 'are'} not offered, because ${withdrawn} was withdrawn: a site that still lists ${withdrawn} would install at the click what the XML offers instead, even over a newer version. Publish a version above ${withdrawn}. To offer the lower one all the same: licensing update-xml write --product ${productId} --allow-downgrade`,
+    );
+  }
+  const findings = (await lintUpdateXml(Buffer.from(written.xml))).filter(
+    // The note above gives the reason.
+    ({ code }) => code !== 'no_update' || heldBack === undefined,
+  );
   for (const text of new Set(findings.map(({ problem, remedy }) => `${problem} ${remedy}`)))
     output.note(printable(`warning: ${text}`));
   if (written.leftBehind !== undefined)
@@ -205,9 +220,10 @@ export async function writeAndLint(
   return written;
 }
 
-export function writtenJson({ out, updates }: WrittenXml) {
+export function writtenJson({ out, updates, heldBack }: WrittenXml) {
   return {
     out,
+    held_back: heldBack?.versions ?? [],
     updates: updates.map(({ version, tag, targetPlatform, phpMinimum, supportedDatabases }) => ({
       version,
       tag,
@@ -249,7 +265,7 @@ async function withReleases<T>(
         return work({
           findRelease: async (productId, version) =>
             (await findProduct(db, productId)) ? findRelease(db, productId, version) : 'no-product',
-          listPublished: (productId) => listPublishedVersions(db, productId),
+          listPublished: (productId) => listOfferedVersions(db, productId),
         });
       },
       STATEMENT_TIMEOUT_MS,

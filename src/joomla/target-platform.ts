@@ -78,6 +78,15 @@ export function coversPlatform(pattern: string, other: string): boolean {
   );
 }
 
+/** Whether some Joomla is matched by both patterns. */
+export function overlapsPlatform(pattern: string, other: string): boolean {
+  const [one, two] = [compile(pattern), compile(other)];
+  if (!one || !two) return pattern === other;
+  return PROBES.some(({ minors }) =>
+    minors.some(({ versions }) => versions.some((version) => one.test(version) && two.test(version))),
+  );
+}
+
 /**
  * Minor versions that match by accident, because the pattern ends in the middle of a number or has a second half that
  * is not tied to the beginning: `5.1` also matches 5.10. A pattern that matches the whole of a major version means it.

@@ -99,7 +99,7 @@ function readOrReport(bytes: Buffer, report: Report): XmlUpdate[] | undefined {
         'warning',
         'no_update',
         'There is no <update> in it: no site is offered anything.',
-        'That is right while no version is published; otherwise write it again with "licensing update-xml write".',
+        'That is right while no version is published, or the highest one was withdrawn. Otherwise write it again with "licensing update-xml write".',
       );
     else report('error', 'no_update', `There is no <update> in it, but <${root.tagName}>.`, WRITE_AGAIN);
   } catch (error) {

@@ -18,7 +18,7 @@ import {
 } from '../replace-file';
 import { findUpdateXmlSettings, setProduct, setUpdateXmlSettings, type Product } from '../store/catalogue';
 import type { Db } from '../store/database';
-import { listReleases, type Release } from '../store/releases';
+import { listPublishedVersions, listReleases, type Release } from '../store/releases';
 import { API_PATH } from '../api-path';
 import { downloadAddress, requireWebAddress, siteFolder } from './addresses';
 import { clientOfType, typeOfElement, type ExtensionClient, type ExtensionType } from './extension-types';
@@ -29,6 +29,7 @@ import {
   findPatternFault,
   MATCH_A_MAJOR,
   MATCH_A_MINOR,
+  overlapsPlatform,
 } from './target-platform';
 import { escapeAttribute, escapeXml } from './xml';
 
@@ -61,9 +62,12 @@ interface Settings extends Requirements {
   folder: string;
 }
 
-/** What is remembered of a product: the options given so far, and what versions were last written with. */
+/**
+ * What is remembered of a product: the options given so far, and what versions were last written with, or would have been
+ * were they not withdrawn or held back.
+ */
 interface Remembered extends Partial<Settings> {
-  versions?: Record<string, Requirements & { tag?: Stability }>;
+  versions?: Record<string, Requirements & { tag?: Stability; notOffered?: true; downgradeAllowed?: true }>;
 }
 
 export type GivenSettings = { [K in keyof Settings]?: Settings[K] | undefined } & {
@@ -71,6 +75,8 @@ export type GivenSettings = { [K in keyof Settings]?: Settings[K] | undefined } 
   element?: string | undefined;
   /** of the highest version, instead of what the version says; remembered for that version alone */
   tag?: Stability | undefined;
+  /** offer what is below the versions that are withdrawn by now; remembered of those */
+  allowDowngrade?: boolean | undefined;
 };
 
 export interface WrittenUpdate extends Requirements {
@@ -82,6 +88,8 @@ export interface WrittenXml {
   out: string;
   xml: string;
   updates: WrittenUpdate[];
+  /** versions that are left out because a higher one was withdrawn, the highest first, and that one */
+  heldBack: { versions: string[]; withdrawn: string } | undefined;
   /** the file that was written so far, if it is another and still there */
   leftBehind: string | undefined;
   /** the element, when neither it nor an option says its type, so that it was taken for a package's */
@@ -105,9 +113,19 @@ export async function writeUpdateXml(
 ): Promise<WrittenXml> {
   const { product, settings, remembered, isTypeAssumed } = await readSettings(db, productId, given, cwd);
   const place = await requirePlace(settings.out, own);
+  const releases = await listReleases(db, productId);
+  const published = releases.filter(({ state }) => state === 'published');
+  const withdrawn = releases.filter(
+    ({ state, version }) => state === 'withdrawn' && remembered.versions?.[version] !== undefined,
+  );
+  const suitable = updatesThatMatter(published, withdrawn, settings, remembered, given.tag);
+  const gone = withdrawn
+    .map((release) => withdrawnUpdate(release, settings, remembered, given.allowDowngrade))
+    // What is offered above it is found at the click in its place.
+    .filter((one) => !suitable.some((update) => isAbove(update, one) && covers(update, one)));
+  const standing = gone.filter(({ downgradeAllowed }) => !downgradeAllowed);
   // Without any it is written all the same: the last one that was withdrawn must not be offered any longer.
-  const releases = (await listReleases(db, productId)).filter(({ state }) => state === 'published');
-  const updates = updatesThatMatter(releases, settings, remembered, given.tag);
+  const updates = suitable.filter((update) => !standing.some((one) => holdsBack(one, update)));
   const xml = renderUpdateXml(product, settings, updates);
   // The web server must be able to read it; who may besides is for the operator to say.
   await replaceFile(place, (place.there?.mode ?? 0) & 0o777 || 0o644, (sink) => sink(xml));
@@ -115,13 +133,14 @@ export async function writeUpdateXml(
   await setUpdateXmlSettings(
     db,
     productId,
-    JSON.stringify(toRemember(remembered, given, settings.out, updates)),
+    JSON.stringify(toRemember(remembered, given, settings.out, [...suitable, ...gone], updates)),
   );
   return {
     out: settings.out,
     xml,
     leftBehind: await findLeftBehind(remembered.out, place),
     assumedPackage: isTypeAssumed ? product.element : undefined,
+    heldBack: describeHeldBack(suitable, updates, standing),
     updates: updates.map(({ release, ...written }) => ({ version: release.version, ...written })),
   };
 }
@@ -132,13 +151,29 @@ async function findLeftBehind(before: string | undefined, { target }: Place): Pr
   return earlier.there && earlier.target !== target ? before : undefined;
 }
 
-/** Where a product's update XML was last written, and the versions it has offered since; undefined: nowhere yet. */
+/**
+ * Where a product's update XML was last written, and the versions it has offered since; `known` has besides those that
+ * were withdrawn, and those that are held back for them. Undefined: nowhere yet.
+ */
 export async function findWrittenXml(
   db: Db,
   productId: number,
-): Promise<{ out: string; versions: string[] } | undefined> {
+): Promise<{ out: string; versions: string[]; known: string[] } | undefined> {
   const { out, versions = {} } = await findRemembered(db, productId);
-  return out === undefined ? undefined : { out, versions: Object.keys(versions) };
+  if (out === undefined) return undefined;
+  const known = Object.keys(versions).filter((version) => !versions[version]?.downgradeAllowed);
+  return { out, known, versions: known.filter((version) => !versions[version]?.notOffered) };
+}
+
+/** A product's published versions that are not held back, the highest first. */
+export async function listOfferedVersions(db: Db, productId: number): Promise<string[]> {
+  const published = await listPublishedVersions(db, productId);
+  const { versions = {} } = await findRemembered(db, productId);
+  const notOffered = Object.keys(versions).filter((version) => {
+    const { notOffered: isOut, downgradeAllowed } = versions[version] ?? {};
+    return isOut && !downgradeAllowed;
+  });
+  return published.filter((version) => isLeftOut(version, notOffered));
 }
 
 /** Whether an update XML has neither a version nor a higher one; a pre-release does not stand in for a release. */
@@ -294,6 +329,8 @@ export function isPhpVersion(text: string): boolean {
 interface PlannedUpdate extends Requirements {
   release: Release;
   tag: Stability;
+  /** of a withdrawn version: what is below it may be offered */
+  downgradeAllowed?: true;
 }
 
 /**
@@ -301,20 +338,22 @@ interface PlannedUpdate extends Requirements {
  * newer one asks for a Joomla, PHP or database that the older did not.
  *
  * @param releases the published ones, the highest first
+ * @param withdrawn those that were offered before
  */
 function updatesThatMatter(
   releases: Release[],
+  withdrawn: Release[],
   settings: Settings,
   { versions = {} }: Remembered,
   tag: Stability | undefined,
 ): PlannedUpdate[] {
-  const latestProper = releases.find(({ version }) => !isPrerelease(version));
+  const proper = [...releases, ...withdrawn].filter(({ version }) => !isPrerelease(version));
   const planned: PlannedUpdate[] = [];
   for (const [i, release] of releases.entries()) {
     const { version } = release;
     const known = versions[version];
     // What is asked for now holds for the newest; older ones keep what they were written with.
-    const current = !latestProper || compareVersions(version, latestProper.version) >= 0;
+    const current = proper.every((other) => compareVersions(version, other.version) >= 0);
     const { targetPlatform, phpMinimum, supportedDatabases } = current ? settings : (known ?? settings);
     const update: PlannedUpdate = {
       release,
@@ -326,6 +365,57 @@ function updatesThatMatter(
     if (!planned.some((newer) => covers(newer, update))) planned.push(update);
   }
   return planned;
+}
+
+/** A withdrawn version, as the update XML offered it. */
+function withdrawnUpdate(
+  release: Release,
+  { targetPlatform, phpMinimum, supportedDatabases }: Settings,
+  { versions = {} }: Remembered,
+  allowDowngrade = false,
+): PlannedUpdate {
+  const { version } = release;
+  return {
+    release,
+    targetPlatform,
+    phpMinimum,
+    supportedDatabases,
+    tag: stabilityOf(version),
+    ...versions[version],
+    ...(allowDowngrade ? { downgradeAllowed: true } : {}),
+  };
+}
+
+/**
+ * Whether a version may not be offered below a withdrawn one. A site that still lists the withdrawn version reads the XML
+ * again at the click on Update, and installs the version it finds there without comparing it with the installed one
+ * (Joomla's com_installer, UpdateModel::update); finding none, it says "Invalid extension update". A pre-release holds no
+ * release back: too few sites list it.
+ */
+function holdsBack(withdrawn: PlannedUpdate, update: PlannedUpdate): boolean {
+  return (
+    isAbove(withdrawn, update) &&
+    STABILITIES.indexOf(withdrawn.tag) >= STABILITIES.indexOf(update.tag) &&
+    overlapsPlatform(withdrawn.targetPlatform, update.targetPlatform)
+  );
+}
+
+/** @param standing the withdrawn versions, the highest first */
+function describeHeldBack(
+  suitable: PlannedUpdate[],
+  updates: PlannedUpdate[],
+  [highest]: PlannedUpdate[],
+): WrittenXml['heldBack'] {
+  const heldBack = suitable.filter((update) => !updates.includes(update));
+  if (highest === undefined || heldBack.length === 0) return undefined;
+  return {
+    versions: heldBack.map(({ release }) => release.version),
+    withdrawn: highest.release.version,
+  };
+}
+
+function isAbove(one: PlannedUpdate, other: PlannedUpdate): boolean {
+  return compareVersions(one.release.version, other.release.version) > 0;
 }
 
 /** Whether every site that may have the older version may have the newer one too. */
@@ -352,20 +442,25 @@ function coversDatabases(newer: DatabaseMinimums, older: DatabaseMinimums): bool
 /** What was given, now or before; never a default, which may change with what it is made from. */
 function toRemember(
   { versions: known = {}, ...before }: Remembered,
-  { element: _element, tag: givenTag, ...given }: GivenSettings,
+  { element: _element, tag: givenTag, allowDowngrade: _once, ...given }: GivenSettings,
   out: string,
-  updates: PlannedUpdate[],
+  planned: PlannedUpdate[],
+  offered: PlannedUpdate[],
 ): Remembered {
   const said = Object.entries({ ...before, ...withoutUndefined(given), out });
-  const versions = updates.map(
-    ({ release: { version }, tag, targetPlatform, phpMinimum, supportedDatabases }, i) => {
-      const tagged = (i === 0 && givenTag !== undefined) || known[version]?.tag !== undefined;
-      return [
-        version,
-        { targetPlatform, phpMinimum, supportedDatabases, ...(tagged ? { tag } : {}) },
-      ] as const;
-    },
-  );
+  const versions = planned.map((update, i) => {
+    const { release, tag, targetPlatform, phpMinimum, supportedDatabases, downgradeAllowed } = update;
+    const tagged = (i === 0 && givenTag !== undefined) || known[release.version]?.tag !== undefined;
+    const written = {
+      targetPlatform,
+      phpMinimum,
+      supportedDatabases,
+      ...(tagged ? { tag } : {}),
+      ...(offered.includes(update) ? {} : { notOffered: true as const }),
+      ...(downgradeAllowed ? { downgradeAllowed } : {}),
+    };
+    return [release.version, written] as const;
+  });
   return {
     ...Object.fromEntries(said.filter(([, value]) => value !== '')),
     versions: Object.fromEntries(versions),

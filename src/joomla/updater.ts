@@ -211,7 +211,7 @@ function choose(updates: XmlUpdate[], site: Site, { verdict, step, fail }: Recor
       'Choice',
       'there is no <update> in the XML',
       [],
-      'Nothing, while no version is published. Otherwise write the update XML again ("licensing update-xml write") and put it there.',
+      'Nothing, while no version is published, or after the highest one was withdrawn. Otherwise write the update XML again ("licensing update-xml write") and put it there.',
     );
   if (chosen === undefined)
     return fail(

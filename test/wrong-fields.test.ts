@@ -23,6 +23,40 @@ const answerOf = ({ status, body }: request.Response): Answer => ({ status, body
 
 /** Bodies that are not what they should be: who is to blame is told, and by the right name. */
 
+describe('a refusal names the field as it was sent', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestService();
+  });
+  afterAll(() => service.stop());
+
+  const BELL = String.fromCharCode(7);
+  it.each([
+    [{ dlid: '' }, '"dlid" must not be empty.'],
+    [{ dlid: ` "${BELL}' ` }, '"dlid" must not contain control characters.'],
+    [{ dlid: 7 }, '"dlid" must be a string.'],
+    [{ dlid: 'A\uFFFDB' }, '"dlid" was damaged on its way: the body must be in UTF-8.'],
+    [{ license_key: ' ' }, '"license_key" must not be empty.'],
+    [{ license_key: '', dlid: '' }, '"license_key" must not be empty.'],
+    [{ license_key: null }, '"license_key" (or "dlid") is required.'],
+    [{}, '"license_key" (or "dlid") is required.'],
+  ])('%j: %s', async (body, message) => {
+    const response = await request(service.url).post(`${PREFIX}/licenses/validate`).send(body);
+    expect(answerOf(response)).toMatchObject({
+      status: 400,
+      body: { error: { code: 'INVALID_REQUEST', message } },
+    });
+  });
+
+  it.each(['/updates/abc', '/updates/', '/updates/4.0'])('%s: where the product ID belongs', async (path) => {
+    const { body } = answerOf(await request(service.url).get(PREFIX + path));
+    expect(body.error).toEqual({
+      code: 'INVALID_REQUEST',
+      message: 'The address must end in the product ID, an integer, as /updates/42 does.',
+    });
+  });
+});
+
 describe.each(BACKENDS)('a licence key in a field that is not its own, on %s', (_name, backend) => {
   let service: TestService;
   beforeAll(async () => {

@@ -35,7 +35,7 @@ export function readLicenseRequest(body: unknown): LicenseRequest {
   const dlid = readString(fields, 'dlid');
   const identifier = readText(fields, 'identifier', MAX_IDENTIFIER_LENGTH);
   const key = chooseKey(licenseKey, dlid);
-  if (key === undefined) throw new InvalidRequestError('"license_key" (or "dlid") is required.');
+  if (key === undefined) throw noKey(licenseKey, dlid);
   const keyField = () => (chooseKey(licenseKey, undefined) === key ? 'license_key' : 'dlid');
   if (!isPlainText(key)) throw notPlain(keyField());
   if (isDamaged(key)) throw damaged(keyField());
@@ -121,6 +121,13 @@ function isPlainText(text: string): boolean {
 /** Holds what a decoder puts for bytes that are not UTF-8: two different texts may have become this one. */
 function isDamaged(text: string): boolean {
   return text.includes('\uFFFD');
+}
+
+/** The caller knows the key by the name that was sent, though nothing is in it. */
+function noKey(licenseKey: string | undefined, dlid: string | undefined): InvalidRequestError {
+  if (licenseKey === undefined && dlid === undefined)
+    return new InvalidRequestError('"license_key" (or "dlid") is required.');
+  return new InvalidRequestError(`"${licenseKey === undefined ? 'dlid' : 'license_key'}" must not be empty.`);
 }
 
 function damaged(field: string): InvalidRequestError {

@@ -17,7 +17,10 @@ export function updatesHandler({ latestUpdate }: Licensing): Handler {
   };
   return async (ctx) => {
     const productId = readProductId(ctx);
-    if (productId === undefined) throw new InvalidRequestError('"product_id" must be an integer.');
+    if (productId === undefined)
+      throw new InvalidRequestError(
+        'The address must end in the product ID, an integer, as /updates/42 does.',
+      );
     const update = await latestUpdate(productId);
     if (update === undefined) sendData(ctx, { update_available: false });
     else sendWritten(ctx, bodyOf(update));

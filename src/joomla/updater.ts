@@ -53,8 +53,8 @@ export const ASSUMED_JOOMLA = '5.3.0';
  * room for far less than this disk shall lose to whoever answers.
  */
 const LIMITS: Limits = { xml: XML_TIMEOUT, package: 600_000, packageBytes: 1_000_000_000 };
-/** Half of PHP's default memory_limit: Joomla holds the whole package, and much else, in memory. */
-const LARGE_PACKAGE = 64_000_000;
+/** Joomla holds the whole package, in more than one copy: with PHP's default of 128 MB larger ones were seen to fail. */
+const LARGE_PACKAGE = 40_000_000;
 
 /**
  * Tries an update, up to where Joomla would install the package.

@@ -91,7 +91,7 @@ export function remarkOnVersion(version: string): string | undefined {
     return `${counts}. Write numbers alone, as 2.1.0, for a release, and 2.1.0-dev, -alpha1, -beta1 or -rc1, in lower case, before it.`;
   }
   return isPrerelease(version)
-    ? `${version} is a pre-release (${stabilityOf(version)}): it is offered only while no release proper is published.`
+    ? `${version} is a pre-release (${stabilityOf(version)}): the API offers it only while no release proper is published, and the update XML offers it to sites whose minimum stability is "${stabilityOf(version)}" or lower.`
     : undefined;
 }
 

@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Site } from '../src/joomla/offer';
 import { tryUpdate, type Limits, type Verdict } from '../src/joomla/updater';
+import { createAuthority } from './support/certificates';
 import { operator } from './support/operator';
 import { makePackage } from './support/packages';
 import { eventually, startProcess, temporaryFolder } from './support/processes';
@@ -234,7 +237,7 @@ describe('of the updates in the XML, Joomla takes the highest that the site may 
 });
 
 describe('the update XML is fetched', () => {
-  it("with Joomla's headers and nothing else, and without the key", async () => {
+  it("with Joomla's headers and a mark of the trial, and without the key", async () => {
     let headers: string[] = [];
     answers['/update.xml'] = (response) => {
       headers = response.req.rawHeaders;
@@ -243,7 +246,7 @@ describe('the update XML is fetched', () => {
     expect((await attempt()).installed).toBe(true);
     expect(headers).toEqual([
       ...['Host', site.url.slice('http://'.length)],
-      ...['User-Agent', 'Mozilla/5.0 Joomla!/5.3.0 Joomla', 'Accept', '*/*'],
+      ...['User-Agent', 'Mozilla/5.0 Joomla!/5.3.0 Joomla licensing-trial', 'Accept', '*/*'],
     ]);
     expect(site.requests).toEqual(['GET /update.xml', `GET /42?dlid=${KEY}`]);
   });
@@ -470,9 +473,23 @@ describe('the package', () => {
 
   it('is not found where nobody listens', async () => {
     answers['/update.xml'] = xml(update().replaceAll(site.url, 'http://127.0.0.1:1'));
-    expect((await attempt()).messages[0]).toMatch(
+    const { messages, remedy } = await attempt();
+    expect(messages[0]).toMatch(
       /^warning: Error connecting to the server: Failed to connect to 127\.0\.0\.1/,
     );
+    expect(remedy).toMatch(/^Nobody answers at the <downloadurl>'s host/);
+  });
+
+  it('is not fetched over a certificate that is not trusted, as one without its intermediates', async () => {
+    const { cert, key } = createAuthority().issue('IP:127.0.0.1');
+    const server = createServer({ cert: readFileSync(cert), key: readFileSync(key) });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    answers['/update.xml'] = xml(update().replaceAll(site.url, `https://127.0.0.1:${port}`));
+    const { messages, remedy } = await attempt();
+    server.close();
+    expect(messages[0]).toMatch(/^warning: Error connecting to the server: SSL certificate problem: /);
+    expect(remedy).toContain('fullchain.pem');
   });
 });
 

@@ -807,7 +807,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
           license_id: license.id,
           product_id: productId,
           version: '2.0.0',
-          user_agent: 'Mozilla/5.0 Joomla!/5.3.0 Joomla',
+          user_agent: 'Mozilla/5.0 Joomla!/5.3.0 Joomla licensing-trial',
         });
       });
       const { findings } = await shop.json<{ findings: unknown[] }>(

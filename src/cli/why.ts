@@ -5,17 +5,19 @@ import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { Db } from '../store/database';
 import { findLicense, findLicenseByDigest, findLicenseByReference, type License } from '../store/licenses';
-import { UNTRACED } from '../support/explain-accesses';
+import { hasCause, UNTRACED } from '../support/explain-accesses';
 import { explainReference } from '../support/explain-license';
 import { NOTHING_FOUND } from '../support/explain-unknown-key';
 import type { Finding, Told } from '../support/findings';
 import {
+  findLicensesByNearEmail,
   findLicensesNamed,
   openAddressCase,
   openHintCase,
   openLicenseCase,
   openListCase,
   openLoggedCase,
+  openNearEmailCase,
   openUnknownKeyCase,
   type CaseOptions,
   type SupportCase,
@@ -31,25 +33,26 @@ export function addWhyCommand(program: Command): void {
     .command('why')
     .summary('tell why a download or an activation was refused')
     .description(
-      'Answers a customer\'s "why did my update fail?": how the licence stands, what was refused and what was granted lately, each with its remedy, and which failures leave no record. The key itself is never printed.',
+      'Answers a customer\'s "why did my update fail?": how the licence stands, what was refused and what was granted lately, each with its remedy; and, where no cause is found, which failures leave no record. The key itself is never printed.',
     )
     .argument(
       '<what>',
       "an IP address; a licence's id or key; its customer's e-mail, its order's reference, the end of its key, or a site, device, seat or instance activated on it or refused lately; or - to read one of them from standard input, or be asked for it",
     )
     .option('--limit <n>', 'how many accesses to look at', positiveInteger, 100)
+    .option('--all', 'list the failures that leave no record in any case')
     .addHelpText(
       'after',
       '\nExamples:\n  licensing why 12\n  licensing why jane@example.com\n  licensing why order-1001\n  licensing why example.com\n  licensing why A3B4C5D6\n  licensing why 198.51.100.7\n  licensing why - < key.txt',
     )
-    .action((what: string, { limit }: { limit: number }, command: Command) =>
+    .action((what: string, { limit, all = false }: { limit: number; all?: boolean }, command: Command) =>
       withSession(command, async ({ db, config, now, output }) => {
         const found = await openCase(db, (await readValue(what, 'What to look for')).trim(), {
           now,
           limit,
           logDays: config.logDays,
         });
-        output.print(caseJson(found, now), () => formatCase(found, now));
+        output.print(caseJson(found, now), () => formatCase(found, now, all));
       }),
     );
 }
@@ -75,8 +78,12 @@ async function openCase(db: Db, written: string, options: CaseOptions): Promise<
   if (only) return others.length === 0 ? openLicenseCase(db, only.license, options) : openListCase(named);
   const logged = await openLoggedCase(db, written, options);
   if (logged) return logged;
+  const near = await findLicensesByNearEmail(db, written);
+  const [nearest] = near;
+  if (nearest) return near.length === 1 ? openNearEmailCase(db, nearest, options) : openListCase(near);
   const hint = asHint(written);
-  if (hint !== undefined) return openHintCase(db, hint, options);
+  const ended = hint === undefined ? undefined : await openHintCase(db, hint, options);
+  if (ended) return ended;
   if (isNumber) throw new OperatorError(`${NOTHING_FOUND} "licensing license list" shows them all.`);
   return openUnknownKeyCase(db, key, options);
 }
@@ -120,27 +127,51 @@ function caseJson({ license, licenses = [], findings, accesses }: SupportCase, n
   };
 }
 
-function formatCase({ licenses, findings, accesses }: SupportCase, now: Date): string {
+function formatCase({ licenses, findings, accesses }: SupportCase, now: Date, all: boolean): string {
+  const columns = Math.min(process.stdout.columns || MAX_COLUMNS, MAX_COLUMNS);
   const told = new Set<string>();
   const remedy = ({ remedy: text }: Finding, indent: string) => {
     // The same words on every line would hide what differs.
     if (text === null || told.has(text)) return [];
     told.add(text);
-    return [`${indent}-> ${printable(text)}`];
+    return wrap(`${indent}-> ${printable(text)}`, columns, `${indent}   `);
   };
-  const lines = findings.flatMap((finding) => [printable(finding.text), ...remedy(finding, '   ')]);
+  const lines = findings.flatMap((finding) => [
+    ...wrap(printable(finding.text), columns, ''),
+    ...remedy(finding, '   '),
+  ]);
   if (licenses) return [...lines, '', licenseTable(licenses, now)].join('\n');
   if (accesses.length > 0) {
+    const indent = ' '.repeat(21);
     lines.push('', 'What happened, the latest at the end (UTC):');
     for (const one of accesses)
-      lines.push(`${period(one)}  ${printable(one.text)}`, ...remedy(one, ' '.repeat(21)));
+      lines.push(...wrap(`${period(one)}  ${printable(one.text)}`, columns, indent), ...remedy(one, indent));
   }
-  lines.push(
-    '',
-    'Failures that leave no record here:',
-    ...UNTRACED.map(({ code, text }) => `  ${code}: ${text}`),
-  );
+  lines.push('');
+  if (all || !hasCause(findings, accesses))
+    lines.push(
+      'Failures that leave no record here:',
+      ...UNTRACED.flatMap(({ code, text }) => wrap(`  ${code}: ${text}`, columns, '    ')),
+    );
+  else lines.push('Some failures leave no record here. To list them: --all');
   return lines.join('\n');
+}
+
+const MAX_COLUMNS = 100;
+
+/** Lines of a text, broken between words. A command at its end stays on one line, so that it can be copied. */
+function wrap(text: string, columns: number, indent: string): string[] {
+  const lines: string[] = [];
+  let line = '';
+  const [command] = /(?<=: |-> )licensing [^;"]*$/.exec(text) ?? [''];
+  const prose = text.slice(0, text.length - command.length).trimEnd();
+  for (const word of [...prose.split(/(?<=\S) (?=\S)/), command].filter(Boolean)) {
+    if (line !== '' && line.length + 1 + word.length > columns) {
+      lines.push(line);
+      line = indent + word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
 }
 
 function period({ count, firstAt, access }: Told): string {

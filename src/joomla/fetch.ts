@@ -4,6 +4,7 @@ import { request as requestHttps } from 'node:https';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { domainToASCII } from 'node:url';
+import { trialUserAgent } from '../joomla-agent';
 
 /**
  * A GET as Joomla's HTTP client makes it: PHP's `parse_url`, then libcurl. Node's own clients would encode, trim or
@@ -130,7 +131,7 @@ function send(
     path: Buffer.from(target, 'utf8').toString('latin1'),
     headers: {
       Host: port === undefined ? host : `${host}:${port}`,
-      'User-Agent': `Mozilla/5.0 Joomla!/${joomla} Joomla`,
+      'User-Agent': trialUserAgent(joomla),
       Accept: '*/*',
     },
     agent: false,

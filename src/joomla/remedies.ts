@@ -98,5 +98,11 @@ export function remedyForNoAnswer(message: string, downloadUrl: string, key: str
   if (message.startsWith('Maximum')) return 'The address sends on in a circle: correct the redirect.';
   if (message.startsWith('transfer closed'))
     return 'The connection broke while the package was sent: look into the logs of the service and of what is before it.';
+  if (message.startsWith('SSL'))
+    return "This machine does not accept the certificate of the <downloadurl>'s host. Mostly its intermediate certificates are missing, and then customers' sites refuse it too: nginx's ssl_certificate must name the file with the whole chain (fullchain.pem).";
+  if (message.startsWith('Could not resolve host'))
+    return "The name in the <downloadurl> has no address: correct it (--base-url), or the name's DNS records.";
+  if (message.startsWith('Failed to connect') || message.startsWith('Operation timed out'))
+    return "Nobody answers at the <downloadurl>'s host: see that the web server runs, and that no firewall stops connections to it, or from here.";
   return "Check the name, the certificate and the firewall of the <downloadurl>'s host.";
 }

@@ -1,7 +1,8 @@
+import { isTrial, joomlaVersion } from '../joomla-agent';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { LoggedAccess } from '../store/access-log';
 import type { Facts, Finding, Told } from './findings';
-import { findCause, hasAnotherKey, isJoomla } from './refusal-causes';
+import { findCause, hasAnotherKey } from './refusal-causes';
 
 /** What happened, and what left no trace, in sentences for support: pure reasoning over what was recorded. */
 
@@ -60,7 +61,8 @@ function explainGranted(
   count: number,
 ): Finding {
   const text = `Version ${version ?? '?'} was granted to ${who}${licenseId === null ? '' : ` with licence ${licenseId}`}`;
-  if (count < 2 || !isJoomla(userAgent)) return { code: 'GRANTED', text: `${text}.`, remedy: null };
+  if (count < 2 || joomlaVersion(userAgent) === undefined || isTrial(userAgent))
+    return { code: 'GRANTED', text: `${text}.`, remedy: null };
   return {
     code: 'GRANTED_REPEATEDLY',
     text: `${text} ${count} times. Joomla asks once for each click on Update: either several sites share that address, or the package arrived and was not installed.`,
@@ -97,11 +99,37 @@ export function explainLogged(newestFirst: LoggedAccess[], facts: Facts): Findin
   ];
 }
 
+/**
+ * Whether a failure is told of that may be the one asked about. When the latest request was granted, or there was none, the
+ * failure left no record.
+ */
+export function hasCause(findings: Finding[], accesses: Told[]): boolean {
+  const latest = accesses.at(-1);
+  return (
+    findings.some(({ code }) => CAUSES.has(code)) || (latest !== undefined && latest.access.outcome !== 'ok')
+  );
+}
+
+/** Findings that an update or an activation fails by. */
+const CAUSES = new Set([
+  ...['EXPIRED', 'SUSPENDED', 'REVOKED', 'CANCELLED', 'SLOTS_FULL', 'NOTHING_PUBLISHED'],
+  ...['KEY_MISTYPED', 'KEY_REPLACED'],
+]);
+
+/** No request with a licence's key was recorded, but others were that may have been meant for it. */
+export function explainNearby(licenseId: number, logDays: number): Finding {
+  return {
+    code: 'ONLY_NEARBY',
+    text: `No download and no refusal with the key of licence ${licenseId} is recorded (records are kept for ${logDays} days). What follows came with a key that resembles it, or from an address where it is used.`,
+    remedy: null,
+  };
+}
+
 /** Nothing was recorded of what was asked about. */
 export function explainSilence(what: string, logDays: number): Finding {
   return {
     code: 'NOTHING_RECORDED',
-    text: `There is no record of ${what} (records are kept for ${logDays} days). If an update failed, its request did not come as far as this service, or it failed after the download.`,
+    text: `No download and no refusal of ${what} is recorded (records are kept for ${logDays} days). If an update failed, its request did not come as far as this service, or it failed after the download.`,
     remedy: 'Ask the customer what Joomla said, and look for it in the list below.',
   };
 }
@@ -145,8 +173,16 @@ export const UNTRACED: Omit<Finding, 'remedy'>[] = [
     text: 'Joomla says "Maximum (20) redirects followed", or a download without a key is listed here: downloadurl is redirected, and Joomla does not send the key to the new address. downloadurl must be the final https address.',
   },
   {
+    code: 'CERTIFICATE',
+    text: 'Joomla says "SSL certificate problem: unable to get local issuer certificate", or something else with "SSL": the customer\'s server does not accept the certificate of your site. Mostly the intermediate certificates are missing: nginx\'s ssl_certificate must name the file with the whole chain (fullchain.pem). If only one customer has it, the list of authorities on their server is too old.',
+  },
+  {
+    code: 'NOT_CONNECTED',
+    text: 'Joomla says "Couldn\'t connect to server", "Could not resolve host" or "Connection timed out": the customer\'s server did not reach yours. Your web server was down, or a firewall, mostly of the customer\'s host, lets no connection out, or yours lets none in.',
+  },
+  {
     code: 'OUT_OF_MEMORY',
-    text: "Joomla shows a blank or error page, and the download is listed here as sent: Joomla holds the whole package in memory, and PHP's memory_limit is too small for it.",
+    text: 'Joomla shows a blank page, or "Whoops, looks like something went wrong", and the download is listed here as sent: Joomla holds the whole package in memory, and PHP\'s memory_limit is too small for it. With 128 MB packages above some 40 MB fail.',
   },
   {
     code: 'VALIDATE',
@@ -156,7 +192,8 @@ export const UNTRACED: Omit<Finding, 'remedy'>[] = [
 
 function clientOf(userAgent: string | null): string {
   if (userAgent === null) return 'a client without a name';
-  const joomla = /Joomla!\/([\w.-]+)/.exec(userAgent)?.[1];
+  const joomla = joomlaVersion(userAgent);
+  if (isTrial(userAgent)) return `a trial with "licensing update-xml" (as Joomla ${joomla ?? '?'})`;
   if (joomla !== undefined) return `Joomla ${joomla}`;
   if (/^Mozilla\/.*(Firefox|Chrome|Safari|Edg)/.test(userAgent)) return 'a browser';
   return `"${userAgent.slice(0, 60)}"`;

@@ -106,7 +106,22 @@ const NAMES: Record<Name, string> = {
   hint: 'as the end of their key',
   identifier: 'as what is activated',
   access: 'in the access log alone',
+  beginning: "as the beginning of their customer's e-mail",
+  near: "as their customer's e-mail but for one slip",
+  provider: "as the name in their customer's e-mail, at another provider",
 };
+
+/** Ways to be found by what a licence does not have exactly. */
+const NEARLY: Name[] = ['beginning', 'near', 'provider'];
+
+/** Another e-mail than the one that was typed. */
+export function explainNearEmail({ id, customer }: License, by: Name): Finding {
+  return {
+    code: 'NEAR_EMAIL',
+    text: `No customer has exactly this e-mail. Licence ${id} has it ${NAMES[by]}: ${customer ?? ''}.`,
+    remedy: null,
+  };
+}
 
 /** @param more whether these are not all */
 export function explainSeveral(named: NamedLicense[], more: boolean): Finding {
@@ -114,9 +129,10 @@ export function explainSeveral(named: NamedLicense[], more: boolean): Finding {
     const ids = named.filter(({ by }) => by === name).map(({ license }) => license.id);
     return ids.length === 0 ? [] : [`${ids.join(', ')} ${NAMES[name]}`];
   });
+  const have = named.some(({ by }) => NEARLY.includes(by)) ? 'come near this' : 'have this';
   return {
     code: 'SEVERAL_LICENSES',
-    text: `${more ? `More than ${named.length} licences have this; the first` : `${named.length} licences have this`}: ${groups.join('; ')}.`,
+    text: `${more ? `More than ${named.length} licences ${have}; the first` : `${named.length} licences ${have}`}: ${groups.join('; ')}.`,
     remedy: 'licensing why ID',
   };
 }

@@ -33,7 +33,18 @@ export interface Likely {
 }
 
 /** What a text may be to a licence, beside its id and its key. */
-export type Name = 'customer' | 'reference' | 'hint' | 'identifier' | 'access';
+export type Name =
+  | 'customer'
+  | 'reference'
+  | 'hint'
+  | 'identifier'
+  | 'access'
+  /** their customer's e-mail begins with it */
+  | 'beginning'
+  /** their customer's e-mail differs from it by one slip */
+  | 'near'
+  /** their customer has the same name at another provider */
+  | 'provider';
 
 /** A licence, and what it was found by. */
 export interface NamedLicense {

@@ -25,6 +25,7 @@ export type Slip =
 
 const HEX = '0123456789ABCDEF';
 const ALPHANUMERIC = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const EMAIL_ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789.-_+@';
 const GROUP = /^[0-9A-F]{8}$/;
 
 /**
@@ -94,6 +95,17 @@ export function keysNear(canonical: string): { key: string; slip: Slip }[] {
   const likeliest = new Map(near.reverse().map(({ key, slip }) => [key, slip]));
   likeliest.delete(canonical);
   return [...likeliest].map(([key, slip]) => ({ key, slip })).reverse();
+}
+
+/** All e-mail addresses that lie one slip away from one. */
+export function emailsNear(email: string): string[] {
+  const near = [
+    ...transpositions(email),
+    ...deletions(email),
+    ...substitutions(email, EMAIL_ALPHABET),
+    ...insertions(email, EMAIL_ALPHABET),
+  ];
+  return [...new Set(near)].filter((other) => other !== email);
 }
 
 /**

@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js';
+import { joomlaVersion } from '../joomla-agent';
 import { liveStatus, type LiveStatus } from '../licensing/states';
 import type { LoggedAccess } from '../store/access-log';
 import { activationKey } from '../store/activations';
@@ -52,8 +53,8 @@ function rateLimited({ ip, endpoint }: LoggedAccess): Cause {
   if (ip !== null && isInternal(ip))
     return {
       code: 'RATE_LIMITED_PROXY',
-      because: `${because}. It is an address inside your own network, not a customer's: nginx, or a CDN before it, does not tell the service the customers' addresses, so all of them share one limit`,
-      remedy: 'licensing doctor --url https://YOUR.SITE',
+      because: `${because}. The address is ${isLoopback(ip) ? "this machine's own" : 'inside your own network'}. Either the site or program that asked is ${isLoopback(ip) ? 'on this machine' : 'in that network'} too, or nginx, or a CDN before it, does not tell the service the customers' addresses, so that all of them share one limit`,
+      remedy: 'To find out which: licensing doctor --url https://YOUR.SITE',
     };
   return {
     code: 'RATE_LIMITED',
@@ -86,10 +87,10 @@ function invalidRequest(access: LoggedAccess, license: License | undefined): Cau
     };
   return {
     code: 'NO_KEY',
-    because: isJoomla(access.userAgent)
+    because: joomlaVersion(access.userAgent)
       ? 'no key was sent with it. Joomla leaves the key out when downloadurl has a "#", when the request was redirected (for example from http to https), and when the extension has no Download Key field'
       : 'no key was sent with it',
-    remedy: isJoomla(access.userAgent)
+    remedy: joomlaVersion(access.userAgent)
       ? 'Check the update XML with "licensing update-xml lint". The extension needs <dlid prefix="dlid=" suffix=""/> in its manifest: see "licensing manifest".'
       : 'The address needs the key at its end: ?dlid=KEY',
   };
@@ -247,16 +248,16 @@ function refusedRelease(
   }
 }
 
-export function isJoomla(userAgent: string | null): boolean {
-  return userAgent?.includes('Joomla!/') ?? false;
-}
-
 /** Not an address a customer has on the internet. */
 function isInternal(ip: string): boolean {
   return (
     ipaddr.isValid(ip) &&
     ['loopback', 'private', 'uniqueLocal', 'linkLocal', 'carrierGradeNat'].includes(ipaddr.parse(ip).range())
   );
+}
+
+function isLoopback(ip: string): boolean {
+  return ipaddr.parse(ip).range() === 'loopback';
 }
 
 /** What a client sent is shown as one word of a command, or not at all. */

@@ -23,15 +23,24 @@ import {
   findLicensesByDigest,
   findLicensesByHints,
   findLicensesByIds,
+  findLicensesOfCustomers,
   listLicenses,
   type License,
 } from '../store/licenses';
 import { listReleases } from '../store/releases';
-import { explainAccesses, explainLogged, explainSilence } from './explain-accesses';
-import { explainLicense, explainSeveral } from './explain-license';
+import { explainAccesses, explainLogged, explainNearby, explainSilence } from './explain-accesses';
+import { explainLicense, explainNearEmail, explainSeveral } from './explain-license';
 import { explainUnknownKey } from './explain-unknown-key';
 import type { Circumstances, Facts, Finding, Likely, Name, NamedLicense, Told } from './findings';
-import { compareHints, hintsNear, hintsOfSlips, keysNear, mayBeOwn, type Slip } from './near-keys';
+import {
+  compareHints,
+  emailsNear,
+  hintsNear,
+  hintsOfSlips,
+  keysNear,
+  mayBeOwn,
+  type Slip,
+} from './near-keys';
 import { STOPPED } from './refusal-causes';
 
 /** What is known about a licence, an end of a key, or an address, gathered with a bounded number of small reads. */
@@ -128,7 +137,13 @@ export async function openLicenseCase(
     findings: [
       ...explainLogged(logged, facts),
       ...explainLicense(license, await readCircumstances(db, license, now)),
-      ...(own.length === 0 ? [explainSilence(`licence ${license.id}`, logDays)] : []),
+      ...(own.length > 0
+        ? []
+        : [
+            accesses.length > 0
+              ? explainNearby(license.id, logDays)
+              : explainSilence(`licence ${license.id}`, logDays),
+          ]),
     ],
     accesses: explainAccesses(accesses, facts),
   };
@@ -152,7 +167,7 @@ export async function openAddressCase(db: Db, ip: string, options: CaseOptions):
 export async function findLicensesNamed(db: Db, text: string, now: Date): Promise<NamedLicense[]> {
   const limit = MAX_LISTED + 1;
   const hint = asHint(text);
-  const found: Record<Exclude<Name, 'access'>, License[]> = {
+  const found: Record<'customer' | 'reference' | 'hint' | 'identifier', License[]> = {
     customer: await listLicenses(db, { customer: normalizeCustomer(text) ?? '', limit }, now),
     reference: await listLicenses(db, { reference: text, limit }, now),
     hint: hint === undefined ? [] : await listLicenses(db, { hint, limit }, now),
@@ -162,6 +177,38 @@ export async function findLicensesNamed(db: Db, text: string, now: Date): Promis
   for (const [by, licenses] of Object.entries(found) as [Name, License[]][])
     for (const license of licenses) if (!named.has(license.id)) named.set(license.id, { license, by });
   return [...named.values()].sort((a, b) => a.license.id - b.license.id);
+}
+
+/**
+ * Licences of the customers whose e-mail begins with a text; else of those whose e-mail differs from it by one slip; else
+ * of those who have the same name at another provider.
+ */
+export async function findLicensesByNearEmail(db: Db, text: string): Promise<NamedLicense[]> {
+  const email = normalizeCustomer(text) ?? '';
+  const limit = MAX_LISTED + 1;
+  // Numbers are ids and orders.
+  if (!/^\S{3,190}$/.test(email) || /^\d+$/.test(email)) return [];
+  const named = (licenses: License[], by: Name) =>
+    licenses.map((license) => ({ license, by })).sort((a, b) => a.license.id - b.license.id);
+  const begun = await findLicensesOfCustomers(db, { beginning: email }, limit);
+  const [name = '', provider] = email.split('@');
+  if (begun.length > 0 || provider === undefined) return named(begun, 'beginning');
+  const emails = emailsNear(email);
+  const near: License[] = [];
+  for (let i = 0; i < emails.length && near.length < limit; i += DIGESTS_AT_ONCE)
+    near.push(...(await findLicensesOfCustomers(db, { among: emails.slice(i, i + DIGESTS_AT_ONCE) }, limit)));
+  if (near.length > 0 || name === '') return named(near.slice(0, limit), 'near');
+  return named(await findLicensesOfCustomers(db, { beginning: `${name}@` }, limit), 'provider');
+}
+
+/** The licence of a customer whose e-mail is not the one that was typed. */
+export async function openNearEmailCase(
+  db: Db,
+  { license, by }: NamedLicense,
+  options: CaseOptions,
+): Promise<SupportCase> {
+  const found = await openLicenseCase(db, license, options);
+  return { ...found, findings: [explainNearEmail(license, by), ...found.findings] };
 }
 
 async function findLicensesByIdentifier(db: Db, text: string, limit: number): Promise<License[]> {
@@ -253,10 +300,19 @@ export function openListCase(named: NamedLicense[]): SupportCase {
   };
 }
 
-/** An end of a key that no licence has. */
-export async function openHintCase(db: Db, hint: string, options: CaseOptions): Promise<SupportCase> {
+/**
+ * An end of a key that no licence has.
+ *
+ * @returns undefined for letters alone that no request's key ended in: they are rather a word, which is near to many ends
+ */
+export async function openHintCase(
+  db: Db,
+  hint: string,
+  options: CaseOptions,
+): Promise<SupportCase | undefined> {
   const { now, limit, logDays } = options;
   const accesses = await listAccesses(db, { keyHints: [hint] }, limit);
+  if (accesses.length === 0 && !/\d/.test(hint)) return undefined;
   const facts = await gatherFacts(db, accesses, now);
   const likely = facts.likely.get(hint) ?? (await findLikely(db, hint));
   return {

@@ -178,17 +178,8 @@ export const rows: Record<string, Row> = {
       );
     },
   },
-  workers: {
-    about: 'two workers against one',
-    async run(stage, options) {
-      const two = await stage.service({ LICENSING_WORKERS: '2' });
-      return compare(options, validate(two, 'two workers'), validate(await stage.service(), 'one worker'), [
-        perSecond({ goal: 1.7 }),
-      ]);
-    },
-  },
   memory: {
-    about: 'resident memory of a worker at the end of --memory-minutes of full load against its first tenth',
+    about: 'resident memory of the service at the end of --memory-minutes of full load against its first tenth',
     async run(stage, { memoryMinutes, say }) {
       const service = await stage.service();
       const others = watchOthers();

@@ -18,7 +18,7 @@ import {
   type Stand,
 } from '../test/support/load';
 import { startNginx } from '../test/support/nginx';
-import { freePort } from '../test/support/processes';
+import { sharedFolder } from '../test/support/processes';
 import { lineChart, type Series } from './chart';
 
 /**
@@ -158,14 +158,11 @@ async function main(): Promise<boolean> {
   const stand = await openStand({ LICENSING_ACCEL_LOCATION: '/_licensing_packages/' });
   const redis = new Redis(stand.redis.url, { maxRetriesPerRequest: null });
   redis.on('error', () => undefined);
-  const ports = [await freePort(), await freePort()];
-  const launch = (i: number) => stand.start({ LICENSING_LISTEN: `127.0.0.1:${ports[i]!}` });
+  const folder = sharedFolder();
+  const sockets = ['1', '2'].map((name) => `unix:${join(folder, `${name}.sock`)}`);
+  const launch = (i: number) => stand.start({ LICENSING_LISTEN: sockets[i] as string });
   const instances = [await launch(0), await launch(1)];
-  const nginx = await startNginx({
-    upstream: `127.0.0.1:${ports[0]!}`,
-    packagesDir: stand.packagesDir,
-    edit: (text) => text.replace('#server 127.0.0.1:3090 ', `server 127.0.0.1:${ports[1]!} `),
-  });
+  const nginx = await startNginx({ upstream: sockets, packagesDir: stand.packagesDir });
   const start = async (i: number) => {
     instances[i] = await launch(i);
   };

@@ -37,7 +37,6 @@ export interface Config {
   /** seconds */
   rateWindow: number;
   downloadRateLimit: number;
-  workers: number;
   logLevel: string;
   logDays: number;
   /** the file the settings came from, if there is one */
@@ -109,11 +108,7 @@ export function buildConfig(
       ].join(' '),
     );
   const rateLimit = integer(get, 'LICENSING_RATE_LIMIT', 60);
-  const workers = integer(get, 'LICENSING_WORKERS', 1, 1, 256);
-  if (workers > 1 && database.kind === 'sqlite')
-    throw new ConfigError(
-      'LICENSING_WORKERS must be 1 with SQLite, which serves one process. More workers need MySQL or MariaDB.',
-    );
+  refuseWorkers(get('LICENSING_WORKERS'));
   return {
     database,
     databaseSource:
@@ -137,7 +132,6 @@ export function buildConfig(
     rateLimit,
     rateWindow: integer(get, 'LICENSING_RATE_WINDOW', 60, 1, LONGEST_RATE_WINDOW_S),
     downloadRateLimit: integer(get, 'LICENSING_DOWNLOAD_RATE_LIMIT', rateLimit),
-    workers,
     logLevel: oneOf('LICENSING_LOG_LEVEL', get('LICENSING_LOG_LEVEL') ?? 'info', LOG_LEVELS),
     logDays: integer(get, 'LICENSING_LOG_DAYS', 90, 1, 36_500),
     envFile: file,
@@ -203,6 +197,15 @@ function parseRedisUrls(text: string): string[] {
       );
   }
   return urls;
+}
+
+/** Earlier versions had this setting. An upgrade must not silently go on with fewer processes than before. */
+function refuseWorkers(text: string | undefined): void {
+  if (text === undefined || text === '1') return;
+  throw new ConfigError(
+    `LICENSING_WORKERS reads "${text}", and a process is one instance now. Remove the setting, and run several instances ` +
+      'instead: systemctl enable --now licensing@1 licensing@2 (docs/production.md, "Several instances").',
+  );
 }
 
 function parseListen(name: Variable, text: string, base: string): Listen {

@@ -1105,6 +1105,15 @@ describe("nginx's configuration", () => {
       'alias /srv/shop.example/packages/;',
     );
 
+    const servers = async (...args: string[]) => {
+      const all = await shop.json<Record<string, string>>(['nginx', '--server-name', 'a.example', ...args]);
+      return [...all['upstream.conf']!.matchAll(/^ *server (.*);$/gm)].map(([, server]) => server);
+    };
+    expect(await servers()).toEqual(['127.0.0.1:3080 max_fails=0']);
+    expect(await servers('--instances', '3')).toEqual(
+      [1, 2, 3].map((name) => `unix:/run/licensing/${name}/http.sock max_fails=0`),
+    );
+
     // What somebody changed there is theirs.
     const file = join(folder, 'upstream.conf');
     const written = readFileSync(file, 'utf8');

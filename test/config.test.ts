@@ -107,7 +107,6 @@ describe('a good value', () => {
     ['LICENSING_RATE_LIMIT', '77', 'downloadRateLimit', 77],
     ['LICENSING_RATE_WINDOW', '86400', 'rateWindow', 86_400],
     ['LICENSING_DOWNLOAD_RATE_LIMIT', '5', 'downloadRateLimit', 5],
-    ['LICENSING_WORKERS', '1', 'workers', 1],
     ['LICENSING_LOG_LEVEL', 'silent', 'logLevel', 'silent'],
     ['LICENSING_LOG_LEVEL', 'debug', 'logLevel', 'debug'],
     ['LICENSING_LOG_DAYS', '36500', 'logDays', 36_500],
@@ -118,9 +117,8 @@ describe('a good value', () => {
     expect(config.warnings).toEqual([]);
   });
 
-  it('of LICENSING_WORKERS can be 256 on MySQL', () => {
-    const settings = { LICENSING_WORKERS: '256', LICENSING_DATABASE_URL: 'mysql://u:p@db.example/d' };
-    expect(read(settings).workers).toBe(256);
+  it('of LICENSING_WORKERS, an earlier setting, may stay when it is 1', () => {
+    expect(read({ LICENSING_WORKERS: '1' }).warnings).toEqual([]);
   });
 
   it('is not needed where there is a default', () => {
@@ -142,7 +140,6 @@ describe('a good value', () => {
       rateLimit: 60,
       rateWindow: 60,
       downloadRateLimit: 60,
-      workers: 1,
       logLevel: 'info',
       logDays: 90,
       warnings: [],
@@ -330,7 +327,6 @@ describe('a bad value stops the start, with the name of the variable and what is
         'LICENSING_RATE_LIMIT',
         'LICENSING_RATE_WINDOW',
         'LICENSING_DOWNLOAD_RATE_LIMIT',
-        'LICENSING_WORKERS',
         'LICENSING_LOG_DAYS',
       ] as const
     ).flatMap((name) =>
@@ -338,7 +334,8 @@ describe('a bad value stops the start, with the name of the variable and what is
         (value): [Variable, string, string] => [name, value, 'a whole number from 1 to'],
       ),
     ),
-    ['LICENSING_WORKERS', '257', 'from 1 to 256'],
+    ['LICENSING_WORKERS', '2', 'systemctl enable --now licensing@1 licensing@2'],
+    ['LICENSING_WORKERS', 'many', 'a process is one instance'],
     ['LICENSING_RATE_WINDOW', '86401', 'from 1 to 86400'],
     ['LICENSING_LOG_DAYS', '36501', 'from 1 to 36500'],
     ['LICENSING_LOG_LEVEL', 'verbose', 'trace, debug, info, warn, error, fatal, silent'],
@@ -374,12 +371,6 @@ describe('a bad value stops the start, with the name of the variable and what is
       expect(message).toContain('sqlite:/var/lib/licensing/licensing.sqlite');
     },
   );
-
-  it('more than one worker with SQLite', () => {
-    const message = refusal({ LICENSING_WORKERS: '2' });
-    expect(message).toMatch(/LICENSING_WORKERS must be 1 with SQLite/);
-    expect(message).toMatch(/MySQL or MariaDB/);
-  });
 
   it('a file of settings that is not there, or is none', () => {
     const folder = temporaryFolder();

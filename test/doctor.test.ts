@@ -10,6 +10,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
@@ -104,6 +105,25 @@ async function doctorBesideNginx(configuration: string, settings: Settings): Pro
   return report(await ended);
 }
 
+/** On a machine whose systemd runs these instances; for this one process alone. */
+async function doctorBesideInstances(names: string[], settings: Settings): Promise<Report> {
+  const run = temporaryFolder();
+  for (const name of names) {
+    const folder = join(run, 'licensing', name);
+    mkdirSync(folder, { recursive: true });
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(join(folder, 'http.sock'), resolve));
+    cleanups.push(() => server.close());
+  }
+  const mounted = `mount --bind ${run} /run && exec "$0" "$@"`;
+  const { ended } = startProgram(
+    'unshare',
+    ['--mount', 'sh', '-c', mounted, process.execPath, CLI, 'doctor', '--json'],
+    processEnvironment(settings),
+  );
+  return report(await ended);
+}
+
 /** The commands of a remedy, as root would paste them. */
 function followRemedy(remedy: string | null | undefined): void {
   const [, commands = ''] = /^As root, .*?: (.*)$/.exec(remedy ?? '') ?? [];
@@ -141,8 +161,8 @@ async function open(settings: Settings): Promise<Db> {
 
 describe('configuration', () => {
   test('a setting that cannot be used is the finding, and the only one', async () => {
-    const found = await doctor({ LICENSING_WORKERS: 'many', LICENSING_DATABASE_URL: 'sqlite:/nowhere' });
-    expectFinding(found, 'CONFIGURATION', 'problem', /LICENSING_WORKERS/);
+    const found = await doctor({ LICENSING_LOG_DAYS: 'many', LICENSING_DATABASE_URL: 'sqlite:/nowhere' });
+    expectFinding(found, 'CONFIGURATION', 'problem', /LICENSING_LOG_DAYS/);
     expect(found.exit).toBe(1);
     expect(found.findings).toHaveLength(1);
   });
@@ -151,12 +171,12 @@ describe('configuration', () => {
     const file = join(temporaryFolder(), '.env');
     writeFileSync(
       file,
-      `LICENSING_DATABASE_URL=${sqlite().LICENSING_DATABASE_URL}\nLICENSING_WORKERS=2\nLICENSING_KEY_SECERT=x\n`,
+      `LICENSING_DATABASE_URL=${sqlite().LICENSING_DATABASE_URL}\nLICENSING_LOG_DAYS=2\nLICENSING_KEY_SECERT=x\n`,
     );
     chmodSync(file, 0o644);
     const settings = {
       LICENSING_ENV_FILE: file,
-      LICENSING_WORKERS: '1',
+      LICENSING_LOG_DAYS: '1',
       LICENSING_TRUSTED_PROXIES: '0.0.0.0/0',
     };
     const found = await doctor(settings);
@@ -170,7 +190,7 @@ describe('configuration', () => {
     expect(find(found, 'ENV_FILE_PUBLIC')?.remedy).toMatch(
       new RegExp(`^As root, with the user the service runs as: chown \\S+ ${file} && chmod 600 ${file}$`),
     );
-    expectFinding(found, 'SETTING_OVERRIDDEN', 'warning', /LICENSING_WORKERS otherwise/);
+    expectFinding(found, 'SETTING_OVERRIDDEN', 'warning', /LICENSING_LOG_DAYS otherwise/);
     expectFinding(
       found,
       'UNKNOWN_SETTING',
@@ -180,7 +200,7 @@ describe('configuration', () => {
     expectFinding(found, 'PROXIES_EVERYBODY', 'problem', '0.0.0.0/0');
     chmodSync(file, 0o640);
     expectFinding(
-      await doctor({ LICENSING_ENV_FILE: file, LICENSING_WORKERS: '1' }),
+      await doctor({ LICENSING_ENV_FILE: file, LICENSING_LOG_DAYS: '1' }),
       'ENV_FILE',
       'ok',
       /0640/,
@@ -295,13 +315,13 @@ describe('the database', () => {
     const { LICENSING_DATABASE_URL } = await settingsOn(odd, 'ALL');
     const settings = { LICENSING_DATABASE_URL } as Settings;
     await open(settings);
-    const found = await doctor({ ...settings, LICENSING_WORKERS: '2' });
+    const found = await doctorBesideInstances(['1', '2'], settings);
     expectFinding(found, 'DATABASE_VERSION', 'problem', 'MariaDB 10.3.39');
     expectFinding(
       found,
       'CONNECTIONS',
       'problem',
-      /2 workers need up to 24 connections, and the server allows 20/,
+      /2 instances need up to 24 connections, and the server allows 20/,
     );
     expectFinding(found, 'CLOCK', 'warning', /3600 s behind|3599 s behind|3601 s behind/);
     expectFinding(await doctor(settings), 'CONNECTIONS', 'warning', /more than half of the 20/);
@@ -407,6 +427,19 @@ describe('the database', () => {
 });
 
 describe('Redis', () => {
+  (IS_ROOT ? test : test.skip)('not configured, beside one instance and beside several', async () => {
+    const settings = sqlite();
+    await open(settings);
+    const one = await doctorBesideInstances(['1'], settings);
+    expectFinding(one, 'REDIS', 'ok', /sees only those that systemd started on this machine/);
+    const several = await doctorBesideInstances(['1', '2', 'blue'], settings);
+    expectFinding(several, 'REDIS', 'warning', /3 instances .*\(licensing@1, licensing@2, licensing@blue\)/);
+    expect(find(several, 'REDIS')).toMatchObject({
+      why: expect.stringMatching(/up to 3 times LICENSING_RATE_LIMIT.*other hosts .* cannot be seen/),
+      remedy: expect.stringContaining('LICENSING_REDIS_URL'),
+    });
+  });
+
   test('one that answers, one that is away, one that takes no writes, one that wants a password', async () => {
     const url = (port: number) => `redis://127.0.0.1:${port}`;
     const on = (LICENSING_REDIS_URL: string) => doctor({ ...sqlite(), LICENSING_REDIS_URL });

@@ -176,10 +176,10 @@ describe('licensing init --joomla-root', () => {
   });
 
   test('run again it changes nothing that is set', async () => {
-    writeFileSync(envFile, '# mine\nLICENSING_WORKERS=2', { mode: 0o644 });
+    writeFileSync(envFile, '# mine\nLICENSING_LOG_DAYS=2', { mode: 0o644 });
     expect(await licensing('init', '--joomla-root', site)).toMatchObject({ code: 0 });
     const first = readFileSync(envFile, 'utf8');
-    expect(first).toMatch(/^# mine\nLICENSING_WORKERS=2\nLICENSING_JOOMLA_ROOT=/);
+    expect(first).toMatch(/^# mine\nLICENSING_LOG_DAYS=2\nLICENSING_JOOMLA_ROOT=/);
     const again = await licensing('init', '--joomla-root', site, '--json');
     expect(JSON.parse(again.stdout)).toMatchObject({ added: [] });
     const { stdout } = await licensing('init');

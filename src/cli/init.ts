@@ -181,11 +181,11 @@ function nextSteps({ listen, adminListen, joomlaRoot = '/path/of/the/site' }: Co
   return `The service is set up. What comes next, as in docs/joomla-site.md and docs/production.md; installed like that, write
 "sudo -u licensing" before each "licensing" but that of step 2's first line:
 
-1. Start it (it listens on ${describeListen(listen)}), with deploy/licensing.service copied to /etc/systemd/system:
-                                       systemctl enable --now licensing
-   Or, for a trial in this terminal:   npm start
+1. Start it, with deploy/licensing@.service copied to /etc/systemd/system:
+                                       systemctl enable --now licensing@1
+   Or, for a trial in this terminal:   npm start       (it listens on ${describeListen(listen)})
    Is it ready?                        curl -sS ${ready}
-2. Put it behind the site's nginx:     licensing nginx --server-name YOUR.SITE --out /etc/nginx/licensing
+2. Put it behind the site's nginx:     licensing nginx --server-name YOUR.SITE --instances 1 --out /etc/nginx/licensing
    Does it lead to the service?        licensing doctor --url https://YOUR.SITE
 3. Say what you sell:
      licensing product add --name "Your extension" --id 42 --element pkg_yours

@@ -3,19 +3,30 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
 import { packageRoot, readConfig, type Config } from '../config';
+import { counted } from '../counted';
 import { hostAndPort } from '../http/server';
+import { findInstances, instanceSocket } from '../instances';
 import { explainFileFault } from '../licensing/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { lookAt, refuseOwn, type OwnFile } from '../replace-file';
-import { folderName } from './arguments';
+import { folderName, upTo } from './arguments';
 import { createOutput } from './command';
 import { ownFiles } from './output-file';
 
 /** The files of nginx/, in the order they are read. */
 const FILES = ['upstream.conf', 'licensing.conf', 'site.example.conf'] as const;
 
+/** More instances on one machine than any of them has cores for. */
+const MOST_INSTANCES = 99;
+
 /** Where site.example.conf includes the other two from. */
 const DEFAULT_FOLDER = '/etc/nginx/licensing';
+
+interface NginxOptions {
+  serverName: string;
+  out?: string;
+  instances?: number;
+}
 
 export function addNginxCommand(program: Command): void {
   program
@@ -27,22 +38,28 @@ export function addNginxCommand(program: Command): void {
     )
     .requiredOption('--server-name <host>', "the site's host name", hostName)
     .option(
+      '--instances <count>',
+      'lead to the instances licensing@1 to licensing@COUNT of systemd, each on its own socket; without it, to LICENSING_LISTEN',
+      upTo(MOST_INSTANCES),
+    )
+    .option(
       '--out <dir>',
       'write them into this folder instead; a file there that differs stays, beside NAME.new',
       folderName,
     )
     .addHelpText(
       'after',
-      '\nExample:\n  licensing nginx --server-name shop.example --out /etc/nginx/licensing',
+      '\nExample:\n  licensing nginx --server-name shop.example --instances 2 --out /etc/nginx/licensing',
     )
-    .action(async ({ serverName, out }: { serverName: string; out?: string }, command: Command) => {
+    .action(async ({ serverName, out, instances }: NginxOptions, command: Command) => {
       const config = readConfig();
       const output = createOutput(command);
       const folder = out === undefined ? DEFAULT_FOLDER : resolve(out);
+      const servers = upstreamServers(config, instances);
       const files = await Promise.all(
-        FILES.map(async (name) => ({ name, text: await fillIn(name, config, serverName, folder) })),
+        FILES.map(async (name) => ({ name, text: await fillIn(name, config, serverName, folder, servers) })),
       );
-      for (const remark of remarks(config)) output.note(remark);
+      for (const remark of remarks(config, instances)) output.note(remark);
       const { written, kept } =
         out === undefined ? NOTHING : await writeFiles(folder, files, ownFiles(config));
       for (const path of kept)
@@ -58,13 +75,31 @@ export function addNginxCommand(program: Command): void {
     });
 }
 
+/** The lines of upstream.conf that say where the service listens. */
+const EXAMPLE_SERVERS = `    server unix:${instanceSocket('1')} max_fails=0;
+    #server unix:${instanceSocket('2')} max_fails=0;
+`;
+
+function upstreamServers({ listen }: Config, instances: number | undefined): string {
+  const servers =
+    instances === undefined
+      ? ['path' in listen ? `unix:${quotable(listen.path)}` : hostAndPort(listen)]
+      : Array.from({ length: instances }, (_, i) => `unix:${instanceSocket(String(i + 1))}`);
+  return servers.map((server) => `    server ${server} max_fails=0;\n`).join('');
+}
+
 /** What the files mark with CHANGE, as far as this configuration knows it. */
-async function fillIn(name: string, config: Config, serverName: string, folder: string): Promise<string> {
-  const { listen, packagesDir, accelLocation, joomlaRoot } = config;
-  const upstream = 'path' in listen ? `unix:${quotable(listen.path)}` : hostAndPort(listen);
+async function fillIn(
+  name: string,
+  config: Config,
+  serverName: string,
+  folder: string,
+  servers: string,
+): Promise<string> {
+  const { packagesDir, accelLocation, joomlaRoot } = config;
   const text = await readFile(join(packageRoot, 'nginx', name), 'utf8');
   const values = new Map([
-    ['server 127.0.0.1:3080 ', `server ${upstream} `],
+    [EXAMPLE_SERVERS, servers],
     ['/var/lib/licensing/packages/', `${quotable(packagesDir)}/`],
     ['/_licensing_packages/', accelLocation ?? '/_licensing_packages/'],
     [`${DEFAULT_FOLDER}/`, `${quotable(folder)}/`],
@@ -86,14 +121,22 @@ Then: nginx -t && systemctl reload nginx
 ${FILES[2]} shows both in a whole site.`;
 }
 
-function remarks({ accelLocation, listen, trustedProxies }: Config): string[] {
+function remarks({ accelLocation, listen, trustedProxies }: Config, instances: number | undefined): string[] {
+  const running = findInstances().length;
   return [
+    ...(running > 0 && instances !== running
+      ? [
+          `systemd runs ${counted(running, 'instance')} of the service here: with --instances ${running} nginx leads to all of them.`,
+        ]
+      : []),
     ...(accelLocation === undefined
       ? [
           'Set LICENSING_ACCEL_LOCATION=/_licensing_packages/ in .env and restart the service: nginx then sends the packages itself.',
         ]
       : []),
-    ...('host' in listen && !trustedProxies.some((proxy) => /^127\.|^::1/.test(proxy))
+    ...(instances === undefined &&
+    'host' in listen &&
+    !trustedProxies.some((proxy) => /^127\.|^::1/.test(proxy))
       ? [
           'LICENSING_TRUSTED_PROXIES has no loopback address: the service would not believe this nginx who is asking.',
         ]

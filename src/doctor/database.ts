@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import type { Config } from '../config';
 import { counted } from '../counted';
+import { findInstances } from '../instances';
 import { listProducts } from '../store/catalogue';
 import { DEFAULT_POOL_SIZE, tablePrefix, type DatabaseSettings } from '../store/database';
 import { describePrefixes, findOtherPrefixes, readSchemaState, settingsForPrefixes } from '../store/migrate';
@@ -25,7 +25,7 @@ import { ok, problem, warning, type Check, type Finding } from './finding';
 import { checkReaders } from './readers';
 
 const CLOCK_TOLERANCE_S = 30;
-/** For the operator's commands, and the process that watches over several workers. */
+/** For the operator's commands. */
 const CONNECTIONS_BESIDE = 4;
 
 /** Whether the database answers, is one the service can work on, and has room for its connections. */
@@ -55,7 +55,7 @@ export const checkServer: Check = async ({ config, db, now }) => {
   return [
     ok('DATABASE', `The database answers: ${describeDatabase(config.database)}.`),
     checkVersion(server),
-    checkConnections(server, config),
+    checkConnections(server),
     checkClock(server, now()),
   ];
 };
@@ -192,16 +192,17 @@ function checkVersion({ version }: ServerState): Finding {
       });
 }
 
-function checkConnections({ maxConnections, maxUserConnections }: ServerState, { workers }: Config): Finding {
-  const needed = workers * DEFAULT_POOL_SIZE + CONNECTIONS_BESIDE;
-  const needs = `${workers} ${workers === 1 ? 'worker needs' : 'workers need'} up to ${needed} connections`;
+function checkConnections({ maxConnections, maxUserConnections }: ServerState): Finding {
+  const instances = Math.max(1, findInstances().length);
+  const needed = instances * DEFAULT_POOL_SIZE + CONNECTIONS_BESIDE;
+  const needs = `${instances} ${instances === 1 ? 'instance needs' : 'instances need'} up to ${needed} connections`;
   const limits = [
     { name: 'max_connections', value: maxConnections },
     ...(maxUserConnections > 0 ? [{ name: 'max_user_connections', value: maxUserConnections }] : []),
   ].sort((a, b) => a.value - b.value);
   const { name, value } = limits[0] as { name: string; value: number };
   const why = 'When none is free, requests are answered 503, and the site beside it fails too.';
-  const remedy = `Raise ${name} to ${Math.max(100, 2 * needed)} or more, or lower LICENSING_WORKERS.`;
+  const remedy = `Raise ${name} to ${Math.max(100, 2 * needed)} or more, or run fewer instances.`;
   if (needed > value)
     return problem('CONNECTIONS', `${needs}, and the server allows ${value} (${name}).`, { why, remedy });
   if (2 * needed > value)

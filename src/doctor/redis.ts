@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { Cluster, type Redis } from 'ioredis';
 import { answeredInTime, openRedis } from '../http/redis';
-import { ok, problem, reasonOf, type Check } from './finding';
+import { findInstances } from '../instances';
+import { ok, problem, reasonOf, warning, type Check, type Finding } from './finding';
 
 const PATIENCE_MS = 3_000;
 /** A cluster's client, which asks several nodes, may never be done by itself. */
@@ -9,14 +10,8 @@ const DEADLINE_MS = 3 * PATIENCE_MS;
 
 /** Whether Redis can be reached and written to. Keys that live for ten seconds are all it leaves. */
 export const checkRedis: Check = async ({ config }) => {
-  const { redisUrls, workers } = config;
-  if (redisUrls.length === 0)
-    return [
-      ok(
-        'REDIS',
-        `Redis is not configured: requests are counted in memory, over ${workers === 1 ? 'the one process' : `all ${workers} workers`} of this machine.`,
-      ),
-    ];
+  const { redisUrls } = config;
+  if (redisUrls.length === 0) return [checkWithoutRedis(findInstances())];
   const client = openRedis(
     redisUrls,
     {
@@ -65,6 +60,24 @@ export const checkRedis: Check = async ({ config }) => {
     client.disconnect();
   }
 };
+
+function checkWithoutRedis(instances: string[]): Finding {
+  const count = instances.length;
+  return count < 2
+    ? ok(
+        'REDIS',
+        'Redis is not configured: the service counts requests in memory. Several instances would each count for themselves; ' +
+          'the doctor sees only those that systemd started on this machine.',
+      )
+    : warning(
+        'REDIS',
+        `Redis is not configured, and ${count} instances run on this machine (${instances.map((name) => `licensing@${name}`).join(', ')}).`,
+        {
+          why: `Each counts requests by itself, so a client may send up to ${count} times LICENSING_RATE_LIMIT. Instances on other hosts would add to that; they cannot be seen from here.`,
+          remedy: 'Set LICENSING_REDIS_URL, and restart the instances.',
+        },
+      );
+}
 
 /** Enough keys that each of a cluster's nodes gets some. */
 const KEYS_IN_CLUSTER = 32;

@@ -18,7 +18,7 @@ export interface Metrics {
 /** An answer takes about a millisecond; a slow one has waited for a lock or for a database that is coming back. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** What Prometheus is told: one process's share, which a primary adds up over its workers. */
+/** What Prometheus is told about one instance. */
 export function createMetrics(sources: MetricSources): Metrics {
   const registry = new Registry();
   const registers = [registry];
@@ -76,8 +76,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   if (redisIsAway)
     new Gauge({
       name: 'licensing_redis_up',
-      help: '1 while limits are counted in Redis, 0 while a worker counts in memory',
-      aggregator: 'min',
+      help: '1 while limits are counted in Redis, 0 while this instance counts in memory',
       registers,
       collect() {
         this.set(redisIsAway() ? 0 : 1);
@@ -95,7 +94,6 @@ export function createMetrics(sources: MetricSources): Metrics {
     name: 'licensing_build_info',
     help: 'The running version, always 1',
     labelNames: ['version', 'node'] as const,
-    aggregator: 'first',
     registers,
   }).set({ version: sources.version, node: process.version }, 1);
 

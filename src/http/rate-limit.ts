@@ -1,6 +1,4 @@
 import {
-  RateLimiterCluster,
-  RateLimiterClusterMaster,
   RateLimiterMemory,
   RateLimiterRes,
   type RateLimiterAbstract,
@@ -26,9 +24,6 @@ export interface Allowance {
   first: boolean;
 }
 
-/** A primary that does not answer within this time has other troubles. */
-const CLUSTER_TIMEOUT_MS = 150;
-
 /** Counts one request of a client; never fails, and never waits for long. */
 export type Limiter = (bucket: Bucket, client: string) => Promise<Allowance>;
 
@@ -36,32 +31,6 @@ export type Limiter = (bucket: Bucket, client: string) => Promise<Allowance>;
 export function createMemoryLimiter(settings: RateLimits): Limiter {
   const limiters = eachBucket((bucket) => new RateLimiterMemory(bucketOptions(bucket, settings)));
   return (bucket, client) => consume(limiters[bucket], client);
-}
-
-/**
- * For a primary whose workers count with `createClusterLimiter`: it keeps the counts, they ask it.
- */
-export function createClusterLimits(): void {
-  new RateLimiterClusterMaster();
-}
-
-/**
- * Counts in the primary's memory, for all its workers together. Should the primary not answer in time, or be gone, the
- * worker counts by itself.
- */
-export function createClusterLimiter(settings: RateLimits): Limiter {
-  const limiters = eachBucket(
-    (bucket) => new RateLimiterCluster({ ...bucketOptions(bucket, settings), timeoutMs: CLUSTER_TIMEOUT_MS }),
-  );
-  const memory = createMemoryLimiter(settings);
-  return async (bucket, client) => {
-    if (!process.connected) return memory(bucket, client);
-    try {
-      return await consume(limiters[bucket], client);
-    } catch {
-      return memory(bucket, client);
-    }
-  };
 }
 
 /**

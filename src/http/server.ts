@@ -39,24 +39,17 @@ const DRAIN_LIMIT_MS = 10_000;
 const SOCKET_MODE = 0o666;
 
 /**
- * Makes way on an address: a Unix socket left behind by a process that was killed is removed, one that somebody
- * answers on is not. Once for all workers, before the first of them listens.
+ * Removes a Unix socket that a killed process left behind. A socket on which somebody answers stays.
  *
- * @throws Error when somebody answers there, or may, or it is no socket
- */
-export async function prepareAddress(listen: Listen): Promise<void> {
-  if ('path' in listen) await removeStaleSocket(listen.path);
-}
-
-/**
  * @param stallLimit in ms
- * @throws Error in words when the address is taken
+ * @throws Error in words when the address is taken, or a file that is not a socket has its path
  */
 export async function startServer(
   listener: RequestListener,
   listen: Listen,
   stallLimit = STALL_LIMIT_MS,
 ): Promise<RunningServer> {
+  if ('path' in listen) await removeStaleSocket(listen.path);
   let draining = false;
   const answer: RequestListener = (request, response) => {
     if (draining) closeAfter(response);
@@ -126,7 +119,7 @@ function closeAfter(response: ServerResponse): void {
  * @param hasCome whether one came since it was last asked
  * @param limit in ms
  */
-export async function untilNoneComes(hasCome: () => boolean, limit: number): Promise<void> {
+async function untilNoneComes(hasCome: () => boolean, limit: number): Promise<void> {
   const until = performance.now() + limit;
   for (let quiet = 0; quiet < 2 && performance.now() < until;) {
     await nextTurn();

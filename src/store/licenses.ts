@@ -351,7 +351,7 @@ const MAX_CLOCK_SKEW_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Records validate calls on their licences in one statement, which is its own transaction. Rows are locked in the
- * order of their ids, so that two workers cannot wait for each other.
+ * order of their ids, so that two instances cannot wait for each other.
  *
  * @param checks one for each licence
  * @param patience ms after which a statement that waits for somebody's lock is given up

@@ -1,9 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Settings } from '../../src/config';
 import { countsOf, note, unhealthy } from '../support/faults';
 import { findLosses, openStand, startLoad, tally, type Stand } from '../support/load';
 import { startNginx } from '../support/nginx';
-import { freePort } from '../support/processes';
+import { freePort, sharedFolder, temporaryFolder } from '../support/processes';
+import { startProgram, type ServiceProcess } from '../support/service-process';
 
 let stand: Stand;
 
@@ -13,50 +19,104 @@ beforeAll(async () => {
 
 afterAll(() => stand.close(), 60_000);
 
-describe.each(['1', '2'])('with %s worker(s)', (count) => {
-  const settings = { LICENSING_WORKERS: count };
+test('SIGTERM under load: what was sent is answered, and the exit code is 0', async () => {
+  const service = await stand.start();
+  const load = startLoad(service.url, await stand.newGoods(), { pause: 5 });
+  await sleep(2_000);
+  const stopping = load.now();
+  const code = await service.stop('SIGTERM');
+  const stopped = load.now();
+  await load.stop();
 
-  test('SIGTERM under load: what was sent is answered, and the exit code is 0', async () => {
-    const service = await stand.start(settings);
-    const load = startLoad(service.url, await stand.newGoods(), { pause: 5 });
-    await sleep(2_000);
-    const stopping = load.now();
-    const code = await service.stop('SIGTERM');
-    const stopped = load.now();
-    await load.stop();
+  expect(code).toBe(0);
+  expect(stopped - stopping).toBeLessThan(8_000);
+  // Whoever comes after the door was closed finds it closed, and nobody is thrown out.
+  const refused = load.calls.filter(
+    ({ failure, sentAt }) => failure === 'ECONNREFUSED' && sentAt >= stopping - 100,
+  );
+  expect(tally(unhealthy(load.calls).filter((call) => !refused.includes(call)))).toEqual({});
+  expect(load.calls.length - refused.length).toBeGreaterThan(100);
+  expect(await findLosses(stand.db, load.book)).toEqual([]);
+  note({ ...countsOf(load.calls), stopped_ms: Math.round(stopped - stopping) });
+}, 60_000);
 
-    expect(code).toBe(0);
-    expect(stopped - stopping).toBeLessThan(8_000);
-    // Whoever comes after the door was closed finds it closed, and nobody is thrown out.
-    const refused = load.calls.filter(
-      ({ failure, sentAt }) => failure === 'ECONNREFUSED' && sentAt >= stopping - 100,
+describe('deploy/restart-in-turns, for two instances behind nginx', () => {
+  let settings: Settings[];
+  let admins: string[];
+  let instances: ServiceProcess[];
+  let restarts: string[];
+  let systemd: Server;
+  let bin: string;
+
+  /** What systemd does for the script: there is none in the tests. */
+  const doSystemd = async (line: string): Promise<string> => {
+    const [verb, ...rest] = line.split(' ');
+    if (verb === 'list-units')
+      return instances.map((_, i) => `licensing@${i + 1}.service loaded active running x`).join('\n');
+    const unit = rest.at(-1)!;
+    const i = Number(/^licensing@(\d+)\.service$/.exec(unit)![1]) - 1;
+    if (verb === 'show') return `NODE_ENV=production LICENSING_ADMIN_LISTEN=${admins[i]!}`;
+    restarts.push(unit);
+    expect(await instances[i]!.stop('SIGTERM')).toBe(0);
+    instances[i] = await stand.start(settings[i]);
+    return '';
+  };
+
+  beforeAll(async () => {
+    const folder = sharedFolder();
+    admins = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
+    settings = admins.map((admin, i) => ({
+      LICENSING_LISTEN: `unix:${join(folder, `${i + 1}.sock`)}`,
+      LICENSING_ADMIN_LISTEN: admin,
+    }));
+    instances = await Promise.all(settings.map((own) => stand.start(own)));
+    systemd = createServer((asked, answer) => {
+      if (asked.url === '/readyz') return void answer.writeHead(404).end();
+      doSystemd(decodeURIComponent(asked.url!.slice(1))).then(
+        (said) => answer.end(said),
+        (error: unknown) => answer.writeHead(500).end(String(error)),
+      );
+    });
+    await new Promise<void>((resolve) => systemd.listen(0, '127.0.0.1', resolve));
+    const { port } = systemd.address() as AddressInfo;
+    bin = temporaryFolder();
+    writeFileSync(
+      join(bin, 'systemctl'),
+      `#!${process.execPath}
+fetch('http://127.0.0.1:${port}/' + encodeURIComponent(process.argv.slice(2).join(' '))).then(async (answer) => {
+  process.stdout.write(await answer.text());
+  process.exitCode = answer.ok ? 0 : 1;
+});
+`,
+      { mode: 0o755 },
     );
-    expect(tally(unhealthy(load.calls).filter((call) => !refused.includes(call)))).toEqual({});
-    expect(load.calls.length - refused.length).toBeGreaterThan(100);
-    expect(await findLosses(stand.db, load.book)).toEqual([]);
-    note({ ...countsOf(load.calls), stopped_ms: Math.round(stopped - stopping) });
   }, 60_000);
 
-  test('two instances behind nginx are restarted in turns under load: no request is refused or cut', async () => {
-    const ports = [await freePort(), await freePort()];
-    const listens = ports.map((port) => ({ ...settings, LICENSING_LISTEN: `127.0.0.1:${port}` }));
-    const instances = await Promise.all(listens.map((listen) => stand.start(listen)));
+  beforeEach(() => {
+    restarts = [];
+  });
+
+  afterAll(() => {
+    systemd.close();
+  });
+
+  const restartInTurns = () =>
+    startProgram('deploy/restart-in-turns', [], { PATH: `${bin}:${process.env.PATH as string}` }).ended;
+
+  test('no request is refused or cut under load', async () => {
     const nginx = await startNginx({
-      upstream: `127.0.0.1:${ports[0]!}`,
+      upstream: settings.map(({ LICENSING_LISTEN }) => LICENSING_LISTEN as string),
       packagesDir: stand.packagesDir,
-      edit: (text) => text.replace('#server 127.0.0.1:3090 ', `server 127.0.0.1:${ports[1]!} `),
     });
     try {
       const load = startLoad(nginx.url, await stand.newGoods(), { pause: 10 });
       await sleep(1_500);
       for (let round = 0; round < 2; round++)
-        for (const i of [0, 1]) {
-          expect(await instances[i]!.stop('SIGTERM')).toBe(0);
-          instances[i] = await stand.start(listens[i]);
-          await sleep(500);
-        }
+        expect(await restartInTurns()).toMatchObject({ code: 0, stderr: '' });
+      await sleep(500);
       await load.stop();
 
+      expect(restarts).toEqual([1, 2, 1, 2].map((name) => `licensing@${name}.service`));
       expect(tally(unhealthy(load.calls))).toEqual({});
       expect(load.calls.length).toBeGreaterThan(500);
       expect(await findLosses(stand.db, load.book)).toEqual([]);
@@ -65,4 +125,12 @@ describe.each(['1', '2'])('with %s worker(s)', (count) => {
       await nginx.stop();
     }
   }, 120_000);
+
+  test('an instance that is not ready ends it before the next one is restarted', async () => {
+    // Whoever answers there knows of no /readyz.
+    admins[0] = `127.0.0.1:${(systemd.address() as AddressInfo).port}`;
+    const { code, stdout, stderr } = await restartInTurns();
+    expect({ code, stdout, restarts }).toEqual({ code: 1, stdout: '', restarts: ['licensing@1.service'] });
+    expect(stderr).toMatch(/licensing@1\.service is not ready, .*: journalctl -u licensing@1\.service/);
+  });
 });

@@ -28,8 +28,8 @@ const DEFAULT_MODULES = 'mpm_event authz_core authz_host alias deflate dir env f
 const TEST_MODULES = ['brotli', 'expires', 'remoteip'];
 
 export interface ApacheOptions {
-  /** where the service listens: `127.0.0.1:3080` or `unix:/path` */
-  upstream: string;
+  /** where each instance listens: `127.0.0.1:3080` or `unix:/path` */
+  upstream: string | string[];
   /** changes to the text of a file, as an operator would make them */
   edit?: (text: string, file: string) => string;
 }
@@ -124,7 +124,7 @@ function writeConfiguration(folder: string, options: ApacheOptions, httpPort: nu
 
   for (const file of FILES) {
     const shipped = readFileSync(join(ROOT, 'deploy/apache', file), 'utf8');
-    const text = replaceEach(edit(listensAt(shipped, upstream), file), {
+    const text = replaceEach(edit(listensAt(shipped, [upstream].flat()), file), {
       '/etc/apache2/licensing.conf': `${folder}/licensing.conf`,
       '/etc/letsencrypt/live/shop.example': tls,
       '/var/www/shop': site,
@@ -181,12 +181,17 @@ function documentedModules(): string[] {
   return [...guide.matchAll(/a2enmod ([a-z0-9_ ]+)/g)].flatMap(([, names]) => names!.trim().split(' '));
 }
 
-/** For a socket the commented line is taken into use instead of the other. */
-function listensAt(text: string, upstream: string): string {
-  if (!upstream.startsWith('unix:')) return text.replaceAll('127.0.0.1:3080', upstream);
-  return text
-    .replace(/^Define LICENSING_SERVICE .*\n#(?=Define LICENSING_SERVICE )/m, '')
-    .replaceAll('unix:/run/licensing/http.sock', upstream);
+/** A line for each instance, like the first one that is shipped. */
+function listensAt(text: string, upstreams: string[]): string {
+  return text.replace(/^( *BalancerMember ")unix:[^"]+(".*\n)/m, (_line, before: string, after: string) =>
+    upstreams
+      .map((upstream, i) =>
+        upstream.startsWith('unix:')
+          ? `${before}${upstream}|http://licensing-${i + 1}${after}`
+          : `${before}http://${upstream}${after}`,
+      )
+      .join(''),
+  );
 }
 
 function replaceEach(text: string, values: Record<string, string>): string {

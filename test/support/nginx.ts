@@ -20,7 +20,6 @@ const NGINX = ['/usr/sbin/nginx', '/usr/local/sbin/nginx'].find((path) => exists
 
 /** What an operator changes in the files of nginx/; the rest is taken as it stands. */
 const PLACEHOLDERS = {
-  upstream: '127.0.0.1:3080',
   packagesDir: '/var/lib/licensing/packages/',
   logs: '/var/log/nginx/',
   includes: '/etc/nginx/licensing/',
@@ -30,8 +29,8 @@ const PLACEHOLDERS = {
 };
 
 export interface NginxOptions {
-  /** where the service listens: `127.0.0.1:3080` or `unix:/path` */
-  upstream: string;
+  /** where each instance listens: `127.0.0.1:3080` or `unix:/path` */
+  upstream: string | string[];
   /** the folder the internal location serves */
   packagesDir?: string;
   /** the whole of site.example.conf, over TLS; else a small site over plain HTTP that includes licensing.conf */
@@ -123,7 +122,6 @@ function writeConfiguration(folder: string, options: NginxOptions, httpPort: num
   if (example) makeCertificate(join(folder, 'tls'));
 
   const values: Record<keyof typeof PLACEHOLDERS, string> = {
-    upstream,
     packagesDir: `${(packagesDir ?? join(folder, 'packages')).replace(/\/$/, '')}/`,
     logs: `${folder}/logs/`,
     includes: `${folder}/`,
@@ -132,7 +130,13 @@ function writeConfiguration(folder: string, options: NginxOptions, httpPort: num
     php: `${folder}/php.sock`,
   };
   for (const file of ['upstream.conf', 'licensing.conf', 'site.example.conf']) {
-    let text = edit(readFileSync(join(FILES, file), 'utf8'), file);
+    let text = edit(readFileSync(join(FILES, file), 'utf8'), file).replace(
+      /^ {4}server unix:.*\n/m,
+      [upstream]
+        .flat()
+        .map((server) => `    server ${server} max_fails=0;\n`)
+        .join(''),
+    );
     for (const [name, placeholder] of Object.entries(PLACEHOLDERS))
       text = text.replaceAll(placeholder, values[name as keyof typeof PLACEHOLDERS]);
     text = text

@@ -89,7 +89,7 @@ export async function startTestService(settings: Settings = {}, now = new Date()
   const service = await startService(config, log, () => clock.now);
   return {
     url: service.address,
-    admin: service.adminAddress as string,
+    admin: service.adminAddress,
     db,
     packagesDir: config.packagesDir,
     logLines,

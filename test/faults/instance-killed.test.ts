@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { join } from 'node:path';
+import { isHealthy, isUnavailable, openStand, tally, type Stand } from '../support/load';
+import { underFault, unhealthy } from '../support/faults';
+import { startNginx, type TestNginx } from '../support/nginx';
+import { sharedFolder } from '../support/processes';
+import type { ServiceProcess } from '../support/service-process';
+
+/** Two instances behind nginx, on a Unix socket each, of which one is killed. */
+
+const CLIENTS = 24;
+let stand: Stand;
+let nginx: TestNginx;
+let sockets: string[];
+let instances: ServiceProcess[];
+
+beforeAll(async () => {
+  stand = await openStand();
+  const folder = sharedFolder();
+  sockets = ['1', '2'].map((name) => `unix:${join(folder, `${name}.sock`)}`);
+  instances = await Promise.all(sockets.map((socket) => stand.start({ LICENSING_LISTEN: socket })));
+  nginx = await startNginx({ upstream: sockets, packagesDir: stand.packagesDir });
+}, 60_000);
+
+afterAll(async () => {
+  await nginx.stop();
+  await stand.close();
+}, 60_000);
+
+test('one of two instances is killed under load: nginx tries the other, until the first is back', async () => {
+  const { load, meanwhile } = await underFault({
+    url: nginx.url,
+    goods: await stand.newGoods(),
+    db: stand.db,
+    begin: () => instances[0]!.stop('SIGKILL'),
+    lasts: 3,
+    end: async () => (instances[0] = await stand.start({ LICENSING_LISTEN: sockets[0]! })),
+  });
+
+  // Each client had one call under way. nginx never sends a POST twice, and refuses those in the service's words.
+  const lost = unhealthy(load.calls);
+  expect(lost.length).toBeLessThanOrEqual(CLIENTS);
+  expect(tally(lost.filter((call) => !isUnavailable(call)))).toEqual({});
+  expect(meanwhile.filter(isHealthy).length).toBeGreaterThan(CLIENTS);
+}, 60_000);

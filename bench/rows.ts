@@ -179,7 +179,8 @@ export const rows: Record<string, Row> = {
     },
   },
   memory: {
-    about: 'resident memory of the service at the end of --memory-minutes of full load against its first tenth',
+    about:
+      'resident memory of the service at the end of --memory-minutes of full load against its first tenth',
     async run(stage, { memoryMinutes, say }) {
       const service = await stage.service();
       const others = watchOthers();

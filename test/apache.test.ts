@@ -433,6 +433,15 @@ describe('while the service is down', () => {
     expect(apache.log('error.log')).toContain('failed');
   });
 
+  it('an instance that is away is passed over, for a POST too', async () => {
+    const away = `unix:${join(sharedFolder(), 'none.sock')}`;
+    const apache = await startGuarded({ upstream: [away, hostOf(shop.service), away] });
+    for (let i = 0; i < 6; i++) {
+      expect((await validate(apache, shop.key)).status).toBe(200);
+      expect((await download({ ...shop, apache })).status).toBe(200);
+    }
+  });
+
   it('it is asked again with the next request, and answers when it is back', async () => {
     const upstream = await unusedAddress();
     const apache = await startGuarded({ upstream });

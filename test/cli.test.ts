@@ -1109,7 +1109,7 @@ describe("nginx's configuration", () => {
       const all = await shop.json<Record<string, string>>(['nginx', '--server-name', 'a.example', ...args]);
       return [...all['upstream.conf']!.matchAll(/^ *server (.*);$/gm)].map(([, server]) => server);
     };
-    expect(await servers()).toEqual(['127.0.0.1:3080 max_fails=0']);
+    expect(await servers()).toEqual(['127.0.0.1:0 max_fails=0']);
     expect(await servers('--instances', '3')).toEqual(
       [1, 2, 3].map((name) => `unix:/run/licensing/${name}/http.sock max_fails=0`),
     );

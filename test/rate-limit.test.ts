@@ -5,7 +5,7 @@ import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import request from 'supertest';
 import type { Settings } from '../src/config';
-import { createRedisCounters } from '../src/http/redis-counters';
+import { createMemoryCounters } from '../src/http/memory-counters';
 import { eventually, freePort, temporaryFolder } from './support/processes';
 import { startRedis, startRedisCluster } from './support/servers';
 import { PREFIX } from './support/service';
@@ -125,20 +125,48 @@ async function isCountedInRedis(commander: Redis, client: string): Promise<boole
   return (await commander.exists(`licensing:api:${client}`)) === 1;
 }
 
-test('40 requests of one turn of the event loop are counted by three commands, each by its own', async () => {
-  const { url, commander } = await startPrivateRedis();
-  const client = new Redis(url);
-  closing.push(() => client.disconnect());
-  const count = createRedisCounters(client, 60);
-  const counted = () => Promise.all(Array.from({ length: 40 }, (_, i) => count(`key-${i}`)));
-  for (let i = 0; i < 40; i++) await commander.set(`key-${i}`, 100 * i);
-  // The script is sent whole once.
-  await counted();
-  await commander.config('RESETSTAT');
-  const answers = await counted();
-  expect(answers.map((answer) => answer.count)).toEqual(Array.from({ length: 40 }, (_, i) => 100 * i + 2));
-  for (const { endsIn } of answers) expect(endsIn).toBeGreaterThan(50_000);
-  expect(await commander.info('commandstats')).toMatch(/cmdstat_evalsha:calls=3,/);
+describe('counts in memory', () => {
+  const MINUTE = 60_000;
+
+  test('at most so many clients are kept, and the oldest go', () => {
+    const count = createMemoryCounters(MINUTE, 1_000);
+    for (let i = 0; i < 1_000; i++) count(`api:${i}`);
+    expect(count('api:0').count).toBe(2);
+    count('api:1000');
+    // A hundredth of them went.
+    expect([10, 11, 999].map((i) => count(`api:${i}`).count)).toEqual([2, 2, 2]);
+    expect(count('api:5').count).toBe(1);
+  });
+
+  test('while there are too many, new clients of one IPv6 /48 count as one', () => {
+    const count = createMemoryCounters(MINUTE, 1_000);
+    const network = (i: number) => `api:2001:db8:7:${i.toString(16)}::/64`;
+    expect([1, 2, 3].map((i) => count(network(i)).count)).toEqual([1, 1, 1]);
+    for (let i = 0; i < 1_000; i++) count(`api:${i}`);
+    expect([4, 5, 6].map((i) => count(network(i)).count)).toEqual([1, 2, 3]);
+    expect(count('api:2001:db8:8:1::/64').count).toBe(1);
+    expect([1, 2].map((i) => count(`api:192.0.2.${i}`).count)).toEqual([1, 1]);
+  });
+
+  test('a window ends its length after the first request, and then there is room again', () => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate'] });
+    try {
+      const count = createMemoryCounters(MINUTE, 100);
+      expect(count('a')).toEqual({ count: 1, endsIn: MINUTE });
+      jest.advanceTimersByTime(40_000);
+      expect(count('a')).toEqual({ count: 2, endsIn: 20_000 });
+      for (let i = 0; i < 99; i++) count(`other-${i}`);
+      jest.advanceTimersByTime(20_000);
+      expect(count('a')).toEqual({ count: 1, endsIn: MINUTE });
+      jest.advanceTimersByTime(40_000);
+      // Those that have ended go first, so that nobody is counted by a network.
+      for (let i = 0; i < 99; i++) count(`api:2001:db8:7:${i}::/64`);
+      expect(count('api:2001:db8:7:1::/64').count).toBe(2);
+      expect(count('a').count).toBe(2);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
 });
 
 describe('100 requests of one client at once', () => {

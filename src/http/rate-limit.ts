@@ -1,10 +1,6 @@
-import {
-  RateLimiterMemory,
-  RateLimiterRes,
-  type RateLimiterAbstract,
-} from 'rate-limiter-flexible';
-import type { RedisConnection } from './redis';
-import { createRedisCounters, type Counted } from './redis-counters';
+import { RateLimiterRedis } from 'rate-limiter-flexible';
+import { createMemoryCounters, type Counted } from './memory-counters';
+import { answeredInTime, type RedisConnection } from './redis';
 
 /** Activate, deactivate, validate and updates share one bucket; downloads have one of their own. */
 export type Bucket = 'api' | 'download';
@@ -28,77 +24,50 @@ export interface Allowance {
 export type Limiter = (bucket: Bucket, client: string) => Promise<Allowance>;
 
 /** Counts in this process alone. */
-export function createMemoryLimiter(settings: RateLimits): Limiter {
-  const limiters = eachBucket((bucket) => new RateLimiterMemory(bucketOptions(bucket, settings)));
-  return (bucket, client) => consume(limiters[bucket], client);
+export function createMemoryLimiter({ limits, window }: RateLimits): Limiter {
+  const count = createMemoryCounters(window * 1000);
+  return (bucket, client) => Promise.resolve(allowance(count(`${bucket}:${client}`), limits[bucket]));
 }
 
-/**
- * Counts in Redis, for all processes and hosts together. While Redis is away (or slower than its client's time
- * limit), each process counts in its own memory.
- */
+/** Counts in Redis, for all instances together. While Redis is away, each instance counts in its own memory. */
 export function createRedisLimiter(settings: RateLimits, redis: RedisConnection): Limiter {
   const { limits, window } = settings;
-  const countInRedis = createWatchedCounters(redis, window);
+  const limiterOf = (bucket: Bucket) =>
+    new RateLimiterRedis({
+      storeClient: redis.client,
+      keyPrefix: `licensing:${bucket}`,
+      points: limits[bucket],
+      duration: window,
+    });
+  const limiters = { api: limiterOf('api'), download: limiterOf('download') };
   const memory = createMemoryLimiter(settings);
-  return (bucket, client) =>
-    redis.isAway()
-      ? memory(bucket, client)
-      : countInRedis(counterName(bucket, client)).then(
-          ({ count, endsIn }) => allowance(count, limits[bucket], endsIn),
-          (error: unknown) => {
-            redis.setAway(error);
-            return memory(bucket, client);
-          },
-        );
+  // A Redis that answers PING may still refuse to count: its memory is full, or it is a read-only replica.
+  redis.watch(() => count(limiters.api, 'probe'));
+  return async (bucket, client) => {
+    if (redis.isAway()) return memory(bucket, client);
+    try {
+      return allowance(await count(limiters[bucket], client), limits[bucket]);
+    } catch (error) {
+      redis.setAway(error);
+      return memory(bucket, client);
+    }
+  };
 }
 
 /**
- * Counters in Redis, which is looked after by a count like every other: one that answers PING may still refuse those
- * (memory full, read-only replica).
+ * penalty() counts as consume() does, and returns a count above the limit instead of throwing it.
  *
- * @param window in seconds
+ * @throws what Redis refused it with, or an error in words when it is late
  */
-export function createWatchedCounters(
-  redis: RedisConnection,
-  window: number,
-): (key: string) => Promise<Counted> {
-  const count = createRedisCounters(redis.client, window);
-  redis.watch(() => count(counterName('api', 'probe')));
-  return count;
+async function count(limiter: RateLimiterRedis, client: string): Promise<Counted> {
+  const { consumedPoints, msBeforeNext } = await answeredInTime(limiter.penalty(client));
+  return { count: consumedPoints, endsIn: msBeforeNext };
 }
 
-/** Instances of several versions may count together: they all spell it like this, as the library does too. */
-function counterName(bucket: Bucket, client: string): string {
-  return `${prefix(bucket)}:${client}`;
-}
-
-function prefix(bucket: Bucket): string {
-  return `licensing:${bucket}`;
-}
-
-function bucketOptions(bucket: Bucket, { limits, window }: RateLimits) {
-  return { keyPrefix: prefix(bucket), points: limits[bucket], duration: window };
-}
-
-/** @throws what the store threw when it could not count */
-async function consume(limiter: RateLimiterAbstract, client: string): Promise<Allowance> {
-  const { consumedPoints, msBeforeNext } = await limiter.consume(client).catch((refusal: unknown) => {
-    if (refusal instanceof RateLimiterRes) return refusal;
-    throw refusal;
-  });
-  return allowance(consumedPoints, limiter.points, msBeforeNext);
-}
-
-/** @param endsIn ms until the window ends */
-function allowance(count: number, limit: number, endsIn: number): Allowance {
+function allowance({ count, endsIn }: Counted, limit: number): Allowance {
   return {
     allowed: count <= limit,
     retryAfter: Math.max(1, Math.ceil(endsIn / 1000)),
     first: count === limit + 1,
   };
-}
-
-function eachBucket<T>(make: (bucket: Bucket) => T): Record<Bucket, T> {
-  return { api: make('api'), download: make('download') };
 }

@@ -18,11 +18,10 @@ export interface RedisConnection {
 
 /** What one request may wait for Redis, also when it hangs instead of refusing. */
 const PATIENCE_MS = 150;
-/** What ioredis waits: by then nobody does any more. */
-const COMMAND_TIMEOUT_MS = 1_000;
+/** After this long without a word the connection may be lost, and another one is tried. */
+const SOCKET_TIMEOUT_MS = 400;
+const CONNECT_TIMEOUT_MS = 400;
 const PROBE_EVERY_MS = 1_000;
-/** So many probes without an answer in time, and another connection is tried: this one may be lost. */
-const MOST_UNANSWERED = 5;
 /** What the start of the service may wait for Redis: without, the first requests would find it not connected yet. */
 const START_PATIENCE_MS = 1_000;
 
@@ -43,7 +42,6 @@ export function connectRedis(
     if (away) return;
     away = true;
     onChange(true, error);
-    let unanswered = 0;
     probing = setInterval(() => {
       probe().then(
         () => {
@@ -52,10 +50,7 @@ export function connectRedis(
           clearInterval(probing);
           onChange(false);
         },
-        (reason: unknown) => {
-          if ((reason as Error).name === 'ReplyError' || client.status !== 'ready') return;
-          if (++unanswered % MOST_UNANSWERED === 0) client.disconnect(true);
-        },
+        () => undefined,
       );
     }, PROBE_EVERY_MS).unref();
   }
@@ -135,8 +130,8 @@ function openClient(urls: string[]): Redis | Cluster {
       // With its defaults a command waits for a connection for more than five seconds.
       enableOfflineQueue: false,
       maxRetriesPerRequest: 1,
-      commandTimeout: COMMAND_TIMEOUT_MS,
-      connectTimeout: 2_000,
+      socketTimeout: SOCKET_TIMEOUT_MS,
+      connectTimeout: CONNECT_TIMEOUT_MS,
       retryStrategy: () => 500,
     },
     { enableOfflineQueue: false, clusterRetryStrategy: () => 500, enableAutoPipelining: true },

@@ -200,7 +200,8 @@ function explainServer(error: DriverError, settings: MysqlSettings, source: stri
     case 'ER_USER_LIMIT_REACHED':
       return {
         reason: `no connection is free: ${said} (${code})`,
-        remedy: 'Raise max_connections or max_user_connections of the server, or run fewer instances of the service.',
+        remedy:
+          'Raise max_connections or max_user_connections of the server, or run fewer instances of the service.',
       };
     case 'ER_NO_SUCH_TABLE':
     case 'ER_BAD_FIELD_ERROR':

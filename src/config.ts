@@ -51,7 +51,7 @@ export class ConfigError extends Error {}
 /** The folder with package.json: where `.env` and relative paths start from, wherever the build lies below it. */
 export const packageRoot = findPackageRoot(__dirname);
 
-/** A day. Above 24 of them the timer of a count in memory would end at once. */
+/** A day. */
 const LONGEST_RATE_WINDOW_S = 86_400;
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];

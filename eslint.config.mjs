@@ -13,7 +13,15 @@ const LAYERS = {
   cli: ['config', 'doctor', 'http', 'joomla', 'licensing', 'replace-file', 'store', 'support', 'transfer'],
 };
 /** Files that every folder may import, and that import nothing of src/ themselves. */
-const LEAVES = ['api-path', 'api-texts', 'counted', 'instances', 'interrupts', 'ip-addresses', 'joomla-agent'];
+const LEAVES = [
+  'api-path',
+  'api-texts',
+  'counted',
+  'instances',
+  'interrupts',
+  'ip-addresses',
+  'joomla-agent',
+];
 
 const refuseImports = (files, regex, message) => ({
   files,

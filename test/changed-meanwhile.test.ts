@@ -4,17 +4,17 @@ import knex from 'knex';
 import type { Connection } from 'mysql2';
 import request from 'supertest';
 import { readConfig, type Settings } from '../src/config';
-import { overrideActivation } from '../src/licensing/activate';
 import { changePlan, setLimit } from '../src/licensing/amend';
 import { addPlan, changePlanLimit, editPlan, removePlan } from '../src/licensing/catalogue';
 import { keyDigest } from '../src/licensing/keys';
+import { createLedger } from '../src/licensing/ledger';
 import { publishRelease } from '../src/licensing/releases';
 import { eraseCustomer } from '../src/support/customers';
 import { importCsv } from '../src/transfer/import-csv';
 import { insertActivations } from '../src/store/activations';
 import { insertProduct, lockProduct, sharePlan } from '../src/store/catalogue';
 import { knexConfig, table, type Db, type Transaction } from '../src/store/database';
-import { findLicense, forceSlot, lockLicense, setLicense, type License } from '../src/store/licenses';
+import { findLicense, lockLicense, moveSlots, setLicense, type License } from '../src/store/licenses';
 import { setRelease } from '../src/store/releases';
 import { operator, type Operator } from './support/operator';
 import { giveRelease } from './support/packages';
@@ -116,7 +116,7 @@ test('a licence that is activated while its plan is changed stays on a plan that
       license,
       () => changePlan(db, license.id, devices, context),
       async (trx) => {
-        await forceSlot(trx, license.id);
+        await moveSlots(trx, new Map([[license.id, 1]]));
         await insertActivations(trx, [
           {
             licenseId: license.id,
@@ -232,19 +232,20 @@ test.each<[string, (trx: Transaction, license: License) => Promise<unknown>]>([
     'its plan learns to count by something else',
     (trx, { plan }) => trx(table(db, 'plans')).where({ id: plan.id }).update({ activation_type: 'device' }),
   ],
-])('an activation by the operator while %s is refused, and takes no slot', async (_what, change) => {
+])('an activation by the operator while %s is counted by that', async (_what, change) => {
   const given = await giveLicense(db, await givePlan(db));
   const license = (await findLicense(db, given.id)) as License;
-  const text = 'https://www.Example.com/';
-  await expect(
-    whileHeld(
-      given,
-      () => overrideActivation(db, license, { text, name: undefined }, context.actor, context.now),
-      (trx) => change(trx, license),
-    ),
-  ).rejects.toThrow(`Licence ${given.id} was changed by somebody else meanwhile. Try again.`);
-  expect(await stored('licenses', given.id)).toMatchObject({ activations_used: 0 });
-  expect(await eventsOf(given)).toEqual(['issue']);
+  const identifier = 'https://www.Example.com/';
+  const claim = { keyDigest: license.keyDigest, identifier, actor: context.actor, now: context.now };
+  const added = await whileHeld(
+    given,
+    () => createLedger(db).override(claim),
+    (trx) => change(trx, license),
+  );
+  // As a domain it would be example.com.
+  expect(added).toMatchObject({ identifier, activationsUsed: 1 });
+  expect(await stored('licenses', given.id)).toMatchObject({ activations_used: 1 });
+  expect(await eventsOf(given)).toEqual(['issue', 'activate']);
 });
 
 test('licences that follow their plan leave out one that got another limit meanwhile, and that is reported', async () => {

@@ -11,7 +11,7 @@ import { issueLicenses } from '../src/licensing/issue';
 import { RECORDS, tableLayout, type RecordType } from '../src/transfer/records';
 import { insertActivations } from '../src/store/activations';
 import { table, type Db } from '../src/store/database';
-import { forceSlot, lockLicense } from '../src/store/licenses';
+import { lockLicense, moveSlots } from '../src/store/licenses';
 import { addPlan, operator, type Operator } from './support/operator';
 import { giveRelease, makePackage } from './support/packages';
 import { endProcess, eventually, startProcess, temporaryFolder } from './support/processes';
@@ -996,7 +996,7 @@ describe('an import into a database in use', () => {
       );
       expect(waiting).toHaveLength(1);
     });
-    await forceSlot(trx, 1);
+    await moveSlots(trx, new Map([[1, 1]]));
     await insertActivations(trx, [
       { licenseId: 1, identifier: 'new.example', name: null, ip: null, activatedAt: new Date() },
     ]);

@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
-import { deactivate, overrideActivation } from '../licensing/activate';
-import { createLockWaits } from '../licensing/lock-waits';
-import { lookUp } from '../licensing/lookup';
+import { createLedger } from '../licensing/ledger';
 import { OperatorError } from '../licensing/operator-error';
-import { isRefusal } from '../licensing/refusals';
+import { isRefusal, type Refusal } from '../licensing/verdict';
 import { listActivations } from '../store/activations';
+import type { License } from '../store/licenses';
 import { identifierText, label } from './arguments';
 import { withSession } from './command';
 import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-argument';
@@ -47,7 +46,11 @@ function addAdd(activation: Command): void {
     .action((key: string, identifier: string, { name }: { name?: string }, command: Command) =>
       withSession(command, async ({ db, now, actor, output }) => {
         const license = await requireLicense(db, key);
-        const added = await overrideActivation(db, license, { text: identifier, name }, actor, now);
+        const claim = { keyDigest: license.keyDigest, identifier, name, actor, now };
+        const added = await createLedger(db).override(claim);
+        if (isRefusal(added)) throw refusedActivation(license, added);
+        if (added.repeated)
+          throw new OperatorError(`${added.identifier} is activated on licence ${license.id} already.`);
         const { activationLimit } = license;
         if (activationLimit !== 0 && added.activationsUsed > activationLimit)
           output.note(
@@ -71,8 +74,8 @@ function addRemove(activation: Command): void {
     .action((key: string, identifier: string, _options: object, command: Command) =>
       withSession(command, async ({ db, now, actor, output }) => {
         const license = await requireLicense(db, key);
-        const find = async () => (await lookUp(db, [{ keyDigest: license.keyDigest, identifier }]))[0];
-        const removed = await deactivate(db, createLockWaits(db), find, actor, now);
+        const claim = { keyDigest: license.keyDigest, identifier, actor, now };
+        const removed = await createLedger(db).deactivate(claim);
         if (isRefusal(removed))
           throw new OperatorError(
             `That identifier is not activated on licence ${license.id}. "licensing activation list ${license.id}" shows those that are.`,
@@ -83,4 +86,12 @@ function addRemove(activation: Command): void {
         );
       }),
     );
+}
+
+function refusedActivation({ id, plan }: License, { refused }: Refusal): OperatorError {
+  return new OperatorError(
+    refused === 'INVALID_REQUEST'
+      ? `This is not a valid ${plan.activationType}, which plan ${plan.id} counts by.`
+      : `Licence ${id} was changed by somebody else meanwhile. Try again.`,
+  );
 }

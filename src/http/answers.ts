@@ -1,5 +1,5 @@
 import type { LicenseTerms } from '../store/licenses';
-import type { Refusal, RefusalCode } from '../licensing/refusals';
+import type { Refusal, RefusalCode } from '../licensing/verdict';
 import { API_TEXTS } from '../api-texts';
 import type { Context } from './context';
 import { readQuery } from './requests';

@@ -3,9 +3,9 @@ import type { ServerResponse } from 'node:http';
 import send from 'send';
 import { decideDownload } from '../licensing/download';
 import { keyDigest } from '../licensing/keys';
-import { createGroup, eachOnce } from '../licensing/group';
-import { BATCH, type Licensing } from '../licensing/licensing';
-import { isRefusal, type RefusalCode } from '../licensing/refusals';
+import { createBatches, eachOnce } from '../licensing/batches';
+import type { Licensing } from '../licensing/licensing';
+import { isRefusal, type RefusalCode } from '../licensing/verdict';
 import type { LicenseTerms } from '../store/licenses';
 import { packageFileName, statPackage } from '../store/package-files';
 import type { Release } from '../store/releases';
@@ -25,12 +25,11 @@ export function downloadHandler(
   { lookUp, findRelease, now, accessLog }: Licensing,
   settings: DownloadSettings,
 ): Handler {
-  const findPackage = createGroup(
+  const findPackage = createBatches(
     eachOnce(
       (sha256: string) => sha256,
       (sha256) => statPackage(settings.packagesDir, sha256),
     ),
-    BATCH,
   );
   return async (ctx) => {
     const query = readQuery(ctx.querystring);
@@ -60,7 +59,8 @@ export function downloadHandler(
     if (key === undefined) return refuse('INVALID_REQUEST', undefined, KEY_REQUIRED);
     if (productId === undefined) return refuse('INVALID_REQUEST', undefined, PRODUCT_ID_REQUIRED);
     const decision = await decideDownload(
-      { lookUp: () => lookUp({ key, keyDigest: keyDigest(key), identifier }), findRelease },
+      await lookUp({ key, keyDigest: keyDigest(key), identifier }),
+      findRelease,
       { productId, identifierGiven: identifier !== undefined, version },
       at,
     );

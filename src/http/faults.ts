@@ -1,6 +1,6 @@
 import type { Context as KoaContext } from 'koa';
 import type { Logger } from 'pino';
-import { GroupFullError } from '../licensing/group';
+import { BusyError } from '../licensing/batches';
 import { API_PATH } from '../api-path';
 import { isUnavailable } from '../store/errors';
 import { sendFailure } from './answers';
@@ -22,8 +22,7 @@ export function answerFault(ctx: Context, error: unknown): void {
   else if (error instanceof ClientGoneError) ctx.state.code = 'CLIENT_GONE';
   else {
     ctx.state.fault = error;
-    const unavailable =
-      error instanceof DeadlineError || error instanceof GroupFullError || isUnavailable(error);
+    const unavailable = error instanceof DeadlineError || error instanceof BusyError || isUnavailable(error);
     sendFailure(ctx, unavailable ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_ERROR');
   }
 }

@@ -1,24 +1,18 @@
-import { activate, deactivate } from '../licensing/activate';
 import type { Licensing } from '../licensing/licensing';
-import { isRefusal, type Refusal } from '../licensing/refusals';
 import { formatTimestampOrNull } from '../licensing/timestamps';
+import { isRefusal, type Refusal } from '../licensing/verdict';
 import { licenseFields, sendData, sendRefusal } from './answers';
 import type { Context, Handler } from './context';
 import { readActivationRequest, readKeyAlone, readLabel, readLicenseRequest } from './requests';
 
 /** POST licenses/activate: contract, section 4.1. */
-export function activateHandler(licensing: Licensing): Handler {
-  const { lookUp, claim, now, accessLog } = licensing;
+export function activateHandler({ ledger, now, accessLog }: Licensing): Handler {
   return async (ctx) => {
     const request = readActivationRequest(ctx.request.body);
     const name = readLabel(ctx.request.body, request.key);
     const { ip } = ctx.state.client;
-    const outcome = await activate(
-      () => lookUp({ ...request, name }),
-      claim,
-      { name, ip, actor: `customer:${ip}` },
-      now(),
-    );
+    const claim = { ...request, name, ip, actor: `customer:${ip}`, now: now() };
+    const outcome = await ledger.activate(claim);
     if (isRefusal(outcome)) {
       accessLog.record(refusedAccess(ctx, 'activate', request, outcome, now()));
       sendRefusal(ctx, outcome);
@@ -36,12 +30,11 @@ export function activateHandler(licensing: Licensing): Handler {
 }
 
 /** POST licenses/deactivate: decisions, "Deactivate". */
-export function deactivateHandler(licensing: Licensing): Handler {
-  const { db, lockWaits, lookUp, now, accessLog } = licensing;
+export function deactivateHandler({ ledger, now, accessLog }: Licensing): Handler {
   return async (ctx) => {
     const request = readActivationRequest(ctx.request.body);
-    const actor = `customer:${ctx.state.client.ip}`;
-    const outcome = await deactivate(db, lockWaits, () => lookUp(request), actor, now());
+    const { ip } = ctx.state.client;
+    const outcome = await ledger.deactivate({ ...request, ip, actor: `customer:${ip}`, now: now() });
     if (isRefusal(outcome)) {
       accessLog.record(refusedAccess(ctx, 'deactivate', request, outcome, now()));
       sendRefusal(ctx, outcome);

@@ -1,11 +1,10 @@
 import type { Db } from '../store/database';
 import type { LicenseTerms } from '../store/licenses';
 import { findRelease, type Release } from '../store/releases';
-import { createGroup, eachOnce, type GroupOptions } from './group';
-import type { LookUp } from './activate';
-import type { Refusal } from './refusals';
+import { createBatches, eachOnce } from './batches';
+import type { Found } from './lookup';
 import { latestRelease } from './releases';
-import { stateRefusal } from './states';
+import { isRefusal, judgeDownload, judgeRelease, type Refusal } from './verdict';
 import { isVersion } from './versions';
 
 export interface DownloadRequest {
@@ -21,35 +20,32 @@ export type FindRelease = (
 ) => Promise<Release | undefined>;
 
 /** Calls made at the same time share their statements: after a publish, every customer asks for the same version. */
-export function createReleaseFinder(db: Db, batch: GroupOptions): FindRelease {
-  return createGroup(
+export function createReleaseFinder(db: Db): FindRelease {
+  return createBatches(
     eachOnce(
       ({ productId, version }) => `${productId} ${version ?? ''}`,
       ({ productId, version }) =>
         version === undefined ? latestRelease(db, productId) : findRelease(db, productId, version),
     ),
-    batch,
   );
 }
 
 /**
- * Decides a download (contract, section 4.4), first failure first: key exists, status, expiry, product matches,
- * identifier activated, a published release. Whether its file can be read is the caller's last question.
+ * Decides a download (contract, section 4.4; the order is verdict.ts's). Whether its file can be read is the caller's
+ * last question.
  */
 export async function decideDownload(
-  { lookUp, findRelease }: { lookUp: LookUp; findRelease: FindRelease },
-  { productId, identifierGiven, version }: DownloadRequest,
+  found: Found | undefined,
+  findRelease: FindRelease,
+  request: DownloadRequest,
   now: Date,
 ): Promise<{ license: LicenseTerms; release: Release } | Refusal> {
-  const found = await lookUp();
-  if (found === undefined) return { refused: 'LICENSE_NOT_FOUND' };
-  const { license, activation } = found;
-  const refused = stateRefusal(license, now);
-  if (refused !== undefined) return { refused, license };
-  if (license.product.id !== productId) return { refused: 'PRODUCT_MISMATCH', license };
-  if (identifierGiven && activation === undefined) return { refused: 'ACTIVATION_NOT_FOUND', license };
-  // MySQL refuses to compare the column, which is ASCII, with what is not.
-  if (version !== undefined && !isVersion(version)) return { refused: 'DOWNLOAD_NOT_FOUND', license };
-  const release = await findRelease({ productId, version });
-  return release?.state === 'published' ? { license, release } : { refused: 'DOWNLOAD_NOT_FOUND', license };
+  const refusal = judgeDownload(found, request, now);
+  if (refusal !== undefined) return refusal;
+  const { license } = found as Found;
+  const { version } = request;
+  // MySQL cannot compare its ASCII column with other characters.
+  const isFindable = version === undefined || isVersion(version);
+  const release = judgeRelease(license, isFindable ? await findRelease(request) : undefined);
+  return isRefusal(release) ? release : { license, release };
 }

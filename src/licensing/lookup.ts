@@ -26,9 +26,14 @@ export interface Found {
 /**
  * Looks up any number of requests with one statement: every answer is of one moment.
  *
+ * @param options.labels whether to read the labels of activations; by default where a request gives one
  * @returns in the order of the requests; undefined where the key is unknown
  */
-export async function lookUp(db: Db, requests: Named[]): Promise<(Found | undefined)[]> {
+export async function lookUp(
+  db: Db,
+  requests: Named[],
+  { labels = requests.some(({ name }) => name !== undefined) } = {},
+): Promise<(Found | undefined)[]> {
   const spelled = requests.map(({ identifier, key }) =>
     // Identifiers are stored and shown as they are, keys never.
     identifier === undefined || (key !== undefined && isKey(identifier, key))
@@ -44,7 +49,7 @@ export async function lookUp(db: Db, requests: Named[]): Promise<(Found | undefi
   const terms = await findTerms(
     db,
     new Map([...wanted].map(([digest, ofKey]) => [digest, [...ofKey.values()]])),
-    { labels: requests.some(({ name }) => name !== undefined) },
+    { labels },
   );
   return requests.map(({ keyDigest }, i): Found | undefined => {
     const known = terms.get(keyDigest);

@@ -1,5 +1,5 @@
 import { isSqlite, table, type Db, type Transaction } from './database';
-import { forceIndex, insertRows, rawRows } from './statements';
+import { forceIndex, insertRows, rawChange, rawRows } from './statements';
 import { fromSqlTime, toSqlTime } from './time';
 
 export interface Activation {
@@ -120,12 +120,15 @@ export async function setActivationName(
   await trx(table(trx, 'activations')).where({ license_id: licenseId, identifier }).update({ name });
 }
 
-/** @returns whether there was one */
-export async function deleteActivation(
+export async function deleteActivations(
   trx: Transaction,
-  { licenseId, identifier }: Pick<Activation, 'licenseId' | 'identifier'>,
-): Promise<boolean> {
-  return (await trx(table(trx, 'activations')).where({ license_id: licenseId, identifier }).delete()) === 1;
+  pairs: Pick<Activation, 'licenseId' | 'identifier'>[],
+): Promise<void> {
+  await rawChange(
+    trx,
+    `DELETE FROM ${table(trx, 'activations')} WHERE ${isAnyOf(trx, pairs.length)}`,
+    pairs.flatMap(({ licenseId, identifier }) => [licenseId, identifier]),
+  );
 }
 
 function toActivation(row: ActivationRow): Activation {

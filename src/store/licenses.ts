@@ -1,7 +1,5 @@
 import { isSqlite, table, type Db, type Transaction } from './database';
-import { isLockConflict } from './errors';
-import { isOneOf, likePattern, placeholders, rawChange, rawRows, runOn, withConnection } from './statements';
-import { rawWithPatience } from './patience';
+import { forceIndex, isOneOf, likePattern, placeholders, rawChange, rawRows } from './statements';
 import { fromSqlTime, toSqlTime } from './time';
 
 /** A licence as requests are judged by it, with its plan and product. */
@@ -209,15 +207,16 @@ export async function lockLicense(trx: Transaction, id: number): Promise<LockedL
  * without a join, so that neither a plan's row nor a gap between keys is locked with them; in the order of their ids,
  * as everybody does who locks several, so that nobody waits in a circle.
  *
- * @param wait whether to wait for somebody who holds one of them, or to throw a lock conflict (`isLockConflict`) at
- *   once; SQLite has one write lock for everything, and always waits for it
- * @returns by id; one that does not exist is missing from the map
+ * @param skipLocked leaves out rows that somebody else holds; without it they are waited for. SQLite has one write lock
+ *   for everything, and always waits for it
+ * @returns by id; a row that was left out or does not exist is missing from the map
  */
 export async function lockLicenses(
   trx: Transaction,
   ids: number[],
-  { wait } = { wait: true },
+  { skipLocked = false } = {},
 ): Promise<Map<number, LockedLicense>> {
+  if (ids.length === 0) return new Map();
   const licenses = table(trx, 'licenses');
   const isAnyOf = `WHERE id IN (${placeholders(ids.length)})`;
   // SQLite has no FOR UPDATE, and Knex begins its transactions deferred; a write takes the one write lock.
@@ -227,32 +226,10 @@ export async function lockLicenses(
     isSqlite(trx)
       ? `SELECT * FROM ${licenses} ${isAnyOf}`
       : // Of a small table the server would rather read, and lock, every row.
-        `SELECT * FROM ${licenses} FORCE INDEX (PRIMARY) ${isAnyOf} ORDER BY id FOR UPDATE${wait ? '' : ' NOWAIT'}`,
+        `SELECT * FROM ${licenses} ${forceIndex(trx, 'licenses')} ${isAnyOf} ORDER BY id FOR UPDATE${skipLocked ? ' SKIP LOCKED' : ''}`,
     ids,
   );
   return new Map(rows.map((row) => [row.id, { ...toBareLicense(row), planId: row.plan_id }]));
-}
-
-/**
- * Which of these licences' rows somebody holds at this moment. Each is asked for by a statement of its own, outside of a
- * transaction, which would end with the first that is held where the server has innodb_rollback_on_timeout.
- *
- * @returns ids; none on SQLite, which has no locks on rows
- */
-export async function findHeld(db: Db, ids: number[]): Promise<Set<number>> {
-  const held = new Set<number>();
-  if (isSqlite(db)) return held;
-  const sql = `SELECT id FROM ${table(db, 'licenses')} FORCE INDEX (PRIMARY) WHERE id = ? FOR UPDATE NOWAIT`;
-  await withConnection(db, async (connection) => {
-    for (const id of ids)
-      try {
-        await runOn(db, connection, sql, [id]);
-      } catch (error) {
-        if (!isLockConflict(error)) throw error;
-        held.add(id);
-      }
-  });
-  return held;
 }
 
 /** @throws a duplicate (`isDuplicate`) when the key or the reference exists already */
@@ -323,41 +300,50 @@ export async function listIdsWithLimit(
  * @throws when one of the licences has fewer that are free: the last line of defence, the caller has looked before
  */
 export async function takeSlots(trx: Transaction, slots: Map<number, number>): Promise<void> {
+  if (slots.size === 0) return;
   const bindings: (string | number)[] = [];
   const wanted = (): string => byId([...slots], bindings);
-  const sql = `UPDATE ${table(trx, 'licenses')}${isSqlite(trx) ? '' : ' FORCE INDEX (PRIMARY)'}
+  const changed = await rawChange(
+    trx,
+    `UPDATE ${table(trx, 'licenses')} ${forceIndex(trx, 'licenses')}
         SET activations_used = activations_used + ${wanted()}
       WHERE (activation_limit = 0 OR activations_used + ${wanted()} <= activation_limit)
-        AND id IN (${placeholders(slots.size)})`;
-  const changed = await rawChange(trx, sql, [...bindings, ...slots.keys()]);
+        AND id IN (${placeholders(slots.size)})`,
+    [...bindings, ...slots.keys()],
+  );
   if (changed !== slots.size) throw new Error('A slot was taken that is not free.');
 }
 
-/** Counts one slot more as used whatever the limit says: the operator's override. */
-export async function forceSlot(trx: Transaction, id: number): Promise<void> {
-  await trx(table(trx, 'licenses')).where({ id }).increment('activations_used', 1);
-}
-
-/** Counts one slot less as used; a counter that is at 0 stays there. */
-export async function freeSlot(trx: Transaction, id: number): Promise<void> {
-  await trx(table(trx, 'licenses'))
-    .where({ id })
-    .where('activations_used', '>', 0)
-    .decrement('activations_used', 1);
+/**
+ * Counts slots as used or, where the number is negative, as free, whatever the limit says. A counter does not go
+ * below 0.
+ */
+export async function moveSlots(trx: Transaction, slots: Map<number, number>): Promise<void> {
+  if (slots.size === 0) return;
+  const bindings: (string | number)[] = [];
+  // The column is unsigned on MySQL, where a sum below 0 would be an error.
+  const moved = (): string => `CAST(activations_used AS SIGNED) + ${byId([...slots], bindings)}`;
+  await rawChange(
+    trx,
+    `UPDATE ${table(trx, 'licenses')} ${forceIndex(trx, 'licenses')}
+        SET activations_used = CASE WHEN ${moved()} < 0 THEN 0 ELSE ${moved()} END
+      WHERE id IN (${placeholders(slots.size)})`,
+    [...bindings, ...slots.keys()],
+  );
 }
 
 /** A time further ahead was written by a clock that has been set right since. */
 const MAX_CLOCK_SKEW_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Records validate calls on their licences in one statement, which is its own transaction. Rows are locked in the
- * order of their ids, so that two instances cannot wait for each other.
+ * Records validate calls on their licences by one statement. Rows are locked in the order of their ids, so that two
+ * instances cannot wait for each other.
  *
  * @param checks one for each licence
- * @param patience ms after which a statement that waits for somebody's lock is given up
  * @throws a lock conflict (`isLockConflict`): nothing was recorded
  */
-export async function recordChecks(db: Db, checks: Check[], patience: number): Promise<void> {
+export async function recordChecks(db: Db, checks: Check[]): Promise<void> {
+  if (checks.length === 0) return;
   const ordered = [...checks].sort((a, b) => a.licenseId - b.licenseId);
   const bindings: (string | number)[] = [];
   const each = (value: (check: Check) => string | number): string =>
@@ -375,13 +361,13 @@ export async function recordChecks(db: Db, checks: Check[], patience: number): P
     return later;
   };
   // MySQL assigns from left to right, so the address is set while last_check_at is still the old one.
-  const sql = `UPDATE ${table(db, 'licenses')}${isSqlite(db) ? '' : ' FORCE INDEX (PRIMARY)'} SET
+  const sql = `UPDATE ${table(db, 'licenses')} ${forceIndex(db, 'licenses')} SET
        check_count = check_count + ${each((check) => check.calls)},
        last_check_ip = CASE WHEN ${isLater()} THEN last_check_ip ELSE ${each((check) => check.ip)} END,
        last_check_at = CASE WHEN ${isLater()} THEN last_check_at ELSE ${at()} END
      WHERE id ${isOneOf(ordered.length)}`;
   for (const { licenseId } of ordered) bindings.push(licenseId);
-  await rawWithPatience(db, patience, sql, bindings, { prepared: checks.length === 1 });
+  await rawChange(db, sql, bindings, { prepared: checks.length === 1 });
 }
 
 export interface SealedKey {

@@ -25,11 +25,17 @@ export async function rawRows<Row>(
  *
  * @returns how many rows it met
  */
-export async function rawChange(db: Db, sql: string, bindings: Knex.RawBinding[]): Promise<number> {
+export async function rawChange(
+  db: Db,
+  sql: string,
+  bindings: Knex.RawBinding[],
+  options?: StatementOptions,
+): Promise<number> {
   if (isSqlite(db)) return ((await db.raw(sql, bindings)) as unknown as { changes: number }).changes;
   return withConnection(
     db,
-    async (connection) => (await runOn<{ affectedRows: number }>(db, connection, sql, bindings)).affectedRows,
+    async (connection) =>
+      (await runOn<{ affectedRows: number }>(db, connection, sql, bindings, options)).affectedRows,
   );
 }
 

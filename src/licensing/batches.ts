@@ -6,18 +6,21 @@
  * would have nothing to do until it is through. So of a crowd a batch takes half: while its statements are under way,
  * the other half is answered and comes back. That is a tenth more calls a second.
  */
-export interface GroupOptions {
+export interface BatchOptions {
   /** items in one batch at the most */
   maxItems: number;
   /** items that may wait; one more is refused at once */
   maxWaiting: number;
 }
 
+/** Larger batches gain little, and make the answer of their first item wait for the last. */
+const DEFAULTS: BatchOptions = { maxItems: 200, maxWaiting: 5_000 };
+
 /** A statement for fewer costs about as much. */
 const LEAST_HALF = 16;
 
 /** Too many items wait already: a quick refusal is better than an answer nobody waits for any more. */
-export class GroupFullError extends Error {
+export class BusyError extends Error {
   constructor() {
     super('Too many requests are waiting for the database.');
   }
@@ -28,9 +31,9 @@ export class GroupFullError extends Error {
  *   not wait. If it throws, all of the batch fail.
  * @returns submits one item and resolves with its answer
  */
-export function createGroup<Item, Answer>(
+export function createBatches<Item, Answer>(
   work: (items: Item[]) => Promise<(Answer | Promise<Answer>)[]>,
-  { maxItems, maxWaiting }: GroupOptions,
+  { maxItems, maxWaiting }: BatchOptions = DEFAULTS,
 ): (item: Item) => Promise<Answer> {
   const waiting: {
     item: Item;
@@ -71,7 +74,7 @@ export function createGroup<Item, Answer>(
   return (item) =>
     new Promise((resolve, reject) => {
       if (waiting.length >= maxWaiting) {
-        reject(new GroupFullError());
+        reject(new BusyError());
         return;
       }
       waiting.push({ item, resolve, reject });

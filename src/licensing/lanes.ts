@@ -1,0 +1,40 @@
+import { Semaphore, withTimeout } from 'async-mutex';
+import { BusyError, createBatches, type BatchOptions } from './batches';
+
+/**
+ * Lanes: work on a licence whose row somebody else holds waits in that licence's lane. A lane works on one batch at a
+ * time, all that came meanwhile, and a few lanes work at once, so whatever is held leaves the other connections of the
+ * pool to everybody else's calls.
+ */
+export interface Lanes<Item, Answer> {
+  /** whether work on this licence is waiting or under way: what comes now belongs behind it */
+  has(licenseId: number): boolean;
+  submit(licenseId: number, item: Item): Promise<Answer>;
+}
+
+/** Of the pool's ten connections. */
+const MOST_AT_ONCE = 4;
+/** In all, for a lane's turn: less than a request's deadline. */
+const TURN_TIMEOUT_MS = 3_000;
+const LANE: BatchOptions = { maxItems: 200, maxWaiting: 500 };
+
+/** @param work on one licence; answers in the order of the items */
+export function createLanes<Item, Answer>(work: (items: Item[]) => Promise<Answer[]>): Lanes<Item, Answer> {
+  const turns = withTimeout(new Semaphore(MOST_AT_ONCE), TURN_TIMEOUT_MS, new BusyError());
+  const lanes = new Map<number, { waiting: number; submit: (item: Item) => Promise<Answer> }>();
+  const open = () => ({
+    waiting: 0,
+    submit: createBatches((items: Item[]) => turns.runExclusive(() => work(items)), LANE),
+  });
+  return {
+    has: (licenseId) => lanes.has(licenseId),
+    submit(licenseId, item) {
+      const lane = lanes.get(licenseId) ?? open();
+      lanes.set(licenseId, lane);
+      lane.waiting++;
+      return lane.submit(item).finally(() => {
+        if (--lane.waiting === 0) lanes.delete(licenseId);
+      });
+    },
+  };
+}

@@ -1,0 +1,339 @@
+import { activationKey, deleteActivations, insertActivations, setActivationName } from '../store/activations';
+import type { Db, Transaction } from '../store/database';
+import { isLockConflict, isUnavailable } from '../store/errors';
+import { insertEvents, type LicenseEvent } from '../store/events';
+import {
+  lockLicenses,
+  moveSlots,
+  recordChecks,
+  takeSlots,
+  type Check,
+  type LicenseTerms,
+} from '../store/licenses';
+import type { LabelledActivation } from '../store/terms';
+import { inTransaction, tryTransaction } from '../store/transaction';
+import { createBatches } from './batches';
+import { createLanes } from './lanes';
+import { lookUp, type Found, type Named } from './lookup';
+import { judgeActivation, judgeDeactivation, judgeOverride, type Refusal } from './verdict';
+
+/**
+ * The ledger: the only writer of slots and of counted checks. One rule for all of them:
+ *
+ * A batch locks the licences whose rows are free, looks them up, judges, writes and commits. A licence whose row is
+ * held goes to its lane (lanes.ts), where its calls wait for the row, and nobody else's do. What is judged and written
+ * was read under the lock, so no race can overrun a limit; the unique index of activations and the condition of
+ * `takeSlots` stand behind it.
+ */
+export interface Ledger {
+  /** Takes a slot for an identifier (contract, 4.1). One that is activated already is success and takes none. */
+  activate(claim: Claim): Promise<Activated | Refusal>;
+  /** Frees an identifier's slot (decisions, "Deactivate"). */
+  deactivate(claim: Claim): Promise<Activated | Refusal>;
+  /** Activates by the operator's word: in every state, and over the limit too. */
+  override(claim: Claim): Promise<Activated | Refusal>;
+  /**
+   * Counts validate calls.
+   *
+   * @returns for each licence that is not counted yet, what its callers have to wait for
+   */
+  count(checks: Check[]): Promise<Map<number, Promise<unknown>>>;
+}
+
+export interface Claim extends Named {
+  identifier: string;
+  /** the client's address; undefined for the operator */
+  ip?: string;
+  /** who is named in the licence's history */
+  actor: string;
+  now: Date;
+}
+
+export interface Activated {
+  license: LicenseTerms;
+  /** normalised */
+  identifier: string;
+  /** after this call */
+  activationsUsed: number;
+  /** whether the identifier was activated before */
+  repeated: boolean;
+}
+
+type Outcome = Activated | Refusal;
+type Verb = 'activate' | 'deactivate' | 'override';
+/** A claim that has something to write. */
+interface Entry extends Claim {
+  verb: Verb;
+  licenseId: number;
+}
+
+/** How long a row that was held makes all later batches ask which rows are free. */
+const ASK_FIRST_MS = 60_000;
+
+const JUDGES: Record<Verb, (found: Found | undefined, now: Date) => Refusal | undefined> = {
+  activate: judgeActivation,
+  deactivate: judgeDeactivation,
+  override: judgeOverride,
+};
+
+/** @param find looks one request up; calls made at the same time share their statement */
+export function createLedger(
+  db: Db,
+  find: (request: Named) => Promise<Found | undefined> = createBatches((requests) => lookUp(db, requests)),
+): Ledger {
+  const lanes = createLanes((items: (Entry | Check)[]) =>
+    inTransaction(db, async (trx) => {
+      await lockLicenses(trx, idsOf(items));
+      const outcomes = await write(trx, items.filter(isEntry));
+      await recordChecks(trx, mergeChecks(items.filter(isCheck)));
+      return items.map((item) => outcomes.get(item));
+    }),
+  );
+  const waitFor = (entry: Entry) => lanes.submit(entry.licenseId, entry) as Promise<Outcome>;
+
+  const writeTogether = createBatches(async (entries: Entry[]) => {
+    const tried = await tryTransaction(db, async (trx) => {
+      const free = await lockLicenses(trx, idsOf(entries), { skipLocked: true });
+      return write(
+        trx,
+        entries.filter(({ licenseId }) => free.has(licenseId)),
+      );
+    });
+    // Retrying them one by one would hit the same error.
+    if ('failure' in tried && isUnavailable(tried.failure) && !isLockConflict(tried.failure))
+      throw tried.failure;
+    // The failure may be one licence's own: the others must not share it.
+    const outcomes = 'failure' in tried ? new Map<unknown, Outcome>() : tried.result;
+    return entries.map((entry) => outcomes.get(entry) ?? waitFor(entry));
+  });
+
+  async function claim(verb: Verb, request: Claim): Promise<Outcome> {
+    // A call that writes nothing is answered by a plain read.
+    const found = await find(request);
+    const refusal = JUDGES[verb](found, request.now);
+    if (refusal !== undefined) return refusal;
+    const known = found as Found;
+    if (verb !== 'deactivate' && known.activation !== undefined && !isRename(request, known.activation))
+      return toActivated(known as Judged, 0);
+    const entry = { ...request, verb, licenseId: known.license.id };
+    return lanes.has(entry.licenseId) ? waitFor(entry) : writeTogether(entry);
+  }
+
+  /** By performance.now(): until then a batch asks first which of its rows are free. */
+  let askUntil = -Infinity;
+
+  /**
+   * Counts the checks whose rows are free. Asking for them first costs a batch three round trips, so it is done only
+   * after a lock wait, which nobody should meet twice (docs/decisions).
+   *
+   * @returns the licences whose checks are counted
+   */
+  async function countFree(checks: Check[]): Promise<Set<number>> {
+    const ids = idsOf(checks);
+    if (performance.now() > askUntil)
+      try {
+        await recordChecks(db, checks);
+        return new Set(ids);
+      } catch (error) {
+        if (!isLockConflict(error)) throw error;
+        askUntil = performance.now() + ASK_FIRST_MS;
+      }
+    return inTransaction(db, async (trx) => {
+      const free = await lockLicenses(trx, ids, { skipLocked: true });
+      await recordChecks(
+        trx,
+        checks.filter(({ licenseId }) => free.has(licenseId)),
+      );
+      return new Set(free.keys());
+    });
+  }
+
+  return {
+    activate: (request) => claim('activate', request),
+    deactivate: (request) => claim('deactivate', request),
+    override: (request) => claim('override', request),
+
+    async count(checks) {
+      const merged = mergeChecks(checks);
+      const waiting = merged.filter(({ licenseId }) => lanes.has(licenseId));
+      const together = merged.filter(({ licenseId }) => !lanes.has(licenseId));
+      const counted = await countFree(together);
+      waiting.push(...together.filter(({ licenseId }) => !counted.has(licenseId)));
+      return new Map(
+        waiting.map((check) => {
+          const counted = lanes.submit(check.licenseId, check);
+          // A failure is told to the callers; if their batch fails first, nobody listens, which must not end the process.
+          counted.catch(() => undefined);
+          return [check.licenseId, counted];
+        }),
+      );
+    },
+  };
+}
+
+/** What has been found and passed its guards: its identifier is one of the plan's type. */
+type Judged = Found & { identifier: string };
+
+function toActivated({ license, identifier }: Judged, moved: -1 | 0 | 1): Activated {
+  return {
+    license,
+    identifier,
+    activationsUsed: Math.max(0, license.activationsUsed + moved),
+    repeated: moved === 0,
+  };
+}
+
+function isEntry(item: Entry | Check): item is Entry {
+  return 'verb' in item;
+}
+
+function isCheck(item: Entry | Check): item is Check {
+  return !isEntry(item);
+}
+
+function idsOf(items: { licenseId: number }[]): number[] {
+  return [...new Set(items.map(({ licenseId }) => licenseId))];
+}
+
+/** Whether a claim gives an activation another label. */
+function isRename({ name }: Claim, activation: LabelledActivation): boolean {
+  return name !== undefined && name !== activation.name;
+}
+
+/** One check for each licence: the sum of the calls, the latest time and its address. */
+function mergeChecks(checks: Check[]): Check[] {
+  const merged = new Map<number, Check>();
+  for (const check of checks) {
+    const earlier = merged.get(check.licenseId);
+    if (earlier === undefined) merged.set(check.licenseId, { ...check });
+    else {
+      earlier.calls += check.calls;
+      if (check.at >= earlier.at) Object.assign(earlier, { at: check.at, ip: check.ip });
+    }
+  }
+  return [...merged.values()];
+}
+
+/** An identifier of a licence, as the table has it and as a batch leaves it. */
+interface Place {
+  licenseId: number;
+  identifier: string;
+  stored: LabelledActivation | undefined;
+  /** undefined: not activated */
+  current: LabelledActivation | undefined;
+  /** the row to insert, in the place of a stored one too */
+  added?: { name: string | null; ip: string | null; activatedAt: Date } | undefined;
+}
+
+/**
+ * Judges claims in their order, each by what those before it leave, and writes what is different in the end.
+ *
+ * @param trx holds the locks of all their licences
+ * @returns by entry
+ */
+async function write(trx: Transaction, entries: Entry[]): Promise<Map<unknown, Outcome>> {
+  if (entries.length === 0) return new Map();
+  const found = await lookUp(trx, entries, { labels: true });
+  const slots = new Map<number, number>();
+  const places = new Map<string, Place>();
+  const events: LicenseEvent[] = [];
+
+  function decide(entry: Entry, now: Judged, place: Place): Activated {
+    const { license, identifier, activation } = now;
+    const { verb, actor, name, ip = null, now: at } = entry;
+    const used = license.activationsUsed;
+    const record = (action: string, before: LicenseEvent['before'], after: LicenseEvent['after']) =>
+      events.push({ licenseId: license.id, at, actor, action, before, after });
+    const move = (by: -1 | 1): Activated => {
+      slots.set(license.id, (slots.get(license.id) ?? 0) + by);
+      return toActivated(now, by);
+    };
+    if (verb === 'deactivate') {
+      place.added = undefined;
+      place.current = undefined;
+      const freed = move(-1);
+      record(
+        'deactivate',
+        { activations_used: used, identifier, name: activation?.name },
+        { activations_used: freed.activationsUsed },
+      );
+      return freed;
+    }
+    if (activation === undefined) {
+      place.added = { name: name ?? null, ip, activatedAt: at };
+      place.current = place.added;
+      const taken = move(1);
+      const after = { activations_used: taken.activationsUsed, identifier, name: name ?? null };
+      record(
+        'activate',
+        { activations_used: used },
+        verb === 'override' ? { ...after, override: true } : after,
+      );
+      return taken;
+    }
+    if (isRename(entry, activation)) {
+      const label = name ?? null;
+      record('rename-activation', { identifier, name: activation.name }, { identifier, name: label });
+      if (place.added) place.added = { ...place.added, name: label };
+      place.current = { name: label };
+    }
+    return toActivated(now, 0);
+  }
+
+  const outcomes = entries.map((entry, i): [unknown, Outcome] => {
+    const { now, place } = asItStands(found[i], slots, places);
+    const refusal = JUDGES[entry.verb](now, entry.now);
+    return [entry, refusal ?? decide(entry, now as Judged, place as Place)];
+  });
+
+  const unbounded = idsOf(entries.filter(({ verb }) => verb === 'override'));
+  await store(trx, [...places.values()], slots, new Set(unbounded));
+  if (events.length > 0) await insertEvents(trx, events);
+  return new Map(outcomes);
+}
+
+/** What was found, with what the claims before have changed; and the place of its identifier, if it is one. */
+function asItStands(
+  found: Found | undefined,
+  slots: Map<number, number>,
+  places: Map<string, Place>,
+): { now: Found | undefined; place?: Place } {
+  if (found === undefined) return { now: undefined };
+  const { license, identifier, activation } = found;
+  const moved = slots.get(license.id) ?? 0;
+  const current = { ...license, activationsUsed: Math.max(0, license.activationsUsed + moved) };
+  if (identifier === undefined) return { now: { ...found, license: current } };
+  const key = activationKey({ licenseId: license.id, identifier });
+  const place = places.get(key) ?? {
+    licenseId: license.id,
+    identifier,
+    stored: activation,
+    current: activation,
+  };
+  places.set(key, place);
+  return { now: { license: current, identifier, activation: place.current }, place };
+}
+
+/** @param unbounded licences whose limit the operator may pass */
+async function store(
+  trx: Transaction,
+  places: Place[],
+  slots: Map<number, number>,
+  unbounded: Set<number>,
+): Promise<void> {
+  const removed = places.filter(({ stored, current, added }) => stored && (added ?? !current));
+  const added = places.flatMap(({ licenseId, identifier, added: row }) =>
+    row ? [{ licenseId, identifier, ...row }] : [],
+  );
+  const renamed = places.filter(
+    ({ stored, current, added: row }) => stored && current && !row && stored.name !== current.name,
+  );
+  const moved = [...slots].filter(([, by]) => by !== 0);
+  const isBounded = ([id, by]: [number, number]) => by > 0 && !unbounded.has(id);
+  if (removed.length > 0) await deleteActivations(trx, removed);
+  await takeSlots(trx, new Map(moved.filter(isBounded)));
+  await moveSlots(trx, new Map(moved.filter((move) => !isBounded(move))));
+  if (added.length > 0) await insertActivations(trx, added);
+  for (const { licenseId, identifier, current } of renamed)
+    await setActivationName(trx, licenseId, identifier, current?.name ?? null);
+}

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import './node-version';
 import { Command, CommanderError } from 'commander';
 import { addActivationCommands } from './cli/activation';
 import { addCustomerCommands } from './cli/customer';
@@ -84,7 +85,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // Whoever reads the output may have seen enough ("| head"): that is no failure.
   if (error.code === 'EPIPE') process.exit();
   complain(
-    `error: The output could not be written (${error.code ?? error.message}). What was done stays done: look before you repeat it.\n`,
+    `error: The output could not be written (${error.code || error.message}). What was done stays done: look before you repeat it.\n`,
   );
   process.exit(FAILED);
 });

@@ -1,73 +1,158 @@
+import './node-version';
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { demoLicenses, seedDemo } from '../seeds/demo';
-import { buildConfig, environment, packageRoot } from './config';
+import { environment, packageRoot, readConfig } from './config';
 import { API_PATH } from './api-path';
 import { createLog } from './log';
 import { startService } from './service';
+import { isMeantForUs } from './settings';
 import { openDatabase } from './store/database';
 import { migrate } from './store/migrate';
 
-/** `npm run demo`: the service on a SQLite file of its own, with data to try it on. */
+/**
+ * `npm run demo`: the service on a SQLite file of its own, with data to try it on. `npm run demo:licensing -- ...`: the
+ * command on that file. Neither reads the settings of a real installation: its database must never get the demo's keys.
+ */
+
+const FOLDER = 'var/demo';
+const ENV_FILE = join(packageRoot, FOLDER, '.env');
+const FIRST_PORT = 3080;
+const PORTS = 20;
+
 async function main(): Promise<void> {
   const { LICENSING_LISTEN, LICENSING_ADMIN_LISTEN } = environment();
-  // The settings of a real installation are left out of this: its database must never get the demo's keys.
-  const settings = {
-    LICENSING_DATABASE_URL: 'sqlite:var/demo/demo.sqlite',
-    LICENSING_PACKAGES_DIR: 'var/demo/packages',
-    LICENSING_LOG_LEVEL: 'warn',
-    LICENSING_LISTEN,
-    LICENSING_ADMIN_LISTEN,
-  };
-  const config = buildConfig(settings, packageRoot);
+  writeSettings();
+  const config = readConfig({
+    LICENSING_ENV_FILE: ENV_FILE,
+    LICENSING_LISTEN: LICENSING_LISTEN || (await freeAddress()),
+    // Any free port: nobody looks at a demo's health.
+    LICENSING_ADMIN_LISTEN: LICENSING_ADMIN_LISTEN || '127.0.0.1:0',
+  });
   const db = openDatabase(config.database, config.tablePrefix);
-  await migrate(db, config.database);
-  await seedDemo(db, config.packagesDir, new Date());
-  await db.destroy();
+  await migrate(db, config.database)
+    .then(() => seedDemo(db, config.packagesDir, new Date()))
+    .finally(() => db.destroy());
 
   const service = await startService(config, createLog(config.logLevel));
   process.stdout.write(introduction(service.address));
   let stopping: Promise<void> | undefined;
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.on(signal, () => {
-      stopping ??= service
-        .stop()
-        .then(() => void process.stdout.write('\nStopped. The data stay in var/demo.\n'));
+      stopping =
+        stopping ||
+        service.stop().then(() => void process.stdout.write(`\nStopped. The data stay in ${FOLDER}.\n`));
     });
 }
 
+/** Runs the command on the demo's database, and ends as it does. */
+function runLicensing(args: string[]): void {
+  if (!existsSync(ENV_FILE)) fail('There is no demo yet. Start it in another terminal: npm run demo');
+  const others = Object.entries(environment()).filter(([name]) => !isMeantForUs(name));
+  const env = { ...Object.fromEntries(others), LICENSING_ENV_FILE: ENV_FILE };
+  const { status } = spawnSync(process.execPath, [join(__dirname, 'cli.js'), ...args], {
+    env,
+    stdio: 'inherit',
+  });
+  process.exitCode = status === null ? 1 : status;
+}
+
+function writeSettings(): void {
+  if (existsSync(ENV_FILE)) return;
+  mkdirSync(join(packageRoot, FOLDER), { recursive: true });
+  const lines = [
+    '# The demo, whose keys everybody knows: no place for licences that are sold.',
+    'LICENSING_DATABASE_URL=sqlite:demo.sqlite',
+    'LICENSING_PACKAGES_DIR=packages',
+    'LICENSING_LOG_LEVEL=warn',
+    `LICENSING_KEY_SECRET=${randomBytes(32).toString('base64')}`,
+  ];
+  writeFileSync(ENV_FILE, `${lines.join('\n')}\n`, { mode: 0o600 });
+}
+
+/** The usual port, or the next one that no other program listens on. */
+async function freeAddress(): Promise<string> {
+  for (let port = FIRST_PORT; port < FIRST_PORT + PORTS; port++)
+    if (await isFree(port)) return `127.0.0.1:${port}`;
+  return '127.0.0.1:0';
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer()
+      .once('error', () => resolve(false))
+      .listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
+  });
+}
+
 function introduction(address: string): string {
-  const key = demoLicenses[0]?.key ?? '';
+  const { key } = demoLicenses[0] as { key: string };
+  const number = demoLicenses.findIndex(({ state }) => state === 'expired') + 1;
+  const expired = demoLicenses[number - 1] as { key: string };
   const [curl, base] = address.startsWith('unix:')
     ? [`curl --unix-socket ${address.slice('unix:'.length)}`, 'http://localhost']
     : ['curl', address];
+  const ask = (path: string, rest = "-w '\\n'") => `  ${curl} -sS '${base}${API_PATH}${path}' ${rest}`;
   const post = (verb: string, body: object) =>
-    `  ${curl} -s ${base}${API_PATH}/licenses/${verb} -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`;
+    ask(`/licenses/${verb}`, `-H 'Content-Type: application/json' -d '${JSON.stringify(body)}' -w '\\n'`);
+  const licensing = (args: string) => `  npm run -s demo:licensing -- ${args}`;
   const site = { license_key: key, identifier: 'https://www.example.com/shop' };
+  const file = join(tmpdir(), 'example-shop.zip');
   return `
 licensing-gateway answers at ${base}${API_PATH}/
-Its data lie in var/demo: remove that folder to begin anew. Ctrl-C stops it.
+Its data are in ${FOLDER}: remove that folder to begin again. Ctrl-C stops it.
 
 Licence keys of product 42, which everybody knows:
 ${demoLicenses.map((license) => `  ${license.key}  ${license.state}, by ${license.plan}`).join('\n')}
 
-Activate a site (any spelling of its address counts as the same one):
+Paste these lines into a second terminal, in this folder.
+
+WHAT A CUSTOMER'S SOFTWARE ASKS
+
+Activate a site (every spelling of its address counts as the same site):
 ${post('activate', { ...site, name: 'My shop' })}
 
 Is the licence valid, and the site activated?
 ${post('validate', site)}
 
 Is there a newer version?
-  ${curl} -s ${base}${API_PATH}/updates/42
+${ask('/updates/42')}
 
 Download it:
-  ${curl} -sSOJ '${base}${API_PATH}/downloads/42?dlid=${key}'
+${ask(`/downloads/42?dlid=${key}`, `-o ${file} -w 'HTTP %{http_code}, %{size_download} bytes in ${file}\\n'`)}
 
 Free the slot again:
 ${post('deactivate', site)}
 
+WHAT YOU DO AS THE SELLER (where an answer says "licensing ...", type "npm run -s demo:licensing -- ...")
+
+See what is sold:
+${licensing('license list')}
+
+Sell a licence:
+${licensing('license issue --plan 1 --customer jane@example.com')}
+
+A customer's update fails, because the licence has expired:
+${ask(`/downloads/42?dlid=${expired.key}`)}
+
+The customer writes to you. Ask why it failed and what to do about it (${number} is the licence's number in the list):
+${licensing(`why ${number}`)}
+
 `;
 }
 
-main().catch((error: unknown) => {
-  process.stderr.write(`The demo cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
-});
+function fail(text: string): never {
+  process.stderr.write(`${text}\n`);
+  process.exit(1);
+}
+
+const [first, ...args] = process.argv.slice(2);
+if (first === 'licensing') runLicensing(args);
+else
+  main().catch((error: unknown) =>
+    fail(`The demo cannot start: ${error instanceof Error ? error.message : String(error)}`),
+  );

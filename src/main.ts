@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import './node-version';
 import type { Logger } from 'pino';
 import { readConfig } from './config';
 import { createLog } from './log';
@@ -6,7 +7,7 @@ import { startService, type Running } from './service';
 import { reasonCode } from './store/errors';
 
 /** After this long, what has not ended by itself is cut off: a database that hangs must not keep a restart waiting. */
-const STOP_LIMIT_MS = 15_000;
+const STOP_LIMIT_MS = 15 * 1000;
 
 async function main(): Promise<void> {
   const config = readConfig();

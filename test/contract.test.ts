@@ -1439,6 +1439,23 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
       expectError(await get(path), 404, 'NOT_FOUND');
       expectError(await post(path, {}), 404, 'NOT_FOUND');
     });
+
+    it.each(['', '/'])(
+      'a browser that opens the API itself (%j) reads what it is, without a script',
+      async (path) => {
+        const page = await get(path, { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
+        expect(page.status).toBe(200);
+        expect(page.headers).toMatchObject({
+          'content-type': 'text/html; charset=utf-8',
+          'content-security-policy': expect.stringMatching(/^default-src 'none';/),
+          'cache-control': 'no-store',
+          'x-content-type-options': 'nosniff',
+          'x-request-id': expect.stringMatching(REQUEST_ID),
+        });
+        expect(page.text).toContain('This is a licence service');
+        expect(page.text).not.toMatch(/<script|<style|style=|https?:/);
+      },
+    );
     it.each(['/api/index.php/v1/licensingx/updates/42', '/updates/42', '/api/v1/licensing/updates/42', '/'])(
       'there is nothing outside the prefix: %s',
       async (path) => {

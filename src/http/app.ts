@@ -9,6 +9,7 @@ import type { createClientAddressReader } from './client-address';
 import type { Context, Endpoint, Handler, Middleware, State } from './context';
 import { downloadHandler, type DownloadSettings } from './downloads';
 import { answerFault, bodyError, inTime, logAnswer, logSendFault } from './faults';
+import { frontPage } from './front-page';
 import { activateHandler, deactivateHandler, recordUnread, validateHandler } from './licenses';
 import { API_PATH } from '../api-path';
 import type { Allowance, Bucket, Limiter } from './rate-limit';
@@ -75,6 +76,7 @@ export function createApp({
     '/downloads{/:product_id}',
     endpoint('download', { ...get, bucket: 'download' }, downloadHandler(licensing, downloads)),
   );
+  router.get('/', frontPage);
   return app;
 }
 

@@ -10,7 +10,18 @@ const LAYERS = {
   support: ['licensing', 'replace-file', 'store', 'transfer'],
   joomla: ['licensing', 'replace-file', 'store'],
   doctor: ['config', 'http', 'licensing', 'store'],
-  cli: ['config', 'doctor', 'http', 'joomla', 'licensing', 'replace-file', 'store', 'support', 'transfer'],
+  cli: [
+    'config',
+    'doctor',
+    'http',
+    'joomla',
+    'licensing',
+    'replace-file',
+    'settings',
+    'store',
+    'support',
+    'transfer',
+  ],
 };
 /** Files that every folder may import, and that import nothing of src/ themselves. */
 const LEAVES = [

@@ -102,7 +102,8 @@ export function buildConfig(
     throw new ConfigError(
       [
         'No database is configured. Run "licensing init" beside a Joomla site, or set LICENSING_DATABASE_URL ' +
-          `(mysql://user:password@host:3306/database) in the environment or in ${file ?? '.env'}.`,
+          `(mysql://user:password@host:3306/database) in the environment or in ${file ?? '.env'}. ` +
+          'For a trial without either: licensing init --sqlite.',
         // It may be there, under a misspelled name or in a line that sets nothing.
         ...warnings,
       ].join(' '),

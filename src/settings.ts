@@ -22,6 +22,11 @@ const VARIABLES = [
 export type Variable = (typeof VARIABLES)[number];
 export type Settings = Partial<Record<Variable, string>>;
 
+/** Whether a name is a setting that a settings file can hold. */
+export function isSetting(name: string): name is Exclude<Variable, 'LICENSING_ENV_FILE'> {
+  return name !== 'LICENSING_ENV_FILE' && (VARIABLES as readonly string[]).includes(name);
+}
+
 /** A sentence for each name that is meant for this program and is none of its settings: what it may be instead. */
 export function describeUnknown(names: string[]): string[] {
   return names

@@ -75,7 +75,17 @@ function writeConfiguration(changes: Record<string, string>): void {
 }
 
 function licensing(...args: string[]): Promise<Ended> {
-  return startLicensing(args, {}, { LICENSING_ENV_FILE: envFile }).ended;
+  return licensingWith({}, ...args);
+}
+
+/** With no settings in the environment but these: those that are there are written. */
+function licensingWith(settings: NodeJS.ProcessEnv, ...args: string[]): Promise<Ended> {
+  const none = {
+    LICENSING_LISTEN: undefined,
+    LICENSING_ADMIN_LISTEN: undefined,
+    LICENSING_RATE_LIMIT: undefined,
+  };
+  return startLicensing(args, {}, { ...none, LICENSING_ENV_FILE: envFile, ...settings }).ended;
 }
 
 /** What is in the site's own tables, and what they are. */
@@ -269,10 +279,40 @@ describe('licensing init --joomla-root', () => {
   });
 
   test('keeps the site that the environment names', async () => {
-    const env = { LICENSING_ENV_FILE: envFile };
-    const { stdout } = await startLicensing(['init', '--json'], { LICENSING_JOOMLA_ROOT: site }, env).ended;
+    const { stdout } = await licensingWith({ LICENSING_JOOMLA_ROOT: site }, 'init', '--json');
     expect(JSON.parse(stdout)).toMatchObject({ added: ['LICENSING_JOOMLA_ROOT', 'LICENSING_KEY_SECRET'] });
     expect(await licensing('product', 'list')).toMatchObject({ code: 0 });
+  });
+
+  test('writes every setting that the environment gives it, and leaves those that are there', async () => {
+    const packages = join(dirname(envFile), 'my packages');
+    writeFileSync(envFile, 'LICENSING_LOG_DAYS=30\n');
+    const given = {
+      LICENSING_PACKAGES_DIR: packages,
+      LICENSING_RATE_LIMIT: '120',
+      LICENSING_KEY_SECRET: 'A'.repeat(43),
+      LICENSING_LOG_DAYS: '31',
+      LICENSING_PACKAGE_DIR: '/misspelled',
+    };
+    const { code, stdout, stderr } = await licensingWith(given, 'init', '--joomla-root', site, '--json');
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    const added = [
+      'LICENSING_PACKAGES_DIR',
+      'LICENSING_RATE_LIMIT',
+      'LICENSING_KEY_SECRET',
+      'LICENSING_JOOMLA_ROOT',
+    ];
+    expect((JSON.parse(stdout) as { added: string[] }).added.sort()).toEqual(added.sort());
+    expect(stderr).toContain(`LICENSING_LOG_DAYS is set otherwise in ${envFile}`);
+    expect(readFileSync(envFile, 'utf8').split('\n').sort()).toEqual([
+      '',
+      `LICENSING_JOOMLA_ROOT=${site}`,
+      `LICENSING_KEY_SECRET=${'A'.repeat(43)}`,
+      'LICENSING_LOG_DAYS=30',
+      `LICENSING_PACKAGES_DIR='${packages}'`,
+      'LICENSING_RATE_LIMIT=120',
+    ]);
+    expect(readdirSync(packages)).toEqual([]);
   });
 
   test("refuses empty tables beside this program's own when the site's prefix has changed", async () => {
@@ -381,8 +421,43 @@ test('a database of its own: its URL is taken from the environment into .env', a
   expect(await licensing('product', 'list')).toMatchObject({ code: 0 });
 });
 
-test('neither a site nor a database: says how to name one', async () => {
-  const refused = await licensing('init');
-  expect(refused.code).toBe(1);
-  expect(refused.stderr).toMatch(/--joomla-root.*LICENSING_DATABASE_URL/);
+test('neither a site nor a database: says how to name one, and how to try it without', async () => {
+  writeFileSync(envFile, '');
+  for (const command of [['init'], ['product', 'list']]) {
+    const refused = await licensing(...command);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(/LICENSING_DATABASE_URL.*licensing init --sqlite/);
+  }
+});
+
+test('--sqlite: a service of its own, without Joomla and without a server', async () => {
+  const file = join(dirname(envFile), 'trial.sqlite');
+  const packages = { LICENSING_PACKAGES_DIR: join(dirname(envFile), 'packages') };
+  for (const added of [['LICENSING_PACKAGES_DIR', 'LICENSING_DATABASE_URL', 'LICENSING_KEY_SECRET'], []]) {
+    const init = await licensingWith(packages, 'init', '--sqlite', file, '--json');
+    expect(init).toMatchObject({ code: 0 });
+    expect(JSON.parse(init.stdout)).toMatchObject({ added, migrated: true });
+  }
+  expect(readFileSync(envFile, 'utf8')).toContain(`LICENSING_DATABASE_URL=sqlite:${file}\n`);
+  expect(statSync(file).isFile()).toBe(true);
+  expect(await licensing('product', 'add', '--name', 'Example')).toMatchObject({ code: 0 });
+  const service = await startServiceProcess(packages, { LICENSING_ENV_FILE: envFile });
+  await request(service.url).get(`${PREFIX}/updates/1`).expect(200);
+  await service.stop();
+
+  for (const args of [
+    ['--sqlite', join(dirname(envFile), 'other.sqlite')],
+    ['--sqlite', file, '--joomla-root', site],
+  ])
+    expect(await licensing('init', ...args)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('has its tables elsewhere already'),
+    });
+  const usual = await licensingWith(
+    { ...packages, LICENSING_ENV_FILE: join(dirname(envFile), 'other') },
+    'init',
+    '--sqlite',
+    '--dry-run',
+  );
+  expect(usual.stderr).toContain(`Database: SQLite, ${join(ROOT, 'var/licensing.sqlite')}`);
 });

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import {
   buildConfig,
   envFilePath,
   environment,
+  packageRoot,
   readEnvFile,
   withoutEmpty,
   type Config,
@@ -15,6 +16,7 @@ import { API_PATH } from '../api-path';
 import { describeListen } from '../http/server';
 import { OperatorError } from '../licensing/operator-error';
 import { lookAt, refuseOwn } from '../replace-file';
+import { isSetting } from '../settings';
 import type { Db } from '../store/database';
 import { sampleSealedKeys } from '../store/licenses';
 import {
@@ -32,9 +34,23 @@ import {
   tryPrivileges,
 } from '../store/privileges';
 import { describeDatabase } from '../store/trouble';
-import { folderName } from './arguments';
+import { fileName, folderName } from './arguments';
 import { createOutput, withDatabase, type Output } from './command';
 import { changeFile, databaseFiles } from './output-file';
+
+/** Where it is to be set up. */
+interface Place {
+  joomlaRoot?: string;
+  /** a file's path; true: the usual one */
+  sqlite?: string | true;
+}
+
+interface InitOptions extends Place {
+  dryRun?: boolean;
+}
+
+/** In the program's folder, as the packages are. */
+const SQLITE_FILE = 'var/licensing.sqlite';
 
 export function addInitCommand(program: Command): void {
   program
@@ -43,30 +59,32 @@ export function addInitCommand(program: Command): void {
     .description(
       'Reads the database of a Joomla site from its configuration.php (which is never executed, and stays the only place of its password), ' +
         "checks the connection, writes .env, makes the secret that seals keys, and creates the tables under the site's prefix. " +
-        'Without --joomla-root it does the same for the database named by LICENSING_DATABASE_URL. Run again, it changes nothing that is set.',
+        'Without --joomla-root it does the same for the database named by LICENSING_DATABASE_URL, or, with --sqlite, in a file. ' +
+        'Settings named LICENSING_... in the environment are written to .env too. Run again, it changes nothing that is set.',
     )
     .option('--joomla-root <dir>', "the folder with the site's configuration.php", folderName)
+    .option(
+      '--sqlite [file]',
+      `without Joomla and without a server: tables in a file, else ${SQLITE_FILE}`,
+      fileName,
+    )
     .option('--dry-run', 'only tell what would be done')
     .addHelpText(
       'after',
-      '\nExamples:\n  licensing init --joomla-root /var/www/shop\n  LICENSING_DATABASE_URL=mysql://user:password@127.0.0.1:3306/licensing licensing init' +
+      '\nExamples:\n  licensing init --joomla-root /var/www/shop\n  licensing init --sqlite\n  LICENSING_DATABASE_URL=mysql://user:password@127.0.0.1:3306/licensing licensing init' +
         "\n  LICENSING_DATABASE_URL='mysql://user:password@db.example/licensing?ssl=verify&sslca=/path/of/ca.pem' licensing init",
     )
-    .action((options: { joomlaRoot?: string; dryRun?: boolean }, command: Command) =>
-      init(options, createOutput(command)),
-    );
+    .action((options: InitOptions, command: Command) => init(options, createOutput(command)));
 }
 
-async function init(
-  { joomlaRoot, dryRun = false }: { joomlaRoot?: string; dryRun?: boolean },
-  output: Output,
-): Promise<void> {
+async function init({ dryRun = false, ...place }: InitOptions, output: Output): Promise<void> {
   const file = envFilePath();
   const { settings: kept = {}, warnings: remarks = [] } = readEnvFile(file) ?? {};
   const fromEnvironment = withoutEmpty(environment());
-  const additions = newSettings(kept, fromEnvironment, joomlaRoot, file);
+  const additions = newSettings(kept, fromEnvironment, place, file);
   const config = buildConfig({ ...kept, ...fromEnvironment, ...additions }, dirname(file), file, remarks);
-  for (const warning of config.warnings) output.note(warning);
+  for (const warning of [...config.warnings, ...describeDifferences(kept, fromEnvironment, file)])
+    output.note(warning);
   await refuseOwn(await lookAt(file), databaseFiles(config.database));
 
   await withDatabase(config, async (db) => {
@@ -95,10 +113,17 @@ async function init(
 }
 
 /** What .env lacks. A setting that is there is never changed. */
-function newSettings(
+function newSettings(kept: Settings, fromEnvironment: Settings, place: Place, file: string): Settings {
+  const given = { ...fromEnvironment, ...placeSettings(kept, fromEnvironment, place, file) };
+  if (!given.LICENSING_KEY_SECRET) given.LICENSING_KEY_SECRET = randomBytes(32).toString('base64');
+  return Object.fromEntries(Object.entries(given).filter(([name]) => isSetting(name) && !kept[name]));
+}
+
+/** The site or the database of its own that the command line or the environment names. */
+function placeSettings(
   kept: Settings,
   fromEnvironment: Settings,
-  joomlaRoot: string | undefined,
+  { joomlaRoot, sqlite }: Place,
   file: string,
 ): Settings {
   const root = joomlaRoot === undefined ? undefined : resolve(joomlaRoot);
@@ -109,19 +134,35 @@ function newSettings(
       `This service is set up beside ${known} already. To move it beside ${root}, change LICENSING_JOOMLA_ROOT in .env by hand.`,
     );
   const site = root ?? known;
-  const { LICENSING_DATABASE_URL: url } = fromEnvironment;
-  if (site === undefined && url === undefined && !kept.LICENSING_DATABASE_URL)
+  const url = kept.LICENSING_DATABASE_URL || fromEnvironment.LICENSING_DATABASE_URL;
+  if (sqlite !== undefined) {
+    const path = sqlite === true ? join(packageRoot, SQLITE_FILE) : resolve(sqlite);
+    if (site !== undefined || (url !== undefined && !leadsTo(url, path, file)))
+      throw new OperatorError(
+        `--sqlite is for a service of its own, and this one has its tables elsewhere already (${site === undefined ? 'LICENSING_DATABASE_URL' : `LICENSING_JOOMLA_ROOT=${site}`}).`,
+      );
+    return { LICENSING_DATABASE_URL: `sqlite:${path}` };
+  }
+  if (site === undefined && url === undefined)
     throw new OperatorError(
       'Name the Joomla site with --joomla-root DIR, or a database of its own with LICENSING_DATABASE_URL ' +
-        '(mysql://user:password@127.0.0.1:3306/database) in the environment.',
+        '(mysql://user:password@127.0.0.1:3306/database) in the environment. For a trial without either: licensing init --sqlite.',
     );
-  return {
-    ...(!kept.LICENSING_JOOMLA_ROOT && site !== undefined ? { LICENSING_JOOMLA_ROOT: site } : {}),
-    ...(url !== undefined && !kept.LICENSING_DATABASE_URL ? { LICENSING_DATABASE_URL: url } : {}),
-    ...(kept.LICENSING_KEY_SECRET || fromEnvironment.LICENSING_KEY_SECRET
-      ? {}
-      : { LICENSING_KEY_SECRET: randomBytes(32).toString('base64') }),
-  };
+  return site === undefined ? {} : { LICENSING_JOOMLA_ROOT: site };
+}
+
+function leadsTo(url: string, path: string, file: string): boolean {
+  return url.startsWith('sqlite:') && resolve(dirname(file), url.slice('sqlite:'.length)) === path;
+}
+
+/** A sentence for each setting that the environment has otherwise than .env, which stays: the values may be secret. */
+function describeDifferences(kept: Settings, fromEnvironment: Settings, file: string): string[] {
+  return Object.entries(fromEnvironment)
+    .filter(([name, value]) => isSetting(name) && kept[name] && kept[name] !== value)
+    .map(
+      ([name]) =>
+        `${name} is set otherwise in ${file}, which stays as it is: a service that is started without this environment takes that.`,
+    );
 }
 
 /** A new secret would not open the keys that are sealed already, and hide that the old one is missing. */

@@ -18,6 +18,7 @@ import { Redis } from 'ioredis';
 import type { Settings } from '../src/config';
 import { packagePath } from '../src/store/package-files';
 import { table, type Db } from '../src/store/database';
+import { createAuthority } from './support/certificates';
 import { startNginx, type NginxOptions, type TestNginx } from './support/nginx';
 import { operator } from './support/operator';
 import { giveRelease, makePackage } from './support/packages';
@@ -33,6 +34,7 @@ import {
   unusedAddress,
   type TestService,
 } from './support/service';
+import { startTlsFront } from './support/static-site';
 import { openMigrated, processEnvironment, startProgram } from './support/service-process';
 
 /** Every finding of the doctor, provoked on real servers and found by the built command. */
@@ -825,6 +827,43 @@ describe('the site', () => {
       editing('licensing.conf', '/api/index.php/v1/licensing/ {', '/api/index.php/v2/licensing/ {'),
     );
     expectFinding(found, 'PREFIX_NOT_REACHED', 'problem', /that is the site/);
+  });
+
+  test("a site in a sub-folder, whose line is still a comment: it is named with the folder's name", async () => {
+    const line = /take the # off the line.*: (location \^~ \/joomla\/\S+ \{ rewrite \S+ \$1 last; \}) Then/;
+    const found = await doctor(settings, '--url', `${nginx.url}/joomla`);
+    expect(find(found, 'PREFIX_NOT_REACHED')).toMatchObject({
+      level: 'problem',
+      remedy: expect.stringMatching(line),
+    });
+    const [, named = ''] = line.exec(find(found, 'PREFIX_NOT_REACHED')?.remedy ?? '')!;
+    const changed = await startNginx({
+      upstream: upstream(),
+      packagesDir: service.packagesDir,
+      ...editing('licensing.conf', `#${named}`, named),
+    });
+    cleanups.push(() => changed.stop());
+    expectFinding(await doctor(settings, '--url', `${changed.url}/joomla/`), 'SITE', 'ok', '/joomla/api/');
+  });
+
+  test('a certificate of an authority of its own is believed with --ca', async () => {
+    const authority = createAuthority();
+    const front = await startTlsFront(nginx.url, authority.issue('IP:127.0.0.1'));
+    cleanups.push(() => front.stop());
+    const unknown = await doctor(settings, '--url', front.url);
+    expect(find(unknown, 'SITE_UNREACHABLE')).toMatchObject({ remedy: expect.stringContaining('--ca FILE') });
+    const known = await doctor(settings, '--url', front.url, '--ca', authority.ca);
+    for (const code of ['SITE', 'PACKAGES_PUBLIC', 'UPDATES', 'DOWNLOAD'])
+      expect(find(known, code)).toMatchObject({ level: 'ok' });
+    const { run } = operator(settings);
+    expect(await run(['doctor', '--url', nginx.url, '--ca', authority.ca])).toMatchObject({
+      code: 1,
+      stdout: '',
+    });
+    expect(await run(['doctor', '--url', front.url, '--ca', CLI])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('PEM'),
+    });
   });
 
   test('the address of the client is not handed on', async () => {

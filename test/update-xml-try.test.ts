@@ -12,7 +12,7 @@ import { operator } from './support/operator';
 import { makePackage } from './support/packages';
 import { eventually, startProcess, temporaryFolder } from './support/processes';
 import { processEnvironment } from './support/service-process';
-import { startStaticSite, type StaticSite } from './support/static-site';
+import { startStaticSite, startTlsFront, type StaticSite } from './support/static-site';
 import type { ServerResponse } from 'node:http';
 
 /** What a site is offered and gets, where nothing was recorded: after Joomla's sources. */
@@ -55,9 +55,10 @@ function update({
   platform = '5\\.[0-9]+',
   type = 'package',
   client = 'site',
+  origin = site.url,
 } = {}): string {
   return `<update><name>Example</name><element>pkg_example</element><type>${type}</type><version>${version}</version>
-    <client>${client}</client><downloads><downloadurl>${site.url}/42</downloadurl></downloads>
+    <client>${client}</client><downloads><downloadurl>${origin}/42</downloadurl></downloads>
     <sha256>${createHash('sha256').update(zip).digest('hex')}</sha256>${more}
     <targetplatform name="joomla" version="${platform}"/></update>`;
 }
@@ -571,4 +572,21 @@ describe('the key', () => {
     ])
       expect((await run('--installed', '1.0.0', ...wrong)).code).toBe(2);
   });
+});
+
+it('knows an authority that --ca names, for the XML and the package', async () => {
+  const authority = createAuthority();
+  const front = await startTlsFront(site.url, authority.issue('IP:127.0.0.1'));
+  answers['/update.xml'] = xml(update({ origin: front.url }));
+  const { run } = operator({});
+  const tried = ['update-xml', 'try', `${front.url}/update.xml`, '--key', KEY, '--installed', '1.0.0'];
+  const linted = ['update-xml', 'lint', `${front.url}/update.xml`, '--key', KEY];
+  expect((await run(tried)).stdout).toContain('SSL certificate problem');
+  expect(await run([...tried, '--ca', authority.ca])).toMatchObject({ code: 0 });
+  expect((await run(linted)).stdout).toContain('SSL certificate problem');
+  expect((await run([...linted, '--ca', authority.ca])).stdout).not.toMatch(/SSL|cannot be fetched/);
+  expect(site.requests.map((line) => line.split('?')[0])).toEqual(
+    ['/update.xml', '/42', '/update.xml', '/42'].map((path) => `GET ${path}`),
+  );
+  await front.stop();
 });

@@ -1,5 +1,9 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { rootCertificates } from 'node:tls';
 import { InvalidArgumentError, type Command } from 'commander';
 import { requireDuration } from '../licensing/durations';
+import { explainReadFault } from '../licensing/file-faults';
 import { containsKey } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
 import { isDay, isStorable } from '../licensing/timestamps';
@@ -77,6 +81,23 @@ export function fileName(text: string): string {
 /** As with a file's. */
 export function folderName(text: string): string {
   return named(text, 'folder');
+}
+
+/** The authorities that Node knows, and those of a PEM file. */
+export function authorities(file: string): string[] {
+  let pem: string;
+  try {
+    pem = readFileSync(fileName(file), 'utf8');
+  } catch (error) {
+    if (error instanceof InvalidArgumentError) throw error;
+    throw new InvalidArgumentError(`It cannot be read: ${explainReadFault(error)}.`);
+  }
+  try {
+    new X509Certificate(pem);
+  } catch {
+    throw new InvalidArgumentError('It must hold certificates of authorities in PEM form.');
+  }
+  return [...rootCertificates, pem];
 }
 
 function named(text: string, what: string): string {

@@ -5,10 +5,12 @@ import { examine } from '../doctor/examine';
 import { problem, type Finding } from '../doctor/finding';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/database';
+import { authorities } from './arguments';
 import { createOutput, printable, STATEMENT_TIMEOUT_MS, withDatabase, type Output } from './command';
 
 interface DoctorOptions {
   url?: URL;
+  ca?: string[];
   repair?: boolean;
 }
 
@@ -22,6 +24,11 @@ export function addDoctorCommand(program: Command): void {
         'Run it as the user the service runs as. It ends with 1 when there is a problem.',
     )
     .option('--url <url>', "the site's address as customers know it", siteUrl)
+    .option(
+      '--ca <file>',
+      "authorities that may have signed the site's certificate, in PEM form, beside those that Node knows",
+      authorities,
+    )
     .option('--repair', 'set counters right that differ from the activations there are')
     .addHelpText('after', '\nExample:\n  licensing doctor --url https://shop.example')
     .action(async (options: DoctorOptions, command: Command) => {
@@ -40,7 +47,9 @@ export function addDoctorCommand(program: Command): void {
     });
 }
 
-async function findAll({ url, repair }: DoctorOptions, output: Output): Promise<Finding[]> {
+async function findAll({ url, ca, repair }: DoctorOptions, output: Output): Promise<Finding[]> {
+  if (ca !== undefined && url?.protocol !== 'https:')
+    throw new OperatorError('--ca is for the certificate of a site: name it with --url https://YOUR.SITE.');
   let config: Config;
   try {
     config = readConfig();
@@ -59,6 +68,7 @@ async function findAll({ url, repair }: DoctorOptions, output: Output): Promise<
       db,
       now: () => new Date(),
       url,
+      ca,
       repairAs: repair ? `operator:${loginName()}` : undefined,
       progress: (text) => output.progress(text),
     });

@@ -24,7 +24,7 @@ import { findProduct } from '../store/catalogue';
 import { requireCurrentSchema, SchemaError } from '../store/migrate';
 import { findRelease } from '../store/releases';
 import { DatabaseTrouble } from '../store/trouble';
-import { elementName, oneOf, positiveInteger } from './arguments';
+import { authorities, elementName, oneOf, positiveInteger } from './arguments';
 import {
   createOutput,
   printable,
@@ -49,6 +49,7 @@ interface TryOptions {
   php: string;
   database?: Site['database'];
   minimumStability: Stability;
+  ca?: string[];
   element?: string;
   type?: ExtensionType;
   client?: string;
@@ -57,6 +58,8 @@ interface TryOptions {
 
 export const ALLOW_DOWNGRADE =
   'offer versions below a withdrawn one too; a site that still lists that one then installs an older version';
+const CA_HELP =
+  'authorities that may have signed the certificates, in PEM form, beside those that Node knows';
 
 export function addUpdateXmlCommands(program: Command): void {
   const updateXml = program
@@ -119,14 +122,17 @@ function addLint(updateXml: Command): void {
     .description('Finds what makes updates fail, most of which Joomla does silently.')
     .argument('<file-or-url>', 'a file, or the address it is hosted at')
     .option('--key <key>', `fetch the packages with this licence key too; ${FROM_STANDARD_INPUT}`)
+    .option('--ca <file>', CA_HELP, authorities)
     .addHelpText(
       'after',
       '\nExamples:\n  licensing update-xml lint https://shop.example/updates/pkg_example.xml\n  licensing update-xml lint pkg_example.xml --key - < key.txt',
     )
-    .action(async (source: string, { key }: { key?: string }, command: Command) => {
+    .action(async (source: string, { key, ca }: { key?: string; ca?: string[] }, command: Command) => {
       const output = createOutput(command);
       const typed = key === undefined ? undefined : await readValue(key, 'Licence key');
-      const findings = await withReleases(output, (releases) => lint(source, { ...releases, key: typed }));
+      const findings = await withReleases(output, (releases) =>
+        lint(source, { ...releases, key: typed, ca }),
+      );
       const errors = findings.filter(({ level }) => level === 'error').length;
       output.print(
         { source, errors, warnings: findings.length - errors, findings: findings.map(findingJson) },
@@ -147,6 +153,7 @@ function addTry(updateXml: Command): void {
     .argument('<url>', 'the address the update XML is hosted at')
     .requiredOption('--key <key>', `as typed into the Download Key field; ${FROM_STANDARD_INPUT}`)
     .requiredOption('--installed <version>', 'the version the site has', installedVersion)
+    .option('--ca <file>', CA_HELP, authorities)
     .option('--joomla <version>', "the site's Joomla", releaseVersion, ASSUMED_JOOMLA)
     .option('--php <version>', "the site's PHP", releaseVersion, '8.2.0')
     .option(

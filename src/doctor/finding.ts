@@ -21,6 +21,8 @@ export interface Patient {
   now: () => Date;
   /** the site's address as customers know it; undefined: not asked for */
   url: URL | undefined;
+  /** authorities that may have signed its certificate; undefined: those that Node knows */
+  ca: string[] | undefined;
   /** who repairs, when repairs are wanted */
   repairAs: string | undefined;
   progress: (text: string) => void;

@@ -14,6 +14,8 @@ export interface GetOptions {
   headers?: Record<string, string>;
   /** the address to ask from */
   localAddress?: string | undefined;
+  /** authorities that may have signed the certificate; undefined: those that Node knows */
+  ca?: string[] | undefined;
   /** sees all of the body; without it, what follows the first 64 KiB is not waited for */
   onChunk?: (chunk: Buffer) => void;
 }
@@ -22,7 +24,7 @@ const PATIENCE_MS = 15_000;
 const MAX_BODY = 64 * 1024;
 
 /** One GET over a connection of its own; a redirect is an answer. */
-export function httpGet(url: URL, { headers, localAddress, onChunk }: GetOptions = {}): Promise<Answer> {
+export function httpGet(url: URL, { headers, localAddress, ca, onChunk }: GetOptions = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(
       url,
@@ -31,6 +33,7 @@ export function httpGet(url: URL, { headers, localAddress, onChunk }: GetOptions
         headers: { Accept: '*/*', ...headers },
         timeout: PATIENCE_MS,
         ...(localAddress === undefined ? {} : { localAddress }),
+        ...(ca === undefined ? {} : { ca }),
       },
       (response) => {
         const own = (response.socket.localAddress ?? '').replace(/^::ffff:/, '');

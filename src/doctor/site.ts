@@ -25,7 +25,7 @@ import {
   type Finding,
   type Patient,
 } from './finding';
-import { header, httpGet, type Answer } from './http-get';
+import { header, httpGet, type Answer, type GetOptions } from './http-get';
 
 /** The site as customers see it: whether nginx (or what stands there) leads to this service, and tells it the truth. */
 
@@ -66,15 +66,17 @@ export const checkSite: Check = async (patient) => {
   return findings;
 };
 
-async function checkPrefix({ url }: Site): Promise<Finding> {
+async function checkPrefix(site: Site): Promise<Finding> {
+  const { url } = site;
   const why = 'No customer can validate, activate, or update.';
   let answer: Answer;
   try {
-    answer = await httpGet(at(url, `/doctor-${token()}`));
+    answer = await ask(site, at(url, `/doctor-${token()}`));
   } catch (error) {
     return problem('SITE_UNREACHABLE', `${url.origin} does not answer: ${reasonOf(error)}.`, {
       why,
-      remedy: 'Check the name, the port and the certificate, and that nginx runs.',
+      remedy:
+        'Check the name, the port and the certificate (signed by an authority of your own: --ca FILE), and that nginx runs.',
     });
   }
   const { status } = answer;
@@ -88,8 +90,7 @@ async function checkPrefix({ url }: Site): Promise<Finding> {
       },
     );
   const code = errorCode(answer);
-  if (status === 404 && code === 'NOT_FOUND' && header(answer, 'x-request-id') !== '')
-    return ok('SITE', `${at(url, '/').href} leads to the service.`);
+  if (isService(answer)) return ok('SITE', `${at(url, '/').href} leads to the service.`);
   if (code === 'SERVICE_UNAVAILABLE' || [502, 503, 504].includes(status))
     return problem('SERVICE_AWAY', `${url.origin} answers ${status}: nginx does not reach the service.`, {
       why,
@@ -102,8 +103,28 @@ async function checkPrefix({ url }: Site): Promise<Finding> {
     `${at(url, '/').href} answers ${status} (${by}): that is the site, not the service.`,
     {
       why,
-      remedy: `licensing.conf is not included in this server {}, or a location of the site goes before it. ${RENEW_NGINX}`,
+      remedy:
+        (await remedyForFolder(site)) ??
+        `licensing.conf is not included in this server {}, or a location of the site goes before it. ${RENEW_NGINX}`,
     },
+  );
+}
+
+/** The service's own 404. */
+function isService(answer: Answer): boolean {
+  return answer.status === 404 && errorCode(answer) === 'NOT_FOUND' && header(answer, 'x-request-id') !== '';
+}
+
+/** For a site in a sub-folder whose host name leads to the service: what is missing is the folder's own line. */
+async function remedyForFolder(site: Site): Promise<string | undefined> {
+  const folder = site.url.pathname.replace(/\/$/, '');
+  if (folder === '') return undefined;
+  const answer = await ask(site, at(new URL(site.url.origin), `/doctor-${token()}`));
+  if (!isService(answer)) return undefined;
+  return (
+    `${site.url.origin} leads to the service, its folder ${folder} does not. In licensing.conf, take the # off the line for a ` +
+    `site in a sub-folder, so that it reads: location ^~ ${folder}${API_PATH}/ { rewrite ^${folder}(/.*)$ $1 last; } ` +
+    `Then reload nginx. (Behind Apache: Define LICENSING_PATH ${folder}${API_PATH})`
   );
 }
 
@@ -180,13 +201,14 @@ async function checkAddress(site: Site): Promise<Finding[]> {
 }
 
 async function seenAddress(
-  { url, db }: Site,
+  site: Site,
   localAddress: string | undefined,
   headers: Record<string, string>,
 ): Promise<{ own: string; ip: string } | undefined> {
+  const { url, db } = site;
   const userAgent = `licensing-doctor/${token()}`;
   const after = await lastAccessId(db);
-  const answer = await httpGet(at(url, '/downloads/0'), {
+  const answer = await ask(site, at(url, '/downloads/0'), {
     localAddress,
     headers: { ...headers, 'User-Agent': userAgent },
   });
@@ -205,11 +227,12 @@ async function logged(db: Db, after: number, userAgent: string): Promise<string 
 }
 
 /** Packages are for those with a key: nginx's location must not answer from outside. */
-async function checkInternal({ url, config, db }: Site): Promise<Finding[]> {
+async function checkInternal(site: Site): Promise<Finding[]> {
+  const { url, config, db } = site;
   const location = config.accelLocation ?? LOCATION_IN_EXAMPLE;
   const release = await smallestLatest(db, config.packagesDir);
   const name = packageFileName(release?.sha256 ?? '0'.repeat(64));
-  const { status } = await httpGet(new URL(location + name, url.origin));
+  const { status } = await ask(site, new URL(location + name, url.origin));
   if (status === 200 || status === 206)
     return [
       problem(
@@ -231,12 +254,13 @@ async function checkInternal({ url, config, db }: Site): Promise<Finding[]> {
   return [ok('PACKAGES_PUBLIC', `${location} does not answer from outside (${status}).`)];
 }
 
-async function checkUpdates({ url, db, config }: Site): Promise<Finding[]> {
+async function checkUpdates(site: Site): Promise<Finding[]> {
+  const { url, db, config } = site;
   const release = await smallestLatest(db, config.packagesDir);
   if (release === undefined)
     return [unchecked('UPDATES', 'Nothing is published: the update check was not tried.')];
   const { productId, version } = release;
-  const answer = await httpGet(at(url, `/updates/${productId}`));
+  const answer = await ask(site, at(url, `/updates/${productId}`));
   const offered = parse(answer.body)?.data?.version;
   return offered === version
     ? [ok('UPDATES', `The update check of product ${productId} offers version ${version}.`)]
@@ -254,7 +278,8 @@ async function checkUpdates({ url, db, config }: Site): Promise<Finding[]> {
 }
 
 /** A whole download, with a licence that was made for it and is removed after it. */
-async function tryDownload({ url, db, config, now, progress }: Site): Promise<Finding[]> {
+async function tryDownload(site: Site): Promise<Finding[]> {
+  const { url, db, config, now, progress } = site;
   const release = await smallestLatest(db, config.packagesDir);
   if (release === undefined)
     return [unchecked('DOWNLOAD', 'No package that could be downloaded is published.')];
@@ -273,7 +298,7 @@ async function tryDownload({ url, db, config, now, progress }: Site): Promise<Fi
   try {
     const hash = createHash('sha256');
     let size = 0;
-    const answer = await httpGet(at(url, `/downloads/${release.productId}?dlid=${key}`), {
+    const answer = await ask(site, at(url, `/downloads/${release.productId}?dlid=${key}`), {
       headers: { 'User-Agent': userAgent },
       onChunk(chunk) {
         hash.update(chunk);
@@ -366,6 +391,10 @@ async function unusualLoopback(hostname: string): Promise<string | undefined> {
   return isIP(address) === 4 && address.startsWith('127.') && process.platform === 'linux'
     ? '127.94.0.7'
     : undefined;
+}
+
+function ask({ ca }: Site, url: URL, options: GetOptions = {}): Promise<Answer> {
+  return httpGet(url, { ca, ...options });
 }
 
 function at(url: URL, path: string): URL {

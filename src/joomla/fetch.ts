@@ -1,6 +1,6 @@
 import { createWriteStream } from 'node:fs';
-import { request as requestHttp, type IncomingMessage, type RequestOptions } from 'node:http';
-import { request as requestHttps } from 'node:https';
+import { request as requestHttp, type IncomingMessage } from 'node:http';
+import { request as requestHttps, type RequestOptions } from 'node:https';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { domainToASCII } from 'node:url';
@@ -41,6 +41,8 @@ const MAX_BODY_IN_MEMORY = 10_000_000;
 export interface FetchOptions {
   /** Joomla's version, which its User-Agent names */
   joomla: string;
+  /** authorities that may have signed a certificate; undefined: those that Node knows */
+  ca?: string[] | undefined;
   /** for the whole of it, milliseconds */
   timeout: number;
   /** where the body of a 200 goes; else it is kept in memory */
@@ -120,7 +122,7 @@ function follow(from: Address, location: string): Address {
 
 function send(
   address: Address,
-  { joomla }: FetchOptions,
+  { joomla, ca }: FetchOptions,
   signal: AbortSignal,
 ): Promise<{ response: IncomingMessage; status: number }> {
   const { secure, userInfo, host, port, target } = address;
@@ -137,6 +139,7 @@ function send(
     agent: false,
     signal,
     ...(userInfo === undefined ? {} : { auth: userInfo }),
+    ...(ca === undefined ? {} : { ca }),
   };
   return new Promise((resolve, reject) => {
     const request = (secure ? requestHttps : requestHttp)(options, (response) =>

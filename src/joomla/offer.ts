@@ -12,6 +12,8 @@ export interface Site {
   /** undefined: one that the XML supports */
   database: { type: string; version: string } | undefined;
   minimumStability: Stability;
+  /** authorities that it knows; undefined: those that Node knows */
+  ca?: string[] | undefined;
   /** the installed extension; what is undefined is as in the XML, the client as its type has it */
   installed: {
     version: string;

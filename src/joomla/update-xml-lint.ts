@@ -18,6 +18,8 @@ export interface LintOptions {
   listPublished?: ((productId: number) => Promise<string[]>) | undefined;
   /** the packages are fetched with it */
   key?: string | undefined;
+  /** authorities that may have signed a certificate; undefined: those that Node knows */
+  ca?: string[] | undefined;
 }
 
 /** Those beyond are not judged. Each costs milliseconds, and ten megabytes hold more than a hundred thousand. */
@@ -35,7 +37,7 @@ export async function lintUpdateXmlAt(url: string, options: LintOptions = {}): P
     );
   let answer: Answer;
   try {
-    answer = await fetchAsJoomla(url, { joomla: ASSUMED_JOOMLA, timeout: XML_TIMEOUT });
+    answer = await fetchAsJoomla(url, { joomla: ASSUMED_JOOMLA, ca: options.ca, timeout: XML_TIMEOUT });
   } catch (error) {
     if (!(error instanceof NoAnswer)) throw error;
     report(
@@ -54,7 +56,7 @@ export async function lintUpdateXmlAt(url: string, options: LintOptions = {}): P
 /** @param url where it is hosted, as far as known */
 export async function lintUpdateXml(
   bytes: Buffer,
-  { findRelease, listPublished, key }: LintOptions = {},
+  { findRelease, listPublished, key, ca }: LintOptions = {},
   url?: URL,
 ): Promise<LintFinding[]> {
   const { findings, report } = createReport();
@@ -79,7 +81,7 @@ export async function lintUpdateXml(
       ]);
     if (findRelease && asked) await lintAgainstRelease(update, asked, findRelease, report);
     if (key !== undefined && update.text('downloadurl') !== undefined) {
-      const wrong = await checkPackage(update, key, ASSUMED_JOOMLA);
+      const wrong = await checkPackage(update, key, { joomla: ASSUMED_JOOMLA, ca });
       if (wrong) report('error', 'package', wrong.problem, wrong.remedy, update);
     }
   }

@@ -171,7 +171,7 @@ async function askForXml(
   { site, limits }: Attempt,
 ): Promise<FetchedXml | { failed: string; messages: string[]; remedy: string }> {
   try {
-    const answer = await fetchAsJoomla(url, { joomla: site.joomla, timeout: limits.xml });
+    const answer = await fetchAsJoomla(url, { joomla: site.joomla, ca: site.ca, timeout: limits.xml });
     if (answer.status === 200) return { url, answer, updates: readUpdates(parseXml(answer.body)) };
     return {
       failed: `${url}: ${answer.status}${firstLine(answer.body)}`,
@@ -313,6 +313,7 @@ async function fetchPackage(
   try {
     answer = await fetchAsJoomla(appendKey(downloadUrl, key), {
       joomla: site.joomla,
+      ca: site.ca,
       timeout: limits.package,
       file,
       maxBytes: limits.packageBytes,
@@ -394,7 +395,7 @@ function redact(verdict: Verdict, typedKey: string): Verdict {
 export async function checkPackage(
   update: XmlUpdate,
   typedKey: string,
-  joomla: string,
+  site: Pick<Site, 'joomla' | 'ca'>,
 ): Promise<{ problem: string; remedy: string } | undefined> {
   const downloadUrl = update.text('downloadurl') ?? '';
   const key = storedKey(typedKey);
@@ -402,7 +403,8 @@ export async function checkPackage(
   try {
     return await withTemporaryFile('licensing-lint-', async (file) => {
       const answer = await fetchAsJoomla(appendKey(downloadUrl, key), {
-        joomla,
+        joomla: site.joomla,
+        ca: site.ca,
         timeout: LIMITS.package,
         file,
         maxBytes: LIMITS.packageBytes,

@@ -1,6 +1,9 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { readFileSync } from 'node:fs';
+import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import type { Certificate } from './certificates';
 
 export interface StaticSite {
   url: string;
@@ -17,11 +20,34 @@ export async function startStaticSite(
   const server = createServer((request, response) => {
     requests.push(`${request.method ?? ''} ${request.url ?? ''}`);
     answer(request, response);
-  }).listen(0, '127.0.0.1');
+  });
+  return { requests, ...(await listen(server, 'http')) };
+}
+
+/** The same site over TLS. */
+export async function startTlsFront(
+  site: string,
+  { cert, key }: Certificate,
+): Promise<Omit<StaticSite, 'requests'>> {
+  const server = createTlsServer(
+    { cert: readFileSync(cert), key: readFileSync(key) },
+    (incoming, response) => {
+      const { url = '', method, headers } = incoming;
+      const onward = request(site + url, { method, headers }, (answer) => {
+        response.writeHead(answer.statusCode!, answer.headers);
+        answer.pipe(response);
+      });
+      incoming.pipe(onward);
+    },
+  );
+  return listen(server, 'https');
+}
+
+async function listen(server: Server, scheme: string): Promise<Omit<StaticSite, 'requests'>> {
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    requests,
+    url: `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`,
     async stop() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

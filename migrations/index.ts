@@ -7,6 +7,8 @@ import * as releases from './005_releases';
 import * as accessLog from './006_access_log';
 import * as events from './007_events';
 import * as productUpdateXml from './008_product_update_xml';
+import * as repeats from './009_repeats';
+import * as unknownKeyHints from './010_unknown_key_hints';
 
 /** In the order they run. The name, without a file's extension, is what the database remembers. */
 const migrations: Record<string, Knex.Migration> = {
@@ -18,6 +20,8 @@ const migrations: Record<string, Knex.Migration> = {
   '006_access_log': accessLog,
   '007_events': events,
   '008_product_update_xml': productUpdateXml,
+  '009_repeats': repeats,
+  '010_unknown_key_hints': unknownKeyHints,
 };
 
 export const migrationNames = Object.keys(migrations);

@@ -16,6 +16,20 @@ export function canonicalAddress(text: string): string | undefined {
 }
 
 /**
+ * Whom limits count as one client: an IPv4 address, or an IPv6 /64, which is what one customer is given.
+ *
+ * @param ip canonical
+ */
+export function networkOfClient(ip: string): string {
+  if (!ip.includes(':')) return ip;
+  const { parts } = ipaddr.IPv6.parse(ip);
+  return `${parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(':')}::/64`;
+}
+
+/**
  * What tells whether an IP address is one of these, or in one of these networks.
  *
  * @param networks as `10.0.0.1`, `10.0.0.0/8` or `fd00::/8`

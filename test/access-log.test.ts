@@ -35,6 +35,8 @@ interface AccessRow {
   identifier: string | null;
   ip: string;
   user_agent: string | null;
+  times: number;
+  last_at: string | null;
 }
 
 const UNKNOWN_KEY = 'A1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6';
@@ -58,7 +60,7 @@ async function openMariaDb(): Promise<MariaDb> {
 }
 
 const logged = (db: Db) => rows<AccessRow>(db, 'access_log');
-const count = async (db: Db) => (await logged(db)).length;
+const count = async (db: Db) => (await logged(db)).reduce((sum, { times }) => sum + times, 0);
 
 function post(service: { url: string }, verb: string, body: object | string) {
   return request(service.url)
@@ -110,6 +112,7 @@ describe.each(BACKENDS)('what is written, on %s', (_name, settings) => {
       ...more,
     });
     await eventually(async () => expect(await count(service.db)).toBe(13));
+    const once = { times: 1, last_at: null };
     expect(await logged(service.db)).toMatchObject([
       refused('activate', 'ACTIVATION_LIMIT_REACHED', { license_id: good.id, identifier: 'b.example' }),
       refused('activate', 'LICENSE_EXPIRED', {
@@ -119,15 +122,13 @@ describe.each(BACKENDS)('what is written, on %s', (_name, settings) => {
       }),
       refused('activate', 'LICENSE_NOT_FOUND', { key_hint: 'A3B4C5D6', identifier: 'b.example' }),
       refused('activate', 'INVALID_REQUEST', { license_id: good.id, identifier: 'not a domain' }),
-      refused('activate', 'INVALID_REQUEST', {}),
-      refused('activate', 'INVALID_REQUEST', {}),
-      refused('activate', 'INVALID_REQUEST', {}),
-      refused('deactivate', 'ACTIVATION_NOT_FOUND', { license_id: good.id, identifier: 'b.example' }),
+      refused('activate', 'INVALID_REQUEST', { times: 3 }),
+      refused('deactivate', 'ACTIVATION_NOT_FOUND', {
+        ...{ license_id: good.id, identifier: 'b.example', ...once },
+      }),
       refused('deactivate', 'INVALID_REQUEST', {}),
       refused('deactivate', 'INVALID_REQUEST', { key_hint: null }),
-      refused('activate', 'INVALID_REQUEST', { key_hint: null }),
-      refused('activate', 'INVALID_REQUEST', { key_hint: null }),
-      refused('activate', 'INVALID_REQUEST', { key_hint: null }),
+      refused('activate', 'INVALID_REQUEST', { key_hint: null, times: 3 }),
     ]);
   });
 
@@ -164,7 +165,7 @@ describe.each(BACKENDS)('what is written, on %s', (_name, settings) => {
     });
   });
 
-  test('what does not fit its column, cut; a character is never halved', async () => {
+  test('texts of refused requests, cut to 64 characters; a character is never halved', async () => {
     const service = await open(await settings());
     const smile = '\u{1F642}';
     await request(service.url)
@@ -174,7 +175,7 @@ describe.each(BACKENDS)('what is written, on %s', (_name, settings) => {
       .expect(403);
     await eventually(async () =>
       expect(await logged(service.db)).toMatchObject([
-        { identifier: smile.repeat(255), version: 'v'.repeat(64), user_agent: 'u'.repeat(255) },
+        { identifier: smile.repeat(64), version: 'v'.repeat(64), user_agent: 'u'.repeat(64) },
       ]),
     );
   });
@@ -187,8 +188,100 @@ describe.each(BACKENDS)('what is written, on %s', (_name, settings) => {
       .expect(403);
     await eventually(async () =>
       expect(await logged(service.db)).toMatchObject([
-        { key_hint: 'hop\uFFFD', identifier: '\uFFFD', version: '1\uFFFD' },
+        { key_hint: null, identifier: '\uFFFD', version: '1\uFFFD' },
       ]),
+    );
+  });
+
+  test('nothing of an unknown key that is not of our own shape: browsers put passwords into key fields', async () => {
+    const service = await open(await settings());
+    const passwords = ['correct horse battery staple', 'hunter2', 'Tr0ub4dor&3-and-more-of-it'];
+    for (const password of passwords) {
+      await request(service.url)
+        .get(`${PREFIX}/downloads/42`)
+        .query({ dlid: password, identifier: password })
+        .expect(403);
+      await post(service, 'activate', { license_key: password, identifier: 'a.example' }).expect(403);
+      await post(service, 'activate', { license_key: password }).expect(400);
+    }
+    await eventually(async () => expect(await count(service.db)).toBe(9));
+    const written = await logged(service.db);
+    expect(written.map(({ key_hint }) => key_hint)).toEqual(written.map(() => null));
+    for (const password of passwords) {
+      expect(JSON.stringify(written)).not.toContain(password.slice(-4));
+      expect(JSON.stringify(written)).not.toContain(password.slice(0, 4));
+    }
+  });
+
+  test('equal refusals of a client as one row of the hour, with how many and the latest time', async () => {
+    const service = await open(await settings());
+    const at = (time: string) => (service.clock.now = new Date(`2026-03-20T${time}Z`));
+    const refuse = async (ip: string, identifier = 'a.example') => {
+      await post(service, 'activate', { license_key: UNKNOWN_KEY, identifier })
+        .set('X-Forwarded-For', ip)
+        .expect(403);
+      expected++;
+      await eventually(async () => expect(await count(service.db)).toBe(expected));
+    };
+    let expected = 0;
+    at('10:00:00');
+    await refuse('203.0.113.7');
+    await refuse('203.0.113.8');
+    at('10:20:00');
+    await refuse('203.0.113.7', 'b.example');
+    await refuse('203.0.113.7');
+    at('10:59:59');
+    await refuse('203.0.113.7');
+    at('11:00:00');
+    await refuse('203.0.113.7');
+    const row = (ip: string, time: string, more: Partial<AccessRow> = {}) =>
+      expect.objectContaining({ ip, at: `2026-03-20 ${time}`, times: 1, last_at: null, ...more });
+    expect(await logged(service.db)).toEqual([
+      row('203.0.113.7', '10:00:00', { times: 3, last_at: '2026-03-20 10:59:59' }),
+      row('203.0.113.8', '10:00:00'),
+      row('203.0.113.7', '10:20:00', { identifier: 'b.example' }),
+      row('203.0.113.7', '11:00:00'),
+    ]);
+  });
+
+  test('an IPv6 network as one client, and a row that was removed meanwhile anew', async () => {
+    const service = await open(await settings());
+    for (let host = 1; host <= 3; host++)
+      await downloadWithoutKey(service).set('X-Forwarded-For', `2001:db8:1:2::${host}`).expect(400);
+    await eventually(async () => expect(await count(service.db)).toBe(3));
+    expect(await logged(service.db)).toMatchObject([{ ip: '2001:db8:1:2::1', times: 3 }]);
+    await service.db(table(service.db, 'access_log')).update({ ip: null });
+    await downloadWithoutKey(service).set('X-Forwarded-For', '2001:db8:1:2::4').expect(400);
+    await eventually(async () => expect(await count(service.db)).toBe(4));
+  });
+
+  test('no more than 20 rows of a client in a minute; what comes then is counted without its texts', async () => {
+    const service = await open(await settings());
+    service.clock.now = new Date('2026-03-20T10:00:00Z');
+    const { id, key } = await giveLicense(service.db, await givePlan(service.db));
+    await giveRelease(service, { version: '2.1.0' });
+    const refuse = (i: number) =>
+      post(service, 'activate', { license_key: UNKNOWN_KEY, identifier: `site-${i}.example` }).expect(403);
+    for (let i = 0; i < 60; i++) await refuse(i);
+    for (let i = 0; i < 3; i++)
+      await request(service.url)
+        .get(`${PREFIX}/downloads/42?dlid=${key}`)
+        .set('User-Agent', `client ${i}`)
+        .expect(200);
+    await eventually(async () => expect(await count(service.db)).toBe(63));
+    const written = await logged(service.db);
+    expect(written).toHaveLength(22);
+    expect(written.slice(0, 20).map(({ identifier }) => identifier)).toEqual(
+      Array.from({ length: 20 }, (_, i) => `site-${i}.example`),
+    );
+    expect(written.slice(20)).toMatchObject([
+      { endpoint: 'activate', outcome: 'OMITTED', key_hint: null, identifier: null, times: 40 },
+      { endpoint: 'download', outcome: 'ok', license_id: id, version: '2.1.0', user_agent: null, times: 3 },
+    ]);
+    service.clock.now = new Date('2026-03-20T10:01:00Z');
+    await refuse(60);
+    await eventually(async () =>
+      expect((await logged(service.db)).at(-1)?.identifier).toBe('site-60.example'),
     );
   });
 
@@ -209,14 +302,17 @@ describe.each(BACKENDS)('what is written, on %s', (_name, settings) => {
   });
 });
 
+/** Each of a client of its own. */
 function entry(i: number, at = new Date()): AccessEntry {
+  const ip = `198.${i >> 16}.${(i >> 8) & 255}.${i & 255}`;
   return {
     at,
     endpoint: 'download',
     outcome: 'LICENSE_NOT_FOUND',
     key: UNKNOWN_KEY,
     productId: 42,
-    ip: `198.51.100.${i % 250}`,
+    ip,
+    client: ip,
     userAgent: 'Mozilla/5.0 Joomla!/5.3.0 Joomla',
   };
 }

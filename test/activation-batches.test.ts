@@ -50,6 +50,7 @@ function activate(key: string, identifier: string, name?: string): Promise<Answe
 interface HistoryRow {
   license_id: number;
   action: string;
+  times: number;
   before_json: string;
   after_json: string;
 }
@@ -73,8 +74,9 @@ async function stored({ id }: TestLicense) {
     names: activations.map(({ name }) => name),
     history: of(await rows<HistoryRow>(db, 'events'))
       .filter(({ action }) => action.includes('activat'))
-      .map(({ action, before_json, after_json }) => ({
+      .map(({ action, times, before_json, after_json }) => ({
         action,
+        ...(times > 1 ? { times } : {}),
         before: JSON.parse(before_json) as Change,
         after: JSON.parse(after_json) as Change,
       })),
@@ -168,14 +170,8 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
     ]);
     expect(new Set(answers.map(({ status, used }) => `${status} ${used}`))).toEqual(new Set(['200 1']));
     const { used, names, history } = await stored(license);
-    expect(history.map(({ action }) => action)).toEqual([
-      'activate',
-      ...Array<string>(19).fill('rename-activation'),
-    ]);
-    expect(history.slice(1).map(({ before }) => before.name)).toEqual(
-      history.slice(0, -1).map(({ after }) => after.name),
-    );
-    expect(new Set(history.map(({ after }) => after.name)).size).toBe(20);
+    expect(history).toMatchObject([{ action: 'activate' }, { action: 'rename-activation', times: 19 }]);
+    expect(history[1]!.before.name).toBe(history[0]!.after.name);
     expect([used, names]).toEqual([1, [history.at(-1)!.after.name]]);
     expect(await stored(neighbour)).toMatchObject({ used: 1, names: ['Mine'] });
   });

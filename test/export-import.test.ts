@@ -97,11 +97,14 @@ async function fill({ settings, db, operator: op }: Place): Promise<string> {
       await call('activate', { license_key: shop!.key, identifier, name: `Seite "${identifier}"` });
     service.clock.now = new Date('2026-03-02T10:00:00Z');
     await call('deactivate', { license_key: shop!.key, identifier: 'a.example' });
-    // Twice the same within a second: two equal events.
+    // Twice the same within a second: counted on one event ...
     for (let i = 0; i < 2; i++) {
       await call('activate', { license_key: agency!.key, identifier: 'x.example' });
       await call('deactivate', { license_key: agency!.key, identifier: 'x.example' });
     }
+    // ... and two equal ones, as two processes write them.
+    const [{ id: _id, ...event } = {}] = (await rows(service.db, 'events')).slice(-1);
+    await service.db(table(service.db, 'events')).insert(event);
     await call('activate', { license_key: team!.key, identifier: 'Jane@Example.com' });
     await call('validate', { license_key: shop!.key });
     await call('validate', { license_key: shop!.key });
@@ -130,6 +133,10 @@ function lines(file: string): Record<string, unknown>[] {
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
+function withoutRepeats({ times: _times, last_at: _lastAt, ...one }: Record<string, unknown>) {
+  return one;
+}
+
 /** A file with other records, its footer made to fit. */
 function fileOf(records: Record<string, unknown>[]): string {
   const body = records.filter(({ type }) => type !== 'header' && type !== 'footer');
@@ -141,7 +148,7 @@ function fileOf(records: Record<string, unknown>[]): string {
   );
 }
 
-const HEADER = { type: 'header', format: 'licensing-gateway export', version: 1 };
+const HEADER = { type: 'header', format: 'licensing-gateway export', version: 2 };
 
 function writeText(text: string | Buffer): string {
   const file = join(temporaryFolder(), 'in.jsonl');
@@ -352,6 +359,23 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
       {},
       {},
     ]);
+  });
+
+  it('of the first version of the format is read: each event and access was one', async () => {
+    const to = await place(kind);
+    const old = lines(file)
+      .filter(({ type }) => type !== 'header' && type !== 'footer')
+      .map((one) => (one.type === 'event' || one.type === 'access' ? withoutRepeats(one) : one));
+    const counts: Record<string, number> = {};
+    for (const { type } of old) counts[type as string] = (counts[type as string] ?? 0) + 1;
+    const text = [{ ...HEADER, version: 1 }, ...old, { type: 'footer', records: counts }]
+      .map((one) => JSON.stringify(one))
+      .join('\n');
+    expect((await importJson(to, writeText(text))).records.event).toMatchObject({ new: counts.event });
+    const events = await rows<{ times: number; last_at: string | null }>(to.db, 'events');
+    expect(new Set(events.map(({ times, last_at }) => `${times} ${last_at}`))).toEqual(new Set(['1 null']));
+    // What was counted on the same rows since is the same event.
+    expect((await importJson(to, file)).records.event).toMatchObject({ new: 0 });
   });
 
   it('brings the one of two equal events that is missing', async () => {
@@ -673,8 +697,8 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     ['something after the end', (l) => [...l, l[1]].join('\n'), /there is more after the footer/],
     [
       'a newer format',
-      (l) => [JSON.stringify({ ...HEADER, version: 2 }), ...l.slice(1)].join('\n'),
-      /^error: Line 1: the file has format version 2.*Install a version/,
+      (l) => [JSON.stringify({ ...HEADER, version: 3 }), ...l.slice(1)].join('\n'),
+      /^error: Line 1: the file has format version 3.*Install a version/,
     ],
     [
       'another kind of file',

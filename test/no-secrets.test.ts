@@ -15,6 +15,7 @@ import {
   rows,
   startTestService,
   unusedAddress,
+  countTimes,
 } from './support/service';
 import type { TestService } from './support/service';
 import {
@@ -293,7 +294,7 @@ describe.each(BACKENDS)('no key, cookie, query string or password is logged, on 
   }, 120_000);
 
   it('nor are keys in the access log, whatever place they were sent in', async () => {
-    await eventually(async () => expect((await rows(service.db, 'access_log')).length).toBeGreaterThan(100));
+    await eventually(async () => expect(await countTimes(service.db, 'access_log')).toBeGreaterThan(100));
     const lines = (await rows(service.db, 'access_log')).map((row) => JSON.stringify(row));
     expect(leaks(lines, [own, ...UNKNOWN.slice(0, 1)])).toEqual([]);
   });

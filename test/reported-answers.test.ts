@@ -17,6 +17,7 @@ import {
   startTestService,
   type TestLicense,
   type TestService,
+  countTimes,
 } from './support/service';
 import { openMigrated, startServiceProcess } from './support/service-process';
 
@@ -85,7 +86,7 @@ describe('a package that the service sends itself', () => {
     expect([status, headers['content-length']]).toEqual([200, String(file.bytes.length)]);
     expect(logged(service).at(-1)).toMatchObject({ msg: 'answered', status: 200 });
     await eventually(async () =>
-      expect(await rows(service.db, 'access_log')).toHaveLength(service.logLines.filter(isDownload).length),
+      expect(await countTimes(service.db, 'access_log')).toBe(service.logLines.filter(isDownload).length),
     );
     expect(new Set((await rows(service.db, 'access_log')).map(({ outcome }) => outcome))).toEqual(
       new Set(['ok']),
@@ -204,7 +205,7 @@ test('answers that wait behind a slow download on their connection are told as w
   // Nothing else is printed: Node warns of a socket that too many listen to.
   expect(service.lines).toHaveLength(service.log().length);
   await service.stop();
-  expect((await rows(db, 'access_log')).map(({ outcome }) => outcome)).toEqual(sent.map(() => 'ok'));
+  expect(await countTimes(db, 'access_log', { outcome: 'ok' })).toBe(sent.length);
   await db.destroy();
 });
 

@@ -5,7 +5,7 @@ import { formatTimestamp } from '../licensing/timestamps';
 import type { Plan } from '../store/catalogue';
 import { listEvents } from '../store/events';
 import type { License } from '../store/licenses';
-import { label, nonNegativeInteger, positiveInteger } from './arguments';
+import { label, nonNegativeInteger, positiveInteger, upTo } from './arguments';
 import { formatTable, withSession, type Output, type Session } from './command';
 import { KEY_ARGUMENT, noteUnusualCustomer, requireLicense, requireLicenseToShow } from './license-argument';
 import { eventJson, licenseJson } from './rows';
@@ -95,28 +95,38 @@ function addReveal(license: Command): void {
     );
 }
 
+/** About 10 MB of the longest there are. */
+const MAX_PAGE = 1_000;
+
 function addHistory(license: Command): void {
   license
     .command('history')
-    .description('Shows every change of a licence: when, by whom, what.')
+    .description('Shows what was changed on a licence: when, by whom, what; the latest at the end.')
     .argument('<key>', KEY_ARGUMENT)
+    .option('--limit <n>', `how many changes, ${MAX_PAGE} at the most`, upTo(MAX_PAGE), 100)
+    .option('--before <id>', 'only changes before the one of this id', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing license history 12')
-    .action((key: string, _options: object, command: Command) =>
+    .action((key: string, { limit, before }: { limit: number; before?: number }, command: Command) =>
       withSession(command, async ({ db, output }) => {
         const { id } = await requireLicenseToShow({ db, output }, key);
-        const events = (await listEvents(db, id)).map(eventJson);
+        const events = (await listEvents(db, id, { before, limit })).map(eventJson);
         output.print(events, () =>
           formatTable(
             ['AT', 'BY', 'WHAT', 'BEFORE', 'AFTER'],
-            events.map(({ at, actor, action, before, after }) => [
-              at,
-              actor,
-              action,
-              words(before),
-              words(after),
+            events.map((event) => [
+              event.at,
+              event.actor,
+              event.last_at === null
+                ? event.action
+                : `${event.action}, ${event.times} times until ${event.last_at}`,
+              words(event.before),
+              words(event.after),
             ]),
           ),
         );
+        const [first] = events;
+        if (events.length === limit && first)
+          output.note(`There may be earlier changes: --before ${first.id}`);
       }),
     );
 }

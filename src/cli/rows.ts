@@ -2,7 +2,7 @@ import { liveStatus } from '../licensing/states';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import type { Activation } from '../store/activations';
 import type { Plan, Product } from '../store/catalogue';
-import type { LicenseEvent } from '../store/events';
+import type { RecordedEvent } from '../store/events';
 import type { License } from '../store/licenses';
 import type { Release } from '../store/releases';
 import { formatTable } from './command';
@@ -86,8 +86,17 @@ export function activationTable(activations: Activation[]): string {
   );
 }
 
-export function eventJson({ at, actor, action, before, after }: LicenseEvent) {
-  return { at: formatTimestamp(at), actor, action, before, after };
+export function eventJson({ id, at, actor, action, before, after, times, lastAt }: RecordedEvent) {
+  return {
+    id,
+    at: formatTimestamp(at),
+    actor,
+    action,
+    before,
+    after,
+    times,
+    last_at: formatTimestampOrNull(lastAt),
+  };
 }
 
 export function releaseJson(release: Release) {

@@ -106,13 +106,13 @@ function caseJson({ license, licenses = [], findings, accesses }: SupportCase, n
     license: license ? licenseJson(license, now) : null,
     licenses: licenses.map((one) => licenseJson(one, now)),
     findings,
-    accesses: accesses.map(({ code, text, remedy, count, firstAt, access }) => ({
+    accesses: accesses.map(({ code, text, remedy, count, firstAt, lastAt, access }) => ({
       code,
       text,
       remedy,
       count,
       first_at: formatTimestamp(firstAt),
-      last_at: formatTimestamp(access.at),
+      last_at: formatTimestamp(lastAt),
       endpoint: access.endpoint,
       outcome: access.outcome,
       license_id: access.licenseId,
@@ -174,8 +174,8 @@ function wrap(text: string, columns: number, indent: string): string[] {
   return [...lines, line];
 }
 
-function period({ count, firstAt, access }: Told): string {
-  const last = clock(access.at);
+function period({ count, firstAt, lastAt }: Told): string {
+  const last = clock(lastAt);
   return count === 1 ? last : `${clock(firstAt)}  ${count} times until ${last}:`;
 }
 

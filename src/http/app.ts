@@ -125,6 +125,7 @@ function refuseOverLimit(
       outcome: 'RATE_LIMITED',
       productId: readProductId(ctx),
       ip: ctx.state.client.ip,
+      client: ctx.state.client.limitKey,
       userAgent: ctx.get('User-Agent'),
     });
   sendFailure(ctx, 'RATE_LIMITED', { retryAfter });

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP, type Socket } from 'node:net';
-import ipaddr from 'ipaddr.js';
-import { canonicalAddress, createNetworkMatcher } from '../ip-addresses';
+import { canonicalAddress, createNetworkMatcher, networkOfClient } from '../ip-addresses';
 
 export interface ClientAddress {
   /** canonical text; IPv4 also when it came mapped into IPv6 */
@@ -58,7 +57,7 @@ export function createClientAddressReader(trustedProxies: string[]): {
       }
       // Behind a Unix socket without the header, everybody is the machine itself.
       const ip = client ?? '127.0.0.1';
-      return { ip, limitKey: limitKey(ip) };
+      return { ip, limitKey: networkOfClient(ip) };
     },
   };
 }
@@ -68,14 +67,4 @@ function readAddress(text: string | undefined): string | undefined {
   if (text === undefined || isIP(text) === 4) return text;
   // Some proxies add the port: 192.0.2.1:4711, [2001:db8::1]:4711.
   return canonicalAddress(text.replace(/^([0-9.]+):[0-9]+$/, '$1').replace(/^\[(.*)\](?::[0-9]+)?$/, '$1'));
-}
-
-/** @param ip canonical */
-function limitKey(ip: string): string {
-  if (!ip.includes(':')) return ip;
-  const { parts } = ipaddr.IPv6.parse(ip);
-  return `${parts
-    .slice(0, 4)
-    .map((part) => part.toString(16))
-    .join(':')}::/64`;
 }

@@ -49,6 +49,7 @@ export function downloadHandler(
         productId,
         version: release?.version ?? version,
         ip: ctx.state.client.ip,
+        client: ctx.state.client.limitKey,
         userAgent: ctx.get('User-Agent'),
       });
     const refuse = (refused: RefusalCode, license?: LicenseTerms, message?: string) => {

@@ -98,6 +98,7 @@ function refusedAccess(
     license,
     identifier,
     ip: ctx.state.client.ip,
+    client: ctx.state.client.limitKey,
     userAgent: ctx.get('User-Agent'),
   };
 }

@@ -55,6 +55,17 @@ export function hasOwnShape(key: string): boolean {
 }
 
 /**
+ * Whether a text can be one of our keys with about one slip in it: four groups, and at most a character too many, too
+ * few, or not a digit. A letter may stand for the digit that it looks like.
+ *
+ * @param key canonical
+ */
+export function hasAboutOwnShape(key: string): boolean {
+  if (!/^[0-9A-Z]{7,9}(?:-[0-9A-Z]{7,9}){3}$/i.test(key)) return false;
+  return Math.abs(key.length - 35) <= 1 && key.replace(/[0-9A-FOIL-]/gi, '').length <= 1;
+}
+
+/**
  * Whether a key of our own shape stands by itself in a text: customers paste theirs into the wrong field. One that is
  * a piece of something longer is not one.
  */

@@ -13,6 +13,7 @@ import {
 import type { LabelledActivation } from '../store/terms';
 import { inTransaction, tryTransaction } from '../store/transaction';
 import { createBatches } from './batches';
+import type { RecordChanges } from './client-history';
 import { createLanes } from './lanes';
 import { lookUp, type Found, type Named } from './lookup';
 import { judgeActivation, judgeDeactivation, judgeOverride, type Refusal } from './verdict';
@@ -76,15 +77,19 @@ const JUDGES: Record<Verb, (found: Found | undefined, now: Date) => Refusal | un
   override: judgeOverride,
 };
 
-/** @param find looks one request up; calls made at the same time share their statement */
+/**
+ * @param find looks one request up; calls made at the same time share their statement
+ * @param recordChanges writes the history: `createClientHistory` for clients, all of it for the operator
+ */
 export function createLedger(
   db: Db,
   find: (request: Named) => Promise<Found | undefined> = createBatches((requests) => lookUp(db, requests)),
+  recordChanges: RecordChanges = insertEvents,
 ): Ledger {
   const lanes = createLanes((items: (Entry | Check)[]) =>
     inTransaction(db, async (trx) => {
       await lockLicenses(trx, idsOf(items));
-      const outcomes = await write(trx, items.filter(isEntry));
+      const outcomes = await write(trx, items.filter(isEntry), recordChanges);
       await recordChecks(trx, mergeChecks(items.filter(isCheck)));
       return items.map((item) => outcomes.get(item));
     }),
@@ -97,6 +102,7 @@ export function createLedger(
       return write(
         trx,
         entries.filter(({ licenseId }) => free.has(licenseId)),
+        recordChanges,
       );
     });
     // Retrying them one by one would hit the same error.
@@ -231,7 +237,11 @@ interface Place {
  * @param trx holds the locks of all their licences
  * @returns by entry
  */
-async function write(trx: Transaction, entries: Entry[]): Promise<Map<unknown, Outcome>> {
+async function write(
+  trx: Transaction,
+  entries: Entry[],
+  recordChanges: RecordChanges,
+): Promise<Map<unknown, Outcome>> {
   if (entries.length === 0) return new Map();
   const found = await lookUp(trx, entries, { labels: true });
   const slots = new Map<number, number>();
@@ -288,7 +298,7 @@ async function write(trx: Transaction, entries: Entry[]): Promise<Map<unknown, O
 
   const unbounded = idsOf(entries.filter(({ verb }) => verb === 'override'));
   await store(trx, [...places.values()], slots, new Set(unbounded));
-  if (events.length > 0) await insertEvents(trx, events);
+  if (events.length > 0) await recordChanges(trx, events);
   return new Map(outcomes);
 }
 

@@ -1,5 +1,6 @@
 import type { Db } from '../store/database';
 import { createAccessLog, type AccessLog } from './access-log';
+import { createClientHistory } from './client-history';
 import { createReleaseFinder, type FindRelease } from './download';
 import { createBatches } from './batches';
 import { createLedger, type Ledger } from './ledger';
@@ -32,7 +33,7 @@ export function createLicensing(
   onAccessLogError: (error: unknown, lost: number) => void,
 ): Licensing {
   const find = createBatches((requests: Named[]) => lookUp(db, requests));
-  const ledger = createLedger(db, find);
+  const ledger = createLedger(db, find, createClientHistory());
   return {
     db,
     now,

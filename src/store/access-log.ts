@@ -1,12 +1,16 @@
 import { table, type Db } from './database';
-import { insertRows, likePattern } from './statements';
+import { insertRows, likePattern, placeholders, rawChange } from './statements';
 import { fromSqlTime, toSqlTime } from './time';
 
-/** A download granted or refused, a refused activation or deactivation, or an address that reached its limit. */
+/**
+ * A download granted or refused, a refused activation or deactivation, or an address that reached its limit. Equal ones
+ * of one client are one row.
+ */
 export interface Access {
+  /** when the first of them was */
   at: Date;
   endpoint: 'activate' | 'deactivate' | 'validate' | 'updates' | 'download';
-  /** `ok`, or the refusal's code */
+  /** `ok`, the refusal's code, or OMITTED */
   outcome: string;
   licenseId: number | null;
   keyHint: string | null;
@@ -19,6 +23,15 @@ export interface Access {
 
 export interface LoggedAccess extends Access {
   id: number;
+  /** how many equal accesses it stands for */
+  times: number;
+  /** when the latest of several was; null: there was one */
+  lastAt: Date | null;
+}
+
+/** When the latest of the accesses was that a row stands for. */
+export function latestOf({ at, lastAt }: LoggedAccess): Date {
+  return lastAt ?? at;
 }
 
 /** All of it has to hold. */
@@ -41,25 +54,73 @@ interface AccessRow {
   identifier: string | null;
   ip: string | null;
   user_agent: string | null;
+  times: number;
+  last_at: string | null;
 }
 
+/** Refusals of a client that had too many different ones to keep each: `../licensing/access-log.ts`. */
+export const OMITTED = 'OMITTED';
+
 /** Not by the query builder: after a release there are thousands of rows a second, and it takes most of their time. */
-export async function insertAccesses(db: Db, accesses: Access[]): Promise<void> {
+export async function insertAccesses(
+  db: Db,
+  accesses: (Access & Partial<Pick<LoggedAccess, 'times' | 'lastAt'>>)[],
+): Promise<void> {
   await insertRows(
     db,
     'access_log',
     accesses.map((access) => ({
-      at: toSqlTime(access.at),
-      endpoint: access.endpoint,
-      outcome: access.outcome,
-      license_id: access.licenseId,
-      key_hint: access.keyHint,
-      product_id: access.productId,
-      version: access.version,
-      identifier: access.identifier,
-      ip: access.ip,
-      user_agent: access.userAgent,
+      ...contentRow(access),
+      times: access.times ?? 1,
+      last_at: access.lastAt ? toSqlTime(access.lastAt) : null,
     })),
+  );
+}
+
+function contentRow(access: Access) {
+  return {
+    at: toSqlTime(access.at),
+    endpoint: access.endpoint,
+    outcome: access.outcome,
+    license_id: access.licenseId,
+    key_hint: access.keyHint,
+    product_id: access.productId,
+    version: access.version,
+    identifier: access.identifier,
+    ip: access.ip,
+    user_agent: access.userAgent,
+  };
+}
+
+/** The id of the row that an access was inserted as; undefined when it is gone. */
+export async function findAccessId(db: Db, access: Access): Promise<number | undefined> {
+  const row = (await db(table(db, 'access_log'))
+    .where(contentRow(access))
+    .orderBy('id', 'desc')
+    .first('id')) as { id: number } | undefined;
+  return row?.id;
+}
+
+export interface Repeats {
+  id: number;
+  /** how many more */
+  times: number;
+  lastAt: Date;
+}
+
+/** Counts further equal accesses on the rows of the first, each named once, in one statement. */
+export async function countRepeats(db: Db, repeats: Repeats[]): Promise<void> {
+  const each = (value: (one: Repeats) => number | string) => {
+    const bindings = repeats.flatMap((one) => [one.id, value(one)]);
+    return { sql: `CASE id ${'WHEN ? THEN ? '.repeat(repeats.length)}END`, bindings };
+  };
+  const times = each((one) => one.times);
+  const lastAt = each((one) => toSqlTime(one.lastAt));
+  await rawChange(
+    db,
+    `UPDATE ${table(db, 'access_log')} SET times = times + ${times.sql}, last_at = ${lastAt.sql}
+      WHERE id IN (${placeholders(repeats.length)})`,
+    [...times.bindings, ...lastAt.bindings, ...repeats.map(({ id }) => id)],
   );
 }
 
@@ -112,9 +173,10 @@ export async function countDownloads(
   const counted = (await db(table(db, 'access_log'))
     .where({ license_id: licenseId, endpoint: 'download', outcome })
     .where('at', '>=', toSqlTime(since))
-    .count({ n: '*' })
-    .first()) as { n: number };
-  return counted.n;
+    .sum({ n: 'times' })
+    .first()) as { n: number | string | null };
+  // MySQL's sum is a decimal, which its driver hands out as text.
+  return Number(counted.n);
 }
 
 /** The id of the newest entry of the access log; 0 when it is empty. */
@@ -170,5 +232,7 @@ function toAccess(row: AccessRow): LoggedAccess {
     identifier: row.identifier,
     ip: row.ip,
     userAgent: row.user_agent,
+    times: row.times,
+    lastAt: row.last_at === null ? null : fromSqlTime(row.last_at),
   };
 }

@@ -10,3 +10,6 @@ export const MAX_LABEL_LENGTH = 190;
 export const MAX_IDENTIFIER_LENGTH = 255;
 
 export const MAX_USER_AGENT_LENGTH = 255;
+
+/** Of a text in the access log that a refused request sent. */
+export const MAX_REFUSED_TEXT_LENGTH = 64;

@@ -13,16 +13,31 @@ export interface LicenseEvent {
   after: Record<string, unknown> | null;
 }
 
+/** As it is stored. */
+export interface RecordedEvent extends LicenseEvent {
+  id: number;
+  /** how many changes it stands for (client-history.ts) */
+  times: number;
+  /** when the latest of several was; null: there was one */
+  lastAt: Date | null;
+}
+
 interface EventRow {
+  id: number;
   license_id: number;
   at: string;
   actor: string;
   action: string;
   before_json: string | null;
   after_json: string | null;
+  times: number;
+  last_at: string | null;
 }
 
-export async function insertEvents(trx: Transaction, events: LicenseEvent[]): Promise<void> {
+export async function insertEvents(
+  trx: Transaction,
+  events: (LicenseEvent & Partial<Pick<RecordedEvent, 'times' | 'lastAt'>>)[],
+): Promise<void> {
   await insertRows(
     trx,
     'events',
@@ -33,14 +48,64 @@ export async function insertEvents(trx: Transaction, events: LicenseEvent[]): Pr
       action: event.action,
       before_json: event.before && JSON.stringify(event.before),
       after_json: event.after && JSON.stringify(event.after),
+      times: event.times ?? 1,
+      last_at: event.lastAt ? toSqlTime(event.lastAt) : null,
     })),
   );
 }
 
-/** A licence's history, oldest first. */
-export async function listEvents(db: Db, licenseId: number): Promise<LicenseEvent[]> {
-  const rows = (await db(table(db, 'events')).where({ license_id: licenseId }).orderBy('id')) as EventRow[];
+/**
+ * Finds events of one kind that were first written at a known moment.
+ *
+ * @returns the newest first
+ */
+export async function findEventsAt(
+  trx: Transaction,
+  { licenseId, at, actor, action }: Pick<LicenseEvent, 'licenseId' | 'at' | 'actor' | 'action'>,
+): Promise<RecordedEvent[]> {
+  const rows = (await trx(table(trx, 'events'))
+    .where({ license_id: licenseId, at: toSqlTime(at), actor, action })
+    .orderBy('id', 'desc')) as EventRow[];
   return rows.map(toEvent);
+}
+
+/** Counts further changes on an event, which then tells what the latest of them led to. */
+export async function repeatEvent(
+  trx: Transaction,
+  id: number,
+  { times, lastAt, after }: Pick<RecordedEvent, 'times' | 'lastAt' | 'after'>,
+): Promise<void> {
+  await trx(table(trx, 'events'))
+    .where({ id })
+    .increment('times', times)
+    .update({ last_at: lastAt && toSqlTime(lastAt), after_json: after && JSON.stringify(after) });
+}
+
+/**
+ * The latest of a licence's events, in the order of time.
+ *
+ * @param before the id of one of its events: only those before it
+ */
+export async function listEvents(
+  db: Db,
+  licenseId: number,
+  { before, limit }: { before: number | undefined; limit: number },
+): Promise<RecordedEvent[]> {
+  // By time, then id: the order of the index, so that the rest of a long history is not read.
+  const query = db(table(db, 'events'))
+    .where({ license_id: licenseId })
+    .orderBy([
+      { column: 'at', order: 'desc' },
+      { column: 'id', order: 'desc' },
+    ])
+    .limit(limit);
+  if (before !== undefined) {
+    const event = (await db(table(db, 'events')).where({ id: before, license_id: licenseId }).first('at')) as
+      Pick<EventRow, 'at'> | undefined;
+    if (event === undefined) return [];
+    query.where('at', '<=', event.at).whereRaw('(at < ? OR id < ?)', [event.at, before]);
+  }
+  return ((await query) as EventRow[]).map(toEvent).reverse();
 }
 
 /**
@@ -51,7 +116,7 @@ export async function findEvents(
   actions: string[],
   by: { licenseId: number } | { field: string; before: string },
   limit: number,
-): Promise<LicenseEvent[]> {
+): Promise<RecordedEvent[]> {
   const query = db(table(db, 'events')).whereIn('action', actions).orderBy('id', 'desc').limit(limit);
   if ('licenseId' in by)
     return ((await query.where({ license_id: by.licenseId })) as EventRow[]).map(toEvent);
@@ -61,14 +126,17 @@ export async function findEvents(
   return ((await query) as EventRow[]).map(toEvent).filter(({ before }) => before?.[by.field] === by.before);
 }
 
-function toEvent(row: EventRow): LicenseEvent {
+function toEvent(row: EventRow): RecordedEvent {
   return {
+    id: row.id,
     licenseId: row.license_id,
     at: fromSqlTime(row.at),
     actor: row.actor,
     action: row.action,
     before: parse(row.before_json),
     after: parse(row.after_json),
+    times: row.times,
+    lastAt: row.last_at === null ? null : fromSqlTime(row.last_at),
   };
 }
 

@@ -1,6 +1,6 @@
 import { isTrial, joomlaVersion } from '../joomla-agent';
 import { formatTimestamp } from '../licensing/timestamps';
-import type { LoggedAccess } from '../store/access-log';
+import { latestOf, type LoggedAccess } from '../store/access-log';
 import type { Facts, Finding, Told } from './findings';
 import { findCause, hasAnotherKey } from './refusal-causes';
 
@@ -13,17 +13,21 @@ import { findCause, hasAnotherKey } from './refusal-causes';
  */
 export function explainAccesses(newestFirst: LoggedAccess[], facts: Facts): Told[] {
   const groups: LoggedAccess[][] = [];
-  for (const access of [...newestFirst].reverse()) {
+  // The store lists rows by their first access; a row of several is told at the time of its latest.
+  const inOrder = [...newestFirst].reverse().sort((a, b) => latestOf(a).getTime() - latestOf(b).getTime());
+  for (const access of inOrder) {
     const group = groups.at(-1);
     if (group && isSame(group[0] as LoggedAccess, access)) group.push(access);
     else groups.push([access]);
   }
   return groups.map((group) => {
     const access = group.at(-1) as LoggedAccess;
+    const count = group.reduce((sum, { times }) => sum + times, 0);
     return {
-      ...explainAccess(access, group.length, facts),
-      count: group.length,
-      firstAt: (group[0] as LoggedAccess).at,
+      ...explainAccess(access, count, facts),
+      count,
+      firstAt: new Date(Math.min(...group.map(({ at }) => at.getTime()))),
+      lastAt: latestOf(access),
       access,
     };
   });
@@ -93,7 +97,7 @@ export function explainLogged(newestFirst: LoggedAccess[], facts: Facts): Findin
   return [
     {
       code: 'IN_ACCESS_LOG',
-      text: `This is activated on no licence, but stands in the access log, the last time on ${formatTimestamp(latest.at)}: ${text}`,
+      text: `This is activated on no licence, but stands in the access log, the last time on ${formatTimestamp(latestOf(latest))}: ${text}`,
       remedy,
     },
   ];
@@ -195,6 +199,6 @@ function clientOf(userAgent: string | null): string {
   const joomla = joomlaVersion(userAgent);
   if (isTrial(userAgent)) return `a trial with "licensing update-xml" (as Joomla ${joomla ?? '?'})`;
   if (joomla !== undefined) return `Joomla ${joomla}`;
-  if (/^Mozilla\/.*(Firefox|Chrome|Safari|Edg)/.test(userAgent)) return 'a browser';
+  if (/^Mozilla\/.*(Gecko|WebKit|Firefox|Chrome|Safari|Edg)/.test(userAgent)) return 'a browser';
   return `"${userAgent.slice(0, 60)}"`;
 }

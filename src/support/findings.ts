@@ -19,6 +19,7 @@ export interface Told extends Finding {
   /** how often */
   count: number;
   firstAt: Date;
+  lastAt: Date;
   /** the latest of them */
   access: LoggedAccess;
 }

@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { joomlaVersion } from '../joomla-agent';
 import { liveStatus, type LiveStatus } from '../licensing/states';
-import type { LoggedAccess } from '../store/access-log';
+import { latestOf, OMITTED, type LoggedAccess } from '../store/access-log';
 import { activationKey } from '../store/activations';
 import type { License } from '../store/licenses';
 import type { Release } from '../store/releases';
@@ -42,6 +42,13 @@ export function findCause(access: LoggedAccess, license: License | undefined, fa
         because: "the package's file was missing from the packages folder, or the service may not read it",
         remedy: 'licensing doctor',
       };
+    case OMITTED:
+      return {
+        code: OMITTED,
+        because:
+          'this address had many different requests refused in a minute, and only the first of them are recorded one by one',
+        remedy: null,
+      };
     default:
       return { code: access.outcome, because: `the service answered ${access.outcome}`, remedy: null };
   }
@@ -64,7 +71,7 @@ function rateLimited({ ip, endpoint }: LoggedAccess): Cause {
 }
 
 function invalidRequest(access: LoggedAccess, license: License | undefined): Cause {
-  const { endpoint, productId, keyHint } = access;
+  const { endpoint, productId } = access;
   if (endpoint !== 'download')
     return license
       ? {
@@ -78,7 +85,8 @@ function invalidRequest(access: LoggedAccess, license: License | undefined): Cau
             'the key or the identifier is missing, a field has a value that is not allowed, or the body cannot be read',
           remedy: "The customer's software does not send what the API asks for. Tell its developer.",
         };
-  if (productId === null && keyHint !== null)
+  // Whether there was a key cannot be told from the log: the end of an unknown one is mostly not kept.
+  if (productId === null)
     return {
       code: 'BAD_PRODUCT_ID',
       because: 'the download address has no product id at its end',
@@ -104,7 +112,9 @@ function unknownKey(access: LoggedAccess, facts: Facts): Cause {
     // Of the key that was sent, the end alone is known.
     candidates.map((one) => ({ ...one, by: 'hint' })),
     candidates[0]?.by === 'key' ? 'the key asked about' : end,
-    hint === null ? ', and too short for its end to be recorded (Joomla cuts a key off at "&" and "#")' : '',
+    hint === null
+      ? ', and not of the form of this service\'s keys, so that nothing of it is recorded (Joomla cuts a key off at "&" and "#")'
+      : '',
     facts,
   );
   // What helps another licence is no help for the one that was asked about.
@@ -134,7 +144,8 @@ function unusable(access: LoggedAccess, license: License | undefined, facts: Fac
   if (status === 'suspended') return { ...cause, because: 'the licence is suspended' };
   if (status !== 'expired') return { ...cause, because: `the licence is ${status}, which is final` };
   // An end that came later is not the one it was refused for.
-  if (expiresAt !== null && expiresAt > access.at) return { ...cause, because: `${was}, and is expired now` };
+  if (expiresAt !== null && expiresAt > latestOf(access))
+    return { ...cause, because: `${was}, and is expired now` };
   return {
     ...cause,
     because: expiresAt ? `the licence expired on ${day(expiresAt)}` : 'the licence has expired',
@@ -149,8 +160,9 @@ export const STOPPED: Record<string, LiveStatus> = {
 };
 
 /** In which state a licence was when it was refused as not active; undefined when the history does not say. */
-function stoppedAs({ licenseId, at }: LoggedAccess, { stops }: Facts): LiveStatus | undefined {
-  const stop = stops.get(licenseId ?? 0)?.find((event) => event.at <= at);
+function stoppedAs(access: LoggedAccess, { stops }: Facts): LiveStatus | undefined {
+  const at = latestOf(access);
+  const stop = stops.get(access.licenseId ?? 0)?.find((event) => event.at <= at);
   return stop && STOPPED[stop.action];
 }
 

@@ -2,9 +2,11 @@ import { OperatorError } from '../licensing/operator-error';
 import {
   FORMAT,
   FORMAT_VERSION,
+  OLDEST_VERSION,
   RECORD_TYPES,
   RECORDS,
   recordFault,
+  upgradeRecord,
   type RecordOf,
   type RecordType,
 } from './records';
@@ -44,12 +46,13 @@ export async function* readRecords(source: AsyncIterable<Buffer>): AsyncGenerato
   let state: 'header' | 'records' | 'footer' = 'header';
   let batch: { type: RecordType; records: Numbered<RecordType>[]; bytes: number } | undefined;
   let last = 0;
+  let version = FORMAT_VERSION;
   for await (const { line, text } of readLines(source)) {
     last = line;
-    const value = parseLine(line, text, state);
+    let value = parseLine(line, text, state);
     if (state === 'footer') throw atLine(line, 'there is more after the footer');
     if (state === 'header') {
-      checkHeader(line, value);
+      version = readHeader(line, value);
       state = 'records';
       continue;
     }
@@ -59,6 +62,7 @@ export async function* readRecords(source: AsyncIterable<Buffer>): AsyncGenerato
       continue;
     }
     const type = readType(line, value, batch?.type);
+    value = upgradeRecord(type, value, version);
     const fault = recordFault(type, value);
     if (fault !== undefined) throw atLine(line, fault);
     const record = { line, value: value as unknown as RecordOf<RecordType> };
@@ -105,7 +109,8 @@ function parseLine(line: number, text: string, state: string): Record<string, un
   );
 }
 
-function checkHeader(line: number, { type, format, version }: Record<string, unknown>): void {
+/** @returns the version of the format */
+function readHeader(line: number, { type, format, version }: Record<string, unknown>): number {
   if (type !== 'header' || format !== FORMAT)
     throw atLine(line, 'this is not the header of a file that "licensing export" wrote');
   if (typeof version === 'number' && version > FORMAT_VERSION)
@@ -113,7 +118,9 @@ function checkHeader(line: number, { type, format, version }: Record<string, unk
       line,
       `the file has format version ${version}, and this program knows ${FORMAT_VERSION} at the most. Install a version of it as new as the one that wrote the file`,
     );
-  if (version !== FORMAT_VERSION) throw atLine(line, `"version" must be ${FORMAT_VERSION}`);
+  if (!Number.isInteger(version) || (version as number) < OLDEST_VERSION)
+    throw atLine(line, `"version" must be a number from ${OLDEST_VERSION} to ${FORMAT_VERSION}`);
+  return version as number;
 }
 
 function checkFooter(

@@ -10,7 +10,10 @@ import { RELEASE_STATES } from '../store/releases';
 /** What an export file holds, field by field (docs/export-format.md), and how each field lies in the database. */
 
 export const FORMAT = 'licensing-gateway export';
-export const FORMAT_VERSION = 1;
+export const FORMAT_VERSION = 2;
+/** Read as well: what its records have not is that of one access or event. */
+export const OLDEST_VERSION = 1;
+const NOT_IN_VERSION_1 = { times: 1, last_at: null };
 
 /** One field: what a file may say, and the same in the database. */
 interface Field<T> {
@@ -106,6 +109,8 @@ export const RECORDS = {
       action: ascii(32),
       before: nullable(object()),
       after: nullable(object()),
+      times: integer(1, MAX_UINT32),
+      last_at: nullable(time()),
     },
     { before: 'before_json', after: 'after_json' },
   ),
@@ -121,6 +126,8 @@ export const RECORDS = {
     identifier: nullable(text(MAX_IDENTIFIER_LENGTH)),
     ip: nullable(ascii(45)),
     user_agent: nullable(text(MAX_USER_AGENT_LENGTH)),
+    times: integer(1, MAX_UINT32),
+    last_at: nullable(time()),
   }),
 } as const;
 
@@ -161,6 +168,15 @@ export function fromRow<T extends RecordType>(type: T, row: Row): RecordOf<T> {
   return Object.fromEntries(
     columnsOf(type).map(([name, column, field]) => [name, field.fromSql(row[column] as SqlValue)]),
   ) as RecordOf<T>;
+}
+
+/** A record of an earlier version of the format as one of this version. */
+export function upgradeRecord(
+  type: RecordType,
+  value: Record<string, unknown>,
+  version: number,
+): Record<string, unknown> {
+  return version === 1 && (type === 'event' || type === 'access') ? { ...value, ...NOT_IN_VERSION_1 } : value;
 }
 
 /**

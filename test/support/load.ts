@@ -7,7 +7,7 @@ import { table, type Db } from '../../src/store/database';
 import { makePackage } from './packages';
 import { residentMemory, sharedFolder } from './processes';
 import { startMariaDb, startRedis, type MariaDb, type PrivateServer } from './servers';
-import { giveLicense, givePlan, PREFIX, type TestLicense } from './service';
+import { countTimes, giveLicense, givePlan, PREFIX, type TestLicense } from './service';
 import { openMigrated, startServiceProcess, type ServiceProcess } from './service-process';
 
 /** The load that faults are tried under, and the book that is kept of it: nothing that was acknowledged may be lost. */
@@ -218,14 +218,14 @@ export async function findLosses(db: Db, { goods, checks, activations, wrong }: 
       activation_limit: number;
     };
     const rows = await db(table(db, 'activations')).where({ license_id: id }).pluck<string[]>('identifier');
-    const happened = await db(table(db, 'events')).where({ license_id: id, action: 'activate' }).pluck('id');
+    const happened = await countTimes(db, 'events', { license_id: id, action: 'activate' });
     const { sent, acknowledged } = checks[i]!;
     if (stored.check_count < acknowledged)
       say(`${acknowledged} checks acknowledged, ${stored.check_count} stored`);
     if (stored.check_count > sent) say(`${sent} checks sent, ${stored.check_count} stored`);
     if (stored.activations_used !== rows.length)
       say(`counts ${stored.activations_used} activations, has ${rows.length}`);
-    if (happened.length !== rows.length) say(`tells of ${happened.length} activations, has ${rows.length}`);
+    if (happened !== rows.length) say(`tells of ${happened} activations, has ${rows.length}`);
     if (stored.activation_limit !== 0 && rows.length > stored.activation_limit)
       say(`has ${rows.length} activations, may have ${stored.activation_limit}`);
     const present = new Set(rows);

@@ -106,6 +106,16 @@ export function rows<T = Record<string, unknown>>(db: Db, name: TableName): Prom
   return db(table(db, name)).orderBy('id');
 }
 
+/** How many accesses or events a table tells of: equal ones share a row. */
+export async function countTimes(
+  db: Db,
+  name: 'access_log' | 'events',
+  where: Record<string, string | number> = {},
+): Promise<number> {
+  const times = await db(table(db, name)).where(where).pluck<number[]>('times');
+  return times.reduce((sum, one) => sum + one, 0);
+}
+
 export interface TestLicense {
   id: number;
   key: string;

@@ -2,6 +2,7 @@
 import './node-version';
 import { Command, CommanderError } from 'commander';
 import { addActivationCommands } from './cli/activation';
+import { printableText } from './cli/command';
 import { addCustomerCommands } from './cli/customer';
 import { describeError } from './cli/describe-error';
 import { addDoctorCommand } from './cli/doctor';
@@ -73,7 +74,7 @@ function asHelpOption(argv: string[]): string[] {
 
 /** On standard error, which a cron job keeps: a key that was typed where none belongs is not repeated there. */
 function complain(text: string): void {
-  process.stderr.write(redactKeys(text));
+  process.stderr.write(printableText(redactKeys(text)));
 }
 
 /** No option of the program: "release publish" has one of this name, and the program's are taken wherever they stand. */

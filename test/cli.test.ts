@@ -1032,11 +1032,39 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     const { id } = await issue();
     await service.db('licensing_licenses').where({ id }).update({ customer: 'a\u001b[2Jb\nc' });
     const { stdout } = await shop.run(['license', 'show', String(id)]);
-    expect(stdout).toContain('a\uFFFD[2Jb c');
+    expect(stdout).toContain('a\\u{1b}[2Jb c');
     await service.db('licensing_licenses').where({ id }).update({ customer: 'a\u009b2Jb\u007fc' });
     const json = await shop.run(['license', 'show', String(id), '--json']);
     expect(json.stdout).not.toMatch(/[\u007f-\u009f]/);
     expect(JSON.parse(json.stdout)).toMatchObject({ customer: 'a\u009b2Jb\u007fc' });
+  });
+
+  it('shows what turns text around or is invisible as escapes, on the terminal, in notes and in JSON', async () => {
+    const { id } = await issue();
+    // An override, a zero-width space, line separators, a tag (as a surrogate pair), a filler, a BOM.
+    const unseen = ['\u202e', '\u200b', '\u2028', '\u2029', '\u{e0041}', '\u3164', '\ufeff', '\u0085'];
+    const customer = `moc.${unseen.join('x')}\u2764\ufe0f@example.com`;
+    await service.db('licensing_licenses').where({ id }).update({ customer });
+    const escaped = String.raw`moc.\u{202e}x\u{200b}x\u{2028}x\u{2029}x\u{e0041}x\u{3164}x\u{feff}x\u{85}`;
+    const shown = [
+      await shop.run(['license', 'show', String(id)]),
+      await shop.run(['license', 'list', '--customer', customer]),
+      // A sentence, not a table.
+      await shop.run(['license', 'set-limit', String(id), '7']),
+    ];
+    for (const { stdout } of shown) {
+      expect(stdout).toContain(`${escaped}\u2764\ufe0f@example.com`);
+      for (const character of unseen) expect(stdout).not.toContain(character);
+    }
+    for (const verb of ['show', 'history']) {
+      const { stdout } = await shop.run(['license', verb, String(id), '--json']);
+      for (const character of unseen) expect(stdout).not.toContain(character);
+    }
+    expect(await shop.json(['license', 'show', String(id)])).toMatchObject({ customer });
+    const refused = await shop.run(['plan', 'add', '--product', '\u202e42', '--name', 'x']);
+    expect(refused.stderr).not.toContain('\u202e');
+    const exported = await shop.run(['customer', 'export', customer.toLowerCase(), '--out', '-']);
+    for (const character of unseen) expect(exported.stdout).not.toContain(character);
   });
 
   it('says in one line that its output could not be written, and what it did is done', async () => {

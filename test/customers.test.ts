@@ -6,6 +6,7 @@ import request from 'supertest';
 import type { Settings } from '../src/config';
 import { table, type Db, type TableName } from '../src/store/database';
 import { TEXT_COLUMNS } from '../src/store/personal-data';
+import { eraseCustomer } from '../src/support/customers';
 import { operator, type Operator } from './support/operator';
 import { eventually, startProcess, temporaryFolder } from './support/processes';
 import {
@@ -132,6 +133,55 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
     expect(text.stdout).toMatch(/jane-doe\.example/);
     expect(await op.run(['customer', 'show', 'nobody@example.com'])).toMatchObject({ code: 1, stdout: '' });
     expect((await op.run(['customer', 'show', 'jane'])).stderr).toMatch(/^error: This is no e-mail address/);
+  });
+
+  it('is shown by the page, in the order of the licences', async () => {
+    const more: TestLicense[] = [];
+    for (let i = 0; i < 5; i++) more.push(await giveLicense(db, seatPlan, { customer: JANE }));
+    interface Page {
+      licenses: { id: number }[];
+      seats: { license_id: number }[];
+    }
+    const pages: number[][] = [];
+    for (let after: string | undefined = '1'; after !== undefined;) {
+      const options: string[] = ['customer', 'show', JANE, '--limit', '3'];
+      if (pages.length > 0) options.push('--after', after);
+      const { licenses, seats } = await op.json<Page>(options);
+      pages.push([...licenses.map(({ id }) => id), ...seats.map((seat) => seat.license_id)].sort());
+      const { stderr } = await op.run(options);
+      after = /^There may be more: --after (\d+)\n$/.exec(stderr)?.[1];
+    }
+    const ids = more.map(({ id }) => id);
+    expect(pages).toEqual([[own.id, team.id, marys.id], ids.slice(0, 3), ids.slice(3)]);
+    const end = await op.run(['customer', 'show', JANE, '--after', String(ids.at(-1))]);
+    expect(end).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no further licence') });
+  });
+
+  it('of 3,000 licences is erased in a few transactions, and the terminal is told how far it is', async () => {
+    const plan = await givePlan(db, { type: 'seat', limit: 2 });
+    for (let i = 0; i < 3; i++) await giveLicense(db, plan, { customer: JANE, count: 1_000 });
+    let transactions = 0;
+    const told: [number, number][] = [];
+    db.on('query', ({ sql }: { sql: string }) => {
+      if (sql.startsWith('BEGIN')) transactions++;
+    });
+    const counts = await eraseCustomer(
+      db,
+      JANE,
+      { actor: 'operator:test', now: new Date() },
+      (done, total) => {
+        told.push([done, total]);
+      },
+    );
+    expect(counts.licenses).toBe(3_003);
+    expect(told.at(-1)).toEqual([3_003, 3_003]);
+    expect(told.length).toBeLessThanOrEqual(31);
+    expect(transactions).toBeLessThan(50);
+    expect(await placesOfJane()).toEqual([]);
+    const erasures = (await rows<{ action: string }>(db, 'events')).filter(
+      ({ action }) => action === 'erase-customer',
+    );
+    expect(erasures).toHaveLength(3_003);
   });
 
   it('is handed out everything that is stored, and nothing of anybody else', async () => {
@@ -339,8 +389,8 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
         'sha512',
         'created_at',
       ],
-      access_log: ['at', 'endpoint', 'outcome', 'key_hint', 'ip'],
-      events: ['at', 'action'],
+      access_log: ['at', 'last_at', 'endpoint', 'outcome', 'key_hint', 'ip'],
+      events: ['at', 'last_at', 'action'],
     };
     for (const [name, columns] of Object.entries(TEXT_COLUMNS)) {
       const info = await db(table(db, name as TableName)).columnInfo();

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { counted } from '../counted';
 import { OperatorError } from '../licensing/operator-error';
-import { formatTimestamp } from '../licensing/timestamps';
+import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import { listAccesses, type LoggedAccess } from '../store/access-log';
 import { listActivations } from '../store/activations';
 import type { Db } from '../store/database';
@@ -11,12 +11,11 @@ import {
   CUSTOMER_FILE,
   eraseCustomer,
   exportCustomer,
-  listCustomerLicenses,
-  listCustomerSeats,
+  pageOfCustomer,
   readCustomerAddress,
 } from '../support/customers';
-import { fileName } from './arguments';
-import { formatTable, withSession } from './command';
+import { fileName, positiveInteger, upTo } from './arguments';
+import { escapeUnseen, formatTable, withSession } from './command';
 import { ownFiles, writeOutput } from './output-file';
 import { activationJson, licenseJson, licenseTable } from './rows';
 import { askYesOrNo, readValue } from './standard-input';
@@ -24,6 +23,7 @@ import { askYesOrNo, readValue } from './standard-input';
 const EMAIL_ARGUMENT =
   "the customer's e-mail address, or - to read it from standard input, or be asked for it";
 const LATEST_ACCESSES = 20;
+const MAX_PAGE = 500;
 
 export function addCustomerCommands(program: Command): void {
   const customer = program.command('customer').description('What is stored about a person, and its end.');
@@ -37,24 +37,25 @@ function addShow(customer: Command): void {
     .command('show')
     .description("Shows a customer's licences, their activations, and the latest accesses.")
     .argument('<email>', EMAIL_ARGUMENT)
+    .option('--limit <n>', `how many licences and seats, ${MAX_PAGE} at the most`, upTo(MAX_PAGE), 50)
+    .option('--after <id>', 'only licences, and seats on licences, after this id', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing customer show jane@example.com')
-    .action((email: string, _options: object, command: Command) =>
+    .action((email: string, page: { limit: number; after?: number }, command: Command) =>
       withSession(command, async ({ db, now, output }) => {
         const found = await readCustomerAddress(db, await readValue(email, 'E-mail address'));
-        const licenses = await listCustomerLicenses(db, found);
-        const seats = await listCustomerSeats(db, found);
+        const { licenses, seats, last } = await pageOfCustomer(db, found, page.after ?? 0, page.limit);
         if (licenses.length + seats.length === 0)
-          throw new OperatorError('There is no licence of this customer, and no seat.');
+          throw new OperatorError(
+            `There is no ${page.after === undefined ? '' : 'further '}licence of this customer, and no seat.`,
+          );
+        const ids = licenses.map(({ id }) => id);
         const shown: LicenseWithActivations[] = [];
         for (const license of licenses)
           shown.push({
             ...licenseJson(license, now),
             activations: (await listActivations(db, license.id)).map(activationJson),
           });
-        const accesses = await latestAccesses(
-          db,
-          licenses.map(({ id }) => id),
-        );
+        const accesses = await latestAccesses(db, ids);
         output.print(
           { customer: found.address, licenses: shown, seats, accesses: accesses.map(accessJson) },
           () =>
@@ -64,21 +65,25 @@ function addShow(customer: Command): void {
               formatTable(
                 ['LICENCE', 'IDENTIFIER', 'NAME', 'IP', 'ACTIVATED'],
                 [
-                  ...shown.flatMap(({ id, activations }) =>
-                    activations.map((one) => [id, one.identifier, one.name, one.ip, one.activated_at]),
+                  ...shown.flatMap(({ id, activations: own }) =>
+                    own.map((one) => [id, one.identifier, one.name, one.ip, one.activated_at]),
                   ),
                   ...seats.map((one) => [one.license_id, one.identifier, one.name, one.ip, one.activated_at]),
                 ],
               ),
               '',
               formatTable(
-                ['AT', 'LICENCE', 'ENDPOINT', 'OUTCOME', 'VERSION', 'IP'],
+                ['AT', 'LICENCE', 'ENDPOINT', 'OUTCOME', 'TIMES', 'VERSION', 'IP'],
                 accesses
                   .map(accessJson)
-                  .map((one) => [one.at, one.license_id, one.endpoint, one.outcome, one.version, one.ip]),
+                  .map((one) => [
+                    ...[one.at, one.license_id, one.endpoint, one.outcome],
+                    ...[one.times, one.version, one.ip],
+                  ]),
               ),
             ].join('\n'),
         );
+        if (last !== undefined) output.note(`There may be more: --after ${last}`);
       }),
     );
 }
@@ -97,6 +102,8 @@ async function latestAccesses(db: Db, licenseIds: number[]): Promise<LoggedAcces
 function accessJson(access: LoggedAccess) {
   return {
     at: formatTimestamp(access.at),
+    times: access.times,
+    last_at: formatTimestampOrNull(access.lastAt),
     license_id: access.licenseId,
     endpoint: access.endpoint,
     outcome: access.outcome,
@@ -121,7 +128,7 @@ function addExport(customer: Command): void {
       withSession(command, async ({ db, config, now, output }) => {
         const address = await readValue(email, 'E-mail address');
         const { licenses, mentions } = await writeOutput(out, ownFiles(config), CUSTOMER_FILE, (sink) =>
-          exportCustomer(db, address, now, sink),
+          exportCustomer(db, address, now, out === '-' ? (text) => sink(escapeUnseen(text)) : sink),
         );
         const text = `Exported: ${counted(licenses, 'licence')} with all that belongs to ${licenses === 1 ? 'it' : 'them'}, and ${counted(mentions, 'mention')} elsewhere.`;
         if (out === '-') output.note(text);
@@ -159,7 +166,9 @@ function addErase(customer: Command): void {
             );
           if (!answer) throw new OperatorError('Nothing was erased.');
         }
-        const { licenses, rows } = await eraseCustomer(db, address, { actor, now });
+        const progress = (done: number, total: number) =>
+          output.progress(`Erasing: ${done} of ${counted(total, 'licence')}`);
+        const { licenses, rows } = await eraseCustomer(db, address, { actor, now }, progress);
         output.print(
           { licenses, rows },
           `Erased from ${counted(licenses, 'licence')} and ${counted(rows, 'other row')}. What backups and earlier exports hold is not erased.`,

@@ -15,12 +15,16 @@ export const TEXT_COLUMNS = {
 } as const satisfies Partial<Record<TableName, readonly string[]>>;
 export type TextTable = keyof typeof TEXT_COLUMNS;
 
+/** Rows of some licences, or of none. */
+export interface Only {
+  licenseIds: number[] | null;
+}
+
 /**
  * Rows in whose texts one of the patterns may stand, in the order of their ids. Without an index: it reads the
  * table once.
  *
  * @param patterns for LIKE, in lower case, with `!` before what is meant literally
- * @param only of one licence; null: of none
  */
 export async function findTextRows(
   db: Db,
@@ -28,7 +32,7 @@ export async function findTextRows(
   patterns: string[],
   after: number,
   limit: number,
-  only?: { licenseId: number | null },
+  only?: Only,
 ): Promise<Row[]> {
   // MySQL will not compare a column of ASCII with what is not.
   const lower = (column: string) =>
@@ -38,34 +42,29 @@ export async function findTextRows(
     for (const column of TEXT_COLUMNS[name])
       for (const pattern of patterns) any.orWhereRaw(`${lower(column)} LIKE ? ESCAPE '!'`, [pattern]);
   });
-  if (only) query.where({ license_id: only.licenseId });
+  if (only?.licenseIds === null) query.whereNull('license_id');
+  else if (only) query.whereIn('license_id', only.licenseIds);
   return (await query) as Row[];
 }
 
-/** Changes a row whose columns still are what the caller saw; one that somebody changed meanwhile stays as it is. */
+/** Changes rows whose columns still are what the caller saw; one that somebody changed meanwhile stays as it is. */
 export async function setTexts(
   trx: Transaction,
   name: TextTable,
+  ids: number[],
   seen: Row,
   changes: Record<string, SqlValue>,
 ): Promise<void> {
-  const before = Object.fromEntries(['id', ...Object.keys(changes)].map((column) => [column, seen[column]]));
-  await trx(table(trx, name)).where(before).update(changes);
+  await trx(table(trx, name)).whereIn('id', ids).where(seen).update(changes);
 }
 
-/** The addresses a licence was used from: of its activations, its checks, its accesses and its history. */
-export async function removeIps(trx: Transaction, licenseId: number): Promise<void> {
-  await trx(table(trx, 'licenses')).where({ id: licenseId }).update({ last_check_ip: null });
-  await trx(table(trx, 'activations'))
-    .where({ license_id: licenseId })
-    .whereNotNull('ip')
-    .update({ ip: null });
-  await trx(table(trx, 'access_log'))
-    .where({ license_id: licenseId })
-    .whereNotNull('ip')
-    .update({ ip: null });
+/** The addresses licences were used from: of their activations, their checks, their accesses and their history. */
+export async function removeIps(trx: Transaction, licenseIds: number[]): Promise<void> {
+  await trx(table(trx, 'licenses')).whereIn('id', licenseIds).update({ last_check_ip: null });
+  for (const name of ['activations', 'access_log'] as const)
+    await trx(table(trx, name)).whereIn('license_id', licenseIds).whereNotNull('ip').update({ ip: null });
   await trx(table(trx, 'events'))
-    .where({ license_id: licenseId })
+    .whereIn('license_id', licenseIds)
     .where('actor', 'like', 'customer:%')
     .update({ actor: 'customer' });
 }

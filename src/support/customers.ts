@@ -8,8 +8,15 @@ import type { Db, Transaction } from '../store/database';
 import { insertEvents } from '../store/events';
 import { inSnapshot, readPages, type Row, type SqlValue } from '../store/export';
 import { findRows } from '../store/import';
-import { findLicense, lockLicense, type License } from '../store/licenses';
-import { findTextRows, removeIps, setTexts, TEXT_COLUMNS, type TextTable } from '../store/personal-data';
+import { findLicensesByIds, lockLicenses, type License } from '../store/licenses';
+import {
+  findTextRows,
+  removeIps,
+  setTexts,
+  TEXT_COLUMNS,
+  type Only,
+  type TextTable,
+} from '../store/personal-data';
 import { likePattern } from '../store/statements';
 import { inTransaction } from '../store/transaction';
 import {
@@ -80,19 +87,43 @@ async function otherAddresses(db: Db, address: string, patterns: string[]): Prom
       others.add(other);
   };
   for await (const row of textRows(db, 'licenses', patterns)) look(row.customer);
-  for await (const row of textRows(db, 'activations', patterns))
-    if ((await findLicense(db, row.license_id as number))?.plan.activationType === 'seat')
-      look(row.identifier);
+  for await (const { row, license } of withLicenses(db, textRows(db, 'activations', patterns)))
+    if (license?.plan.activationType === 'seat') look(row.identifier);
   return others;
+}
+
+/** Rows with the licences they belong to, which are looked up by the page. */
+async function* withLicenses(
+  db: Db,
+  rows: AsyncIterable<Row>,
+): AsyncGenerator<{ row: Row; license: License | undefined }> {
+  for await (const page of inPages(rows, PAGE)) {
+    const ids = new Set(page.map((row) => row.license_id as number));
+    const licenses = await findLicensesByIds(db, [...ids]);
+    const byId = new Map(licenses.map((license) => [license.id, license]));
+    for (const row of page) yield { row, license: byId.get(row.license_id as number) };
+  }
+}
+
+async function* inPages<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
+  let page: T[] = [];
+  for await (const item of items) {
+    page.push(item);
+    if (page.length < size) continue;
+    yield page;
+    page = [];
+  }
+  if (page.length > 0) yield page;
 }
 
 async function* textRows(
   db: Db,
   name: TextTable,
   patterns: string[],
-  only?: { licenseId: number | null },
+  only?: Only,
+  from = 0,
 ): AsyncGenerator<Row> {
-  for (let after = 0; ;) {
+  for (let after = from; ;) {
     const rows = await findTextRows(db, name, patterns, after, PAGE, only);
     yield* rows;
     if (rows.length < PAGE) return;
@@ -105,33 +136,64 @@ async function* rowsNaming(
   db: Db,
   name: TextTable,
   customer: CustomerAddress,
-  only?: { licenseId: number | null },
+  only?: Only,
+  after?: number,
 ): AsyncGenerator<Row> {
-  for await (const row of textRows(db, name, customer.patterns, only))
+  for await (const row of textRows(db, name, customer.patterns, only, after))
     if (TEXT_COLUMNS[name].some((column) => customer.isIn(row[column]))) yield row;
 }
 
-/** The customer's licences, in the order of their ids. */
-export async function listCustomerLicenses(db: Db, customer: CustomerAddress): Promise<License[]> {
-  const licenses: License[] = [];
-  for await (const row of rowsNaming(db, 'licenses', customer))
-    if (customer.isIn(row.customer)) {
-      const license = await findLicense(db, row.id as number);
-      if (license) licenses.push(license);
-    }
-  return licenses;
+/** The customer's licences above an id, in the order of their ids. */
+async function* customerLicenses(db: Db, customer: CustomerAddress, after = 0): AsyncGenerator<License> {
+  for await (const rows of inPages(rowsNaming(db, 'licenses', customer, undefined, after), PAGE)) {
+    const own = rows.filter((row) => customer.isIn(row.customer)).map((row) => row.id as number);
+    yield* (await findLicensesByIds(db, own)).sort((a, b) => a.id - b.id);
+  }
 }
 
-/** Seats and labels that name the customer on licences of others. */
-export async function listCustomerSeats(
+/** Seats and labels that name the customer on licences of others, in the order of these. */
+async function listCustomerSeats(db: Db, customer: CustomerAddress): Promise<RecordOf<'activation'>[]> {
+  const seats: RecordOf<'activation'>[] = [];
+  for await (const { row, license } of withLicenses(db, rowsNaming(db, 'activations', customer)))
+    if (!customer.isIn(license?.customer)) seats.push(fromRow('activation', row));
+  return seats.sort((a, b) => a.license_id - b.license_id);
+}
+
+export interface CustomerPage {
+  licenses: License[];
+  /** on licences of others */
+  seats: RecordOf<'activation'>[];
+  /** what the next page comes after; undefined: there is none */
+  last: number | undefined;
+}
+
+/**
+ * A customer's licences, and seats on licences of others, in the order of the licences' ids.
+ *
+ * @param after only of licences above this id
+ * @param limit licences and seats; a licence's seats stay together
+ */
+export async function pageOfCustomer(
   db: Db,
   customer: CustomerAddress,
-): Promise<RecordOf<'activation'>[]> {
-  const own = new Set((await listCustomerLicenses(db, customer)).map(({ id }) => id));
-  const seats: RecordOf<'activation'>[] = [];
-  for await (const row of rowsNaming(db, 'activations', customer))
-    if (!own.has(row.license_id as number)) seats.push(fromRow('activation', row));
-  return seats;
+  after: number,
+  limit: number,
+): Promise<CustomerPage> {
+  const licenses: License[] = [];
+  for await (const license of customerLicenses(db, customer, after)) {
+    licenses.push(license);
+    if (licenses.length > limit) break;
+  }
+  const seats = (await listCustomerSeats(db, customer)).filter((seat) => seat.license_id > after);
+  const ids = [...licenses.map(({ id }) => id), ...seats.map((seat) => seat.license_id)].sort(
+    (a, b) => a - b,
+  );
+  const end = ids[limit - 1] ?? Infinity;
+  return {
+    licenses: licenses.filter(({ id }) => id <= end),
+    seats: seats.filter((seat) => seat.license_id <= end),
+    last: ids.some((id) => id > end) ? end : undefined,
+  };
 }
 
 /** A customer's data as `exportCustomer` writes them, be it another customer's; others may take their place. */
@@ -153,7 +215,8 @@ export interface CustomerCounts {
 export function exportCustomer(db: Db, text: string, now: Date, sink: Sink): Promise<CustomerCounts> {
   return inSnapshot(db, async (trx) => {
     const customer = await readCustomerAddress(trx, text);
-    const licenses = await listCustomerLicenses(trx, customer);
+    const licenses: License[] = [];
+    for await (const license of customerLicenses(trx, customer)) licenses.push(license);
     const own = new Set(licenses.map(({ id }) => id));
     if (licenses.length === 0 && !(await isMentioned(trx, customer)))
       throw new OperatorError('Nothing is stored about this address. No file was written.');
@@ -248,24 +311,31 @@ export interface Erased {
 
 /** Each round finds what was written during the one before. */
 const MAX_ROUNDS = 5;
+/** Licences that are erased in one transaction: their own callers wait for it, some 0.1 s. */
+const LICENSES_AT_ONCE = 100;
 
 /**
  * Takes a customer's address out of the whole database, and with it the network addresses their licences were used
  * from. Licences, slots and counts stay. A licence is changed as a whole or not at all; what was interrupted goes on
  * when it is run again.
+ *
+ * @param onProgress told how many licences of how many are done
  */
 export async function eraseCustomer(
   db: Db,
   text: string,
   context: { actor: string; now: Date },
+  onProgress: (done: number, total: number) => void = () => undefined,
 ): Promise<Erased> {
   const erased: Erased = { licenses: 0, rows: 0 };
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const customer = await readCustomerAddress(db, text);
     const ids = await licensesNaming(db, customer);
-    for (const id of ids) {
-      erased.rows += await inTransaction(db, (trx) => eraseFromLicense(trx, id, customer, context));
-      erased.licenses++;
+    for (let i = 0; i < ids.length; i += LICENSES_AT_ONCE) {
+      const some = ids.slice(i, i + LICENSES_AT_ONCE);
+      erased.rows += await inTransaction(db, (trx) => eraseFromLicenses(trx, some, customer, context));
+      erased.licenses += some.length;
+      onProgress(i + some.length, ids.length);
     }
     const elsewhere = await eraseElsewhere(db, customer);
     erased.rows += elsewhere;
@@ -296,47 +366,72 @@ async function licensesNaming(db: Db, customer: CustomerAddress): Promise<number
   return [...ids].sort((a, b) => a - b);
 }
 
-/** @returns how many rows beside the licence's own were changed */
-async function eraseFromLicense(
+/** @returns how many rows beside the licences' own were changed */
+async function eraseFromLicenses(
   trx: Transaction,
-  id: number,
+  ids: number[],
   customer: CustomerAddress,
   { actor, now }: { actor: string; now: Date },
 ): Promise<number> {
-  const license = await lockLicense(trx, id);
-  const isTheirs = customer.isIn(license?.customer);
-  if (license && (isTheirs || customer.isIn(license.reference))) {
-    const seen = { id, customer: license.customer, reference: license.reference };
-    await setTexts(trx, 'licenses', seen, {
-      ...(isTheirs ? { customer: null } : {}),
-      ...(customer.isIn(license.reference)
-        ? { reference: withPlaceholder(license.reference as string, customer, MAX_LABEL_LENGTH) }
-        : {}),
-    });
-  }
+  const licenses = [...(await lockLicenses(trx, ids)).values()];
+  const theirs = new Set(licenses.filter((one) => customer.isIn(one.customer)).map(({ id }) => id));
+  const named = licenses.filter((one) => theirs.has(one.id) || customer.isIn(one.reference));
+  await changeTexts(
+    trx,
+    'licenses',
+    named.map(({ id, customer: name, reference }) => ({
+      seen: { id, customer: name, reference },
+      changes: {
+        ...(theirs.has(id) ? { customer: null } : {}),
+        ...(customer.isIn(reference)
+          ? { reference: withPlaceholder(reference as string, customer, MAX_LABEL_LENGTH) }
+          : {}),
+      },
+    })),
+  );
   let rows = 0;
   for (const name of ['activations', 'events', 'access_log'] as const)
-    rows += await eraseRows(trx, name, customer, { licenseId: id });
-  if (isTheirs) await removeIps(trx, id);
-  if (license)
-    await insertEvents(trx, [
-      {
+    rows += await eraseRows(trx, name, customer, { licenseIds: ids });
+  if (theirs.size > 0) await removeIps(trx, [...theirs]);
+  if (licenses.length > 0)
+    await insertEvents(
+      trx,
+      licenses.map(({ id }) => ({
         licenseId: id,
         at: now,
         actor: customer.without(actor, ERASED),
         action: 'erase-customer',
         before: null,
-        after: isTheirs ? { customer: null } : null,
-      },
-    ]);
+        after: theirs.has(id) ? { customer: null } : null,
+      })),
+    );
   return rows;
+}
+
+/** Writes changes of rows, equal ones in one statement. */
+async function changeTexts(
+  trx: Transaction,
+  name: TextTable,
+  rows: { seen: Row; changes: Record<string, SqlValue> }[],
+): Promise<void> {
+  const groups = new Map<string, { ids: number[]; seen: Row; changes: Record<string, SqlValue> }>();
+  for (const { seen, changes } of rows) {
+    const before = Object.fromEntries(
+      Object.keys(changes).map((column) => [column, seen[column] as SqlValue]),
+    );
+    const key = JSON.stringify([before, changes]);
+    const group = groups.get(key) ?? { ids: [], seen: before, changes };
+    groups.set(key, group);
+    group.ids.push(seen.id as number);
+  }
+  for (const { ids, seen, changes } of groups.values()) await setTexts(trx, name, ids, seen, changes);
 }
 
 async function eraseElsewhere(db: Db, customer: CustomerAddress): Promise<number> {
   let count = 0;
   for (const name of ['products', 'plans', 'releases'] as const)
     count += await eraseWithoutLock(db, name, customer);
-  return count + (await eraseWithoutLock(db, 'access_log', customer, { licenseId: null }));
+  return count + (await eraseWithoutLock(db, 'access_log', customer, { licenseIds: null }));
 }
 
 /**
@@ -347,22 +442,13 @@ async function eraseWithoutLock(
   db: Db,
   name: TextTable,
   customer: CustomerAddress,
-  only?: { licenseId: number | null },
+  only?: Only,
 ): Promise<number> {
   let count = 0;
-  let found: Row[] = [];
-  const write = async () => {
-    await inTransaction(db, async (trx) => {
-      for (const row of found) await setTexts(trx, name, row, erasedTexts(name, row, customer));
-    });
-    count += found.length;
-    found = [];
-  };
-  for await (const row of rowsNaming(db, name, customer, only)) {
-    found.push(row);
-    if (found.length === PAGE) await write();
+  for await (const rows of inPages(rowsNaming(db, name, customer, only), PAGE)) {
+    await inTransaction(db, (trx) => eraseTexts(trx, name, customer, rows));
+    count += rows.length;
   }
-  if (found.length > 0) await write();
   return count;
 }
 
@@ -370,15 +456,28 @@ async function eraseRows(
   trx: Transaction,
   name: TextTable,
   customer: CustomerAddress,
-  only?: { licenseId: number | null },
+  only: Only,
 ): Promise<number> {
   let count = 0;
-  for await (const row of rowsNaming(trx, name, customer, only)) {
-    await setTexts(trx, name, row, erasedTexts(name, row, customer));
-    // Counted whether it was changed or not: the next round finds what somebody wrote meanwhile.
-    count++;
+  for await (const rows of inPages(rowsNaming(trx, name, customer, only), PAGE)) {
+    await eraseTexts(trx, name, customer, rows);
+    // Counted whether they were changed or not: the next round finds what somebody wrote meanwhile.
+    count += rows.length;
   }
   return count;
+}
+
+function eraseTexts(
+  trx: Transaction,
+  name: TextTable,
+  customer: CustomerAddress,
+  rows: Row[],
+): Promise<void> {
+  return changeTexts(
+    trx,
+    name,
+    rows.map((row) => ({ seen: row, changes: erasedTexts(name, row, customer) })),
+  );
 }
 
 /** The changes of a row; who is named in it was also the one at the network address beside it. */

@@ -112,8 +112,8 @@ export function createAccessLog(db: Db, onError: (error: unknown, lost: number) 
 
   /** Counts an access on the row of an equal one, or gives it one; false when there is no room for it. */
   function keep(client: string, access: Access, isBare = false): boolean {
-    const { at, ip: _ip, ...content } = access;
-    const key = JSON.stringify([client, content]);
+    const { at } = access;
+    const key = JSON.stringify([client, { ...access, at: undefined, ip: undefined }]);
     let row = rows.get(key, at);
     if (row === undefined) {
       const budget = budgets.get(client, at) ?? budgets.set(client, { at, rows: 0 });

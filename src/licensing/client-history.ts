@@ -39,7 +39,7 @@ export function createClientHistory(): RecordChanges {
   /** The event as it is to be written, and what it repeats. */
   function classify(event: LicenseEvent): { key: string; event: LicenseEvent; first: First | undefined } {
     const client = `${event.licenseId} ${clientOf(event.actor)}`;
-    const key = `${client} ${event.action} ${identifierOf(event) ?? ''}`;
+    const key = `${client} ${event.action} ${JSON.stringify(identifierOf(event))}`;
     const first = firsts.get(key, event.at);
     if (first) return { key, event, first };
     const budget = budgets.get(client, event.at) ?? budgets.set(client, { at: event.at, events: 0 });

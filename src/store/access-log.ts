@@ -94,11 +94,12 @@ function contentRow(access: Access) {
 
 /** The id of the row that an access was inserted as; undefined when it is gone. */
 export async function findAccessId(db: Db, access: Access): Promise<number | undefined> {
-  const row = (await db(table(db, 'access_log'))
+  const [id] = await db(table(db, 'access_log'))
     .where(contentRow(access))
     .orderBy('id', 'desc')
-    .first('id')) as { id: number } | undefined;
-  return row?.id;
+    .limit(1)
+    .pluck<number[]>('id');
+  return id;
 }
 
 export interface Repeats {

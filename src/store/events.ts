@@ -100,10 +100,11 @@ export async function listEvents(
     ])
     .limit(limit);
   if (before !== undefined) {
-    const event = (await db(table(db, 'events')).where({ id: before, license_id: licenseId }).first('at')) as
-      Pick<EventRow, 'at'> | undefined;
-    if (event === undefined) return [];
-    query.where('at', '<=', event.at).whereRaw('(at < ? OR id < ?)', [event.at, before]);
+    const [at] = await db(table(db, 'events'))
+      .where({ id: before, license_id: licenseId })
+      .pluck<string[]>('at');
+    if (at === undefined) return [];
+    query.where('at', '<=', at).whereRaw('(at < ? OR id < ?)', [at, before]);
   }
   return ((await query) as EventRow[]).map(toEvent).reverse();
 }

@@ -75,6 +75,9 @@ describe('help', () => {
 
 describe('a usage error', () => {
   const notKept = new RegExp(`^(?!.*${KEY}).*It must not hold a licence key`);
+  const noAddress = new RegExp(
+    `^(?!.*${KEY}).*The customer must be an e-mail address such as jane@example\\.com, or "Jane Roe <`,
+  );
   const plan = [
     'plan',
     'add',
@@ -150,7 +153,13 @@ describe('a usage error', () => {
       ['license', 'issue', '--plan', '1', '--expires', '9999-12-31T23:59:59-12:00'],
       /in the years 1000 to 9999/,
     ],
-    ['a key for a customer', ['license', 'issue', '--plan', '1', '--customer', KEY], notKept],
+    ['a key for a customer', ['license', 'issue', '--plan', '1', '--customer', KEY], noAddress],
+    ['a name for a customer', ['license', 'set-customer', '1', 'Jane Roe'], noAddress],
+    [
+      'a customer with a part of an address',
+      ['license', 'issue', '--plan', '1', '--customer', 'Jane <jane>'],
+      noAddress,
+    ],
     ['a key as a reason', ['license', 'suspend', '1', '--reason', `lost ${KEY}`], notKept],
     ['an identifier of two lines', ['activation', 'add', '1', 'a\nb'], /1 to 255 characters on one line/],
     [
@@ -397,7 +406,7 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
       product_id: 42,
       plan_id: 1,
       activation_limit: 2,
-      expires_at: '2099-01-31T00:00:00Z',
+      expires_at: '2099-01-31T23:59:59Z',
     });
     expect(await stored(issued.id)).toMatchObject({
       key_digest: keyDigest(issued.license_key),
@@ -408,7 +417,7 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
       activations_used: 0,
       customer: 'jane@example.com',
       reference: 'order-1',
-      expires_at: '2099-01-31 00:00:00',
+      expires_at: '2099-01-31 23:59:59',
     });
     expect(await history(issued.id)).toEqual([
       {
@@ -421,7 +430,7 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
           activation_limit: 2,
           customer: 'jane@example.com',
           reference: 'order-1',
-          expires_at: '2099-01-31T00:00:00Z',
+          expires_at: '2099-01-31T23:59:59Z',
         },
       },
     ]);
@@ -511,14 +520,37 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
 
   it('issues what is unusual, and says what is unusual about it', async () => {
     const { code, stderr } = await shop.run([
-      ...['license', 'issue', '--plan', '1', '--customer', 'Jane', '--expires', '2020-01-01'],
+      ...['license', 'issue', '--plan', '1', '--customer', 'jane@example.com', '--expires', '2020-01-01'],
     ]);
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr:
-        'note: "Jane" is no e-mail address; "licensing customer" finds people by theirs alone.\n' +
-        'note: the end has passed already: the licence is expired.\n',
+      stderr: 'note: the end has passed already: the licence is expired.\n',
     });
+  });
+
+  it('knows a customer by the address, with a name before it and without', async () => {
+    const roe = 'Jane Roe <ROE@example.com>';
+    const { id } = await issue('--customer', roe, '--reference', 'order-roe');
+    expect(await stored(id)).toMatchObject({ customer: 'roe@example.com' });
+    expect(
+      await issue('--customer', '"Roe, J." <roe@example.com>', '--reference', 'order-roe'),
+    ).toMatchObject({
+      id,
+    });
+    await shop.json(['license', 'set-customer', String(id), 'Richard <Richard@example.com>']);
+    expect(await stored(id)).toMatchObject({ customer: 'richard@example.com' });
+    for (const args of [['license', 'list', '--customer'], ['customer', 'show'], ['why']])
+      expect((await shop.run([...args, 'R <richard@example.com>', '--json'])).stdout).toContain(
+        `"id":${id},`,
+      );
+    // As another version stored it.
+    await service
+      .db(table(service.db, 'licenses'))
+      .where({ id })
+      .update({ customer: 'jane roe <roe@example.com>' });
+    expect(await issue('--customer', roe, '--reference', 'order-roe')).toMatchObject({ id });
+    await service.db(table(service.db, 'licenses')).where({ id }).update({ customer: 'member 77' });
+    expect(await shop.json(['license', 'list', '--customer', 'Member 77'])).toMatchObject([{ id }]);
   });
 
   it('lists nothing of a product or plan that does not exist', async () => {
@@ -734,6 +766,11 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     expect(await ids('--hint', ending.license_key.slice(-8).toLowerCase())).toEqual([ending.id]);
     expect(await ids('--expiring', '30d')).toEqual([ending.id]);
     expect(await ids('--expiring', '5d')).toEqual([]);
+    // The whole of the last day, as a date means the whole of it.
+    const last = await give('--expires', soon.slice(0, 10));
+    expect(last.expires_at).toBe(`${soon.slice(0, 10)}T23:59:59Z`);
+    expect(await ids('--expiring', '10d')).toEqual([ending.id, last.id]);
+    expect(await ids('--expiring', '9d')).toEqual([]);
     expect(await ids('--limit', '2', '--after', String(lasting.id))).toEqual([ending.id, over.id]);
     const page = await shop.run(['license', 'list', '--product', '50', '--limit', '1']);
     expect(page.stderr).toBe(`There may be more: --after ${lasting.id}\n`);
@@ -788,7 +825,7 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     const renew = (...options: string[]) => shop.json(['license', 'renew', String(id), ...options]);
     expect(await renew('--for', '1m')).toMatchObject({
       status: 'active',
-      expires_at: '2098-02-28T00:00:00Z',
+      expires_at: '2098-02-28T23:59:59Z',
     });
     await shop.json(['license', 'suspend', String(id)]);
     expect(await renew('--until', '2099-06-30T12:00:00Z', '--reason', 'paid')).toMatchObject({
@@ -800,7 +837,7 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
       {
         actor,
         action: 'renew',
-        before: { status: 'suspended', expires_at: '2098-02-28T00:00:00Z' },
+        before: { status: 'suspended', expires_at: '2098-02-28T23:59:59Z' },
         after: { status: 'active', expires_at: '2099-06-30T12:00:00Z', reason: 'paid' },
       },
     ]);
@@ -842,15 +879,15 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
 
     const until = (end: string) => ({ code: 0, stdout: `Licence ${id} is active until ${end}.\n` });
     expect(await renew('--until', '2099-01-31')).toEqual({
-      ...until('2099-01-31T00:00:00Z'),
+      ...until('2099-01-31T23:59:59Z'),
       stderr: `note: it had no end before; "licensing license renew ${id} --lifetime" sets that again.\n`,
     });
     expect(await renew('--until', '2098-06-30')).toEqual({
-      ...until('2098-06-30T00:00:00Z'),
-      stderr: `note: it was to end later before; "licensing license renew ${id} --until 2099-01-31T00:00:00Z" sets that again.\n`,
+      ...until('2098-06-30T23:59:59Z'),
+      stderr: `note: it was to end later before; "licensing license renew ${id} --until 2099-01-31T23:59:59Z" sets that again.\n`,
     });
     // An order's renewal that is repeated, as a shop may do.
-    const later = { ...until('2099-06-30T00:00:00Z'), stderr: '' };
+    const later = { ...until('2099-06-30T23:59:59Z'), stderr: '' };
     expect(await renew('--until', '2099-06-30')).toEqual(later);
     expect(await renew('--until', '2099-06-30')).toEqual(later);
   });
@@ -864,7 +901,7 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
       (await shop.run(['license', 'change-plan', String(id), String(plan)])).stderr;
     expect(await change(yearly)).toBe('');
     expect(await change(forLife)).toBe(
-      `note: plan ${forLife} is for life, and licence ${id} still ends on 2099-01-31T00:00:00Z; "licensing license renew ${id} --lifetime" changes that.\n`,
+      `note: plan ${forLife} is for life, and licence ${id} still ends on 2099-01-31T23:59:59Z; "licensing license renew ${id} --lifetime" changes that.\n`,
     );
     await shop.json(['license', 'renew', String(id), '--lifetime']);
     expect(await change(forLife)).toBe('');

@@ -132,7 +132,9 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
     expect(text).toMatchObject({ code: 0 });
     expect(text.stdout).toMatch(/jane-doe\.example/);
     expect(await op.run(['customer', 'show', 'nobody@example.com'])).toMatchObject({ code: 1, stdout: '' });
-    expect((await op.run(['customer', 'show', 'jane'])).stderr).toMatch(/^error: This is no e-mail address/);
+    expect((await op.run(['customer', 'show', 'jane'])).stderr).toMatch(
+      /^error: The customer must be an e-mail address such as jane@example\.com/,
+    );
   });
 
   it('is shown by the page, in the order of the licences', async () => {

@@ -341,6 +341,18 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     });
   });
 
+  it('brings customers that are not addresses as they are, and addresses without a name', async () => {
+    const to = await place(kind);
+    const customers = ['Member 77', 'Jane Roe <Roe@example.com>'];
+    const older = lines(file).map((record) =>
+      record.type === 'license' ? { ...record, customer: customers.shift() ?? null } : record,
+    );
+    await importJson(to, fileOf(older));
+    const all = await contents(to.db);
+    expect(all.license.map(({ customer }) => customer)).toEqual(['Member 77', 'roe@example.com', null, null]);
+    expect(totals(await importJson(to, fileOf(older)))).toMatchObject({ changed: 0, conflicting: 0 });
+  });
+
   it('keeps the later of two last checks, with its address', async () => {
     const to = await place(kind);
     await importJson(to, file);

@@ -106,7 +106,7 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
       activations_used: 1,
       customer: 'jane@example.com',
       reference: 'order-1',
-      expires_at: '2099-01-31 00:00:00',
+      expires_at: '2099-01-31 23:59:59',
     });
     expect(of('ABC-def-1234567890')).toMatchObject({
       plan_id: 2,
@@ -260,6 +260,38 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
       'not a domain',
     ])
       expect(refused.stderr + JSON.stringify(report)).not.toContain(secret);
+  });
+
+  it('says of a licence that it expired on the day of the import, and it has', async () => {
+    const today = new Date().toISOString().slice(0, 10);
+    const content = table(
+      `ended-key-00000001,42,Single,expired,1,${today},,,`,
+      `ended-key-00000002,42,Single,expired,1,2026-01-31,,,`,
+    );
+    expect(await json(content)).toMatchObject({ new: 2, bad: 0 });
+    const [ended, earlier] = await licenses();
+    expect(Date.parse(`${ended!.expires_at!}Z`)).toBeLessThanOrEqual(Date.now());
+    expect(earlier).toMatchObject({ expires_at: '2026-01-31 23:59:59' });
+    expect(await json(content)).toMatchObject({ same: 2, bad: 0 });
+  });
+
+  it('has customers by their address, whatever name stands before it', async () => {
+    const rows = [
+      'customer-key-00001,42,Single,active,1,,Jane Roe <ROE@example.com>,,',
+      'customer-key-00002,42,Single,active,1,,"""Roe, J."" <roe@example.com>",,',
+    ];
+    expect(await json(table(...rows))).toMatchObject({ new: 2 });
+    expect(await licenses()).toMatchObject([
+      { customer: 'roe@example.com' },
+      { customer: 'roe@example.com' },
+    ]);
+    expect(await json(table(...rows))).toMatchObject({ same: 2 });
+    const named = await run(table('customer-key-00003,42,Single,active,1,,Jane Roe,,'));
+    expect(named).toMatchObject({ code: 1, stdout: '' });
+    expect(named.stderr).toMatch(
+      /line 2: E-mail: the customer must be an e-mail address such as jane@example/,
+    );
+    expect(await licenses()).toHaveLength(2);
   });
 
   it('is told about by a dry run, which changes nothing', async () => {

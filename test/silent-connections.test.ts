@@ -246,7 +246,7 @@ describe('a command whose COMMIT was not answered says that it may have been car
     const license = await giveLicense(db, await givePlan(db));
     await runUnanswered(['license', 'renew', String(license.id), '--until', '2099-01-31']);
     expect((await rows<{ id: number }>(db, 'licenses')).find(({ id }) => id === license.id)).toMatchObject({
-      expires_at: '2099-01-31 00:00:00',
+      expires_at: '2099-01-31 23:59:59',
     });
   }, 30_000);
 

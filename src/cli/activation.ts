@@ -50,7 +50,9 @@ function addAdd(activation: Command): void {
         const added = await createLedger(db).override(claim);
         if (isRefusal(added)) throw refusedActivation(license, added);
         if (added.repeated)
-          throw new OperatorError(`${added.identifier} is activated on licence ${license.id} already.`);
+          throw new OperatorError(`${added.identifier} is activated on licence ${license.id} already.`, {
+            code: 'CONFLICT',
+          });
         const { activationLimit } = license;
         if (activationLimit !== 0 && added.activationsUsed > activationLimit)
           output.note(
@@ -79,6 +81,7 @@ function addRemove(activation: Command): void {
         if (isRefusal(removed))
           throw new OperatorError(
             `That identifier is not activated on licence ${license.id}. "licensing activation list ${license.id}" shows those that are.`,
+            { code: 'NOT_FOUND' },
           );
         output.print(
           { id: license.id, identifier: removed.identifier, activations_used: removed.activationsUsed },
@@ -89,9 +92,12 @@ function addRemove(activation: Command): void {
 }
 
 function refusedActivation({ id, plan }: License, { refused }: Refusal): OperatorError {
-  return new OperatorError(
-    refused === 'INVALID_REQUEST'
-      ? `This is not a valid ${plan.activationType}, which plan ${plan.id} counts by.`
-      : `Licence ${id} was changed by somebody else meanwhile. Try again.`,
-  );
+  if (refused === 'INVALID_REQUEST')
+    return new OperatorError(`This is not a valid ${plan.activationType}, which plan ${plan.id} counts by.`, {
+      code: 'INVALID_REQUEST',
+      field: 'identifier',
+    });
+  return new OperatorError(`Licence ${id} was changed by somebody else meanwhile. Try again.`, {
+    code: 'CONFLICT',
+  });
 }

@@ -1,12 +1,13 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
-import { InvalidArgumentError, type Command } from 'commander';
+import { InvalidArgumentError, type Command, type CommanderError } from 'commander';
+import { requireEmail } from '../licensing/customer-email';
 import { requireDuration } from '../licensing/durations';
 import { explainReadFault } from '../licensing/file-faults';
 import { containsKey } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
-import { isDay, isStorable } from '../licensing/timestamps';
+import { parseMoment } from '../licensing/timestamps';
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32 } from '../store/columns';
 
 /** Readers of options and arguments; what they refuse is a usage error (exit 2) that names the option. */
@@ -35,18 +36,14 @@ export function upTo(most: number): (text: string) => number {
   };
 }
 
-/** `2027-01-31` (its first second, UTC) or `2027-01-31T12:00:00Z`, in the years that the databases hold. */
-export function moment(text: string): Date {
-  const complete = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text;
-  const date = new Date(complete);
-  if (
-    !/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/.test(complete) ||
-    Number.isNaN(date.getTime())
-  )
-    throw new InvalidArgumentError('It must be a date, as 2027-01-31 or 2027-01-31T12:00:00Z (UTC).');
-  if (!isDay(complete.slice(0, 10))) throw new InvalidArgumentError('There is no such day.');
-  if (!isStorable(date)) throw new InvalidArgumentError('It must be in the years 1000 to 9999 (UTC).');
-  return date;
+/** When something ends: a date without a time is the whole of that day. */
+export function endDate(text: string): Date {
+  return usage(() => parseMoment(text, 'last', 'refused'));
+}
+
+/** When something begins: a date without a time is the first second of that day. */
+export function startDate(text: string): Date {
+  return usage(() => parseMoment(text, 'first', 'refused'));
 }
 
 export function duration(text: string): string {
@@ -112,6 +109,11 @@ export function label(text: string): string {
   return line;
 }
 
+/** A customer's address, without the name before it. */
+export function emailAddress(text: string): string {
+  return label(usage(() => requireEmail(text)));
+}
+
 /** What names a site, device, seat or instance; whether it does is for its plan's type to say. */
 export function identifierText(text: string): string {
   return lineUpTo(MAX_IDENTIFIER_LENGTH, text);
@@ -153,7 +155,15 @@ export function requireChange(command: Command, ...values: unknown[]): void {
     usageError(command, 'Nothing to change; give at least one option.');
 }
 
-/** Options that do not go together, or are all missing: what no reader of a single one can see. */
-export function usageError(command: Command, text: string): never {
-  return command.error(`error: ${text}`, { exitCode: 2, code: 'licensing.usage' });
+/**
+ * Options that do not go together, or are all missing: what no reader of a single one can see.
+ *
+ * @param field the option that is refused, if it is a single one
+ */
+export function usageError(command: Command, text: string, field?: string): never {
+  try {
+    return command.error(`error: ${text}`, { exitCode: 2, code: 'licensing.usage' });
+  } catch (error) {
+    throw Object.assign(error as CommanderError, { field });
+  }
 }

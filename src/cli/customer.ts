@@ -47,6 +47,7 @@ function addShow(customer: Command): void {
         if (licenses.length + seats.length === 0)
           throw new OperatorError(
             `There is no ${page.after === undefined ? '' : 'further '}licence of this customer, and no seat.`,
+            { code: 'NOT_FOUND' },
           );
         const ids = licenses.map(({ id }) => id);
         const shown: LicenseWithActivations[] = [];

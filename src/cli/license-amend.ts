@@ -5,9 +5,9 @@ import { formatTimestamp } from '../licensing/timestamps';
 import type { Plan } from '../store/catalogue';
 import { listEvents } from '../store/events';
 import type { License } from '../store/licenses';
-import { label, nonNegativeInteger, positiveInteger, upTo } from './arguments';
+import { emailAddress, nonNegativeInteger, positiveInteger, upTo } from './arguments';
 import { formatTable, withSession, type Output, type Session } from './command';
-import { KEY_ARGUMENT, noteUnusualCustomer, requireLicense, requireLicenseToShow } from './license-argument';
+import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-argument';
 import { eventJson, licenseJson } from './rows';
 
 /** The verbs of `licensing license` that leave a licence's state as it is, and its history. */
@@ -54,12 +54,11 @@ function addSetCustomer(license: Command): void {
     .command('set-customer')
     .description('Says whom a licence belongs to.')
     .argument('<key>', KEY_ARGUMENT)
-    .argument('<email>', 'the customer', label)
+    .argument('<email>', 'the customer', emailAddress)
     .addHelpText('after', '\nExample:\n  licensing license set-customer 12 jane@example.com')
     .action((key: string, customer: string, _options: object, command: Command) =>
       withSession(command, async (session) => {
         await amend(session, key, (id, context) => setCustomer(session.db, id, customer, context));
-        noteUnusualCustomer(session.output, customer);
       }),
     );
 }

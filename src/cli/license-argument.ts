@@ -2,7 +2,7 @@ import { canonicalKey, keyDigest } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/database';
 import { findLicense, findLicenseByDigest, findLicenseByReference, type License } from '../store/licenses';
-import type { Output, Session } from './command';
+import type { Session } from './command';
 import { readValue } from './standard-input';
 
 export const KEY_ARGUMENT =
@@ -25,6 +25,7 @@ export async function requireLicense(db: Db, given: string): Promise<License> {
   if (ids.length > 1)
     throw new OperatorError(
       `Nothing was changed: this is ${inWords(meanings)}. Say ${ids.map((id) => `id:${id}`).join(' or ')}.`,
+      { code: 'CONFLICT' },
     );
   return meanings[0][1];
 }
@@ -66,6 +67,7 @@ async function findMeanings(db: Db, written: string): Promise<[Meanings[number],
     number === undefined
       ? 'There is no licence with this key or reference. "licensing why" also finds one by the end of its key, its customer or its site.'
       : `There is no licence ${number}.${first ? ` An order has this number: reference:${number}.` : ''}`,
+    { code: 'NOT_FOUND' },
   );
 }
 
@@ -81,12 +83,4 @@ function inWords(meanings: Meanings): string {
 /** The licence that has an order's number for its id. Whoever has that number at hand would name it by mistake. */
 export async function findNamesake(db: Db, reference: string | undefined): Promise<number | undefined> {
   return /^\d{1,15}$/.test(reference ?? '') ? (await findLicense(db, Number(reference)))?.id : undefined;
-}
-
-/** A shop may name its customers as it likes; what is done for people by law goes by their address. */
-export function noteUnusualCustomer(output: Output, customer: string | undefined): void {
-  if (customer !== undefined && !customer.includes('@'))
-    output.note(
-      `note: "${customer}" is no e-mail address; "licensing customer" finds people by theirs alone.`,
-    );
 }

@@ -1,17 +1,19 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import { storedCustomer } from '../licensing/customer-email';
 import { addDuration } from '../licensing/durations';
-import { issueLicenses, normalizeCustomer, type Issued } from '../licensing/issue';
+import { issueLicenses, type Issued } from '../licensing/issue';
 import { asHint, isSentWhole, NOT_SENT_WHOLE } from '../licensing/keys';
 import { changeState, renew, type Renewal } from '../licensing/lifecycle';
 import { requirePlan, requireProduct } from '../licensing/require';
 import { liveStatus, STORED_STATUSES, type LiveStatus } from '../licensing/states';
-import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
+import { endOfDay, formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import { listActivations } from '../store/activations';
 import { listLicenses, type License } from '../store/licenses';
 import {
   duration,
+  emailAddress,
+  endDate,
   label,
-  moment,
   nonNegativeInteger,
   oneOf,
   positiveInteger,
@@ -20,13 +22,7 @@ import {
 } from './arguments';
 import { formatFields, withSession, type Output } from './command';
 import { addAmendments } from './license-amend';
-import {
-  KEY_ARGUMENT,
-  findNamesake,
-  noteUnusualCustomer,
-  requireLicense,
-  requireLicenseToShow,
-} from './license-argument';
+import { KEY_ARGUMENT, findNamesake, requireLicense, requireLicenseToShow } from './license-argument';
 import { activationJson, activationTable, licenseJson, licenseTable } from './rows';
 import { FROM_STANDARD_INPUT, readValue } from './standard-input';
 
@@ -64,11 +60,11 @@ function addIssue(license: Command): void {
       'Issues a licence and prints its key, which is shown only now (and by "license reveal", with LICENSING_KEY_SECRET).',
     )
     .requiredOption('--plan <id>', 'plan id', positiveInteger)
-    .option('--customer <email>', 'whom it belongs to', label)
+    .option('--customer <email>', 'whom it belongs to', emailAddress)
     .option('--reference <order>', "the shop's order; the same one again gives the same licence", label)
     .addOption(
-      new Option('--expires <date>', "end, instead of the plan's duration")
-        .argParser(unlessNever(moment))
+      new Option('--expires <date>', "end, instead of the plan's duration; the whole of that day (UTC)")
+        .argParser(unlessNever(endDate))
         .conflicts('lifetime'),
     )
     .option('--lifetime', "no end, whatever the plan's duration is")
@@ -87,7 +83,11 @@ function addIssue(license: Command): void {
       withSession(command, async ({ db, config, now, actor, output }) => {
         const { plan, customer, reference, expires, lifetime, activationLimit, count } = options;
         if (count !== undefined && count > 1 && (reference !== undefined || options.key !== undefined))
-          usageError(command, '--count cannot go with --reference or --key, which name one licence.');
+          usageError(
+            command,
+            '--count cannot go with --reference or --key, which name one licence.',
+            'count',
+          );
         // Nothing is looked up between the licence and its key, which could be lost by that.
         const namesake = await findNamesake(db, reference);
         const issued = await issueLicenses(
@@ -105,7 +105,6 @@ function addIssue(license: Command): void {
           config.keySecret,
           now,
         );
-        noteUnusualCustomer(output, customer);
         const rows = issued.map((one) => issuedJson(one, now));
         noteUnusable(output, rows[0]);
         if (issued.some(({ key }) => key !== undefined && !isSentWhole(key)))
@@ -230,7 +229,11 @@ function addList(license: Command): void {
     .option('--customer <email>', 'only of this customer')
     .option('--reference <order>', 'only of this order', label)
     .option('--hint <end>', 'only with this end of the key (its last group)')
-    .option('--expiring <duration>', 'only those that expire within this time, as 30d', duration)
+    .option(
+      '--expiring <duration>',
+      'only those that expire within this time, such as 30d, and until the end of its last day (UTC)',
+      duration,
+    )
     .option('--limit <n>', 'how many at the most', positiveInteger, 100)
     .option('--after <id>', 'only ids above this one: the next page', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing license list --product 42 --expiring 30d')
@@ -246,10 +249,10 @@ function addList(license: Command): void {
             ...(product === undefined ? {} : { productId: product }),
             ...(plan === undefined ? {} : { planId: plan }),
             ...(status === undefined ? {} : { status }),
-            ...(customer === undefined ? {} : { customer: normalizeCustomer(customer) ?? '' }),
+            ...(customer === undefined ? {} : { customer: storedCustomer(customer) }),
             ...(reference === undefined ? {} : { reference }),
             ...(hint === undefined ? {} : { hint: asHint(hint) ?? hint }),
-            ...(expiring === undefined ? {} : { expiringBefore: addDuration(now, expiring) }),
+            ...(expiring === undefined ? {} : { expiringBefore: endOfDay(addDuration(now, expiring)) }),
             ...(after === undefined ? {} : { after }),
           },
           now,
@@ -299,8 +302,8 @@ function addRenew(license: Command): void {
     )
     .argument('<key>', KEY_ARGUMENT)
     .addOption(
-      new Option('--until <date>', 'the new end, also an earlier one')
-        .argParser(unlessNever(moment))
+      new Option('--until <date>', 'the new end, also an earlier one; the whole of that day (UTC)')
+        .argParser(unlessNever(endDate))
         .conflicts(['for', 'lifetime']),
     )
     .addOption(

@@ -17,7 +17,7 @@ import { compareVersions, isVersion, remarkOnVersion } from '../licensing/versio
 import type { Product } from '../store/catalogue';
 import { listReleases, type Release } from '../store/releases';
 import { databaseTrouble } from '../store/trouble';
-import { fileName, moment, positiveInteger, requireChange } from './arguments';
+import { fileName, positiveInteger, requireChange, startDate } from './arguments';
 import { formatTable, withSession, type Session } from './command';
 import { describeError } from './describe-error';
 import { ownFiles } from './output-file';
@@ -59,7 +59,7 @@ function addPublish(release: Command): void {
     .addOption(new Option('--changelog <text>', 'what is new').conflicts('changelogFile'))
     .option('--changelog-file <file>', 'a text file with what is new', fileName)
     .option('--draft', 'store it without publishing')
-    .option('--date <date>', 'publication date, instead of now', moment)
+    .option('--date <date>', 'publication date, instead of now', startDate)
     .addOption(new Option('--write-xml [file]', WRITE_XML).conflicts('draft'))
     .addHelpText(
       'after',

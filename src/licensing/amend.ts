@@ -9,7 +9,8 @@ import {
   type LicenseChanges,
   type LockedLicense,
 } from '../store/licenses';
-import { normalizeCustomer, openKey } from './issue';
+import { requireEmail } from './customer-email';
+import { openKey } from './issue';
 import { generateKey } from './keys';
 import { changeLicense, type ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
@@ -51,12 +52,13 @@ function withLimit({ activationLimit }: LockedLicense, limit: number): Amendment
   };
 }
 
+/** @throws OperatorError when the customer is not an e-mail address (`requireEmail`) */
 export function setCustomer(db: Db, id: number, customer: string, context: ChangeContext): Promise<License> {
-  const normalized = normalizeCustomer(customer);
+  const address = requireEmail(customer);
   return amend(db, id, 'set-customer', context, (license) => ({
-    changes: { customer: normalized },
+    changes: { customer: address },
     before: { customer: license.customer },
-    after: { customer: normalized },
+    after: { customer: address },
   }));
 }
 
@@ -121,11 +123,13 @@ async function refuseForeignPlan(trx: Transaction, license: LockedLicense, plan:
     throw new OperatorError(
       `Plan ${plan.id} belongs to product ${plan.productId}, licence ${license.id} to product ${productId}. ` +
         'For another product issue another licence.',
+      { code: 'CONFLICT' },
     );
   if (plan.activationType !== activationType && (await listActivations(trx, license.id)).length > 0)
     throw new OperatorError(
       `Plan ${plan.id} counts by ${plan.activationType}, and licence ${license.id} has activations by ${activationType}. ` +
         `Remove those first: "licensing activation remove ${license.id} IDENTIFIER".`,
+      { code: 'CONFLICT' },
     );
 }
 

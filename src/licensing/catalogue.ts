@@ -34,14 +34,18 @@ export async function addProduct(
 ): Promise<Product> {
   // A database would count on beyond it, or fail in words of its own.
   if (id === undefined && (await findProduct(db, MAX_UINT32)) !== undefined)
-    throw new OperatorError(`There is no higher id than ${MAX_UINT32}: choose one with --id.`);
+    throw new OperatorError(`There is no higher id than ${MAX_UINT32}: choose one with --id.`, {
+      code: 'INVALID_REQUEST',
+      field: 'id',
+    });
   try {
     return await inTransaction(db, async (trx) => {
       const inserted = await insertProduct(trx, { id, name, element: element ?? null, createdAt: now });
       return (await findProduct(trx, inserted)) as Product;
     });
   } catch (error) {
-    if (isDuplicate(error)) throw new OperatorError(`Product ${id ?? ''} exists already.`);
+    if (isDuplicate(error))
+      throw new OperatorError(`Product ${id ?? ''} exists already.`, { code: 'CONFLICT' });
     throw error;
   }
 }
@@ -116,7 +120,7 @@ async function removeUnused<T>(
   try {
     return await inTransaction(db, remove);
   } catch (error) {
-    throw isReferenceConflict(error) ? new OperatorError(refusal) : error;
+    throw isReferenceConflict(error) ? new OperatorError(refusal, { code: 'CONFLICT' }) : error;
   }
 }
 
@@ -166,6 +170,7 @@ async function refuseActivations(db: Db, plan: Plan, wanted: string | undefined)
     throw new OperatorError(
       `Licences on plan ${plan.id} have ${activations} activations by ${plan.activationType}. ` +
         `Add a new plan that counts by ${wanted} instead.`,
+      { code: 'CONFLICT' },
     );
 }
 
@@ -206,6 +211,7 @@ export async function changePlanLimit(
     throw new OperatorError(
       `Plan ${planId} was given another limit by somebody else meanwhile. ` +
         `${licenses.changed} licences have ${to} slots now. Agree on one limit, and run this again with it.`,
+      { code: 'CONFLICT' },
     );
   // Those that were issued meanwhile.
   await follow();

@@ -10,6 +10,7 @@ import {
   type NewLicense,
 } from '../store/licenses';
 import { inTransaction } from '../store/transaction';
+import { requireEmail, storedCustomer } from './customer-email';
 import { addDuration } from './durations';
 import { canonicalKey, generateKey, keyDigest } from './keys';
 import { OperatorError } from './operator-error';
@@ -19,6 +20,7 @@ import { formatTimestampOrNull } from './timestamps';
 
 export interface IssueRequest {
   planId: number;
+  /** an e-mail address, as `requireEmail` takes it */
   customer: string | undefined;
   /** the shop's order: the same one again gives the same licence */
   reference: string | undefined;
@@ -91,7 +93,7 @@ export async function issueLicenses(
     // The same order in two commands at once: the other one was first, and this is its licence.
     const earlier = reference === undefined ? undefined : await findLicenseByReference(db, reference);
     if (earlier) return [asIssued(earlier, request, secret)];
-    throw new OperatorError('A licence with this key exists already.');
+    throw new OperatorError('A licence with this key exists already.', { code: 'CONFLICT' });
   }
 }
 
@@ -114,7 +116,7 @@ function draftLicense(
     planId: plan.id,
     status: 'active',
     activationLimit: activationLimit ?? plan.activationLimit,
-    customer: normalizeCustomer(customer),
+    customer: customer === undefined ? null : requireEmail(customer),
     reference: reference ?? null,
     ...times,
   };
@@ -151,11 +153,6 @@ function issueEvent(id: number, license: NewLicense, actor: string): LicenseEven
   return { licenseId: id, at: license.createdAt, actor, action: 'issue', before: null, after };
 }
 
-/** Lower case, so that a customer is found however their address was typed. */
-export function normalizeCustomer(customer: string | undefined): string | null {
-  return customer?.trim().toLowerCase() || null;
-}
-
 /** @throws OperatorError when the request is not for the licence that its reference belongs to */
 function asIssued(
   license: License,
@@ -165,14 +162,18 @@ function asIssued(
   const refusal = (why: string) =>
     new OperatorError(
       `The reference ${license.reference ?? ''} belongs to licence ${license.id}, which ${why}`,
+      { code: 'CONFLICT' },
     );
   if (license.plan.id !== planId)
     throw refusal(
       `is on plan ${license.plan.id} and not on ${planId}. To change its plan: "licensing license change-plan".`,
     );
-  const customerGiven = normalizeCustomer(customer);
   // Two shops may count their orders alike: one's customer must not be sent the other's key.
-  if (customerGiven !== null && license.customer !== null && customerGiven !== license.customer)
+  if (
+    customer !== undefined &&
+    license.customer !== null &&
+    storedCustomer(customer) !== storedCustomer(license.customer)
+  )
     throw refusal(
       `is another customer's: "licensing license show ${license.id}" says whose. A new order needs a reference of its own.`,
     );
@@ -197,6 +198,7 @@ export function openKey({ id, keySealed, keyDigest: digest }: License, secret: B
     throw new OperatorError(
       `The key of licence ${id} was not kept: LICENSING_KEY_SECRET was not set when it was issued. ` +
         `"licensing license rekey ${id}" makes a new one.`,
+      { code: 'CONFLICT' },
     );
   if (secret === undefined)
     throw new OperatorError('LICENSING_KEY_SECRET is not set: without it a kept key cannot be opened.');
@@ -214,8 +216,14 @@ const MAX_KEY_BYTES = 350;
 export function requireKey(text: string): string {
   const key = canonicalKey(text);
   if (key === '' || /\p{Cc}/u.test(key) || !key.isWellFormed())
-    throw new OperatorError('The key is empty or has characters that cannot be typed.');
+    throw new OperatorError('The key is empty or has characters that cannot be typed.', {
+      code: 'INVALID_REQUEST',
+      field: 'key',
+    });
   if (Buffer.byteLength(key) > MAX_KEY_BYTES)
-    throw new OperatorError(`The key is longer than ${MAX_KEY_BYTES} bytes.`);
+    throw new OperatorError(`The key is longer than ${MAX_KEY_BYTES} bytes.`, {
+      code: 'INVALID_REQUEST',
+      field: 'key',
+    });
   return key;
 }

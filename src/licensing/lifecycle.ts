@@ -73,6 +73,7 @@ function renewedUntil(license: LockedLicense, renewal: Renewal, now: Date): Date
     if (renewal.until !== null && renewal.until <= now)
       throw new OperatorError(
         `${formatTimestamp(renewal.until)} has passed already. To end a licence: suspend, cancel or revoke it.`,
+        { code: 'INVALID_REQUEST', field: 'until' },
       );
     return renewal.until;
   }
@@ -81,6 +82,7 @@ function renewedUntil(license: LockedLicense, renewal: Renewal, now: Date): Date
   if (expiresAt === null && status !== 'expired')
     throw new OperatorError(
       `Licence ${license.id} is a lifetime licence: there is nothing to prolong. "--until" gives it an end.`,
+      { code: 'CONFLICT' },
     );
   return addDuration(expiresAt !== null && expiresAt > now ? expiresAt : now, renewal.for);
 }
@@ -113,6 +115,7 @@ function requireTransition(license: LockedLicense, transition: Transition, now: 
         (allowed.length > 0
           ? `Possible are: ${allowed.join(', ')}.`
           : 'That state is final; issue a new licence.'),
+      { code: 'CONFLICT' },
     );
   }
   return target;

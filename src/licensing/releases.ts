@@ -70,12 +70,15 @@ export async function publishRelease(
   if (!isVersion(version))
     throw new OperatorError(
       `"${version}" is not a version: letters and digits, joined by single . - _ or +, at most 64 characters, as 2.1.0 or 2.1.0-beta2.`,
+      { code: 'INVALID_REQUEST', field: 'version' },
     );
   const existing = await findRelease(db, productId, version);
   if (existing && existing.state !== 'draft') throw refusedState(existing);
   if (existing === undefined) await refuseEqualVersion(db, productId, version);
   if (file === undefined && existing === undefined)
-    throw new OperatorError(`There is no draft of version ${version}. Name the package with --file.`);
+    throw new OperatorError(`There is no draft of version ${version}. Name the package with --file.`, {
+      code: 'NOT_FOUND',
+    });
   if (file === undefined && existing) await requirePackage(packagesDir, existing);
 
   const state = draft ? 'draft' : 'published';
@@ -123,7 +126,8 @@ export async function publishRelease(
  */
 export function withdrawRelease(db: Db, productId: number, version: string): Promise<Release> {
   return changeRelease(db, productId, version, ({ state }) => {
-    if (state === 'withdrawn') throw new OperatorError(`Version ${version} is withdrawn already.`);
+    if (state === 'withdrawn')
+      throw new OperatorError(`Version ${version} is withdrawn already.`, { code: 'CONFLICT' });
     return { state: 'withdrawn' };
   });
 }
@@ -163,6 +167,7 @@ async function requireRelease(db: Db, productId: number, version: string): Promi
   if (!release)
     throw new OperatorError(
       `Product ${productId} has no version ${version}. "licensing release list --product ${productId}" shows its versions.`,
+      { code: 'NOT_FOUND' },
     );
   return release;
 }
@@ -175,12 +180,13 @@ async function requirePackage(packagesDir: string, { version, sha256 }: Release)
 }
 
 function publishedMeanwhile(version: string): OperatorError {
-  return new OperatorError(`Somebody else published version ${version} meanwhile.`);
+  return new OperatorError(`Somebody else published version ${version} meanwhile.`, { code: 'CONFLICT' });
 }
 
 function changedMeanwhile(version: string): OperatorError {
   return new OperatorError(
     `Somebody else changed version ${version} meanwhile; nothing was changed. Try again.`,
+    { code: 'CONFLICT' },
   );
 }
 
@@ -189,6 +195,7 @@ function refusedState({ version, state }: Release): OperatorError {
     state === 'published'
       ? `Version ${version} is published already. Its package can never change, because customers' updaters check it against the hashes in the update XML. Publish the next version.`
       : `Version ${version} was withdrawn, and customers may hold its package. Publish the next version.`,
+    { code: 'CONFLICT' },
   );
 }
 
@@ -201,6 +208,7 @@ async function refuseEqualVersion(db: Db, productId: number, version: string): P
   if (equal)
     throw new OperatorError(
       `Version ${version} is the same to Joomla as version ${equal.version}, which exists already.`,
+      { code: 'CONFLICT' },
     );
 }
 

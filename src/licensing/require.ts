@@ -11,7 +11,9 @@ export async function requireProduct(db: Db, id: number): Promise<Product> {
 
 /** @throws OperatorError always */
 export function noProduct(id: number): never {
-  throw new OperatorError(`There is no product ${id}. "licensing product list" shows the products.`);
+  throw new OperatorError(`There is no product ${id}. "licensing product list" shows the products.`, {
+    code: 'NOT_FOUND',
+  });
 }
 
 /** @throws OperatorError when there is no such plan */
@@ -21,10 +23,12 @@ export async function requirePlan(db: Db, id: number): Promise<Plan> {
 
 /** @throws OperatorError always */
 export function noPlan(id: number): never {
-  throw new OperatorError(`There is no plan ${id}. "licensing plan list" shows the plans.`);
+  throw new OperatorError(`There is no plan ${id}. "licensing plan list" shows the plans.`, {
+    code: 'NOT_FOUND',
+  });
 }
 
 /** @throws OperatorError always */
 export function noLicense(id: number): never {
-  throw new OperatorError(`There is no licence ${id}.`);
+  throw new OperatorError(`There is no licence ${id}.`, { code: 'NOT_FOUND' });
 }

@@ -1,3 +1,5 @@
+import { OperatorError } from './operator-error';
+
 /** The form of the contract: ISO 8601 UTC in whole seconds, cut, never rounded. Years have four digits (`isStorable`). */
 export function formatTimestamp(date: Date): string {
   // Not toISOString, which takes three times as long, in every answer.
@@ -18,7 +20,7 @@ export function formatTimestampOrNull(date: Date | null): string | null {
  *
  * @param text as 2027-01-31
  */
-export function isDay(text: string): boolean {
+function isDay(text: string): boolean {
   const midnight = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(midnight.getTime()) && midnight.toISOString().slice(0, 10) === text;
 }
@@ -27,4 +29,47 @@ export function isDay(text: string): boolean {
 export function isStorable(date: Date): boolean {
   const year = date.getUTCFullYear();
   return year >= 1000 && year <= 9999;
+}
+
+const MOMENT = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:\.\d+)?\s*(Z|UTC|[+-]\d\d:?\d\d)?)?$/i;
+
+/**
+ * A date that an operator or another system wrote: `2027-01-31`, `2027-01-31T12:00:00Z` or `2027-01-31 12:00:00`.
+ *
+ * @param edge what a date without a time means: an end is the last second of that day, a beginning the first, in UTC
+ * @param zoneless whether a time without a zone is taken as UTC or refused
+ * @throws OperatorError when there is no such time, or no database holds it
+ */
+export function parseMoment(text: string, edge: 'first' | 'last', zoneless: 'utc' | 'refused'): Date {
+  const [, day, time, seconds = ':00', zone] = MOMENT.exec(text) ?? [];
+  if (day === undefined || (time !== undefined && zone === undefined && zoneless === 'refused'))
+    throw new OperatorError('It must be a date such as 2027-01-31 or 2027-01-31T12:00:00Z (UTC).', {
+      code: 'INVALID_REQUEST',
+    });
+  if (!isDay(day)) throw new OperatorError('There is no such day.', { code: 'INVALID_REQUEST' });
+  const date = time === undefined ? wholeDay(day)[edge] : new Date(`${day}T${time}${seconds}${offset(zone)}`);
+  if (Number.isNaN(date.getTime()))
+    throw new OperatorError('There is no such time.', { code: 'INVALID_REQUEST' });
+  if (!isStorable(date))
+    throw new OperatorError('It must be in the years 1000 to 9999 (UTC).', { code: 'INVALID_REQUEST' });
+  return date;
+}
+
+/** The last second of the day of a time, in UTC. */
+export function endOfDay(date: Date): Date {
+  return wholeDay(dayOf(date)).last;
+}
+
+/** `2027-01-31`, in UTC */
+export function dayOf(date: Date): string {
+  return formatTimestamp(date).slice(0, 10);
+}
+
+function wholeDay(day: string): { first: Date; last: Date } {
+  return { first: new Date(`${day}T00:00:00Z`), last: new Date(`${day}T23:59:59Z`) };
+}
+
+/** `+0200` as `+02:00`, which is the form JavaScript reads. */
+function offset(zone = 'Z'): string {
+  return /^(z|utc)$/i.test(zone) ? 'Z' : zone.replace(/^(...)(\d\d)$/, '$1:$2');
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { normalizeCustomer } from '../licensing/issue';
+import { requireEmail } from '../licensing/customer-email';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { FileKind, Sink } from '../replace-file';
@@ -47,13 +47,10 @@ export interface CustomerAddress {
 
 /**
  * @param text as an operator types it
- * @throws OperatorError when it is no e-mail address
+ * @throws OperatorError when it is not an e-mail address
  */
 export async function readCustomerAddress(db: Db, text: string): Promise<CustomerAddress> {
-  const address = normalizeCustomer(text) ?? '';
-  // Anything shorter or plainer than an address would be found inside of everything.
-  if (!/^[^\s@]+@[^\s@]{3,}$/.test(address) || address.length > MAX_LABEL_LENGTH)
-    throw new OperatorError('This is no e-mail address. Customers are found by theirs.');
+  const address = requireEmail(text);
   const patterns = spellings(address).map(likePattern);
   const others = await otherAddresses(db, address, patterns);
   // The longer ones first: what stands at the same place is theirs.
@@ -219,7 +216,9 @@ export function exportCustomer(db: Db, text: string, now: Date, sink: Sink): Pro
     for await (const license of customerLicenses(trx, customer)) licenses.push(license);
     const own = new Set(licenses.map(({ id }) => id));
     if (licenses.length === 0 && !(await isMentioned(trx, customer)))
-      throw new OperatorError('Nothing is stored about this address. No file was written.');
+      throw new OperatorError('Nothing is stored about this address. No file was written.', {
+        code: 'NOT_FOUND',
+      });
     const head = { customer: customer.address, exported_at: formatTimestamp(now) };
     await sink(`${JSON.stringify(head, null, 2).slice(0, -2)},\n  "licenses": [`);
     for (const [index, license] of licenses.entries()) {

@@ -5,7 +5,7 @@ import {
   type ActivationType,
   type Spellings,
 } from '../licensing/identifiers';
-import { normalizeCustomer } from '../licensing/issue';
+import { storedCustomer } from '../licensing/customer-email';
 import { asHint, keyDigest, keyHint } from '../licensing/keys';
 import { latestRelease } from '../licensing/releases';
 import { liveStatus } from '../licensing/states';
@@ -168,7 +168,7 @@ export async function findLicensesNamed(db: Db, text: string, now: Date): Promis
   const limit = MAX_LISTED + 1;
   const hint = asHint(text);
   const found: Record<'customer' | 'reference' | 'hint' | 'identifier', License[]> = {
-    customer: await listLicenses(db, { customer: normalizeCustomer(text) ?? '', limit }, now),
+    customer: await listLicenses(db, { customer: storedCustomer(text), limit }, now),
     reference: await listLicenses(db, { reference: text, limit }, now),
     hint: hint === undefined ? [] : await listLicenses(db, { hint, limit }, now),
     identifier: await findLicensesByIdentifier(db, text, limit),
@@ -184,7 +184,7 @@ export async function findLicensesNamed(db: Db, text: string, now: Date): Promis
  * of those who have the same name at another provider.
  */
 export async function findLicensesByNearEmail(db: Db, text: string): Promise<NamedLicense[]> {
-  const email = normalizeCustomer(text) ?? '';
+  const email = storedCustomer(text);
   const limit = MAX_LISTED + 1;
   // Numbers are ids and orders.
   if (!/^\S{3,190}$/.test(email) || /^\d+$/.test(email)) return [];

@@ -1,9 +1,10 @@
 import { normalizeIdentifier } from '../licensing/identifiers';
-import { normalizeCustomer, requireKey } from '../licensing/issue';
+import { EMAIL_EXPECTED, findEmail } from '../licensing/customer-email';
+import { requireKey } from '../licensing/issue';
 import { keyDigest } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
 import type { StoredStatus } from '../licensing/states';
-import { isDay, isStorable } from '../licensing/timestamps';
+import { dayOf, parseMoment } from '../licensing/timestamps';
 import type { Plan, Product } from '../store/catalogue';
 import { MAX_LABEL_LENGTH, MAX_UINT32 } from '../store/columns';
 import type { CsvRow } from './csv';
@@ -173,10 +174,11 @@ export function readRow(table: CsvTable, { line, cells }: CsvRow): Candidate | F
   const status = read('status', readStatus);
   const limit = read('limit', readLimit);
   const expiresAt = columns.has('expiry') ? read('expiry', readExpiry) : undefined;
-  const customer = read('customer', (text) => readLabel(normalizeCustomer(text)));
+  const customer = read('customer', readCustomer);
   const reference = read('reference', (text) => readLabel(text || null));
   const identifiers = plan && read('activations', (text) => readIdentifiers(plan, text, options.separator));
-  if (status === 'expired' && expiresAt && expiresAt > options.now)
+  // Systems differ in whether a licence still runs on its last day.
+  if (status === 'expired' && expiresAt && dayOf(expiresAt) > dayOf(options.now))
     faults.push('the status says expired, and the date is in the future');
   const digest = key === undefined ? '' : keyDigest(key);
   if (key !== undefined) {
@@ -295,17 +297,20 @@ const LIFETIME = new Set([
   '0000-00-00',
   '0000-00-00 00:00:00',
 ]);
-const DATE = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:\.\d+)?\s*(Z|UTC|[+-]\d\d:?\d\d)?)?$/i;
 
-/** UTC where no zone is given. null: lifetime */
+/** UTC where no zone is given, the end of the day where no time is. null: lifetime */
 function readExpiry(text: string): Date | null | Fault {
   if (LIFETIME.has(text.toLowerCase())) return null;
-  const [, day = '', time = '00:00', seconds = ':00', zone = 'Z'] = DATE.exec(text) ?? [];
-  const offset = /^(z|utc)$/i.test(zone) ? 'Z' : zone.replace(/^(...)(\d\d)$/, '$1:$2');
-  const date = new Date(`${day}T${time}${seconds}${offset}`);
-  return isDay(day) && isStorable(date)
-    ? date
-    : new Fault('this is no date as 2027-01-31 or 2027-01-31 12:00:00 (empty for lifetime)');
+  try {
+    return parseMoment(text, 'last', 'utc');
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    return new Fault('this is no date as 2027-01-31 or 2027-01-31 12:00:00 (empty for lifetime)');
+  }
+}
+
+function readCustomer(text: string): string | null | Fault {
+  return text === '' ? null : (findEmail(text) ?? new Fault(`the customer must be ${EMAIL_EXPECTED}`));
 }
 
 function readLabel(text: string | null): string | null | Fault {

@@ -1,8 +1,9 @@
+import { storedCustomer } from '../licensing/customer-email';
 import { isSentWhole } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
 import { storedKey } from '../licensing/sealing';
 import { liveStatus } from '../licensing/states';
-import { formatTimestampOrNull } from '../licensing/timestamps';
+import { dayOf, formatTimestampOrNull } from '../licensing/timestamps';
 import { activationKey, findActivations } from '../store/activations';
 import { listPlans, listProducts, sharePlans, type Plan, type Product } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
@@ -226,17 +227,23 @@ function differencesOf(candidate: Candidate, license: RecordOf<'license'>, now: 
     now,
   );
   const expected = status === 'active' && expiresAt && expiresAt <= now ? 'expired' : status;
-  // A licence that had expired without a date got the day of its import as one.
-  const dateless = status === 'expired' && !expiresAt;
   const differs: Record<string, boolean> = {
     plan: plan.id !== license.plan_id,
     status: expected !== undefined && expected !== live,
     limit: limit !== undefined && limit !== license.activation_limit,
-    expiry: expiresAt !== undefined && !dateless && formatTimestampOrNull(expiresAt) !== license.expires_at,
-    customer: customer !== null && customer !== license.customer,
+    expiry: differsInExpiry(candidate, license.expires_at),
+    customer: customer !== null && customer !== storedCustomer(license.customer ?? ''),
     reference: reference !== null && reference !== license.reference,
   };
   return Object.keys(differs).filter((name) => differs[name]);
+}
+
+/** @param stored as in a record */
+function differsInExpiry({ status, expiresAt }: Candidate, stored: string | null): boolean {
+  if (expiresAt === undefined) return false;
+  if (status !== 'expired') return formatTimestampOrNull(expiresAt) !== stored;
+  // A licence that had expired without a date, or on the day of its import, got the time of its import.
+  return expiresAt !== null && dayOf(expiresAt) !== stored?.slice(0, 10);
 }
 
 function sqlTime(date: Date | null): string | null {
@@ -298,7 +305,7 @@ async function insertCandidates(job: CsvJob, added: Candidate[]): Promise<void> 
 }
 
 function expiryOf({ status, expiresAt }: Candidate, now: Date): Date | null {
-  return status === 'expired' ? (expiresAt ?? now) : (expiresAt ?? null);
+  return status === 'expired' && !(expiresAt && expiresAt <= now) ? now : (expiresAt ?? null);
 }
 
 function importEvent(

@@ -1,3 +1,4 @@
+import { findEmail } from '../licensing/customer-email';
 import { isSealedWith } from '../licensing/sealing';
 import { isFinal } from '../licensing/states';
 import { activationKey, findActivations, setActivationName } from '../store/activations';
@@ -62,6 +63,8 @@ export async function importLicenses(job: Job, records: Numbered<'license'>[]): 
 
 /** What is wrong with a licence whatever the database holds. */
 function checkLicense(job: Job, { line, value }: Numbered<'license'>): void {
+  // Exports from before addresses were required may hold another text, which stays as it is.
+  if (value.customer !== null) value.customer = findEmail(value.customer) ?? value.customer;
   if (!job.plans.has(value.plan_id)) throw atLine(line, `the file has no plan ${value.plan_id}`);
   once(job.digests, value.key_digest, line, 'key');
   if (value.reference !== null) once(job.references, value.reference, line, 'reference');

@@ -38,6 +38,7 @@ export function importRecords(
 function refusal({ conflicts, conflicting }: ImportReport): OperatorError {
   return new OperatorError(
     `Nothing was imported: ${conflicting === 1 ? 'one record of the file conflicts' : `${conflicting} records of the file conflict`} with this database.\n${describeRemarks(conflicts, conflicting)}`,
+    { code: 'CONFLICT' },
   );
 }
 

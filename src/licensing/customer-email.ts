@@ -1,0 +1,39 @@
+import { MAX_LABEL_LENGTH } from '../store/columns';
+import { OperatorError } from './operator-error';
+
+/** What a customer is known by: an e-mail address in lower case. */
+
+/** What an address has to look like, for messages. */
+export const EMAIL_EXPECTED =
+  'an e-mail address such as jane@example.com, or "Jane Roe <jane@example.com>" (the name is not stored)';
+
+/** Anything shorter or plainer would be found inside of other texts when a customer's data are erased. */
+const ADDRESS =
+  /^[^\s\p{Cc}\p{Cf}\p{Cs}@<>()[\],;:]+@(?=.{3})[^\s\p{Cc}\p{Cf}\p{Cs}@<>()[\],;:."]+(\.[^\s\p{Cc}\p{Cf}\p{Cs}@<>()[\],;:."]+)*$/u;
+
+/**
+ * The address in what somebody typed or another system wrote: `Jane Roe <Jane@Example.com>` is `jane@example.com`.
+ *
+ * @returns undefined when there is no address, or it is longer than its column
+ */
+export function findEmail(text: string): string | undefined {
+  const [, bracketed] = /^[^<>]*<([^<>]*)>$/s.exec(text.trim()) ?? [];
+  const address = (bracketed ?? text).trim().toLowerCase();
+  return ADDRESS.test(address) && Array.from(address).length <= MAX_LABEL_LENGTH ? address : undefined;
+}
+
+/** @throws OperatorError when there is no address; the message does not repeat the text, which may be a key */
+export function requireEmail(text: string): string {
+  const address = findEmail(text);
+  if (address === undefined)
+    throw new OperatorError(`The customer must be ${EMAIL_EXPECTED}.`, {
+      code: 'INVALID_REQUEST',
+      field: 'customer',
+    });
+  return address;
+}
+
+/** As `findEmail`; a customer that was stored before addresses were required is the text itself, in lower case. */
+export function storedCustomer(text: string): string {
+  return findEmail(text) ?? text.trim().toLowerCase();
+}

@@ -2,9 +2,9 @@
 import './node-version';
 import { Command, CommanderError } from 'commander';
 import { addActivationCommands } from './cli/activation';
-import { printableText } from './cli/command';
+import { printableText } from './cli/printable';
 import { addCustomerCommands } from './cli/customer';
-import { describeError } from './cli/describe-error';
+import { describeError, toFailure } from './cli/describe-error';
 import { addDoctorCommand } from './cli/doctor';
 import { addExportCommand } from './cli/export';
 import { addImportCommand } from './cli/import';
@@ -16,6 +16,7 @@ import { addNginxCommand } from './cli/nginx';
 import { addPlanCommands } from './cli/plan';
 import { addProductCommands } from './cli/product';
 import { addReleaseCommands } from './cli/release';
+import { hasStandardOutput, jsonLine, writeStandardOutput } from './cli/standard-output';
 import { addUpdateXmlCommands } from './cli/update-xml';
 import { addWhyCommand } from './cli/why';
 import { redactKeys } from './licensing/keys';
@@ -27,7 +28,7 @@ const USAGE = 2;
 
 async function main(argv: string[]): Promise<number> {
   if (asksForVersion(argv.slice(2))) {
-    process.stdout.write(argv.includes('--json') ? `${JSON.stringify({ version })}\n` : `${version}\n`);
+    writeStandardOutput(argv.includes('--json') ? jsonLine({ version }) : `${version}\n`);
     return 0;
   }
   const program = new Command('licensing')
@@ -60,9 +61,12 @@ async function main(argv: string[]): Promise<number> {
     await program.parseAsync(asHelpOption(argv));
     return 0;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
-    complain(`error: ${describeError(error)}\n`);
-    return FAILED;
+    if (error instanceof CommanderError && error.exitCode === 0) return 0;
+    // What a usage error is, the library has said on standard error already.
+    if (!(error instanceof CommanderError)) complain(`error: ${describeError(error)}\n`);
+    if (argv.includes('--json') && !hasStandardOutput())
+      writeStandardOutput(jsonLine({ error: toFailure(error) }));
+    return error instanceof CommanderError ? USAGE : FAILED;
   }
 }
 
@@ -79,7 +83,10 @@ function complain(text: string): void {
 
 /** No option of the program: "release publish" has one of this name, and the program's are taken wherever they stand. */
 function asksForVersion(args: string[]): boolean {
-  return args.includes('--version') && args.every((argument) => ['--version', '--json'].includes(argument));
+  return (
+    args.some((argument) => argument !== '--json') &&
+    args.every((argument) => ['--version', '-V', '--json'].includes(argument))
+  );
 }
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -217,6 +217,61 @@ describe('a usage error', () => {
   });
 });
 
+describe('a failure with --json', () => {
+  it.each<[string, string[], object]>([
+    ['of an option', ['product', 'show', 'x'], { field: 'id', message: /a whole number from 1/ }],
+    ['of a reader', ['license', 'issue', '--plan', '1', '--customer', KEY], { field: 'customer' }],
+    ['of a missing option', ['product', 'add'], { field: 'name' }],
+    ['of a missing argument', ['license', 'show'], { field: 'key' }],
+    ['of two options', ['license', 'renew', '1', '--for', '1y', '--lifetime'], { field: 'for' }],
+    ['of an option that is unknown', ['plan', 'list', `--${KEY}`], { message: /unknown option/ }],
+    ['without a verb', ['license'], { message: 'A command is missing; --help lists them.' }],
+    ['of an unknown noun', ['licence'], { message: /unknown command 'licence'/ }],
+  ])(
+    'is JSON on standard output, and the same in words on standard error: %s',
+    async (_what, args, error) => {
+      const { code, stdout, stderr } = await nowhere.run([...args, '--json']);
+      expect(code).toBe(2);
+      expect(stdout).not.toContain(KEY);
+      expect(stderr).not.toBe('');
+      const expected = Object.fromEntries(
+        Object.entries(error).map(([name, value]: [string, unknown]) => [
+          name,
+          value instanceof RegExp ? expect.stringMatching(value) : value,
+        ]),
+      );
+      expect(JSON.parse(stdout)).toEqual({
+        error: { code: 'INVALID_REQUEST', message: expect.stringMatching(/^(?!error: )./), ...expected },
+      });
+    },
+  );
+
+  it('says which kind it is when there is no database, or no setting of one', async () => {
+    expect(JSON.parse((await nowhere.run(['product', 'list', '--json'])).stdout)).toEqual({
+      error: { code: 'SERVICE_UNAVAILABLE', message: expect.stringMatching(/database/) },
+    });
+    const { code, stdout } = await operator({ LICENSING_DATABASE_URL: 'x' }).run([
+      '--json',
+      'product',
+      'list',
+    ]);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'CONFIGURATION' } });
+  });
+
+  it('leaves a result that is printed already the only value there', async () => {
+    const { code, stdout, stderr } = await nowhere.run(['doctor', '--json']);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^error: The doctor found/) });
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false });
+  });
+});
+
+it.each([['--version'], ['-V'], ['-V --json']])('%s prints the version', async (args) => {
+  const { code, stdout } = await nowhere.run(args.split(' '));
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^(\{"version":")?\d+\.\d+\.\d+("\})?\n$/);
+});
+
 interface LicenseJson {
   id: number;
   license_key: string;
@@ -551,6 +606,25 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     expect(await issue('--customer', roe, '--reference', 'order-roe')).toMatchObject({ id });
     await service.db(table(service.db, 'licenses')).where({ id }).update({ customer: 'member 77' });
     expect(await shop.json(['license', 'list', '--customer', 'Member 77'])).toMatchObject([{ id }]);
+  });
+
+  it('tells programs what kind of refusal it was', async () => {
+    const error = async (...args: string[]) => {
+      const { code, stdout, stderr } = await shop.run([...args, '--json']);
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^error: /) });
+      return (JSON.parse(stdout) as { error: object }).error;
+    };
+    expect(await error('license', 'show', '999999')).toEqual({
+      code: 'NOT_FOUND',
+      message: 'There is no licence 999999.',
+    });
+    const { id } = await issue();
+    await shop.json(['license', 'revoke', String(id)]);
+    expect(await error('license', 'suspend', String(id))).toMatchObject({ code: 'CONFLICT' });
+    expect(await error('activation', 'add', String(id), '***')).toMatchObject({
+      code: 'INVALID_REQUEST',
+      field: 'identifier',
+    });
   });
 
   it('lists nothing of a product or plan that does not exist', async () => {

@@ -15,7 +15,8 @@ import {
   readCustomerAddress,
 } from '../support/customers';
 import { fileName, positiveInteger, upTo } from './arguments';
-import { escapeUnseen, formatTable, withSession } from './command';
+import { formatTable, withSession } from './command';
+import { escapeUnseen } from './printable';
 import { ownFiles, writeOutput } from './output-file';
 import { activationJson, licenseJson, licenseTable } from './rows';
 import { askYesOrNo, readValue } from './standard-input';

@@ -1,10 +1,52 @@
+import { CommanderError } from 'commander';
 import { ConfigError } from '../config';
+import { redactKeys } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
 import { driverReason } from '../store/errors';
 import { SchemaError } from '../store/migrate';
 import { isOutcomeUnknown } from '../store/transaction';
 import { DatabaseTrouble } from '../store/trouble';
+
+/** A failure as programs are told of it, with the codes of the API's errors where they fit. */
+export interface Failure {
+  code: string;
+  message: string;
+  /** the option or argument that is refused */
+  field?: string;
+}
+
+export function toFailure(error: unknown): Failure {
+  if (error instanceof CommanderError) return usageFailure(error);
+  const { field } = error instanceof OperatorError ? error : {};
+  const message = redactKeys(describeError(error));
+  return { code: codeOf(error), message, ...(field === undefined ? {} : { field }) };
+}
+
+function codeOf(error: unknown): string {
+  if (isOutcomeUnknown(error)) return 'OUTCOME_UNKNOWN';
+  if (error instanceof OperatorError) return error.code;
+  if ([ConfigError, SchemaError, SealError].some((kind) => error instanceof kind)) return 'CONFIGURATION';
+  return error instanceof DatabaseTrouble || driverReason(error) !== undefined
+    ? 'SERVICE_UNAVAILABLE'
+    : 'INTERNAL_ERROR';
+}
+
+function usageFailure(error: CommanderError & { field?: string | undefined }): Failure {
+  const isHelp = error.code === 'commander.help';
+  const message = isHelp ? 'A command is missing; --help lists them.' : error.message;
+  // The library names what is wrong in its message alone. An option that does not exist may be anything, a key too.
+  const [, named] =
+    error.code === 'commander.unknownOption'
+      ? []
+      : (/(?:option '(?:-\w, )?--|argument ')([a-z][a-z-]*)/.exec(message) ?? []);
+  const field = error.field ?? named;
+  return {
+    code: 'INVALID_REQUEST',
+    message: redactKeys(message.replace(/^error: /, '')),
+    ...(field === undefined ? {} : { field }),
+  };
+}
 
 /** An error in words, for an operator. */
 export function describeError(error: unknown): string {

@@ -6,7 +6,8 @@ import { problem, type Finding } from '../doctor/finding';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/database';
 import { authorities } from './arguments';
-import { createOutput, printable, STATEMENT_TIMEOUT_MS, withDatabase, type Output } from './command';
+import { createOutput, STATEMENT_TIMEOUT_MS, withDatabase, type Output } from './command';
+import { printable } from './printable';
 
 interface DoctorOptions {
   url?: URL;

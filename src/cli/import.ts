@@ -80,7 +80,8 @@ export function addImportCommand(program: Command): void {
         if (odd !== undefined)
           usageError(
             command,
-            `this option goes ${options.csv ? 'without' : 'with'} --csv only: ${optionName(odd)}`,
+            `this option goes ${options.csv ? 'without' : 'with'} --csv only: --${optionName(odd)}`,
+            optionName(odd),
           );
         return options.csv ? runCsv(session, file, options) : runRecords(session, file, options);
       }),
@@ -88,7 +89,7 @@ export function addImportCommand(program: Command): void {
 }
 
 function optionName(name: string): string {
-  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 async function runRecords(session: Session, file: string, options: ImportOptions): Promise<void> {

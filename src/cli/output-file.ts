@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import type { Stats } from 'node:fs';
 import { readFile, type FileHandle } from 'node:fs/promises';
-import type { Writable } from 'node:stream';
 import { envFilePath, type Config } from '../config';
 import { explainReadFault } from '../licensing/file-faults';
 import { OperatorError } from '../licensing/operator-error';
@@ -16,6 +15,7 @@ import {
   type Sink,
 } from '../replace-file';
 import { sideFiles } from '../store/sqlite';
+import { writeStandardOutput } from './standard-output';
 
 /** What no command writes over: the database, where it is a file, and the settings. */
 export function ownFiles({ database }: Config): OwnFile[] {
@@ -48,7 +48,7 @@ export async function writeOutput<T>(
   kind: FileKind,
   produce: (sink: Sink) => Promise<T>,
 ): Promise<T> {
-  if (path === '-') return produce((text) => writeTo(process.stdout, text));
+  if (path === '-') return produce(toStandardOutput);
   const place = await lookAt(path);
   await requireReplaceable(place, own, kind);
   const { there } = place;
@@ -95,6 +95,6 @@ async function takeOwner({ uid, gid }: Stats, handle: FileHandle, path: string):
   });
 }
 
-async function writeTo(stream: Writable, text: string): Promise<void> {
-  if (!stream.write(text)) await once(stream, 'drain');
+async function toStandardOutput(text: string): Promise<void> {
+  if (!writeStandardOutput(text)) await once(process.stdout, 'drain');
 }

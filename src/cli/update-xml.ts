@@ -27,13 +27,13 @@ import { DatabaseTrouble } from '../store/trouble';
 import { authorities, elementName, oneOf, positiveInteger } from './arguments';
 import {
   createOutput,
-  printable,
   STATEMENT_TIMEOUT_MS,
   withDatabase,
   withSession,
   type Output,
   type Session,
 } from './command';
+import { printable } from './printable';
 import { ownFiles } from './output-file';
 import { FROM_STANDARD_INPUT, readValue } from './standard-input';
 

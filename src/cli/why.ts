@@ -23,7 +23,8 @@ import {
   type SupportCase,
 } from '../support/support-case';
 import { positiveInteger } from './arguments';
-import { printable, withSession } from './command';
+import { withSession } from './command';
+import { printable } from './printable';
 import { isMarked, requireLicense } from './license-argument';
 import { licenseJson, licenseTable } from './rows';
 import { readValue } from './standard-input';

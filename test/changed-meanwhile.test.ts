@@ -175,7 +175,7 @@ test('a plan learns to count by something else only after an activation that was
     ]);
     expect(activated.status).toBe('fulfilled');
     if (edited.status === 'rejected')
-      expect(String(edited.reason)).toContain(`have 1 activations by ${before}`);
+      expect(String(edited.reason)).toContain(`have 1 activation by ${before}`);
     expect(await stored('plans', plan)).toMatchObject({
       activation_type: edited.status === 'rejected' ? before : type,
     });
@@ -296,7 +296,7 @@ test('of two operators who give a plan different limits, the later one hears of 
   );
   expect(code).toBe(1);
   expect(stderr).toMatch(
-    /Plan \d+ was given another limit by somebody else meanwhile\. 1 licences have 5 slots/,
+    /Plan \d+ was given another limit by somebody else meanwhile\. 1 licence has 5 slots/,
   );
   expect(await stored('plans', plan)).toMatchObject({ activation_limit: 9 });
 });
@@ -339,7 +339,7 @@ test('a plan learns to count by something else only after an import onto it, and
     ...{ skipBadRows: false, dryRun: false, secret: undefined, ...context },
   });
   expect(report).toMatchObject({ new: 1, bad: 0 });
-  await expect(edited).rejects.toThrow(/have 1 activations by domain/);
+  await expect(edited).rejects.toThrow(/have 1 activation by domain/);
   expect(await stored('plans', plan)).toMatchObject({ activation_type: 'domain' });
 });
 

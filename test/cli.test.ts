@@ -11,7 +11,7 @@ import type { Settings } from '../src/config';
 import { formatTable } from '../src/cli/command';
 import { generateKey, keyDigest } from '../src/licensing/keys';
 import { table } from '../src/store/database';
-import { operator, type Operator } from './support/operator';
+import { addPlan, operator, type Operator } from './support/operator';
 import { makePackage } from './support/packages';
 import { startProcess, temporaryFolder } from './support/processes';
 import {
@@ -35,6 +35,20 @@ const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 it('prints a table however many rows it has', () => {
   const rows = Array.from({ length: 200_000 }, (_, i) => [i]);
   expect(formatTable(['number'], rows)).toMatch(/^number\n0\n[^]*\n199999$/);
+});
+
+it('prints a table no wider than 80 columns or the terminal, and nothing of it is lost', () => {
+  const row = [
+    '2027-01-31T12:00:00Z',
+    'status active, expires_at 2027-01-31T12:00:00Z',
+    'x'.repeat(70),
+    null,
+  ];
+  const text = formatTable(['AT', 'WHAT', 'NAME', 'NOTHING'], [row, ['a', 'b', 'c', 'd']]);
+  expect(Math.max(...text.split('\n').map(({ length }) => length))).toBe(80);
+  expect(text).toContain('status active,');
+  expect(text.match(/x/g)!.length).toBeGreaterThanOrEqual(70);
+  expect(formatTable(['A'], [], 'Nothing.')).toBe('Nothing.');
 });
 
 describe('help', () => {
@@ -176,7 +190,12 @@ describe('a usage error', () => {
     [
       'more licences than one command issues',
       ['license', 'issue', '--plan', '1', '--count', '10001'],
-      /--count.*It can be 10000 at the most; for more, run it again/,
+      /--count.*It must be a whole number from 1 to 10000\./,
+    ],
+    [
+      'no licence at all',
+      ['license', 'issue', '--plan', '1', '--count', '0'],
+      /--count.*It must be a whole number from 1 to 10000\./,
     ],
     [
       'two ends',
@@ -425,7 +444,7 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
       `error: Plan ${id} has licences ("licensing license list --plan ${id}"), and stays. ` +
         'Nothing is sold on it as long as you issue none.\n',
     );
-    const spare = await shop.json<{ id: number }>([...addPlan, '--activation-limit', '2']);
+    const spare = await shop.json<{ id: number }>([...addPlan, '--name', 'Spare', '--activation-limit', '2']);
     await shop.run(['license', 'change-plan', String(issued.id), String(spare.id)]);
     expect(await shop.run(['plan', 'remove', String(id)])).toEqual({
       code: 0,
@@ -846,12 +865,60 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     expect(await ids('--expiring', '10d')).toEqual([ending.id, last.id]);
     expect(await ids('--expiring', '9d')).toEqual([]);
     expect(await ids('--limit', '2', '--after', String(lasting.id))).toEqual([ending.id, over.id]);
-    const page = await shop.run(['license', 'list', '--product', '50', '--limit', '1']);
-    expect(page.stderr).toBe(`There may be more: --after ${lasting.id}\n`);
+    const one = ['license', 'list', '--product', '50', '--limit', '1'];
+    const page = await shop.run(one);
+    expect(page.stderr).toBe('');
     expect(page.stdout).toMatch(
-      /^ID +KEY +STATUS +PRODUCT +PLAN +SLOTS +EXPIRES +CUSTOMER\n\d+ +[0-9A-F]{8} +active /,
+      /^ID +KEY +STATUS +PLAN +SLOTS +EXPIRES +CUSTOMER\n\d+ +[0-9A-F]{8} +active .*\nThere may be more: --after \d+\n$/,
     );
-  });
+    const json = await shop.run([...one, '--json']);
+    expect(json.stderr).toBe(`There may be more: --after ${lasting.id}\n`);
+    expect(JSON.parse(json.stdout)).toHaveLength(1);
+    expect((await shop.run(['license', 'list', '--customer', 'nobody@example.com'])).stdout).toBe(
+      'No licences.\n',
+    );
+  }, 60_000);
+
+  it('takes a plan by its name where only one has it', async () => {
+    for (const id of ['160', '161']) {
+      await shop.json(['product', 'add', '--id', id, '--name', `Named ${id}`]);
+      expect((await shop.run(['plan', 'list', '--product', id])).stdout).toBe('No plans.\n');
+      await addPlan(shop, id, 'Both have it', 'seat', '1');
+    }
+    await addPlan(shop, '160', 'Sixty', 'seat', '1');
+    const sold = await shop.json<LicenseJson & { product_id: number }>([
+      ...['license', 'issue', '--plan', 'sixty'],
+    ]);
+    expect(sold).toMatchObject({ product_id: 160 });
+    expect(await shop.json(['license', 'list', '--plan', 'Sixty'])).toMatchObject([{ id: sold.id }]);
+    expect(await refused(['license', 'issue', '--plan', 'Both have it'])).toMatch(
+      /Several plans have this name: \d+ \(product 160\), \d+ \(product 161\)\. Give the id\./,
+    );
+    expect(await shop.json(['license', 'change-plan', String(sold.id), 'Both have it'])).toMatchObject({
+      product_id: 160,
+      plan: 'Both have it',
+    });
+    expect(await shop.json(['license', 'list', '--product', '161', '--plan', 'Both have it'])).toEqual([]);
+    expect(await refused(['license', 'issue', '--plan', 'Seventy'])).toContain('There is no plan Seventy.');
+  }, 60_000);
+
+  it('gives a product no second plan of a name, and leaves those it has', async () => {
+    await shop.json(['product', 'add', '--id', '162', '--name', 'Twins']);
+    const add = (name: string) => [
+      ...['plan', 'add', '--product', '162', '--name', name],
+      ...['--activation-type', 'seat', '--activation-limit', '1'],
+    ];
+    const { id } = await shop.json<{ id: number }>(add('Single'));
+    const { id: other } = await shop.json<{ id: number }>(add('Other'));
+    for (const args of [add('SINGLE'), ['plan', 'edit', String(other), '--name', 'Single']])
+      expect(await refused(args)).toContain(`Product 162 has a plan of this name already: plan ${id}.`);
+    await service.db(table(service.db, 'plans')).where({ id: other }).update({ name: 'Single' });
+    expect(
+      await shop.json(['plan', 'edit', String(other), '--name', 'Single', '--duration', '1y']),
+    ).toMatchObject({ name: 'Single', duration: '1y' });
+    const both = await Promise.all([shop.run(add('At once')), shop.run(add('At once'))]);
+    expect(both.map(({ code }) => code).sort()).toEqual([0, 1]);
+  }, 60_000);
 
   it.each([
     ['suspend', 'active', 'suspended'],

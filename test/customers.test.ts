@@ -337,7 +337,9 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
     };
     expect(await answer('n\r')).toMatchObject({
       code: 1,
-      output: expect.stringMatching(/The address stands in 1 products, 1 licenses.*Nothing was erased/s),
+      output: expect.stringMatching(
+        /The address stands in 1 row of products, 1 row of licenses.*Nothing was erased/s,
+      ),
     });
     expect((await placesOfJane()).length).toBeGreaterThan(10);
     expect(await answer('y\r')).toMatchObject({

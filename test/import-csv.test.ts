@@ -32,7 +32,7 @@ interface Report {
   bad: number;
   over_limit: number;
   unmapped_columns: string[];
-  bad_rows: { line: number; message: string }[];
+  bad_rows: { line: number; message: string; count: number; lines: number[] }[];
   over_limit_rows: { line: number; message: string }[];
 }
 
@@ -135,7 +135,9 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
     expect(identifiersOf('ABC-def-1234567890')).toEqual(['a@x.example', 'b@x.example', 'c@x.example']);
     expect(identifiersOf('lifetime-key-00001')).toEqual(['Machine 7']);
     expect(identifiersOf('disabled-key-00001')).toEqual(['one.example', 'two.example', 'three.example']);
-    expect(report.over_limit_rows).toEqual([{ line: 10, message: '3 activations on 1 slots' }]);
+    expect(report.over_limit_rows).toEqual([
+      { line: 10, message: '3 activations on 1 slot', count: 1, lines: [10] },
+    ]);
     expect((await rows(db, 'events')).map(({ action }) => action)).toEqual(Array(8).fill('import'));
     expect(await op.json(['license', 'reveal', String(of(own).id)])).toMatchObject({ license_key: own });
 
@@ -221,7 +223,9 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
     const report = await json(content, '--skip-bad-rows');
     expect(report).toMatchObject({ rows: 20, new: 1, same: 0, bad: 19 });
     expect(await licenses()).toHaveLength(3);
-    const messages = new Map(report.bad_rows.map(({ line, message }) => [line, message]));
+    const messages = new Map(
+      report.bad_rows.flatMap(({ lines, message }) => lines.map((line) => [line, message] as const)),
+    );
     const expected: [number, RegExp][] = [
       [3, /^License Key: there is no key$/],
       [4, /^Plan: there is no product of this id or name/],
@@ -294,6 +298,19 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
     expect(await licenses()).toHaveLength(2);
   });
 
+  it('is told of the same fault in many rows once, with their number', async () => {
+    const many = Array.from({ length: 1000 }, (_, i) => `same-fault-${i},42,Single,unheard,1,,,,`);
+    const { code, stderr } = await run(table('good-key-000000001,42,Single,active,1,,,,', ...many));
+    expect(code).toBe(1);
+    expect(stderr.split('\n')).toEqual([
+      'error: Nothing was imported: 1000 rows do not fit. --skip-bad-rows imports the others.',
+      expect.stringMatching(
+        /^ {2}lines 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 and 990 more: Status: this status is not/,
+      ),
+      '',
+    ]);
+  });
+
   it('is told about by a dry run, which changes nothing', async () => {
     const dry = await run(
       table('a-key-000000000001,42,Single,active,1,,,,', ',42,Single,active,1,,,,'),
@@ -325,7 +342,7 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
     const some = [...map, '--map', 'status=Order state', '--ignore', 'expires ON, e-mail'];
     expect(await json(content, ...some, '--dry-run')).toMatchObject({ new: 1, unmapped_columns: ['Notes'] });
     expect((await run(content, ...some)).stdout).toBe(
-      '1 rows: 1 imported, 0 here already, 0 that do not fit.\nColumns that were left out: Notes.\n',
+      '1 row: 1 imported, 0 here already, 0 that do not fit.\nColumns that were left out: Notes.\n',
     );
     expect(await licenses()).toMatchObject([{ status: 'cancelled', expires_at: null, customer: null }]);
   }, 60_000);
@@ -377,7 +394,7 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
     const content =
       'Key,Plan,Note\r\nkey-1,1,"two\r\nlines"\r\n\r\n,1,bad\r\nkey-3,1,"x\ny\nz"\n,1,"bad\ntoo"\n';
     const report = await json(content, '--map', 'key=Key,plan=Plan', '--skip-bad-rows');
-    expect(report.bad_rows.map(({ line }) => line)).toEqual([5, 9]);
+    expect(report.bad_rows).toMatchObject([{ line: 5, count: 2, lines: [5, 9] }]);
   });
 
   it('that cannot be read on, or has not what --map names, is refused in words without a cell of it', async () => {

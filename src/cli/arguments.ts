@@ -13,27 +13,23 @@ import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32 } from '../store/co
 /** Readers of options and arguments; what they refuse is a usage error (exit 2) that names the option. */
 
 export function positiveInteger(text: string): number {
-  return integerFrom(1, text);
+  return integerIn(1, MAX_UINT32, text);
 }
 
 export function nonNegativeInteger(text: string): number {
-  return integerFrom(0, text);
+  return integerIn(0, MAX_UINT32, text);
 }
 
-function integerFrom(least: number, text: string): number {
+function integerIn(least: number, most: number, text: string): number {
   const value = Number(text);
-  if (!/^\d+$/.test(text) || value < least || value > MAX_UINT32)
-    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${MAX_UINT32}.`);
+  if (!/^\d+$/.test(text) || value < least || value > most)
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
   return value;
 }
 
+/** A number of things that one run does; for more, the command is run again. */
 export function upTo(most: number): (text: string) => number {
-  return (text) => {
-    const value = positiveInteger(text);
-    if (value > most)
-      throw new InvalidArgumentError(`It can be ${most} at the most; for more, run it again.`);
-    return value;
-  };
+  return (text) => integerIn(1, most, text);
 }
 
 /** When something ends: a date without a time is the whole of that day. */

@@ -19,6 +19,8 @@ export interface Session {
 export interface Output {
   /** The result: with --json one JSON value, else the text. */
   print(json: unknown, text: string | (() => string)): void;
+  /** The same for a list a page of which is shown: how to go on stands below the table, or beside the JSON. */
+  printList(json: unknown, text: () => string, more: string[]): void;
   /** A remark for people, on stderr, so that stdout holds the result alone. */
   note(text: string): void;
   /**
@@ -77,16 +79,22 @@ export function createOutput(command: Command): Output {
     if (inProgress) show('');
     inProgress = false;
   };
+  const print: Output['print'] = (value, text) => {
+    endProgress();
+    writeStandardOutput(
+      json ? jsonLine(value) : `${printableText(typeof text === 'string' ? text : text())}\n`,
+    );
+  };
+  const note: Output['note'] = (text) => {
+    endProgress();
+    process.stderr.write(`${printableText(text)}\n`);
+  };
   return {
-    print(value, text) {
-      endProgress();
-      writeStandardOutput(
-        json ? jsonLine(value) : `${printableText(typeof text === 'string' ? text : text())}\n`,
-      );
-    },
-    note(text) {
-      endProgress();
-      process.stderr.write(`${printableText(text)}\n`);
+    print,
+    note,
+    printList(value, text, more) {
+      print(value, () => [text(), ...more].join('\n'));
+      if (json) more.forEach(note);
     },
     progress(text) {
       inProgress = process.stderr.isTTY;
@@ -96,18 +104,71 @@ export function createOutput(command: Command): Output {
   };
 }
 
-/** An aligned table with its columns' names above. */
-export function formatTable(headings: string[], rows: (string | number | null)[][]): string {
+/**
+ * An aligned table with its columns' names above, as wide as the terminal at the most. Cells that are too wide for that
+ * go on in the next line.
+ *
+ * @param nothing what stands for a table without rows, such as "No licences."
+ */
+export function formatTable(
+  headings: string[],
+  rows: (string | number | null)[][],
+  nothing?: string,
+): string {
+  if (rows.length === 0 && nothing !== undefined) return nothing;
   const cells = rows.map((row) => row.map((cell) => (cell === null ? '-' : printable(String(cell)))));
-  const widths = headings.map((heading, i) =>
-    cells.reduce((widest, row) => Math.max(widest, width(row[i] ?? '')), width(heading)),
+  const widths = fitWidths(
+    headings.map((heading, i) =>
+      cells.reduce((widest, row) => Math.max(widest, width(row[i] ?? '')), width(heading)),
+    ),
+    headings.map(width),
   );
-  const line = (row: string[]) =>
-    row
-      .map((cell, i) => cell + ' '.repeat((widths[i] ?? 0) - width(cell)))
-      .join('  ')
-      .trimEnd();
+  const line = (row: string[]) => {
+    const columns = row.map((cell, i) => wrap(cell, widths[i] ?? 0));
+    const height = Math.max(...columns.map(({ length }) => length));
+    return Array.from({ length: height }, (_, n) =>
+      columns
+        .map((lines, i) => (lines[n] ?? '') + ' '.repeat((widths[i] ?? 0) - width(lines[n] ?? '')))
+        .join(GAP)
+        .trimEnd(),
+    ).join('\n');
+  };
   return [heading(line(headings)), ...cells.map(line)].join('\n');
+}
+
+const GAP = '  ';
+/** What a file, a pipe or a mail by cron is read at. */
+const DEFAULT_WIDTH = 80;
+/** A narrower column could not be read. */
+const MIN_WIDTH = 8;
+
+/** Takes from the widest columns, the last of them first, until all fit. */
+function fitWidths(wanted: number[], least: number[]): number[] {
+  const widths = [...wanted];
+  const available = (process.stdout.isTTY && process.stdout.columns) || DEFAULT_WIDTH;
+  let excess = widths.reduce((sum, one) => sum + one, GAP.length * (widths.length - 1)) - available;
+  for (; excess > 0; excess--) {
+    const shrinkable = widths.map((one, i) => (one > Math.max(MIN_WIDTH, least[i] ?? 0) ? one : 0));
+    const widest = Math.max(...shrinkable);
+    if (widest === 0) break;
+    widths[shrinkable.lastIndexOf(widest)] = widest - 1;
+  }
+  return widths;
+}
+
+/** Breaks at spaces, else after a sign within a date, an address or a name, else anywhere. */
+function wrap(text: string, most: number): string[] {
+  const lines: string[] = [];
+  let rest = Array.from(text);
+  while (rest.length > most) {
+    const head = rest.slice(0, most + 1).join('');
+    const [upToSpace] = /^.*\S(?=\s)/su.exec(head) ?? [];
+    const [upToSign] = /^.*(?:[@/.,:;_-]|(?<=\d)T(?=\d))(?=.)/su.exec(head) ?? [];
+    const line = upToSpace ?? upToSign ?? rest.slice(0, most).join('');
+    lines.push(line);
+    rest = Array.from(rest.slice(width(line)).join('').trimStart());
+  }
+  return [...lines, rest.join('')];
 }
 
 /** Two aligned columns, a field's name and its value. */

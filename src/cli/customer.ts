@@ -72,6 +72,7 @@ function addShow(customer: Command): void {
                   ),
                   ...seats.map((one) => [one.license_id, one.identifier, one.name, one.ip, one.activated_at]),
                 ],
+                'No activations.',
               ),
               '',
               formatTable(
@@ -82,6 +83,7 @@ function addShow(customer: Command): void {
                     ...[one.at, one.license_id, one.endpoint, one.outcome],
                     ...[one.times, one.version, one.ip],
                   ]),
+                'No accesses.',
               ),
             ].join('\n'),
         );
@@ -159,7 +161,7 @@ function addErase(customer: Command): void {
         }
         if (!yes) {
           output.note(
-            `The address stands in ${counts.map(([table, count]) => `${count} ${table}`).join(', ')}.`,
+            `The address stands in ${counts.map(([table, count]) => `${counted(count, 'row')} of ${table}`).join(', ')}.`,
           );
           const answer = await askYesOrNo('Erase it? There is no way back. [y/N] ');
           if (answer === undefined)

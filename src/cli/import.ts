@@ -109,12 +109,12 @@ async function runRecords(session: Session, file: string, options: ImportOptions
   output.print({ dry_run: dryRun, records, conflicts, conflicting }, () => formatRecords(report, dryRun));
   if (sealedUnchecked > 0)
     output.note(
-      `${sealedUnchecked} licences have a sealed key, and no LICENSING_KEY_SECRET is set here: they work, and their keys cannot be shown. ` +
+      `${counted(sealedUnchecked, 'licence has', 'licences have')} a sealed key, and no LICENSING_KEY_SECRET is set here: they work, and their keys cannot be shown. ` +
         '"license reveal" can when the secret of the installation they come from is set.',
     );
   if (packagesMissing > 0)
     output.note(
-      `The packages of ${packagesMissing} releases are not in ${config.packagesDir}: they cannot be downloaded until they are. ` +
+      `The packages of ${counted(packagesMissing, 'release')} are not in ${config.packagesDir}: they cannot be downloaded until they are. ` +
         'The same import with --packages DIR brings them.',
     );
   if (conflicting > 0)
@@ -164,7 +164,7 @@ async function runCsv(session: Session, file: string, options: ImportOptions): P
     secret: config.keySecret,
     actor,
     now,
-    onProgress: (rows) => output.progress(`${rows} rows`),
+    onProgress: (rows) => output.progress(counted(rows, 'row')),
   });
   const { bad, badRows, overLimit, overLimitRows, notSentWhole, notSentWholeLines } = report;
   output.print(csvJson(report, dryRun), () => formatCsv(report, dryRun));
@@ -205,7 +205,7 @@ function formatCsv(
   { rows, new: added, same, bad, unmappedColumns }: CsvImportReport,
   dryRun: boolean,
 ): string {
-  const counts = `${rows} rows: ${added} ${dryRun ? 'would be new' : 'imported'}, ${same} here already, ${bad} that do not fit.`;
+  const counts = `${counted(rows, 'row')}: ${added} ${dryRun ? 'would be new' : 'imported'}, ${same} here already, ${bad} that ${bad === 1 ? 'does' : 'do'} not fit.`;
   return [
     counts,
     ...(unmappedColumns.length > 0 ? [`Columns that were left out: ${unmappedColumns.join(', ')}.`] : []),

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { changePlan, rekey, revealKey, setCustomer, setLimit } from '../licensing/amend';
-import { requirePlan } from '../licensing/require';
+import { requirePlanNamed } from '../licensing/require';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { Plan } from '../store/catalogue';
 import { listEvents } from '../store/events';
 import type { License } from '../store/licenses';
-import { emailAddress, nonNegativeInteger, positiveInteger, upTo } from './arguments';
+import { emailAddress, label, nonNegativeInteger, positiveInteger, upTo } from './arguments';
 import { formatTable, withSession, type Output, type Session } from './command';
 import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-argument';
 import { eventJson, licenseJson } from './rows';
@@ -29,7 +29,9 @@ function addSetLimit(license: Command): void {
     .addHelpText('after', '\nExample:\n  licensing license set-limit 12 10')
     .action((key: string, limit: number, _options: object, command: Command) =>
       withSession(command, async (session) => {
-        await amend(session, key, (id, context) => setLimit(session.db, id, limit, context));
+        await amend(session, await requireLicense(session.db, key), (id, context) =>
+          setLimit(session.db, id, limit, context),
+        );
       }),
     );
 }
@@ -39,12 +41,15 @@ function addChangePlan(license: Command): void {
     .command('change-plan')
     .description('Moves a licence to another plan of its product. Its end and its activations stay.')
     .argument('<key>', KEY_ARGUMENT)
-    .argument('<plan>', 'plan id', positiveInteger)
+    .argument('<plan>', "id, or name among the product's plans", label)
     .addHelpText('after', '\nExample:\n  licensing license change-plan 12 8')
-    .action((key: string, plan: number, _options: object, command: Command) =>
+    .action((key: string, written: string, _options: object, command: Command) =>
       withSession(command, async (session) => {
-        const license = await amend(session, key, (id, context) => changePlan(session.db, id, plan, context));
-        noteOtherDuration(session.output, license, await requirePlan(session.db, plan));
+        const { db } = session;
+        const found = await requireLicense(db, key);
+        const plan = await requirePlanNamed(db, written, found.product.id);
+        const license = await amend(session, found, (id, context) => changePlan(db, id, plan.id, context));
+        noteOtherDuration(session.output, license, plan);
       }),
     );
 }
@@ -58,7 +63,9 @@ function addSetCustomer(license: Command): void {
     .addHelpText('after', '\nExample:\n  licensing license set-customer 12 jane@example.com')
     .action((key: string, customer: string, _options: object, command: Command) =>
       withSession(command, async (session) => {
-        await amend(session, key, (id, context) => setCustomer(session.db, id, customer, context));
+        await amend(session, await requireLicense(session.db, key), (id, context) =>
+          setCustomer(session.db, id, customer, context),
+        );
       }),
     );
 }
@@ -121,6 +128,7 @@ function addHistory(license: Command): void {
               words(event.before),
               words(event.after),
             ]),
+            'No changes are recorded.',
           ),
         );
         const [first] = events;
@@ -131,11 +139,10 @@ function addHistory(license: Command): void {
 }
 
 async function amend(
-  { db, now, actor, output }: Session,
-  key: string,
+  { now, actor, output }: Session,
+  { id }: License,
   change: (id: number, context: { actor: string; now: Date }) => Promise<License>,
 ): Promise<License> {
-  const { id } = await requireLicense(db, key);
   const license = await change(id, { actor, now });
   const { activationsUsed, activationLimit } = license;
   if (activationLimit !== 0 && activationsUsed > activationLimit)

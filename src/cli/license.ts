@@ -4,7 +4,7 @@ import { addDuration } from '../licensing/durations';
 import { issueLicenses, type Issued } from '../licensing/issue';
 import { asHint, isSentWhole, NOT_SENT_WHOLE } from '../licensing/keys';
 import { changeState, renew, type Renewal } from '../licensing/lifecycle';
-import { requirePlan, requireProduct } from '../licensing/require';
+import { requirePlanNamed, requireProduct } from '../licensing/require';
 import { liveStatus, STORED_STATUSES, type LiveStatus } from '../licensing/states';
 import { endOfDay, formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import { listActivations } from '../store/activations';
@@ -40,7 +40,7 @@ export function addLicenseCommands(program: Command): void {
 }
 
 interface IssueOptions {
-  plan: number;
+  plan: string;
   customer?: string;
   reference?: string;
   expires?: Date;
@@ -59,7 +59,7 @@ function addIssue(license: Command): void {
     .description(
       'Issues a licence and prints its key, which is shown only now (and by "license reveal", with LICENSING_KEY_SECRET).',
     )
-    .requiredOption('--plan <id>', 'plan id', positiveInteger)
+    .requiredOption('--plan <plan>', 'id, or name where only one plan has it', label)
     .option('--customer <email>', 'whom it belongs to', emailAddress)
     .option('--reference <order>', "the shop's order; the same one again gives the same licence", label)
     .addOption(
@@ -89,11 +89,12 @@ function addIssue(license: Command): void {
             'count',
           );
         // Nothing is looked up between the licence and its key, which could be lost by that.
+        const { id: planId } = await requirePlanNamed(db, plan);
         const namesake = await findNamesake(db, reference);
         const issued = await issueLicenses(
           db,
           {
-            planId: plan,
+            planId,
             customer,
             reference,
             expiresAt: lifetime ? null : expires,
@@ -175,11 +176,7 @@ function addShow(license: Command): void {
         const found = await requireLicenseToShow({ db, output }, key);
         const activations = await listActivations(db, found.id);
         output.print({ ...licenseJson(found, now), activations: activations.map(activationJson) }, () =>
-          [
-            formatLicense(found, now),
-            '',
-            activations.length === 0 ? 'No activations.' : activationTable(activations),
-          ].join('\n'),
+          [formatLicense(found, now), '', activationTable(activations)].join('\n'),
         );
       }),
     );
@@ -205,7 +202,7 @@ function formatLicense(license: License, now: Date): string {
 
 interface ListOptions {
   product?: number;
-  plan?: number;
+  plan?: string;
   status?: string;
   customer?: string;
   reference?: string;
@@ -220,7 +217,7 @@ function addList(license: Command): void {
     .command('list')
     .description('Lists licences in the order of their ids, a page at a time.')
     .option('--product <id>', 'only of this product', positiveInteger)
-    .option('--plan <id>', 'only on this plan', positiveInteger)
+    .option('--plan <plan>', 'only on this plan: its id, or its name', label)
     .option(
       '--status <status>',
       `only in this state: ${[...STORED_STATUSES, 'expired'].join(', ')}`,
@@ -241,13 +238,13 @@ function addList(license: Command): void {
       withSession(command, async ({ db, now, output }) => {
         const { product, plan, status, customer, reference, hint, expiring, limit, after } = options;
         if (product !== undefined) await requireProduct(db, product);
-        if (plan !== undefined) await requirePlan(db, plan);
+        const planId = plan === undefined ? undefined : (await requirePlanNamed(db, plan, product)).id;
         const licenses = await listLicenses(
           db,
           {
             limit,
             ...(product === undefined ? {} : { productId: product }),
-            ...(plan === undefined ? {} : { planId: plan }),
+            ...(planId === undefined ? {} : { planId }),
             ...(status === undefined ? {} : { status }),
             ...(customer === undefined ? {} : { customer: storedCustomer(customer) }),
             ...(reference === undefined ? {} : { reference }),
@@ -258,10 +255,11 @@ function addList(license: Command): void {
           now,
         );
         const last = licenses.at(-1);
-        if (licenses.length === limit && last) output.note(`There may be more: --after ${last.id}`);
-        output.print(
+        const more = licenses.length === limit && last ? [`There may be more: --after ${last.id}`] : [];
+        output.printList(
           licenses.map((one) => licenseJson(one, now)),
           () => licenseTable(licenses, now),
+          more,
         );
       }),
     );

@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander';
+import { counted } from '../counted';
 import { addPlan, changePlanLimit, editPlan, removePlan, type NewPlan } from '../licensing/catalogue';
 import { ACTIVATION_TYPES } from '../licensing/identifiers';
 import type { ChangeContext } from '../licensing/lifecycle';
@@ -109,7 +110,7 @@ function addEdit(plan: Command): void {
           : { changed: 0, skipped: 0 };
         if (skipped > 0)
           output.note(
-            `${skipped} licences were given another limit or plan by somebody else meanwhile, and keep it.`,
+            `${counted(skipped, 'licence was', 'licences were')} given another limit or plan by somebody else meanwhile, and keep it.`,
           );
         if (edited.activationType !== activationType && hasLicenses)
           output.note(
@@ -162,6 +163,7 @@ function addList(plan: Command): void {
               one.activationLimit || 'unlimited',
               one.duration ?? 'lifetime',
             ]),
+            'No plans.',
           ),
         );
       }),
@@ -179,12 +181,12 @@ async function followNewLimit(
   try {
     return await changePlanLimit(db, planId, limits, context, (changed) => {
       followed = changed;
-      output.progress(`${changed} licences`);
+      output.progress(counted(changed, 'licence'));
     });
   } catch (error) {
     if (followed > 0 && !(error instanceof OperatorError))
       output.note(
-        `${followed} licences have ${limits.to || 'unlimited'} slots now, the others not yet: the same command again goes on with them.`,
+        `${counted(followed, 'licence has', 'licences have')} ${limits.to || 'unlimited'} slots now, the others not yet: the same command again goes on with them.`,
       );
     throw error;
   }

@@ -83,6 +83,7 @@ function addList(product: Command): void {
           formatTable(
             ['ID', 'NAME', 'ELEMENT'],
             products.map(({ id, name, element }) => [id, name, element]),
+            'No products.',
           ),
         );
       }),

@@ -156,6 +156,7 @@ function addList(release: Command): void {
               one.fileSize,
               one.fileName,
             ]),
+            'No versions.',
           ),
         );
       }),

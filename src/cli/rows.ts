@@ -54,18 +54,21 @@ export function licenseJson(license: License, now: Date) {
 
 /** Licences for a person to read. */
 export function licenseTable(licenses: License[], now: Date): string {
+  // A column that says the same in every row would make the others narrow.
+  const severalProducts = new Set(licenses.map(({ product }) => product.id)).size > 1;
   return formatTable(
-    ['ID', 'KEY', 'STATUS', 'PRODUCT', 'PLAN', 'SLOTS', 'EXPIRES', 'CUSTOMER'],
+    ['ID', 'KEY', 'STATUS', ...(severalProducts ? ['PRODUCT'] : []), 'PLAN', 'SLOTS', 'EXPIRES', 'CUSTOMER'],
     licenses.map((one) => [
       one.id,
       one.keyHint,
       liveStatus(one, now),
-      one.product.name,
+      ...(severalProducts ? [one.product.name] : []),
       one.plan.name,
       `${one.activationsUsed}/${one.activationLimit || '∞'}`,
       formatTimestampOrNull(one.expiresAt)?.slice(0, 10) ?? 'never',
       one.customer,
     ]),
+    'No licences.',
   );
 }
 
@@ -83,6 +86,7 @@ export function activationTable(activations: Activation[]): string {
   return formatTable(
     ['IDENTIFIER', 'NAME', 'IP', 'ACTIVATED'],
     activations.map((one) => [one.identifier, one.name, one.ip, formatTimestamp(one.activatedAt)]),
+    'No activations.',
   );
 }
 

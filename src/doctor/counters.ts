@@ -1,3 +1,4 @@
+import { counted } from '../counted';
 import { countActivations, findMiscounts, setActivationsUsed, type Miscount } from '../store/counters';
 import { insertEvents } from '../store/events';
 import { lockLicense } from '../store/licenses';
@@ -20,10 +21,13 @@ export const checkCounters: Check = async (patient) => {
         `${licenseId} (counts ${activationsUsed}, has ${activations})`,
     )
     .join(', ')}${miscounts.length > 10 ? ', ...' : ''}`;
-  const many = miscounts.length > PAGE ? `More than ${PAGE}` : String(miscounts.length);
+  const many =
+    miscounts.length > PAGE
+      ? `More than ${PAGE} licences count`
+      : counted(miscounts.length, 'licence counts', 'licences count');
   if (repairAs === undefined)
     return [
-      problem('COUNTERS', `${many} licences count other slots than they have: ${list}.`, {
+      problem('COUNTERS', `${many} other slots than there are activations: ${list}.`, {
         why: 'Customers are refused a slot that is free, or given more than they bought. It comes from changing tables by hand, or from restoring one without the other.',
         remedy: 'licensing doctor --repair',
       }),
@@ -40,7 +44,7 @@ export const checkCounters: Check = async (patient) => {
   return [
     ok(
       'COUNTERS_REPAIRED',
-      `${repaired} licences counted other slots than they have, and count right now: ${list}.`,
+      `${counted(repaired, 'licence')} counted other slots than there are activations, and ${repaired === 1 ? 'counts' : 'count'} right now: ${list}.`,
     ),
   ];
 };

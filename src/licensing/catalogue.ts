@@ -1,3 +1,4 @@
+import { counted } from '../counted';
 import { countActivationsOfPlan } from '../store/activations';
 import {
   deletePlan,
@@ -6,6 +7,7 @@ import {
   findProduct,
   insertPlan,
   insertProduct,
+  listPlans,
   lockLicensesOfPlan,
   lockPlan,
   lockProduct,
@@ -60,18 +62,28 @@ export interface NewPlan {
   duration: string | null;
 }
 
-/** @throws OperatorError when there is no such product */
+/** @throws OperatorError when there is no such product, or it has a plan of this name */
 export async function addPlan(db: Db, plan: NewPlan, now: Date): Promise<Plan> {
-  await requireProduct(db, plan.productId);
-  try {
-    return await inTransaction(
-      db,
-      async (trx) => (await findPlan(trx, await insertPlan(trx, { ...plan, createdAt: now }))) as Plan,
-    );
-  } catch (error) {
-    if (isReferenceConflict(error)) noProduct(plan.productId);
-    throw error;
-  }
+  return inTransaction(db, async (trx) => {
+    await refuseNamesake(trx, plan);
+    return (await findPlan(trx, await insertPlan(trx, { ...plan, createdAt: now }))) as Plan;
+  });
+}
+
+/** Two plans of one name could not be told apart. Names that differ in capitals alone are one. Locks the product. */
+async function refuseNamesake(
+  trx: Transaction,
+  { id, productId, name }: { id?: number; productId: number; name: string },
+): Promise<void> {
+  if (!(await lockProduct(trx, productId))) noProduct(productId);
+  const namesake = (await listPlans(trx, productId)).find(
+    (other) => other.id !== id && other.name.toLowerCase() === name.toLowerCase(),
+  );
+  if (namesake)
+    throw new OperatorError(`Product ${productId} has a plan of this name already: plan ${namesake.id}.`, {
+      code: 'CONFLICT',
+      field: 'name',
+    });
 }
 
 /**
@@ -140,7 +152,8 @@ export function editProduct(
 /**
  * Changes a plan. Licences issued on it keep their own end and limit; `changePlanLimit` brings the limit along.
  *
- * @throws OperatorError when another kind of identifier would make existing activations unfindable
+ * @throws OperatorError when another kind of identifier would make existing activations unfindable, or another plan of
+ *   the product has the name
  */
 export async function editPlan(
   db: Db,
@@ -152,6 +165,9 @@ export async function editPlan(
   await refuseActivations(db, await requirePlan(db, id), activationType);
   return inTransaction(db, async (trx) => {
     const plan = (await lockPlan(trx, id)) ?? noPlan(id);
+    // One that shares its name with another from before keeps it.
+    if (changes.name !== undefined && changes.name !== plan.name)
+      await refuseNamesake(trx, { id, productId: plan.productId, name: changes.name });
     if (countsOtherwise(plan, activationType)) await lockLicensesOfPlan(trx, id);
     await refuseActivations(trx, plan, activationType);
     await setPlan(trx, id, changes);
@@ -168,7 +184,7 @@ async function refuseActivations(db: Db, plan: Plan, wanted: string | undefined)
   const activations = await countActivationsOfPlan(db, plan.id);
   if (activations > 0)
     throw new OperatorError(
-      `Licences on plan ${plan.id} have ${activations} activations by ${plan.activationType}. ` +
+      `Licences on plan ${plan.id} have ${counted(activations, 'activation')} by ${plan.activationType}. ` +
         `Add a new plan that counts by ${wanted} instead.`,
       { code: 'CONFLICT' },
     );
@@ -210,7 +226,7 @@ export async function changePlanLimit(
   if (!(await replacePlanLimit(db, planId, { from, to })))
     throw new OperatorError(
       `Plan ${planId} was given another limit by somebody else meanwhile. ` +
-        `${licenses.changed} licences have ${to} slots now. Agree on one limit, and run this again with it.`,
+        `${counted(licenses.changed, 'licence has', 'licences have')} ${to || 'unlimited'} slots now. Agree on one limit, and run this again with it.`,
       { code: 'CONFLICT' },
     );
   // Those that were issued meanwhile.

@@ -1,4 +1,4 @@
-import { findPlan, findProduct, type Plan, type Product } from '../store/catalogue';
+import { findPlan, findProduct, listPlans, type Plan, type Product } from '../store/catalogue';
 import type { Db } from '../store/database';
 import { OperatorError } from './operator-error';
 
@@ -22,7 +22,7 @@ export async function requirePlan(db: Db, id: number): Promise<Plan> {
 }
 
 /** @throws OperatorError always */
-export function noPlan(id: number): never {
+export function noPlan(id: number | string): never {
   throw new OperatorError(`There is no plan ${id}. "licensing plan list" shows the plans.`, {
     code: 'NOT_FOUND',
   });
@@ -31,4 +31,32 @@ export function noPlan(id: number): never {
 /** @throws OperatorError always */
 export function noLicense(id: number): never {
   throw new OperatorError(`There is no licence ${id}.`, { code: 'NOT_FOUND' });
+}
+
+/**
+ * A plan by its id, or by its name where only one has it.
+ *
+ * @param productId whose plans a name is looked for among; undefined: all products'
+ * @throws OperatorError when there is none, or several have the name
+ */
+export async function requirePlanNamed(db: Db, text: string, productId?: number): Promise<Plan> {
+  const byId = /^\d{1,10}$/.test(text) ? await findPlan(db, Number(text)) : undefined;
+  if (byId) return byId;
+  const plans = await listPlans(db, productId);
+  const named = findNamed(plans, text);
+  if (named) return named;
+  const several = plans.filter(({ name }) => name.toLowerCase() === text.toLowerCase());
+  if (several.length === 0) noPlan(text);
+  const ids = several.map((plan) => `${plan.id} (product ${plan.productId})`).join(', ');
+  throw new OperatorError(`Several plans have this name: ${ids}. Give the id.`, { code: 'CONFLICT' });
+}
+
+/** By id, else by name; a name in other letters counts when it is the only one. */
+export function findNamed<T extends { id: number; name: string }>(all: T[], text: string): T | undefined {
+  const byId = /^\d+$/.test(text) ? all.find(({ id }) => id === Number(text)) : undefined;
+  if (byId) return byId;
+  const exact = all.filter(({ name }) => name === text);
+  if (exact.length > 0) return exact.length === 1 ? exact[0] : undefined;
+  const similar = all.filter(({ name }) => name.toLowerCase() === text.toLowerCase());
+  return similar.length === 1 ? similar[0] : undefined;
 }

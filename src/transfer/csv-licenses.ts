@@ -1,8 +1,10 @@
+import { counted } from '../counted';
 import { normalizeIdentifier } from '../licensing/identifiers';
 import { EMAIL_EXPECTED, findEmail } from '../licensing/customer-email';
 import { requireKey } from '../licensing/issue';
 import { keyDigest } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
+import { findNamed } from '../licensing/require';
 import type { StoredStatus } from '../licensing/states';
 import { dayOf, parseMoment } from '../licensing/timestamps';
 import type { Plan, Product } from '../store/catalogue';
@@ -119,7 +121,7 @@ function requireColumn(names: string[], name: string): number {
   const at = exact === -1 ? names.findIndex((one) => one.toLowerCase() === name.toLowerCase()) : exact;
   if (at === -1)
     throw new OperatorError(
-      `The first line of the file, which must have the columns' names, has no column "${name}" (it has ${names.length} columns). Nothing was imported.`,
+      `The first line of the file, which must have the columns' names, has no column "${name}" (it has ${counted(names.length, 'column')}). Nothing was imported.`,
     );
   return at;
 }
@@ -168,7 +170,9 @@ export function readRow(table: CsvTable, { line, cells }: CsvRow): Candidate | F
     return undefined;
   };
   if (cells.length < width || cells.slice(width).some((extra) => extra.trim() !== ''))
-    faults.push(`the row has ${cells.length} cells, and the first line ${width} columns`);
+    faults.push(
+      `the row has ${counted(cells.length, 'cell')}, and the first line ${counted(width, 'column')}`,
+    );
   const key = read('key', readKey);
   const plan = read('plan', (text) => findRowPlan(table, text, cell('product')));
   const status = read('status', readStatus);
@@ -232,16 +236,6 @@ function findRowPlan(table: CsvTable, planText: string, productText: string): Pl
         : 'there is no plan of this id, and no single one of this name ("licensing plan list" shows them)',
     )
   );
-}
-
-/** By id, else by name; a name in other letters counts when it is the only one. */
-export function findNamed<T extends { id: number; name: string }>(all: T[], text: string): T | undefined {
-  const byId = /^\d+$/.test(text) ? all.find(({ id }) => id === Number(text)) : undefined;
-  if (byId) return byId;
-  const exact = all.filter(({ name }) => name === text);
-  if (exact.length > 0) return exact.length === 1 ? exact[0] : undefined;
-  const similar = all.filter(({ name }) => name.toLowerCase() === text.toLowerCase());
-  return similar.length === 1 ? similar[0] : undefined;
 }
 
 /** How other systems write a state. What ends a licence for a while is never taken for what ends it for good. */

@@ -1,6 +1,8 @@
+import { counted } from '../counted';
 import { storedCustomer } from '../licensing/customer-email';
 import { isSentWhole } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
+import { findNamed } from '../licensing/require';
 import { storedKey } from '../licensing/sealing';
 import { liveStatus } from '../licensing/states';
 import { dayOf, formatTimestampOrNull } from '../licensing/timestamps';
@@ -15,14 +17,13 @@ import { toSqlTime } from '../store/time';
 import { readCsv } from './csv';
 import {
   Fault,
-  findNamed,
   readHeading,
   readRow,
   type Candidate,
   type CsvTable,
   type CsvTableOptions,
 } from './csv-licenses';
-import { describeRemarks, keepFirst, type Remark } from './lines';
+import { describeRemarks, keepFirst, keepRemark, type Remark } from './lines';
 import { fromRow, type RecordOf } from './records';
 
 export interface CsvImportOptions extends CsvTableOptions {
@@ -149,7 +150,7 @@ async function startCsvJob(trx: Transaction, options: CsvImportOptions): Promise
 function refuseRow(job: CsvJob, line: number, message: string): void {
   const { report, options } = job;
   report.bad++;
-  keepFirst(report.badRows, { line, message });
+  keepRemark(report.badRows, line, message);
   if (!options.skipBadRows) job.writes = false;
 }
 
@@ -259,7 +260,8 @@ function remarkOverLimit({ report }: CsvJob, candidate: Candidate): void {
   const limit = limitOf(candidate);
   if (limit === 0 || identifiers.length <= limit) return;
   report.overLimit++;
-  keepFirst(report.overLimitRows, { line, message: `${identifiers.length} activations on ${limit} slots` });
+  const slots = counted(limit, 'slot');
+  keepRemark(report.overLimitRows, line, `${counted(identifiers.length, 'activation')} on ${slots}`);
 }
 
 async function insertCandidates(job: CsvJob, added: Candidate[]): Promise<void> {

@@ -2,7 +2,7 @@ import { listPlans, sharePlans, type Plan } from '../store/catalogue';
 import type { Transaction } from '../store/database';
 import type { Row } from '../store/export';
 import { insertInChunks, isEmptyTable, updateRow } from '../store/import';
-import { keepFirst, type Remark } from './lines';
+import { keepRemark, type Remark } from './lines';
 import { atLine, type Numbered } from './record-reader';
 import { RECORD_TYPES, RECORDS, toRow, type RecordType } from './records';
 
@@ -119,7 +119,7 @@ export function conflict(job: Job, type: RecordType, line: number, message: stri
   tally(job, type, 'conflicting');
   job.writes = false;
   job.report.conflicting++;
-  keepFirst(job.report.conflicts, { line, message });
+  keepRemark(job.report.conflicts, line, message);
 }
 
 /**

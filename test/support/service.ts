@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { createConnection } from 'mysql2/promise';
 import { pino } from 'pino';
 import { readConfig, type Settings } from '../../src/config';
-import { addPlan, addProduct } from '../../src/licensing/catalogue';
+import { addProduct } from '../../src/licensing/catalogue';
+import { insertPlan } from '../../src/store/catalogue';
 import { issueLicenses, type IssueRequest } from '../../src/licensing/issue';
 import { startService } from '../../src/service';
 import { openDatabase, table, type Db, type TableName } from '../../src/store/database';
@@ -134,18 +135,15 @@ export async function givePlan(
       { id: productId, name: productId === 42 ? 'Example Shop' : `Product ${productId}` },
       now,
     );
-  const added = await addPlan(
-    db,
-    {
-      productId,
-      name: 'Developer',
-      activationType: plan.type ?? 'domain',
-      activationLimit: plan.limit ?? 3,
-      duration: null,
-    },
-    now,
-  );
-  return added.id;
+  // All by one name, as no operator could: a test that names one does so by its id.
+  return insertPlan(db, {
+    productId,
+    name: 'Developer',
+    activationType: plan.type ?? 'domain',
+    activationLimit: plan.limit ?? 3,
+    duration: null,
+    createdAt: now,
+  });
 }
 
 /** A licence on a plan, issued as the operator would. */

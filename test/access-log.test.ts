@@ -457,12 +457,12 @@ describe.each(BACKENDS)('pruning, on %s', (_name, settings) => {
 
     const deleted: number[] = [];
     db.on('query', ({ sql, bindings }: { sql: string; bindings: unknown[] }) => {
-      if (sql.startsWith('delete')) deleted.push(bindings.length);
+      if (/^delete/i.test(sql)) deleted.push(bindings.length);
     });
     const stop = startHousekeeping(db, 90, pino({ level: 'silent' }), () => now);
     await eventually(async () => expect(await count(db)).toBe(kept.length));
     await stop();
-    expect(deleted).toEqual([1_000, 1_000, 500]);
+    expect(deleted).toEqual(Array<number>(25).fill(100));
     expect((await logged(db)).map(({ at }) => at)).toEqual([
       '2026-04-01 12:00:00',
       '2026-06-29 12:00:00',

@@ -1,5 +1,5 @@
 import { isSqlite, table, type Db, type Transaction } from './database';
-import { forceIndex, insertRows, rawChange, rawRows } from './statements';
+import { forceIndex, insertRows, licenseIndex, orderedJoin, rawChange, rawRows, tableBy } from './statements';
 import { fromSqlTime, toSqlTime } from './time';
 
 export interface Activation {
@@ -44,7 +44,7 @@ export async function findActivations(
     const rows = await rawRows<Pick<ActivationRow, 'license_id' | 'identifier' | 'name'>>(
       db,
       `SELECT license_id, identifier, name
-         FROM ${table(db, 'activations')} ${forceIndex(db, 'activations', 'license_id', 'identifier')}
+         FROM ${table(db, 'activations')}${forceIndex(db, 'activations', ...licenseIndex('activations'))}
         WHERE ${isAnyOf(db, chunk.length)}`,
       chunk.flatMap(({ licenseId, identifier }) => [licenseId, identifier]),
     );
@@ -80,7 +80,7 @@ export async function findActivationsOf(
 }
 
 export async function listActivations(db: Db, licenseId: number): Promise<Activation[]> {
-  const rows = (await db(table(db, 'activations'))
+  const rows = (await db(tableBy(db, 'activations', ...licenseIndex('activations')))
     .where({ license_id: licenseId })
     .orderBy('id')) as ActivationRow[];
   return rows.map(toActivation);
@@ -88,12 +88,15 @@ export async function listActivations(db: Db, licenseId: number): Promise<Activa
 
 /** How many activations the licences of a plan have together. */
 export async function countActivationsOfPlan(db: Db, planId: number): Promise<number> {
-  const counted = (await db({ a: table(db, 'activations') })
-    .join({ l: table(db, 'licenses') }, 'l.id', 'a.license_id')
-    .where('l.plan_id', planId)
-    .count({ n: '*' })
-    .first()) as { n: number };
-  return counted.n;
+  const [counted] = await rawRows<{ n: number }>(
+    db,
+    `SELECT COUNT(*) AS n
+       FROM ${table(db, 'licenses')} l${forceIndex(db, 'licenses', 'plan_id')}
+       ${orderedJoin(db)} ${table(db, 'activations')} a ON a.license_id = l.id
+      WHERE l.plan_id = ?`,
+    [planId],
+  );
+  return counted?.n ?? 0;
 }
 
 /** @throws a duplicate (`isDuplicate`) when one of the identifiers is activated on its licence already */

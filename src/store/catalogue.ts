@@ -1,5 +1,5 @@
 import { isSqlite, table, type Db, type Transaction } from './database';
-import { placeholders, rawRows } from './statements';
+import { placeholders, rawRows, tableBy } from './statements';
 import { fromSqlTime, toSqlTime } from './time';
 
 export interface Product {
@@ -117,7 +117,11 @@ export async function lockPlan(trx: Transaction, id: number): Promise<Plan | und
 /** Locks all licences of a locked plan besides, before anything is read: nobody activates on them meanwhile. */
 export async function lockLicensesOfPlan(trx: Transaction, id: number): Promise<void> {
   // In the order of their ids, as everybody does who locks several.
-  await trx(table(trx, 'licenses')).where({ plan_id: id }).orderBy('id').forUpdate().pluck('id');
+  await trx(tableBy(trx, 'licenses', 'plan_id'))
+    .where({ plan_id: id })
+    .orderBy('id')
+    .forUpdate()
+    .pluck('id');
 }
 
 /** A plan that does not change until the transaction ends. */

@@ -1,4 +1,5 @@
 import { table, type Db, type Transaction } from './database';
+import { forceIndex, licenseIndex, placeholders } from './statements';
 
 /** A licence's counter of used slots, and the activations it has to agree with. */
 
@@ -45,9 +46,9 @@ export async function recountActivations(trx: Transaction, licenseIds: number[])
   if (licenseIds.length === 0) return;
   const licenses = table(trx, 'licenses');
   await trx.raw(
-    `UPDATE ${licenses} SET activations_used =
-       (SELECT COUNT(*) FROM ${table(trx, 'activations')} a WHERE a.license_id = ${licenses}.id)
-     WHERE id IN (${licenseIds.map(() => '?').join(', ')})`,
+    `UPDATE ${licenses}${forceIndex(trx, 'licenses')} SET activations_used =
+       (SELECT COUNT(*) FROM ${table(trx, 'activations')} a${forceIndex(trx, 'activations', ...licenseIndex('activations'))} WHERE a.license_id = ${licenses}.id)
+     WHERE id IN (${placeholders(licenseIds.length)})`,
     licenseIds,
   );
 }

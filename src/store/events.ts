@@ -1,5 +1,5 @@
 import { table, type Db, type Transaction } from './database';
-import { insertRows } from './statements';
+import { insertRows, licenseIndex, tableBy } from './statements';
 import { fromSqlTime, toSqlTime } from './time';
 
 /** One change of a licence: who, when, what, and the changed fields before and after. */
@@ -63,7 +63,7 @@ export async function findEventsAt(
   trx: Transaction,
   { licenseId, at, actor, action }: Pick<LicenseEvent, 'licenseId' | 'at' | 'actor' | 'action'>,
 ): Promise<RecordedEvent[]> {
-  const rows = (await trx(table(trx, 'events'))
+  const rows = (await trx(tableBy(trx, 'events', ...licenseIndex('events')))
     .where({ license_id: licenseId, at: toSqlTime(at), actor, action })
     .orderBy('id', 'desc')) as EventRow[];
   return rows.map(toEvent);
@@ -118,7 +118,8 @@ export async function findEvents(
   by: { licenseId: number } | { field: string; before: string },
   limit: number,
 ): Promise<RecordedEvent[]> {
-  const query = db(table(db, 'events')).whereIn('action', actions).orderBy('id', 'desc').limit(limit);
+  const events = 'licenseId' in by ? tableBy(db, 'events', ...licenseIndex('events')) : table(db, 'events');
+  const query = db(events).whereIn('action', actions).orderBy('id', 'desc').limit(limit);
   if ('licenseId' in by)
     return ((await query.where({ license_id: by.licenseId })) as EventRow[]).map(toEvent);
   const json = JSON.stringify({ [by.field]: by.before }).slice(1, -1);

@@ -1,4 +1,5 @@
-import { isSqlite, table, type Db, type TableName, type Transaction } from './database';
+import { isSqlite, type Db, type TableName, type Transaction } from './database';
+import { licenseIndex, tableBy } from './statements';
 
 export type SqlValue = string | number | null;
 export type Row = Record<string, SqlValue>;
@@ -45,7 +46,9 @@ async function readPage(
   limit: number,
   only: Row = {},
 ): Promise<Row[]> {
-  const query = db(table(db, name))
+  // The id comes last in every index, by InnoDB itself.
+  const index = 'license_id' in only ? licenseIndex(name) : order.filter((column) => column !== 'id');
+  const query = db(tableBy(db, name, ...index))
     .select(columns)
     .where(only)
     .orderBy([...order])

@@ -1,6 +1,6 @@
 import { isSqlite, table, type Db, type TableName, type Transaction } from './database';
 import type { Row, SqlValue } from './export';
-import { insertRows } from './statements';
+import { insertRows, licenseIndex, tableBy } from './statements';
 import { tryTransaction } from './transaction';
 
 /** Values in one INSERT: SQLite takes 32,766. */
@@ -40,7 +40,7 @@ export async function insertInChunks(trx: Transaction, name: TableName, rows: Ro
 /** Rows whose column has one of these values. */
 export async function findRows(db: Db, name: TableName, column: string, values: SqlValue[]): Promise<Row[]> {
   if (values.length === 0) return [];
-  return (await db(table(db, name)).whereIn(column, values as (string | number)[])) as Row[];
+  return (await rowsWith(db, name, column, values)) as Row[];
 }
 
 /**
@@ -53,7 +53,12 @@ export async function lockRows(
   values: number[],
 ): Promise<Row[]> {
   if (values.length === 0) return [];
-  return (await trx(table(trx, name)).whereIn(column, values).orderBy('id').forUpdate()) as Row[];
+  return (await rowsWith(trx, name, column, values).orderBy('id').forUpdate()) as Row[];
+}
+
+function rowsWith(db: Db, name: TableName, column: string, values: SqlValue[]) {
+  const index = column === 'id' ? [] : name === 'releases' ? [column, 'version'] : [column];
+  return db(tableBy(db, name, ...index)).whereIn(column, values as (string | number)[]);
 }
 
 /** MySQL plans each licence with each time; past 8 MB of such plans it reads the whole table instead. */
@@ -64,7 +69,7 @@ export async function findEventRows(db: Db, licenseIds: number[], times: string[
   const found: Row[] = [];
   for (let i = 0; i < licenseIds.length; i += MAX_LICENSES)
     found.push(
-      ...((await db(table(db, 'events'))
+      ...((await db(tableBy(db, 'events', ...licenseIndex('events')))
         .whereIn('license_id', licenseIds.slice(i, i + MAX_LICENSES))
         .whereIn('at', times)) as Row[]),
     );

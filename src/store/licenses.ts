@@ -1,5 +1,16 @@
+import type { Knex } from 'knex';
+import { listPlans } from './catalogue';
 import { isSqlite, table, type Db, type Transaction } from './database';
-import { forceIndex, isOneOf, likePattern, placeholders, rawChange, rawRows } from './statements';
+import {
+  forceIndex,
+  isOneOf,
+  likePattern,
+  orderedJoin,
+  placeholders,
+  rawChange,
+  rawRows,
+  tableBy,
+} from './statements';
 import { fromSqlTime, toSqlTime } from './time';
 
 /** A licence as requests are judged by it, with its plan and product. */
@@ -104,15 +115,16 @@ export async function findLicenseByReference(db: Db, reference: string): Promise
 
 /** The licences of these keys' digests, by digest; unknown ones are missing from the map. */
 export async function findLicensesByDigest(db: Db, digests: string[]): Promise<Map<string, License>> {
-  const rows = (await joined(db).whereIn('l.key_digest', digests)) as JoinedRow[];
+  const rows = (await joined(db, readBy(db, 'key_digest')).whereIn('l.key_digest', digests)) as JoinedRow[];
   return new Map(rows.map((row) => [row.key_digest, toLicense(row)]));
 }
 
 /** The ids of these keys' digests, by digest, without a join: for those that were just inserted. */
 export async function findIdsByDigest(db: Db, digests: string[]): Promise<Map<string, number>> {
-  const rows = await db(table(db, 'licenses'))
+  const rows = await db(tableBy(db, 'licenses', 'key_digest'))
     .whereIn('key_digest', digests)
-    .select<{ id: number; key_digest: string }[]>('id', 'key_digest');
+    // A column that the index has not: for those two alone, MariaDB would read it from end to end.
+    .select<{ id: number; key_digest: string }[]>('id', 'key_digest', 'plan_id');
   return new Map(rows.map((row) => [row.key_digest, row.id]));
 }
 
@@ -122,7 +134,7 @@ export async function findLicenseByDigest(db: Db, digest: string): Promise<Licen
 
 export async function findLicensesByIds(db: Db, ids: number[]): Promise<License[]> {
   if (ids.length === 0) return [];
-  return ((await joined(db).whereIn('l.id', ids)) as JoinedRow[]).map(toLicense);
+  return ((await joined(db, readBy(db)).whereIn('l.id', ids)) as JoinedRow[]).map(toLicense);
 }
 
 /**
@@ -136,7 +148,9 @@ export async function findLicensesOfCustomers(
   limit: number,
 ): Promise<License[]> {
   // The ids by the index of customers first: with the join, the server may read all licences in the order of their ids.
-  const query = db(table(db, 'licenses')).orderBy('customer').limit(limit);
+  const query = db(tableBy(db, 'licenses', 'customer'))
+    .orderBy('customer')
+    .limit(limit);
   if ('among' in which) query.whereIn('customer', which.among);
   else query.whereRaw("customer LIKE ? ESCAPE '!'", [likePattern(which.beginning).slice(1)]);
   return findLicensesByIds(db, await query.pluck<number[]>('id'));
@@ -154,7 +168,7 @@ export async function findLicensesByHints(
   { exact, patterns }: { exact: string[]; patterns: string[] },
   limit: number,
 ): Promise<License[]> {
-  const query = joined(db)
+  const query = joined(db, patterns.length === 0 ? readBy(db, 'key_hint') : undefined)
     .orderByRaw('CASE WHEN UPPER(l.key_hint) = ? THEN 0 ELSE 1 END, l.id', [seen.toUpperCase()])
     .limit(limit);
   query.where((any) => {
@@ -170,30 +184,49 @@ export async function findLicensesByHints(
  * @param filter its states are those of the moment `now`: an active licence past its end is expired
  */
 export async function listLicenses(db: Db, filter: LicenseFilter, now: Date): Promise<License[]> {
-  const query = joined(db).orderBy('l.id').limit(filter.limit);
-  if (filter.productId !== undefined) query.where('p.product_id', filter.productId);
-  if (filter.planId !== undefined) query.where('l.plan_id', filter.planId);
-  if (filter.customer !== undefined) query.where('l.customer', filter.customer);
-  if (filter.reference !== undefined) query.where('l.reference', filter.reference);
-  if (filter.hint !== undefined) query.where('l.key_hint', filter.hint);
-  if (filter.after !== undefined) query.where('l.id', '>', filter.after);
+  if (filter.productId !== undefined) {
+    // By plan, since no index has a product's licences in the order of their ids.
+    const found: License[] = [];
+    const { productId, ...others } = filter;
+    const plans = (await listPlans(db, productId)).filter(({ id }) => id === (filter.planId ?? id));
+    for (const { id } of plans) found.push(...(await listLicenses(db, { ...others, planId: id }, now)));
+    return found.sort((a, b) => a.id - b.id).slice(0, filter.limit);
+  }
+  // A page of licences first: joined before they are sorted, all of them would be.
+  const page = db(tableBy(db, 'licenses', ...indexFor(filter)))
+    .orderBy('id')
+    .limit(filter.limit);
+  if (filter.planId !== undefined) page.where('plan_id', filter.planId);
+  if (filter.customer !== undefined) page.where('customer', filter.customer);
+  if (filter.reference !== undefined) page.where('reference', filter.reference);
+  if (filter.hint !== undefined) page.where('key_hint', filter.hint);
+  if (filter.after !== undefined) page.where('id', '>', filter.after);
   if (filter.expiringBefore !== undefined)
-    query
-      .where('l.status', 'active')
-      .where('l.expires_at', '>', toSqlTime(now))
-      .where('l.expires_at', '<=', toSqlTime(filter.expiringBefore));
+    page
+      .where('status', 'active')
+      .where('expires_at', '>', toSqlTime(now))
+      .where('expires_at', '<=', toSqlTime(filter.expiringBefore));
   if (filter.status === 'expired')
-    query.where((either) =>
+    page.where((either) =>
       either
-        .where('l.status', 'expired')
-        .orWhere((past) => past.where('l.status', 'active').where('l.expires_at', '<=', toSqlTime(now))),
+        .where('status', 'expired')
+        .orWhere((past) => past.where('status', 'active').where('expires_at', '<=', toSqlTime(now))),
     );
   else if (filter.status === 'active')
-    query
-      .where('l.status', 'active')
-      .where((either) => either.whereNull('l.expires_at').orWhere('l.expires_at', '>', toSqlTime(now)));
-  else if (filter.status !== undefined) query.where('l.status', filter.status);
-  return ((await query) as JoinedRow[]).map(toLicense);
+    page
+      .where('status', 'active')
+      .where((either) => either.whereNull('expires_at').orWhere('expires_at', '>', toSqlTime(now)));
+  else if (filter.status !== undefined) page.where('status', filter.status);
+  return ((await joined(db, page.as('l')).orderBy('l.id')) as JoinedRow[]).map(toLicense);
+}
+
+/** The index that leaves the fewest licences, or has them in the order of their ids. */
+function indexFor(filter: LicenseFilter): string[] {
+  if (filter.reference !== undefined) return ['reference'];
+  if (filter.customer !== undefined) return ['customer'];
+  if (filter.hint !== undefined) return ['key_hint'];
+  if (filter.expiringBefore !== undefined) return ['expires_at'];
+  return filter.planId === undefined ? [] : ['plan_id'];
 }
 
 /** Locks one licence's row: `lockLicenses`. */
@@ -226,7 +259,7 @@ export async function lockLicenses(
     isSqlite(trx)
       ? `SELECT * FROM ${licenses} ${isAnyOf}`
       : // Of a small table the server would rather read, and lock, every row.
-        `SELECT * FROM ${licenses} ${forceIndex(trx, 'licenses')} ${isAnyOf} ORDER BY id FOR UPDATE${skipLocked ? ' SKIP LOCKED' : ''}`,
+        `SELECT * FROM ${licenses}${forceIndex(trx, 'licenses')} ${isAnyOf} ORDER BY id FOR UPDATE${skipLocked ? ' SKIP LOCKED' : ''}`,
     ids,
   );
   return new Map(rows.map((row) => [row.id, { ...toBareLicense(row), planId: row.plan_id }]));
@@ -285,7 +318,7 @@ export async function listIdsWithLimit(
   activationLimit: number,
   { after, limit }: { after: number; limit: number },
 ): Promise<number[]> {
-  return db(table(db, 'licenses'))
+  return db(tableBy(db, 'licenses', 'plan_id'))
     .where({ plan_id: planId, activation_limit: activationLimit })
     .where('id', '>', after)
     .orderBy('id')
@@ -305,7 +338,7 @@ export async function takeSlots(trx: Transaction, slots: Map<number, number>): P
   const wanted = (): string => byId([...slots], bindings);
   const changed = await rawChange(
     trx,
-    `UPDATE ${table(trx, 'licenses')} ${forceIndex(trx, 'licenses')}
+    `UPDATE ${table(trx, 'licenses')}${forceIndex(trx, 'licenses')}
         SET activations_used = activations_used + ${wanted()}
       WHERE (activation_limit = 0 OR activations_used + ${wanted()} <= activation_limit)
         AND id IN (${placeholders(slots.size)})`,
@@ -325,7 +358,7 @@ export async function moveSlots(trx: Transaction, slots: Map<number, number>): P
   const moved = (): string => `CAST(activations_used AS SIGNED) + ${byId([...slots], bindings)}`;
   await rawChange(
     trx,
-    `UPDATE ${table(trx, 'licenses')} ${forceIndex(trx, 'licenses')}
+    `UPDATE ${table(trx, 'licenses')}${forceIndex(trx, 'licenses')}
         SET activations_used = CASE WHEN ${moved()} < 0 THEN 0 ELSE ${moved()} END
       WHERE id IN (${placeholders(slots.size)})`,
     [...bindings, ...slots.keys()],
@@ -361,7 +394,7 @@ export async function recordChecks(db: Db, checks: Check[]): Promise<void> {
     return later;
   };
   // MySQL assigns from left to right, so the address is set while last_check_at is still the old one.
-  const sql = `UPDATE ${table(db, 'licenses')} ${forceIndex(db, 'licenses')} SET
+  const sql = `UPDATE ${table(db, 'licenses')}${forceIndex(db, 'licenses')} SET
        check_count = check_count + ${each((check) => check.calls)},
        last_check_ip = CASE WHEN ${isLater()} THEN last_check_ip ELSE ${each((check) => check.ip)} END,
        last_check_at = CASE WHEN ${isLater()} THEN last_check_at ELSE ${at()} END
@@ -414,10 +447,17 @@ function byId(values: [id: number, value: string | number][], bindings: (string 
   return `CASE id ${cases}END`;
 }
 
-function joined(db: Db) {
-  return db({ l: table(db, 'licenses') })
-    .join({ p: table(db, 'plans') }, 'p.id', 'l.plan_id')
-    .join({ r: table(db, 'products') }, 'r.id', 'p.product_id')
+function readBy(db: Db, ...columns: string[]): Knex.Raw {
+  return db.raw(`${table(db, 'licenses')} l${forceIndex(db, 'licenses', ...columns)}`);
+}
+
+/** @param licenses as `l`: the table, to be read as the server decides, or rows of it */
+function joined(db: Db, licenses: Knex.Raw | Knex.QueryBuilder = db.raw(`${table(db, 'licenses')} l`)) {
+  const join = (name: 'plans' | 'products', alias: string) =>
+    `${orderedJoin(db)} ${table(db, name)} ${alias}${forceIndex(db, name)}`;
+  return db(licenses as Knex.Raw)
+    .joinRaw(`${join('plans', 'p')} ON p.id = l.plan_id`)
+    .joinRaw(`${join('products', 'r')} ON r.id = p.product_id`)
     .select('l.*', {
       plan_name: 'p.name',
       activation_type: 'p.activation_type',

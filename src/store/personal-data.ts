@@ -1,5 +1,6 @@
 import { isSqlite, table, type Db, type TableName, type Transaction } from './database';
 import type { Row, SqlValue } from './export';
+import { licenseIndex, tableBy } from './statements';
 
 /** Where customers may be named, or their addresses stand: what is exported and erased for them. */
 
@@ -37,7 +38,10 @@ export async function findTextRows(
   // MySQL will not compare a column of ASCII with what is not.
   const lower = (column: string) =>
     isSqlite(db) ? `LOWER(${column})` : `LOWER(CONVERT(${column} USING utf8mb4))`;
-  const query = db(table(db, name)).where('id', '>', after).orderBy('id').limit(limit);
+  const query = db(tableBy(db, name, ...(only ? licenseIndex(name) : [])))
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(limit);
   query.where((any) => {
     for (const column of TEXT_COLUMNS[name])
       for (const pattern of patterns) any.orWhereRaw(`${lower(column)} LIKE ? ESCAPE '!'`, [pattern]);
@@ -55,15 +59,18 @@ export async function setTexts(
   seen: Row,
   changes: Record<string, SqlValue>,
 ): Promise<void> {
-  await trx(table(trx, name)).whereIn('id', ids).where(seen).update(changes);
+  await trx(tableBy(trx, name)).whereIn('id', ids).where(seen).update(changes);
 }
 
 /** The addresses licences were used from: of their activations, their checks, their accesses and their history. */
 export async function removeIps(trx: Transaction, licenseIds: number[]): Promise<void> {
-  await trx(table(trx, 'licenses')).whereIn('id', licenseIds).update({ last_check_ip: null });
+  await trx(tableBy(trx, 'licenses')).whereIn('id', licenseIds).update({ last_check_ip: null });
   for (const name of ['activations', 'access_log'] as const)
-    await trx(table(trx, name)).whereIn('license_id', licenseIds).whereNotNull('ip').update({ ip: null });
-  await trx(table(trx, 'events'))
+    await trx(tableBy(trx, name, ...licenseIndex(name)))
+      .whereIn('license_id', licenseIds)
+      .whereNotNull('ip')
+      .update({ ip: null });
+  await trx(tableBy(trx, 'events', ...licenseIndex('events')))
     .whereIn('license_id', licenseIds)
     .where('actor', 'like', 'customer:%')
     .update({ actor: 'customer' });

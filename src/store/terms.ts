@@ -1,5 +1,5 @@
 import { table, type Db } from './database';
-import { forceIndex, inWrittenOrder, isOneOf, placeholders, rawRows } from './statements';
+import { forceIndex, isOneOf, licenseIndex, orderedJoin, placeholders, rawRows } from './statements';
 import type { LicenseTerms } from './licenses';
 import { fromSqlTime } from './time';
 
@@ -53,13 +53,13 @@ export async function findTerms(
   const bindings: (string | null)[] = [];
   const select = (digests: string[], isWantedIdentifier: string): string => {
     bindings.push(...digests);
-    return `SELECT ${inWrittenOrder(db)} l.id, l.key_digest, l.status, l.activation_limit, l.activations_used, l.expires_at,
+    return `SELECT l.id, l.key_digest, l.status, l.activation_limit, l.activations_used, l.expires_at,
             l.plan_id, p.name AS plan_name, p.activation_type, p.product_id, r.name AS product_name,
             a.identifier${labels ? ', a.name AS activation_name' : ''}
-       FROM ${table(db, 'licenses')} l ${forceIndex(db, 'licenses', 'key_digest')}
-       JOIN ${table(db, 'plans')} p ${forceIndex(db, 'plans')} ON p.id = l.plan_id
-       JOIN ${table(db, 'products')} r ${forceIndex(db, 'products')} ON r.id = p.product_id
-       LEFT JOIN ${table(db, 'activations')} a ${forceIndex(db, 'activations', 'license_id', 'identifier')}
+       FROM ${table(db, 'licenses')} l${forceIndex(db, 'licenses', 'key_digest')}
+       ${orderedJoin(db)} ${table(db, 'plans')} p${forceIndex(db, 'plans')} ON p.id = l.plan_id
+       ${orderedJoin(db)} ${table(db, 'products')} r${forceIndex(db, 'products')} ON r.id = p.product_id
+       LEFT JOIN ${table(db, 'activations')} a${forceIndex(db, 'activations', ...licenseIndex('activations'))}
               ON a.license_id = l.id AND a.identifier ${isWantedIdentifier}
       WHERE l.key_digest ${isOneOf(digests.length)}`;
   };

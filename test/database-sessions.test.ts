@@ -3,7 +3,7 @@ import type { RowDataPacket } from 'mysql2/promise';
 import request from 'supertest';
 import { readConfig } from '../src/config';
 import { openDatabase, type Db } from '../src/store/database';
-import { isUnavailable } from '../src/store/errors';
+import { isUnavailable, reasonCode } from '../src/store/errors';
 import { lockLicenses } from '../src/store/licenses';
 import { eventually } from './support/processes';
 import { startMariaDb, type MariaDb } from './support/servers';
@@ -106,6 +106,44 @@ test.each([
     expect(isUnavailable(await failing)).toBe(true);
   } finally {
     await own.destroy();
+  }
+});
+
+test('an error that the driver has no name for is known by its class, and named by its number', async () => {
+  await asRoot("CREATE USER locked@'%' IDENTIFIED BY 'secret' ACCOUNT LOCK");
+  const own = open(url.replace('root:', 'locked:secret'));
+  try {
+    const refused = await own.raw('SELECT 1').then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    expect(isUnavailable(refused)).toBe(true);
+    expect(reasonCode(refused)).toBe('error 4151');
+    // A statement that is wrong is wrong tomorrow, too.
+    const wrong = Object.assign(new Error('as the server says it'), { errno: 4161, sqlState: '42000' });
+    expect(isUnavailable(wrong)).toBe(false);
+  } finally {
+    await own.destroy();
+  }
+});
+
+test('an account that is locked while the service runs is answered 503, to be tried again', async () => {
+  await asRoot("CREATE USER shop@'%' IDENTIFIED BY 'secret'");
+  await asRoot("GRANT ALL ON *.* TO shop@'%'");
+  const service = await startServiceProcess({ LICENSING_DATABASE_URL: url.replace('root:', 'shop:secret') });
+  try {
+    await asRoot("ALTER USER shop@'%' ACCOUNT LOCK");
+    for (const { ID } of await asRoot<{ ID: number }>(
+      "SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'shop'",
+    ))
+      await asRoot(`KILL ${ID}`);
+    const answer = () =>
+      request(service.url).post(`${PREFIX}/licenses/validate`).send({ license_key: 'UNKNOWN' });
+    await answer();
+    const { status, headers } = await answer();
+    expect({ status, retry: headers['retry-after'] }).toEqual({ status: 503, retry: expect.any(String) });
+  } finally {
+    await service.stop('SIGKILL');
   }
 });
 

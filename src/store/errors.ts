@@ -7,6 +7,8 @@ export interface DriverError {
   rawCode?: number;
   sql?: string;
   sqlMessage?: string;
+  /** SQLSTATE: its first two characters are a class */
+  sqlState?: string;
   errno?: number;
   fatal?: boolean;
   name?: string;
@@ -106,9 +108,11 @@ export function isLockConflict(error: unknown): boolean {
 
 /** The database cannot answer now; a later try may succeed. Lock conflicts that outlasted their retries count too. */
 export function isUnavailable(error: unknown): boolean {
-  const { fatal, name } = driverError(error);
+  const { fatal, name, sqlState = '' } = driverError(error);
   return (
     fatal === true ||
+    OF_CONNECTIONS.test(sqlState) ||
+    (isNumbered(driverError(error)) && !OF_STATEMENTS.test(sqlState)) ||
     name === 'KnexTimeoutError' ||
     UNAVAILABLE.has(codeOf(error)) ||
     isLockConflict(error) ||
@@ -119,6 +123,20 @@ export function isUnavailable(error: unknown): boolean {
 /** The connection went away, or nothing came by it: whether the server did what it was asked last, nobody knows. */
 export function isConnectionLost(error: unknown): boolean {
   return driverError(error).fatal === true || codeOf(error) === 'ETIMEDOUT';
+}
+
+/** SQLSTATE's classes for a connection, for who may have one, and for an operator who ended it. */
+const OF_CONNECTIONS = /^(?:08|28|70)/;
+/** Its classes for a statement that is wrong or writes what cannot be: a later try fails alike. */
+const OF_STATEMENTS = /^(?:21|22|23|42)/;
+/** MySQL's and MariaDB's errors are numbered from here on; those of the system are negative. */
+const FIRST_OF_SERVERS = 1000;
+/** And from here on each by itself: 4151 is a locked account to MariaDB, and the driver knows MySQL's names alone. */
+const FIRST_OF_EACH = 4000;
+
+/** Whether a server's error has no name that can be relied on. */
+function isNumbered({ errno = 0, code = '' }: DriverError): boolean {
+  return errno >= FIRST_OF_EACH || (errno >= FIRST_OF_SERVERS && code === '');
 }
 
 const NO_CONNECTION = /closed state|Connection is closed|Connection lost/i;
@@ -144,9 +162,10 @@ function driverError(error: unknown): DriverError {
   return typeof error === 'object' && error !== null ? error : {};
 }
 
-/** A driver's name for an error; empty when it has none. */
+/** A driver's name for an error, else its number at the server; empty when it has neither. */
 export function codeOf(error: unknown): string {
-  const { errno = 0, code = MARIADB_CODES.get(errno) ?? '', rawCode = 0 } = driverError(error);
+  const { errno = 0, code = '', rawCode = 0 } = driverError(error);
+  if (isNumbered({ errno, code })) return SERVER_CODES.get(errno) ?? `error ${errno}`;
   return code.startsWith('UNKNOWN_SQLITE_ERROR')
     ? (SQLITE_CODES.get(rawCode & 0xff) ?? 'SQLITE_ERROR')
     : code;
@@ -157,10 +176,11 @@ export function reasonCode(error: unknown): string {
   return codeOf(error) || (driverError(error).name ?? 'unknown');
 }
 
-/** MariaDB's own numbers, for which the driver has no names. */
-const MARIADB_CODES = new Map([
+/** Numbers that mean something here, and for which the driver has no names, or not in all servers. */
+const SERVER_CODES = new Map([
   [1927, 'ER_CONNECTION_KILLED'],
   [1969, 'ER_STATEMENT_TIMEOUT'],
+  [4031, 'ER_CLIENT_INTERACTION_TIMEOUT'],
 ]);
 
 /** The driver does not know all extended codes (SQLITE_READONLY_DIRECTORY is 1544); their low byte says what they are. */

@@ -6,7 +6,7 @@ import type { Listen } from './http/server';
 import { isNetwork } from './ip-addresses';
 import { readJoomlaSite } from './joomla/configuration';
 import { describeLines, describeUnknown, isMeantForUs, type Settings, type Variable } from './settings';
-import type { DatabaseSettings } from './store/database';
+import { DEFAULT_POOL_SIZE, type DatabaseSettings } from './store/database';
 import { DatabaseUrlError, parseDatabaseUrl } from './store/database-url';
 import { TlsError } from './store/tls';
 
@@ -16,6 +16,8 @@ export interface Config {
   database: DatabaseSettings;
   /** where these come from, as a person would look them up: a variable, or the site's file */
   databaseSource: string;
+  /** of a process that answers, at the most */
+  databaseConnections: number;
   /** goes before `licensing_` in every table's name */
   tablePrefix: string;
   /** LICENSING_TABLE_PREFIX names it: tables under another one in the same database are somebody else's on purpose */
@@ -116,6 +118,8 @@ export function buildConfig(
       get('LICENSING_DATABASE_URL') === undefined
         ? join(joomlaRoot ?? '', 'configuration.php')
         : 'LICENSING_DATABASE_URL',
+    // One more than a transaction has: what waits for a lock is looked at from another.
+    databaseConnections: integer(get, 'LICENSING_DATABASE_CONNECTIONS', DEFAULT_POOL_SIZE, 2, 1_000),
     tablePrefix: parsePrefix(get('LICENSING_TABLE_PREFIX') ?? site?.tablePrefix ?? '', database.kind),
     tablePrefixChosen: get('LICENSING_TABLE_PREFIX') !== undefined,
     joomlaRoot,

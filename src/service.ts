@@ -43,7 +43,7 @@ type OnStop = (stop: () => unknown) => void;
  */
 export function startService(config: Config, log: Logger, now: Clock = systemClock): Promise<Running> {
   return inOrder(async (onStop) => {
-    const db = openServiceDatabase(config.database, config.tablePrefix);
+    const db = openServiceDatabase(config.database, config.tablePrefix, config.databaseConnections);
     onStop(() => db.destroy());
     await requireUsable(config, db);
     const redis = openRedis(config, log);

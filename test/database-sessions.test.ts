@@ -147,6 +147,22 @@ test('an account that is locked while the service runs is answered 503, to be tr
   }
 });
 
+test('where the server has no connection to spare, callers wait for one that is here', async () => {
+  await asRoot("CREATE USER few@'%' IDENTIFIED BY 'secret' WITH MAX_USER_CONNECTIONS 2");
+  await asRoot("GRANT ALL ON *.* TO few@'%'");
+  const few = open(url.replace('root:', 'few:secret'));
+  const other = open(url.replace('root:', 'few:secret'));
+  try {
+    await Promise.all(Array.from({ length: 100 }, () => few.raw('SELECT SLEEP(0.005)')));
+    // Whoever has none at all hears so at once.
+    await Promise.all([few.raw('SELECT SLEEP(0.005)'), few.raw('SELECT SLEEP(0.005)')]);
+    await expect(other.raw('SELECT 1')).rejects.toMatchObject({ code: 'ER_USER_LIMIT_REACHED' });
+  } finally {
+    await few.destroy();
+    await other.destroy();
+  }
+});
+
 // As the driver hands them on. A cluster, or a server that says so while it shuts down, cannot be had here.
 test.each([
   ['MariaDB: the connection was killed', { errno: 1927, code: undefined }],

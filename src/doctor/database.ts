@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
+import type { Config } from '../config';
 import { counted } from '../counted';
 import { findInstances } from '../instances';
 import { listProducts } from '../store/catalogue';
-import { DEFAULT_POOL_SIZE, tablePrefix, type DatabaseSettings } from '../store/database';
+import { tablePrefix, type DatabaseSettings } from '../store/database';
 import { describePrefixes, findOtherPrefixes, readSchemaState, settingsForPrefixes } from '../store/migrate';
 import {
   describeMissing,
@@ -55,7 +56,7 @@ export const checkServer: Check = async ({ config, db, now }) => {
   return [
     ok('DATABASE', `The database answers: ${describeDatabase(config.database)}.`),
     checkVersion(server),
-    checkConnections(server),
+    checkConnections(server, config),
     checkClock(server, now()),
   ];
 };
@@ -192,9 +193,12 @@ function checkVersion({ version }: ServerState): Finding {
       });
 }
 
-function checkConnections({ maxConnections, maxUserConnections }: ServerState): Finding {
+function checkConnections(
+  { maxConnections, maxUserConnections }: ServerState,
+  { databaseConnections }: Config,
+): Finding {
   const instances = Math.max(1, findInstances().length);
-  const needed = instances * DEFAULT_POOL_SIZE + CONNECTIONS_BESIDE;
+  const needed = instances * databaseConnections + CONNECTIONS_BESIDE;
   const needs = `${instances} ${instances === 1 ? 'instance needs' : 'instances need'} up to ${needed} connections`;
   const limits = [
     { name: 'max_connections', value: maxConnections },
@@ -202,7 +206,7 @@ function checkConnections({ maxConnections, maxUserConnections }: ServerState): 
   ].sort((a, b) => a.value - b.value);
   const { name, value } = limits[0] as { name: string; value: number };
   const why = 'When none is free, requests are answered 503, and the site beside it fails too.';
-  const remedy = `Raise ${name} to ${Math.max(100, 2 * needed)} or more, or run fewer instances.`;
+  const remedy = `Raise ${name} to ${Math.max(100, 2 * needed)} or more, lower LICENSING_DATABASE_CONNECTIONS, or run fewer instances.`;
   if (needed > value)
     return problem('CONNECTIONS', `${needs}, and the server allows ${value} (${name}).`, { why, remedy });
   if (2 * needed > value)

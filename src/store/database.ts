@@ -37,8 +37,12 @@ export function openDatabase(
 const REQUEST_STATEMENT_TIMEOUT_MS = 3_500;
 
 /** The same for a service, whose requests end at a deadline. */
-export function openServiceDatabase(settings: DatabaseSettings, tablePrefix: string): Db {
-  return openDatabase(settings, tablePrefix, DEFAULT_POOL_SIZE, {
+export function openServiceDatabase(
+  settings: DatabaseSettings,
+  tablePrefix: string,
+  connections = DEFAULT_POOL_SIZE,
+): Db {
+  return openDatabase(settings, tablePrefix, connections, {
     statementTimeout: REQUEST_STATEMENT_TIMEOUT_MS,
     isService: true,
   });

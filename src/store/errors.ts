@@ -31,6 +31,12 @@ const LOCK_CONFLICT = new Set([
   'SQLITE_BUSY',
 ]);
 
+const OUT_OF_CONNECTIONS = new Set([
+  'ER_CON_COUNT_ERROR',
+  'ER_TOO_MANY_USER_CONNECTIONS',
+  'ER_USER_LIMIT_REACHED',
+]);
+
 const UNAVAILABLE = new Set([
   // no connection, or none any more
   'ECONNREFUSED',
@@ -44,10 +50,8 @@ const UNAVAILABLE = new Set([
   'ENETUNREACH',
   'PROTOCOL_CONNECTION_LOST',
   'PROTOCOL_SEQUENCE_TIMEOUT',
+  ...OUT_OF_CONNECTIONS,
   // a connection, but the server cannot serve it
-  'ER_CON_COUNT_ERROR',
-  'ER_TOO_MANY_USER_CONNECTIONS',
-  'ER_USER_LIMIT_REACHED',
   'ER_HOST_IS_BLOCKED',
   'ER_HOST_NOT_PRIVILEGED',
   'ER_ACCESS_DENIED_NO_PASSWORD_ERROR',
@@ -118,6 +122,11 @@ export function isUnavailable(error: unknown): boolean {
     isLockConflict(error) ||
     NO_CONNECTION.test(messageOf(error))
   );
+}
+
+/** The server has as many connections as it may, or as this user may have. */
+export function isOutOfConnections(error: unknown): boolean {
+  return OUT_OF_CONNECTIONS.has(codeOf(error));
 }
 
 /** The connection went away, or nothing came by it: whether the server did what it was asked last, nobody knows. */

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { isOutOfConnections } from './errors';
 import { driverTls, type ServerLocation, type TlsSettings } from './tls';
 
 export interface MysqlSettings extends ServerLocation {
@@ -65,7 +66,8 @@ export function mysqlConfig(
       max: poolSize,
       createTimeoutMillis: CONNECT_TIMEOUT_MS,
       createRetryIntervalMillis: 100,
-      // The first refusal to connect is the answer; otherwise Knex repeats it until the pool's time is up.
+      // The first refusal to connect is the answer, but for `initializePool`; else Knex repeats it until the pool's
+      // time is up.
       propagateCreateError: true,
       afterCreate(connection: MysqlConnection, done: (error: Error | null, connection: unknown) => void) {
         setUp(connection, isService)
@@ -145,6 +147,15 @@ interface MysqlConnection {
 interface MysqlDialect extends Knex.Client {
   _driver(): { createConnection(settings: object): MysqlConnection };
   _query(connection: unknown, query: Statement): Promise<unknown>;
+  initializePool(config: Knex.Config): void;
+}
+
+/** What is used here of tarn's pool. */
+interface CreatingPool {
+  creator: () => Promise<unknown>;
+  numUsed(): number;
+  numFree(): number;
+  numPendingCreates(): number;
 }
 
 /** A server that ends a connection does so at once. */
@@ -174,6 +185,27 @@ function mysqlClient({ statementTimeout, isService }: ConnectionRules): typeof K
         return connection;
       };
       return Object.create(driver, { createConnection: { value: createConnection } }) as typeof driver;
+    }
+
+    /**
+     * Where the server has no connection to spare, callers wait for one that is here already, until the pool's time is
+     * up: the server's limit is the site's too, and full for moments only.
+     */
+    override initializePool(config: Knex.Config): void {
+      super.initializePool(config);
+      const pool = this.pool as unknown as CreatingPool;
+      const { creator } = pool;
+      let isFull = false;
+      pool.creator = async () => {
+        try {
+          return await creator();
+        } catch (error) {
+          isFull = isOutOfConnections(error);
+          throw error;
+        }
+      };
+      const hasSome = () => pool.numUsed() + pool.numFree() + pool.numPendingCreates() > 0;
+      Object.defineProperty(pool, 'propagateCreateError', { get: () => !(isFull && hasSome()) });
     }
 
     /** Not Knex's, which hears no more of a connection once it has said goodbye. */

@@ -1,4 +1,4 @@
-import { isSqlite, table, type Db, type TableName, type Transaction } from './database';
+import { isSqlite, type Db, type TableName, type Transaction } from './database';
 import type { Row, SqlValue } from './export';
 import { licenseIndex, tableBy } from './statements';
 

@@ -201,7 +201,7 @@ function explainServer(error: DriverError, settings: MysqlSettings, source: stri
       return {
         reason: `no connection is free: ${said} (${code})`,
         remedy:
-          'Raise max_connections or max_user_connections of the server, or run fewer instances of the service.',
+          'Raise max_connections or max_user_connections of the server, lower LICENSING_DATABASE_CONNECTIONS, or run fewer instances of the service.',
       };
     case 'ER_NO_SUCH_TABLE':
     case 'ER_BAD_FIELD_ERROR':

@@ -5,6 +5,7 @@ import { readConfig } from '../src/config';
 import { openDatabase, type Db } from '../src/store/database';
 import { isUnavailable, reasonCode } from '../src/store/errors';
 import { lockLicenses } from '../src/store/licenses';
+import { operator } from './support/operator';
 import { eventually } from './support/processes';
 import { startMariaDb, type MariaDb } from './support/servers';
 import { giveLicense, givePlan, PREFIX, rows } from './support/service';
@@ -16,7 +17,12 @@ let mariadb: MariaDb;
 let url: string;
 let db: Db;
 beforeAll(async () => {
-  mariadb = await startMariaDb(['--autocommit=0', '--transaction-isolation=SERIALIZABLE']);
+  mariadb = await startMariaDb([
+    '--autocommit=0',
+    '--transaction-isolation=SERIALIZABLE',
+    '--completion-type=CHAIN',
+    '--skip-character-set-client-handshake',
+  ]);
   url = await mariadb.createDatabase();
   db = await openMigrated({ LICENSING_DATABASE_URL: url });
 });
@@ -59,6 +65,26 @@ test('what was acknowledged is kept where a server commits nothing by itself', a
   }
   expect(await rows(db, 'licenses')).toMatchObject([{ check_count: 1, activations_used: 1 }]);
   expect(await rows(db, 'access_log')).toHaveLength(1);
+});
+
+test('text is stored as it was sent where a server ignores what character set it has', async () => {
+  const { id } = await giveLicense(db, await givePlan(db), { customer: 'zoë🙂@example.com' });
+  expect(
+    await asRoot(
+      `SELECT HEX(customer) AS hex FROM ${new URL(url).pathname.slice(1)}.licensing_licenses WHERE id = ${id}`,
+    ),
+  ).toEqual([{ hex: Buffer.from('zoë🙂@example.com').toString('hex').toUpperCase() }]);
+});
+
+test('the doctor names what the server would have had otherwise', async () => {
+  const { stdout } = await operator({ LICENSING_DATABASE_URL: url }).run(['doctor', '--json']);
+  for (const named of [
+    'autocommit = OFF',
+    'character_set_client = latin1',
+    'completion_type = CHAIN',
+    'SERIALIZABLE',
+  ])
+    expect(stdout).toContain(named);
 });
 
 test('a plain read takes no locks, whatever the server prefers', async () => {

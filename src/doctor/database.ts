@@ -58,6 +58,14 @@ export const checkServer: Check = async ({ config, db, now }) => {
     checkVersion(server),
     checkConnections(server, config),
     checkClock(server, now()),
+    ...(server.overridden.length === 0
+      ? []
+      : [
+          ok(
+            'DATABASE_SESSION',
+            `The server's own settings are ${server.overridden.join(', ')}; this program sets what it needs on each of its connections.`,
+          ),
+        ]),
   ];
 };
 

@@ -16,9 +16,10 @@ const CONNECT_TIMEOUT_MS = 2_000;
 
 /**
  * Strict, so that a value which does not fit is an error and never cut; one second of lock wait, so that a row
- * held by somebody else delays its own callers and nobody else.
+ * held by somebody else delays its own callers and nobody else. The character set, because a server may ignore what
+ * the driver asks for; no chain, with which what is committed by itself would wait for the next COMMIT.
  */
-const MYSQL_SESSION = `SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', innodb_lock_wait_timeout = 1, autocommit = 1`;
+const MYSQL_SESSION = `SET NAMES utf8mb4, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', innodb_lock_wait_timeout = 1, autocommit = 1, completion_type = 0`;
 
 /** What both servers do unless they are told otherwise, and all here relies on. The variable's name is not the same in all. */
 const ISOLATION = 'SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ';
@@ -28,6 +29,16 @@ const ISOLATION = 'SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ';
  * server could not be told (`killOnServer`). Knex closes a connection that is idle for half as long.
  */
 const SERVICE_SESSION = `${MYSQL_SESSION}, wait_timeout = 60`;
+
+/** What a server gives to connections by default, where it could break what is relied on here. */
+const USUAL_SESSION: Record<string, string> = {
+  autocommit: 'ON',
+  character_set_client: 'utf8mb4',
+  completion_type: 'NO_CHAIN',
+  transaction_isolation: 'REPEATABLE-READ',
+  // MariaDB's name for it, before 11.1
+  tx_isolation: 'REPEATABLE-READ',
+};
 
 export interface ConnectionRules {
   /** ms until a statement without an answer has lost its connection; undefined: never */
@@ -89,9 +100,21 @@ export function mysqlConfig(
 
 /** Makes a new connection one of ours. @throws what the server refuses it with */
 async function setUp(connection: MysqlConnection, isService: boolean): Promise<void> {
+  if (!isService) connection.overridden = await askWhatIsUnusual(connection);
   await ask(connection, isService ? SERVICE_SESSION : MYSQL_SESSION);
   await ask(connection, ISOLATION);
   if (isService) connection.server = await askWhichServer(connection);
+}
+
+async function askWhatIsUnusual(connection: MysqlConnection): Promise<string[]> {
+  const names = Object.keys(USUAL_SESSION).map((name) => `'${name}'`);
+  const variables = await ask<{ Variable_name: string; Value: string }>(
+    connection,
+    `SHOW SESSION VARIABLES WHERE Variable_name IN (${names.join(', ')})`,
+  );
+  return variables
+    .filter(({ Variable_name: name, Value }) => Value !== USUAL_SESSION[name])
+    .map(({ Variable_name: name, Value }) => `${name} = ${Value}`);
 }
 
 async function askWhichServer(connection: MysqlConnection): Promise<Server | undefined> {
@@ -126,6 +149,8 @@ interface MysqlConnection {
   threadId: number;
   /** of a service's */
   server?: Server | undefined;
+  /** of an operator's */
+  overridden?: string[];
   stream: { destroy(error?: Error): void; once(event: 'close', listener: () => void): void };
   /** ends one that says nothing before it can be used */
   settingUp: NodeJS.Timeout;

@@ -1,5 +1,6 @@
 import { isSqlite, table, tablePrefix, type Db, type TableName } from './database';
 import { codeOf } from './errors';
+import { withConnection } from './statements';
 
 /** What a MySQL or MariaDB server says about itself. */
 export interface ServerState {
@@ -10,6 +11,8 @@ export interface ServerState {
   maxUserConnections: number;
   /** its clock, UTC */
   now: Date;
+  /** what its connections would be without this program's own settings, as `completion_type = CHAIN` */
+  overridden: string[];
 }
 
 /** @returns undefined for SQLite, after asking whether it can be used */
@@ -26,6 +29,7 @@ export async function readServerState(db: Db): Promise<ServerState | undefined> 
     maxConnections: row.connections,
     maxUserConnections: row.mine,
     now: new Date(`${row.now.replace(' ', 'T')}Z`),
+    overridden: await withConnection(db, ({ overridden = [] }) => Promise.resolve(overridden)),
   };
 }
 

@@ -89,6 +89,8 @@ function isEnded(db: Db): boolean {
 export interface Connection {
   /** the server's number for it */
   threadId: number;
+  /** what the server would have had otherwise, as `completion_type = CHAIN`; of a service's connections it is not asked */
+  overridden?: string[];
 }
 
 /** What is used here of Knex's client, which has no types for it. */

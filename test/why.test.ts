@@ -945,7 +945,7 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
         },
       ]);
       const text = await told('sam@several.example');
-      expect(text).toMatch(new RegExp(`^${seats.id} +[0-9A-F]{8} +active +Example Shop`, 'm'));
+      expect(text).toMatch(new RegExp(`^${seats.id} +[0-9A-F]{8} +active +Developer`, 'm'));
       expect(text).not.toContain('Failures that leave no record');
     });
 

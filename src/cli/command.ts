@@ -163,7 +163,7 @@ function wrap(text: string, most: number): string[] {
   while (rest.length > most) {
     const head = rest.slice(0, most + 1).join('');
     const [upToSpace] = /^.*\S(?=\s)/su.exec(head) ?? [];
-    const [upToSign] = /^.*(?:[@/.,:;_-]|(?<=\d)T(?=\d))(?=.)/su.exec(head) ?? [];
+    const [upToSign] = /^.*(?:[@/.,;_-]|(?<=\d)T(?=\d))(?=.)/su.exec(head) ?? [];
     const line = upToSpace ?? upToSign ?? rest.slice(0, most).join('');
     lines.push(line);
     rest = Array.from(rest.slice(width(line)).join('').trimStart());

@@ -89,6 +89,7 @@ async function main(): Promise<void> {
     pool: () => poolState(db),
     redisIsAway: () => redis.isAway(),
     accessLogDropped: () => 0,
+    tableSizes: () => Promise.resolve([]),
   });
   const app = createApp({
     licensing: {

@@ -15,6 +15,7 @@ import { readReadiness } from './readiness';
 import { openServiceDatabase, poolState, type Db } from './store/database';
 import { reasonCode } from './store/errors';
 import { requireCurrentSchema } from './store/migrate';
+import { readTableSizes } from './store/server';
 import { databaseTrouble } from './store/trouble';
 import { version } from './version';
 
@@ -63,6 +64,7 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       pool: () => poolState(db),
       redisIsAway: redis && (() => redis.isAway()),
       accessLogDropped: () => licensing.accessLog.dropped(),
+      tableSizes: () => readTableSizes(db),
     });
     const admin = createAdminListener({
       readiness: () => readReadiness(config, db, redis, stopping),

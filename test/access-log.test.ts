@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
@@ -7,8 +8,10 @@ import { startHousekeeping } from '../src/housekeeping';
 import { createAccessLog, type AccessEntry } from '../src/licensing/access-log';
 import { insertAccesses } from '../src/store/access-log';
 import { table, type Db } from '../src/store/database';
+import { operator } from './support/operator';
 import { giveRelease } from './support/packages';
-import { eventually } from './support/processes';
+
+import { eventually, temporaryFolder } from './support/processes';
 import { startMariaDb, type MariaDb } from './support/servers';
 import {
   BACKENDS,
@@ -283,6 +286,29 @@ describe.each(BACKENDS)('what is written, on %s', (_name, settings) => {
     await eventually(async () =>
       expect((await logged(service.db)).at(-1)?.identifier).toBe('site-60.example'),
     );
+  });
+
+  test('how much the disk has of it: in the metrics and in the words of the doctor', async () => {
+    const place = {
+      LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'sizes.sqlite')}`,
+      ...(await settings()),
+    };
+    const service = await open(place);
+    const tables = place.LICENSING_DATABASE_URL.startsWith('sqlite:')
+      ? ['database']
+      : ['access_log', 'events'];
+    await eventually(async () => {
+      const { text } = await request(service.admin).get('/metrics').expect(200);
+      for (const name of tables)
+        expect(text).toMatch(new RegExp(`^licensing_table_bytes\\{table="${name}"\\} [1-9]\\d+$`, 'm'));
+    });
+    const { stdout } = await operator({ ...place, LICENSING_PACKAGES_DIR: service.packagesDir }).run([
+      'doctor',
+      '--json',
+    ]);
+    const { findings } = JSON.parse(stdout) as { findings: { code: string; what: string }[] };
+    const { what } = findings.find(({ code }) => code === 'SIZES')!;
+    for (const name of tables) expect(what).toMatch(new RegExp(`${name} \\d+\\.\\d MB`));
   });
 
   test('20,000 entries taken at once, every one of them, in a few hundred at a time', async () => {

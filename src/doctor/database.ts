@@ -17,6 +17,7 @@ import {
   findMissingTables,
   readServerState,
   readTables,
+  readTableSizes,
   tryTableRights,
   type ServerState,
 } from '../store/server';
@@ -179,6 +180,16 @@ export const checkTables: Check = async ({ config, db }) => {
       ),
     );
   return findings;
+};
+
+/** What the tables take: a log that grows beyond what the documentation names is a customer's doing, or somebody's. */
+export const checkSizes: Check = async ({ db }) => {
+  const sizes = await readTableSizes(db);
+  const list = sizes.map(
+    ({ name, bytes, rows }) =>
+      `${name} ${(bytes / 1e6).toFixed(1)} MB${rows === undefined ? '' : ` (about ${counted(rows, 'row')})`}`,
+  );
+  return [ok('SIZES', `On the disk: ${list.join(', ')}.`)];
 };
 
 function checkVersion({ version }: ServerState): Finding {

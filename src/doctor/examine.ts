@@ -1,6 +1,6 @@
 import { checkConfiguration } from './configuration';
 import { checkCounters } from './counters';
-import { checkPrivileges, checkSchema, checkServer, checkTables } from './database';
+import { checkPrivileges, checkSchema, checkServer, checkSizes, checkTables } from './database';
 import { attempt, unchecked, type Check, type Finding, type Patient } from './finding';
 import { checkKeys } from './keys';
 import { checkFolder, checkPackages } from './packages';
@@ -14,6 +14,7 @@ const CHECKS: { name: string; check: Check; needsDatabase: boolean }[] = [
   { name: 'SCHEMA', check: checkSchema, needsDatabase: true },
   { name: 'PRIVILEGES', check: checkPrivileges, needsDatabase: true },
   { name: 'TABLES', check: checkTables, needsDatabase: true },
+  { name: 'SIZES', check: checkSizes, needsDatabase: true },
   { name: 'REDIS', check: checkRedis, needsDatabase: false },
   { name: 'PACKAGES_FOLDER', check: checkFolder, needsDatabase: false },
   { name: 'PACKAGES', check: checkPackages, needsDatabase: true },

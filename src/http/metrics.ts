@@ -7,6 +7,8 @@ export interface MetricSources {
   /** undefined: not configured */
   redisIsAway: (() => boolean) | undefined;
   accessLogDropped: () => number;
+  /** bytes on the disk */
+  tableSizes: () => Promise<{ name: string; bytes: number }[]>;
 }
 
 export interface Metrics {
@@ -88,6 +90,24 @@ export function createMetrics(sources: MetricSources): Metrics {
     registers,
     collect() {
       this.set(sources.accessLogDropped());
+    },
+  });
+  let sizes: { name: string; bytes: number }[] = [];
+  let reading: Promise<void> | undefined;
+  new Gauge({
+    name: 'licensing_table_bytes',
+    help: 'What each table takes on the disk with its indexes, as read at the scrape before',
+    labelNames: ['table'] as const,
+    aggregator: 'max',
+    registers,
+    collect() {
+      for (const { name, bytes } of sizes) this.set({ table: name }, bytes);
+      // Not waited for: a database that says nothing must not keep its metrics from being read.
+      reading ??= sources
+        .tableSizes()
+        .then((read) => void (sizes = read))
+        .catch(() => undefined)
+        .finally(() => (reading = undefined));
     },
   });
   new Gauge({

@@ -1,6 +1,6 @@
 import { isSqlite, table, tablePrefix, type Db, type TableName } from './database';
 import { codeOf } from './errors';
-import { withConnection } from './statements';
+import { placeholders, rawRows, withConnection } from './statements';
 
 /** What a MySQL or MariaDB server says about itself. */
 export interface ServerState {
@@ -45,6 +45,38 @@ export async function readTables(db: Db): Promise<{ foreign: number; wrongEngine
     foreign: rows.length - ours.length,
     wrongEngine: ours.filter(({ engine }) => engine !== 'InnoDB').map(({ name }) => name),
   };
+}
+
+/** What a table takes on the disk with its indexes. */
+export interface TableSize {
+  /** without prefix; `database` for the whole of an SQLite file */
+  name: string;
+  bytes: number;
+  /** the server's estimate; undefined for SQLite */
+  rows: number | undefined;
+}
+
+/** The sizes of this program's tables, the largest first; MySQL may tell those of a day ago. SQLite knows one alone. */
+export async function readTableSizes(db: Db): Promise<TableSize[]> {
+  if (isSqlite(db)) {
+    const [row] = await rawRows<{ bytes: number }>(
+      db,
+      'SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size',
+      [],
+    );
+    return [{ name: 'database', bytes: row?.bytes ?? 0, rows: undefined }];
+  }
+  const rows = await rawRows<{ name: string; bytes: number | string; rows: number }>(
+    db,
+    `SELECT table_name AS name, data_length + index_length AS bytes, table_rows AS \`rows\`
+       FROM information_schema.tables
+      WHERE table_schema = DATABASE() AND table_name IN (${placeholders(TABLES.length)})`,
+    TABLES.map((name) => table(db, name)),
+  );
+  const prefix = `${tablePrefix(db)}licensing_`.length;
+  return rows
+    .map((row) => ({ name: row.name.slice(prefix), bytes: Number(row.bytes), rows: row.rows }))
+    .sort((a, b) => b.bytes - a.bytes);
 }
 
 /** Names of this program's tables that are not there. */

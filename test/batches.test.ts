@@ -169,8 +169,9 @@ describe.each(BACKENDS)('downloads at the same moment, on %s', (_name, backend) 
     const wanted = [...all, ...all];
     // On one connection, in one go: they are read together, and decided together.
     const connection = openRaw(service.url);
-    const ask = ({ productId, version, key }: (typeof wanted)[number]) =>
-      `GET ${PREFIX}/downloads/${productId}?dlid=${key}${version === undefined ? '' : `&version=${version}`} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+    // Each of a client of its own, so that each is written.
+    const ask = ({ productId, version, key }: (typeof wanted)[number], i: number) =>
+      `GET ${PREFIX}/downloads/${productId}?dlid=${key}${version === undefined ? '' : `&version=${version}`} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 198.51.100.${i}\r\n\r\n`;
     const answers = [await connection.send(wanted.map(ask).join(''))];
     while (answers.length < wanted.length) answers.push(await connection.send(''));
     connection.close();

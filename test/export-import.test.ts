@@ -966,6 +966,8 @@ function largeFile(count: number): string {
       action: 'issue',
       before: null,
       after: { status: 'active' },
+      times: 1,
+      last_at: null,
     })),
   ]);
 }

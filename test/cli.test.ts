@@ -527,6 +527,24 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     expect(await history(issued.id)).toHaveLength(1);
   });
 
+  it('says of a licence that names neither a customer nor an order how to say whose it is', async () => {
+    const nobodys = await shop.run(['license', 'issue', '--plan', '1']);
+    expect(nobodys).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(
+        /^note: licence \d+ names neither a customer nor an order\. To say whose one is: licensing license set-customer \d+ EMAIL\n$/,
+      ),
+    });
+    for (const whose of [
+      ['--customer', 'nobody@example.com'],
+      ['--reference', 'order-nobody'],
+    ])
+      expect(await shop.run(['license', 'issue', '--plan', '1', ...whose])).toMatchObject({
+        code: 0,
+        stderr: '',
+      });
+  });
+
   it('says so when the licence of a repeated order does not work any more', async () => {
     const again = ['license', 'issue', '--plan', '1', '--reference', 'order-2', '--expires', '2020-01-01'];
     const { id } = await issue('--reference', 'order-2');

@@ -108,6 +108,7 @@ function addIssue(license: Command): void {
         );
         const rows = issued.map((one) => issuedJson(one, now));
         noteUnusable(output, rows[0]);
+        noteNobodys(output, issued);
         if (issued.some(({ key }) => key !== undefined && !isSentWhole(key)))
           output.note(`note: ${NOT_SENT_WHOLE}`);
         noteOtherTerms(output, options, issued[0]?.license);
@@ -123,6 +124,20 @@ function addIssue(license: Command): void {
         );
       }),
     );
+}
+
+/** Without a customer or an order, support cannot find a licence by who bought it. */
+function noteNobodys(output: Output, issued: { license: License }[]): void {
+  const ids = issued.flatMap(({ license: { id, customer, reference } }) =>
+    customer === null && reference === null ? [id] : [],
+  );
+  const [first] = ids;
+  if (first === undefined) return;
+  const whose =
+    ids.length === 1
+      ? `licence ${first} names neither a customer nor an order`
+      : `these ${ids.length} licences name neither a customer nor an order`;
+  output.note(`note: ${whose}. To say whose one is: licensing license set-customer ${first} EMAIL`);
 }
 
 /** A new one may have expired; one that its reference gave again may be in any state. */

@@ -33,7 +33,7 @@ export function explainLicense(license: License, circumstances: Circumstances): 
 }
 
 function explainState(license: License, { now, stopped, refusedSince }: Circumstances): Finding {
-  const { id, product, plan, expiresAt } = license;
+  const { id, product, plan, customer, expiresAt } = license;
   const name = `Licence ${id} (${product.name}, ${plan.name})`;
   const refused =
     refusedSince === 0
@@ -65,7 +65,7 @@ function explainState(license: License, { now, stopped, refusedSince }: Circumst
       return {
         code: status.toUpperCase(),
         text: `${name} was ${status}${by}, which is final${refused}.${past}`,
-        remedy: `To give the customer a new one: licensing license issue --plan ${plan.id}`,
+        remedy: `To give the customer a new one: licensing license issue --plan ${plan.id}${customer === null ? '' : ` --customer ${customer}`}`,
       };
   }
 }

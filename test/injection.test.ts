@@ -102,7 +102,8 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
     const text = SQL[2]!;
     await request(service.url)
       .get(`${PREFIX}/downloads/42?dlid=${key}&identifier=${encodeURIComponent(text)}`)
-      .set('User-Agent', text)
+      // Of a client that has not been refused for so many things already.
+      .set({ 'User-Agent': text, 'X-Forwarded-For': '198.51.100.77' })
       .expect(403);
     await eventually(async () =>
       expect(await rows(service.db, 'access_log')).toContainEqual(

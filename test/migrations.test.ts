@@ -150,14 +150,29 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings) => {
     expectSuccess([await startMigrate(settings).ended]);
     const db = open(settings);
     await db.schema.dropTable('licensing_events');
-    await db('licensing_migrations').where({ name: '007_events' }).delete();
+    const gone = ['007_events', '009_repeats', '010_unknown_key_hints'];
+    await db('licensing_migrations').whereIn('name', gone).delete();
+    const logged = { at: '2026-03-20 10:00:00', endpoint: 'download', outcome: 'LICENSE_NOT_FOUND' };
+    for (const [license_id, key_hint] of [
+      [null, 'pass'],
+      [null, 'A3B4C5D6'],
+      [7, 'of-7'],
+    ])
+      await db('licensing_access_log').insert({ ...logged, license_id, key_hint });
     await expect(startServiceProcess(settings)).rejects.toThrow(
-      /cannot start: .*\(missing: 007_events\)\. Run "licensing migrate"/,
+      /cannot start: .*\(missing: 007_events, 009_repeats, 010_unknown_key_hints\)\. Run "licensing migrate"/,
     );
     const command = await startLicensing(['product', 'list'], settings).ended;
     expect(command).toMatchObject({ code: 1, stdout: '' });
     expect(command.stderr).toContain('Run "licensing migrate"');
-    expect(JSON.parse((await startMigrate(settings).ended).stdout)).toEqual({ run: ['007_events'] });
+    expect(JSON.parse((await startMigrate(settings).ended).stdout)).toEqual({ run: gone });
+    // What of an unknown key was kept that is not one of ours may be the end of a password.
+    const accesses = await rows<{ key_hint: string | null; times: number }>(db, 'access_log');
+    expect(accesses.map(({ key_hint, times }) => [key_hint, times])).toEqual([
+      [null, 1],
+      ['A3B4C5D6', 1],
+      ['of-7', 1],
+    ]);
     await expectToServe(settings);
   });
 

@@ -63,6 +63,51 @@ export async function makeDataSet(
   return mariadb.url(name);
 }
 
+/**
+ * Adds licences 1 to so many to a new database, whose statistics stay as they are made of the first.
+ *
+ * @param whileSmall done when it has the first one
+ */
+export async function growDataSet(
+  mariadb: MariaDb,
+  name: string,
+  licences: number,
+  whileSmall: (url: string) => Promise<void>,
+): Promise<string> {
+  const connection = await mariadb.connect();
+  try {
+    await connection.query(`DROP DATABASE IF EXISTS ${name}`);
+    await connection.query(`CREATE DATABASE ${name}`);
+    const url = mariadb.url(name);
+    await makeCatalogue(url);
+    await connection.query(`USE ${name}`);
+    for (const table of ['licensing_licenses', 'licensing_activations'])
+      await connection.query(`ALTER TABLE ${table} STATS_AUTO_RECALC = 0`);
+    const insert = async (first: number, last: number) => {
+      for (const sql of [INSERT_LICENCES, INSERT_ACTIVATIONS])
+        await connection.query(sql.replace(':first', String(first)).replace(':last', String(last)));
+    };
+    await insert(1, 1);
+    await whileSmall(url);
+    await insert(2, licences);
+    return url;
+  } finally {
+    await connection.end();
+  }
+}
+
+/** What a restart would do for an open table: its statistics are read again. */
+export async function refreshStatistics(mariadb: MariaDb, name: string): Promise<void> {
+  const connection = await mariadb.connect(name);
+  try {
+    await connection.query('ANALYZE TABLE licensing_licenses, licensing_activations');
+    // Without their names it would be the tables of every database.
+    await connection.query('FLUSH TABLES licensing_licenses, licensing_activations');
+  } finally {
+    await connection.end();
+  }
+}
+
 async function makeCatalogue(url: string): Promise<void> {
   const db = await openMigrated({ LICENSING_DATABASE_URL: url });
   await addProduct(db, { id: 42, name: 'Example Shop' }, new Date());

@@ -29,6 +29,8 @@ export interface Load {
   /** what requests.lua sends */
   kind: string;
   licences?: number;
+  /** every answer is to be a refusal, and that is no failure */
+  isRefused?: boolean;
   /** keep-alive; 64 by default */
   connections?: number;
   /** of the service, whose CPU time is read; with all its children */
@@ -36,7 +38,15 @@ export interface Load {
 }
 
 /** A side that is wrk's load on a server. */
-export function loaded({ name, url, kind, licences = 1, connections = 64, pid }: Load): Side {
+export function loaded({
+  name,
+  url,
+  kind,
+  licences = 1,
+  isRefused = false,
+  connections = 64,
+  pid,
+}: Load): Side {
   return {
     name,
     async run(seconds) {
@@ -45,10 +55,19 @@ export function loaded({ name, url, kind, licences = 1, connections = 64, pid }:
         requests,
         seconds: lasted,
         bytes,
+        failed,
+        refused,
         ...rest
       } = await wrk(url, seconds, connections, [kind, licences]);
       const cpu = pid === undefined ? undefined : (cpuTime(pid) - before) / (requests / 1000);
-      return { ...rest, requests, perSecond: requests / lasted, bytesPerSecond: bytes / lasted, cpu };
+      return {
+        ...rest,
+        failed: failed + (isRefused ? requests - refused : refused),
+        requests,
+        perSecond: requests / lasted,
+        bytesPerSecond: bytes / lasted,
+        cpu,
+      };
     },
   };
 }
@@ -58,6 +77,8 @@ interface WrkResult {
   seconds: number;
   bytes: number;
   failed: number;
+  /** statuses of 400 and above */
+  refused: number;
   p50: number;
   p99: number;
 }

@@ -29,6 +29,7 @@ local kinds = {
     local i = random(licences)
     return post("validate", i, site(i))
   end,
+  ["validate-unknown"] = function() return post("validate", 0x10000000 + random(licences), "unknown.example.com") end,
   ["validate-one"] = function() return post("validate", 1, site(1)) end,
   ["activate-again"] = function()
     local i = random(licences)
@@ -60,9 +61,9 @@ function request() end
 function done(summary, latency)
   local errors = summary.errors
   io.write(format(
-    '{"requests":%d,"seconds":%f,"bytes":%d,"failed":%d,"p50":%f,"p99":%f}\n',
+    '{"requests":%d,"seconds":%f,"bytes":%d,"failed":%d,"refused":%d,"p50":%f,"p99":%f}\n',
     summary.requests, summary.duration / 1e6, summary.bytes,
-    errors.connect + errors.read + errors.write + errors.status + errors.timeout,
+    errors.connect + errors.read + errors.write + errors.timeout, errors.status,
     latency:percentile(50) / 1e3, latency:percentile(99) / 1e3
   ))
 end

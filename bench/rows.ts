@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { residentMemory } from '../test/support/processes';
-import { countedChecks } from './data';
+import { countedChecks, growDataSet, refreshStatistics } from './data';
 import {
   children,
   inTurns,
@@ -68,6 +68,14 @@ export const rows: Record<string, Row> = {
   '5m': {
     about: 'validate at 5,000,000 licences against 10,000 (with --quick only where they were kept)',
     run: (stage, options) => againstSmall(stage, options, 5_000_000),
+  },
+  grown: {
+    about: 'validate while statistics are those of a first licence, grown to 50,000, against fresh ones',
+    run: (stage, options) => onceGrown(stage, options, 'validate'),
+  },
+  unknown: {
+    about: 'unknown keys in the same shop: old statistics against fresh ones',
+    run: (stage, options) => onceGrown(stage, options, 'validate-unknown'),
   },
   alone: {
     about: 'one connection alone: grouped against the same handler with one prepared SELECT and one UPDATE',
@@ -230,6 +238,29 @@ async function againstSmall(stage: Stage, options: Options, licences: number): P
     validate(await stage.service(), '10,000 licences'),
     [perSecond({ least: 0.9, goal: 0.95 })],
   );
+}
+
+const GROWN = 50_000;
+
+/** The service is up, and used, when the first licence is there. */
+async function onceGrown(stage: Stage, options: Options, kind: string): Promise<Result[]> {
+  let grown: Server | undefined;
+  const isRefused = kind === 'validate-unknown';
+  const side = (server: Server, name: string) =>
+    loaded({ ...server, name, kind, licences: GROWN, isRefused });
+  const grow = (name: string, whileSmall: (url: string) => Promise<void>) =>
+    growDataSet(stage.mariadb, name, GROWN, whileSmall);
+  await grow('grown', async (url) => {
+    grown = await stage.service({ LICENSING_DATABASE_URL: url });
+    await loaded({ ...grown, name: 'small', kind, isRefused }).run(2);
+  });
+  const url = await grow('grown_fresh', () => Promise.resolve());
+  await refreshStatistics(stage.mariadb, 'grown_fresh');
+  const fresh = await stage.service({ LICENSING_DATABASE_URL: url });
+  const what = isRefused ? 'unknown keys' : 'validate';
+  return compare(options, side(grown as Server, `${what}, shop grown`), side(fresh, 'fresh statistics'), [
+    perSecond({ least: 0.95, goal: 1 }),
+  ]);
 }
 
 async function behindNginx(stage: Stage): Promise<{ service: Server; nginx: Server }> {

@@ -6,6 +6,7 @@ import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps'
 import { listAccesses, type LoggedAccess } from '../store/access-log';
 import { listActivations } from '../store/activations';
 import type { Db } from '../store/database';
+import { inSnapshot } from '../store/transaction';
 import {
   countMentions,
   CUSTOMER_FILE,
@@ -44,20 +45,24 @@ function addShow(customer: Command): void {
     .action((email: string, page: { limit: number; after?: number }, command: Command) =>
       withSession(command, async ({ db, now, output }) => {
         const found = await readCustomerAddress(db, await readValue(email, 'E-mail address'));
-        const { licenses, seats, last } = await pageOfCustomer(db, found, page.after ?? 0, page.limit);
+        const { licenses, seats, last, activations, accesses } = await inSnapshot(db, async (trx) => {
+          const shown = await pageOfCustomer(trx, found, page.after ?? 0, page.limit);
+          const ids = shown.licenses.map(({ id }) => id);
+          return {
+            ...shown,
+            activations: await Promise.all(ids.map((id) => listActivations(trx, id))),
+            accesses: await latestAccesses(trx, ids),
+          };
+        });
         if (licenses.length + seats.length === 0)
           throw new OperatorError(
             `There is no ${page.after === undefined ? '' : 'further '}licence of this customer, and no seat.`,
             { code: 'NOT_FOUND' },
           );
-        const ids = licenses.map(({ id }) => id);
-        const shown: LicenseWithActivations[] = [];
-        for (const license of licenses)
-          shown.push({
-            ...licenseJson(license, now),
-            activations: (await listActivations(db, license.id)).map(activationJson),
-          });
-        const accesses = await latestAccesses(db, ids);
+        const shown: LicenseWithActivations[] = licenses.map((license, i) => ({
+          ...licenseJson(license, now),
+          activations: (activations[i] ?? []).map(activationJson),
+        }));
         output.print(
           { customer: found.address, licenses: shown, seats, accesses: accesses.map(accessJson) },
           () =>

@@ -4,11 +4,12 @@ import { addDuration } from '../licensing/durations';
 import { issueLicenses, type Issued } from '../licensing/issue';
 import { asHint, isSentWhole, NOT_SENT_WHOLE } from '../licensing/keys';
 import { changeState, renew, type Renewal } from '../licensing/lifecycle';
-import { requirePlanNamed, requireProduct } from '../licensing/require';
+import { noLicense, requirePlanNamed, requireProduct } from '../licensing/require';
 import { liveStatus, STORED_STATUSES, type LiveStatus } from '../licensing/states';
 import { endOfDay, formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import { listActivations } from '../store/activations';
-import { listLicenses, type License } from '../store/licenses';
+import { findLicense, listLicenses, type License } from '../store/licenses';
+import { inSnapshot } from '../store/transaction';
 import {
   duration,
   emailAddress,
@@ -188,8 +189,11 @@ function addShow(license: Command): void {
     .addHelpText('after', '\nExample:\n  licensing license show 12')
     .action((key: string, _options: object, command: Command) =>
       withSession(command, async ({ db, now, output }) => {
-        const found = await requireLicenseToShow({ db, output }, key);
-        const activations = await listActivations(db, found.id);
+        const { id } = await requireLicenseToShow({ db, output }, key);
+        const [found, activations] = await inSnapshot(db, async (trx) => [
+          (await findLicense(trx, id)) ?? noLicense(id),
+          await listActivations(trx, id),
+        ]);
         output.print({ ...licenseJson(found, now), activations: activations.map(activationJson) }, () =>
           [formatLicense(found, now), '', activationTable(activations)].join('\n'),
         );

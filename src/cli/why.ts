@@ -5,6 +5,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { Db } from '../store/database';
 import { findLicense, findLicenseByDigest, findLicenseByReference, type License } from '../store/licenses';
+import { inSnapshot } from '../store/transaction';
 import { hasCause, UNTRACED } from '../support/explain-accesses';
 import { explainReference } from '../support/explain-license';
 import { NOTHING_FOUND } from '../support/explain-unknown-key';
@@ -48,11 +49,10 @@ export function addWhyCommand(program: Command): void {
     )
     .action((what: string, { limit, all = false }: { limit: number; all?: boolean }, command: Command) =>
       withSession(command, async ({ db, config, now, output }) => {
-        const found = await openCase(db, (await readValue(what, 'What to look for')).trim(), {
-          now,
-          limit,
-          logDays: config.logDays,
-        });
+        const written = (await readValue(what, 'What to look for')).trim();
+        const options = { now, limit, logDays: config.logDays };
+        // Findings made from several statements must be of one moment.
+        const found = await inSnapshot(db, (trx) => openCase(trx, written, options));
         output.print(caseJson(found, now), () => formatCase(found, now, all));
       }),
     );

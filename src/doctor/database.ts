@@ -18,8 +18,10 @@ import {
   readServerState,
   readTables,
   readTableSizes,
-  tryTableRights,
+  readVersion,
   type ServerState,
+  SUPPORTED_SERVERS,
+  tryTableRights,
 } from '../store/server';
 import { sideFiles } from '../store/sqlite';
 import { describeDatabase, explainTrouble } from '../store/trouble';
@@ -193,21 +195,11 @@ export const checkSizes: Check = async ({ db }) => {
 };
 
 function checkVersion({ version }: ServerState): Finding {
-  const [major = 0, minor = 0, patch = 0] = (/^\d+(\.\d+)*/.exec(version)?.[0] ?? '').split('.').map(Number);
-  const mariadb = /mariadb/i.test(version);
-  const needed = mariadb ? [10, 4, 0] : [8, 0, 13];
-  const [neededMajor = 0, neededMinor = 0, neededPatch = 0] = needed;
-  const recent =
-    major !== neededMajor
-      ? major > neededMajor
-      : minor !== neededMinor
-        ? minor > neededMinor
-        : patch >= neededPatch;
-  const name = `${mariadb ? 'MariaDB' : 'MySQL'} ${major}.${minor}.${patch}`;
-  return recent
+  const { name, isSupported } = readVersion(version);
+  return isSupported
     ? ok('DATABASE_VERSION', `It is ${name}.`)
     : problem('DATABASE_VERSION', `It is ${name}.`, {
-        why: 'The service is made for MySQL 8.0.13 and MariaDB 10.4 and later.',
+        why: `The service needs ${SUPPORTED_SERVERS}.`,
         remedy: 'Upgrade the server, or give the service a database of its own on a newer one.',
       });
 }

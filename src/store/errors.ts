@@ -20,16 +20,7 @@ export interface DriverError {
 
 const DUPLICATE = new Set(['ER_DUP_ENTRY', 'SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY']);
 
-const LOCK_CONFLICT = new Set([
-  'ER_LOCK_DEADLOCK',
-  'ER_LOCK_WAIT_TIMEOUT',
-  // NOWAIT on MySQL; MariaDB answers with the one before
-  'ER_LOCK_NOWAIT',
-  'ER_CHECKREAD',
-  // by KILL QUERY: see patience.ts
-  'ER_QUERY_INTERRUPTED',
-  'SQLITE_BUSY',
-]);
+const LOCK_CONFLICT = new Set(['ER_LOCK_DEADLOCK', 'ER_LOCK_WAIT_TIMEOUT', 'ER_CHECKREAD', 'SQLITE_BUSY']);
 
 const OUT_OF_CONNECTIONS = new Set([
   'ER_CON_COUNT_ERROR',
@@ -60,6 +51,7 @@ const UNAVAILABLE = new Set([
   'ER_SERVER_OFFLINE_MODE',
   'ER_CLIENT_INTERACTION_TIMEOUT',
   'ER_STATEMENT_TIMEOUT',
+  'ER_QUERY_INTERRUPTED',
   'ER_QUERY_TIMEOUT',
   // a cluster's node that has lost the others (Galera), or whose group refused the commit (Group Replication)
   'ER_UNKNOWN_COM_ERROR',

@@ -1,4 +1,4 @@
-import { isSqlite, type Db, type TableName, type Transaction } from './database';
+import type { Db, TableName } from './database';
 import { licenseIndex, tableBy } from './statements';
 
 export type SqlValue = string | number | null;
@@ -10,12 +10,6 @@ export interface TableLayout {
   columns: string[];
   /** together unique, and backed by an index */
   order: readonly string[];
-}
-
-/** Runs `work` on what the database holds at one moment, whatever others write meanwhile; it blocks nobody. */
-export function inSnapshot<T>(db: Db, work: (trx: Transaction) => Promise<T>): Promise<T> {
-  // SQLite's transactions read a snapshot anyway, and Knex has no isolation levels for it.
-  return isSqlite(db) ? db.transaction(work) : db.transaction(work, { isolationLevel: 'repeatable read' });
 }
 
 /**

@@ -11,6 +11,8 @@ import {
   type Db,
 } from './database';
 import { isLockConflict } from './errors';
+import { readVersion, SUPPORTED_SERVERS } from './server';
+import { rawRows } from './statements';
 import { lockTrouble } from './trouble';
 
 /** How long one migration waits for another that is under way. */
@@ -52,11 +54,22 @@ export async function readSchemaState(db: Db): Promise<SchemaState> {
  */
 export async function requireCurrentSchema(db: Db): Promise<void> {
   refuseMissingFile(db);
+  await refuseOldServer(db);
   const state = await readSchemaState(db);
   refuseNewerSchema(state);
   if (state.pending.length > 0)
     throw new SchemaError(
       `The database's schema is not up to date (missing: ${state.pending.join(', ')}). Run "licensing migrate", then start again.`,
+    );
+}
+
+async function refuseOldServer(db: Db): Promise<void> {
+  if (isSqlite(db)) return;
+  const [row] = await rawRows<{ version: string }>(db, 'SELECT VERSION() AS version', []);
+  const { name, isSupported } = readVersion(row?.version ?? '');
+  if (!isSupported)
+    throw new SchemaError(
+      `The database server is ${name}; this version needs ${SUPPORTED_SERVERS}. Upgrade the server, or give the service a database of its own on a newer one.`,
     );
 }
 
@@ -149,6 +162,7 @@ export async function migrate(db: Db, settings: DatabaseSettings): Promise<strin
  * killed while it held it, is set free. (Whoever holds our lock is the only one migrating.)
  */
 export async function prepareMigration(db: Db): Promise<void> {
+  await refuseOldServer(db);
   refuseNewerSchema(await readSchemaState(db));
   if (await db.schema.hasTable(`${table(db, 'migrations')}_lock`))
     await db.migrate.forceFreeMigrationsLock(migrationConfig(tablePrefix(db)));

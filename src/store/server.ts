@@ -33,6 +33,26 @@ export async function readServerState(db: Db): Promise<ServerState | undefined> 
   };
 }
 
+/**
+ * What a server's version says: MariaDB has SKIP LOCKED since 10.6; MySQL has expressions as defaults since 8.0.13.
+ *
+ * @param version as the server writes it: `10.11.6-MariaDB-1`, `8.0.36`
+ */
+export function readVersion(version: string): { name: string; isSupported: boolean } {
+  const isMariaDb = /mariadb/i.test(version);
+  const [found = [], needed] = [
+    version.match(/\d+/g)?.slice(0, 3).map(Number),
+    isMariaDb ? [10, 6, 0] : [8, 0, 13],
+  ];
+  const differing = needed.findIndex((part, i) => (found[i] ?? 0) !== part);
+  return {
+    name: `${isMariaDb ? 'MariaDB' : 'MySQL'} ${found.join('.')}`,
+    isSupported: differing === -1 || (found[differing] ?? 0) > (needed[differing] ?? 0),
+  };
+}
+
+export const SUPPORTED_SERVERS = 'MySQL 8.0.13 and MariaDB 10.6 and later';
+
 /** The tables beside our own in the same database, and those of ours that are not InnoDB. MySQL only. */
 export async function readTables(db: Db): Promise<{ foreign: number; wrongEngine: string[] }> {
   const [rows] = (await db.raw(

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
-import type { Db, Transaction } from './database';
+import { isSqlite, type Db, type Transaction } from './database';
 import { isConnectionLost, isLockConflict } from './errors';
 
 /** A lock wait ends after 1 s (see mysql.ts), so three of them are as long as a caller should be kept. */
@@ -56,4 +56,10 @@ const unanswered = new WeakSet<object>();
 /** Whether this, or what it was caused by, is the failure of a COMMIT that the server may have carried out. */
 export function isOutcomeUnknown(error: unknown): boolean {
   return error instanceof Error && (unanswered.has(error) || isOutcomeUnknown(error.cause));
+}
+
+/** Runs `work` on what the database holds at one moment, whatever others write meanwhile; it blocks nobody. */
+export function inSnapshot<T>(db: Db, work: (trx: Transaction) => Promise<T>): Promise<T> {
+  // SQLite's transactions read a snapshot anyway, and Knex has no isolation levels for it.
+  return isSqlite(db) ? db.transaction(work) : db.transaction(work, { isolationLevel: 'repeatable read' });
 }

@@ -6,7 +6,7 @@ import type { FileKind, Sink } from '../replace-file';
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH } from '../store/columns';
 import type { Db, Transaction } from '../store/database';
 import { insertEvents } from '../store/events';
-import { inSnapshot, readPages, type Row, type SqlValue } from '../store/export';
+import { readPages, type Row, type SqlValue } from '../store/export';
 import { findRows } from '../store/import';
 import { findLicensesByIds, lockLicenses, type License } from '../store/licenses';
 import {
@@ -18,7 +18,7 @@ import {
   type TextTable,
 } from '../store/personal-data';
 import { likePattern } from '../store/statements';
-import { inTransaction } from '../store/transaction';
+import { inSnapshot, inTransaction } from '../store/transaction';
 import {
   fromRow,
   RECORD_TYPES,

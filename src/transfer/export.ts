@@ -2,10 +2,11 @@ import { explainFileFault } from '../licensing/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import type { FileKind, Sink } from '../replace-file';
 import type { Db } from '../store/database';
-import { inSnapshot, readPages, type Row } from '../store/export';
+import { readPages, type Row } from '../store/export';
 import { isPackageWhole, packagePath, storePackage } from '../store/package-files';
 import { needsPackage, type ReleaseState } from '../store/releases';
 import { FORMAT, FORMAT_VERSION, RECORD_TYPES, tableLayout, toLine, type RecordType } from './records';
+import { inSnapshot } from '../store/transaction';
 
 export type RecordCounts = Record<RecordType, number>;
 

@@ -11,7 +11,6 @@ import { listPlans, listProducts, sharePlans, type Plan, type Product } from '..
 import type { Db, Transaction } from '../store/database';
 import { isDuplicate } from '../store/errors';
 import { insertEvents, type LicenseEvent } from '../store/events';
-import { inSnapshot } from '../store/export';
 import { findRows, inImportTransaction, insertInChunks } from '../store/import';
 import { toSqlTime } from '../store/time';
 import { readCsv } from './csv';
@@ -25,6 +24,7 @@ import {
 } from './csv-licenses';
 import { describeRemarks, keepFirst, keepRemark, type Remark } from './lines';
 import { fromRow, type RecordOf } from './records';
+import { inSnapshot } from '../store/transaction';
 
 export interface CsvImportOptions extends CsvTableOptions {
   /** one character; undefined: detected */

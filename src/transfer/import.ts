@@ -1,7 +1,6 @@
 import { OperatorError } from '../licensing/operator-error';
 import type { Db, Transaction } from '../store/database';
 import { isDuplicate } from '../store/errors';
-import { inSnapshot } from '../store/export';
 import { inImportTransaction } from '../store/import';
 import { importPlans, importProducts, importReleases } from './import-catalogue';
 import { importAccesses, importEvents } from './import-history';
@@ -9,6 +8,7 @@ import { startJob, type ImportOptions, type ImportReport, type Job } from './imp
 import { importActivations, importLicenses } from './import-licenses';
 import { describeRemarks } from './lines';
 import { readRecords, type AnyBatch } from './record-reader';
+import { inSnapshot } from '../store/transaction';
 
 /**
  * Reads an export file into the database: adds what is missing, changes what differs where that is allowed, removes

@@ -536,7 +536,7 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
       ),
     });
     for (const whose of [
-      ['--customer', 'nobody@example.com'],
+      ['--customer', 'somebody@example.com'],
       ['--reference', 'order-nobody'],
     ])
       expect(await shop.run(['license', 'issue', '--plan', '1', ...whose])).toMatchObject({
@@ -671,7 +671,8 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
   });
 
   it('says so when a key of the own choice cannot be sent by Joomla', async () => {
-    const issue = (stdin: string) => shop.run(['license', 'issue', '--plan', '1', '--key', '-'], { stdin });
+    const issue = (stdin: string) =>
+      shop.run(['license', 'issue', '--plan', '1', '--customer', 'own@example.com', '--key', '-'], { stdin });
     expect(await issue('Own-Key+0001')).toMatchObject({ code: 0, stderr: '' });
     const cut = await issue('Own-Key&0001');
     expect(cut.code).toBe(0);
@@ -1249,7 +1250,8 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
       await shop.run(['license', 'set-limit', String(id), '7']),
     ];
     for (const { stdout } of shown) {
-      expect(stdout).toContain(`${escaped}\u2764\ufe0f@example.com`);
+      // A narrow column breaks it over lines.
+      expect(stdout.replaceAll(/\n\s*/g, '')).toContain(`${escaped}\u2764\ufe0f@example.com`);
       for (const character of unseen) expect(stdout).not.toContain(character);
     }
     for (const verb of ['show', 'history']) {

@@ -156,7 +156,7 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     const ip = newClient();
     await shop.json(['license', 'suspend', String(suspended.id), '--reason', 'invoice 77 open']);
     await shop.json(['license', 'revoke', String(revoked.id)]);
-    await shop.json(['license', 'set-customer', String(revoked.id), 'jane@example.com']);
+    await shop.json(['license', 'set-customer', String(revoked.id), 'refunded@example.com']);
     await get(`42?dlid=${suspended.key}`, ip);
     await get(`42?dlid=${revoked.key}`, ip);
     const first = await why(suspended.id);
@@ -170,7 +170,7 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     const second = await why(revoked.id);
     expect(codes(second.findings)).toEqual(['REVOKED']);
     expect(second.findings[0]?.remedy).toMatch(
-      /licensing license issue --plan \d+ --customer jane@example\.com$/,
+      /licensing license issue --plan \d+ --customer refunded@example\.com$/,
     );
     expect(codes(second.accesses)).toEqual(['REVOKED']);
   });
@@ -621,7 +621,8 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     const { accesses } = await why(id);
     expect(accesses).toHaveLength(21);
     expect(accesses.at(-1)).toMatchObject({ code: 'OMITTED', count: 3, ip });
-    expect(await told(ip)).toMatch(/ 3 times until .*many different requests refused in a minute/);
+    const text = (await told(ip)).replaceAll(/\s+/g, ' ');
+    expect(text).toMatch(/ 3 times until .*many different requests refused in a minute/);
   });
 
   test('more refused identifiers than one statement takes: each is told, and whether it is activated by now', async () => {

@@ -1,5 +1,5 @@
 import { isSqlite, table, type Db, type Transaction } from './database';
-import { forceIndex, insertRows, licenseIndex, orderedJoin, rawChange, rawRows, tableBy } from './statements';
+import { forceIndex, insertRows, licenseIndex, orderedJoin, rawRows, tableBy } from './statements';
 import { fromSqlTime, toSqlTime } from './time';
 
 export interface Activation {
@@ -123,15 +123,13 @@ export async function setActivationName(
   await trx(table(trx, 'activations')).where({ license_id: licenseId, identifier }).update({ name });
 }
 
+/** Row by row: for a list of pairs, MySQL may read the whole table (see forceIndex), and a DELETE cannot name its index. */
 export async function deleteActivations(
   trx: Transaction,
   pairs: Pick<Activation, 'licenseId' | 'identifier'>[],
 ): Promise<void> {
-  await rawChange(
-    trx,
-    `DELETE FROM ${table(trx, 'activations')} WHERE ${isAnyOf(trx, pairs.length)}`,
-    pairs.flatMap(({ licenseId, identifier }) => [licenseId, identifier]),
-  );
+  for (const { licenseId, identifier } of pairs)
+    await trx(table(trx, 'activations')).where({ license_id: licenseId, identifier }).delete();
 }
 
 function toActivation(row: ActivationRow): Activation {

@@ -313,6 +313,8 @@ describe('a service process and the operator command on one SQLite file', () => 
         'issue',
         '--plan',
         `${planId}`,
+        '--customer',
+        'jane@example.com',
         '--count',
         `${50 + i}`,
       ]),

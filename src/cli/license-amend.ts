@@ -6,7 +6,7 @@ import type { Plan } from '../store/catalogue';
 import { listEvents } from '../store/events';
 import type { License } from '../store/licenses';
 import { emailAddress, label, nonNegativeInteger, positiveInteger, upTo } from './arguments';
-import { formatTable, withSession, type Output, type Session } from './command';
+import { withSession, type Output, type Session } from './command';
 import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-argument';
 import { eventJson, licenseJson } from './rows';
 
@@ -117,19 +117,7 @@ function addHistory(license: Command): void {
         const { id } = await requireLicenseToShow({ db, output }, key);
         const events = (await listEvents(db, id, { before, limit })).map(eventJson);
         output.print(events, () =>
-          formatTable(
-            ['AT', 'BY', 'WHAT', 'BEFORE', 'AFTER'],
-            events.map((event) => [
-              event.at,
-              event.actor,
-              event.last_at === null
-                ? event.action
-                : `${event.action}, ${event.times} times until ${event.last_at}`,
-              words(event.before),
-              words(event.after),
-            ]),
-            'No changes are recorded.',
-          ),
+          events.length === 0 ? 'No changes are recorded.' : events.flatMap(describeEvent).join('\n'),
         );
         const [first] = events;
         if (events.length === limit && first)
@@ -169,11 +157,27 @@ function noteOtherDuration(output: Output, { id, expiresAt }: License, plan: Pla
 }
 
 /** `status active, expires_at 2027-01-31T00:00:00Z` */
-function words(fields: Record<string, unknown> | null): string | null {
-  return (
-    fields &&
-    Object.entries(fields)
-      .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-      .join(', ')
-  );
+/** A line of when, who and what, and one for each field that was set or changed. */
+function describeEvent({
+  at,
+  actor,
+  action,
+  times,
+  last_at,
+  before,
+  after,
+}: ReturnType<typeof eventJson>): string[] {
+  const what = last_at === null ? action : `${action}, ${times} times until ${last_at}`;
+  const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
+  return [
+    `${at}  ${actor}  ${what}`,
+    ...names.map(
+      (name) => `    ${name}: ${[before, after].flatMap((fields) => word(fields?.[name])).join(' -> ')}`,
+    ),
+  ];
+}
+
+function word(value: unknown): string[] {
+  if (value === undefined) return [];
+  return [typeof value === 'string' ? value : value === null ? 'none' : JSON.stringify(value)];
 }

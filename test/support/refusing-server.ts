@@ -7,6 +7,12 @@ export interface Refusal {
   message: string;
 }
 
+/** Of an answer without rows, which needs one column. */
+const COLUMN = {
+  ...{ catalog: 'def', schema: '', table: '', orgTable: '', name: 'none', orgName: '' },
+  ...{ characterSet: 33, columnLength: 1, columnType: 253, flags: 0, decimals: 0 },
+};
+
 /** MySQL's protocol and nothing behind it: every statement succeeds but those that are refused. */
 export async function startRefusingServer({
   login,
@@ -34,8 +40,9 @@ export async function startRefusingServer({
     });
     const answer = (sql: string) => {
       const refusal = statement(sql);
-      if (refusal === undefined) connection.writeOk();
-      else connection.writeError(refusal);
+      if (refusal !== undefined) connection.writeError(refusal);
+      else if (/^(?:SELECT|SHOW)\b/i.test(sql)) connection.writeTextResult([], [COLUMN]);
+      else connection.writeOk();
       // Each statement counts its packets anew.
       connection.sequenceId = 0;
     };
@@ -54,6 +61,7 @@ interface ServerConnection {
   sequenceId: number;
   serverHandshake(settings: object): void;
   writeOk(): void;
+  writeTextResult(rows: object[], columns: object[]): void;
   writeError(refusal: Refusal): void;
   on(event: 'error', listener: () => void): void;
   on(event: 'query' | 'stmt_prepare', listener: (sql: string) => void): void;

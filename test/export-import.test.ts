@@ -8,6 +8,7 @@ import { createConnection } from 'mysql2/promise';
 import request from 'supertest';
 import type { Settings } from '../src/config';
 import { issueLicenses } from '../src/licensing/issue';
+import { keyDigest } from '../src/licensing/keys';
 import { RECORDS, tableLayout, type RecordType } from '../src/transfer/records';
 import { insertActivations } from '../src/store/activations';
 import { table, type Db } from '../src/store/database';
@@ -15,6 +16,7 @@ import { lockLicense, moveSlots } from '../src/store/licenses';
 import { addPlan, operator, type Operator } from './support/operator';
 import { giveRelease, makePackage } from './support/packages';
 import { endProcess, eventually, startProcess, temporaryFolder } from './support/processes';
+import { startMariaDb, type MariaDb } from './support/servers';
 import {
   newPlace,
   PREFIX,
@@ -1053,6 +1055,53 @@ describe('an import into a database in use', () => {
     await expectCountersExact(to.db);
   }, 60_000);
 
+  it('locks what it changes when it has read everything, and no sooner', async () => {
+    const to = await place('MariaDB');
+    const digest = keyDigest('KNOWN-KEY');
+    const known = lines(largeFile(1)).map((one) =>
+      one.type === 'license' ? { ...one, key_digest: digest } : one,
+    );
+    await importJson(to, fileOf(known));
+    const changed = known.flatMap((one) =>
+      one.type === 'license'
+        ? [{ ...one, customer: 'other@example.com' }]
+        : one.type === 'activation'
+          ? [{ ...one, id: 2, identifier: 'imported.example' }, one]
+          : [one],
+    );
+    const text = readFileSync(fileOf(changed));
+    const cut = text.indexOf('{"type":"footer"');
+    const service = await startTestService(to.settings);
+    const child = startProcess(process.execPath, [join(__dirname, '../dist/src/cli.js'), 'import', '-'], {
+      env: processEnvironment(to.settings),
+      stdio: ['pipe', 'ignore', 'inherit'],
+    });
+    try {
+      child.stdin!.write(text.subarray(0, cut));
+      await eventually(async () => {
+        const [waiting] = await to.db.raw<[object[]]>(
+          `SELECT 1 FROM information_schema.INNODB_TRX t JOIN information_schema.processlist p
+             ON p.id = t.trx_mysql_thread_id WHERE p.db = DATABASE() AND p.command = 'Sleep' AND p.time_ms > 300`,
+        );
+        expect(waiting).toHaveLength(1);
+      });
+      for (const verb of ['validate', 'activate'])
+        await request(service.url)
+          .post(`${PREFIX}/licenses/${verb}`)
+          .send({ license_key: 'KNOWN-KEY', identifier: 'new.example' })
+          .expect(200);
+      child.stdin!.end(text.subarray(cut));
+      expect(await once(child, 'close')).toEqual([0, null]);
+      expect(await rows(to.db, 'licenses')).toMatchObject([
+        { customer: 'other@example.com', activations_used: 3, check_count: 1 },
+      ]);
+      await expectCountersExact(to.db);
+    } finally {
+      child.kill('SIGKILL');
+      await service.stop();
+    }
+  }, 60_000);
+
   it('is not held up by, and does not hold up, those who issue and activate meanwhile', async () => {
     const to = await place('MariaDB');
     await importJson(to, largeFile(10));
@@ -1104,3 +1153,46 @@ describe('an import into a database in use', () => {
     }
   }, 60_000);
 });
+
+describe('an import into a server that has its own ideas', () => {
+  let mariadb: MariaDb;
+  let to: Place;
+  beforeAll(async () => {
+    mariadb = await startMariaDb(['--log-bin', '--binlog-format=STATEMENT', '--max-allowed-packet=1M']);
+    to = await place('MariaDB', { LICENSING_DATABASE_URL: await mariadb.createDatabase() });
+  }, 60_000);
+  afterAll(() => mariadb.stop('SIGKILL'));
+
+  it('works where changes are logged as statements', async () => {
+    const file = largeFile(300);
+    expect(totals(await importJson(to, file)).new).toBeGreaterThan(900);
+    const changed = lines(file).map((one) =>
+      one.type === 'license' ? { ...one, customer: 'other@example.com' } : one,
+    );
+    expect(totals(await importJson(to, fileOf(changed)))).toMatchObject({ changed: 300, conflicting: 0 });
+    await expectCountersExact(to.db);
+  }, 60_000);
+
+  it('names a packet that is larger than the server takes', async () => {
+    const long = lines(largeFile(1)).map((one) =>
+      one.type === 'event'
+        ? { ...one, after: { customer: 'x'.repeat(3_000_000) } }
+        : one.type === 'license'
+          ? { ...one, reference: null }
+          : one,
+    );
+    expect(await refused(to, 'import', fileOf(long))).toMatch(
+      /ended the connection .* larger than its max_allowed_packet.*Raise max_allowed_packet/,
+    );
+  }, 60_000);
+});
+
+it('leaves no log as large as itself beside an SQLite database in use', async () => {
+  const to = await place('SQLite');
+  await importJson(to, largeFile(30_000));
+  const { LICENSING_DATABASE_URL: url } = to.settings;
+  await to.operator.json(['license', 'issue', '--plan', '1']);
+  await to.db(table(to.db, 'plans')).update({ name: 'One' });
+  const wal = `${url!.slice('sqlite:'.length)}-wal`;
+  expect(existsSync(wal) ? statSync(wal).size : 0).toBeLessThanOrEqual(8 * 1024 * 1024);
+}, 60_000);

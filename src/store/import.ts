@@ -1,6 +1,6 @@
 import { isSqlite, table, type Db, type TableName, type Transaction } from './database';
 import type { Row, SqlValue } from './export';
-import { insertRows, licenseIndex, tableBy } from './statements';
+import { forceIndex, insertRows, licenseIndex, placeholders, rawChange, tableBy } from './statements';
 import { tryTransaction } from './transaction';
 
 /** Values in one INSERT: SQLite takes 32,766. */
@@ -9,7 +9,9 @@ const MAX_VALUES = 16_000;
 /**
  * One transaction for a whole import: it survives whatever ends the process, since the server rolls back what was
  * not committed. READ COMMITTED, so that every look sees what others have committed by now, and so that looking for
- * a key that is not there locks no gap in which the shop wants to issue one.
+ * a key that is not there locks no gap in which the shop wants to issue one. Where the server writes its log by
+ * statements, InnoDB refuses that level: then it is REPEATABLE READ, and what others commit meanwhile is found by the
+ * unique indexes alone, which ends the import.
  */
 export async function inImportTransaction<T>(db: Db, work: (trx: Transaction) => Promise<T>): Promise<T> {
   const tried = await (isSqlite(db)
@@ -18,9 +20,19 @@ export async function inImportTransaction<T>(db: Db, work: (trx: Transaction) =>
         await trx(table(trx, 'licenses')).where({ id: 0 }).update({ id: 0 });
         return work(trx);
       })
-    : tryTransaction(db, work, { isolationLevel: 'read committed' }));
+    : tryTransaction(db, work, {
+        isolationLevel: (await logsStatements(db)) ? 'repeatable read' : 'read committed',
+      }));
   if ('failure' in tried) throw tried.failure;
   return tried.result;
+}
+
+async function logsStatements(db: Db): Promise<boolean> {
+  const [variables] = (await db.raw(
+    "SHOW VARIABLES WHERE Variable_name IN ('log_bin', 'binlog_format')",
+  )) as [{ Value: string }[]];
+  const values = variables.map(({ Value }) => Value);
+  return values.includes('ON') && values.includes('STATEMENT');
 }
 
 export async function isEmptyTable(db: Db, name: TableName): Promise<boolean> {
@@ -74,6 +86,32 @@ export async function findEventRows(db: Db, licenseIds: number[], times: string[
         .whereIn('at', times)) as Row[]),
     );
   return found;
+}
+
+/** Changes rows, those of the same columns by one statement: somebody may wait for each of them. */
+export async function updateRows(
+  trx: Transaction,
+  name: TableName,
+  rows: [id: number, changes: Row][],
+): Promise<void> {
+  const groups = new Map<string, [number, Row][]>();
+  for (const row of rows) {
+    const columns = Object.keys(row[1]).join();
+    groups.set(columns, [...(groups.get(columns) ?? []), row]);
+  }
+  for (const group of groups.values()) {
+    const bindings: SqlValue[] = [];
+    const set = Object.keys(group[0]?.[1] ?? {}).map((column) => {
+      for (const [, changes] of group) bindings.push(changes[column] as SqlValue);
+      return `${column} = CASE id ${group.map(([id]) => `WHEN ${id} THEN ?`).join(' ')} END`;
+    });
+    const ids = group.map(([id]) => id);
+    await rawChange(
+      trx,
+      `UPDATE ${table(trx, name)}${forceIndex(trx, name)} SET ${set.join(', ')} WHERE id IN (${placeholders(ids.length)})`,
+      [...bindings, ...ids],
+    );
+  }
 }
 
 export async function updateRow(trx: Transaction, name: TableName, id: number, changes: Row): Promise<void> {

@@ -61,6 +61,10 @@ export interface Job {
   localPlans: Map<number, LocalPlan>;
   /** the id here by the id in the file; NOT_WRITTEN for one that would be new */
   licenses: Map<number, number>;
+  /** those of them that this import has added */
+  added: Set<number>;
+  /** what locks licences that were here before: done last, so that their requests wait for a moment and no more */
+  last: (() => Promise<void>)[];
   /** lines by what must be there once */
   digests: Map<string, number>;
   references: Map<string, number>;
@@ -102,6 +106,8 @@ export async function startJob(trx: Transaction, options: ImportOptions): Promis
     plans: new Map(),
     localPlans: new Map(plansHere.map((plan) => [plan.id, plan])),
     licenses: new Map(),
+    added: new Set(),
+    last: [],
     digests: new Map(),
     references: new Map(),
     versions: new Map(),

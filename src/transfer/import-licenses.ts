@@ -5,7 +5,7 @@ import { activationKey, findActivations, setActivationName } from '../store/acti
 import { recountActivations } from '../store/counters';
 import { insertEvents } from '../store/events';
 import type { Row } from '../store/export';
-import { findRows, lockRows, updateRow } from '../store/import';
+import { findRows, lockRows, updateRows } from '../store/import';
 import {
   conflict,
   hasChanges,
@@ -58,7 +58,8 @@ export async function importLicenses(job: Job, records: Numbered<'license'>[]): 
   }
   await insertNew(job, 'license', added, ({ value }) => ({ plan_id: planOf(job, value).id }));
   if (job.writes) await rememberLicenses(job, added);
-  await changeLicenses(job, differing);
+  if (job.writes) job.last.push(() => changeLicenses(job, differing));
+  else tally(job, 'license', 'changed', differing.length);
 }
 
 /** What is wrong with a licence whatever the database holds. */
@@ -89,7 +90,11 @@ function planOf(job: Job, { plan_id }: RecordOf<'license'>): LocalPlan {
 }
 
 async function rememberLicenses(job: Job, added: Numbered<'license'>[]): Promise<void> {
-  if (job.empty.license) for (const { value } of added) job.licenses.set(value.id, value.id);
+  if (job.empty.license)
+    for (const { value } of added) {
+      job.licenses.set(value.id, value.id);
+      job.added.add(value.id);
+    }
   else {
     const digests = added.map(({ value }) => value.key_digest);
     const ids = new Map(
@@ -98,7 +103,11 @@ async function rememberLicenses(job: Job, added: Numbered<'license'>[]): Promise
         row.id as number,
       ]),
     );
-    for (const { value } of added) job.licenses.set(value.id, ids.get(value.key_digest) as number);
+    for (const { value } of added) {
+      const id = ids.get(value.key_digest) as number;
+      job.licenses.set(value.id, id);
+      job.added.add(id);
+    }
   }
 }
 
@@ -146,10 +155,6 @@ async function changeLicenses(
   job: Job,
   differing: [Numbered<'license'>, RecordOf<'license'>][],
 ): Promise<void> {
-  if (!job.writes) {
-    tally(job, 'license', 'changed', differing.length);
-    return;
-  }
   const { actor, now } = job.options;
   const ids = differing.map(([, { id }]) => id);
   // Judged once more under the lock: the service may have counted a check meanwhile, an operator have revoked one.
@@ -157,6 +162,7 @@ async function changeLicenses(
     (await lockRows(job.trx, 'licenses', 'id', ids)).map((row) => [row.id, fromRow('license', row)]),
   );
   const events = [];
+  const changed: [number, Row][] = [];
   for (const [{ line, value }, { id }] of differing) {
     const here = locked.get(id) as RecordOf<'license'>;
     const difference = licenseConflict(job, here, value);
@@ -167,7 +173,7 @@ async function changeLicenses(
     tally(job, 'license', 'changed');
     const changes = licenseChanges(job, here, value);
     if (!hasChanges(changes)) continue;
-    await updateRow(job.trx, 'licenses', id, changes);
+    changed.push([id, changes]);
     const decided = DECISIONS.filter((field) => field in changes);
     const there = { ...value, plan_id: planOf(job, value).id };
     const pick = (from: RecordOf<'license'>) =>
@@ -182,6 +188,7 @@ async function changeLicenses(
         after: pick(there),
       });
   }
+  await updateRows(job.trx, 'licenses', changed);
   if (events.length > 0) await insertEvents(job.trx, events);
 }
 
@@ -214,11 +221,20 @@ export async function importActivations(job: Job, records: Numbered<'activation'
     added = missing;
   };
   await look();
-  if (job.writes && !job.empty.license && added.length > 0) {
-    // Whoever activates on these licences waits from here on; what they did before is looked at once more.
-    await lockRows(job.trx, 'licenses', 'id', [...new Set(added.map(({ licenseId }) => licenseId))]);
-    await look();
-  }
+  const insert = (ones: ActivationEntry[]) => insertActivationsOf(job, ones);
+  const others = added.filter(({ licenseId }) => job.writes && !job.added.has(licenseId));
+  await insert(added.filter((entry) => !others.includes(entry)));
+  if (others.length > 0)
+    job.last.push(async () => {
+      // Whoever activates on these licences waits from here on; what they did before is looked at once more.
+      await lockRows(job.trx, 'licenses', 'id', [...new Set(others.map(({ licenseId }) => licenseId))]);
+      added = others;
+      await look();
+      await insert(added);
+    });
+}
+
+async function insertActivationsOf(job: Job, added: ActivationEntry[]): Promise<void> {
   const ids = new Map(added.map(({ record, licenseId }) => [record, licenseId]));
   await insertNew(
     job,

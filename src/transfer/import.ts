@@ -29,6 +29,7 @@ export function importRecords(
       const { new: added, same, changed, conflicting } = job.report.records[batch.type];
       options.onProgress?.(batch.type, added + same + changed + conflicting);
     }
+    if (job.writes) for (const work of job.last) await work();
     if (job.report.conflicting > 0 && !options.dryRun) throw refusal(job.report);
     return job.report;
   };

@@ -14,7 +14,7 @@ import { createLicensing } from './licensing/licensing';
 import { readReadiness } from './readiness';
 import { openServiceDatabase, poolState, type Db } from './store/database';
 import { reasonCode } from './store/errors';
-import { requireCurrentSchema } from './store/migrate';
+import { claimDatabase, requireCurrentSchema } from './store/migrate';
 import { readTableSizes } from './store/server';
 import { databaseTrouble } from './store/trouble';
 import { version } from './version';
@@ -47,6 +47,7 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
     const db = openServiceDatabase(config.database, config.tablePrefix, config.databaseConnections);
     onStop(() => db.destroy());
     await requireUsable(config, db);
+    onStop(await claimDatabase(config.database));
     const redis = openRedis(config, log);
     onStop(() => redis?.close());
     await redis?.started;

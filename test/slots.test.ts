@@ -300,6 +300,17 @@ describe('locks, on a MariaDB of its own', () => {
 });
 
 describe('a service process and the operator command on one SQLite file', () => {
+  test('a second service is refused in words, and may come when the first has ended, however it did', async () => {
+    const path = join(temporaryFolder(), 'shared.sqlite');
+    const settings = { LICENSING_DATABASE_URL: `sqlite:${path}` };
+    await (await openMigrated(settings)).destroy();
+    const first = await startServiceProcess(settings);
+    await expect(startServiceProcess(settings)).rejects.toThrow(`Another process serves ${path} already.`);
+    await first.stop('SIGKILL');
+    const second = await startServiceProcess(settings);
+    expect(await second.stop()).toBe(0);
+  });
+
   test('activations, issuing and changes of state at the same time all succeed and are exact', async () => {
     const settings = { LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'shared.sqlite')}` };
     const db = await openMigrated(settings);

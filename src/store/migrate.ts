@@ -178,7 +178,8 @@ export async function lockMigrations(
   settings: DatabaseSettings,
   prefix: string,
 ): Promise<() => Promise<void>> {
-  if (settings.kind === 'sqlite') return lockFile(`${settings.path}.migrate-lock`);
+  if (settings.kind === 'sqlite')
+    return lockFile(`${settings.path}.migrate-lock`, LOCK_WAIT_SECONDS, otherMigration);
   const holder = openDatabase(settings, prefix, 1);
   // The pool closes a connection that is idle for 30 s, and the lock would go with it: a transaction keeps it busy.
   const held = await holder.transaction().catch(async (error: unknown) => {
@@ -204,14 +205,33 @@ export async function lockMigrations(
   return release;
 }
 
-async function lockFile(path: string): Promise<() => Promise<void>> {
+/**
+ * Takes an SQLite database for a service, which has it to itself: two would wait for each other's writes, and each count
+ * limits by itself. The operator's commands work beside it. Any other kind of database may be shared.
+ *
+ * @returns sets it free; so does the end of the process, however that comes
+ * @throws Error in words when another service has it
+ */
+export async function claimDatabase(settings: DatabaseSettings): Promise<() => Promise<void>> {
+  if (settings.kind !== 'sqlite') return () => Promise.resolve();
+  return lockFile(
+    `${settings.path}.service-lock`,
+    0,
+    () =>
+      new Error(
+        `Another process serves ${settings.path} already. An SQLite database serves one: stop the other, or set LICENSING_DATABASE_URL to MySQL or MariaDB.`,
+      ),
+  );
+}
+
+async function lockFile(path: string, seconds: number, refusal: () => Error): Promise<() => Promise<void>> {
   const holder = openDatabase({ kind: 'sqlite', path }, '');
   try {
-    await holder.raw(`PRAGMA busy_timeout = ${LOCK_WAIT_SECONDS * 1000}`);
+    await holder.raw(`PRAGMA busy_timeout = ${seconds * 1000}`);
     await holder.raw('BEGIN EXCLUSIVE');
   } catch (error) {
     await holder.destroy();
-    throw isLockConflict(error) ? otherMigration() : error;
+    throw isLockConflict(error) ? refusal() : error;
   }
   return async () => {
     // This driver's close leaves the lock held, and the next migration in this process would wait for it.

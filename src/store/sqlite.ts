@@ -34,6 +34,8 @@ export function sqliteConfig(settings: SqliteSettings): Knex.Config {
           'journal_mode = WAL',
           'synchronous = FULL',
           'foreign_keys = ON',
+          // An import makes a log as large as itself, which would stay so.
+          `journal_size_limit = ${WAL_LIMIT_BYTES}`,
           `busy_timeout = ${SQLITE_BUSY_TIMEOUT_MS}`,
         ])
           connection.exec(`PRAGMA ${pragma}`);
@@ -42,6 +44,9 @@ export function sqliteConfig(settings: SqliteSettings): Knex.Config {
     },
   };
 }
+
+/** Beyond this the log is cut when it is begun again; SQLite begins it again at 4 MB where no reader is in its way. */
+const WAL_LIMIT_BYTES = 8 * 1024 * 1024;
 
 interface LibsqlConnection {
   exec(sql: string): void;

@@ -203,6 +203,16 @@ function explainServer(error: DriverError, settings: MysqlSettings, source: stri
         remedy:
           'Raise max_connections or max_user_connections of the server, lower LICENSING_DATABASE_CONNECTIONS, or run fewer instances of the service.',
       };
+    case 'ER_NET_PACKET_TOO_LARGE':
+    case 'ECONNRESET':
+    case 'EPIPE':
+      return {
+        // A server seldom gets to say why: it closes the connection while the rest is still on its way.
+        reason: `it ended the connection while a statement was sent to it (${code})`,
+        remedy:
+          'It does so to one larger than its max_allowed_packet, as with a long entry of an import. ' +
+          'Raise max_allowed_packet, for example to 64M, and try again; else look into its log.',
+      };
     case 'ER_NO_SUCH_TABLE':
     case 'ER_BAD_FIELD_ERROR':
       return {

@@ -1,2 +1,2 @@
-/** The address of this API, exactly; nginx passes on what lies below it (contract, the first lines). */
+/** The address of this API; nginx passes on everything below it (contract, first lines). */
 export const API_PATH = '/api/index.php/v1/licensing';

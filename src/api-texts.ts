@@ -1,9 +1,6 @@
-/**
- * What the API's answers say (contract, sections 4.4 and 7). By a download's text, and nothing else in it, others tell
- * why it failed.
- */
+/** The texts of the API's answers (contract, sections 4.4 and 7). A failed download is recognised by its text alone. */
 
-/** What an answer with this code says, unless it has more precise words. */
+/** The text for each code; an answer may carry a more precise one. */
 export const API_TEXTS = {
   INVALID_REQUEST: 'The request is not valid.',
   LICENSE_NOT_FOUND: 'License not found',
@@ -21,8 +18,8 @@ export const API_TEXTS = {
   INTERNAL_ERROR: 'An internal error occurred',
 } as const;
 
-/** Of a download without a key. */
+/** For a download without a key. */
 export const KEY_REQUIRED = 'Download ID (license key) is required';
 
-/** Of a download whose address ends in something else. */
+/** For a download whose address does not end in a product id. */
 export const PRODUCT_ID_REQUIRED = 'Product ID must be an integer';

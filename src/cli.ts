@@ -22,7 +22,7 @@ import { addWhyCommand } from './cli/why';
 import { redactKeys } from './licensing/keys';
 import { version } from './version';
 
-/** Exit codes: 0 done, 1 refused or failed with nothing changed unless the message says so, 2 a usage error. */
+/** Exit codes: 0 done; 1 refused or failed, with nothing changed unless the message says so; 2 usage error. */
 const FAILED = 1;
 const USAGE = 2;
 
@@ -62,7 +62,7 @@ async function main(argv: string[]): Promise<number> {
     return 0;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
-    // What a usage error is, the library has said on standard error already.
+    // Commander has already written its usage errors to standard error.
     if (!(error instanceof CommanderError)) complain(`error: ${describeError(error)}\n`);
     if (argv.includes('--json') && !hasStandardOutput())
       writeStandardOutput(jsonLine({ error: toFailure(error) }));
@@ -70,18 +70,18 @@ async function main(argv: string[]): Promise<number> {
   }
 }
 
-/** `help license issue` as `license issue --help`: the library's own "help" knows the first level of commands alone. */
+/** Reads `help license issue` as `license issue --help`: Commander's own "help" knows only the first level. */
 function asHelpOption(argv: string[]): string[] {
   const [node = '', script = '', first, ...rest] = argv;
   return first === 'help' && rest.length > 1 ? [node, script, ...rest, '--help'] : argv;
 }
 
-/** On standard error, which a cron job keeps: a key that was typed where none belongs is not repeated there. */
+/** Writes to standard error, which cron jobs keep: a key typed in the wrong place must not be repeated there. */
 function complain(text: string): void {
   process.stderr.write(printableText(redactKeys(text)));
 }
 
-/** No option of the program: "release publish" has one of this name, and the program's are taken wherever they stand. */
+/** Commander would take a `--version` option of the program at any position, also in "release publish --version". */
 function asksForVersion(args: string[]): boolean {
   return (
     args.some((argument) => argument !== '--json') &&
@@ -90,7 +90,7 @@ function asksForVersion(args: string[]): boolean {
 }
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // Whoever reads the output may have seen enough ("| head"): that is no failure.
+  // The reader may close the pipe early ("| head"); that is not a failure.
   if (error.code === 'EPIPE') process.exit();
   complain(
     `error: The output could not be written (${error.code || error.message}). What was done stays done: look before you repeat it.\n`,

@@ -14,26 +14,26 @@ export type { Settings, Variable };
 
 export interface Config {
   database: DatabaseSettings;
-  /** where these come from, as a person would look them up: a variable, or the site's file */
+  /** where the database settings come from, as shown to a person: a variable, or the site's configuration file */
   databaseSource: string;
-  /** of a process that answers, at the most */
+  /** the most connections that one service process opens */
   databaseConnections: number;
   /** goes before `licensing_` in every table's name */
   tablePrefix: string;
-  /** LICENSING_TABLE_PREFIX names it: tables under another one in the same database are somebody else's on purpose */
+  /** LICENSING_TABLE_PREFIX is set, so tables with another prefix in the database are meant for others */
   tablePrefixChosen: boolean;
   joomlaRoot: string | undefined;
-  /** one URL, or those of a cluster's nodes; empty: limits in memory */
+  /** one URL, or the URLs of a cluster's nodes; empty: limits are counted in memory */
   redisUrls: string[];
   listen: Listen;
   adminListen: Listen;
-  /** peers whose X-Forwarded-For counts, as given */
+  /** peers whose X-Forwarded-For is believed, as given */
   trustedProxies: string[];
   /** absolute */
   packagesDir: string;
   /** nginx's internal location, with a slash at both ends */
   accelLocation: string | undefined;
-  /** 32 bytes */
+  /** 32 bytes; undefined: not set */
   keySecret: Buffer | undefined;
   rateLimit: number;
   /** seconds */
@@ -41,29 +41,28 @@ export interface Config {
   downloadRateLimit: number;
   logLevel: string;
   logDays: number;
-  /** the file the settings came from, if there is one */
   envFile: string | undefined;
-  /** what an operator should hear about and what does not stop the start */
+  /** for the operator; they do not stop the start */
   warnings: string[];
 }
 
-/** A setting that cannot be used. The message names the variable and what is expected. */
+/** A setting that cannot be used. The message names the variable and the expected form. */
 export class ConfigError extends Error {}
 
-/** The folder with package.json: where `.env` and relative paths start from, wherever the build lies below it. */
+/** The folder with package.json; `.env` and relative paths start here, wherever the build is below it. */
 export const packageRoot = findPackageRoot(__dirname);
 
-/** A day. */
+/** One day. */
 const LONGEST_RATE_WINDOW_S = 86_400;
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
 /**
- * Reads the configuration: the environment, over the file named by LICENSING_ENV_FILE, else `.env` in the package's
- * root. This is the only reader of the environment.
+ * Reads the configuration from the environment, which overrides the file named by LICENSING_ENV_FILE, or else `.env` in
+ * the package's root. Nothing else reads the environment.
  *
- * @param env as `process.env`
- * @param defaults what holds where neither says anything
+ * @param env such as `process.env`
+ * @param defaults apply where neither source sets a value
  * @throws ConfigError
  */
 export function readConfig(env: NodeJS.ProcessEnv = environment(), defaults: Settings = {}): Config {
@@ -80,11 +79,11 @@ export function readConfig(env: NodeJS.ProcessEnv = environment(), defaults: Set
 }
 
 /**
- * The configuration that settings make, for a command that is about to write them.
+ * Builds the configuration from given settings, for a command that is about to write them.
  *
- * @param base what relative paths are relative to
- * @param file where the settings come from, if from a file
- * @param remarks what is wrong with its lines
+ * @param base folder that relative paths start from
+ * @param file the file the settings come from, if any
+ * @param remarks problems with that file's lines
  * @throws ConfigError
  */
 export function buildConfig(
@@ -106,7 +105,7 @@ export function buildConfig(
         'No database is configured. Run "licensing init" beside a Joomla site, or set LICENSING_DATABASE_URL ' +
           `(mysql://user:password@host:3306/database) in the environment or in ${file ?? '.env'}. ` +
           'For a trial without either: licensing init --sqlite.',
-        // It may be there, under a misspelled name or in a line that sets nothing.
+        // The setting may be there under a misspelled name, or in a line that sets nothing.
         ...warnings,
       ].join(' '),
     );
@@ -118,7 +117,7 @@ export function buildConfig(
       get('LICENSING_DATABASE_URL') === undefined
         ? join(joomlaRoot ?? '', 'configuration.php')
         : 'LICENSING_DATABASE_URL',
-    // One more than a transaction has: what waits for a lock is looked at from another.
+    // At least 2: a transaction holds one, and looking at what it waits for takes another.
     databaseConnections: integer(get, 'LICENSING_DATABASE_CONNECTIONS', DEFAULT_POOL_SIZE, 2, 1_000),
     tablePrefix: parsePrefix(get('LICENSING_TABLE_PREFIX') ?? site?.tablePrefix ?? '', database.kind),
     tablePrefixChosen: get('LICENSING_TABLE_PREFIX') !== undefined,
@@ -144,13 +143,13 @@ export function buildConfig(
   };
 }
 
-/** The file settings are read from: the one that is named, else `.env` in the package's root. */
+/** The settings file: LICENSING_ENV_FILE, or else `.env` in the package's root. */
 export function envFilePath(env: NodeJS.ProcessEnv = environment()): string {
   return resolve(packageRoot, env.LICENSING_ENV_FILE?.trim() || '.env');
 }
 
 /**
- * What a settings file sets, and what is wrong with its lines; undefined when there is no such file.
+ * Reads a settings file, with warnings about its lines; undefined when there is no such file.
  *
  * @throws ConfigError when it cannot be read
  */
@@ -204,7 +203,7 @@ function parseRedisUrls(text: string): string[] {
   return urls;
 }
 
-/** Earlier versions had this setting. An upgrade must not silently go on with fewer processes than before. */
+/** Earlier versions had this setting. An upgrade must not silently run fewer processes than before. */
 function refuseWorkers(text: string | undefined): void {
   if (text === undefined || text === '1') return;
   throw new ConfigError(
@@ -285,7 +284,7 @@ function oneOf(name: Variable, text: string, values: string[]): string {
   return text;
 }
 
-/** The variables of this program, some perhaps misspelled, that hold something. */
+/** The variables of this program, misspelled ones included, that are not empty. */
 export function withoutEmpty(values: NodeJS.ProcessEnv): Settings {
   const set: Record<string, string> = {};
   for (const [name, value] of Object.entries(values))
@@ -301,7 +300,7 @@ function findPackageRoot(from: string): string {
   return existsSync(join(from, 'package.json')) ? from : findPackageRoot(dirname(from));
 }
 
-/** Who is at the keyboard: also behind sudo. */
+/** The person who typed the command, also behind sudo. */
 export function loginName(env: NodeJS.ProcessEnv = environment()): string {
   if (env.SUDO_USER) return env.SUDO_USER;
   try {

@@ -15,8 +15,8 @@ import { openDatabase } from './store/database';
 import { migrate } from './store/migrate';
 
 /**
- * `npm run demo`: the service on a SQLite file of its own, with data to try it on. `npm run demo:licensing -- ...`: the
- * command on that file. Neither reads the settings of a real installation: its database must never get the demo's keys.
+ * `npm run demo` runs the service on its own SQLite file with sample data; `npm run demo:licensing -- ...` the command.
+ * Neither reads a real installation's settings: its database must never get the demo's publicly known keys.
  */
 
 const FOLDER = 'var/demo';
@@ -30,7 +30,7 @@ async function main(): Promise<void> {
   const config = readConfig({
     LICENSING_ENV_FILE: ENV_FILE,
     LICENSING_LISTEN: LICENSING_LISTEN || (await freeAddress()),
-    // Any free port: nobody looks at a demo's health.
+    // Any free port: nobody checks a demo's health.
     LICENSING_ADMIN_LISTEN: LICENSING_ADMIN_LISTEN || '127.0.0.1:0',
   });
   const db = openDatabase(config.database, config.tablePrefix);
@@ -49,7 +49,7 @@ async function main(): Promise<void> {
     });
 }
 
-/** Runs the command on the demo's database, and ends as it does. */
+/** Runs the command on the demo's database and exits with its status. */
 function runLicensing(args: string[]): void {
   if (!existsSync(ENV_FILE)) fail('There is no demo yet. Start it in another terminal: npm run demo');
   const others = Object.entries(environment()).filter(([name]) => !isMeantForUs(name));

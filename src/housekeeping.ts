@@ -5,18 +5,18 @@ import type { Db } from './store/database';
 import { reasonCode } from './store/errors';
 
 const EVERY_MS = 60 * 60 * 1000;
-/** With more than 200 ids MariaDB goes by its statistics, and may read, and lock, the whole log. */
+/** With more than 200 ids MariaDB plans from its statistics, and may read and lock the whole log. */
 const ROWS_AT_ONCE = 100;
 const LEAST_AT_ONCE = 10;
 const PAUSE_MS = 100;
-/** What a server had begun, it takes back first, and holds the rows as long. */
+/** A cancelled DELETE rolls back first, and holds its row locks until then. */
 const PAUSE_AFTER_FAILURE_MS = 3_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Keeps the access log to its days: now and every hour, in small deletes that hold no lock for long.
+ * Deletes access log entries older than `logDays`: now and every hour, in small deletes that hold locks only briefly.
  *
- * @returns stops it, after the delete under way
+ * @returns stops it after the delete under way
  */
 export function startHousekeeping(
   db: Db,
@@ -44,7 +44,7 @@ export function startHousekeeping(
         if ((await pruneAccesses(db, before, rows)) < rows) return;
         await pause(PAUSE_MS);
       } catch (error) {
-        // A disk may be too slow for so many in the time a statement has, and as slow in an hour.
+        // A slow disk may not manage this many rows within the statement time-out, now or in an hour.
         if (rows <= LEAST_AT_ONCE) throw error;
         rows /= 10;
         await pause(PAUSE_AFTER_FAILURE_MS);

@@ -1,8 +1,8 @@
 /**
  * Cleans up before Ctrl-C or a stop ends this process.
  *
- * @param cleanUp must be done when it returns: nothing that is awaited happens any more
- * @returns what is called when there is nothing to clean up any more
+ * @param cleanUp must be synchronous: the process ends before anything awaited could run
+ * @returns call it when there is nothing left to clean up
  */
 export function onInterrupt(cleanUp: () => void): () => void {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

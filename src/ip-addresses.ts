@@ -2,10 +2,10 @@ import { BlockList, isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
- * The one spelling of an IP address, by which the access log knows it: IPv4 also where it came mapped into IPv6, IPv6
- * as RFC 5952 has it, and no zone.
+ * The canonical spelling of an IP address, as stored in the access log: IPv6 as in RFC 5952, IPv4-mapped IPv6 as IPv4,
+ * without a zone.
  *
- * @returns undefined when the text is no address
+ * @returns undefined when the text is not an address
  */
 export function canonicalAddress(text: string): string | undefined {
   const bare = text.replace(/%.*$/, '');
@@ -16,7 +16,7 @@ export function canonicalAddress(text: string): string | undefined {
 }
 
 /**
- * Whom limits count as one client: an IPv4 address, or an IPv6 /64, which is what one customer is given.
+ * The network that rate limits count as one client: an IPv4 address, or an IPv6 /64, which one customer usually gets.
  *
  * @param ip canonical
  */
@@ -30,10 +30,10 @@ export function networkOfClient(ip: string): string {
 }
 
 /**
- * What tells whether an IP address is one of these, or in one of these networks.
+ * Returns a function that tells whether an IP address is in one of these networks.
  *
- * @param networks as `10.0.0.1`, `10.0.0.0/8` or `fd00::/8`
- * @throws Error when one of them is neither
+ * @param networks such as `10.0.0.1`, `10.0.0.0/8` or `fd00::/8`
+ * @throws Error when an entry is neither an address nor a network
  */
 export function createNetworkMatcher(networks: readonly string[]): (ip: string) => boolean {
   const list = new BlockList();
@@ -45,7 +45,7 @@ export function createNetworkMatcher(networks: readonly string[]): (ip: string) 
   return (ip) => list.check(ip, familyOf(ip));
 }
 
-/** Whether a text is an IP address or a network of them. */
+/** Whether a text is an IP address or a network. */
 export function isNetwork(text: string): boolean {
   try {
     createNetworkMatcher([text]);

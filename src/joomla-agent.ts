@@ -1,14 +1,14 @@
-/** How Joomla's updater names itself, and how a trial of the seller's own is told apart from it. */
+/** Tells the User-Agent of Joomla's updater from that of a seller's trial. */
 
-/** What follows Joomla's own User-Agent in a trial: "licensing update-xml try", or "lint" with a key. */
+/** A trial ("licensing update-xml try", or "lint" with a key) appends this to Joomla's own User-Agent. */
 const TRIAL = 'licensing-trial';
 
-/** The User-Agent of a trial: Joomla's own, for whatever decides by that, and the mark. */
+/** The User-Agent of a trial: Joomla's own, because servers may decide by it, plus the mark. */
 export function trialUserAgent(joomla: string): string {
   return `Mozilla/5.0 Joomla!/${joomla} Joomla ${TRIAL}`;
 }
 
-/** The Joomla that a User-Agent names; undefined when it is not Joomla's. */
+/** The Joomla version in a User-Agent; undefined when it is not Joomla's. */
 export function joomlaVersion(userAgent: string | null): string | undefined {
   return /Joomla!\/([\w.-]+)/.exec(userAgent ?? '')?.[1];
 }

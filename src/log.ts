@@ -1,15 +1,15 @@
 import { pino, type Logger } from 'pino';
 
-/** Kept while nothing can be written, and written as soon as it can; what comes on top of that is lost. */
+/** Kept in memory while nothing can be written; lines beyond this are lost. */
 const MOST_KEPT_BYTES = 1_000_000;
 
-/** JSON lines on standard output, which is written synchronously: the last line before a crash is there too. */
+/** JSON lines on standard output, written synchronously so that the last line before a crash is there too. */
 export function createLog(level: string): Logger {
-  // Every line is longer than minLength; without one, flush would do nothing.
+  // pino's flush() does nothing without minLength; 1 does not delay any line.
   const output = pino.destination({ sync: true, minLength: 1, maxLength: MOST_KEPT_BYTES });
-  // A full disk ends no service; and there is no place left to tell of it.
+  // Ignore write errors: a full disk must not stop the service.
   output.on('error', () => undefined);
-  // Once it keeps all it may, it would not try to write again.
+  // pino does not retry by itself once its buffer is full.
   output.on('drop', () => output.flush());
   return pino({ level, base: { pid: process.pid }, timestamp: pino.stdTimeFunctions.isoTime }, output);
 }

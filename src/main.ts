@@ -6,14 +6,14 @@ import { createLog } from './log';
 import { startService, type Running } from './service';
 import { reasonCode } from './store/errors';
 
-/** After this long, what has not ended by itself is cut off: a database that hangs must not keep a restart waiting. */
+/** After this time the process exits anyway: a database that hangs must not block a restart. */
 const STOP_LIMIT_MS = 15 * 1000;
 
 async function main(): Promise<void> {
   const config = readConfig();
   const log = createLog(config.logLevel);
   const service = await startService(config, log);
-  // Install the signal handlers before reporting that it listens: a supervisor may send SIGTERM as soon as it sees it.
+  // Install the signal handlers before reporting "listening": a supervisor may send SIGTERM as soon as it sees that.
   stopOnSignal(service, log);
   for (const warning of config.warnings) log.warn(warning);
   log.info({ listen: service.address, admin: service.adminAddress }, 'listening');

@@ -1,10 +1,10 @@
 /**
- * Refuses a Node that is too old. Every entry point (main.ts, cli.ts, demo.ts) imports this file first, before anything
- * that needs a newer Node is loaded. An old Node has to be able to read this file and the entry points: no syntax after
- * ES2019 there (`??`, `?.`, `??=`), which Node 12 knows.
+ * Refuses a Node that is too old. Every entry point (main.ts, cli.ts, demo.ts) imports this file first. An old Node
+ * must be able to parse this file and the entry points, so they use no syntax newer than ES2019 (no `??`, `?.`, `??=`),
+ * which Node 12 knows.
  */
 
-/** As `engines` in package.json. */
+/** The same as `engines` in package.json. */
 const REQUIRED = [20, 19] as const;
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);

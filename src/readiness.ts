@@ -7,11 +7,10 @@ import type { Db } from './store/database';
 import { reasonCode } from './store/errors';
 import { readSchemaState } from './store/migrate';
 
-/** Slower than this, a part counts as not answering. */
 const PATIENCE_MS = 2_000;
 
 /**
- * Looks at what requests need: the database and its schema, the packages folder. Redis is told of, but limits go on
+ * Checks what requests need: the database, its schema and the packages folder. Redis is reported too, but limits work
  * without it, so its absence does not make the service unready.
  */
 export async function readReadiness(

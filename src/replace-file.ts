@@ -6,51 +6,51 @@ import { onInterrupt } from './interrupts';
 import { explainFileFault, explainReadFault } from './licensing/file-faults';
 import { OperatorError } from './licensing/operator-error';
 
-/** Takes text over, and resolves when there is room for more. */
+/** Writes text; resolves when there is room for more. */
 export type Sink = (text: string) => Promise<void>;
 
-/** Makes what a file holds; the handle is the new file's. */
+/** Writes a file's content; the handle is the new file's. */
 export type Produce<T> = (sink: Sink, handle: FileHandle) => Promise<T>;
 
-/** Where a file is to be written. */
+/** Where a file will be written. */
 export interface Place {
-  /** as it was asked for, and as it is named in messages */
+  /** as the user gave it; used in messages */
   path: string;
-  /** absolute, with links resolved: a link goes on leading there */
+  /** absolute, with links resolved, so that a link stays a link */
   target: string;
-  /** what is there; undefined: nothing */
+  /** the existing file; undefined: none */
   there: Stats | undefined;
 }
 
-/** A file that an installation lives on. */
+/** A file that the installation needs. */
 export interface OwnFile {
   path: string;
-  /** as the end of "it is ..." */
+  /** completes "it is ..." */
   what: string;
 }
 
-/** Files of which one may take another's place. */
+/** A kind of file; a file of this kind may be overwritten by another. */
 export interface FileKind {
-  /** as the end of "something else than ..." */
+  /** completes "something else than ..." */
   name: string;
-  /** whether a file that begins so is one */
+  /** whether a file that begins like this is of this kind */
   isOne: (beginning: string) => boolean;
 }
 
-/** Its owner's alone. */
+/** Readable by its owner only. */
 export const PRIVATE = 0o600;
-/** More than any comment at the beginning of an XML file. */
+/** Longer than any comment at the beginning of an XML file. */
 const BEGINNING_BYTES = 65_536;
 
-/** Looks at what lies where a file is to be written. */
+/** Looks at the place where a file will be written. */
 export async function lookAt(path: string): Promise<Place> {
   const target = await resolveLinks(path);
   return { path, target, there: await stat(target).catch(() => undefined) };
 }
 
 /**
- * Refuses a place whose file would be lost for good: one the installation lives on, or one that is not empty and of
- * another kind.
+ * Refuses a place whose file would be lost for good: a file the installation needs, or a non-empty file of another
+ * kind.
  *
  * @throws OperatorError
  */
@@ -64,7 +64,7 @@ export async function requireReplaceable(place: Place, own: OwnFile[], kind: Fil
 }
 
 /**
- * Refuses to write over a file the installation lives on.
+ * Refuses to overwrite a file the installation needs.
  *
  * @throws OperatorError
  */
@@ -75,11 +75,11 @@ export async function refuseOwn({ path, target }: Place, own: OwnFile[]): Promis
 }
 
 /**
- * Replaces a file as a whole, or makes it: under a temporary name beside it, synced, renamed. Until then an earlier one
- * stays as it is, and nothing is left of a new one that fails or is interrupted.
+ * Creates or replaces a file as a whole: writes a temporary file beside it, syncs and renames it. Until then the
+ * earlier file stays as it is, and a failure or an interrupt leaves nothing behind.
  *
- * @param mode of the file, whatever the umask; until it is whole only its owner may read it
- * @throws OperatorError when it cannot be written there, and what `produce` throws
+ * @param mode of the finished file, whatever the umask; until then only its owner may read it
+ * @throws OperatorError when it cannot be written there; also throws what `produce` throws
  */
 export function replaceFile<T>(place: Place, mode: number, produce: Produce<T>): Promise<T> {
   const { target } = place;
@@ -90,7 +90,7 @@ export function replaceFile<T>(place: Place, mode: number, produce: Produce<T>):
     try {
       const result = await writeAndClose(await open(temporary, 'wx', PRIVATE), async (sink, handle) => {
         const produced = await produce(sink, handle);
-        // A disk without permissions refuses to change them.
+        // Skipped where not needed: a disk without permissions refuses chmod.
         if (mode !== PRIVATE) await handle.chmod(mode);
         await handle.sync();
         return produced;
@@ -107,9 +107,9 @@ export function replaceFile<T>(place: Place, mode: number, produce: Produce<T>):
 }
 
 /**
- * Writes to what cannot be replaced, as a pipe.
+ * Writes to a target that cannot be replaced, such as a pipe.
  *
- * @throws OperatorError when that cannot be done, and what `produce` throws
+ * @throws OperatorError when it cannot be written; also throws what `produce` throws
  */
 export function writeInto<T>(place: Place, produce: Produce<T>): Promise<T> {
   return inWords(place, async () => writeAndClose(await open(place.target, 'w'), produce));
@@ -123,7 +123,7 @@ async function writeAndClose<T>(handle: FileHandle, produce: Produce<T>): Promis
   }
 }
 
-/** An error in words about the file that was asked for, if it is about that. */
+/** Turns a file error about `target` into a message that names the path the user gave. */
 async function inWords<T>({ path, target }: Place, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -133,7 +133,7 @@ async function inWords<T>({ path, target }: Place, work: () => Promise<T>): Prom
   }
 }
 
-/** Also those on the way to a file that is not there yet. */
+/** Also resolves the folder's links when the file does not exist yet. */
 async function resolveLinks(path: string): Promise<string> {
   const absolute = resolve(path);
   const real = (one: string) => realpath(one).catch(() => undefined);

@@ -20,27 +20,27 @@ import { databaseTrouble } from './store/trouble';
 import { version } from './version';
 
 export interface Addresses {
-  /** where it listens, as a person would type it */
+  /** the listening address, as a person would type it */
   address: string;
-  /** where health and metrics answer */
+  /** the address of `/healthz`, `/readyz` and `/metrics` */
   adminAddress: string;
 }
 
 export interface Running extends Addresses {
-  /** Ends in the reverse order of the start, losing nothing that was begun. */
+  /** Stops the parts in reverse order of their start; work under way is finished. */
   stop(): Promise<void>;
 }
 
 export type Clock = () => Date;
 const systemClock: Clock = () => new Date();
 
-/** Registers what ends a part that was just started. */
+/** Registers how to stop a part that was just started. */
 type OnStop = (stop: () => unknown) => void;
 
 /**
- * One instance of the service: its connections, the API, and what an operator looks at.
+ * Starts one instance of the service: its connections, the API and the admin listener.
  *
- * @throws Error in words when the database cannot be reached, its schema is not this version's, or an address is taken
+ * @throws Error for the operator: the database is away or has another version's schema, or an address is taken
  */
 export function startService(config: Config, log: Logger, now: Clock = systemClock): Promise<Running> {
   return inOrder(async (onStop) => {
@@ -82,7 +82,7 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
 
     const adminAddress = await listen('LICENSING_ADMIN_LISTEN', config.adminListen, admin, onStop);
     const address = await listen('LICENSING_LISTEN', config.listen, app.callback(), onStop);
-    // Readiness fails first, and can be seen until the last request is answered.
+    // Registered last, so readiness fails first and stays visible until the last request is answered.
     onStop(() => (stopping = true));
     return { address, adminAddress };
   });
@@ -95,14 +95,14 @@ async function requireUsable({ database, databaseSource }: Config, db: Db): Prom
 }
 
 /**
- * Before the first publish there is none. Where it cannot be made or read, the rest of the service goes on, and
- * readiness says so.
+ * Makes the packages folder, which does not exist before the first publish. If that fails, the rest of the service
+ * still starts, and readiness reports it.
  *
- * @throws Error that names the setting when it is no folder
+ * @throws Error that names the setting when the path is not a folder
  */
 async function preparePackagesFolder({ packagesDir }: Config, log: Logger): Promise<void> {
   try {
-    // A wrong path would look like a shop without packages.
+    // Log it: a mistyped path would otherwise look like a shop without packages.
     if ((await mkdir(packagesDir, { recursive: true })) !== undefined)
       log.info({ folder: packagesDir }, 'the packages folder did not exist and was made');
   } catch (error) {
@@ -113,7 +113,7 @@ async function preparePackagesFolder({ packagesDir }: Config, log: Logger): Prom
   }
 }
 
-/** @throws Error that names the setting, because an address that cannot be used is corrected there */
+/** @throws Error that names the setting to correct */
 async function listen(
   variable: Extract<Variable, 'LICENSING_LISTEN' | 'LICENSING_ADMIN_LISTEN'>,
   where: Listen,
@@ -129,12 +129,12 @@ async function listen(
   }
 }
 
-/** Starts parts one after the other. If one fails, and at the stop, the parts before it end in reverse order. */
+/** Starts the parts one after the other. On a failure, and at the stop, the started parts stop in reverse order. */
 async function inOrder(start: (onStop: OnStop) => Promise<Addresses>): Promise<Running> {
   const stops: (() => unknown)[] = [];
   const stop = async () => {
     const failures: unknown[] = [];
-    // A part that fails to end must not keep the others from ending.
+    // If one part fails to stop, the others must still be stopped.
     for (const one of stops.splice(0).reverse())
       try {
         await one();
@@ -154,7 +154,7 @@ async function inOrder(start: (onStop: OnStop) => Promise<Addresses>): Promise<R
 function openRedis(config: Config, log: Logger): RedisConnection | undefined {
   if (config.redisUrls.length === 0) return undefined;
   return connectRedis(config.redisUrls, (away, error) => {
-    // The message only: ioredis' errors carry the command with its arguments.
+    // Only the message: ioredis errors carry the command with its arguments.
     if (away) log.warn({ reason: (error as Error).message }, 'Redis is away: limits are counted in memory');
     else log.info('Redis is back: limits are counted there again');
   });

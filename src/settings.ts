@@ -1,4 +1,4 @@
-/** The names of the settings, and what is misspelled of them or of their file. What each means stands in config.ts. */
+/** The names of the settings, and how misspelled names and lines are found. config.ts tells what each setting means. */
 
 const VARIABLES = [
   'LICENSING_ENV_FILE',
@@ -23,12 +23,12 @@ const VARIABLES = [
 export type Variable = (typeof VARIABLES)[number];
 export type Settings = Partial<Record<Variable, string>>;
 
-/** Whether a name is a setting that a settings file can hold. */
+/** Whether a settings file can hold this setting. */
 export function isSetting(name: string): name is Exclude<Variable, 'LICENSING_ENV_FILE'> {
   return name !== 'LICENSING_ENV_FILE' && (VARIABLES as readonly string[]).includes(name);
 }
 
-/** A sentence for each name that is meant for this program and is none of its settings: what it may be instead. */
+/** A warning for each name that is meant for this program but is not a setting, with the likely right name. */
 export function describeUnknown(names: string[]): string[] {
   return names
     .filter((name) => !(VARIABLES as readonly string[]).includes(name))
@@ -44,8 +44,8 @@ export function describeUnknown(names: string[]): string[] {
 const ASSIGNMENT = /^\s*(?:export\s+)?([\w.-]+)(?:\s*=|:\s)(.*)/;
 
 /**
- * A sentence for each line of a settings file that is meant for this program and sets nothing, or is set aside by a later
- * one. None repeats what may be a value.
+ * A warning for each line of a settings file that is meant for this program but sets nothing, or that a later line
+ * overrides. Values are never repeated.
  */
 export function describeLines(text: string, file: string): string[] {
   const remarks: string[] = [];
@@ -65,12 +65,12 @@ export function describeLines(text: string, file: string): string[] {
   return remarks;
 }
 
-/** Whether a variable is one of this program's, perhaps misspelled. */
+/** Whether a variable is meant for this program, even if misspelled. */
 export function isMeantForUs(name: string): boolean {
   return name.startsWith('LICENSING_') || almostVariable(name) !== undefined;
 }
 
-/** The setting that a name is but for two characters and its letters' case, as one misspelled in its first word. */
+/** Finds the setting within two typing errors of a name, ignoring case; also finds a misspelled "LICENSING_". */
 function almostVariable(name: string): Variable | undefined {
   const most = 2;
   return VARIABLES.find(
@@ -79,7 +79,7 @@ function almostVariable(name: string): Variable | undefined {
   );
 }
 
-/** The setting that a misspelled name was meant to be, unless it is like none of them. */
+/** The setting closest to a misspelled name; undefined when none is close. */
 function closestVariable(name: string): Variable | undefined {
   const word = (variable: string) => variable.toUpperCase().slice('LICENSING_'.length);
   const [closest] = VARIABLES.map((variable) => ({
@@ -89,7 +89,6 @@ function closestVariable(name: string): Variable | undefined {
   return closest && closest.distance <= word(closest.variable).length / 3 ? closest.variable : undefined;
 }
 
-/** How many characters have to be put in, taken out or changed to make one text of the other (Levenshtein). */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (const [i, character] of Array.from(a).entries()) {

@@ -1,9 +1,9 @@
 import type { RequestListener } from 'node:http';
 
-/** What has to be in order for requests to be answered well. */
+/** Whether requests can be answered now. */
 export interface Readiness {
   ready: boolean;
-  /** each part: `ok`, or what is wrong with it */
+  /** for each part `ok`, or what is wrong with it */
   checks: Record<string, string>;
 }
 
@@ -16,7 +16,7 @@ export interface AdminSources {
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
 
 /**
- * For the operator's eyes, on an address of its own: `/healthz` (the process answers), `/readyz` (it can do its
+ * Answers the operator's monitoring on its own address: `/healthz` (the process answers), `/readyz` (it can do its
  * work) and `/metrics`.
  */
 export function createAdminListener({ readiness, metrics }: AdminSources): RequestListener {

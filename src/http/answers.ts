@@ -4,7 +4,7 @@ import { API_TEXTS } from '../api-texts';
 import type { Context } from './context';
 import { readQuery } from './requests';
 
-/** The one place that writes answers: the codes, with their HTTP status and texts (contract, sections 4.4 and 7). */
+/** Every answer is written here: the codes with their HTTP status and text (contract, sections 4.4 and 7). */
 
 export type FaultCode =
   'NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'RATE_LIMITED' | 'SERVICE_UNAVAILABLE' | 'INTERNAL_ERROR';
@@ -27,32 +27,32 @@ const STATUSES: Record<Code, number> = {
   INTERNAL_ERROR: 500,
 };
 
-/** What an answer says of the package in it, and must not where there is none. */
+/** Headers that describe the package in an answer; an answer without a package must not have them. */
 export const PACKAGE_HEADERS = ['Content-Disposition', 'Content-Type', 'Content-Range', 'ETag'];
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Seconds after which a client may try again when the service cannot answer. */
+/** In seconds; sent when the service cannot answer. */
 const RETRY_AFTER_UNAVAILABLE = 5;
 
 export function sendData(ctx: Context, data: object): void {
   sendWritten(ctx, writeData(data));
 }
 
-/** The body of an answer that is sent more than once, by `sendWritten`. */
+/** The body for `sendWritten`, where one body answers many requests. */
 export function writeData(data: object): string {
   return JSON.stringify({ data });
 }
 
-/** @param body as `writeData` made it */
+/** @param body from `writeData` */
 export function sendWritten(ctx: Context, body: string): void {
   send(ctx, 200, JSON_TYPE, body);
 }
 
-/** The answer to a refusal, in the form the request asked for. */
+/** Answers a refusal, in the form the request asked for. */
 export function sendRefusal(ctx: Context, refusal: Refusal): void {
   const { refused, message, slots } = refusal;
-  // Downloads answer every verdict about a licence with 403 (decisions, "Downloads"); 404 is for the package.
+  // A refused download is always 403 (decisions, "Downloads"); 404 is for the package.
   const status = refused === 'ACTIVATION_NOT_FOUND' && ctx.state.endpoint === 'download' ? 403 : undefined;
   sendFailure(ctx, refused, {
     ...(message === undefined ? {} : { message }),
@@ -64,10 +64,9 @@ export function sendRefusal(ctx: Context, refusal: Refusal): void {
 }
 
 /**
- * Answers a refusal or fault, unless the request is answered already: with the text and status of its code, but for those
- * that `options` name.
+ * Answers a refusal or fault with its code's text and status, unless the request is answered already.
  *
- * @param options `details` go beside code and message where the answer is JSON, `retryAfter` (seconds) into Retry-After
+ * @param options override these; `details` go beside code and message in JSON, `retryAfter` is in seconds
  */
 export function sendFailure(
   ctx: Context,
@@ -80,7 +79,7 @@ export function sendFailure(
   const retryAfter =
     options.retryAfter ?? (code === 'SERVICE_UNAVAILABLE' ? RETRY_AFTER_UNAVAILABLE : undefined);
   ctx.state.code = code;
-  // A package that could not be sent may have been announced already.
+  // The headers of a package that could not be sent may be set already.
   for (const header of [...PACKAGE_HEADERS, 'Accept-Ranges']) ctx.remove(header);
   if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter));
   if (isForPerson(ctx)) sendText(ctx, status, message);
@@ -98,7 +97,7 @@ export function licenseFields(key: string, license: LicenseTerms) {
   };
 }
 
-/** A download's failure is text, which Joomla shows, unless it came with `license_key` alone (contract, section 4.4). */
+/** A failed download is answered in text, for Joomla to show, unless only `license_key` was sent (contract, 4.4). */
 function isForPerson(ctx: Context): boolean {
   if (ctx.state.endpoint !== 'download') return false;
   const query = readQuery(ctx.querystring);
@@ -112,7 +111,7 @@ function sendText(ctx: Context, status: number, text: string): void {
 function send(ctx: Context, status: number, type: string, body: string): void {
   if (ctx.state.answered || ctx.headerSent) return;
   ctx.status = status;
-  // Not by ctx.set, which makes three arrays of each.
+  // Not ctx.set(), which makes three arrays for each header.
   const { res } = ctx;
   res.setHeader('Content-Type', type);
   res.setHeader('Cache-Control', 'no-store');

@@ -23,11 +23,11 @@ export interface AppDependencies {
   clientAddress: ReturnType<typeof createClientAddressReader>;
   downloads: DownloadSettings;
   log: Logger;
-  /** sees every request after it was answered; for metrics */
+  /** called after every answered request; for metrics */
   onAnswered?: (ctx: Context, seconds: number) => void;
 }
 
-/** The whole API: what happens to every request, in order, and every route. */
+/** The whole API: all routes, and the steps every request goes through. */
 export function createApp({
   licensing,
   limiter,
@@ -83,13 +83,13 @@ export function createApp({
 interface Rules {
   methods: string[];
   readBody?: Middleware;
-  /** which of a client's limits it counts against; 'api' by default */
+  /** the limit this endpoint counts against; 'api' by default */
   bucket?: Bucket;
 }
 
 /**
- * All that happens to a request of an endpoint, in this order: every one counts against its limit, those with a wrong
- * method or body too. One function, because each layer of middleware costs as much as what most of these do.
+ * The steps of a request, in order. Requests with a wrong method or body count against the limit too. One function,
+ * because each layer of middleware costs as much as most of these steps.
  */
 function createEndpoints(limiter: Limiter, licensing: Licensing) {
   return (name: Endpoint, { methods, readBody, bucket = 'api' }: Rules, handler: Handler): Middleware =>
@@ -112,7 +112,7 @@ function createEndpoints(limiter: Limiter, licensing: Licensing) {
 
 const done = (): Promise<void> => Promise.resolve();
 
-/** Of a client's refusals in a window the first is recorded, and no more. */
+/** Records only a client's first refusal in each window. */
 function refuseOverLimit(
   ctx: Context,
   { retryAfter, first }: Allowance,

@@ -1,6 +1,6 @@
 import { HttpMethodEnum, type KoaBodyMiddlewareOptions } from 'koa-body';
 
-/** How bodies are read. The benchmark's bare server reads them alike, and must load nothing else of the service. */
+/** How bodies are read. The benchmark's bare server loads this file, and must load nothing else of the service. */
 export const BODY_OPTIONS: Partial<KoaBodyMiddlewareOptions> = {
   json: true,
   urlencoded: true,
@@ -8,7 +8,7 @@ export const BODY_OPTIONS: Partial<KoaBodyMiddlewareOptions> = {
   multipart: false,
   jsonLimit: '64kb',
   formLimit: '64kb',
-  // Of a form each field is a name and a value, and no more; as many as PHP takes.
+  // A form field is just a name and a value; 1,000 fields is PHP's limit too.
   queryString: {
     duplicates: 'last',
     allowDots: false,

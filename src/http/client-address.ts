@@ -3,9 +3,9 @@ import { isIP, type Socket } from 'node:net';
 import { canonicalAddress, createNetworkMatcher, networkOfClient } from '../ip-addresses';
 
 export interface ClientAddress {
-  /** canonical text; IPv4 also when it came mapped into IPv6 */
+  /** canonical; an IPv4-mapped IPv6 address as IPv4 */
   ip: string;
-  /** whom a limit counts: an IPv4 address, or an IPv6 /64, which is what one customer is given */
+  /** the network that limits count as one client (`networkOfClient`) */
   limitKey: string;
 }
 
@@ -16,9 +16,9 @@ interface Peer {
 }
 
 /**
- * Who is asking: the peer of the connection, unless that is a trusted proxy; then whom the last untrusted hop names.
- * A header from any other peer is never believed. A Unix socket's peer can only be a proxy on this machine; on an
- * address, server.ts lets nobody in whose own it does not know.
+ * Finds the client's address: the connection's peer or, behind trusted proxies, the last untrusted hop in
+ * X-Forwarded-For. A header from any other peer is ignored. Only a proxy on this machine can be the peer on a Unix
+ * socket; on TCP, server.ts drops connections without a peer address.
  *
  * @param trustedProxies addresses and networks
  */
@@ -28,7 +28,7 @@ export function createClientAddressReader(trustedProxies: string[]): {
 } {
   const isTrusted = createNetworkMatcher(trustedProxies);
 
-  /** A connection's peer stays who it is, and asking a BlockList costs as much as the rest of this file. */
+  /** Cached for each connection: checking a BlockList costs as much as the rest of this file. */
   const peers = new WeakMap<Socket, Peer>();
   function peerOf(socket: Socket): Peer {
     let peer = peers.get(socket);
@@ -47,7 +47,7 @@ export function createClientAddressReader(trustedProxies: string[]): {
       const forwarded = headers['x-forwarded-for'];
       if (peer.trusted && forwarded !== undefined) {
         const hops = (Array.isArray(forwarded) ? forwarded.join(',') : forwarded).split(',');
-        // From the nearest hop outwards, past our own proxies, to the first who is somebody else.
+        // From the nearest hop outwards, past the trusted proxies, to the first untrusted address.
         for (let hop = hops.pop(); hop !== undefined; hop = hops.pop()) {
           const named = readAddress(hop.trim());
           if (named === undefined) break;
@@ -55,7 +55,7 @@ export function createClientAddressReader(trustedProxies: string[]): {
           if (hops.length > 0 && !isTrusted(named)) break;
         }
       }
-      // Behind a Unix socket without the header, everybody is the machine itself.
+      // A Unix socket without the header: the client is this machine.
       const ip = client ?? '127.0.0.1';
       return { ip, limitKey: networkOfClient(ip) };
     },
@@ -63,7 +63,7 @@ export function createClientAddressReader(trustedProxies: string[]): {
 }
 
 function readAddress(text: string | undefined): string | undefined {
-  // The common case by far, and it is canonical as it stands.
+  // The common case: IPv4 is canonical already.
   if (text === undefined || isIP(text) === 4) return text;
   // Some proxies add the port: 192.0.2.1:4711, [2001:db8::1]:4711.
   return canonicalAddress(text.replace(/^([0-9.]+):[0-9]+$/, '$1').replace(/^\[(.*)\](?::[0-9]+)?$/, '$1'));

@@ -4,21 +4,21 @@ import type { ClientAddress } from './client-address';
 
 export type Endpoint = Access['endpoint'];
 
-/** What the middleware in app.ts puts on every request before a handler sees it. */
+/** Set by the middleware in app.ts before a handler runs. */
 export interface State {
   requestId: string;
   client: ClientAddress;
-  /** the endpoint's name, for logs and metrics; undefined outside them */
+  /** for logs and metrics; undefined outside the endpoints */
   endpoint: Endpoint | undefined;
-  /** the code of the refusal or fault that was answered, for logs and metrics */
+  /** the answered refusal or fault, for logs and metrics */
   code: string | undefined;
-  /** nothing is written any more: a handler that the deadline overtook goes on, and may come to an end later */
+  /** nothing may be written any more: a handler that missed the deadline still runs to its end */
   answered: boolean;
-  /** what the log should know of a fault and the client should not */
+  /** for the log only, never for the client */
   fault: unknown;
 }
 
 export type Context = ParameterizedContext<State>;
 export type Middleware = KoaMiddleware<State>;
-/** Answers a request that was let through and read. */
+/** Answers a request within the rate limit, whose body has been read. */
 export type Handler = (ctx: Context) => Promise<void>;

@@ -20,7 +20,7 @@ export interface DownloadSettings {
   accelLocation: string | undefined;
 }
 
-/** GET downloads/{product_id}: contract, section 4.4; the order of the refusals is that of decisions, "Downloads". */
+/** GET downloads/{product_id}: contract, section 4.4; the order of refusals: decisions, "Downloads". */
 export function downloadHandler(
   { lookUp, findRelease, now, accessLog }: Licensing,
   settings: DownloadSettings,
@@ -68,7 +68,7 @@ export function downloadHandler(
     if (isRefusal(decision)) return refuse(decision.refused, decision.license, decision.message);
     const { license, release } = decision;
     const stats = await findPackage(release.sha256);
-    // One that was cut is as good as none: Joomla would unpack what there is of it.
+    // Refuse a truncated package: Joomla would unpack the part that is there.
     if (stats?.size !== release.fileSize) return refuse('FILE_NOT_FOUND', license);
     const isLate = () => ctx.state.answered;
     if (isLate()) return;
@@ -79,13 +79,13 @@ export function downloadHandler(
   };
 }
 
-/** nginx judges these before it learns our ETag: it would refuse `If-Match` of the very same. */
+/** nginx checks these before it learns our ETag, and would refuse an `If-Match` with that very ETag. */
 const CONDITIONS = ['If-Match', 'If-None-Match', 'If-Modified-Since', 'If-Unmodified-Since'];
 
 /**
- * The bytes are nginx's where it offers to send them, ranges included.
+ * Leaves the bytes, ranges included, to nginx where it offers to send them.
  *
- * @returns when it is decided what is sent; false: the file is gone or another than it was, and nothing was sent
+ * @returns when the answer is decided; false: the file is missing or has changed, and nothing was sent
  */
 function sendPackage(
   ctx: Context,
@@ -94,11 +94,11 @@ function sendPackage(
 ): Promise<boolean> {
   const { res } = ctx;
   const etag = `"${release.sha256}"`;
-  // Not by ctx.set, as in answers.ts.
+  // Not ctx.set(); see answers.ts.
   res.setHeader('Content-Type', 'application/zip');
   res.setHeader('Content-Disposition', `attachment; filename="${release.fileName}"`);
   res.setHeader('ETag', etag);
-  // no-transform: a proxy that recompressed the body would break its checksum
+  // no-transform: a proxy that recompresses the body would break its checksum
   res.setHeader('Cache-Control', 'private, no-store, no-transform');
   res.setHeader('X-Content-Type-Options', 'nosniff');
   if (accelLocation === undefined || CONDITIONS.some((header) => ctx.get(header) !== ''))
@@ -110,24 +110,24 @@ function sendPackage(
   return Promise.resolve(true);
 }
 
-/** What the library could not send: a range outside the package (416), a file that went away or cannot be read. */
+/** The library could not send: a range outside the package (416), or a file that went away or cannot be read. */
 interface SendError {
   statusCode: number;
   headers?: Record<string, string>;
 }
 
 /**
- * The bytes by the library: it knows ranges, If-Range and conditional requests, and stops reading when the client goes
- * away. What it answers is counted like every other answer, so the handler waits until that is decided.
+ * Sends the bytes with the `send` library, which handles ranges, If-Range and conditional requests, and stops reading
+ * when the client goes away. Waits until the answer is decided, so that it is counted like every other.
  */
 function streamPackage(ctx: Context, release: Release, packagesDir: string): Promise<boolean> {
   const { req, res } = ctx;
-  // Of the last so many bytes of a file that has fewer, the library knows none; they are all of it (RFC 9110, 14.1.2).
+  // A suffix range longer than the file means the whole file (RFC 9110, 14.1.2); the library returns none.
   const [, last = '0'] = /^bytes=-(\d+)$/.exec(req.headers.range ?? '') ?? [];
   if (Number(last) > release.fileSize) req.headers.range = 'bytes=0-';
-  // A package has no date of change, so nobody can ask by one (13.1.4); the library would answer 412.
+  // Ignore it: a package has no modification date (RFC 9110, 13.1.4), and the library would answer 412.
   delete req.headers['if-unmodified-since'];
-  // Not ctx.status, which would set the reason phrase too: "206 OK".
+  // Not ctx.status, which would also set the reason phrase: "206 OK".
   res.statusCode = 200;
   return new Promise((resolve) => {
     const take = () => {
@@ -145,13 +145,13 @@ function streamPackage(ctx: Context, release: Release, packagesDir: string): Pro
     })
       .on('headers', (_res: ServerResponse, _path: string, stats: Stats) => {
         size = stats.size;
-        // An answer without a file (HEAD, 304, 412, 416) is ended at once, however long it waits for its turn.
+        // Answers without a file (HEAD, 304, 412, 416) end at once, even if the connection sends them later.
         process.nextTick(() => {
           if (res.writableEnded) take();
         });
       })
       .on('stream', (file: ReadStream) => {
-        // The library closes it with the answer: one whose turn on the connection never comes has no end.
+        // The library closes the file when the answer ends, which it never does if the connection closes before.
         const close = () => file.destroy();
         if (req.destroyed) close();
         else req.once('close', close);
@@ -163,7 +163,7 @@ function streamPackage(ctx: Context, release: Release, packagesDir: string): Pro
           if (ctx.state.answered) close();
           else take();
         });
-        // Before the library ends the answer: a file that is cut meanwhile would leave the client waiting for the rest.
+        // Runs before the library ends the answer. If the file was cut meanwhile, the client would wait for the rest.
         file.on('end', () => {
           if (file.bytesRead < Number(res.getHeader('Content-Length'))) res.destroy();
         });
@@ -185,8 +185,8 @@ function streamPackage(ctx: Context, release: Release, packagesDir: string): Pro
 }
 
 /**
- * Whether nginx, which lets blanks stand in a range, will answer 206. It says `Accept-Ranges` itself with a whole
- * package, and does not with a part.
+ * Whether nginx, which allows blanks in a range, will answer 206. nginx adds `Accept-Ranges` to a whole package, but
+ * not to a part.
  */
 function isForPart(ctx: Context, etag: string): boolean {
   return (

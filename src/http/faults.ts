@@ -7,15 +7,15 @@ import { sendFailure } from './answers';
 import type { Context } from './context';
 import { InvalidRequestError, readPath } from './requests';
 
-/** A request that was read is answered within this time, by a refusal if the database hangs. */
+/** A request is answered within this time after it was read, with a refusal if the database hangs. */
 const DEADLINE_MS = 4_000;
 
 class DeadlineError extends Error {}
 class ClientGoneError extends Error {}
 
 /**
- * Turns what a handler threw into an answer. There are two texts for a failure: a fixed one for the client, and for
- * the log what happened, with the request's id to connect them.
+ * Turns an error from a handler into an answer. The client gets a fixed text; the log gets the details, linked by the
+ * request's id.
  */
 export function answerFault(ctx: Context, error: unknown): void {
   if (error instanceof InvalidRequestError) sendFailure(ctx, 'INVALID_REQUEST', { message: error.message });
@@ -28,8 +28,8 @@ export function answerFault(ctx: Context, error: unknown): void {
 }
 
 /**
- * Gives a handler's work up at the deadline. It begins when the body is read: a slow client is no hung database.
- * By hand, because an AbortSignal for each request costs 25 µs of CPU time.
+ * Gives up on a handler at the deadline, which starts after the body is read so that slow clients do not count against
+ * it. Not an AbortSignal, which costs 25 µs of CPU time for each request.
  */
 export function inTime(work: Promise<void>): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -43,10 +43,10 @@ export function inTime(work: Promise<void>): Promise<void> {
   });
 }
 
-/** The client's side of the connection went away; nobody is left to hear of it. */
+/** The client has closed the connection; no answer can reach it. */
 const GONE = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT']);
 
-/** Hears of what goes wrong while an answer is being sent; Koa's own listener prints a stack to stderr. */
+/** Logs errors while an answer is being sent; Koa's own listener prints a stack to stderr. */
 export function logSendFault(log: Logger): (error: Error & { code?: string }) => void {
   return (error) => {
     if (GONE.has(error.code ?? '')) log.debug({ code: error.code }, 'the client went away');
@@ -54,21 +54,21 @@ export function logSendFault(log: Logger): (error: Error & { code?: string }) =>
   };
 }
 
-/** What koa-body could not read, in words for the client; its own messages repeat what was sent. */
+/** Explains to the client why koa-body could not read the body; koa-body's own messages repeat what was sent. */
 export function bodyError(
   error: Error & { status?: number; type?: string; code?: string },
   { req }: KoaContext,
 ): never {
-  // What is left of the body: unread, it would stand before the connection's next request, which then hangs.
+  // Read the rest of the body; otherwise it would block the next request on this connection.
   req.unpipe();
   req.resume();
-  // A client that left before or while its body was read is no error of anybody's.
+  // The client left before or during the body: not an error.
   if (error.type === 'request.aborted' || error.type === 'stream.not.readable' || error.code === 'ECONNRESET')
     throw new ClientGoneError();
   if (error.status === 413) throw new InvalidRequestError('The body must not be larger than 64 KiB.');
   if (error instanceof SyntaxError)
     throw new InvalidRequestError(
-      // koa-body refuses the name, at any depth: it would change what an object is to those who copy it.
+      // koa-body refuses this name at any depth, because of prototype pollution.
       error.message === 'Object contains forbidden prototype property'
         ? 'The body must not have a member named "__proto__".'
         : error.message.includes('only supports')
@@ -77,7 +77,7 @@ export function bodyError(
     );
   if (error instanceof RangeError)
     throw new InvalidRequestError('The body must not have more than 1,000 fields.');
-  // A charset or encoding nobody knows, a length that is not the body's.
+  // Such as an unknown charset or encoding, or a wrong Content-Length.
   const isClients = error.status !== undefined && error.status >= 400 && error.status < 500;
   if (isClients || NOT_DECODABLE.test(error.code ?? error.message))
     throw new InvalidRequestError('The body cannot be read.');
@@ -85,12 +85,12 @@ export function bodyError(
 }
 
 /**
- * zlib's and brotli's codes for bytes that are not compressed as the client said. koa-body writes an error of another
- * realm, which Node's own are under Jest, into the message of one of its own.
+ * zlib's and brotli's codes for badly compressed bodies. koa-body wraps an error of another realm (under Jest, Node's
+ * own errors) and copies its code into the message.
  */
 const NOT_DECODABLE = /\bZ_(?:DATA_ERROR|BUF_ERROR|NEED_DICT)\b|\bERR_\w*ERROR_FORMAT/;
 
-/** Refusals and faults at `info` and up, the rest at `debug`. Neither query nor headers: they hold keys and cookies. */
+/** Refusals at `info`, faults at `error`, the rest at `debug`; no query or headers, which hold keys and cookies. */
 export function logAnswer(log: Logger, ctx: Context): void {
   const { code, fault, requestId, client, endpoint } = ctx.state;
   const level = fault === undefined ? (code === undefined ? 'debug' : 'info') : 'error';
@@ -99,7 +99,7 @@ export function logAnswer(log: Logger, ctx: Context): void {
     {
       request_id: requestId,
       method: ctx.method,
-      // An endpoint's name says enough; in an address that is none, anything may be a key.
+      // The endpoint's name is enough; any part of an unknown path may be a key.
       ...(endpoint === undefined ? { path: redact(readPath(ctx) ?? '*') } : { endpoint }),
       status: ctx.status,
       code,
@@ -110,7 +110,7 @@ export function logAnswer(log: Logger, ctx: Context): void {
   );
 }
 
-/** An address that is none of ours: its words are shown where they are, and what else was pasted into it is not. */
+/** Keeps only known words of an unknown path, because anything may have been pasted into it. */
 function redact(path: string): string {
   return path
     .slice(0, 200)
@@ -122,9 +122,9 @@ function redact(path: string): string {
 const PATH_WORDS = new Set(`${API_PATH}/licenses/activate/deactivate/validate/updates/downloads`.split('/'));
 
 /**
- * An error without values, in which a customer's address or identifier may stand: Knex puts the statement with all of
- * its values before a driver's message, and a server quotes the one it stumbled over. What is in quotes goes from the
- * first to the last of them, since a value may have some of its own; code and number tell what it was about.
+ * An error without values, which may be a customer's address or identifier. Knex puts the statement with its values
+ * before the driver's message, and servers quote the offending value. Everything from the first quote to the last is
+ * cut, because values may contain quotes.
  */
 function describe(fault: unknown): object {
   if (!(fault instanceof Error)) return { message: 'not an Error' };

@@ -30,9 +30,9 @@ const HEADERS = {
   Vary: 'Accept',
 };
 
-/** For whoever opens the API's address in a browser: what this is. Every other client is left to the 404. */
+/** Explains the API's address to people who open it in a browser. Other clients get the 404. */
 export const frontPage: Middleware = (ctx, next) => {
-  // Named, not accepted: libraries and curl accept anything.
+  // text/html must be named: libraries and curl accept anything.
   if (!/\btext\/html\b/i.test(ctx.get('Accept'))) return next();
   ctx.set(HEADERS);
   ctx.body = PAGE;

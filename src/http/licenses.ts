@@ -71,8 +71,8 @@ export function validateHandler({ validate, now }: Licensing): Handler {
 }
 
 /**
- * Writes an activation or its end to the access log that was refused before it could be read, with the key it named,
- * if any; the rest of it may have any form.
+ * Logs an activate or deactivate call that was refused before it could be read, with its key if there is one. The other
+ * fields may have any form.
  */
 export function recordUnread(ctx: Context, { accessLog, now }: Licensing): void {
   const { endpoint } = ctx.state;

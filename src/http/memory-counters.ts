@@ -1,4 +1,4 @@
-/** Counts of a fixed window that begins with a client's first request, in this process's memory. */
+/** Fixed-window counters in this process's memory; a window begins with the client's first request. */
 
 export interface Counted {
   count: number;
@@ -6,18 +6,18 @@ export interface Counted {
   endsIn: number;
 }
 
-/** rate-limiter-flexible's own limiter in memory has no bound: 1,000,000 clients took 510 MB, here 63. */
+/** Limits the memory: 1,000,000 clients take 63 MB here, and 510 MB with rate-limiter-flexible, which has no limit. */
 const MOST_COUNTERS = 200_000;
 
 /**
- * When all are in use the oldest windows go, one in a hundred at a time. For the length of a window from then on, clients
- * that are new count by their IPv6 /48 instead of their /64, because one customer of a provider may have 65,536 of those.
+ * When full, the oldest hundredth of the windows is dropped. For one window after that, new clients are counted by IPv6
+ * /48 instead of /64, because one customer of a provider may have all 65,536 /64s of a /48.
  *
  * @param window in ms
- * @returns adds one to a client's count
+ * @returns counts one request of a client
  */
 export function createMemoryCounters(window: number, most = MOST_COUNTERS): (client: string) => Counted {
-  /** All windows have one length, so the order of insertion is the order in which they end. */
+  /** All windows have the same length, so insertion order is the order in which they end. */
   const counters = new Map<string, { count: number; endsAt: number }>();
   let crowdedUntil = 0;
 
@@ -44,7 +44,7 @@ export function createMemoryCounters(window: number, most = MOST_COUNTERS): (cli
       counter = find(key, now);
     }
     if (counter === undefined) {
-      // One that has ended is removed first, so that its successor goes to the end.
+      // Delete an ended window first, so that the new one goes to the end of the Map.
       counters.delete(key);
       if (counters.size >= most) removeOldest(now);
       counter = { count: 0, endsAt: now + window };

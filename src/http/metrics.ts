@@ -13,14 +13,13 @@ export interface MetricSources {
 
 export interface Metrics {
   registry: Registry;
-  /** Counts an answered request. */
   observe: (ctx: Context, seconds: number) => void;
 }
 
-/** An answer takes about a millisecond; a slow one has waited for a lock or for a database that is coming back. */
+/** In seconds. An answer takes about 1 ms; slow ones have waited for a lock or for the database to come back. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** What Prometheus is told about one instance. */
+/** The Prometheus metrics of one instance. */
 export function createMetrics(sources: MetricSources): Metrics {
   const registry = new Registry();
   const registers = [registry];
@@ -32,7 +31,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     buckets: BUCKETS,
     registers,
   });
-  /** Answers since the start, by endpoint, status and code; the library is told of them when it is asked. */
+  /** Answers since the start; copied into the library's counters only when it collects. */
   const answers = new Map<string, { endpoint: string; status: number; code: string; count: number }>();
   new Counter({
     name: 'licensing_requests_total',
@@ -102,7 +101,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     registers,
     collect() {
       for (const { name, bytes } of sizes) this.set({ table: name }, bytes);
-      // Not waited for: a database that says nothing must not keep its metrics from being read.
+      // Not awaited: a database that does not answer must not block the metrics.
       reading ??= sources
         .tableSizes()
         .then((read) => void (sizes = read))

@@ -2,11 +2,11 @@ import { RateLimiterRedis } from 'rate-limiter-flexible';
 import { createMemoryCounters, type Counted } from './memory-counters';
 import { answeredInTime, type RedisConnection } from './redis';
 
-/** Activate, deactivate, validate and updates share one bucket; downloads have one of their own. */
+/** Activate, deactivate, validate and updates share one bucket; downloads have their own. */
 export type Bucket = 'api' | 'download';
 
 export interface RateLimits {
-  /** requests in a window */
+  /** requests in each window */
   limits: Record<Bucket, number>;
   /** seconds */
   window: number;
@@ -20,16 +20,16 @@ export interface Allowance {
   first: boolean;
 }
 
-/** Counts one request of a client; never fails, and never waits for long. */
+/** Counts one request of a client. Never fails, never waits long. */
 export type Limiter = (bucket: Bucket, client: string) => Promise<Allowance>;
 
-/** Counts in this process alone. */
+/** Counts in this process only. */
 export function createMemoryLimiter({ limits, window }: RateLimits): Limiter {
   const count = createMemoryCounters(window * 1000);
   return (bucket, client) => Promise.resolve(allowance(count(`${bucket}:${client}`), limits[bucket]));
 }
 
-/** Counts in Redis, for all instances together. While Redis is away, each instance counts in its own memory. */
+/** Counts in Redis, shared by all instances. While Redis is away, each instance counts in its own memory. */
 export function createRedisLimiter(settings: RateLimits, redis: RedisConnection): Limiter {
   const { limits, window } = settings;
   const limiterOf = (bucket: Bucket) =>
@@ -41,7 +41,7 @@ export function createRedisLimiter(settings: RateLimits, redis: RedisConnection)
     });
   const limiters = { api: limiterOf('api'), download: limiterOf('download') };
   const memory = createMemoryLimiter(settings);
-  // A Redis that answers PING may still refuse to count: its memory is full, or it is a read-only replica.
+  // A Redis that answers PING may still be unable to count: its memory is full, or it is a read-only replica.
   redis.watch(() => count(limiters.api, 'probe'));
   return async (bucket, client) => {
     if (redis.isAway()) return memory(bucket, client);
@@ -55,9 +55,9 @@ export function createRedisLimiter(settings: RateLimits, redis: RedisConnection)
 }
 
 /**
- * penalty() counts as consume() does, and returns a count above the limit instead of throwing it.
+ * Uses penalty(), which counts like consume() but returns a count above the limit instead of throwing it.
  *
- * @throws what Redis refused it with, or an error in words when it is late
+ * @throws Redis's error, or a time-out error
  */
 async function count(limiter: RateLimiterRedis, client: string): Promise<Counted> {
   const { consumedPoints, msBeforeNext } = await answeredInTime(limiter.penalty(client));

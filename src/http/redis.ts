@@ -1,33 +1,33 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
 
-/** A connection to Redis that is expected to go away: whoever uses it asks first and has something else to do. */
+/** A connection to Redis that may be away at any time: check isAway() and have a fallback. */
 export interface RedisConnection {
   client: Redis | Cluster;
-  /** Resolves when it can be used, is known to be away, or lets us wait for too long. */
+  /** Resolves when Redis is ready, is known to be away, or START_PATIENCE_MS has passed. */
   started: Promise<void>;
   isAway(): boolean;
-  /** A command failed: nobody tries again until the probe has succeeded. */
+  /** For a failed command: Redis counts as away until a probe succeeds. */
   setAway(error: unknown): void;
-  /** While Redis is away, `probe` is tried every second; its success ends that. */
+  /** While Redis is away, runs `probe` every second until it succeeds. */
   watch(probe: () => Promise<unknown>): void;
-  /** Tries the probe, for those who do not hear of failures from requests. */
+  /** Runs the probe now, for callers that make no requests. */
   look(): Promise<void>;
   close(): void;
 }
 
-/** What one request may wait for Redis, also when it hangs instead of refusing. */
+/** The longest one request waits for Redis, even when Redis hangs. */
 const PATIENCE_MS = 150;
-/** After this long without a word the connection may be lost, and another one is tried. */
+/** A connection silent for this long is given up for a new one. */
 const SOCKET_TIMEOUT_MS = 400;
 const CONNECT_TIMEOUT_MS = 400;
 const PROBE_EVERY_MS = 1_000;
-/** What the start of the service may wait for Redis: without, the first requests would find it not connected yet. */
+/** The service's start waits this long for Redis, so that the first requests find it connected. */
 const START_PATIENCE_MS = 1_000;
 
 /**
- * @param urls one, or the nodes of a cluster
- * @param onChange told once when Redis goes and once when it comes back
+ * @param urls one URL, or the nodes of a cluster
+ * @param onChange called once when Redis goes away and once when it comes back
  */
 export function connectRedis(
   urls: string[],
@@ -77,15 +77,15 @@ export function connectRedis(
 }
 
 /**
- * An answer that nobody has to wait for longer than a request may, or than `patience` ms.
+ * Gives up waiting for an answer after `patience` ms.
  *
- * @throws what Redis refused it with, or an error in words when it is late
+ * @throws Redis's error, or a time-out error
  */
 export async function answeredInTime<T>(answer: Promise<T>, patience = PATIENCE_MS): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
-      // After a pause of this process timers come first: the answer may have been here for long, unread.
+      // After a pause of this process timers fire before sockets are read: the answer may already be here.
       void nextTurn().then(() => reject(new Error('Redis did not answer in time.')));
     }, patience);
   });
@@ -96,13 +96,13 @@ export async function answeredInTime<T>(answer: Promise<T>, patience = PATIENCE_
   }
 }
 
-/** Without what decides by its type how answers are typed. */
+/** Without `replyMapping`, which changes the types of answers. */
 type Plain<Options> = Omit<Options, 'replyMapping'>;
 
 /**
- * A client of the one Redis, or of the cluster whose nodes are named.
+ * A client of a single Redis, or of the cluster that has the named nodes.
  *
- * @param options for every connection, also to nodes that the named ones tell of
+ * @param options for every connection, including nodes discovered later
  */
 export function openRedis(
   urls: string[],
@@ -111,7 +111,7 @@ export function openRedis(
 ): Redis | Cluster {
   const [first = ''] = urls;
   if (urls.length === 1) return new Redis(first, options);
-  // The nodes that these ones name are asked with the same credentials, which a URL gives to its own node alone.
+  // A URL's credentials apply to its own node only; discovered nodes need the same ones.
   const { protocol, username, password } = new URL(first);
   const redisOptions = {
     ...options,
@@ -122,12 +122,12 @@ export function openRedis(
   return new Cluster(urls, { ...clusterOptions, redisOptions });
 }
 
-/** For requests, none of which waits for a connection. */
+/** A client for requests, which never wait for a connection. */
 function openClient(urls: string[]): Redis | Cluster {
   return openRedis(
     urls,
     {
-      // With its defaults a command waits for a connection for more than five seconds.
+      // By default a command waits more than 5 s for a connection.
       enableOfflineQueue: false,
       maxRetriesPerRequest: 1,
       socketTimeout: SOCKET_TIMEOUT_MS,

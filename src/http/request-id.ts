@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Context } from './context';
 
 /**
- * Names the request in the answer and in the log, so that a customer's report finds its line. A trusted proxy's own
- * name for it is taken over; anybody else's is not.
+ * Sets the request's id in the answer and returns it for the log, so that a customer's report leads to its line. Only a
+ * trusted proxy may choose the id.
  */
 export function assignRequestId({ req, res }: Context, fromTrustedProxy: boolean): string {
   const given = fromTrustedProxy ? req.headers['x-request-id'] : undefined;

@@ -2,15 +2,15 @@ import { canonicalKey, containsKey, hasOwnShape, isKey, keyDigest } from '../lic
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32 } from '../store/columns';
 import type { Context } from './context';
 
-/** What a client sends, read into typed values; the first thing wrong with it is an InvalidRequestError. */
+/** Reads requests into typed values; throws InvalidRequestError at the first mistake. */
 
 /** The message is for the client and names the field. */
 export class InvalidRequestError extends Error {}
 
 /**
- * The path of the address. One with a host before it (RFC 9112, 3.2.2) may have a host that Koa throws at, or no path.
+ * The path of the address. In absolute form (RFC 9112, 3.2.2) there may be no path, or a host that Koa throws at.
  *
- * @returns undefined when there is none to be read
+ * @returns undefined when it cannot be read
  */
 export function readPath(ctx: { path: string | null }): string | undefined {
   try {
@@ -21,7 +21,7 @@ export function readPath(ctx: { path: string | null }): string | undefined {
 }
 
 export interface LicenseRequest {
-  /** the key in its one spelling */
+  /** canonical */
   key: string;
   keyDigest: string;
   /** trimmed; undefined when missing or blank */
@@ -47,7 +47,7 @@ export interface ActivationRequest extends LicenseRequest {
   identifier: string;
 }
 
-/** The same where an identifier is needed. @throws InvalidRequestError */
+/** Like `readLicenseRequest`, with a required identifier. @throws InvalidRequestError */
 export function readActivationRequest(body: unknown): ActivationRequest {
   const { identifier, ...request } = readLicenseRequest(body);
   if (identifier === undefined) throw new InvalidRequestError('"identifier" is required.');
@@ -55,9 +55,9 @@ export function readActivationRequest(body: unknown): ActivationRequest {
 }
 
 /**
- * The label that an activation is given.
+ * Reads the label for an activation.
  *
- * @param key that of the request
+ * @param key the request's
  * @returns trimmed; undefined when missing or blank
  * @throws InvalidRequestError
  */
@@ -76,7 +76,7 @@ function requireFields(body: unknown): object {
   return body;
 }
 
-/** The key of a body that was refused, as far as there is one; for the access log. */
+/** The key in a refused body, if any; for the access log. */
 export function readKeyAlone(body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
   const read = (field: string) => {
@@ -86,7 +86,7 @@ export function readKeyAlone(body: unknown): string | undefined {
   return chooseKey(read('license_key'), read('dlid'));
 }
 
-/** `license_key` when it holds anything, else `dlid`, in the one spelling; undefined when neither does. */
+/** The canonical `license_key`, or `dlid` where that is empty; undefined when both are. */
 export function chooseKey(licenseKey: string | undefined, dlid: string | undefined): string | undefined {
   return canonicalKey(licenseKey ?? '') || canonicalKey(dlid ?? '') || undefined;
 }
@@ -95,7 +95,7 @@ function ownValue(body: object, field: string): unknown {
   return Object.hasOwn(body, field) ? (body as Record<string, unknown>)[field] : undefined;
 }
 
-/** A field's string; absent, null and undefined are the same. */
+/** A string field; absent, null and undefined are the same. */
 function readString(body: object, field: string): string | undefined {
   const value = ownValue(body, field);
   if (value === undefined || value === null) return undefined;
@@ -107,23 +107,23 @@ function readText(body: object, field: string, maxLength: number): string | unde
   const text = readString(body, field)?.trim();
   if (text === undefined || text === '') return undefined;
   if (!isPlainText(text)) throw notPlain(field);
-  // Characters are code points, as the column counts them; a string of that many units cannot have more.
+  // The column counts code points; a string never has more of them than UTF-16 units.
   if (text.length > maxLength && Array.from(text).length > maxLength)
     throw new InvalidRequestError(`"${field}" must have at most ${maxLength} characters.`);
   return text;
 }
 
-/** No control characters and no half of a surrogate pair: what can be stored, shown and typed. */
+/** No control characters and no lone surrogates: the text can be stored, shown and typed. */
 function isPlainText(text: string): boolean {
   return !/\p{Cc}/u.test(text) && text.isWellFormed();
 }
 
-/** Holds what a decoder puts for bytes that are not UTF-8: two different texts may have become this one. */
+/** Has the replacement character for bytes that are not UTF-8: different texts may have become equal. */
 function isDamaged(text: string): boolean {
   return text.includes('\uFFFD');
 }
 
-/** The caller knows the key by the name that was sent, though nothing is in it. */
+/** Names the field that was sent, even if it was empty. */
 function noKey(licenseKey: string | undefined, dlid: string | undefined): InvalidRequestError {
   if (licenseKey === undefined && dlid === undefined)
     return new InvalidRequestError('"license_key" (or "dlid") is required.');
@@ -139,9 +139,9 @@ function notPlain(field: string): InvalidRequestError {
 }
 
 /**
- * The product id of a route's path: decimal digits, a leading minus allowed.
+ * The product id in the path: decimal digits, a leading minus allowed.
  *
- * @returns undefined when it is no integer; 0, which no product has, for integers beyond the column
+ * @returns undefined when it is not an integer; 0, which no product has, for integers outside the column's range
  */
 export function readProductId({ params }: Context): number | undefined {
   const { product_id: text } = params as { product_id?: string };
@@ -151,9 +151,9 @@ export function readProductId({ params }: Context): number | undefined {
 }
 
 /**
- * A query string's parameters: of a repeated one the last counts, as in PHP. Joomla joins with a literal `&amp;`,
- * which not every client decodes, so `amp;dlid` counts as `dlid`. What cannot be decoded is taken as it stands. A `+`
- * stays one: Joomla sends the Download Key as it was typed.
+ * Parses a query string; the last of repeated parameters counts, as in PHP. Joomla joins parameters with a literal
+ * `&amp;` that not every client decodes, so `amp;dlid` counts as `dlid`. Undecodable text is kept as is. A `+` stays a
+ * `+`, because Joomla sends the Download Key as typed.
  */
 export function readQuery(query: string): Map<string, string> {
   const parameters = new Map<string, string>();
@@ -165,7 +165,7 @@ export function readQuery(query: string): Map<string, string> {
   return parameters;
 }
 
-/** A key of our own shape has no `+`, and no key is nothing else: there it is the blank that forms make of one. */
+/** Keys of our own shape have no `+`, and no key is only `+`: in those a `+` is a blank that a form encoded. */
 export function readQueryKey(text: string | undefined): string | undefined {
   const unspaced = canonicalKey(text?.replaceAll('+', '') ?? '');
   return unspaced === '' || hasOwnShape(unspaced) ? unspaced : text;

@@ -4,45 +4,44 @@ import { connect, Server as NetServer, type AddressInfo, type Socket } from 'nod
 import { dirname } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
-/** An address and port, or a Unix socket. */
 export type Listen = { host: string; port: number } | { path: string };
 
 export interface RunningServer {
   /** as a person would type it: `http://127.0.0.1:3080` or `unix:/run/licensing/http.sock` */
   address: string;
-  /** Takes no new connection, answers what is under way, and ends. */
+  /** Stops accepting connections, answers the requests under way, and ends. */
   drain(): Promise<void>;
 }
 
-/** Longer than a reverse proxy keeps its idle connections (nginx: 60 s), or it would meet a closing one at random. */
+/** Longer than a reverse proxy keeps idle connections (nginx: 60 s), so it never uses one that is closing. */
 const KEEP_ALIVE_MS = 75_000;
-/** Four times what the longest key a Joomla field holds makes of a request, every character of it percent-encoded. */
+/** Four times a request with the longest key that fits a Joomla field, fully percent-encoded. */
 const MAX_HEADER_BYTES = 16 * 1024;
-/** A request line, headers and 64 KiB of body; slower clients hold a socket and nothing else. */
+/** For a request line, headers and 64 KiB of body. Slower clients hold a socket and nothing else. */
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 20_000;
 
-/** How often those limits are looked at; Node's own 30 s would make them mean little. */
+/** How often the limits above are checked; Node's default of 30 s would be too coarse. */
 const TIMEOUT_CHECK_MS = 5_000;
-/** How long a client that was refused has to read why, before its connection is ended for it. */
+/** The time a refused client has to read the answer before its connection is closed. */
 const LINGER_MS = 1_000;
-/** A client that takes nothing of its answer for so long gets no more of it: as nginx does (send_timeout). */
+/** A client that takes nothing of its answer for this long is cut off, as with nginx's send_timeout. */
 const STALL_LIMIT_MS = 60_000;
-/** Slow downloads hold two descriptors each; the unit's LimitNOFILE lets a process have 65,536. */
+/** Slow downloads hold two descriptors each; the unit's LimitNOFILE allows 65,536. */
 const MAX_CONNECTIONS = 20_000;
 
-/** While draining: how long idle connections are left open for a request that is on its way. */
+/** While draining, idle connections stay open this long for requests already on their way. */
 const GRACE_MS = 1_500;
 const DRAIN_LIMIT_MS = 10_000;
 
-/** nginx's user has to be able to connect; who may is decided by the folder's permissions. */
+/** nginx's user must be able to connect; the folder's permissions decide who may. */
 const SOCKET_MODE = 0o666;
 
 /**
- * Removes a Unix socket that a killed process left behind. A socket on which somebody answers stays.
+ * Starts listening. Removes a Unix socket that a killed process left behind, unless a process answers on it.
  *
  * @param stallLimit in ms
- * @throws Error in words when the address is taken, or a file that is not a socket has its path
+ * @throws Error for the operator when the address is taken, or the path is a file other than a socket
  */
 export async function startServer(
   listener: RequestListener,
@@ -66,12 +65,12 @@ export async function startServer(
     answer,
   );
   server.maxConnections = MAX_CONNECTIONS;
-  // Node ends a connection on which nothing moves; before its first request and between two it has the limits above.
-  // If part of the last write was taken meanwhile, it waits for one such time more.
+  // Node cuts connections on which nothing moves; before and between requests the limits above apply. If part of the
+  // last write was taken meanwhile, Node waits once more.
   server.timeout = stallLimit;
   if ('host' in listen) server.on('connection', dropNameless);
   server.on('clientError', answerClientError);
-  // An expectation nobody knows: RFC 9110 (10.1.1) lets it be ignored; Node's own 417 has no body.
+  // Answer as usual: RFC 9110 (10.1.1) allows ignoring an unknown expectation, and Node's own 417 has no body.
   server.on('checkExpectation', answer);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, listen)));
@@ -82,7 +81,7 @@ export async function startServer(
     address: addressOf(server, listen),
     async drain() {
       await untilNoneComes(connectionsOf(server), GRACE_MS);
-      // Not before: a client that is asked to close comes back on a new connection.
+      // Not earlier: a client told to close comes back on a new connection.
       draining = true;
       await drain(server);
     },
@@ -90,33 +89,33 @@ export async function startServer(
 }
 
 /**
- * A connection that its client has reset before it is taken has no address any more, and its request is still there to
- * be read. As on a Unix socket, whoever a header names would be believed (client-address.ts).
+ * A client that resets its connection before it is accepted leaves no address, but its request can still be read. As on
+ * a Unix socket, its headers would be believed (client-address.ts).
  */
 function dropNameless(socket: Socket): void {
   if (socket.remoteAddress === undefined) socket.destroy();
 }
 
-/** Where it listens, as a person would type it; an IPv6 address stands in brackets there. */
+/** The listening address, as a person would type it; an IPv6 address is in brackets. */
 export function describeListen(listen: Listen, port?: number): string {
   return 'path' in listen ? `unix:${listen.path}` : `http://${hostAndPort(listen, port)}`;
 }
 
-/** @param port the one it got, where the setting left it open */
+/** @param chosen the actual port, where the setting left it open */
 export function hostAndPort({ host, port }: Extract<Listen, { host: string }>, chosen = port): string {
   return `${host.includes(':') ? `[${host}]` : host}:${chosen}`;
 }
 
-/** The client is asked to close; it would otherwise send its next request on this connection. */
+/** Otherwise the client would send its next request on this connection. */
 function closeAfter(response: ServerResponse): void {
   response.setHeader('Connection', 'close');
 }
 
 /**
- * Waits for two turns of the event loop in a row in which no connection came. Node takes one at each turn, and closing
- * the listening socket would cut those that still wait there, with the requests they have sent.
+ * Waits for two event-loop turns in a row without a new connection. Node accepts one connection a turn, and closing the
+ * listening socket would cut off those still queued, with the requests they have sent.
  *
- * @param hasCome whether one came since it was last asked
+ * @param hasCome whether a connection came since the last call
  * @param limit in ms
  */
 async function untilNoneComes(hasCome: () => boolean, limit: number): Promise<void> {
@@ -127,7 +126,7 @@ async function untilNoneComes(hasCome: () => boolean, limit: number): Promise<vo
   }
 }
 
-/** @returns tells whether a connection came since it was last asked */
+/** @returns tells whether a connection came since the last call */
 function connectionsOf(server: Server): () => boolean {
   let came = false;
   server.on('connection', () => (came = true));
@@ -139,8 +138,8 @@ function connectionsOf(server: Server): () => boolean {
 }
 
 /**
- * Node's own `server.close()` closes idle connections at once, under a request that is on its way. So: stop
- * listening, answer with `Connection: close` for a while, and only then close what is idle.
+ * Node's `server.close()` closes idle connections at once, even with a request on its way. Instead: stop listening,
+ * answer with `Connection: close` for a while, then close idle connections.
  */
 async function drain(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => {
@@ -154,8 +153,8 @@ async function drain(server: Server): Promise<void> {
 }
 
 /**
- * What Node's parser refuses never reaches the application: raw non-ASCII bytes in the request line (a key pasted
- * with a no-break space, where no nginx drops them), headers too large, a request that takes too long.
+ * Answers what Node's parser refuses before the application sees it: raw non-ASCII bytes in the request line (a key
+ * pasted with a no-break space, where no nginx removes them), too large headers, too slow requests.
  */
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -175,7 +174,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
     `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\n` +
       `Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${text}`,
   );
-  // A client may leave its own side open without a word, and Node would keep the socket as long as it does.
+  // A client may keep its side open silently, and Node would keep the socket as long.
   const late = setTimeout(() => socket.destroy(), LINGER_MS).unref();
   socket.once('close', () => clearTimeout(late));
 }
@@ -192,7 +191,7 @@ async function removeStaleSocket(path: string): Promise<void> {
       })
       .once('error', (error: NodeJS.ErrnoException) => resolve(error.code));
   });
-  // Anything but a refusal comes from somebody who is there, and may only be busy.
+  // Any other result means that a process is there, perhaps a busy one.
   if (code !== 'ECONNREFUSED') throw new Error(`Another process answers on ${path} already. Stop it first.`);
   rmSync(path, { force: true });
 }
@@ -208,7 +207,7 @@ function listenError(error: NodeJS.ErrnoException, listen: Listen): Error {
       return new Error(`${where} is no address of this machine.`);
     case 'EACCES':
     case 'ENOENT':
-      // Node says EACCES for both.
+      // Node reports EACCES for both.
       return new Error(
         'path' in listen && !existsSync(dirname(listen.path))
           ? `The folder of ${where} does not exist.`

@@ -6,9 +6,9 @@ import { sendData, sendWritten, writeData } from './answers';
 import type { Handler } from './context';
 import { InvalidRequestError, readProductId } from './requests';
 
-/** GET updates/{product_id}: contract, section 4.3. Public, so it names nothing a licence would be needed for. */
+/** GET updates/{product_id}: contract, section 4.3. Public, so it reveals nothing that needs a licence. */
 export function updatesHandler({ latestUpdate }: Licensing): Handler {
-  /** An update is remembered while many ask for it; so is what they are answered. */
+  /** The written body is cached as long as the update itself is remembered. */
   const bodies = new WeakMap<Update, string>();
   const bodyOf = (update: Update): string => {
     let body = bodies.get(update);

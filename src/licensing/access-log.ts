@@ -6,7 +6,7 @@ import type { LicenseTerms } from '../store/licenses';
 import { canonicalKey, hasAboutOwnShape, keyHint, LEAST_KEY, redactKeys } from './keys';
 import { createMemory } from './memory';
 
-/** What a handler knows of an access; the key itself goes no further than its hint. */
+/** An access as a handler reports it; of the key, only its hint is stored. */
 export interface AccessEntry {
   at: Date;
   endpoint: Access['endpoint'];
@@ -17,54 +17,52 @@ export interface AccessEntry {
   version?: string | undefined;
   identifier?: string | undefined;
   ip: string;
-  /** whom limits count: `networkOfClient` */
+  /** the network that limits count as one client: `networkOfClient` */
   client: string;
   userAgent: string;
 }
 
 export interface AccessLog {
-  /** Takes an entry and returns at once: writing never slows or fails a request. */
+  /** Queues an entry and returns at once: writing never slows or fails a request. */
   record(entry: AccessEntry): void;
-  /** Writes what is waiting; for the end of the process. */
+  /** Writes the queue; for the end of the process. */
   flush(): Promise<void>;
-  /** entries lost since the start: the database was away for longer than the buffer lasts, or refused them */
+  /** entries lost since the start: the database was away until the queue was full, or refused them */
   dropped(): number;
 }
 
-/** Long enough to share a statement, short enough for support to look at once. */
+/** Long enough to share a statement; short enough for support to see an access at once. */
 const WRITE_AFTER_MS = 200;
 const RETRY_AFTER_MS = 1_000;
 const MAX_ROWS = 500;
 /** About 10 MB; ten minutes of 30 entries a second. */
 const MAX_WAITING = 20_000;
 
-/** Equal accesses of a client are one row for this long after the first. */
+/** Equal accesses of a client share a row for this long after the first. */
 const WINDOW_MS = 60 * 60 * 1000;
-/** Rows and clients that are remembered for that; about 10 MB. */
+/** Rows and clients remembered for that; about 10 MB. */
 const MAX_REMEMBERED = 20_000;
-/** New rows that a client may cause in a minute; what comes then is kept without its texts (`bare`). */
+/** New rows a client may cause in a minute; further accesses are stored without their texts (`bare`). */
 const MAX_ROWS_A_MINUTE = 20;
 const MINUTE_MS = 60 * 1000;
 
-/** A row that was written or waits to be: its first access, and how many equal ones there were. */
+/** A row, written or queued: its first access, and the number of equal ones. */
 interface Row {
   at: Date;
   access: Access;
   times: number;
   lastAt: Date;
-  /** how many of them the database has */
+  /** how many of `times` are in the database */
   written: number;
-  /** known once the row was counted on */
+  /** looked up when the row is first counted on */
   id: number | undefined;
 }
 
-/**
- * @param onError told of entries that could not be written and are lost
- */
+/** @param onError called for entries that are lost because they could not be written */
 export function createAccessLog(db: Db, onError: (error: unknown, lost: number) => void): AccessLog {
   const rows = createMemory<Row>(MAX_REMEMBERED, WINDOW_MS);
   const budgets = createMemory<{ at: Date; rows: number }>(MAX_REMEMBERED, MINUTE_MS);
-  /** rows of which the database does not have everything */
+  /** rows not yet fully in the database */
   const waiting = new Set<Row>();
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | undefined;
@@ -90,7 +88,7 @@ export function createAccessLog(db: Db, onError: (error: unknown, lost: number) 
       try {
         if (added.length === 0) await findIds(db, batch);
         if (added.length === 0 && batch.some(isNew)) continue;
-        // An access that comes during the statement is one for the next.
+        // Accesses that arrive during the statement are left for the next one.
         times = batch.map((row) => row.times);
         if (added.length > 0) await insertAccesses(db, batch.map(toInsert));
         else await countRepeats(db, batch.map(toRepeats));
@@ -110,7 +108,7 @@ export function createAccessLog(db: Db, onError: (error: unknown, lost: number) 
     }
   }
 
-  /** Counts an access on the row of an equal one, or gives it one; false when there is no room for it. */
+  /** Counts an access on the row of an equal one, or on a new row; false when the queue is full. */
   function keep(client: string, access: Access, isBare = false): boolean {
     const { at } = access;
     const key = JSON.stringify([client, { ...access, at: undefined, ip: undefined }]);
@@ -149,7 +147,7 @@ export function createAccessLog(db: Db, onError: (error: unknown, lost: number) 
 
 const isNew = (row: Row): boolean => row.written === 0;
 
-/** Finds the rows to count on. One that is gone, lost or pruned, is written anew. */
+/** Finds the ids of rows to count on. A row that is gone, lost or pruned, is inserted again. */
 async function findIds(db: Db, batch: Row[]): Promise<void> {
   for (const row of batch) {
     row.id ??= await findAccessId(db, row.access);
@@ -165,14 +163,14 @@ function toRepeats({ id, times, written, lastAt }: Row) {
   return { id: id as number, times: times - written, lastAt };
 }
 
-/** @param times those of the rows */
+/** @param times of the rows when they were sent to the database */
 function unwritten(batch: Row[], times: number[]): number {
   return batch.reduce((sum, { written }, i) => sum + (times[i] as number) - written, 0);
 }
 
 /**
- * What is kept of an access of a client that has had too many different ones: so little that all of them are few rows.
- * Why they were refused is lost with the rest, because without a text most of the reasons would be wrong.
+ * What is stored of an access when its client has had too many different ones: so little that they share few rows. The
+ * refusal's code is dropped too, because without the texts most explanations of it would be wrong.
  */
 function bare(access: Access): Access {
   const { at, endpoint, outcome, ip } = access;
@@ -203,22 +201,22 @@ function toAccess({ key, license, ...entry }: AccessEntry): Access {
 }
 
 /**
- * The end of a key. Of an unknown one that is not of our own shape, a slip apart, nothing is kept: browsers put
- * passwords into key fields.
+ * The end of a key. Nothing is kept of an unknown key unless it nearly has our own shape: browsers put passwords into
+ * key fields.
  */
 function hintOf(key: string | undefined, isKnown: boolean): string | null {
   if (key === undefined || !(isKnown || hasAboutOwnShape(key))) return null;
   return keyHint(key);
 }
 
-/** Some send the key where the version, the site or the program's name belongs. */
+/** Some clients send the key as the version, the site or the User-Agent. */
 function withoutKey(text: string, key: string | undefined): string {
   if (key === undefined) return text;
   if (canonicalKey(text) === key) return '[key]';
   return key.length >= LEAST_KEY ? text.replaceAll(key, '[key]') : text;
 }
 
-/** To what its column holds, and an import takes back; what clients send here is not checked by anybody else. */
+/** Cuts a client's text to what its column and an import accept; nothing else checks it. */
 function cut(text: string, length: number): string {
   return Array.from(
     text

@@ -17,18 +17,18 @@ import { OperatorError } from './operator-error';
 import { noLicense, noPlan, requirePlan } from './require';
 import { storedKey } from './sealing';
 
-/** Changes of a licence that leave its state as it is. Each is an event in its history. */
+/** Changes of a licence that keep its state. Each is an event in its history. */
 
-/** @param limit 0: unlimited. Activations over it are kept; no new one is taken until they are fewer. */
+/** @param limit 0: unlimited. Activations above it are kept, but no new one is accepted until there are fewer. */
 export function setLimit(db: Db, id: number, limit: number, context: ChangeContext): Promise<License> {
   return amend(db, id, 'set-limit', context, (license) => withLimit(license, limit));
 }
 
 /**
- * The same for a licence that has the old limit of its plan. Looked at under the lock: somebody may have given it
- * another limit, or another plan, since it was found.
+ * `setLimit` for a licence that still has its plan's old limit. Checked under the lock: the licence may have been given
+ * another limit or plan since it was found.
  *
- * @returns false when somebody has; it is left as it is then
+ * @returns false when it has; it is left unchanged
  */
 export async function followLimit(
   db: Db,
@@ -63,9 +63,9 @@ export function setCustomer(db: Db, id: number, customer: string, context: Chang
 }
 
 /**
- * Moves a licence to another plan of its product, with that plan's slots. The end stays, and so do the activations.
+ * Moves a licence to another plan of its product, with that plan's limit. The end date and the activations stay.
  *
- * @throws OperatorError for a plan of another product, or one whose slots are taken by another kind of identifier
+ * @throws OperatorError for a plan of another product, or one with another activation type while there are activations
  */
 export function changePlan(db: Db, id: number, planId: number, context: ChangeContext): Promise<License> {
   return amend(db, id, 'change-plan', context, async (license, trx) => {
@@ -80,9 +80,9 @@ export function changePlan(db: Db, id: number, planId: number, context: ChangeCo
 }
 
 /**
- * Gives a licence a new key; the old one stops at once. Activations are kept.
+ * Gives a licence a new key; the old one stops working at once. Activations are kept.
  *
- * @param secret seals the new key, when there is one
+ * @param secret seals the new key; undefined: the key is not kept
  */
 export async function rekey(
   db: Db,
@@ -101,9 +101,9 @@ export async function rekey(
 }
 
 /**
- * The key of a licence, if it was kept. That it was shown is an event.
+ * Reveals a licence's key, if it was kept, and records that as an event.
  *
- * @throws OperatorError when it was not; SealError when it cannot be opened
+ * @throws OperatorError when it was not kept; SealError when it cannot be opened
  */
 export async function revealKey(
   db: Db,
@@ -139,7 +139,7 @@ interface Amendment {
   after: Record<string, unknown> | null;
 }
 
-/** @param decide under the lock; undefined: the licence stays as it is */
+/** @param decide runs under the lock; undefined: the licence stays unchanged */
 function amend(
   db: Db,
   id: number,

@@ -1,25 +1,25 @@
 /**
- * Group commit: what arrives while a batch is under way forms the next one. Alone, an item starts at once; under
- * load, a batch grows to what the last one's duration let in, and the cost of a statement is shared by all of it.
+ * Group commit: items that arrive during a batch form the next one. A single item starts at once; under load, batches
+ * grow and share the cost of a statement.
  *
- * Callers that come back as soon as they are answered would fall into step, all of them in one batch, and this process
- * would have nothing to do until it is through. So of a crowd a batch takes half: while its statements are under way,
- * the other half is answered and comes back. That is a tenth more calls a second.
+ * Callers that return as soon as they are answered would all end up in the same batch, leaving this process idle while
+ * it runs. So a batch takes half of the crowd: the other half is answered and returns meanwhile. That is 10 % more
+ * calls a second.
  */
 export interface BatchOptions {
-  /** items in one batch at the most */
+  /** the most items in a batch */
   maxItems: number;
-  /** items that may wait; one more is refused at once */
+  /** the most items waiting; one more is refused at once */
   maxWaiting: number;
 }
 
-/** Larger batches gain little, and make the answer of their first item wait for the last. */
+/** Larger batches gain little and delay the answer of their first item. */
 const DEFAULTS: BatchOptions = { maxItems: 200, maxWaiting: 5_000 };
 
-/** A statement for fewer costs about as much. */
+/** A statement for fewer items costs about as much. */
 const LEAST_HALF = 16;
 
-/** Too many items wait already: a quick refusal is better than an answer nobody waits for any more. */
+/** Too many items wait: a quick refusal is better than an answer that comes too late. */
 export class BusyError extends Error {
   constructor() {
     super('Too many requests are waiting for the database.');
@@ -27,8 +27,8 @@ export class BusyError extends Error {
 }
 
 /**
- * @param work answers a batch: for each item, in order, its answer, or a promise of it, for which the next batch does
- *   not wait. If it throws, all of the batch fail.
+ * @param work answers a batch, in the order of the items. An answer may be a promise; the next batch does not wait for
+ * it. If `work` throws, the whole batch fails.
  * @returns submits one item and resolves with its answer
  */
 export function createBatches<Item, Answer>(
@@ -41,7 +41,7 @@ export function createBatches<Item, Answer>(
     reject: (error: unknown) => void;
   }[] = [];
   let working = false;
-  /** How many were in a batch or waiting at its end, for the last two: those who come back are away for one of them. */
+  /** Sizes of the last two batches with what waited at their ends; a client just answered reappears one batch later. */
   let crowds: [number, number] = [0, 0];
 
   function takeBatch(): typeof waiting {
@@ -58,8 +58,8 @@ export function createBatches<Item, Answer>(
         const answer = () =>
           batch.forEach(({ resolve }, i) => resolve(answers[i] as Answer | Promise<Answer>));
         if (waiting.length > 0) {
-          // The next batch's statement first: the database works on it while these are answered. A promise that is
-          // rejected before would count as one that nobody listens to, which ends the process.
+          // Send the next batch's statement first, so that the database works while these are answered. Until then, a
+          // rejected promise without a handler would end the process.
           for (const one of answers) if (one instanceof Promise) one.catch(() => undefined);
           setImmediate(answer);
         } else answer();
@@ -78,7 +78,7 @@ export function createBatches<Item, Answer>(
         return;
       }
       waiting.push({ item, resolve, reject });
-      // Not before the other sockets of this turn of the event loop have been read: they belong to the same batch.
+      // First let the other sockets of this event-loop turn be read: they belong to the same batch.
       if (!working) {
         working = true;
         setImmediate(() => void run());
@@ -87,9 +87,9 @@ export function createBatches<Item, Answer>(
 }
 
 /**
- * A group's work where many ask the same: each distinct item is looked up once for all of a batch.
+ * Work for `createBatches` where many items are equal: each distinct item is looked up once in a batch.
  *
- * @param name items of the same name are the same
+ * @param name items with the same name are equal
  */
 export function eachOnce<Item, Answer>(
   name: (item: Item) => string,

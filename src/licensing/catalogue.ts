@@ -28,13 +28,13 @@ import type { ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
 import { noPlan, noProduct, requirePlan, requireProduct } from './require';
 
-/** @throws OperatorError when the id is taken, or none is left */
+/** @throws OperatorError when the id is taken, or no higher one is left */
 export async function addProduct(
   db: Db,
   { id, name, element }: { id?: number | undefined; name: string; element?: string | undefined },
   now: Date,
 ): Promise<Product> {
-  // A database would count on beyond it, or fail in words of its own.
+  // The database would count on beyond it, or fail with its own message.
   if (id === undefined && (await findProduct(db, MAX_UINT32)) !== undefined)
     throw new OperatorError(`There is no higher id than ${MAX_UINT32}: choose one with --id.`, {
       code: 'INVALID_REQUEST',
@@ -62,7 +62,7 @@ export interface NewPlan {
   duration: string | null;
 }
 
-/** @throws OperatorError when there is no such product, or it has a plan of this name */
+/** @throws OperatorError when there is no such product, or it already has a plan of this name */
 export async function addPlan(db: Db, plan: NewPlan, now: Date): Promise<Plan> {
   return inTransaction(db, async (trx) => {
     await refuseNamesake(trx, plan);
@@ -70,7 +70,7 @@ export async function addPlan(db: Db, plan: NewPlan, now: Date): Promise<Plan> {
   });
 }
 
-/** Two plans of one name could not be told apart. Names that differ in capitals alone are one. Locks the product. */
+/** Locks the product and refuses a name that differs only in case: nobody could tell the two plans apart. */
 async function refuseNamesake(
   trx: Transaction,
   { id, productId, name }: { id?: number; productId: number; name: string },
@@ -89,7 +89,7 @@ async function refuseNamesake(
 /**
  * Removes a product that was added by mistake.
  *
- * @returns what it was
+ * @returns the removed product
  * @throws OperatorError when it has plans or versions, or there is no such product
  */
 export function removeProduct(db: Db, id: number): Promise<Product> {
@@ -108,8 +108,8 @@ export function removeProduct(db: Db, id: number): Promise<Product> {
 /**
  * Removes a plan that was added by mistake.
  *
- * @returns what it was
- * @throws OperatorError when licences are on it, ended ones too, or there is no such plan
+ * @returns the removed plan
+ * @throws OperatorError when it has licences, ended ones included, or there is no such plan
  */
 export function removePlan(db: Db, id: number): Promise<Plan> {
   return removeUnused(
@@ -150,10 +150,10 @@ export function editProduct(
 }
 
 /**
- * Changes a plan. Licences issued on it keep their own end and limit; `changePlanLimit` brings the limit along.
+ * Changes a plan. Its licences keep their own end and limit; `changePlanLimit` also changes their limits.
  *
- * @throws OperatorError when another kind of identifier would make existing activations unfindable, or another plan of
- *   the product has the name
+ * @throws OperatorError when another activation type would make existing activations unfindable, or another plan of the
+ * product has the name
  */
 export async function editPlan(
   db: Db,
@@ -161,11 +161,11 @@ export async function editPlan(
   changes: Partial<Omit<NewPlan, 'productId'>>,
 ): Promise<Plan> {
   const { activationType } = changes;
-  // A look before, so that a plan in use is refused without holding its licences up.
+  // Checked before the transaction too, so that a plan in use is refused without locking its licences.
   await refuseActivations(db, await requirePlan(db, id), activationType);
   return inTransaction(db, async (trx) => {
     const plan = (await lockPlan(trx, id)) ?? noPlan(id);
-    // One that shares its name with another from before keeps it.
+    // A plan that already shares its name with another, from earlier versions, may keep it.
     if (changes.name !== undefined && changes.name !== plan.name)
       await refuseNamesake(trx, { id, productId: plan.productId, name: changes.name });
     if (countsOtherwise(plan, activationType)) await lockLicensesOfPlan(trx, id);
@@ -190,13 +190,13 @@ async function refuseActivations(db: Db, plan: Plan, wanted: string | undefined)
     );
 }
 
-/** Licences changed in one go while a plan's limit is followed. */
+/** Licences read at a time while their limits are changed. */
 const CHUNK = 200;
 
 /**
- * Gives a plan another limit, and its licences that have the old one; those with a limit of their own keep it. Each is
- * changed by itself, so that none is held for long. The plan's own is changed when they are through: repeated, a run
- * that was interrupted goes on where it ended.
+ * Changes a plan's limit, and that of its licences with the old limit; licences with a limit of their own keep it. Each
+ * licence has its own transaction, so that locks are short. The plan is changed last: an interrupted run can be
+ * repeated.
  *
  * @returns how many licences were changed, and how many were not because somebody else changed them meanwhile
  * @throws OperatorError when somebody else changed the plan's limit meanwhile
@@ -229,7 +229,7 @@ export async function changePlanLimit(
         `${counted(licenses.changed, 'licence has', 'licences have')} ${to || 'unlimited'} slots now. Agree on one limit, and run this again with it.`,
       { code: 'CONFLICT' },
     );
-  // Those that were issued meanwhile.
+  // Licences issued meanwhile.
   await follow();
   return licenses;
 }

@@ -9,17 +9,17 @@ import {
 } from '../store/events';
 import { createMemory } from './memory';
 
-/** Writes what a client changed on licences, in the transaction of the change. */
+/** Records a client's changes of licences, in the transaction that makes them. */
 export type RecordChanges = (trx: Transaction, events: LicenseEvent[]) => Promise<void>;
 
-/** An event is repeated for this long after it was first written. */
+/** An event is counted on the first equal one for this long. */
 const WINDOW_MS = 60 * 60 * 1000;
-/** Events that one client may add to one licence's history in that time; further ones lose their identifier and name. */
+/** Events one client may add to one licence's history in that time; later ones lose their identifier and name. */
 const MAX_EVENTS = 200;
-/** About 5 MB. What is forgotten is written as a new event. */
+/** About 5 MB. A forgotten event is inserted again. */
 const MAX_REMEMBERED = 20_000;
 
-/** What a client's event on one licence was first written as. */
+/** The first of several equal events, as inserted. */
 interface First {
   at: Date;
   actor: string;
@@ -28,15 +28,14 @@ interface First {
 type Folded = LicenseEvent & Pick<RecordedEvent, 'times' | 'lastAt'>;
 
 /**
- * Keeps a client from filling the disk with history: a repeated change of the same activation is counted on the event
- * of the hour that was written first, and tells of the first "before" and the latest "after". The memory is this
- * process's own, so each process may write one such event.
+ * Keeps clients from filling the disk with history: repeated changes of one activation within an hour are counted on
+ * the first event, which keeps the first "before" and the latest "after". Each process remembers only its own events.
  */
 export function createClientHistory(): RecordChanges {
   const firsts = createMemory<First>(MAX_REMEMBERED, WINDOW_MS);
   const budgets = createMemory<{ at: Date; events: number }>(MAX_REMEMBERED, WINDOW_MS);
 
-  /** The event as it is to be written, and what it repeats. */
+  /** The event to write, and the earlier one it repeats, if any. */
   function classify(event: LicenseEvent): { key: string; event: LicenseEvent; first: First | undefined } {
     const client = `${event.licenseId} ${clientOf(event.actor)}`;
     const key = `${client} ${event.action} ${JSON.stringify(identifierOf(event))}`;
@@ -69,7 +68,7 @@ export function createClientHistory(): RecordChanges {
       const same = written.find((one) => identifierOf(one) === identifierOf(event));
       if (same) await repeatEvent(trx, same.id, event);
       else {
-        // It was rolled back, or erased with its customer.
+        // The earlier event was rolled back, or erased with its customer.
         firsts.set(key, { at: event.at, actor: event.actor });
         added.set(key, { ...event, lastAt: event.times > 1 ? event.lastAt : null });
       }
@@ -78,7 +77,7 @@ export function createClientHistory(): RecordChanges {
   };
 }
 
-/** As the rate limits count clients. */
+/** Clients are the same as for the rate limits. */
 function clientOf(actor: string): string {
   return networkOfClient(actor.slice(actor.indexOf(':') + 1));
 }
@@ -87,7 +86,7 @@ function identifierOf({ before, after }: LicenseEvent): unknown {
   return after?.identifier ?? before?.identifier;
 }
 
-/** What is left of an event over the budget. While a site is activated, its activation still tells the rest. */
+/** What is kept of an event above the budget. The activation itself has the rest while it exists. */
 function withoutTexts(event: LicenseEvent): LicenseEvent {
   const strip = (fields: LicenseEvent['before']) =>
     fields && 'activations_used' in fields ? { activations_used: fields.activations_used } : null;

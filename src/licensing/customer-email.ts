@@ -1,20 +1,20 @@
 import { MAX_LABEL_LENGTH } from '../store/columns';
 import { OperatorError } from './operator-error';
 
-/** What a customer is known by: an e-mail address in lower case. */
+/** Customers are identified by their e-mail address in lower case. */
 
-/** What an address has to look like, for messages. */
+/** The expected form, for messages. */
 export const EMAIL_EXPECTED =
   'an e-mail address such as jane@example.com, or "Jane Roe <jane@example.com>" (the name is not stored)';
 
-/** Anything shorter or plainer would be found inside of other texts when a customer's data are erased. */
+/** Anything shorter or plainer would match inside other texts when a customer's data are erased. */
 const ADDRESS =
   /^[^\s\p{Cc}\p{Cf}\p{Cs}@<>()[\],;:]+@(?=.{3})[^\s\p{Cc}\p{Cf}\p{Cs}@<>()[\],;:."]+(\.[^\s\p{Cc}\p{Cf}\p{Cs}@<>()[\],;:."]+)*$/u;
 
 /**
- * The address in what somebody typed or another system wrote: `Jane Roe <Jane@Example.com>` is `jane@example.com`.
+ * Finds the address in a typed or imported text: `jane@example.com` in `Jane Roe <Jane@Example.com>`.
  *
- * @returns undefined when there is no address, or it is longer than its column
+ * @returns undefined when there is no address, or it does not fit its column
  */
 export function findEmail(text: string): string | undefined {
   const [, bracketed] = /^[^<>]*<([^<>]*)>$/s.exec(text.trim()) ?? [];
@@ -33,7 +33,7 @@ export function requireEmail(text: string): string {
   return address;
 }
 
-/** As `findEmail`; a customer that was stored before addresses were required is the text itself, in lower case. */
+/** Like `findEmail`; customers stored before addresses were required are the text in lower case. */
 export function storedCustomer(text: string): string {
   return findEmail(text) ?? text.trim().toLowerCase();
 }

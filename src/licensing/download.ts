@@ -9,7 +9,7 @@ import { isVersion } from './versions';
 
 export interface DownloadRequest {
   productId: number;
-  /** whether the client named an identifier, which then has to be activated */
+  /** whether the client sent an identifier, which must then be activated */
   identifierGiven: boolean;
   /** exactly this version; undefined: the latest */
   version: string | undefined;
@@ -19,7 +19,7 @@ export type FindRelease = (
   wanted: Pick<DownloadRequest, 'productId' | 'version'>,
 ) => Promise<Release | undefined>;
 
-/** Calls made at the same time share their statements: after a publish, every customer asks for the same version. */
+/** Calls made at the same time share a statement: after a publish, every customer asks for the same version. */
 export function createReleaseFinder(db: Db): FindRelease {
   return createBatches(
     eachOnce(
@@ -31,8 +31,7 @@ export function createReleaseFinder(db: Db): FindRelease {
 }
 
 /**
- * Decides a download (contract, section 4.4; the order is verdict.ts's). Whether its file can be read is the caller's
- * last question.
+ * Decides a download (contract, section 4.4; order as in verdict.ts). The caller checks last that the file can be read.
  */
 export async function decideDownload(
   found: Found | undefined,
@@ -44,7 +43,7 @@ export async function decideDownload(
   if (refusal !== undefined) return refusal;
   const { license } = found as Found;
   const { version } = request;
-  // MySQL cannot compare its ASCII column with other characters.
+  // MySQL cannot compare the ASCII column with other characters.
   const isFindable = version === undefined || isVersion(version);
   const release = judgeRelease(license, isFindable ? await findRelease(request) : undefined);
   return isRefusal(release) ? release : { license, release };

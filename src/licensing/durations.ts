@@ -14,8 +14,8 @@ export function requireDuration(text: string): string {
 }
 
 /**
- * A moment that much later, by the calendar in UTC. A month ends no later than its last day: 31 January and one
- * month is 28 or 29 February.
+ * Adds a duration by the UTC calendar. A month ends no later than its last day: 31 January plus one month is 28 or 29
+ * February.
  */
 export function addDuration(from: Date, duration: string): Date {
   const [, amount, unit] = DURATION.exec(requireDuration(duration)) as unknown as [string, string, string];
@@ -24,7 +24,7 @@ export function addDuration(from: Date, duration: string): Date {
   else {
     const months = Number(amount) * (unit === 'y' ? 12 : 1);
     later.setUTCMonth(later.getUTCMonth() + months);
-    // The month was too short, and the day ran over into the next: back to the last of the month before.
+    // The month was too short and the day overflowed into the next: go back to the month's last day.
     if (later.getUTCDate() !== from.getUTCDate()) later.setUTCDate(0);
   }
   if (!(later.getUTCFullYear() <= 9999))

@@ -2,16 +2,16 @@ import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
 
 /**
- * Why a file cannot be written, and what to do about it, in words about the file that was asked for: it is written
- * under a temporary name, which nobody should go and look for.
+ * Explains why a file cannot be written, and the remedy. Names the requested file, not the temporary one that is
+ * written.
  *
  * @param path absolute
- * @returns undefined when the error is about something else than this file
+ * @returns undefined when the error is about something else
  */
 export function explainFileFault(error: unknown, path: string): string | undefined {
   const { code = '', syscall, path: failed } = error as NodeJS.ErrnoException;
   const folder = dirname(path);
-  // Neither a database's socket that is not there, nor a file that was to be read.
+  // Such as a missing database socket, or a file to be read.
   if (syscall === 'connect') return undefined;
   if (failed !== undefined && dirname(failed) !== folder && !folder.startsWith(failed)) return undefined;
   switch (code) {
@@ -38,7 +38,7 @@ export function explainFileFault(error: unknown, path: string): string | undefin
   }
 }
 
-/** Why a file cannot be read, as the end of a sentence. */
+/** Why a file cannot be read; completes a sentence. */
 export function explainReadFault(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   switch (code) {

@@ -20,24 +20,24 @@ import { formatTimestampOrNull } from './timestamps';
 
 export interface IssueRequest {
   planId: number;
-  /** an e-mail address, as `requireEmail` takes it */
+  /** an e-mail address, in a form that `requireEmail` accepts */
   customer: string | undefined;
-  /** the shop's order: the same one again gives the same licence */
+  /** the shop's order: the same reference always returns the same licence */
   reference: string | undefined;
   /** undefined: by the plan's duration; null: lifetime */
   expiresAt: Date | null | undefined;
   /** undefined: the plan's */
   activationLimit: number | undefined;
-  /** a key of the operator's own choice; undefined: a new one */
+  /** a key chosen by the operator; undefined: a new one */
   key: string | undefined;
   count: number;
 }
 
 export interface Issued {
   license: License;
-  /** undefined when the licence existed already and its key cannot be revealed */
+  /** undefined when the licence existed before and its key cannot be revealed */
   key: string | undefined;
-  /** why not */
+  /** why the key is missing */
   withheld?: string;
 }
 
@@ -47,8 +47,8 @@ const CHUNK = 500;
 /**
  * Issues licences on a plan: all of them, or none.
  *
- * @param actor who is named in the licences' history
- * @param secret seals the keys, when there is one
+ * @param actor named in the licences' history
+ * @param secret seals the keys; undefined: the keys are not kept
  * @throws OperatorError when refused
  */
 export async function issueLicenses(
@@ -68,7 +68,7 @@ export async function issueLicenses(
   );
   try {
     return await inTransaction(db, async (trx) => {
-      // It stays as it is until the licences are there, for whoever gives it another limit to find (`changePlanLimit`).
+      // Keep the plan unchanged until the licences are inserted, so that `changePlanLimit` finds them.
       const plan = (await sharePlan(trx, request.planId)) ?? noPlan(request.planId);
       const product = (await findProduct(trx, plan.productId)) as Product;
       const times = { expiresAt: endOf(request, plan, now), createdAt: now };
@@ -90,14 +90,14 @@ export async function issueLicenses(
     });
   } catch (error) {
     if (!isDuplicate(error)) throw error;
-    // The same order in two commands at once: the other one was first, and this is its licence.
+    // Two commands issued the same order at once; the other one was first, and this is its licence.
     const earlier = reference === undefined ? undefined : await findLicenseByReference(db, reference);
     if (earlier) return [asIssued(earlier, request, secret)];
     throw new OperatorError('A licence with this key exists already.', { code: 'CONFLICT' });
   }
 }
 
-/** Until when a licence runs. null: for life */
+/** When a licence ends; null: lifetime. */
 function endOf({ expiresAt }: IssueRequest, { duration }: Plan, now: Date): Date | null {
   if (expiresAt !== undefined) return expiresAt;
   return duration === null ? null : addDuration(now, duration);
@@ -123,7 +123,7 @@ function draftLicense(
 }
 
 /**
- * Inserts licences with the first event of their histories.
+ * Inserts licences, each with the first event of its history.
  *
  * @returns their ids, in the same order
  */
@@ -153,7 +153,7 @@ function issueEvent(id: number, license: NewLicense, actor: string): LicenseEven
   return { licenseId: id, at: license.createdAt, actor, action: 'issue', before: null, after };
 }
 
-/** @throws OperatorError when the request is not for the licence that its reference belongs to */
+/** @throws OperatorError when the reference belongs to a licence that does not match the request */
 function asIssued(
   license: License,
   { key, planId, customer }: IssueRequest,
@@ -168,7 +168,7 @@ function asIssued(
     throw refusal(
       `is on plan ${license.plan.id} and not on ${planId}. To change its plan: "licensing license change-plan".`,
     );
-  // Two shops may count their orders alike: one's customer must not be sent the other's key.
+  // Two shops may use the same order numbers: one shop's customer must not get the other's key.
   if (
     customer !== undefined &&
     license.customer !== null &&
@@ -189,9 +189,9 @@ function asIssued(
 }
 
 /**
- * The key of a licence, if it was kept.
+ * Opens a licence's sealed key.
  *
- * @throws OperatorError when it was not, or there is no secret here; SealError when it cannot be opened
+ * @throws OperatorError when it was not kept or no secret is set; SealError when it cannot be opened
  */
 export function openKey({ id, keySealed, keyDigest: digest }: License, secret: Buffer | undefined): string {
   if (keySealed === null)
@@ -205,13 +205,13 @@ export function openKey({ id, keySealed, keyDigest: digest }: License, secret: B
   return openSealedKey(keySealed, digest, secret);
 }
 
-/** Sealed, a longer one would not fit its column. */
+/** A longer key, once sealed, would not fit its column. */
 const MAX_KEY_BYTES = 350;
 
 /**
- * The canonical form of a key that comes from elsewhere.
+ * The canonical form of a key from elsewhere.
  *
- * @throws OperatorError when no client could send it; the message does not repeat it
+ * @throws OperatorError when no client could send it; the message does not repeat the key
  */
 export function requireKey(text: string): string {
   const key = canonicalKey(text);

@@ -1,17 +1,17 @@
 import { hash, randomBytes } from 'node:crypto';
 
 /**
- * Licence keys: one canonical form for issuing, importing and looking up, so that what a customer pastes finds what
- * was issued. Only the digest of that form is stored.
+ * Licence keys have one canonical form for issuing, importing and lookup, so that a pasted key matches the issued one.
+ * Only the digest of that form is stored.
  */
 
 const OWN_SHAPE = /^[0-9A-F]{8}(?:-[0-9A-F]{8}){3}$/i;
 
-/** White space, and what looks like none: zero-width characters, joiners, soft hyphens, direction marks, BOM. */
+/** White space and invisible characters: zero-width characters, joiners, soft hyphens, direction marks, BOM. */
 const BLANK = '[\\s\\p{Default_Ignorable_Code_Point}]';
 const BLANKS = new RegExp(`${BLANK}+`, 'gu');
 
-/** A key of our own shape as canonicalKey reads it: what a mail or a page put between its characters is no matter. */
+/** A key of our own shape as pasted: mails and web pages may put blanks between its characters. */
 const GAP = `${BLANK}*`;
 const GROUP = `[0-9a-f](?:${GAP}[0-9a-f]){7}`;
 const WRITTEN_KEY = `${GROUP}(?:${GAP}-${GAP}${GROUP}){3}`;
@@ -21,22 +21,22 @@ const KEY_ANYWHERE = new RegExp(WRITTEN_KEY, 'giu');
 const WRAPPING = new Set('"\'`´_“”„‟‘’‚‛«»‹›');
 const PASTED_NAME = 'dlid=';
 
-/** A new key: 128 bits from the system's CSPRNG, as `A1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6`. */
+/** A new key with 128 bits from the system's CSPRNG, such as `A1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6`. */
 export function generateKey(): string {
   return (randomBytes(16).toString('hex').toUpperCase().match(/.{8}/g) as string[]).join('-');
 }
 
 /**
- * The one spelling of a key. Blanks, quotes and underscores around it and a pasted `dlid=` go; a key of our own
- * shape is upper-cased; any other keeps its case.
+ * The canonical form of a key. Removes blanks, surrounding quotes and underscores, and a pasted `dlid=`. Keys of our
+ * own shape are upper-cased; others keep their case.
  *
- * @returns the empty string when nothing is left: such a key counts as missing
+ * @returns the empty string when nothing is left; the key then counts as missing
  */
 export function canonicalKey(text: string): string {
-  // As most come.
+  // The common case.
   if (hasOwnShape(text)) return text.toUpperCase();
   const bare = text.replace(BLANKS, '');
-  // By index from both ends: a regular expression would try again from every quote of a long run of them.
+  // By index from both ends: a regular expression would retry at every quote of a long run.
   let start = 0;
   let end = bare.length;
   while (start < end)
@@ -49,14 +49,14 @@ export function canonicalKey(text: string): string {
   return hasOwnShape(key) ? key.toUpperCase() : key;
 }
 
-/** Whether a key looks like one this service made: 32 hex digits in four groups of eight. */
+/** Whether a key has the shape this service makes: 32 hex digits in four groups of eight. */
 export function hasOwnShape(key: string): boolean {
   return OWN_SHAPE.test(key);
 }
 
 /**
- * Whether a text can be one of our keys with about one slip in it: four groups, and at most a character too many, too
- * few, or not a digit. A letter may stand for the digit that it looks like.
+ * Whether a text may be one of our keys with one typing error: four groups with at most one character too many, too few
+ * or not a digit. Letters that look like digits count as digits.
  *
  * @param key canonical
  */
@@ -66,54 +66,54 @@ export function hasAboutOwnShape(key: string): boolean {
 }
 
 /**
- * Whether a key of our own shape stands by itself in a text: customers paste theirs into the wrong field. One that is
- * a piece of something longer is not one.
+ * Whether a text contains a key of our own shape, because customers paste keys into the wrong field. A part of a longer
+ * word does not count.
  */
 export function containsKey(text: string): boolean {
   return KEY_BY_ITSELF.test(text);
 }
 
-/** A shorter one, in another text, is no key but letters. */
+/** Shorter strings inside other text are too common to be treated as keys. */
 export const LEAST_KEY = 8;
 
 /**
- * Whether a text is this very key, as a customer may paste it: those of other systems have no shape to know them by.
+ * Whether a text is this very key, pasted in any form. Keys of other systems have no shape to recognise them by.
  *
  * @param key canonical
  */
 export function isKey(text: string, key: string): boolean {
-  // Nearly no text holds it, and to look is cheap.
+  // The cheap check first: almost no text contains the key.
   return key.length >= LEAST_KEY && text.includes(key) && canonicalKey(text) === key;
 }
 
 /**
- * Whether Joomla's updater sends a key as it is. It puts the Download Key into an address as it was typed: what follows
- * a `#` or `&` is lost, `%41` is an `A` to whoever reads it, and nginx takes out what is not ASCII (upstream.conf).
+ * Whether Joomla's updater sends a key unchanged. It puts the Download Key into a URL as typed: everything after `#` or
+ * `&` is lost, `%41` is decoded to `A`, and nginx removes characters beyond ASCII (upstream.conf).
  */
 export function isSentWhole(key: string): boolean {
   return !/[#&]|%[0-9a-f]{2}|[^\x21-\x7e]/i.test(key);
 }
 
-/** What follows for the customers of an extension; other software may send such a key in a body. */
+/** For the customers of an extension; other software may send such a key in a body. */
 export const NOT_SENT_WHOLE =
   'Joomla\'s updater cannot send a key with #, &, % before two hexadecimal digits, or anything beyond ASCII. "licensing license rekey" makes another.';
 
-/** A text in which keys of our own shape are replaced: for logs and messages. */
+/** Replaces keys of our own shape in a text for logs and messages. */
 export function redactKeys(text: string): string {
   return text.replace(KEY_ANYWHERE, '[key]');
 }
 
 /**
- * SHA-256 in hex of a canonical key: what the database holds. Keys of our own shape have 128 bits of chance, so a
- * plain digest cannot be guessed back; and an operator's own SQL can say `SHA2(key, 256)`.
+ * The SHA-256 of a canonical key in hex, as stored. Our own keys have 128 random bits, so a plain digest cannot be
+ * reversed by guessing, and an operator's SQL can use `SHA2(key, 256)`.
  */
 export function keyDigest(canonical: string): string {
   return hash('sha256', canonical);
 }
 
 /**
- * Enough of a key for support to recognise it, and too little to use it: the last group of one of our shape, the
- * last 4 characters of another of 16 or more, else nothing.
+ * Enough of a key for support to recognise it, but too little to use it: the last group of a key of our own shape, the
+ * last 4 characters of another key of 16 or more, or else nothing.
  */
 export function keyHint(canonical: string): string | null {
   if (hasOwnShape(canonical)) return canonical.slice(-8);
@@ -121,7 +121,7 @@ export function keyHint(canonical: string): string | null {
   return characters.length >= 16 ? characters.slice(-4).join('') : null;
 }
 
-/** A text as the end of a key, which has eight or four characters (see keyHint); undefined when it cannot be one. */
+/** Reads a text as a key's hint, which has eight or four characters (`keyHint`); undefined when it cannot be one. */
 export function asHint(text: string): string | undefined {
   const end = canonicalKey(text);
   if (/^[0-9a-f]{8}$/i.test(end)) return end.toUpperCase();

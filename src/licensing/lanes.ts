@@ -2,23 +2,22 @@ import { Semaphore, withTimeout } from 'async-mutex';
 import { BusyError, createBatches, type BatchOptions } from './batches';
 
 /**
- * Lanes: work on a licence whose row somebody else holds waits in that licence's lane. A lane works on one batch at a
- * time, all that came meanwhile, and a few lanes work at once, so whatever is held leaves the other connections of the
- * pool to everybody else's calls.
+ * Work on a licence whose row is locked by somebody else waits in that licence's lane. A lane runs one batch at a time,
+ * and only a few lanes run at once, so that the pool keeps connections for all other calls.
  */
 export interface Lanes<Item, Answer> {
-  /** whether work on this licence is waiting or under way: what comes now belongs behind it */
+  /** whether work on this licence waits or runs; new work must then queue behind it */
   has(licenseId: number): boolean;
   submit(licenseId: number, item: Item): Promise<Answer>;
 }
 
 /** Of the pool's ten connections. */
 const MOST_AT_ONCE = 4;
-/** In all, for a lane's turn: less than a request's deadline. */
+/** The longest wait for a lane's turn: less than a request's deadline. */
 const TURN_TIMEOUT_MS = 3_000;
 const LANE: BatchOptions = { maxItems: 200, maxWaiting: 500 };
 
-/** @param work on one licence; answers in the order of the items */
+/** @param work for one licence; answers in the order of the items */
 export function createLanes<Item, Answer>(work: (items: Item[]) => Promise<Answer[]>): Lanes<Item, Answer> {
   const turns = withTimeout(new Semaphore(MOST_AT_ONCE), TURN_TIMEOUT_MS, new BusyError());
   const lanes = new Map<number, { waiting: number; submit: (item: Item) => Promise<Answer> }>();

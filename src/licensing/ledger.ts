@@ -19,24 +19,23 @@ import { lookUp, type Found, type Named } from './lookup';
 import { judgeActivation, judgeDeactivation, judgeOverride, type Refusal } from './verdict';
 
 /**
- * The ledger: the only writer of slots and of counted checks. One rule for all of them:
+ * The ledger is the only writer of slots and check counts, with one rule for all of them.
  *
- * A batch locks the licences whose rows are free, looks them up, judges, writes and commits. A licence whose row is
- * held goes to its lane (lanes.ts), where its calls wait for the row, and nobody else's do. What is judged and written
- * was read under the lock, so no race can overrun a limit; the unique index of activations and the condition of
- * `takeSlots` stand behind it.
+ * A batch locks the licences whose rows are free, reads them, judges, writes and commits. A licence whose row is held
+ * goes to its lane (lanes.ts), so only its own calls wait. Everything judged and written is read under the lock, so no
+ * race can exceed a limit; the unique index of activations and the condition in `takeSlots` guard this again.
  */
 export interface Ledger {
-  /** Takes a slot for an identifier (contract, 4.1). One that is activated already is success and takes none. */
+  /** Takes a slot for an identifier (contract, 4.1). An identifier activated already succeeds and takes none. */
   activate(claim: Claim): Promise<Activated | Refusal>;
   /** Frees an identifier's slot (decisions, "Deactivate"). */
   deactivate(claim: Claim): Promise<Activated | Refusal>;
-  /** Activates by the operator's word: in every state, and over the limit too. */
+  /** Activates for the operator: in every state, and above the limit too. */
   override(claim: Claim): Promise<Activated | Refusal>;
   /**
    * Counts validate calls.
    *
-   * @returns for each licence that is not counted yet, what its callers have to wait for
+   * @returns for each licence not counted yet, a promise that its callers must await
    */
   count(checks: Check[]): Promise<Map<number, Promise<unknown>>>;
 }
@@ -45,7 +44,7 @@ export interface Claim extends Named {
   identifier: string;
   /** the client's address; undefined for the operator */
   ip?: string;
-  /** who is named in the licence's history */
+  /** named in the licence's history */
   actor: string;
   now: Date;
 }
@@ -62,13 +61,13 @@ export interface Activated {
 
 type Outcome = Activated | Refusal;
 type Verb = 'activate' | 'deactivate' | 'override';
-/** A claim that has something to write. */
+/** A claim that must be written. */
 interface Entry extends Claim {
   verb: Verb;
   licenseId: number;
 }
 
-/** How long a row that was held makes all later batches ask which rows are free. */
+/** After meeting a locked row, batches ask which rows are free for this long. */
 const ASK_FIRST_MS = 60_000;
 
 const JUDGES: Record<Verb, (found: Found | undefined, now: Date) => Refusal | undefined> = {
@@ -78,8 +77,8 @@ const JUDGES: Record<Verb, (found: Found | undefined, now: Date) => Refusal | un
 };
 
 /**
- * @param find looks one request up; calls made at the same time share their statement
- * @param recordChanges writes the history: `createClientHistory` for clients, all of it for the operator
+ * @param find looks up one request; simultaneous calls share a statement
+ * @param recordChanges writes the history: `createClientHistory` for clients, `insertEvents` for the operator
  */
 export function createLedger(
   db: Db,
@@ -108,13 +107,13 @@ export function createLedger(
     // Retrying them one by one would hit the same error.
     if ('failure' in tried && isUnavailable(tried.failure) && !isLockConflict(tried.failure))
       throw tried.failure;
-    // The failure may be one licence's own: the others must not share it.
+    // One licence may have caused the failure; retry each in its lane so that the others do not share it.
     const outcomes = 'failure' in tried ? new Map<unknown, Outcome>() : tried.result;
     return entries.map((entry) => outcomes.get(entry) ?? waitFor(entry));
   });
 
   async function claim(verb: Verb, request: Claim): Promise<Outcome> {
-    // A call that writes nothing is answered by a plain read.
+    // A call that changes nothing is answered without a lock.
     const found = await find(request);
     const refusal = JUDGES[verb](found, request.now);
     if (refusal !== undefined) return refusal;
@@ -125,12 +124,12 @@ export function createLedger(
     return lanes.has(entry.licenseId) ? waitFor(entry) : writeTogether(entry);
   }
 
-  /** By performance.now(): until then a batch asks first which of its rows are free. */
+  /** In performance.now() time; until then, batches first ask which rows are free. */
   let askUntil = -Infinity;
 
   /**
-   * Counts the checks whose rows are free. Asking for them first costs a batch three round trips, so it is done only
-   * after a lock wait, which nobody should meet twice (docs/decisions).
+   * Counts the checks whose rows are free. Asking which are free costs a batch three round trips, so that is done only
+   * for a while after a lock wait (docs/decisions).
    *
    * @returns the licences whose checks are counted
    */
@@ -168,7 +167,7 @@ export function createLedger(
       return new Map(
         waiting.map((check) => {
           const counted = lanes.submit(check.licenseId, check);
-          // A failure is told to the callers; if their batch fails first, nobody listens, which must not end the process.
+          // The callers get a failure; if their batch fails first, nobody awaits it, and that must not end the process.
           counted.catch(() => undefined);
           return [check.licenseId, counted];
         }),
@@ -177,7 +176,7 @@ export function createLedger(
   };
 }
 
-/** What has been found and passed its guards: its identifier is one of the plan's type. */
+/** A request that passed its guards: its identifier is valid for the plan. */
 type Judged = Found & { identifier: string };
 
 function toActivated({ license, identifier }: Judged, moved: -1 | 0 | 1): Activated {
@@ -201,12 +200,12 @@ function idsOf(items: { licenseId: number }[]): number[] {
   return [...new Set(items.map(({ licenseId }) => licenseId))];
 }
 
-/** Whether a claim gives an activation another label. */
+/** Whether a claim gives its activation another label. */
 function isRename({ name }: Claim, activation: LabelledActivation): boolean {
   return name !== undefined && name !== activation.name;
 }
 
-/** One check for each licence: the sum of the calls, the latest time and its address. */
+/** Merges checks to one for each licence: the sum of calls, and the latest time with its address. */
 function mergeChecks(checks: Check[]): Check[] {
   const merged = new Map<number, Check>();
   for (const check of checks) {
@@ -220,21 +219,21 @@ function mergeChecks(checks: Check[]): Check[] {
   return [...merged.values()];
 }
 
-/** An identifier of a licence, as the table has it and as a batch leaves it. */
+/** An identifier of a licence: as stored, and as the batch leaves it. */
 interface Place {
   licenseId: number;
   identifier: string;
   stored: LabelledActivation | undefined;
   /** undefined: not activated */
   current: LabelledActivation | undefined;
-  /** the row to insert, in the place of a stored one too */
+  /** the row to insert, perhaps replacing the stored one */
   added?: { name: string | null; ip: string | null; activatedAt: Date } | undefined;
 }
 
 /**
- * Judges claims in their order, each by what those before it leave, and writes what is different in the end.
+ * Judges claims in order, each on the state the earlier ones leave, and writes the final differences.
  *
- * @param trx holds the locks of all their licences
+ * @param trx holds the locks of all the licences
  * @returns by entry
  */
 async function write(
@@ -302,7 +301,7 @@ async function write(
   return new Map(outcomes);
 }
 
-/** What was found, with what the claims before have changed; and the place of its identifier, if it is one. */
+/** What was found, updated by the earlier claims, and the place of its identifier, if valid. */
 function asItStands(
   found: Found | undefined,
   slots: Map<number, number>,
@@ -324,7 +323,7 @@ function asItStands(
   return { now: { license: current, identifier, activation: place.current }, place };
 }
 
-/** @param unbounded licences whose limit the operator may pass */
+/** @param unbounded licences for which the operator may exceed the limit */
 async function store(
   trx: Transaction,
   places: Place[],

@@ -9,24 +9,22 @@ import { createLatestUpdate, type Update } from './updates';
 import { createValidator, type ValidateRequest } from './validate';
 import type { Refusal, Validation } from './verdict';
 
-/** The domain as one process runs it: its rules on one database, with what is shared between requests. */
+/** The domain rules on one database, with what requests share in this process. */
 export interface Licensing {
   db: Db;
   now: () => Date;
   ledger: Ledger;
-  /** finds a licence and identifier; calls made at the same time share their statements */
+  /** finds a licence and identifier; simultaneous calls share a statement */
   lookUp: (request: Named) => Promise<Found | undefined>;
-  /** answers and counts one validate call; calls made at the same time share their statements */
+  /** answers and counts one validate call; simultaneous calls share their statements */
   validate: (request: ValidateRequest) => Promise<Validation | Refusal>;
-  /** finds the version of a product that is to be downloaded; calls made at the same time share their statements */
+  /** finds the version of a product to download; simultaneous calls share a statement */
   findRelease: FindRelease;
   latestUpdate: (productId: number) => Promise<Update | undefined>;
   accessLog: AccessLog;
 }
 
-/**
- * @param onAccessLogError told of entries of the access log that could not be written, and how many are lost
- */
+/** @param onAccessLogError called when access log entries could not be written, with the number lost */
 export function createLicensing(
   db: Db,
   now: () => Date,

@@ -15,13 +15,13 @@ export interface ChangeContext {
   reason?: string | undefined;
 }
 
-/** Until when a licence is renewed. null: for life */
+/** The new end of a licence; null: lifetime. */
 export type Renewal = { until: Date | null } | { for: string };
 
 /**
  * Moves a licence to another state (decisions, "Transitions").
  *
- * @throws OperatorError when its state does not allow that, naming what it allows
+ * @throws OperatorError that names the allowed transitions when this one is not
  */
 export function changeState(
   db: Db,
@@ -46,8 +46,8 @@ export function changeState(
 }
 
 /**
- * Renews a licence: for a duration from the later of now and its date, until a date, be it an earlier one, or for
- * life. A suspended one becomes active again.
+ * Renews a licence for a duration from now or from its end, whichever is later; or until a date, even an earlier one;
+ * or for life. A suspended licence becomes active again.
  */
 export function renew(db: Db, id: number, renewal: Renewal, context: ChangeContext): Promise<License> {
   const { now, actor } = context;
@@ -78,7 +78,7 @@ function renewedUntil(license: LockedLicense, renewal: Renewal, now: Date): Date
     return renewal.until;
   }
   const { expiresAt, status } = license;
-  // A row that says "expired" without saying since when has ended all the same.
+  // A row with the status "expired" but no date has ended too.
   if (expiresAt === null && status !== 'expired')
     throw new OperatorError(
       `Licence ${license.id} is a lifetime licence: there is nothing to prolong. "--until" gives it an end.`,
@@ -90,7 +90,7 @@ function renewedUntil(license: LockedLicense, renewal: Renewal, now: Date): Date
 /**
  * Runs `work` under a lock on the licence's row.
  *
- * @returns the licence as it is afterwards
+ * @returns the changed licence
  * @throws OperatorError when there is no such licence
  */
 export async function changeLicense(
@@ -100,7 +100,7 @@ export async function changeLicense(
 ): Promise<License> {
   return inTransaction(db, async (trx) => {
     await work(trx, (await lockLicense(trx, id)) ?? noLicense(id));
-    // Not after the commit, where a failure would be taken for one with nothing changed, and a new key be lost.
+    // Read before the commit: a failure after it would look as if nothing had changed, and a new key would be lost.
     return (await findLicense(trx, id)) as License;
   });
 }

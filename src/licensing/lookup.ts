@@ -4,29 +4,29 @@ import { findTerms, type LabelledActivation } from '../store/terms';
 import { isKey } from './keys';
 import { spellings, type ActivationType, type Spellings } from './identifiers';
 
-/** What a request names: a licence, and perhaps an identifier. */
+/** A licence and perhaps an identifier, as named by a request. */
 export interface Named {
   keyDigest: string;
-  /** the key in its one spelling, where the caller has it: pasted as the identifier, it is none */
+  /** the canonical key, where the caller has it; a key pasted as the identifier is refused */
   key?: string | undefined;
   /** as the client wrote it */
   identifier?: string | undefined;
-  /** a label for it; where one is given, that of its activation is looked up too */
+  /** a label; if given, the activation's label is looked up too */
   name?: string | undefined;
 }
 
 export interface Found {
   license: LicenseTerms;
-  /** under the plan's activation type; undefined when none was given, or it is none of that type */
+  /** normalised for the plan's activation type; undefined when missing or invalid */
   identifier: string | undefined;
   /** the activation of that identifier; undefined when it is not activated */
   activation: LabelledActivation | undefined;
 }
 
 /**
- * Looks up any number of requests with one statement: every answer is of one moment.
+ * Looks up any number of requests in one statement, so that all answers are of the same moment.
  *
- * @param options.labels whether to read the labels of activations; by default where a request gives one
+ * @param options.labels whether to read the activations' labels; by default when a request has one
  * @returns in the order of the requests; undefined where the key is unknown
  */
 export async function lookUp(
@@ -35,7 +35,7 @@ export async function lookUp(
   { labels = requests.some(({ name }) => name !== undefined) } = {},
 ): Promise<(Found | undefined)[]> {
   const spelled = requests.map(({ identifier, key }) =>
-    // Identifiers are stored and shown as they are, keys never.
+    // Identifiers are stored and shown, keys never.
     identifier === undefined || (key !== undefined && isKey(identifier, key))
       ? undefined
       : spellings(identifier),

@@ -1,4 +1,4 @@
-/** Values that are remembered for a time from their own moment on, the latest so many of them. */
+/** Remembers a limited number of values, each for a limited time after its own `at`. */
 export interface Memory<T extends { at: Date }> {
   get(key: string, now: Date): T | undefined;
   /** @returns the value */
@@ -6,16 +6,16 @@ export interface Memory<T extends { at: Date }> {
 }
 
 /**
- * @param max values; the oldest are forgotten
+ * @param max values; beyond that the oldest is forgotten
  * @param windowMs how long a value is remembered
  */
 export function createMemory<T extends { at: Date }>(max: number, windowMs: number): Memory<T> {
-  // In the order of writing, as a Map keeps its keys.
+  // A Map keeps its keys in the order of insertion.
   const values = new Map<string, T>();
   return {
     get(key, now) {
       const value = values.get(key);
-      // A clock that was set back begins anew.
+      // If the clock was set back, forget the value.
       return value && Math.abs(now.getTime() - value.at.getTime()) < windowMs ? value : undefined;
     },
     set(key, value) {

@@ -1,10 +1,10 @@
-/** What a refusal is, for programs: the API's codes where it has one, REFUSED for the rest. */
+/** The kind of refusal, for programs: the API's codes where they fit, otherwise REFUSED. */
 export type OperatorErrorCode = 'INVALID_REQUEST' | 'NOT_FOUND' | 'CONFLICT' | 'REFUSED';
 
-/** A command refused, in words for the operator that say what to do instead. Nothing has changed when it is thrown. */
+/** A refused command. The message tells the operator what to do instead; nothing has changed when it is thrown. */
 export class OperatorError extends Error {
   readonly code: OperatorErrorCode;
-  /** what of the request is refused, by its name */
+  /** the name of the refused part of the request */
   readonly field: string | undefined;
 
   constructor(

@@ -19,8 +19,8 @@ import { compareVersions, isPrerelease, isVersion, versionOrder } from './versio
 import { checkZip } from './zip';
 
 /**
- * The release an updater is offered: the highest published version in PHP's order; pre-releases count only while the
- * product has no published release proper.
+ * The release that updaters are offered: the highest published version in PHP's order. Pre-releases count only while
+ * the product has no published final release.
  */
 export async function latestRelease(db: Db, productId: number): Promise<Release | undefined> {
   for (;;) {
@@ -28,7 +28,7 @@ export async function latestRelease(db: Db, productId: number): Promise<Release 
     const latest = versions.find((version) => !isPrerelease(version)) ?? versions[0];
     if (latest === undefined) return undefined;
     const release = await findRelease(db, productId, latest);
-    // Withdrawn between the two statements, it was never the latest together with those below it: look again.
+    // It was withdrawn between the two statements: look again.
     if (release?.state === 'published') return release;
   }
 }
@@ -36,9 +36,9 @@ export async function latestRelease(db: Db, productId: number): Promise<Release 
 export interface PublishRequest {
   productId: number;
   version: string;
-  /** a zip to take over; undefined publishes the draft of this version */
+  /** a zip to store; undefined: publish the existing draft of this version */
   file: string | undefined;
-  /** undefined: none, or the draft's own */
+  /** undefined: none, or the draft's */
   changelog: string | undefined;
   draft: boolean;
   /** publication date; undefined: now */
@@ -46,16 +46,16 @@ export interface PublishRequest {
 }
 
 export interface PublishHooks {
-  /** told the bytes copied so far */
+  /** called with the bytes copied so far */
   onProgress?: (bytes: number) => void;
-  /** looks at the package that is to be stored, which is a sound zip, and throws to refuse it */
+  /** checks the package, already known to be a valid zip, and throws to refuse it */
   inspect?: (path: string) => Promise<void>;
 }
 
 /**
- * Publishes a version, or stores it as a draft, or publishes a draft stored earlier.
+ * Publishes a version, stores it as a draft, or publishes an earlier draft.
  *
- * @param packagesDir where packages lie
+ * @param packagesDir the packages folder
  * @throws OperatorError when refused; nothing has changed then
  */
 export async function publishRelease(
@@ -92,10 +92,10 @@ export async function publishRelease(
     sha512: stored.sha512,
   };
   return inTransaction(db, async (trx) => {
-    // Once more under the lock: copying a package takes its time, and somebody else may have been faster.
+    // Check again under the lock: copying takes time, and somebody else may have published meanwhile.
     if (!(await lockProduct(trx, productId))) noProduct(productId);
     if (existing) {
-      // The package that was looked at must be the one that is published.
+      // The package that was checked must be the one that is published.
       const isSame = (await findRelease(trx, productId, version))?.sha256 === existing.sha256;
       if (stored === undefined && !isSame) throw changedMeanwhile(version);
       const changelog = request.changelog === undefined ? {} : { changelog: request.changelog };
@@ -120,9 +120,9 @@ export async function publishRelease(
 }
 
 /**
- * Takes a published version (or a draft) back: it is offered and downloaded no more.
+ * Withdraws a published version or a draft: it is no longer offered or downloaded.
  *
- * @throws OperatorError when there is none
+ * @throws OperatorError when there is no such version, or it is withdrawn already
  */
 export function withdrawRelease(db: Db, productId: number, version: string): Promise<Release> {
   return changeRelease(db, productId, version, ({ state }) => {
@@ -133,7 +133,7 @@ export function withdrawRelease(db: Db, productId: number, version: string): Pro
 }
 
 /**
- * Changes what is said about a version; its package never changes.
+ * Changes a version's changelog; its package never changes.
  *
  * @throws OperatorError when there is no such version
  */
@@ -153,7 +153,7 @@ function changeRelease(
   decide: (release: Release) => ReleaseChanges,
 ): Promise<Release> {
   return inTransaction(db, async (trx) => {
-    // Before anything is read: SQLite would refuse to write over a snapshot that somebody else has written past.
+    // Lock before reading: SQLite refuses to write from a snapshot that is out of date.
     await lockProduct(trx, productId);
     const release = await requireRelease(trx, productId, version);
     if (!(await setRelease(trx, release.id, release.state, decide(release)))) throw changedMeanwhile(version);
@@ -162,7 +162,7 @@ function changeRelease(
 }
 
 async function requireRelease(db: Db, productId: number, version: string): Promise<Release> {
-  // MySQL refuses to compare the column, which is ASCII, with what is not.
+  // MySQL cannot compare the ASCII column with other characters.
   const release = isVersion(version) ? await findRelease(db, productId, version) : undefined;
   if (!release)
     throw new OperatorError(
@@ -199,7 +199,7 @@ function refusedState({ version, state }: Release): OperatorError {
   );
 }
 
-/** `1.0-rc1` and `1.0.rc.1` are one version to PHP: an updater would offer neither over the other. */
+/** `1.0-rc1` and `1.0.rc.1` are equal to PHP: an updater would not offer one over the other. */
 async function refuseEqualVersion(db: Db, productId: number, version: string): Promise<void> {
   const equal = (await listReleases(db, productId)).find(
     (other) => compareVersions(other.version, version) === 0,
@@ -242,8 +242,8 @@ async function storePackageFile(dir: string, file: string, { onProgress, inspect
 }
 
 /**
- * `name-2.1.0.zip`: plain ASCII, since Joomla takes the name from a quoted `filename=` alone, unpacks by the `.zip`
- * at its end and stumbles over a `;` in it.
+ * Plain ASCII, such as `name-2.1.0.zip`: Joomla takes the name only from a quoted `filename=`, needs the `.zip` at its
+ * end to unpack it, and fails on a `;` in it.
  */
 function downloadName({ id, name }: Product, version: string): string {
   const ascii = name

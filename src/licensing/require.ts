@@ -2,7 +2,7 @@ import { findPlan, findProduct, listPlans, type Plan, type Product } from '../st
 import type { Db } from '../store/database';
 import { OperatorError } from './operator-error';
 
-/** What an operator names by its id, and which must be there. */
+/** Finds what an operator names by its id, or refuses. */
 
 /** @throws OperatorError when there is no such product */
 export async function requireProduct(db: Db, id: number): Promise<Product> {
@@ -34,9 +34,9 @@ export function noLicense(id: number): never {
 }
 
 /**
- * A plan by its id, or by its name where only one has it.
+ * Finds a plan by its id, or by its name if only one plan has it.
  *
- * @param productId whose plans a name is looked for among; undefined: all products'
+ * @param productId searches names among this product's plans; undefined: among all
  * @throws OperatorError when there is none, or several have the name
  */
 export async function requirePlanNamed(db: Db, text: string, productId?: number): Promise<Plan> {
@@ -51,7 +51,7 @@ export async function requirePlanNamed(db: Db, text: string, productId?: number)
   throw new OperatorError(`Several plans have this name: ${ids}. Give the id.`, { code: 'CONFLICT' });
 }
 
-/** By id, else by name; a name in other letters counts when it is the only one. */
+/** By id, else by name; a name in another case counts when it is the only one. */
 export function findNamed<T extends { id: number; name: string }>(all: T[], text: string): T | undefined {
   const byId = /^\d+$/.test(text) ? all.find(({ id }) => id === Number(text)) : undefined;
   if (byId) return byId;

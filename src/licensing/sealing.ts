@@ -2,11 +2,11 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import { keyDigest, keyHint } from './keys';
 
 /**
- * Keys can be kept so that `license reveal` shows them again: AES-256-GCM under LICENSING_KEY_SECRET, the key's
- * digest as associated data, so that a sealed key moved to another row does not open.
+ * Sealed keys, which `license reveal` can show again: AES-256-GCM under LICENSING_KEY_SECRET. The key's digest is
+ * associated data, so a sealed key moved to another row does not open.
  *
- * Layout before base64: version (1 byte), key id (4 bytes), nonce (12), tag (16), ciphertext. The key id tells
- * another secret from a damaged value.
+ * Layout before base64: version (1 byte), key id (4 bytes), nonce (12), tag (16), ciphertext. The key id tells a
+ * different secret from a damaged value.
  */
 const VERSION = 1;
 const KEY_ID_BYTES = 4;
@@ -15,7 +15,7 @@ const TAG_BYTES = 16;
 const HEADER_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES + TAG_BYTES;
 
 /**
- * What is stored of a key: nothing that it could be told from, but for the sealed one where there is a secret.
+ * The stored form of a key: digest, hint and, if there is a secret, the sealed key.
  *
  * @param key canonical
  */
@@ -31,7 +31,7 @@ export function storedKey(
   };
 }
 
-/** A sealed key that this secret cannot open; the message says why. */
+/** This secret cannot open the sealed key; the message says why. */
 export class SealError extends Error {}
 
 /**
@@ -69,7 +69,7 @@ export function openSealedKey(sealed: string, digest: string, secret: Buffer): s
   }
 }
 
-/** Whether a sealed key names this secret; it may still be damaged. */
+/** Whether a sealed key was sealed with this secret; it may still be damaged. */
 export function isSealedWith(sealed: string, secret: Buffer): boolean {
   return Buffer.from(sealed, 'base64')
     .subarray(1, 1 + KEY_ID_BYTES)

@@ -1,25 +1,25 @@
 /**
- * A licence's states. Four are stored; `expired` is never stored but read off the date at each use, so that no job
- * has to run for a licence to expire on time.
+ * A licence's states. Four are stored; `expired` is derived from the date on each use, so that licences expire on time
+ * without a job.
  */
 export const STORED_STATUSES = ['active', 'suspended', 'revoked', 'cancelled'] as const;
 export type StoredStatus = (typeof STORED_STATUSES)[number];
 export type LiveStatus = StoredStatus | 'expired';
 
 export interface Standing {
-  /** as stored; a row that says `expired` anyway counts as expired */
+  /** as stored; a row with `expired` counts as expired too */
   status: string;
   expiresAt: Date | null;
 }
 
-/** The state at a moment. An expiry at exactly that moment has passed. */
+/** The state at a moment. A licence has expired at exactly its end. */
 export function liveStatus(license: Standing, now: Date): LiveStatus {
   if (license.status === 'active')
     return license.expiresAt !== null && license.expiresAt <= now ? 'expired' : 'active';
   return license.status as LiveStatus;
 }
 
-/** Why a licence cannot be used now; undefined when it can. A suspended one past its date answers INACTIVE. */
+/** Why a licence cannot be used now; undefined when it can. A suspended licence past its end is INACTIVE. */
 export function stateRefusal(
   license: Standing,
   now: Date,
@@ -36,7 +36,7 @@ export function stateRefusal(
 
 export type Transition = 'suspend' | 'reinstate' | 'revoke' | 'cancel' | 'renew';
 
-/** From which live states a transition leads where. `revoked` and `cancelled` are final. */
+/** The allowed transitions. `revoked` and `cancelled` are final. */
 const TRANSITIONS: Record<Transition, { from: readonly LiveStatus[]; to: StoredStatus }> = {
   suspend: { from: ['active'], to: 'suspended' },
   reinstate: { from: ['suspended'], to: 'active' },
@@ -45,18 +45,18 @@ const TRANSITIONS: Record<Transition, { from: readonly LiveStatus[]; to: StoredS
   cancel: { from: ['active', 'expired', 'suspended'], to: 'cancelled' },
 };
 
-/** The status a transition stores, or undefined when the state does not allow it. */
+/** The status a transition stores; undefined when this state does not allow it. */
 export function transitionTarget(transition: Transition, from: LiveStatus): StoredStatus | undefined {
   const { from: allowed, to } = TRANSITIONS[transition];
   return allowed.includes(from) ? to : undefined;
 }
 
-/** Whether nothing leads out of a state. */
+/** Whether no transition leaves this state. */
 export function isFinal(status: LiveStatus): boolean {
   return allowedTransitions(status).length === 0;
 }
 
-/** What may be done with a licence in a state, in words for a refusal. */
+/** The transitions allowed from a state, for a refusal's message. */
 export function allowedTransitions(from: LiveStatus): Transition[] {
   return (Object.keys(TRANSITIONS) as Transition[]).filter(
     (transition) => transitionTarget(transition, from) !== undefined,

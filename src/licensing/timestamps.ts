@@ -1,8 +1,8 @@
 import { OperatorError } from './operator-error';
 
-/** The form of the contract: ISO 8601 UTC in whole seconds, cut, never rounded. Years have four digits (`isStorable`). */
+/** The contract's format: ISO 8601 UTC in whole seconds, cut, never rounded. Needs a four-digit year (`isStorable`). */
 export function formatTimestamp(date: Date): string {
-  // Not toISOString, which takes three times as long, in every answer.
+  // Not toISOString(), which takes three times as long and runs for every answer.
   const day = `${date.getUTCFullYear()}-${two(date.getUTCMonth() + 1)}-${two(date.getUTCDate())}`;
   return `${day}T${two(date.getUTCHours())}:${two(date.getUTCMinutes())}:${two(date.getUTCSeconds())}Z`;
 }
@@ -18,14 +18,14 @@ export function formatTimestampOrNull(date: Date | null): string | null {
 /**
  * Whether a day exists: JavaScript reads 31 February as 3 March.
  *
- * @param text as 2027-01-31
+ * @param text such as 2027-01-31
  */
 function isDay(text: string): boolean {
   const midnight = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(midnight.getTime()) && midnight.toISOString().slice(0, 10) === text;
 }
 
-/** Whether the databases and the export hold a time: the years 1000 to 9999 in UTC, as MySQL's DATETIME. */
+/** Whether the databases and the export can hold a time: the years 1000 to 9999 in UTC, as in MySQL's DATETIME. */
 export function isStorable(date: Date): boolean {
   const year = date.getUTCFullYear();
   return year >= 1000 && year <= 9999;
@@ -34,11 +34,11 @@ export function isStorable(date: Date): boolean {
 const MOMENT = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:\.\d+)?\s*(Z|UTC|[+-]\d\d:?\d\d)?)?$/i;
 
 /**
- * A date that an operator or another system wrote: `2027-01-31`, `2027-01-31T12:00:00Z` or `2027-01-31 12:00:00`.
+ * Parses a date from an operator or another system: `2027-01-31`, `2027-01-31T12:00:00Z` or `2027-01-31 12:00:00`.
  *
- * @param edge what a date without a time means: an end is the last second of that day, a beginning the first, in UTC
- * @param zoneless whether a time without a zone is taken as UTC or refused
- * @throws OperatorError when there is no such time, or no database holds it
+ * @param edge whether a date without a time means the first or the last second of that day in UTC
+ * @param zoneless whether a time without a zone is read as UTC or refused
+ * @throws OperatorError when there is no such time, or databases cannot hold it
  */
 export function parseMoment(text: string, edge: 'first' | 'last', zoneless: 'utc' | 'refused'): Date {
   const [, day, time, seconds = ':00', zone] = MOMENT.exec(text) ?? [];
@@ -55,7 +55,7 @@ export function parseMoment(text: string, edge: 'first' | 'last', zoneless: 'utc
   return date;
 }
 
-/** The last second of the day of a time, in UTC. */
+/** The last second of the UTC day. */
 export function endOfDay(date: Date): Date {
   return wholeDay(dayOf(date)).last;
 }
@@ -69,7 +69,7 @@ function wholeDay(day: string): { first: Date; last: Date } {
   return { first: new Date(`${day}T00:00:00Z`), last: new Date(`${day}T23:59:59Z`) };
 }
 
-/** `+0200` as `+02:00`, which is the form JavaScript reads. */
+/** `+0200` as `+02:00`, the form JavaScript parses. */
 function offset(zone = 'Z'): string {
   return /^(z|utc)$/i.test(zone) ? 'Z' : zone.replace(/^(...)(\d\d)$/, '$1:$2');
 }

@@ -8,20 +8,17 @@ export interface Update {
   release: Release;
 }
 
-/** A release published by another process is seen after this long at the latest. */
+/** A release published by another process is seen after this time at the latest. */
 const REMEMBER_MS = 1_000;
-/** Ids that nobody has are remembered too; somebody who tries them all must not fill the memory. */
+/** Unknown ids are remembered too; a client that tries them all must not fill the memory. */
 const MAX_REMEMBERED = 10_000;
 
-/** Answers update checks; answers are remembered, since every site of every customer asks the same question. */
+/** Answers update checks from a short memory, since every customer's site asks the same question. */
 export function createLatestUpdate(db: Db): (productId: number) => Promise<Update | undefined> {
   return rememberBriefly((productId) => findUpdate(db, productId));
 }
 
-/**
- * Remembers answers for a moment. Requests that come while one is being looked up wait for the same answer; a failure
- * is not remembered.
- */
+/** Remembers answers briefly. Requests during a lookup wait for the same answer; failures are not remembered. */
 export function rememberBriefly<Answer>(
   lookUp: (id: number) => Promise<Answer>,
 ): (id: number) => Promise<Answer> {
@@ -34,7 +31,7 @@ export function rememberBriefly<Answer>(
     const entry = { until: performance.now() + REMEMBER_MS, answer };
     remembered.set(id, entry);
     answer.catch(() => {
-      // One that failed late may have had its place taken.
+      // A slow failure may find a newer entry in its place.
       if (remembered.get(id) === entry) remembered.delete(id);
     });
     return answer;

@@ -11,10 +11,10 @@ export interface ValidateRequest extends Named {
 }
 
 /**
- * Answers batches of validate calls: one read and one write for all of a batch. Each call is counted on its licence
- * before it is answered, so that no acknowledged call is ever lost (contract, section 4.2).
+ * Answers validate calls in batches, with one read and one write for each. A call is counted before it is answered, so
+ * that no acknowledged call is lost (contract, section 4.2).
  *
- * @returns for each request its answer, or a promise of it where its licence's row is held
+ * @returns for each request its answer, or a promise of it while its licence's row is held
  */
 export function createValidator(
   db: Db,

@@ -5,11 +5,11 @@ import type { Found } from './lookup';
 import { liveStatus, type LiveStatus } from './states';
 
 /**
- * Every judgement about a licence: for each question one flat list of guards, in the order of the contract. The first
- * guard that applies is the answer. All of it is pure: what is known of the licence, and the time, are arguments.
+ * All judgements about a licence: one flat list of guards for each question, in the contract's order; the first that
+ * applies decides. Pure functions: the licence's data and the time are arguments.
  */
 
-/** Why a request was refused: the codes of the contract's section 7 and of the decisions beside it. */
+/** Why a request was refused: the codes of the contract's section 7 and of the decisions. */
 export type RefusalCode =
   | 'INVALID_REQUEST'
   | 'LICENSE_NOT_FOUND'
@@ -23,11 +23,11 @@ export type RefusalCode =
 
 export interface Refusal {
   refused: RefusalCode;
-  /** the licence it is about, once one was found */
+  /** the licence concerned, once found */
   license?: LicenseTerms;
-  /** in place of the code's usual text */
+  /** replaces the code's usual text */
   message?: string;
-  /** with ACTIVATION_LIMIT_REACHED */
+  /** only with ACTIVATION_LIMIT_REACHED */
   slots?: { activationLimit: number; activationsUsed: number };
 }
 
@@ -35,7 +35,7 @@ export function isRefusal(outcome: object): outcome is Refusal {
   return 'refused' in outcome;
 }
 
-/** Whether an identifier may be activated (contract, 4.1). @returns undefined when it may, or is activated already */
+/** Whether an identifier may be activated (contract, 4.1). @returns undefined when it may, or already is */
 export function judgeActivation(found: Found | undefined, now: Date): Refusal | undefined {
   if (found === undefined) return { refused: 'LICENSE_NOT_FOUND' };
   const { license, identifier, activation } = found;
@@ -50,14 +50,14 @@ export function judgeActivation(found: Found | undefined, now: Date): Refusal | 
   return undefined;
 }
 
-/** Whether the operator may activate an identifier: in every state, and over the limit too. */
+/** Whether the operator may activate an identifier: in every state, and above the limit too. */
 export function judgeOverride(found: Found | undefined): Refusal | undefined {
   if (found === undefined) return { refused: 'LICENSE_NOT_FOUND' };
   if (found.identifier === undefined) return wrongIdentifier(found.license);
   return undefined;
 }
 
-/** Whether an identifier's slot can be freed: in every state of the licence (decisions, "Deactivate"). */
+/** Whether an identifier's slot can be freed, in any state of the licence (decisions, "Deactivate"). */
 export function judgeDeactivation(found: Found | undefined): Refusal | undefined {
   if (found === undefined) return { refused: 'LICENSE_NOT_FOUND' };
   const { license, identifier, activation } = found;
@@ -74,7 +74,7 @@ export interface Validation {
   identifierActivated: boolean;
 }
 
-/** What a licence is worth now (contract, 4.2): a found licence is never refused. */
+/** The licence's validity now (contract, 4.2): a licence that was found is never refused. */
 export function judgeValidation(
   found: Found | undefined,
   identifierGiven: boolean,
@@ -91,7 +91,7 @@ export function judgeValidation(
   };
 }
 
-/** Whether a licence may download a product (contract, 4.4). The release is judged next: `judgeRelease`. */
+/** Whether a licence may download a product (contract, 4.4). `judgeRelease` comes next. */
 export function judgeDownload(
   found: Found | undefined,
   { productId, identifierGiven }: { productId: number; identifierGiven: boolean },
@@ -107,18 +107,18 @@ export function judgeDownload(
   return undefined;
 }
 
-/** Whether there is something to download. That its file can be read is the last question, and the caller's. */
+/** Whether there is a release to download. The caller checks last that its file can be read. */
 export function judgeRelease(license: LicenseTerms, release: Release | undefined): Release | Refusal {
   if (release?.state !== 'published') return { refused: 'DOWNLOAD_NOT_FOUND', license };
   return release;
 }
 
-/** Stopped by the operator. A licence that is past its date as well counts as stopped, not as expired. */
+/** Stopped by the operator. A stopped licence past its end counts as stopped, not as expired. */
 function isStopped(status: LiveStatus): boolean {
   return status !== 'active' && status !== 'expired';
 }
 
-/** @throws Error for a plan that counts by an unknown type: no command writes one, and its customers cannot help it */
+/** @throws Error for a plan with an unknown type: no command writes such a plan, and its customers cannot fix it */
 function wrongIdentifier(license: LicenseTerms): Refusal {
   const { id, activationType } = license.plan;
   if (!isActivationType(activationType)) throw new Error(`Plan ${id} has an unknown activation type.`);

@@ -1,14 +1,14 @@
 /**
- * Version order as PHP's `version_compare` has it, which is Joomla's own: a version is turned into a string whose
- * byte order is that order, so that a database can sort by it.
+ * Turns a version into a string whose byte order is the order of PHP's `version_compare`, which Joomla uses, so that
+ * databases can sort by it.
  *
- * PHP (ext/standard/versioning.c) cuts a version at `.`, `-`, `_`, `+` and between digits and letters, and compares
- * part by part: numbers as numbers, words by the table below (by their beginning: "patch" counts as "p"), a number
- * against a word as "#". Where one version ends first, a number left over makes the other greater, and a word is
- * compared with "#": so `1.0rc` < `1.0` < `1.0.0`, and `1.0` < `1.0pl`.
+ * PHP (ext/standard/versioning.c) splits a version at `.`, `-`, `_`, `+` and between digits and letters, and compares
+ * the parts: numbers as numbers, words by the table below (by prefix: "patch" counts as "p"), a number against a word
+ * as "#". If one version ends first, the other is greater if it goes on with a number; if with a word, the word is
+ * compared with "#". So `1.0rc` < `1.0` < `1.0.0`, and `1.0` < `1.0pl`.
  */
 
-/** In PHP's order of look-up: the first that the part begins with decides. */
+/** In PHP's lookup order: the first entry that is a prefix of the part decides. */
 const WORDS: [string, number][] = [
   ['dev', 1],
   ['alpha', 2],
@@ -20,19 +20,19 @@ const WORDS: [string, number][] = [
   ['pl', 7],
   ['p', 7],
 ];
-/** Those that mean what they read as. */
+/** Words that PHP reads as people do. */
 const KNOWN_WORDS = new Set([...WORDS.map(([word]) => word), 'patch']);
 const UNKNOWN_WORD = 0;
 const END = 5;
 const NUMBER = 6;
 
 const MAX_VERSION_LENGTH = 64;
-/** Runs of letters or digits, joined by single separators: the versions on which PHP's rules are unambiguous. */
+/** Runs of letters or digits joined by single separators; only for these are PHP's rules unambiguous. */
 const VERSION = /^[0-9A-Za-z]+(?:[.+_-][0-9A-Za-z]+)*$/;
-/** PHP reads numbers into 64 bits; beyond 18 digits it would clamp them. */
+/** PHP reads numbers into 64 bits and clamps those beyond 18 digits. */
 const MAX_DIGITS = 18;
 
-/** Whether a text is a version this service publishes. */
+/** Whether this service publishes such a version. */
 export function isVersion(text: string): boolean {
   return (
     text.length <= MAX_VERSION_LENGTH &&
@@ -42,40 +42,40 @@ export function isVersion(text: string): boolean {
 }
 
 /**
- * The sortable form: one digit of rank for each part, numbers followed by their length (as a letter) and digits.
+ * The sortable form: a rank digit for each part; numbers are followed by their length (as a letter) and their digits.
  *
- * @param version one for which `isVersion` holds
+ * @param version for which `isVersion` holds
  */
 export function versionOrder(version: string): string {
   return parts(version).map(encode).join('') + String(END);
 }
 
-/** Less than, equal to or greater than 0, as PHP's `version_compare(a, b)`. */
+/** Less than, equal to or greater than 0, like PHP's `version_compare(a, b)`. */
 export function compareVersions(a: string, b: string): number {
   const [x, y] = [versionOrder(a), versionOrder(b)];
   return x < y ? -1 : x > y ? 1 : 0;
 }
 
-/** Before the release proper of the same number: dev, alpha, beta, rc, and words PHP does not know. */
+/** Whether it comes before the final release of its number: dev, alpha, beta, rc, and words unknown to PHP. */
 export function isPrerelease(version: string): boolean {
   return parts(version).some((part) => rank(part) < END);
 }
 
-/** From the least to the most stable, as Joomla ranks them. */
+/** From least to most stable, as Joomla ranks them. */
 export const STABILITIES = ['dev', 'alpha', 'beta', 'rc', 'stable'] as const;
 export type Stability = (typeof STABILITIES)[number];
 
-/** What the version's own words say: `2.0-rc1` is rc; a word PHP does not know is as early as dev. */
+/** The stability a version's words express: `2.0-rc1` is rc; a word unknown to PHP ranks as dev. */
 export function stabilityOf(version: string): Stability {
   const lowest = Math.min(END, ...parts(version).map(rank));
   return lowest === UNKNOWN_WORD ? 'dev' : (STABILITIES[lowest - 1] as Stability);
 }
 
 /**
- * What the seller may not expect of a version's place in the order: PHP knows few words, and of the others it looks
- * at the beginning.
+ * Warns where a version's place in PHP's order may surprise the seller: PHP knows few words, and reads others by their
+ * prefix.
  *
- * @param version as given; about one that is none there is nothing to say
+ * @param version as given; an invalid one gets no remark
  * @returns undefined when the version is ordered as it reads
  */
 export function remarkOnVersion(version: string): string | undefined {

@@ -5,10 +5,10 @@ import { openPromise, type Entry, type ZipFile } from 'yauzl';
 import { OperatorError } from './operator-error';
 
 /**
- * Reads a zip from end to end: every entry's name, content and checksum. A package that passes unpacks on the
- * customer's site; one that was cut off, is damaged, or would write outside its folder is refused here.
+ * Reads a whole zip: every entry's name, content and checksum. Refuses packages that are truncated, damaged, or would
+ * write outside their folder, because they would not unpack on the customer's site.
  *
- * @throws OperatorError saying what is wrong with it
+ * @throws OperatorError that says what is wrong
  */
 export async function checkZip(path: string): Promise<void> {
   let entries = 0;
@@ -27,15 +27,15 @@ export async function checkZip(path: string): Promise<void> {
 }
 
 /**
- * Visits every entry, one after the other.
+ * Visits all entries in order.
  *
- * @throws what `visit` throws, or an error saying what is wrong with the zip
+ * @throws what `visit` throws, or an error that says what is wrong with the zip
  */
 export async function eachEntry(
   path: string,
   visit: (zip: ZipFile, entry: Entry) => Promise<void>,
 ): Promise<void> {
-  // autoClose off: the file is closed here, also after an error. Names are checked by yauzl: no "..", no "/x", no "\".
+  // autoClose off: the file is closed here, even after an error. yauzl checks the names: no "..", no "/x", no "\".
   const zip = await openPromise(path, { autoClose: false, strictFileNames: true });
   try {
     await new Promise<void>((resolve, reject) => {
@@ -65,7 +65,7 @@ async function checkContent(zip: ZipFile, entry: Entry): Promise<void> {
   if (crc !== entry.crc32) throw new OperatorError(`"${entry.fileName}" in it does not match its checksum.`);
 }
 
-/** The file itself, not what is in it: the caller knows better words for these. */
+/** An error of the file itself, not of its content; the caller explains it better. */
 function isFileError(error: unknown): boolean {
   return ['ENOENT', 'EISDIR', 'EACCES', 'EMFILE', 'EIO'].includes(
     (error as NodeJS.ErrnoException).code ?? '',

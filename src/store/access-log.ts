@@ -11,11 +11,11 @@ import {
 import { fromSqlTime, toSqlTime } from './time';
 
 /**
- * A download granted or refused, a refused activation or deactivation, or an address that reached its limit. Equal ones
- * of one client are one row.
+ * A download, granted or refused, a refused activation or deactivation, or a client over its limit. Equal accesses of
+ * one client share a row.
  */
 export interface Access {
-  /** when the first of them was */
+  /** time of the first access */
   at: Date;
   endpoint: 'activate' | 'deactivate' | 'validate' | 'updates' | 'download';
   /** `ok`, the refusal's code, or OMITTED */
@@ -31,20 +31,20 @@ export interface Access {
 
 export interface LoggedAccess extends Access {
   id: number;
-  /** how many equal accesses it stands for */
+  /** how many equal accesses the row stands for */
   times: number;
-  /** when the latest of several was; null: there was one */
+  /** time of the latest access; null: there was only one */
   lastAt: Date | null;
 }
 
-/** When the latest of the accesses was that a row stands for. */
+/** The time of the latest access in a row. */
 export function latestOf({ at, lastAt }: LoggedAccess): Date {
   return lastAt ?? at;
 }
 
-/** All of it has to hold. */
+/** All conditions must hold. */
 export interface AccessFilter {
-  /** null: those that named no licence there is */
+  /** null: accesses that named no known licence */
   licenseId?: number | null;
   keyHints?: string[];
   ips?: string[];
@@ -66,10 +66,10 @@ interface AccessRow {
   last_at: string | null;
 }
 
-/** Refusals of a client that had too many different ones to keep each: `../licensing/access-log.ts`. */
+/** The outcome of refusals from a client with too many different ones to store each (licensing/access-log.ts). */
 export const OMITTED = 'OMITTED';
 
-/** Not by the query builder: after a release there are thousands of rows a second, and it takes most of their time. */
+/** Not with the query builder, which takes most of the time of thousands of rows a second after a release. */
 export async function insertAccesses(
   db: Db,
   accesses: (Access & Partial<Pick<LoggedAccess, 'times' | 'lastAt'>>)[],
@@ -100,7 +100,7 @@ function contentRow(access: Access) {
   };
 }
 
-/** The id of the row that an access was inserted as; undefined when it is gone. */
+/** The id of an access's row; undefined when it is gone. */
 export async function findAccessId(db: Db, access: Access): Promise<number | undefined> {
   const [id] = await db(table(db, 'access_log'))
     .where(contentRow(access))
@@ -112,12 +112,12 @@ export async function findAccessId(db: Db, access: Access): Promise<number | und
 
 export interface Repeats {
   id: number;
-  /** how many more */
+  /** additional accesses */
   times: number;
   lastAt: Date;
 }
 
-/** Counts further equal accesses on the rows of the first, each named once, in one statement. */
+/** Adds repeated accesses to their rows in one statement; each row may be named once. */
 export async function countRepeats(db: Db, repeats: Repeats[]): Promise<void> {
   const each = (value: (one: Repeats) => number | string) => {
     const bindings = repeats.flatMap((one) => [one.id, value(one)]);
@@ -133,7 +133,7 @@ export async function countRepeats(db: Db, repeats: Repeats[]): Promise<void> {
   );
 }
 
-/** The newest first. */
+/** Newest first. */
 export async function listAccesses(
   db: Db,
   { licenseId, keyHints, ips }: AccessFilter,
@@ -159,10 +159,10 @@ export async function listAccesses(
 }
 
 /**
- * Entries in whose identifier one of these texts stands, the newest first. No index has the identifier, and one would
- * cost every access: a part of the log is read instead, in the order of its ids, which is that of writing.
+ * Entries whose identifier contains one of these texts, newest first. An index on the identifier would slow down every
+ * access, so this scans part of the log, newest ids first.
  *
- * @param texts in lower case; it may find more
+ * @param texts in lower case; may find more than these
  * @param after only ids above this one
  */
 export async function findAccessesWith(
@@ -177,7 +177,7 @@ export async function findAccessesWith(
   return ((await query) as AccessRow[]).map(toAccess);
 }
 
-/** How many downloads of a licence had one outcome since a moment. */
+/** How many downloads of a licence have had one outcome since a moment. */
 export async function countDownloads(
   db: Db,
   licenseId: number,
@@ -189,18 +189,18 @@ export async function countDownloads(
     .where('at', '>=', toSqlTime(since))
     .sum({ n: 'times' })
     .first()) as { n: number | string | null };
-  // MySQL's sum is a decimal, which its driver hands out as text.
+  // MySQL's SUM is a decimal, which the driver returns as text.
   return Number(counted.n);
 }
 
-/** The id of the newest entry of the access log; 0 when it is empty. */
+/** The newest id in the access log; 0 when it is empty. */
 export async function lastAccessId(db: Db): Promise<number> {
   const row = (await db(table(db, 'access_log')).max({ id: 'id' }).first()) as { id: number | null };
   return row.id ?? 0;
 }
 
 /**
- * The address that a program's first access came from.
+ * The address of a User-Agent's first access.
  *
  * @param after only ids above this one
  */
@@ -219,9 +219,9 @@ export async function findAccessAddress(
 }
 
 /**
- * Removes some of the entries older than `before`: a few at a time, so that no lock lasts.
+ * Deletes entries older than `before`, a few at a time so that locks are short.
  *
- * @returns how many there were, of `limit` at the most; another process may have removed them first
+ * @returns how many were found, at most `limit`; another process may have deleted them first
  */
 export async function pruneAccesses(db: Db, before: Date, limit: number): Promise<number> {
   const ids = await db(tableBy(db, 'access_log', 'at'))
@@ -234,8 +234,8 @@ export async function pruneAccesses(db: Db, before: Date, limit: number): Promis
 }
 
 /**
- * MySQL has no FORCE INDEX in a DELETE of one table, and reads all of one that was empty when its statistics were made.
- * Asked for the first rows in the order of the primary key, it stops at the last of them.
+ * MySQL has no FORCE INDEX in a DELETE of one table, and reads the whole table when its statistics date from when it was
+ * empty. With ORDER BY and LIMIT it reads the first rows by the primary key and stops.
  */
 async function deleteAccesses(db: Db, ids: number[]): Promise<void> {
   const first = isSqlite(db) ? '' : ` ORDER BY id LIMIT ${ids.length}`;

@@ -21,7 +21,7 @@ interface ActivationRow {
 
 export type NamedActivation = Pick<Activation, 'licenseId' | 'identifier' | 'name'>;
 
-/** Names an identifier of a licence, whether it is activated or not. */
+/** Identifies an identifier of a licence, activated or not. */
 export function activationKey({
   licenseId,
   identifier,
@@ -29,10 +29,10 @@ export function activationKey({
   return `${licenseId} ${identifier}`;
 }
 
-/** In one statement: SQLite takes no expression that is 1,000 deep, and MariaDB makes a subquery of 1,000 values. */
+/** In one statement: SQLite limits an expression's depth to 1,000, and MariaDB turns 1,000 values into a subquery. */
 const MAX_PAIRS = 400;
 
-/** Those of the pairs that exist, by `activationKey`. */
+/** The pairs that exist, by `activationKey`. */
 export async function findActivations(
   db: Db,
   pairs: Pick<Activation, 'licenseId' | 'identifier'>[],
@@ -54,7 +54,7 @@ export async function findActivations(
   return found;
 }
 
-/** Read as ranges of the unique index: a list of pairs by MySQL and MariaDB, in half the time; by SQLite only in words. */
+/** Read as ranges of the unique index. The list of pairs takes MySQL and MariaDB half the time; SQLite needs the OR. */
 function isAnyOf(db: Db, pairs: number): string {
   return isSqlite(db)
     ? `(license_id = ? AND identifier = ?)${' OR (license_id = ? AND identifier = ?)'.repeat(pairs - 1)}`
@@ -62,9 +62,8 @@ function isAnyOf(db: Db, pairs: number): string {
 }
 
 /**
- * Where any of these identifiers is activated, in the order of the licences' ids. No index begins with the identifier,
- * and one would cost every activation; that of licences and their identifiers is read from end to end instead, which
- * is for operators alone.
+ * Licences on which any of these identifiers is activated, by id. An index on the identifier would slow down every
+ * activation, so this scans the index of licences and identifiers; only operators use it.
  */
 export async function findActivationsOf(
   db: Db,
@@ -86,7 +85,7 @@ export async function listActivations(db: Db, licenseId: number): Promise<Activa
   return rows.map(toActivation);
 }
 
-/** How many activations the licences of a plan have together. */
+/** The number of activations on all licences of a plan. */
 export async function countActivationsOfPlan(db: Db, planId: number): Promise<number> {
   const [counted] = await rawRows<{ n: number }>(
     db,
@@ -99,7 +98,7 @@ export async function countActivationsOfPlan(db: Db, planId: number): Promise<nu
   return counted?.n ?? 0;
 }
 
-/** @throws a duplicate (`isDuplicate`) when one of the identifiers is activated on its licence already */
+/** @throws a duplicate (`isDuplicate`) when an identifier is already activated on its licence */
 export async function insertActivations(trx: Transaction, activations: Activation[]): Promise<void> {
   await insertRows(
     trx,

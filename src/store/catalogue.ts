@@ -17,7 +17,7 @@ export interface Plan {
   activationType: string;
   /** 0: unlimited */
   activationLimit: number;
-  /** as `1y`, `6m`, `30d`; null: lifetime */
+  /** such as `1y`, `6m`, `30d`; null: lifetime */
   duration: string | null;
   createdAt: Date;
 }
@@ -49,7 +49,7 @@ export async function listProducts(db: Db): Promise<Product[]> {
 }
 
 /**
- * @param product with an id of its own choice, or the next free one
+ * @param product with a chosen id, or without: the next free one
  * @returns its id
  * @throws a duplicate (`isDuplicate`) when the id is taken
  */
@@ -66,7 +66,7 @@ export async function insertProduct(
   return product.id ?? (id as number);
 }
 
-/** Changes a product: what is undefined stays, what is null is cleared. */
+/** Changes a product: undefined keeps a value, null clears it. */
 export async function setProduct(
   db: Db,
   id: number,
@@ -80,7 +80,7 @@ export async function deleteProduct(db: Db, id: number): Promise<void> {
   await db(table(db, 'products')).where({ id }).delete();
 }
 
-/** What was last said about the product's update XML, as JSON; null: nothing yet, or no such product. */
+/** The latest answers about the product's update XML, as JSON; null: none yet, or no such product. */
 export async function findUpdateXmlSettings(db: Db, id: number): Promise<string | null> {
   const settings = await db(table(db, 'products')).where({ id }).pluck<(string | null)[]>('update_xml');
   return settings[0] ?? null;
@@ -95,7 +95,7 @@ export async function findPlan(db: Db, id: number): Promise<Plan | undefined> {
   return row && toPlan(row);
 }
 
-/** What each of these plans counts by, by its id. */
+/** The plans' activation types, by plan id. */
 export async function findActivationTypes(db: Db, planIds: number[]): Promise<Map<number, string>> {
   const rows = await rawRows<Pick<PlanRow, 'id' | 'activation_type'>>(
     db,
@@ -106,17 +106,17 @@ export async function findActivationTypes(db: Db, planIds: number[]): Promise<Ma
 }
 
 /**
- * Locks a plan until the transaction ends, as its first statement: nobody is issued a licence on it meanwhile, or moves
- * one to it. Requests wait for nobody's plan.
+ * Locks a plan until the transaction ends; must be the first statement. Meanwhile no licence is issued on it or moved
+ * to it. Requests never wait for this lock.
  */
 export async function lockPlan(trx: Transaction, id: number): Promise<Plan | undefined> {
   const row = (await lockedRow(trx, 'plans', id)) as PlanRow | undefined;
   return row && toPlan(row);
 }
 
-/** Locks all licences of a locked plan besides, before anything is read: nobody activates on them meanwhile. */
+/** Locks all licences of a locked plan, before anything is read, so that nobody activates on them meanwhile. */
 export async function lockLicensesOfPlan(trx: Transaction, id: number): Promise<void> {
-  // In the order of their ids, as everybody does who locks several.
+  // By id, the order in which all code locks several licences.
   await trx(tableBy(trx, 'licenses', 'plan_id'))
     .where({ plan_id: id })
     .orderBy('id')
@@ -124,13 +124,13 @@ export async function lockLicensesOfPlan(trx: Transaction, id: number): Promise<
     .pluck('id');
 }
 
-/** A plan that does not change until the transaction ends. */
+/** Reads a plan and keeps it unchanged until the transaction ends. */
 export async function sharePlan(trx: Transaction, id: number): Promise<Plan | undefined> {
   const row = (await lockedRow(trx, 'plans', id, 'forShare')) as PlanRow | undefined;
   return row && toPlan(row);
 }
 
-/** Locks a product's row until the transaction ends: its versions are compared and added by one at a time. */
+/** Locks a product until the transaction ends, so that its versions are compared and added by one process at a time. */
 export async function lockProduct(trx: Transaction, id: number): Promise<Product | undefined> {
   const row = (await lockedRow(trx, 'products', id)) as ProductRow | undefined;
   return row && toProduct(row);
@@ -142,12 +142,12 @@ async function lockedRow(
   id: number,
   lock: 'forUpdate' | 'forShare' = 'forUpdate',
 ): Promise<unknown> {
-  // On SQLite the one write lock; Knex drops the others there.
+  // Takes SQLite's only write lock; Knex drops FOR UPDATE and FOR SHARE there.
   if (isSqlite(trx)) await trx(table(trx, name)).where({ id }).update({ id });
   return trx(table(trx, name)).where({ id })[lock]().first() as Promise<unknown>;
 }
 
-/** All plans, none of which changes until the transaction ends. */
+/** Reads all plans and keeps them unchanged until the transaction ends. */
 export async function sharePlans(trx: Transaction): Promise<Plan[]> {
   return ((await trx(table(trx, 'plans')).orderBy('id').forShare()) as PlanRow[]).map(toPlan);
 }
@@ -174,7 +174,7 @@ export async function insertPlan(db: Db, plan: Omit<Plan, 'id'>): Promise<number
   return id as number;
 }
 
-/** Changes a locked plan: what is undefined stays; a duration of null is for life. */
+/** Changes a locked plan: undefined keeps a value; a null duration means lifetime. */
 export async function setPlan(
   db: Db,
   id: number,
@@ -193,7 +193,7 @@ export async function deletePlan(db: Db, id: number): Promise<void> {
   await db(table(db, 'plans')).where({ id }).delete();
 }
 
-/** @returns false: the plan's limit is not `from` any more, and stays as it is */
+/** @returns false when the limit is no longer `from`; it is left unchanged */
 export async function replacePlanLimit(
   db: Db,
   id: number,

@@ -1,15 +1,15 @@
-/** What columns hold, as the migrations made them. Lengths are characters (code points). */
+/** The limits of columns, as the migrations define them. Lengths are in characters (code points). */
 
-/** Of an id of a product or plan, a limit, or a count of slots. */
+/** The highest product or plan id, limit or slot count. */
 export const MAX_UINT32 = 0xffff_ffff;
 
-/** Of a name, label, customer, reference or actor. */
+/** For a name, label, customer, reference or actor. */
 export const MAX_LABEL_LENGTH = 190;
 
-/** Of an identifier, as it is sent and as it is normalised. */
+/** For an identifier, as sent and as normalised. */
 export const MAX_IDENTIFIER_LENGTH = 255;
 
 export const MAX_USER_AGENT_LENGTH = 255;
 
-/** Of a text in the access log that a refused request sent. */
+/** For texts of refused requests in the access log. */
 export const MAX_REFUSED_TEXT_LENGTH = 64;

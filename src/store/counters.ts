@@ -1,17 +1,17 @@
 import { table, type Db, type Transaction } from './database';
 import { forceIndex, licenseIndex, placeholders } from './statements';
 
-/** A licence's counter of used slots, and the activations it has to agree with. */
+/** A licence's counter of used slots, which must equal the number of its activations. */
 
 export interface Miscount {
   licenseId: number;
-  /** as the licence says */
+  /** the licence's counter */
   activationsUsed: number;
-  /** rows there are */
+  /** actual rows */
   activations: number;
 }
 
-/** Licences whose counter is not the number of their activations, by id. */
+/** Licences whose counter differs from the number of their activations, by id. */
 export async function findMiscounts(db: Db, limit: number): Promise<Miscount[]> {
   const rows = (await db({ l: table(db, 'licenses') })
     .leftJoin({ a: table(db, 'activations') }, 'a.license_id', 'l.id')
@@ -24,7 +24,7 @@ export async function findMiscounts(db: Db, limit: number): Promise<Miscount[]> 
   return rows;
 }
 
-/** How many activations a licence has; under its lock, the number stays. */
+/** The number of a licence's activations; it cannot change while the licence is locked. */
 export async function countActivations(trx: Transaction, licenseId: number): Promise<number> {
   const counted = (await trx(table(trx, 'activations'))
     .where({ license_id: licenseId })
@@ -41,7 +41,7 @@ export async function setActivationsUsed(
   await trx(table(trx, 'licenses')).where({ id: licenseId }).update({ activations_used: activationsUsed });
 }
 
-/** Makes the licences' counters what their activations are. */
+/** Sets the licences' counters to the number of their activations. */
 export async function recountActivations(trx: Transaction, licenseIds: number[]): Promise<void> {
   if (licenseIds.length === 0) return;
   const licenses = table(trx, 'licenses');

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { DatabaseSettings } from './database';
 import { readTls, type TlsPart, type TlsSettings } from './tls';
 
-/** A LICENSING_DATABASE_URL that cannot be used. The message says what is expected, and never repeats the password. */
+/** A LICENSING_DATABASE_URL that cannot be used. The message gives the expected form, never the password. */
 export class DatabaseUrlError extends Error {}
 
 const TLS_PARAMETERS: Record<TlsPart, string> = {
@@ -14,14 +14,14 @@ const TLS_PARAMETERS: Record<TlsPart, string> = {
 const PARAMETERS = ['socketPath', 'ssl', ...Object.values(TLS_PARAMETERS)];
 
 /**
- * Reads where the database is: `mysql://user:password@host:3306/database` with parameters for a socket and TLS, or
+ * Parses the database's URL: `mysql://user:password@host:3306/database`, with parameters for a socket and TLS, or
  * `sqlite:PATH`.
  *
- * @param base the folder that relative paths start at
+ * @param base folder that relative paths start from
  * @throws DatabaseUrlError, TlsError
  */
 export function parseDatabaseUrl(text: string, base: string): DatabaseSettings {
-  // A URL's first word after "//" is a host, so this would name a file in the root of the machine.
+  // The part after "//" looks relative, but would name a file in the root folder.
   if (/^sqlite:\/\/(?!\/)/.test(text))
     throw new DatabaseUrlError(
       'LICENSING_DATABASE_URL: after "sqlite:" comes the path itself. Write sqlite:var/licensing.sqlite for one that is ' +
@@ -29,7 +29,7 @@ export function parseDatabaseUrl(text: string, base: string): DatabaseSettings {
     );
   const sqlite = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1];
   if (sqlite !== undefined) return { kind: 'sqlite', path: resolve(base, sqlite) };
-  // The value holds a password: no message repeats it.
+  // The URL holds a password, so no message repeats it.
   const expected =
     'LICENSING_DATABASE_URL must read mysql://user:password@host:3306/database, with the characters : / ? # @ % ' +
     'of user and password percent-encoded, or sqlite:PATH.';
@@ -41,7 +41,7 @@ export function parseDatabaseUrl(text: string, base: string): DatabaseSettings {
   const password = decode(url.password);
   if (!database || database.includes('/') || !user || password === undefined)
     throw new DatabaseUrlError(expected);
-  // Their names are not repeated: after a "?" in a password they would be a part of that.
+  // Do not repeat the names: after an unencoded "?" in the password they would be part of it.
   const parameters = [...url.searchParams.keys()];
   if (parameters.some((name, i) => !PARAMETERS.includes(name) || parameters.indexOf(name) !== i))
     throw new DatabaseUrlError(
@@ -61,13 +61,13 @@ export function parseDatabaseUrl(text: string, base: string): DatabaseSettings {
   };
 }
 
-/** The TLS that a URL asks for: all that a Joomla site's settings can. */
+/** The TLS settings of a URL; it has all that a Joomla site's configuration has. */
 function parseTls(parameters: URLSearchParams, base: string): TlsSettings | undefined {
   if (![...parameters.keys()].some((name) => name.startsWith('ssl'))) return undefined;
   const written = (part: TlsPart) => parameters.get(TLS_PARAMETERS[part]) ?? undefined;
   const level = parameters.get('ssl') ?? '';
   const verify = level === 'verify';
-  // What would have no effect was meant to have one.
+  // Refuse parameters that would have no effect.
   const hasIdle =
     (written('ca') !== undefined && !verify) ||
     (written('cert') === undefined) !== (written('key') === undefined);

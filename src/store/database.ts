@@ -2,7 +2,7 @@ import knex, { type Knex } from 'knex';
 import { mysqlConfig, type ConnectionRules, type MysqlSettings } from './mysql';
 import { sqliteConfig, type SqliteSettings } from './sqlite';
 
-/** A Knex handle, or a transaction on it. */
+/** A Knex handle or transaction. */
 export type Db = Knex;
 export type Transaction = Knex.Transaction;
 
@@ -11,18 +11,17 @@ export type DatabaseSettings = MysqlSettings | SqliteSettings;
 export type TableName =
   'products' | 'plans' | 'licenses' | 'activations' | 'releases' | 'access_log' | 'events' | 'migrations';
 
-/** More connections than this only queue inside the server on the small machines this runs on. */
+/** On the small machines this runs on, more connections would only queue inside the server. */
 export const DEFAULT_POOL_SIZE = 10;
-/** How long a caller can wait for one of them. */
+/** How long a caller may wait for a connection. */
 const POOL_TIMEOUT_MS = 2_000;
 
 /**
- * Opens the database. No connection is made before the first query.
+ * Opens the database; the first query makes the first connection.
  *
- * @param settings where it is
- * @param tablePrefix goes before `licensing_` in every table's name
- * @param poolSize connections at the most (MySQL only; SQLite has exactly one)
- * @param rules what its connections keep to (MySQL only)
+ * @param tablePrefix precedes `licensing_` in every table's name
+ * @param poolSize most connections (MySQL only; SQLite has one)
+ * @param rules for its connections (MySQL only)
  */
 export function openDatabase(
   settings: DatabaseSettings,
@@ -33,10 +32,10 @@ export function openDatabase(
   return knex(knexConfig(settings, tablePrefix, poolSize, rules));
 }
 
-/** Longer than every lock wait, shorter than the deadline of a request. */
+/** Longer than every lock wait, shorter than a request's deadline. */
 const REQUEST_STATEMENT_TIMEOUT_MS = 3_500;
 
-/** The same for a service, whose requests end at a deadline. */
+/** `openDatabase` for a service, whose requests have a deadline. */
 export function openServiceDatabase(
   settings: DatabaseSettings,
   tablePrefix: string,
@@ -48,14 +47,14 @@ export function openServiceDatabase(
   });
 }
 
-/** The configuration `openDatabase` uses, for Knex's own command line. */
+/** The configuration for `openDatabase`, and for Knex's own command line. */
 export function knexConfig(
   settings: DatabaseSettings,
   tablePrefix: string,
   poolSize = DEFAULT_POOL_SIZE,
   rules: ConnectionRules = {},
 ): Knex.Config {
-  // Knex documents userParams, its type of the configuration does not.
+  // Knex documents userParams, but its types lack it.
   const common = {
     userParams: { tablePrefix },
     log: silentLog,
@@ -66,7 +65,7 @@ export function knexConfig(
     : { ...common, ...sqliteConfig(settings) };
 }
 
-/** A table's whole name, for example `jos_licensing_licenses`. */
+/** A table's full name, such as `jos_licensing_licenses`. */
 export function table(db: Db, name: TableName): string {
   return `${tablePrefix(db)}licensing_${name}`;
 }
@@ -89,12 +88,12 @@ export function isSqlite(db: Db): boolean {
   return (db.client as { driverName: string }).driverName === 'better-sqlite3';
 }
 
-/** Where an SQLite database lies. */
+/** The path of an SQLite database. */
 export function sqliteFile(db: Db): string {
   return (db.client as { connectionSettings: { filename: string } }).connectionSettings.filename;
 }
 
-/** Knex prints to the console by default; everything worth knowing reaches the caller as an error. */
+/** Knex prints to the console by default, but every problem already reaches the caller as an error. */
 const silentLog = { warn: ignore, error: ignore, debug: ignore, deprecate: ignore };
 function ignore(): void {
   // nothing to do

@@ -1,19 +1,19 @@
-/** What a driver's error means to the caller. MySQL's numbers: the server's error reference; SQLite's: its result codes. */
+/** What driver errors mean to the caller. Sources: MySQL's server error reference, SQLite's result codes. */
 
-/** What an error of a driver may have, or of the system beneath it. */
+/** The fields of an error from a driver or the operating system. */
 export interface DriverError {
   code?: string;
-  /** SQLite's number for it */
+  /** SQLite's number */
   rawCode?: number;
   sql?: string;
   sqlMessage?: string;
-  /** SQLSTATE: its first two characters are a class */
+  /** SQLSTATE; its first two characters are the class */
   sqlState?: string;
   errno?: number;
   fatal?: boolean;
   name?: string;
   message?: string;
-  /** of the system's: what failed, and of which file or socket */
+  /** of a system error: the failed call, and its file or socket */
   syscall?: string;
   path?: string;
 }
@@ -29,7 +29,7 @@ const OUT_OF_CONNECTIONS = new Set([
 ]);
 
 const UNAVAILABLE = new Set([
-  // no connection, or none any more
+  // no connection, or a lost one
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
@@ -42,7 +42,7 @@ const UNAVAILABLE = new Set([
   'PROTOCOL_CONNECTION_LOST',
   'PROTOCOL_SEQUENCE_TIMEOUT',
   ...OUT_OF_CONNECTIONS,
-  // a connection, but the server cannot serve it
+  // connected, but the server cannot serve
   'ER_HOST_IS_BLOCKED',
   'ER_HOST_NOT_PRIVILEGED',
   'ER_ACCESS_DENIED_NO_PASSWORD_ERROR',
@@ -78,31 +78,31 @@ const UNAVAILABLE = new Set([
 const REFERENCE = new Set([
   'ER_ROW_IS_REFERENCED_2',
   'ER_NO_REFERENCED_ROW_2',
-  // to a user who may not see the other table
+  // the code for users who may not see the other table
   'ER_ROW_IS_REFERENCED',
   'ER_NO_REFERENCED_ROW',
   'SQLITE_CONSTRAINT_FOREIGNKEY',
 ]);
 
-/** A row was to be written with a value that may be there once, and is. */
+/** A row with this unique value exists already. */
 export function isDuplicate(error: unknown): boolean {
   return DUPLICATE.has(codeOf(error));
 }
 
-/** A row was to be removed that others refer to, or to be written with a reference to none. */
+/** Other rows refer to the row to be deleted, or the row to be written refers to a missing one. */
 export function isReferenceConflict(error: unknown): boolean {
   return REFERENCE.has(codeOf(error));
 }
 
 /**
- * Somebody else's lock was in the way. Of the transaction all is rolled back (deadlock) or the statement alone (the
- * other ones, unless the server has innodb_rollback_on_timeout): whoever rolls back the rest may try all of it again.
+ * Another transaction's lock was in the way. A deadlock rolls back the whole transaction, the other errors only the
+ * statement (unless innodb_rollback_on_timeout is on). After rolling back the rest, the caller may retry.
  */
 export function isLockConflict(error: unknown): boolean {
   return LOCK_CONFLICT.has(codeOf(error));
 }
 
-/** The database cannot answer now; a later try may succeed. Lock conflicts that outlasted their retries count too. */
+/** The database cannot answer now, but may later. Includes lock conflicts that outlasted their retries. */
 export function isUnavailable(error: unknown): boolean {
   const { fatal, name, sqlState = '' } = driverError(error);
   return (
@@ -116,26 +116,26 @@ export function isUnavailable(error: unknown): boolean {
   );
 }
 
-/** The server has as many connections as it may, or as this user may have. */
+/** The server, or this user on it, has reached its limit of connections. */
 export function isOutOfConnections(error: unknown): boolean {
   return OUT_OF_CONNECTIONS.has(codeOf(error));
 }
 
-/** The connection went away, or nothing came by it: whether the server did what it was asked last, nobody knows. */
+/** The connection was lost or timed out: nobody knows whether the server carried out the last statement. */
 export function isConnectionLost(error: unknown): boolean {
   return driverError(error).fatal === true || codeOf(error) === 'ETIMEDOUT';
 }
 
-/** SQLSTATE's classes for a connection, for who may have one, and for an operator who ended it. */
+/** SQLSTATE classes for connection errors, failed log-ins and operators' interventions. */
 const OF_CONNECTIONS = /^(?:08|28|70)/;
-/** Its classes for a statement that is wrong or writes what cannot be: a later try fails alike. */
+/** SQLSTATE classes for wrong statements or values: a retry would fail the same way. */
 const OF_STATEMENTS = /^(?:21|22|23|42)/;
-/** MySQL's and MariaDB's errors are numbered from here on; those of the system are negative. */
+/** MySQL's and MariaDB's errors start here; system errors are negative. */
 const FIRST_OF_SERVERS = 1000;
-/** And from here on each by itself: 4151 is a locked account to MariaDB, and the driver knows MySQL's names alone. */
+/** From here on the servers differ, but the driver has only MySQL's names: 4151 is a locked account in MariaDB. */
 const FIRST_OF_EACH = 4000;
 
-/** Whether a server's error has no name that can be relied on. */
+/** Whether a server's error has no reliable name. */
 function isNumbered({ errno = 0, code = '' }: DriverError): boolean {
   return errno >= FIRST_OF_EACH || (errno >= FIRST_OF_SERVERS && code === '');
 }
@@ -143,9 +143,9 @@ function isNumbered({ errno = 0, code = '' }: DriverError): boolean {
 const NO_CONNECTION = /closed state|Connection is closed|Connection lost/i;
 
 /**
- * What a driver or its server says of a failure, without the statement and its values, which Knex puts before it.
+ * The driver's or server's message without the statement and its values, which Knex puts before it.
  *
- * @returns undefined when the error is none of a driver's
+ * @returns undefined when the error is not from a driver
  */
 export function driverReason(error: unknown): string | undefined {
   const { fatal, sql, sqlMessage } = driverError(error);
@@ -163,7 +163,7 @@ function driverError(error: unknown): DriverError {
   return typeof error === 'object' && error !== null ? error : {};
 }
 
-/** A driver's name for an error, else its number at the server; empty when it has neither. */
+/** The driver's name for an error, or else the server's number; empty when it has neither. */
 export function codeOf(error: unknown): string {
   const { errno = 0, code = '', rawCode = 0 } = driverError(error);
   if (isNumbered({ errno, code })) return SERVER_CODES.get(errno) ?? `error ${errno}`;
@@ -172,19 +172,19 @@ export function codeOf(error: unknown): string {
     : code;
 }
 
-/** An error in one word, for logs: its code, else its kind. What it says may hold values of a statement. */
+/** An error in one word for logs: its code or type. The message may contain values of a statement. */
 export function reasonCode(error: unknown): string {
   return codeOf(error) || (driverError(error).name ?? 'unknown');
 }
 
-/** Numbers that mean something here, and for which the driver has no names, or not in all servers. */
+/** Errors that matter here but that the driver cannot name, at least for some servers. */
 const SERVER_CODES = new Map([
   [1927, 'ER_CONNECTION_KILLED'],
   [1969, 'ER_STATEMENT_TIMEOUT'],
   [4031, 'ER_CLIENT_INTERACTION_TIMEOUT'],
 ]);
 
-/** The driver does not know all extended codes (SQLITE_READONLY_DIRECTORY is 1544); their low byte says what they are. */
+/** By low byte, because the driver does not name all extended codes (such as 1544, SQLITE_READONLY_DIRECTORY). */
 const SQLITE_CODES = new Map([
   [5, 'SQLITE_BUSY'],
   [8, 'SQLITE_READONLY'],

@@ -2,7 +2,7 @@ import { table, type Db, type Transaction } from './database';
 import { insertRows, licenseIndex, tableBy } from './statements';
 import { fromSqlTime, toSqlTime } from './time';
 
-/** One change of a licence: who, when, what, and the changed fields before and after. */
+/** A change of a licence: who, when, what, and the changed fields before and after. */
 export interface LicenseEvent {
   licenseId: number;
   at: Date;
@@ -13,12 +13,12 @@ export interface LicenseEvent {
   after: Record<string, unknown> | null;
 }
 
-/** As it is stored. */
+/** An event as stored. */
 export interface RecordedEvent extends LicenseEvent {
   id: number;
-  /** how many changes it stands for (client-history.ts) */
+  /** how many changes it stands for (licensing/client-history.ts) */
   times: number;
-  /** when the latest of several was; null: there was one */
+  /** time of the latest change; null: there was only one */
   lastAt: Date | null;
 }
 
@@ -55,9 +55,9 @@ export async function insertEvents(
 }
 
 /**
- * Finds events of one kind that were first written at a known moment.
+ * Finds events of one kind by the time of their first change.
  *
- * @returns the newest first
+ * @returns newest first
  */
 export async function findEventsAt(
   trx: Transaction,
@@ -69,7 +69,7 @@ export async function findEventsAt(
   return rows.map(toEvent);
 }
 
-/** Counts further changes on an event, which then tells what the latest of them led to. */
+/** Adds further changes to an event; its `after` becomes that of the latest. */
 export async function repeatEvent(
   trx: Transaction,
   id: number,
@@ -82,16 +82,16 @@ export async function repeatEvent(
 }
 
 /**
- * The latest of a licence's events, in the order of time.
+ * A licence's latest events, in order of time.
  *
- * @param before the id of one of its events: only those before it
+ * @param before the id of one of its events; only earlier ones are listed
  */
 export async function listEvents(
   db: Db,
   licenseId: number,
   { before, limit }: { before: number | undefined; limit: number },
 ): Promise<RecordedEvent[]> {
-  // By time, then id: the order of the index, so that the rest of a long history is not read.
+  // By time, then id, as in the index, so that only this part of a long history is read.
   const query = db(table(db, 'events'))
     .where({ license_id: licenseId })
     .orderBy([
@@ -109,9 +109,7 @@ export async function listEvents(
   return ((await query) as EventRow[]).map(toEvent).reverse();
 }
 
-/**
- * Changes of some kinds, the newest first: of one licence, or those before which a field had some value.
- */
+/** Events with certain actions, newest first: of one licence, or with a certain value in a field before the change. */
 export async function findEvents(
   db: Db,
   actions: string[],
@@ -124,7 +122,7 @@ export async function findEvents(
     return ((await query.where({ license_id: by.licenseId })) as EventRow[]).map(toEvent);
   const json = JSON.stringify({ [by.field]: by.before }).slice(1, -1);
   query.whereRaw(`before_json LIKE ? ESCAPE '!'`, [`%${json.replace(/[!%_]/g, '!$&')}%`]);
-  // SQLite's LIKE does not mind the case.
+  // SQLite's LIKE ignores case.
   return ((await query) as EventRow[]).map(toEvent).filter(({ before }) => before?.[by.field] === by.before);
 }
 

@@ -4,16 +4,16 @@ import { licenseIndex, tableBy } from './statements';
 export type SqlValue = string | number | null;
 export type Row = Record<string, SqlValue>;
 
-/** How rows of a table are read and written as they are. */
+/** How a table's rows are read and written unchanged. */
 export interface TableLayout {
   table: TableName;
   columns: string[];
-  /** together unique, and backed by an index */
+  /** unique together, and backed by an index */
   order: readonly string[];
 }
 
 /**
- * A table's rows in the layout's order, read by the page.
+ * Reads a table's rows page by page, in the layout's order.
  *
  * @param size rows in a page
  * @param only rows with these values
@@ -32,7 +32,7 @@ export async function* readPages(
   } while (last);
 }
 
-/** @param after the last row of the page before; undefined for the first page */
+/** @param after last row of the previous page; undefined for the first page */
 async function readPage(
   db: Db,
   { table: name, columns, order }: TableLayout,
@@ -40,7 +40,7 @@ async function readPage(
   limit: number,
   only: Row = {},
 ): Promise<Row[]> {
-  // The id comes last in every index, by InnoDB itself.
+  // InnoDB ends every index with the id anyway.
   const index = 'license_id' in only ? licenseIndex(name) : order.filter((column) => column !== 'id');
   const query = db(tableBy(db, name, ...index))
     .select(columns)
@@ -48,7 +48,7 @@ async function readPage(
     .orderBy([...order])
     .limit(limit);
   if (after !== undefined) {
-    // `a >= x AND (a > x OR b > y ...)`: both databases read it as a range of the index, unlike the bare OR.
+    // `a >= x AND (a > x OR b > y ...)`: MySQL and SQLite read this as an index range, unlike the bare OR.
     const [first, ...rest] = order as [string, ...string[]];
     if (rest.length > 0) query.where(first, '>=', after[first] as SqlValue);
     query.whereRaw(...beyond(order, after));

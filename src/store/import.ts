@@ -3,20 +3,19 @@ import type { Row, SqlValue } from './export';
 import { forceIndex, insertRows, licenseIndex, placeholders, rawChange, tableBy } from './statements';
 import { tryTransaction } from './transaction';
 
-/** Values in one INSERT: SQLite takes 32,766. */
+/** Values in one INSERT: SQLite allows 32,766. */
 const MAX_VALUES = 16_000;
 
 /**
- * One transaction for a whole import: it survives whatever ends the process, since the server rolls back what was
- * not committed. READ COMMITTED, so that every look sees what others have committed by now, and so that looking for
- * a key that is not there locks no gap in which the shop wants to issue one. Where the server writes its log by
- * statements, InnoDB refuses that level: then it is REPEATABLE READ, and what others commit meanwhile is found by the
- * unique indexes alone, which ends the import.
+ * Runs a whole import in one transaction: if the process dies, the server rolls it back. READ COMMITTED, so that reads
+ * see what others have committed, and so that searching for an unknown key locks no gap where the shop may issue one.
+ * With binlog_format STATEMENT, InnoDB refuses READ COMMITTED. The import then runs under REPEATABLE READ, and ends when a
+ * unique index meets a row that somebody else committed meanwhile.
  */
 export async function inImportTransaction<T>(db: Db, work: (trx: Transaction) => Promise<T>): Promise<T> {
   const tried = await (isSqlite(db)
     ? tryTransaction(db, async (trx) => {
-        // SQLite's one write lock is taken first: a read before it would fix a snapshot that cannot be written to.
+        // Take SQLite's write lock first: a transaction that has read cannot write after others have written.
         await trx(table(trx, 'licenses')).where({ id: 0 }).update({ id: 0 });
         return work(trx);
       })
@@ -40,24 +39,22 @@ export async function isEmptyTable(db: Db, name: TableName): Promise<boolean> {
 }
 
 /**
- * Inserts any number of rows as they are; all have the same columns.
+ * Inserts any number of rows unchanged; all have the same columns.
  *
- * @throws a duplicate (`isDuplicate`) when one of them exists already
+ * @throws a duplicate (`isDuplicate`) when a row exists already
  */
 export async function insertInChunks(trx: Transaction, name: TableName, rows: Row[]): Promise<void> {
   const chunk = Math.max(1, Math.floor(MAX_VALUES / Object.keys(rows[0] ?? {}).length));
   for (let i = 0; i < rows.length; i += chunk) await insertRows(trx, name, rows.slice(i, i + chunk));
 }
 
-/** Rows whose column has one of these values. */
+/** Rows with one of these values in the column. */
 export async function findRows(db: Db, name: TableName, column: string, values: SqlValue[]): Promise<Row[]> {
   if (values.length === 0) return [];
   return (await rowsWith(db, name, column, values)) as Row[];
 }
 
-/**
- * As `findRows`, and locked until the transaction ends: in the order of their ids, as everybody does who locks several.
- */
+/** Like `findRows`, but locked until the transaction ends; by id, the order in which all code locks several rows. */
 export async function lockRows(
   trx: Transaction,
   name: TableName,
@@ -73,10 +70,10 @@ function rowsWith(db: Db, name: TableName, column: string, values: SqlValue[]) {
   return db(tableBy(db, name, ...index)).whereIn(column, values as (string | number)[]);
 }
 
-/** MySQL plans each licence with each time; past 8 MB of such plans it reads the whole table instead. */
+/** MySQL plans every licence with every time; above 8 MB of plans it scans the whole table. */
 const MAX_LICENSES = 50;
 
-/** Events of these licences at these times: more than the pairs that were asked for. */
+/** Events of these licences at these times: every combination of both. */
 export async function findEventRows(db: Db, licenseIds: number[], times: string[]): Promise<Row[]> {
   const found: Row[] = [];
   for (let i = 0; i < licenseIds.length; i += MAX_LICENSES)

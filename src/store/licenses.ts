@@ -13,11 +13,11 @@ import {
 } from './statements';
 import { fromSqlTime, toSqlTime } from './time';
 
-/** A licence as requests are judged by it, with its plan and product. */
+/** The part of a licence that requests are judged by, with its plan and product. */
 export interface LicenseTerms {
   id: number;
   keyDigest: string;
-  /** as stored; `liveStatus` tells what it means now */
+  /** as stored; `liveStatus` gives the current status */
   status: string;
   /** 0: unlimited */
   activationLimit: number;
@@ -27,7 +27,7 @@ export interface LicenseTerms {
   product: { id: number; name: string };
 }
 
-/** All there is about a licence. */
+/** Everything stored about a licence. */
 export interface License extends LicenseTerms {
   keyHint: string | null;
   keySealed: string | null;
@@ -39,7 +39,7 @@ export interface License extends LicenseTerms {
   createdAt: Date;
 }
 
-/** What a lock on a licence's row lets its holder rely on. */
+/** The fields that cannot change while the licence's row is locked. */
 export type LockedLicense = Omit<License, 'plan' | 'product'> & { planId: number };
 
 export interface NewLicense {
@@ -55,7 +55,7 @@ export interface NewLicense {
   createdAt: Date;
 }
 
-/** What a validate call leaves on a licence; several calls for the same licence make one. */
+/** Validate calls to record on a licence; several calls for the same licence are merged. */
 export interface Check {
   licenseId: number;
   calls: number;
@@ -71,9 +71,9 @@ export interface LicenseFilter {
   customer?: string;
   reference?: string;
   hint?: string;
-  /** those that are active now and expire no later than this */
+  /** active licences that expire no later than this */
   expiringBefore?: Date;
-  /** keyset paging: only ids above this one */
+  /** cursor: only ids above this one */
   after?: number;
   limit: number;
 }
@@ -113,17 +113,17 @@ export async function findLicenseByReference(db: Db, reference: string): Promise
   return row && toLicense(row);
 }
 
-/** The licences of these keys' digests, by digest; unknown ones are missing from the map. */
+/** Licences by their keys' digests; unknown digests are missing from the map. */
 export async function findLicensesByDigest(db: Db, digests: string[]): Promise<Map<string, License>> {
   const rows = (await joined(db, readBy(db, 'key_digest')).whereIn('l.key_digest', digests)) as JoinedRow[];
   return new Map(rows.map((row) => [row.key_digest, toLicense(row)]));
 }
 
-/** The ids of these keys' digests, by digest, without a join: for those that were just inserted. */
+/** Ids by their keys' digests, without a join: for licences just inserted. */
 export async function findIdsByDigest(db: Db, digests: string[]): Promise<Map<string, number>> {
   const rows = await db(tableBy(db, 'licenses', 'key_digest'))
     .whereIn('key_digest', digests)
-    // A column that the index has not: for those two alone, MariaDB would read it from end to end.
+    // plan_id is not in the index: with only indexed columns MariaDB would scan the whole index.
     .select<{ id: number; key_digest: string }[]>('id', 'key_digest', 'plan_id');
   return new Map(rows.map((row) => [row.key_digest, row.id]));
 }
@@ -138,7 +138,7 @@ export async function findLicensesByIds(db: Db, ids: number[]): Promise<License[
 }
 
 /**
- * Licences by their customers' e-mails: any of these, or those that begin with a text.
+ * Licences by their customers' e-mail addresses: any of these, or all that start with a text.
  *
  * @param which in lower case
  */
@@ -147,7 +147,7 @@ export async function findLicensesOfCustomers(
   which: { among: string[] } | { beginning: string },
   limit: number,
 ): Promise<License[]> {
-  // The ids by the index of customers first: with the join, the server may read all licences in the order of their ids.
+  // Ids first, by the customer index: with the join the server may scan all licences by id.
   const query = db(tableBy(db, 'licenses', 'customer'))
     .orderBy('customer')
     .limit(limit);
@@ -157,10 +157,10 @@ export async function findLicensesOfCustomers(
 }
 
 /**
- * Licences by the ends of their keys: those with `seen` itself, in capitals or not, come first.
+ * Licences by the ends of their keys; those with `seen` itself, in any case, come first.
  *
  * @param exact hints as stored
- * @param patterns of SQL's LIKE; with one, the index of hints is read from end to end
+ * @param patterns for LIKE; these scan the whole index of hints
  */
 export async function findLicensesByHints(
   db: Db,
@@ -181,18 +181,18 @@ export async function findLicensesByHints(
 /**
  * Licences by id, ascending.
  *
- * @param filter its states are those of the moment `now`: an active licence past its end is expired
+ * @param filter its states are as of `now`: an active licence past its end is expired
  */
 export async function listLicenses(db: Db, filter: LicenseFilter, now: Date): Promise<License[]> {
   if (filter.productId !== undefined) {
-    // By plan, since no index has a product's licences in the order of their ids.
+    // Plan by plan, since no index has a product's licences by id.
     const found: License[] = [];
     const { productId, ...others } = filter;
     const plans = (await listPlans(db, productId)).filter(({ id }) => id === (filter.planId ?? id));
     for (const { id } of plans) found.push(...(await listLicenses(db, { ...others, planId: id }, now)));
     return found.sort((a, b) => a.id - b.id).slice(0, filter.limit);
   }
-  // A page of licences first: joined before they are sorted, all of them would be.
+  // Read the page before joining; otherwise the server would join and sort all licences.
   const page = db(tableBy(db, 'licenses', ...indexFor(filter)))
     .orderBy('id')
     .limit(filter.limit);
@@ -220,7 +220,7 @@ export async function listLicenses(db: Db, filter: LicenseFilter, now: Date): Pr
   return ((await joined(db, page.as('l')).orderBy('l.id')) as JoinedRow[]).map(toLicense);
 }
 
-/** The index that leaves the fewest licences, or has them in the order of their ids. */
+/** The index that leaves the fewest licences, or has them by id. */
 function indexFor(filter: LicenseFilter): string[] {
   if (filter.reference !== undefined) return ['reference'];
   if (filter.customer !== undefined) return ['customer'];
@@ -229,20 +229,19 @@ function indexFor(filter: LicenseFilter): string[] {
   return filter.planId === undefined ? [] : ['plan_id'];
 }
 
-/** Locks one licence's row: `lockLicenses`. */
+/** Locks one licence's row; see `lockLicenses`. */
 export async function lockLicense(trx: Transaction, id: number): Promise<LockedLicense | undefined> {
   return (await lockLicenses(trx, [id])).get(id);
 }
 
 /**
- * Locks licences' rows until the transaction ends. It must be the transaction's first statement: an earlier read
- * would fix a snapshot under REPEATABLE READ, and the rows counted afterwards would be those of the past. By id and
- * without a join, so that neither a plan's row nor a gap between keys is locked with them; in the order of their ids,
- * as everybody does who locks several, so that nobody waits in a circle.
+ * Locks licences' rows until the transaction ends. Must be the first statement: under REPEATABLE READ an earlier read
+ * would fix a snapshot, and later counts would be out of date. By id and without a join, so that no plan and no gap
+ * between keys is locked too. In order of ids, as in all code, to avoid deadlocks.
  *
- * @param skipLocked leaves out rows that somebody else holds; without it they are waited for. SQLite has one write lock
- *   for everything, and always waits for it
- * @returns by id; a row that was left out or does not exist is missing from the map
+ * @param skipLocked skips rows held by others instead of waiting; SQLite has a single write lock and always waits for
+ * it
+ * @returns by id; skipped and missing rows are not in the map
  */
 export async function lockLicenses(
   trx: Transaction,
@@ -252,20 +251,20 @@ export async function lockLicenses(
   if (ids.length === 0) return new Map();
   const licenses = table(trx, 'licenses');
   const isAnyOf = `WHERE id IN (${placeholders(ids.length)})`;
-  // SQLite has no FOR UPDATE, and Knex begins its transactions deferred; a write takes the one write lock.
+  // SQLite has no FOR UPDATE, and Knex starts deferred transactions: a write takes the write lock.
   if (isSqlite(trx)) await rawChange(trx, `UPDATE ${licenses} SET id = id ${isAnyOf}`, ids);
   const rows = await rawRows<LicenseRow>(
     trx,
     isSqlite(trx)
       ? `SELECT * FROM ${licenses} ${isAnyOf}`
-      : // Of a small table the server would rather read, and lock, every row.
+      : // With a small table the server would prefer to read, and so lock, every row.
         `SELECT * FROM ${licenses}${forceIndex(trx, 'licenses')} ${isAnyOf} ORDER BY id FOR UPDATE${skipLocked ? ' SKIP LOCKED' : ''}`,
     ids,
   );
   return new Map(rows.map((row) => [row.id, { ...toBareLicense(row), planId: row.plan_id }]));
 }
 
-/** @throws a duplicate (`isDuplicate`) when the key or the reference exists already */
+/** @throws a duplicate (`isDuplicate`) when the key or reference exists already */
 export async function insertLicenses(trx: Transaction, licenses: NewLicense[]): Promise<void> {
   await trx(table(trx, 'licenses')).insert(
     licenses.map((license) => ({
@@ -294,7 +293,7 @@ export interface LicenseChanges {
   keySealed?: string | null;
 }
 
-/** Changes a licence: what is undefined stays, what is null is cleared. */
+/** Changes a licence: undefined keeps a value, null clears it. */
 export async function setLicense(trx: Transaction, id: number, changes: LicenseChanges): Promise<void> {
   const { expiresAt } = changes;
   await trx(table(trx, 'licenses'))
@@ -311,7 +310,7 @@ export async function setLicense(trx: Transaction, id: number, changes: LicenseC
     });
 }
 
-/** The next licences of a plan that have exactly this limit, by id. */
+/** The next licences of a plan with exactly this limit, by id. */
 export async function listIdsWithLimit(
   db: Db,
   planId: number,
@@ -329,8 +328,8 @@ export async function listIdsWithLimit(
 /**
  * Counts slots as used.
  *
- * @param slots how many of each licence, by its id
- * @throws when one of the licences has fewer that are free: the last line of defence, the caller has looked before
+ * @param slots number of slots by licence id
+ * @throws when a licence has fewer free slots; a last safeguard, since the caller has checked
  */
 export async function takeSlots(trx: Transaction, slots: Map<number, number>): Promise<void> {
   if (slots.size === 0) return;
@@ -347,14 +346,11 @@ export async function takeSlots(trx: Transaction, slots: Map<number, number>): P
   if (changed !== slots.size) throw new Error('A slot was taken that is not free.');
 }
 
-/**
- * Counts slots as used or, where the number is negative, as free, whatever the limit says. A counter does not go
- * below 0.
- */
+/** Counts slots as used or, with a negative number, as free, whatever the limit. Counters never go below 0. */
 export async function moveSlots(trx: Transaction, slots: Map<number, number>): Promise<void> {
   if (slots.size === 0) return;
   const bindings: (string | number)[] = [];
-  // The column is unsigned on MySQL, where a sum below 0 would be an error.
+  // The column is unsigned on MySQL, which fails on a sum below 0.
   const moved = (): string => `CAST(activations_used AS SIGNED) + ${byId([...slots], bindings)}`;
   await rawChange(
     trx,
@@ -365,12 +361,12 @@ export async function moveSlots(trx: Transaction, slots: Map<number, number>): P
   );
 }
 
-/** A time further ahead was written by a clock that has been set right since. */
+/** A stored time further ahead came from a wrong clock, corrected since. */
 const MAX_CLOCK_SKEW_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Records validate calls on their licences by one statement. Rows are locked in the order of their ids, so that two
- * instances cannot wait for each other.
+ * Records validate calls on their licences in one statement. Rows are locked by id, so that two instances cannot
+ * deadlock.
  *
  * @param checks one for each licence
  * @throws a lock conflict (`isLockConflict`): nothing was recorded
@@ -387,13 +383,13 @@ export async function recordChecks(db: Db, checks: Check[]): Promise<void> {
   const at = (): string => each((check) => toSqlTime(check.at));
   const latest = Math.max(...ordered.map((check) => check.at.getTime()));
   const tooLate = toSqlTime(new Date(latest + MAX_CLOCK_SKEW_MS));
-  // A batch of another process with later calls may have gone before: the latest time keeps its address.
+  // Another process may already have recorded a later call: the latest time keeps its address.
   const isLater = (): string => {
     const later = `last_check_at > ${at()} AND last_check_at < ?`;
     bindings.push(tooLate);
     return later;
   };
-  // MySQL assigns from left to right, so the address is set while last_check_at is still the old one.
+  // MySQL assigns from left to right: set the address while last_check_at still has its old value.
   const sql = `UPDATE ${table(db, 'licenses')}${forceIndex(db, 'licenses')} SET
        check_count = check_count + ${each((check) => check.calls)},
        last_check_ip = CASE WHEN ${isLater()} THEN last_check_ip ELSE ${each((check) => check.ip)} END,
@@ -409,7 +405,7 @@ export interface SealedKey {
   keySealed: string;
 }
 
-/** Some of the sealed keys: the oldest and the newest, which are the ones another secret would show in. */
+/** The oldest and newest sealed keys: if the secret has changed, these differ. */
 export async function sampleSealedKeys(db: Db, fromEachEnd: number): Promise<SealedKey[]> {
   const end = (order: 'asc' | 'desc'): Promise<SealedKey[]> =>
     db(table(db, 'licenses'))
@@ -421,7 +417,7 @@ export async function sampleSealedKeys(db: Db, fromEachEnd: number): Promise<Sea
   return [...new Map(sample.map((one) => [one.licenseId, one])).values()];
 }
 
-/** Removes a licence that was made for a trial and never sold, with what the trial left in the access log. */
+/** Deletes a trial's licence, which was never sold, and the trial's entries in the access log. */
 export async function deleteTrialLicense(
   db: Db,
   keyDigest: string,
@@ -432,7 +428,7 @@ export async function deleteTrialLicense(
   await db(table(db, 'licenses')).where({ key_digest: keyDigest }).delete();
 }
 
-/** An expression for a value of each row, by its id: one for all where they agree, which is the rule. */
+/** An SQL expression for each row's value by id; a single value if all are equal, as they usually are. */
 function byId(values: [id: number, value: string | number][], bindings: (string | number)[]): string {
   const [[, first] = [0, 0]] = values;
   if (values.every(([, value]) => value === first)) {
@@ -451,7 +447,7 @@ function readBy(db: Db, ...columns: string[]): Knex.Raw {
   return db.raw(`${table(db, 'licenses')} l${forceIndex(db, 'licenses', ...columns)}`);
 }
 
-/** @param licenses as `l`: the table, to be read as the server decides, or rows of it */
+/** @param licenses with alias `l`: the table (the server picks the index), or a selection of its rows */
 function joined(db: Db, licenses: Knex.Raw | Knex.QueryBuilder = db.raw(`${table(db, 'licenses')} l`)) {
   const join = (name: 'plans' | 'products', alias: string) =>
     `${orderedJoin(db)} ${table(db, name)} ${alias}${forceIndex(db, name)}`;

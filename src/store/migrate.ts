@@ -15,26 +15,26 @@ import { readVersion, SUPPORTED_SERVERS } from './server';
 import { rawRows } from './statements';
 import { lockTrouble } from './trouble';
 
-/** How long one migration waits for another that is under way. */
+/** How long a migration waits for another one under way. */
 const LOCK_WAIT_SECONDS = 120;
 
 export interface SchemaState {
-  /** names of migrations this code has and the database has not */
+  /** migrations in this code but not in the database */
   pending: string[];
   completed: string[];
-  /** names the database has and this code does not know: it was migrated by a newer version */
+  /** migrations in the database that this code does not know: a newer version ran them */
   unknown: string[];
 }
 
-/** The schema is not the one this code was written for. The message says what to do. */
+/** The schema does not fit this code. The message gives the remedy. */
 export class SchemaError extends Error {}
 
-/** For `knex.migrate` and for knexfile.ts alike, so that both keep the same book. */
+/** Used by `knex.migrate` and knexfile.ts, so that both use the same migrations table. */
 export function migrationConfig(prefix: string): Knex.MigratorConfig {
   return { migrationSource, tableName: `${prefix}licensing_migrations` };
 }
 
-/** Compares the migrations that were run here with those this code has; where none was, all are pending. */
+/** Compares the database's migrations with this code's; all are pending on an empty database. */
 export async function readSchemaState(db: Db): Promise<SchemaState> {
   const book = table(db, 'migrations');
   const completed = (await db.schema.hasTable(book))
@@ -48,7 +48,7 @@ export async function readSchemaState(db: Db): Promise<SchemaState> {
 }
 
 /**
- * Refuses to work on a schema that is older or newer than this code.
+ * Refuses a schema older or newer than this code.
  *
  * @throws SchemaError with the remedy
  */
@@ -73,7 +73,7 @@ async function refuseOldServer(db: Db): Promise<void> {
     );
 }
 
-/** To ask SQLite is to make the file: a mistyped path would look like an empty shop. */
+/** Connecting to SQLite creates the file: a mistyped path would look like an empty shop. */
 function refuseMissingFile(db: Db): void {
   const file = isSqlite(db) ? sqliteFile(db) : undefined;
   if (file !== undefined && statSync(file, { throwIfNoEntry: false }) === undefined)
@@ -91,11 +91,11 @@ export function refuseNewerSchema(state: SchemaState): void {
 }
 
 /**
- * Refuses to begin a second set of tables in a database that has one under another prefix: a service whose prefix got
- * lost (`.env` without the site it was beside, a site with a new one) would find an empty shop. Not to be asked where
- * the prefix was chosen.
+ * Refuses to create tables in a database that has them under another prefix: if the prefix was lost (`.env` without the
+ * Joomla site, or a site with a new prefix), the service would find an empty shop. Skip this if the operator chose the
+ * prefix.
  *
- * @throws SchemaError with the settings that lead to the tables there are
+ * @throws SchemaError with the settings for the existing tables
  */
 export async function refuseOtherPrefix(db: Db): Promise<void> {
   if ((await readSchemaState(db)).completed.length > 0) return;
@@ -108,7 +108,7 @@ export async function refuseOtherPrefix(db: Db): Promise<void> {
     );
 }
 
-/** The prefixes under which this program has been migrated in this database, but for the configured one. */
+/** The other prefixes under which this program's tables exist in the database. */
 export async function findOtherPrefixes(db: Db): Promise<string[]> {
   const own = table(db, 'migrations');
   const book = own.slice(tablePrefix(db).length);
@@ -124,12 +124,12 @@ export async function findOtherPrefixes(db: Db): Promise<string[]> {
     .sort();
 }
 
-/** As people know the tables. */
+/** The table names in a form people know. */
 export function describePrefixes(prefixes: string[]): string {
   return prefixes.map((prefix) => `${prefix}licensing_...`).join(' or ');
 }
 
-/** What `.env` has to say for tables under one of these prefixes. An empty one cannot be set, only not be changed. */
+/** The `.env` settings for tables under these prefixes. An empty prefix cannot be set, only left unset. */
 export function settingsForPrefixes(prefixes: string[]): string {
   return prefixes
     .map((prefix) =>
@@ -141,9 +141,9 @@ export function settingsForPrefixes(prefixes: string[]): string {
 }
 
 /**
- * Brings the schema up to date. Any number of processes may do so at once: they take turns.
+ * Brings the schema up to date. Several processes may do this at once: they take turns.
  *
- * @returns the names of the migrations that were run by this call
+ * @returns the names of the migrations this call ran
  * @throws SchemaError when the database is newer than the code
  */
 export async function migrate(db: Db, settings: DatabaseSettings): Promise<string[]> {
@@ -158,8 +158,8 @@ export async function migrate(db: Db, settings: DatabaseSettings): Promise<strin
 }
 
 /**
- * What comes before a migration, under the lock: a newer schema is refused, and Knex's own lock, if a process was
- * killed while it held it, is set free. (Whoever holds our lock is the only one migrating.)
+ * Prepares a migration, under our lock: refuses a newer schema, and frees Knex's own lock, which a killed process may
+ * have left behind. Only the holder of our lock can be migrating.
  */
 export async function prepareMigration(db: Db): Promise<void> {
   await refuseOldServer(db);
@@ -169,10 +169,10 @@ export async function prepareMigration(db: Db): Promise<void> {
 }
 
 /**
- * A lock that ends with the process that holds it, however that ends: MySQL's named lock belongs to a connection,
- * SQLite's to an open file. It has a connection of its own, since migrations use the pool's.
+ * Takes a lock that ends with its process: MySQL's named lock belongs to a connection, SQLite's to an open file. Uses
+ * its own connection, since migrations use the pool's.
  *
- * @returns sets the lock free
+ * @returns releases the lock
  */
 export async function lockMigrations(
   settings: DatabaseSettings,
@@ -181,7 +181,7 @@ export async function lockMigrations(
   if (settings.kind === 'sqlite')
     return lockFile(`${settings.path}.migrate-lock`, LOCK_WAIT_SECONDS, otherMigration);
   const holder = openDatabase(settings, prefix, 1);
-  // The pool closes a connection that is idle for 30 s, and the lock would go with it: a transaction keeps it busy.
+  // The pool closes connections idle for 30 s, and the lock with them: a transaction keeps this one in use.
   const held = await holder.transaction().catch(async (error: unknown) => {
     await holder.destroy();
     throw error;
@@ -191,7 +191,7 @@ export async function lockMigrations(
     await holder.destroy();
   };
   try {
-    // Lock names are global to the server; 64 characters at the most.
+    // Lock names are global to the server and have at most 64 characters.
     const name = `licensing ${settings.database}.${prefix}`.slice(0, 64);
     const [rows] = await held.raw<[{ got: number | null }[]]>('SELECT GET_LOCK(?, ?) AS got', [
       name,
@@ -234,7 +234,7 @@ async function lockFile(path: string, seconds: number, refusal: () => Error): Pr
     throw isLockConflict(error) ? refusal() : error;
   }
   return async () => {
-    // This driver's close leaves the lock held, and the next migration in this process would wait for it.
+    // The driver's close keeps the lock, and this process's next migration would wait for it.
     await holder.raw('ROLLBACK');
     await holder.destroy();
   };

@@ -7,47 +7,47 @@ export interface MysqlSettings extends ServerLocation {
   user: string;
   password: string;
   database: string;
-  /** Without it nothing is encrypted. */
+  /** undefined: connections are not encrypted */
   tls?: TlsSettings;
 }
 
-/** How long a caller can wait before "not reachable" is the honest answer. */
+/** How long a caller may wait before the database counts as unreachable. */
 const CONNECT_TIMEOUT_MS = 2_000;
 
 /**
- * Strict, so that a value which does not fit is an error and never cut; one second of lock wait, so that a row
- * held by somebody else delays its own callers and nobody else. The character set, because a server may ignore what
- * the driver asks for; no chain, with which what is committed by itself would wait for the next COMMIT.
+ * Strict mode, so that values that do not fit are errors and never cut. A lock wait of 1 s, so that a held row delays
+ * only its own callers. SET NAMES, because a server may ignore the driver's character set. No completion_type CHAIN,
+ * which would delay autocommitted statements until the next COMMIT.
  */
 const MYSQL_SESSION = `SET NAMES utf8mb4, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', innodb_lock_wait_timeout = 1, autocommit = 1, completion_type = 0`;
 
-/** What both servers do unless they are told otherwise, and all here relies on. The variable's name is not the same in all. */
+/** The default of both servers, which this code relies on. SET works in all versions; the variable's name differs. */
 const ISOLATION = 'SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ';
 
 /**
- * For a service besides: what a lost connection has left behind ends with the server's patience, its locks too, if the
- * server could not be told (`killOnServer`). Knex closes a connection that is idle for half as long.
+ * For a service: if KILL cannot be sent (`killOnServer`), the server drops a lost connection, and its locks, after 60
+ * s. Knex closes idle connections after half that time.
  */
 const SERVICE_SESSION = `${MYSQL_SESSION}, wait_timeout = 60`;
 
-/** What a server gives to connections by default, where it could break what is relied on here. */
+/** The server's defaults that this code relies on. */
 const USUAL_SESSION: Record<string, string> = {
   autocommit: 'ON',
   character_set_client: 'utf8mb4',
   completion_type: 'NO_CHAIN',
   transaction_isolation: 'REPEATABLE-READ',
-  // MariaDB's name for it, before 11.1
+  // MariaDB's name for it before 11.1
   tx_isolation: 'REPEATABLE-READ',
 };
 
 export interface ConnectionRules {
-  /** ms until a statement without an answer has lost its connection; undefined: never */
+  /** ms without an answer until the connection counts as lost; undefined: never */
   statementTimeout?: number | undefined;
-  /** the process answers requests, so a transaction of it is short */
+  /** the process answers requests, so its transactions are short */
   isService?: boolean;
 }
 
-/** What Knex is told of a MySQL or MariaDB server. */
+/** Knex's configuration for a MySQL or MariaDB server. */
 export function mysqlConfig(
   settings: MysqlSettings,
   poolSize: number,
@@ -56,10 +56,10 @@ export function mysqlConfig(
   const { host, port, socketPath, user, password, database, tls } = settings;
   return {
     client: mysqlClient({ statementTimeout, isService }),
-    // It would be asked of the server, for what is not used here.
+    // Otherwise Knex asks the server for its version, which is not needed here.
     version: 'latest',
     connection: {
-      // The host of a socket is a name only, for the server's certificate.
+      // With a socket, the host is only the name in the server's certificate.
       ...(socketPath === undefined ? { host, port } : { host, socketPath }),
       ...(tls === undefined ? {} : driverTls(tls, settings)),
       user,
@@ -67,7 +67,7 @@ export function mysqlConfig(
       database,
       charset: 'utf8mb4',
       timezone: 'Z',
-      // Times travel as text (see time.ts): no driver's idea of a time zone comes between.
+      // Times travel as text (see time.ts), so the driver converts no time zones.
       dateStrings: true,
       supportBigNumbers: true,
       connectTimeout: CONNECT_TIMEOUT_MS,
@@ -77,8 +77,8 @@ export function mysqlConfig(
       max: poolSize,
       createTimeoutMillis: CONNECT_TIMEOUT_MS,
       createRetryIntervalMillis: 100,
-      // The first refusal to connect is the answer, but for `initializePool`; else Knex repeats it until the pool's
-      // time is up.
+      // Fail at the first refused connection (exception: `initializePool`); otherwise Knex retries until the pool's
+      // time-out.
       propagateCreateError: true,
       afterCreate(connection: MysqlConnection, done: (error: Error | null, connection: unknown) => void) {
         setUp(connection, isService)
@@ -87,7 +87,7 @@ export function mysqlConfig(
               done(null, connection);
             },
             (error: unknown) => {
-              // Knex forgets it, and says nothing to it.
+              // Knex forgets this connection without closing it.
               cut(connection);
               done(error as Error, connection);
             },
@@ -98,7 +98,7 @@ export function mysqlConfig(
   };
 }
 
-/** Makes a new connection one of ours. @throws what the server refuses it with */
+/** Sets up a new connection. @throws the server's error */
 async function setUp(connection: MysqlConnection, isService: boolean): Promise<void> {
   if (!isService) connection.overridden = await askWhatIsUnusual(connection);
   await ask(connection, isService ? SERVICE_SESSION : MYSQL_SESSION);
@@ -135,28 +135,28 @@ function ask<Row>(connection: MysqlConnection, sql: string): Promise<Row[]> {
   );
 }
 
-/** Its own name for itself, since behind one address may be one today and another tomorrow, and when it was started. */
+/** The server's own name for itself, because one address may lead to different servers, and its start time. */
 interface Server {
   host: string;
   port: number;
-  /** by our clock, in seconds */
+  /** seconds, by our clock */
   startedAt: number;
 }
 
-/** What is used here of the driver's connection, and what is kept with it. */
+/** The parts of the driver's connection used here, and our own fields on it. */
 interface MysqlConnection {
-  /** the server's number for it, given to no other until the server is restarted */
+  /** the server's number for it, not reused until the server restarts */
   threadId: number;
-  /** of a service's */
+  /** only in a service */
   server?: Server | undefined;
-  /** of an operator's */
+  /** only outside a service */
   overridden?: string[];
   stream: { destroy(error?: Error): void; once(event: 'close', listener: () => void): void };
-  /** ends one that says nothing before it can be used */
+  /** cuts a connection that is not set up in time */
   settingUp: NodeJS.Timeout;
   endOnServer: () => Promise<void>;
   answeredAt?: number;
-  /** Knex's mark for a connection that must not go back to the pool */
+  /** Knex's mark: the connection must not return to the pool */
   __knex__disposed?: Error;
   on(event: 'error', listener: () => void): void;
   end(done: () => void): void;
@@ -168,14 +168,14 @@ interface MysqlConnection {
   ): void;
 }
 
-/** What is used here of Knex's dialect, which has no types. */
+/** The parts of Knex's dialect used here; the dialect has no types. */
 interface MysqlDialect extends Knex.Client {
   _driver(): { createConnection(settings: object): MysqlConnection };
   _query(connection: unknown, query: Statement): Promise<unknown>;
   initializePool(config: Knex.Config): void;
 }
 
-/** What is used here of tarn's pool. */
+/** The parts of tarn's pool used here. */
 interface CreatingPool {
   creator: () => Promise<unknown>;
   numUsed(): number;
@@ -187,15 +187,15 @@ interface CreatingPool {
 const FAREWELL_MS = 1_000;
 
 /**
- * Knex's mysql2 dialect for connections that may go silent, though nothing says so: a firewall forgot them, a host died.
- * Such a one is never waited for without end, and its socket is closed; the driver would wait for the other side's word.
+ * Knex's mysql2 dialect for connections that may go silent without an error, when a firewall forgets them or a host
+ * dies. It never waits for them endlessly and closes the socket, while the driver would wait for the other side.
  */
 function mysqlClient({ statementTimeout, isService }: ConnectionRules): typeof Knex.Client {
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- the dialect has no types
   const Dialect = require('knex/lib/dialects/mysql2') as new (config: Knex.Config) => MysqlDialect;
-  /** When the latest statement was sent that had no answer in time. */
+  /** When the latest statement was sent that timed out. */
   let silentSince = -Infinity;
-  /** Those that are told of others; of them nobody is. */
+  /** Connections that are killing a lost one; if such a connection times out too, nobody kills it in turn. */
   const ending = new WeakSet<MysqlConnection>();
   return class SilenceProofDialect extends Dialect {
     override _driver() {
@@ -203,9 +203,9 @@ function mysqlClient({ statementTimeout, isService }: ConnectionRules): typeof K
       const createConnection = (settings: object): MysqlConnection => {
         const connection = driver.createConnection(settings);
         connection.settingUp = setTimeout(() => cut(connection, lateError()), CONNECT_TIMEOUT_MS);
-        // One that was refused is no reason to stay.
+        // The timer must not keep the process alive after a refused connection.
         connection.settingUp.unref();
-        // A transaction's own client has no pool to take another connection from.
+        // Bound to this client: a transaction's own client has no pool for a second connection.
         connection.endOnServer = () => this.killOnServer(connection);
         return connection;
       };
@@ -213,8 +213,8 @@ function mysqlClient({ statementTimeout, isService }: ConnectionRules): typeof K
     }
 
     /**
-     * Where the server has no connection to spare, callers wait for one that is here already, until the pool's time is
-     * up: the server's limit is the site's too, and full for moments only.
+     * When the server has no free connection, callers wait for one of ours until the pool's time-out: the server's
+     * limit is shared with the site and usually reached only briefly.
      */
     override initializePool(config: Knex.Config): void {
       super.initializePool(config);
@@ -233,7 +233,7 @@ function mysqlClient({ statementTimeout, isService }: ConnectionRules): typeof K
       Object.defineProperty(pool, 'propagateCreateError', { get: () => !(isFull && hasSome()) });
     }
 
-    /** Not Knex's, which hears no more of a connection once it has said goodbye. */
+    /** Replaces Knex's method, which ignores a connection once it has sent the goodbye. */
     override destroyRawConnection(connection: MysqlConnection): Promise<void> {
       clearTimeout(connection.settingUp);
       const late = setTimeout(() => cut(connection), FAREWELL_MS).unref();
@@ -243,7 +243,7 @@ function mysqlClient({ statementTimeout, isService }: ConnectionRules): typeof K
       return Promise.resolve();
     }
 
-    /** What makes one connection silent does it to its neighbours: a request each would find that out one by one. */
+    /** If one connection goes silent, others have too: drop those without an answer since then. */
     override validateConnection(connection: MysqlConnection): Promise<boolean> {
       const { answeredAt = Infinity } = connection;
       return answeredAt >= silentSince ? super.validateConnection(connection) : Promise.resolve(false);
@@ -252,7 +252,7 @@ function mysqlClient({ statementTimeout, isService }: ConnectionRules): typeof K
     override async _query(connection: MysqlConnection, query: Statement): Promise<unknown> {
       const asText = () => super._query(connection, query);
       const send = () => (query.prepared ? execute(connection, query).catch(ifNoRoom(asText)) : asText());
-      // What it was lost by, and not that a ROLLBACK cannot be sent on it any more.
+      // Report the original error, not the failed ROLLBACK.
       if (connection.__knex__disposed) throw connection.__knex__disposed;
       if (statementTimeout === undefined) return send();
       const sentAt = performance.now();
@@ -276,13 +276,13 @@ function mysqlClient({ statementTimeout, isService }: ConnectionRules): typeof K
       }
     }
 
-    /** Ends the server's side of a lost connection: its transaction would hold its locks for as long as that lives. */
+    /** Kills a lost connection on the server; otherwise its transaction would keep its locks. */
     private async killOnServer(lost: MysqlConnection): Promise<void> {
       const { threadId } = lost;
       try {
         const connection = (await this.acquireConnection()) as MysqlConnection;
         try {
-          // Another server, or a restarted one, has given the number to somebody else, or will.
+          // Another or restarted server may have given the number to somebody else.
           if (!isSame(connection.server, lost.server)) return;
           ending.add(connection);
           const { response } = (await this._query(connection, {
@@ -296,13 +296,13 @@ function mysqlClient({ statementTimeout, isService }: ConnectionRules): typeof K
           await this.releaseConnection(connection);
         }
       } catch {
-        // It is gone by itself, or nobody can be reached now; then its idle time ends it.
+        // Already gone, or the server is unreachable; then wait_timeout ends it.
       }
     }
   } as unknown as typeof Knex.Client;
 }
 
-/** A server says in whole seconds when it was started, and late by how long its answer took. */
+/** A server's uptime is in whole seconds, and is late by the time its answer took. */
 const START_TOLERANCE = (1_000 + CONNECT_TIMEOUT_MS) / 1000;
 
 function isSame(one: Server | undefined, other: Server | undefined): boolean {
@@ -314,7 +314,7 @@ function isSame(one: Server | undefined, other: Server | undefined): boolean {
   );
 }
 
-/** Closes a connection's socket. Whatever it still has to say of that is an error of nobody's. */
+/** Closes a connection's socket. Ignore errors after close. */
 function cut(connection: MysqlConnection, error?: Error): void {
   connection.on('error', ignore);
   connection.stream.destroy(error);
@@ -328,7 +328,7 @@ function lateError(): Error {
   return Object.assign(new Error('The database did not answer in time.'), { code: 'ETIMEDOUT' });
 }
 
-/** What Knex's dialect does with a query, by a prepared statement, which the connection keeps. */
+/** Like Knex's own query, but with a prepared statement, which the connection keeps. */
 function execute(connection: MysqlConnection, { sql, bindings }: Statement): Promise<Answered> {
   return new Promise((resolve, reject) => {
     connection.execute(sql, bindings, (error, answer) => {
@@ -339,9 +339,9 @@ function execute(connection: MysqlConnection, { sql, bindings }: Statement): Pro
 }
 
 /**
- * Where the server has no room for a prepared statement, which it then has not executed: it holds as many as it may
- * (ER_MAX_PREPARED_STMT_COUNT_REACHED), the site's with ours; or it has lost the table it was prepared for three times in
- * a row to those of others (ER_NEED_REPREPARE), as its cache of tables is small.
+ * Falls back when the server has no room for a prepared statement and so has not run it: either its limit, shared with
+ * the site, is reached (ER_MAX_PREPARED_STMT_COUNT_REACHED), or its small table cache lost the statement's table three
+ * times in a row (ER_NEED_REPREPARE).
  */
 function ifNoRoom<T>(otherwise: () => T): (error: Error & { errno?: number }) => T {
   return (error) => {
@@ -354,8 +354,8 @@ export interface Statement {
   sql: string;
   bindings: Knex.RawBinding[];
   /**
-   * Saves a tenth of a millisecond, on the connections of a service, which last. For few texts only: the server has
-   * room for so many prepared statements, and shares it with the site.
+   * Saves 0.1 ms on a service's long-lived connections. For few statements only: the server limits prepared statements,
+   * and the site shares the limit.
    */
   prepared?: boolean;
 }

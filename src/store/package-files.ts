@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
 /**
- * Packages on disk, each under its SHA-256: the same bytes are one file, other bytes are another, and a published
- * version can never change under a customer's checksum. The one part of the store that is not SQL.
+ * Packages on disk, named by their SHA-256: equal bytes share a file, and a published version can never change under a
+ * customer's checksum. The only part of the store without SQL.
  */
 export interface StoredPackage {
   /** bytes */
@@ -17,7 +17,7 @@ export interface StoredPackage {
 }
 
 export const INCOMING = '.incoming-';
-/** A publish that was killed leaves its temporary file; after this long nobody is still writing it. */
+/** A killed publish leaves its temporary file; after this time nobody is still writing it. */
 export const INCOMING_MAX_AGE_MS = 24 * 60 * 60 * 1000;
 
 export function packageFileName(sha256: string): string {
@@ -28,13 +28,13 @@ export function packagePath(dir: string, sha256: string): string {
   return join(dir, packageFileName(sha256));
 }
 
-/** What was taken for a package is no file. The message is the end of "it is ...". */
+/** The package is not a regular file. The message completes "it is ...". */
 export class NoFile extends Error {}
 
 /**
- * Opens a package to read it. What is no file, links resolved, may have no end, or keep whoever opens it waiting.
+ * Opens a package for reading. After following links, all but regular files (FIFOs, devices) can block or never end.
  *
- * @throws NoFile, or what the system says
+ * @throws NoFile, or the system's error
  */
 export async function openPackage(path: string): Promise<{ handle: FileHandle; stats: Stats }> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -48,9 +48,9 @@ export async function openPackage(path: string): Promise<{ handle: FileHandle; s
   }
 }
 
-/** The package's file, or undefined when it is missing or not readable. */
+/** The package's file; undefined when it is missing or not readable. */
 export async function statPackage(dir: string, sha256: string): Promise<Stats | undefined> {
-  // From a row: a forged one must not lead out of the folder.
+  // From a database row: a forged value must not lead out of the folder.
   if (!/^[0-9a-f]{64}$/.test(sha256)) return undefined;
   try {
     const { handle, stats } = await openPackage(packagePath(dir, sha256));
@@ -62,9 +62,9 @@ export async function statPackage(dir: string, sha256: string): Promise<Stats | 
 }
 
 /**
- * Reads a package and compares it with its name.
+ * Compares a package's content with its name.
  *
- * @returns whether it is whole; undefined when it is missing or not readable
+ * @returns whether it is intact; undefined when it is missing or not readable
  */
 export async function isPackageWhole(dir: string, sha256: string): Promise<boolean | undefined> {
   if (!(await statPackage(dir, sha256))) return undefined;
@@ -75,10 +75,10 @@ export async function isPackageWhole(dir: string, sha256: string): Promise<boole
 }
 
 /**
- * Copies a file into the folder: written to a temporary name, hashed on the way, checked, synced, renamed. Either
- * the whole package is there afterwards, or nothing of it.
+ * Copies a file into the folder: writes and hashes a temporary file, checks, syncs and renames it. Afterwards the whole
+ * package is there, or nothing.
  *
- * @param check looks at the copy before it is taken over, and throws to refuse it
+ * @param check inspects the copy before it is accepted, and throws to refuse it
  */
 export async function storePackage(
   dir: string,
@@ -92,8 +92,7 @@ export async function storePackage(
   try {
     const stored = await copyAndHash(source, temporary, onProgress);
     await check(temporary);
-    // Who may read packages is decided by the folder, not by the umask of whoever publishes: nginx and the service
-    // are other users.
+    // nginx and the service are other users: the folder decides who may read packages, not the publisher's umask.
     await chmod(temporary, 0o644);
     await syncFile(temporary);
     await rename(temporary, packagePath(dir, stored.sha256));
@@ -113,7 +112,7 @@ async function copyAndHash(
   let size = 0;
   const { handle, stats } = await openPackage(source);
   await pipeline(
-    // One that is still growing is no package yet, and must not fill the disk.
+    // Stop at the size seen first: a file that is still growing must not fill the disk.
     handle.createReadStream({ highWaterMark: 1 << 20, end: Math.max(stats.size, 1) - 1 }),
     async function* (chunks: AsyncIterable<Buffer>) {
       for await (const chunk of chunks) {

@@ -2,9 +2,9 @@ import { isSqlite, type Db, type TableName, type Transaction } from './database'
 import type { Row, SqlValue } from './export';
 import { licenseIndex, tableBy } from './statements';
 
-/** Where customers may be named, or their addresses stand: what is exported and erased for them. */
+/** Where customers' names and addresses may be stored: the columns to export and erase. */
 
-/** Every column in which a text can stand that somebody typed. */
+/** Every column that can hold typed text. */
 export const TEXT_COLUMNS = {
   products: ['name', 'element', 'update_xml'],
   plans: ['name'],
@@ -16,16 +16,15 @@ export const TEXT_COLUMNS = {
 } as const satisfies Partial<Record<TableName, readonly string[]>>;
 export type TextTable = keyof typeof TEXT_COLUMNS;
 
-/** Rows of some licences, or of none. */
+/** Rows of certain licences; null: rows without a licence. */
 export interface Only {
   licenseIds: number[] | null;
 }
 
 /**
- * Rows in whose texts one of the patterns may stand, in the order of their ids. Without an index: it reads the
- * table once.
+ * Rows whose texts may match one of the patterns, by id. Scans the whole table; there is no index.
  *
- * @param patterns for LIKE, in lower case, with `!` before what is meant literally
+ * @param patterns for LIKE, in lower case, with `!` before literal characters
  */
 export async function findTextRows(
   db: Db,
@@ -35,7 +34,7 @@ export async function findTextRows(
   limit: number,
   only?: Only,
 ): Promise<Row[]> {
-  // MySQL will not compare a column of ASCII with what is not.
+  // MySQL cannot compare an ASCII column with other characters.
   const lower = (column: string) =>
     isSqlite(db) ? `LOWER(${column})` : `LOWER(CONVERT(${column} USING utf8mb4))`;
   const query = db(tableBy(db, name, ...(only ? licenseIndex(name) : [])))
@@ -51,7 +50,7 @@ export async function findTextRows(
   return (await query) as Row[];
 }
 
-/** Changes rows whose columns still are what the caller saw; one that somebody changed meanwhile stays as it is. */
+/** Changes rows whose columns are still as the caller saw them; rows changed meanwhile are left alone. */
 export async function setTexts(
   trx: Transaction,
   name: TextTable,
@@ -62,7 +61,7 @@ export async function setTexts(
   await trx(tableBy(trx, name)).whereIn('id', ids).where(seen).update(changes);
 }
 
-/** The addresses licences were used from: of their activations, their checks, their accesses and their history. */
+/** Removes the IP addresses of licences from their activations, checks, accesses and history. */
 export async function removeIps(trx: Transaction, licenseIds: number[]): Promise<void> {
   await trx(tableBy(trx, 'licenses')).whereIn('id', licenseIds).update({ last_check_ip: null });
   for (const name of ['activations', 'access_log'] as const)

@@ -1,19 +1,19 @@
 import { isSqlite, table, type Db } from './database';
 import type { MysqlSettings } from './mysql';
 
-/** What requests need. */
+/** Privileges that requests need. */
 export const REQUEST_PRIVILEGES = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'] as const;
-/** What migrations need besides: some give that to another user. */
+/** Privileges that migrations also need; some operators give them to another user. */
 export const MIGRATION_PRIVILEGES = ['CREATE', 'ALTER', 'INDEX', 'DROP', 'REFERENCES'] as const;
 export type Privilege = (typeof REQUEST_PRIVILEGES | typeof MIGRATION_PRIVILEGES)[number];
 
 export interface MissingPrivilege {
   privilege: Privilege;
-  /** in the words of the server */
+  /** the server's message */
   reason: string;
 }
 
-/** What the database's administrator has to say for its user to have some privileges; where from is left open. */
+/** The statement for the database's administrator; the user's host is left open. */
 export function grantStatement(
   privileges: readonly Privilege[],
   { database, user }: Pick<MysqlSettings, 'database' | 'user'>,
@@ -22,10 +22,9 @@ export function grantStatement(
 }
 
 /**
- * Tries what the service needs of its database: making and changing a table of its own, and rows in it. Nothing else
- * is touched, and nothing is left.
+ * Tries the privileges the service needs on a table of its own, which it then drops. Nothing else is touched.
  *
- * @returns what could not be done; empty when all could
+ * @returns the missing ones
  */
 export async function tryPrivileges(db: Db): Promise<MissingPrivilege[]> {
   const probe = `${table(db, 'migrations')}_probe`;
@@ -33,7 +32,7 @@ export async function tryPrivileges(db: Db): Promise<MissingPrivilege[]> {
     ['CREATE', `CREATE TABLE ${probe} (id INTEGER NOT NULL PRIMARY KEY, text VARCHAR(10))`],
     ['ALTER', `ALTER TABLE ${probe} ADD COLUMN more INTEGER`],
     ['INDEX', `CREATE INDEX ${probe}_more ON ${probe} (more)`],
-    // MySQL asks for this one at the parent's side of a foreign key; SQLite cannot add any.
+    // MySQL checks this one on the parent table of a foreign key; SQLite cannot add foreign keys.
     ...(isSqlite(db)
       ? []
       : ([
@@ -67,7 +66,7 @@ export async function tryPrivileges(db: Db): Promise<MissingPrivilege[]> {
   return missing;
 }
 
-/** As `CREATE: command denied to user ...`. */
+/** Such as `CREATE: command denied to user ...`. */
 export function describeMissing({ privilege, reason }: MissingPrivilege): string {
   return `${privilege}: ${reason}`;
 }

@@ -1,7 +1,7 @@
 import { table, type Db } from './database';
 import { fromSqlTime, toSqlTime } from './time';
 
-/** In the order in which a version goes through them. */
+/** In the order a version goes through. */
 export const RELEASE_STATES = ['draft', 'published', 'withdrawn'] as const;
 export type ReleaseState = (typeof RELEASE_STATES)[number];
 
@@ -14,7 +14,7 @@ export interface Release {
   state: ReleaseState;
   changelog: string;
   publishedAt: Date | null;
-  /** the name the download is given */
+  /** the file name of the download */
   fileName: string;
   /** bytes */
   fileSize: number;
@@ -46,7 +46,7 @@ export async function findRelease(db: Db, productId: number, version: string): P
   return row && toRelease(row);
 }
 
-/** A product's published versions, the highest first. */
+/** A product's published versions, highest first. */
 export async function listPublishedVersions(db: Db, productId: number): Promise<string[]> {
   return db(table(db, 'releases'))
     .where({ product_id: productId, state: 'published' })
@@ -54,7 +54,7 @@ export async function listPublishedVersions(db: Db, productId: number): Promise<
     .pluck<string[]>('version');
 }
 
-/** All of a product's releases, the highest version first. */
+/** All of a product's releases, highest version first. */
 export async function listReleases(db: Db, productId: number): Promise<Release[]> {
   const rows = (await db(table(db, 'releases'))
     .where({ product_id: productId })
@@ -64,12 +64,12 @@ export async function listReleases(db: Db, productId: number): Promise<Release[]
 
 const STATES_WITH_PACKAGE: ReleaseState[] = ['published', 'draft'];
 
-/** Whether a version in this state has to have its package. A withdrawn one may have lost it. */
+/** Whether a version in this state needs its package. A withdrawn one may have lost it. */
 export function needsPackage(state: ReleaseState): boolean {
   return STATES_WITH_PACKAGE.includes(state);
 }
 
-/** All versions that have to have their package. */
+/** All versions that need their package. */
 export async function listPackages(db: Db): Promise<Release[]> {
   const rows = (await db(table(db, 'releases'))
     .whereIn('state', STATES_WITH_PACKAGE)
@@ -103,9 +103,9 @@ export type ReleaseChanges = Partial<
 >;
 
 /**
- * Changes a release that still is in the state the caller saw.
+ * Changes a release if its state is still the one the caller saw.
  *
- * @returns false when somebody else changed it meanwhile: nothing was changed
+ * @returns false when somebody else changed it meanwhile; nothing was changed
  */
 export async function setRelease(
   db: Db,

@@ -2,20 +2,20 @@ import { isSqlite, table, tablePrefix, type Db, type TableName } from './databas
 import { codeOf } from './errors';
 import { placeholders, rawRows, withConnection } from './statements';
 
-/** What a MySQL or MariaDB server says about itself. */
+/** The state of a MySQL or MariaDB server. */
 export interface ServerState {
-  /** as `10.11.6-MariaDB-1` or `8.0.36` */
+  /** such as `10.11.6-MariaDB-1` or `8.0.36` */
   version: string;
   maxConnections: number;
   /** the user's own limit; 0: none */
   maxUserConnections: number;
-  /** its clock, UTC */
+  /** the server's clock, UTC */
   now: Date;
-  /** what its connections would be without this program's own settings, as `completion_type = CHAIN` */
+  /** server settings that this program overrides on its connections, such as `completion_type = CHAIN` */
   overridden: string[];
 }
 
-/** @returns undefined for SQLite, after asking whether it can be used */
+/** @returns undefined for SQLite, after checking that it can be used */
 export async function readServerState(db: Db): Promise<ServerState | undefined> {
   if (isSqlite(db)) {
     await db.raw('SELECT 1');
@@ -34,9 +34,9 @@ export async function readServerState(db: Db): Promise<ServerState | undefined> 
 }
 
 /**
- * What a server's version says: MariaDB has SKIP LOCKED since 10.6; MySQL has expressions as defaults since 8.0.13.
+ * Interprets a server's version. MariaDB has SKIP LOCKED since 10.6, MySQL has expressions as defaults since 8.0.13.
  *
- * @param version as the server writes it: `10.11.6-MariaDB-1`, `8.0.36`
+ * @param version as the server reports it: `10.11.6-MariaDB-1`, `8.0.36`
  */
 export function readVersion(version: string): { name: string; isSupported: boolean } {
   const isMariaDb = /mariadb/i.test(version);
@@ -53,7 +53,7 @@ export function readVersion(version: string): { name: string; isSupported: boole
 
 export const SUPPORTED_SERVERS = 'MySQL 8.0.13 and MariaDB 10.6 and later';
 
-/** The tables beside our own in the same database, and those of ours that are not InnoDB. MySQL only. */
+/** Counts other tables in the database, and finds ours that are not InnoDB. MySQL only. */
 export async function readTables(db: Db): Promise<{ foreign: number; wrongEngine: string[] }> {
   const [rows] = (await db.raw(
     `SELECT table_name AS name, engine AS engine FROM information_schema.tables
@@ -67,16 +67,16 @@ export async function readTables(db: Db): Promise<{ foreign: number; wrongEngine
   };
 }
 
-/** What a table takes on the disk with its indexes. */
+/** A table's size on disk, indexes included. */
 export interface TableSize {
-  /** without prefix; `database` for the whole of an SQLite file */
+  /** without prefix; `database` for a whole SQLite file */
   name: string;
   bytes: number;
   /** the server's estimate; undefined for SQLite */
   rows: number | undefined;
 }
 
-/** The sizes of this program's tables, the largest first; MySQL may tell those of a day ago. SQLite knows one alone. */
+/** The sizes of this program's tables, largest first; MySQL's may be a day old. SQLite has only one size. */
 export async function readTableSizes(db: Db): Promise<TableSize[]> {
   if (isSqlite(db)) {
     const [row] = await rawRows<{ bytes: number }>(
@@ -99,7 +99,7 @@ export async function readTableSizes(db: Db): Promise<TableSize[]> {
     .sort((a, b) => b.bytes - a.bytes);
 }
 
-/** Names of this program's tables that are not there. */
+/** This program's tables that are missing. */
 export async function findMissingTables(db: Db): Promise<string[]> {
   const missing: string[] = [];
   for (const name of TABLES) {
@@ -127,9 +127,9 @@ const REFUSED = new Set([
 ]);
 
 /**
- * Tries what requests need, on the tables themselves and on none of their rows.
+ * Tries the rights that requests need on the real tables, without touching a row.
  *
- * @returns what was refused, as `INSERT on licensing_access_log`
+ * @returns the missing rights, such as `INSERT on licensing_access_log`
  */
 export async function tryTableRights(db: Db): Promise<string[]> {
   const missing: string[] = [];

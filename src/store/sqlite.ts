@@ -6,17 +6,17 @@ import { isLockConflict } from './errors';
 
 export interface SqliteSettings {
   kind: 'sqlite';
-  /** Absolute path of the database file. */
+  /** absolute */
   path: string;
 }
 
-/** The files that SQLite may keep beside a database; what is in them is part of it. */
+/** The files SQLite may keep beside a database; they are part of it. */
 export function sideFiles(path: string): string[] {
   return ['-wal', '-shm', '-journal'].map((suffix) => path + suffix);
 }
 
 /**
- * What Knex is told of a file. One process, one connection: the driver is synchronous, so a second would only wait for
+ * Knex's configuration for an SQLite file. One connection: the driver is synchronous, so a second would only wait for
  * the first.
  */
 export function sqliteConfig(settings: SqliteSettings): Knex.Config {
@@ -28,7 +28,7 @@ export function sqliteConfig(settings: SqliteSettings): Knex.Config {
       min: 1,
       max: 1,
       afterCreate(connection: LibsqlConnection, done: (error: Error | null, connection: unknown) => void) {
-        // WAL with FULL: a commit that was acknowledged survives a power cut, and the command line reads meanwhile.
+        // WAL with FULL: acknowledged commits survive a power cut, and the command can read meanwhile.
         for (const pragma of [
           'busy_timeout = 5000',
           'journal_mode = WAL',
@@ -53,9 +53,9 @@ interface LibsqlConnection {
   inTransaction: boolean;
 }
 
-/** The whole process stands still while the driver waits, so it waits for a moment at a time ... */
+/** The driver's wait blocks the whole process, so it waits briefly each time ... */
 const SQLITE_BUSY_TIMEOUT_MS = 50;
-/** ... until this is over, which is MySQL's lock wait (mysql.ts). */
+/** ... until this much has passed, as MySQL's lock wait (mysql.ts). */
 const SQLITE_LOCK_WAIT_MS = 1_000;
 
 const WRITES = /^\s*(?:INSERT|UPDATE|DELETE|REPLACE|CREATE|ALTER|DROP)\b/i;
@@ -63,15 +63,15 @@ const WRITES = /^\s*(?:INSERT|UPDATE|DELETE|REPLACE|CREATE|ALTER|DROP)\b/i;
 /**
  * Knex's better-sqlite3 dialect on libsql, which has the same interface and needs neither compiler nor download.
  *
- * One thing it does not do: a prepared statement that met SQLITE_BUSY stays open until it is garbage-collected, and
- * until then the connection commits nothing, though every write is answered as if it did (libsql 0.5.29). Its exec()
- * closes what it opens. So SQLite's one write lock is taken through exec() before anything is written: by a
- * transaction whose first statement writes, and by a write that is its own transaction.
+ * It works around a bug of libsql 0.5.29: a prepared statement that met SQLITE_BUSY stays open until it is
+ * garbage-collected, and until then the connection commits nothing, although writes are answered as if it did. exec()
+ * closes its statements. So SQLite's write lock is taken with exec() first: for transactions that start with a write,
+ * and for writes outside one.
  */
 function libsqlClient(): typeof Knex.Client {
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- the dialect has no types and is needed for SQLite alone
   const Dialect = require('knex/lib/dialects/better-sqlite3') as new (config: Knex.Config) => SqliteDialect;
-  /** Those that were told to begin and have had no statement since. Knex copies no fields to a transaction's client. */
+  /** Connections told to begin, without a statement since. Not a field: Knex copies none to a transaction's client. */
   const beginning = new WeakSet<LibsqlConnection>();
   class LibsqlDialect extends Dialect {
     _driver(): unknown {
@@ -109,7 +109,7 @@ function libsqlClient(): typeof Knex.Client {
         if (WRITES.test(sql)) await takeWriteLock(connection);
         else connection.exec('BEGIN');
       }
-      // A full disk ends a transaction by itself.
+      // A full disk already ends the transaction.
       if (sql.startsWith('ROLLBACK') && !connection.inTransaction) return query;
       return WRITES.test(sql) && !connection.inTransaction
         ? this.writeAlone(connection, query)
@@ -132,26 +132,26 @@ function libsqlClient(): typeof Knex.Client {
 }
 
 /**
- * Makes the file for its owner alone. The driver would make it as the umask says, mostly for everybody to read, and
- * gives the log and the index beside it the file's own mode. One that is there keeps its mode.
+ * Creates the file readable by its owner only; the driver would use the umask, usually readable by all. The files
+ * beside it get the same mode. An existing file keeps its mode.
  */
 function makePrivate(filename: string): void {
   if (existsSync(filename)) return;
   try {
     closeSync(openSync(filename, 'a', 0o600));
   } catch {
-    // Nor can the driver make it then, and its error is the one that is explained (trouble.ts).
+    // The driver will fail too, with an error that trouble.ts explains.
   }
 }
 
-/** What is used here of the dialect, which has no types. */
+/** The parts of the dialect used here; the dialect has no types. */
 declare class SqliteDialect {
   connectionSettings: unknown;
   acquireRawConnection(): Promise<unknown>;
   _query(connection: LibsqlConnection, query: { sql: string }): Promise<unknown>;
 }
 
-/** @throws SQLITE_BUSY (`isLockConflict`) when another process holds it for too long */
+/** @throws SQLITE_BUSY (`isLockConflict`) when another process holds the lock for too long */
 async function takeWriteLock(connection: LibsqlConnection): Promise<void> {
   const until = performance.now() + SQLITE_LOCK_WAIT_MS;
   for (;;) {

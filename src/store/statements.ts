@@ -2,13 +2,13 @@ import type { Knex } from 'knex';
 import { isSqlite, table, type Db, type TableName, type Transaction } from './database';
 import type { Answered, Statement } from './mysql';
 
-/** Statements that are written out, not built by Knex. */
+/** Hand-written SQL, not built by Knex. */
 
 export type StatementOptions = Pick<Statement, 'prepared'>;
 
 /**
- * The rows of a statement that was written out. On MySQL it goes to the driver by Knex's pool alone: the way through
- * the query builder costs more than the driver does.
+ * Runs a hand-written SELECT. On MySQL it goes straight to the driver through Knex's pool: the query builder costs more
+ * than the driver does.
  */
 export async function rawRows<Row>(
   db: Db,
@@ -21,9 +21,9 @@ export async function rawRows<Row>(
 }
 
 /**
- * Runs a write that was written out.
+ * Runs a hand-written write.
  *
- * @returns how many rows it met
+ * @returns the number of affected rows
  */
 export async function rawChange(
   db: Db,
@@ -40,8 +40,8 @@ export async function rawChange(
 }
 
 /**
- * Inserts rows, all with the first one's columns, by one statement. Knex would write a chain of UNION ALL for SQLite,
- * which takes 500 of them.
+ * Inserts rows with one statement; all have the first row's columns. For SQLite, Knex would write a UNION ALL chain,
+ * limited to 500.
  */
 export async function insertRows(
   db: Db,
@@ -57,7 +57,7 @@ export async function insertRows(
   );
 }
 
-/** Lends one of the pool's MySQL connections; in a transaction, the transaction's. */
+/** Lends a MySQL connection of the pool; in a transaction, the transaction's. */
 export async function withConnection<T>(db: Db, work: (connection: Connection) => Promise<T>): Promise<T> {
   const client = db.client as PoolingClient;
   const connection = await client.acquireConnection();
@@ -68,7 +68,7 @@ export async function withConnection<T>(db: Db, work: (connection: Connection) =
   }
 }
 
-/** @returns what the driver answers: rows, or what became of a write */
+/** @returns the driver's answer: rows, or the result of a write */
 export async function runOn<Answer>(
   db: Db,
   connection: Connection,
@@ -76,7 +76,7 @@ export async function runOn<Answer>(
   bindings: Knex.RawBinding[] = [],
   options: StatementOptions = {},
 ): Promise<Answer> {
-  // As Knex does for its own: the connection may be somebody else's by now.
+  // As Knex does: the connection may belong to somebody else by now.
   if (isEnded(db)) throw new Error('The transaction has ended.');
   const { response } = await (db.client as PoolingClient)._query(connection, { sql, bindings, ...options });
   return response[0] as Answer;
@@ -89,11 +89,11 @@ function isEnded(db: Db): boolean {
 export interface Connection {
   /** the server's number for it */
   threadId: number;
-  /** what the server would have had otherwise, as `completion_type = CHAIN`; of a service's connections it is not asked */
+  /** the server's own settings, such as `completion_type = CHAIN`; not read for a service's connections */
   overridden?: string[];
 }
 
-/** What is used here of Knex's client, which has no types for it. */
+/** The parts of Knex's client used here; it has no types for them. */
 interface PoolingClient {
   acquireConnection(): Promise<Connection>;
   releaseConnection(connection: Connection): Promise<void>;
@@ -101,34 +101,33 @@ interface PoolingClient {
 }
 
 /**
- * What follows a column that is to have one of so many values. One value is not written as a list of one: MariaDB then
- * looks its row up before it plans the rest of the statement.
+ * The condition for a column with one of `count` values. Not a list for a single value: with `=` MariaDB looks the row
+ * up before it plans the rest.
  */
 export function isOneOf(count: number): string {
   return count === 1 ? '= ?' : `IN (${placeholders(count)})`;
 }
 
 /**
- * What follows a table's name so that MySQL reads it by that index, PRIMARY without columns. The server plans by
- * statistics that an open table keeps, if need be from when it was empty, and of an empty table it would rather read
- * every row: at 200,000 licences 340 ms for what takes 10.
+ * An index hint for MySQL; PRIMARY without columns. The server plans with statistics kept since a table was opened,
+ * perhaps empty, and scans tables it believes empty: 340 ms instead of 10 at 200,000 licences.
  */
 export function forceIndex(db: Db, name: TableName, ...columns: string[]): string {
   if (isSqlite(db)) return '';
   return ` FORCE INDEX (${columns.length === 0 ? 'PRIMARY' : [table(db, name), ...columns].join('_')})`;
 }
 
-/** A table for the query builder, read by that index: `forceIndex`. */
+/** A table for the query builder, read by an index (`forceIndex`). */
 export function tableBy(db: Db, name: TableName, ...columns: string[]): Knex.Raw {
   return db.raw(table(db, name) + forceIndex(db, name, ...columns));
 }
 
-/** The columns of the index by which a table's rows of one licence are found. */
+/** The columns of the index that finds a licence's rows in a table. */
 export function licenseIndex(name: TableName): string[] {
   return ['license_id', name === 'activations' ? 'identifier' : 'at'];
 }
 
-/** Joins tables in the order in which they are written, for the reason of `forceIndex`. */
+/** Joins tables in the written order, for the same reason as `forceIndex`. */
 export function orderedJoin(db: Db): string {
   return isSqlite(db) ? 'JOIN' : 'STRAIGHT_JOIN';
 }
@@ -139,8 +138,8 @@ export function placeholders(count: number): string {
 }
 
 /**
- * What finds a text anywhere in a column that is read in lower case, by LIKE with `ESCAPE '!'`; it may find more:
- * SQLite's LOWER knows ASCII alone, so anything else may stand for anything.
+ * A pattern for LIKE with `ESCAPE '!'` that finds a text anywhere in a lower-case column. It may find more: SQLite's
+ * LOWER only handles ASCII, so other characters match anything.
  *
  * @param text in lower case
  */

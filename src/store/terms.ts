@@ -3,18 +3,18 @@ import { forceIndex, isOneOf, licenseIndex, orderedJoin, placeholders, rawRows }
 import type { LicenseTerms } from './licenses';
 import { fromSqlTime } from './time';
 
-/** What requests are judged by: a licence and those of the wanted identifiers that are activated, at one moment. */
+/** What requests are judged by: a licence and the wanted identifiers that are activated, at one moment. */
 export interface Terms {
   license: LicenseTerms;
   /** by identifier */
   activations: Map<string, LabelledActivation>;
 }
 
-/** One text as an identifier of each activation type; undefined where it is not an identifier of that type. */
+/** A text as an identifier of each activation type; undefined where it is not valid for that type. */
 export type SpelledIdentifier = Record<string, string | undefined>;
 
 export interface LabelledActivation {
-  /** its label, null when it has none; undefined when labels were not asked for */
+  /** its label; null: none; undefined: labels were not requested */
   name: string | null | undefined;
 }
 
@@ -37,19 +37,19 @@ interface TermsRow {
 /**
  * Finds what requests with these keys' digests are judged by.
  *
- * It is one statement, so one snapshot: a second statement could see an activation that the first one's counter did
- * not include. Only the needed columns are read; without labels an activation comes from its index alone. The join
- * order is pinned, because the server's statistics may date from when the tables were empty.
+ * One statement, so one snapshot: a second one could see an activation that the first one's counter lacks. Reads only
+ * the needed columns; without labels, activations come from the index alone. The join order is fixed, because the
+ * server's statistics may date from when the tables were empty.
  *
  * @param wanted the identifiers to look for, by digest
- * @returns by digest; unknown ones are missing from the map
+ * @returns by digest; unknown digests are missing from the map
  */
 export async function findTerms(
   db: Db,
   wanted: Map<string, SpelledIdentifier[]>,
   { labels }: { labels: boolean },
 ): Promise<Map<string, Terms>> {
-  // Pushed in the order of the text: a condition's bindings before the digests of its SELECT.
+  // In the order of the SQL text: the condition's bindings before the digests of its SELECT.
   const bindings: (string | null)[] = [];
   const select = (digests: string[], isWantedIdentifier: string): string => {
     bindings.push(...digests);
@@ -68,7 +68,7 @@ export async function findTerms(
   const withOneAtMost = digests.filter((digest) => (wanted.get(digest) ?? []).length <= 1);
   if (withOneAtMost.length > 0)
     selects.push(select(withOneAtMost, `= ${identifierByDigest(withOneAtMost, wanted, bindings)}`));
-  // The plan's activation type is not known yet: look for every spelling, the caller picks.
+  // The plan's activation type is still unknown: look for every spelling; the caller picks one.
   for (const digest of digests) {
     const spelled = wanted.get(digest) ?? [];
     if (spelled.length <= 1) continue;
@@ -90,8 +90,8 @@ export async function findTerms(
 }
 
 /**
- * An expression for the one identifier that is wanted of each licence, by its key's digest and its plan's type. A digest
- * on its own, and an identifier that is spelled alike for all types, need no CASE.
+ * An expression for the one identifier wanted of each licence, by digest and the plan's type. A single digest, and an
+ * identifier spelled alike for all types, need no CASE.
  */
 function identifierByDigest(
   digests: string[],

@@ -1,6 +1,6 @@
 /**
- * Times in the database are UTC text, `YYYY-MM-DD HH:MM:SS`: a DATETIME in MySQL, TEXT in SQLite, the same to the
- * byte in both, and in the order of time. Seconds are cut here because DATETIME(0) would round them.
+ * Formats a time for the database: UTC text, `YYYY-MM-DD HH:MM:SS`, in a MySQL DATETIME or SQLite TEXT; it sorts by
+ * time. Cuts the fraction here, because DATETIME(0) would round it.
  */
 export function toSqlTime(date: Date): string {
   const second = Math.floor(date.getTime() / 1000);
@@ -11,7 +11,7 @@ export function toSqlTime(date: Date): string {
   return lastText;
 }
 
-/** The times of a second's requests are written thousands of times, and writing one is the dearest thing about them. */
+/** Cached, because thousands of requests share a second, and formatting its time was their largest cost. */
 let lastSecond = NaN;
 let lastText = '';
 
@@ -20,7 +20,7 @@ export function fromSqlTime(text: string): Date {
   return new Date(day + 1000 * (3600 * two(text, 11) + 60 * two(text, 14) + two(text, 17)));
 }
 
-/** The number of two digits, as Date's own parser would read them in three times the time. */
+/** Parses two digits; Date's own parser takes three times as long. */
 function two(text: string, at: number): number {
   return 10 * (text.charCodeAt(at) - ZERO) + text.charCodeAt(at + 1) - ZERO;
 }

@@ -6,29 +6,29 @@ import { createSecureContext } from 'node:tls';
 
 /** How the connections to a MySQL or MariaDB server are encrypted. */
 export interface TlsSettings {
-  /** the server's certificate must come from a known authority and be for its host's name: never one without the other */
+  /** checks both the authority and the host name of the server's certificate, never only one of them */
   verify: boolean;
-  /** PEM texts: the known authorities (else they are the machine's), the client's certificate and its key */
+  /** PEM texts: the authorities (default: the machine's), the client's certificate and key */
   ca?: string;
   cert?: string;
   key?: string;
-  /** names of OpenSSL with colons between */
+  /** OpenSSL's names, separated by colons */
   ciphers?: string;
 }
 
 const PARTS = ['ca', 'cert', 'key', 'ciphers'] as const;
 export type TlsPart = (typeof PARTS)[number];
 
-/** The same as a person writes it: with the paths of files in place of what they hold. */
+/** The settings as a person writes them, with paths instead of file contents. */
 export interface TlsChoice {
   verify: boolean;
-  /** undefined: not given. Authorities are asked for only where they are needed. */
+  /** undefined: not given. Not called for `ca` unless `verify` is set. */
   written: (part: TlsPart) => string | undefined;
-  /** the folder that relative paths start at */
+  /** folder that relative paths start from */
   base: string;
 }
 
-/** A part of the TLS settings that cannot be used. The message says which, and what to do. */
+/** A TLS setting that cannot be used. The message names it and gives the remedy. */
 export class TlsError extends Error {}
 
 const EXPECTED: Record<TlsPart, string> = {
@@ -38,7 +38,7 @@ const EXPECTED: Record<TlsPart, string> = {
   ciphers: 'names of ciphers as OpenSSL knows them, with colons between',
 };
 
-/** Fails when the text is not what is expected. */
+/** Throws when the text is not as expected. */
 const ATTEMPTS: Record<TlsPart, (text: string, cert: string | undefined) => unknown> = {
   ca: (text) => new X509Certificate(text),
   cert: (text) => new X509Certificate(text),
@@ -47,10 +47,10 @@ const ATTEMPTS: Record<TlsPart, (text: string, cert: string | undefined) => unkn
 };
 
 /**
- * Reads the files of TLS settings and tries what they hold. The driver does so at each connection, and tells of it in
- * OpenSSL's words alone.
+ * Reads and tries the files of the TLS settings. Otherwise the driver would fail at each connection, with nothing but
+ * OpenSSL's message.
  *
- * @param nameOf what a part is called where it is written
+ * @param nameOf a part's name in the settings
  * @throws TlsError
  */
 export function readTls(
@@ -87,7 +87,7 @@ function readPem(path: string, name: string): string {
   }
 }
 
-/** Where systems keep the authorities they trust: Debian and Alpine, Red Hat, SUSE, the BSDs. */
+/** Where systems keep trusted authorities: Debian and Alpine, Red Hat, SUSE, the BSDs. */
 const AUTHORITIES = [
   '/etc/ssl/certs/ca-certificates.crt',
   '/etc/pki/tls/certs/ca-bundle.crt',
@@ -99,14 +99,14 @@ const AUTHORITIES = [
 export interface ServerLocation {
   host: string;
   port: number;
-  /** A Unix socket; goes before host and port. */
+  /** a Unix socket; takes precedence over host and port */
   socketPath?: string;
 }
 
 /**
- * What the driver is told of TLS, and of the socket where that matters.
+ * The driver's TLS settings, with a socket where needed.
  *
- * @param authorities where to look for the machine's, which PHP goes by; Node has a list of its own
+ * @param authorities where to find the machine's, which PHP uses too; Node has its own list
  */
 export function driverTls(
   { verify, ...files }: TlsSettings,
@@ -119,7 +119,7 @@ export function driverTls(
       ...(known === undefined ? {} : { ca: readFileSync(known, 'utf8') }),
       ...files,
       rejectUnauthorized: verify,
-      // Without it a certificate for any name would do.
+      // Otherwise a certificate for any name would be accepted.
       verifyIdentity: verify,
     },
     ...(verify && isIP(to.host) ? { stream: () => socketThatKnowsItsHost(to) } : {}),
@@ -127,8 +127,8 @@ export function driverTls(
 }
 
 /**
- * A socket to an address in digits. The driver leaves it to Node then for which name the certificate has to be, and Node
- * asks the socket, which keeps names alone: one for "localhost" would do at any address, one for the address never.
+ * A socket to an IP address. For those the driver leaves the name check to Node, which asks the socket, and the socket
+ * only keeps names: a certificate for "localhost" would pass at any address, one for the address never.
  */
 function socketThatKnowsItsHost({ host, port, socketPath }: ServerLocation): Socket {
   const to = socketPath === undefined ? { host, port, noDelay: true, keepAlive: true } : { path: socketPath };

@@ -3,15 +3,14 @@ import type { Knex } from 'knex';
 import { isSqlite, type Db, type Transaction } from './database';
 import { isConnectionLost, isLockConflict } from './errors';
 
-/** A lock wait ends after 1 s (see mysql.ts), so three of them are as long as a caller should be kept. */
+/** A lock wait lasts 1 s (mysql.ts); a caller can wait for three at most. */
 const MAX_ATTEMPTS = 4;
 const GIVE_UP_AFTER_MS = 2_500;
 
 /**
- * Runs `work` in a transaction, and again from the start when it was a deadlock's victim (1213) or a lock did not come
- * free in time (1205). The server rolls the whole transaction back for the first; for the second it takes back the
- * statement alone, and the rest is rolled back here, because `work` ends with that error: it must not catch it and go
- * on.
+ * Runs `work` in a transaction, and again from the start after a deadlock (1213) or a lock wait time-out (1205). The
+ * server rolls back the whole transaction on a deadlock, but only the statement on a time-out; the rest is rolled back
+ * here, so `work` must not catch that error.
  */
 export async function inTransaction<T>(db: Db, work: (trx: Transaction) => Promise<T>): Promise<T> {
   const started = performance.now();
@@ -21,7 +20,7 @@ export async function inTransaction<T>(db: Db, work: (trx: Transaction) => Promi
     const spent = performance.now() - started;
     if (!isLockConflict(tried.failure) || attempt === MAX_ATTEMPTS || spent > GIVE_UP_AFTER_MS)
       throw tried.failure;
-    // Two transactions that met once would meet again if both came back at once.
+    // A random pause, so that two conflicting transactions do not meet again.
     await sleep(Math.random() * 20 * attempt);
   }
 }
@@ -29,8 +28,8 @@ export async function inTransaction<T>(db: Db, work: (trx: Transaction) => Promi
 /**
  * Runs `work` in a transaction once.
  *
- * @returns its result, or the failure after which nothing of it is left, so that it may be tried again
- * @throws what COMMIT failed with. Nothing may be repeated then; whether it was carried out: `isOutcomeUnknown`
+ * @returns its result, or the failure, after which nothing of it is left and it may be tried again
+ * @throws the failure of COMMIT; do not retry then. `isOutcomeUnknown` tells whether COMMIT may have succeeded
  */
 export async function tryTransaction<T>(
   db: Db,
@@ -53,13 +52,13 @@ export async function tryTransaction<T>(
 
 const unanswered = new WeakSet<object>();
 
-/** Whether this, or what it was caused by, is the failure of a COMMIT that the server may have carried out. */
+/** Whether this error, or its cause, is the failure of a COMMIT that the server may have carried out. */
 export function isOutcomeUnknown(error: unknown): boolean {
   return error instanceof Error && (unanswered.has(error) || isOutcomeUnknown(error.cause));
 }
 
-/** Runs `work` on what the database holds at one moment, whatever others write meanwhile; it blocks nobody. */
+/** Runs `work` on the data of one moment, whatever others write meanwhile; blocks nobody. */
 export function inSnapshot<T>(db: Db, work: (trx: Transaction) => Promise<T>): Promise<T> {
-  // SQLite's transactions read a snapshot anyway, and Knex has no isolation levels for it.
+  // SQLite's transactions read a snapshot anyway; Knex has no isolation levels for it.
   return isSqlite(db) ? db.transaction(work) : db.transaction(work, { isolationLevel: 'repeatable read' });
 }

@@ -4,16 +4,16 @@ import type { DatabaseSettings } from './database';
 import type { MysqlSettings } from './mysql';
 import { codeOf, driverReason, isLockConflict, isUnavailable, type DriverError } from './errors';
 
-/** A database that cannot be used, in words for whoever has to mend it. It never holds the password. */
+/** A database that cannot be used, explained for the operator. Never contains the password. */
 export class DatabaseTrouble extends Error {}
 
-/** What is wrong, as the end of a sentence, and what to do about it. */
+/** The problem, as the end of a sentence, and the remedy. */
 interface Explanation {
   reason: string;
   remedy: string;
 }
 
-/** Which database is meant, without its password: `shop as joomla at 127.0.0.1:3306`. */
+/** Names the database without its password: `shop as joomla at 127.0.0.1:3306`. */
 export function describeDatabase(settings: DatabaseSettings): string {
   if (settings.kind === 'sqlite') return `SQLite, ${settings.path}`;
   const { database, user, host, port, socketPath } = settings;
@@ -21,9 +21,9 @@ export function describeDatabase(settings: DatabaseSettings): string {
 }
 
 /**
- * What an error says about the database as a whole, and what to do about it.
+ * Explains an error of the database as a whole, with the remedy.
  *
- * @param source where its settings come from, as `LICENSING_DATABASE_URL` or the path of a configuration.php
+ * @param source where the settings come from: `LICENSING_DATABASE_URL` or the path of a configuration.php
  * @returns undefined when the error is about something else
  */
 export function databaseTrouble(
@@ -39,7 +39,7 @@ export function databaseTrouble(
   );
 }
 
-/** The same in its two parts, for an error that is known to be the database's. */
+/** The explanation in its two parts, for an error known to be the database's. */
 export function explainTrouble(error: unknown, settings: DatabaseSettings, source: string): Explanation {
   if (isLockConflict(error))
     return { reason: 'somebody else works on the same rows', remedy: 'Try again in a moment.' };
@@ -49,7 +49,7 @@ export function explainTrouble(error: unknown, settings: DatabaseSettings, sourc
 }
 
 /**
- * What it says about a database server that it refuses GET_LOCK, by which migrations take turns: some nodes of clusters do.
+ * Explains a server's refusal of GET_LOCK, which migrations use to take turns; some cluster nodes refuse it.
  *
  * @returns undefined when the error is about something else
  */
@@ -67,7 +67,7 @@ export function lockTrouble(error: unknown, settings: DatabaseSettings): Databas
   );
 }
 
-/** A file that somebody named fails with the same codes as a socket, or as the database's own file. */
+/** A file named by the user fails with the same codes as a socket or the database's own file. */
 function isAboutDatabase(error: DriverError, settings: DatabaseSettings): boolean {
   const { message = '', syscall, path, fatal } = error;
   const code = codeOf(error);
@@ -78,7 +78,7 @@ function isAboutDatabase(error: DriverError, settings: DatabaseSettings): boolea
   );
 }
 
-/** libsql's words, with which there is no code, and the file they are about. */
+/** libsql's message, which comes without a code, and the file in it. */
 const CANNOT_OPEN = /Unable to open connection to local database (.*): \d+/;
 
 function explainFile(error: DriverError, path: string, source: string): Explanation {
@@ -112,7 +112,7 @@ function explainFile(error: DriverError, path: string, source: string): Explanat
   };
 }
 
-/** Whether it is there, and somebody else's alone. */
+/** Whether the file exists but belongs to somebody else. */
 function isClosed(path: string): boolean {
   try {
     accessSync(path, constants.R_OK | constants.W_OK);
@@ -125,7 +125,7 @@ function isClosed(path: string): boolean {
 function explainServer(error: DriverError, settings: MysqlSettings, source: string): Explanation {
   const { host, port, socketPath, user, database, tls } = settings;
   const names = tlsNames(source);
-  // Knex speaks of pools and transactions when no connection came in time.
+  // Knex's own message is about pools and transactions when no connection came in time.
   const code = error.name === 'KnexTimeoutError' ? 'ETIMEDOUT' : codeOf(error);
   const said = (driverReason(error) ?? error.message ?? '').replace(/\.+$/, '');
   switch (code) {
@@ -227,14 +227,14 @@ function explainServer(error: DriverError, settings: MysqlSettings, source: stri
   }
 }
 
-/** How TLS is turned on where the settings come from, and where the authorities are named. */
+/** The names of the TLS settings in the source of the settings. */
 function tlsNames(source: string): { on: string; ca: string } {
   return source === 'LICENSING_DATABASE_URL'
     ? { on: 'ssl=require', ca: 'sslca=PATH' }
     : { on: '$dbencryption = 1', ca: '$dbsslca' };
 }
 
-/** The driver puts one code over all that Node says of TLS, and leaves the words. */
+/** The driver uses one code for all of Node's TLS errors; only the message tells them apart. */
 function tlsRemedy(said: string, host: string, source: string): string {
   if (said.includes('altnames'))
     return `Write a host that is in the certificate into ${source}, or give the server a certificate for ${host}.`;

@@ -81,7 +81,7 @@ function complain(text: string): void {
   process.stderr.write(printableText(redactKeys(text)));
 }
 
-/** Commander would take a `--version` option of the program at any position, also in "release publish --version". */
+/** Not an option of the program: Commander would also take the `--version` of "release publish" for it. */
 function asksForVersion(args: string[]): boolean {
   return (
     args.some((argument) => argument !== '--json') &&

@@ -10,7 +10,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { parseMoment } from '../licensing/timestamps';
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32 } from '../store/columns';
 
-/** Readers of options and arguments; what they refuse is a usage error (exit 2) that names the option. */
+/** Readers of options and arguments. A refusal is a usage error (exit 2) that names the option. */
 
 export function positiveInteger(text: string): number {
   return integerIn(1, MAX_UINT32, text);
@@ -27,17 +27,17 @@ function integerIn(least: number, most: number, text: string): number {
   return value;
 }
 
-/** A number of things that one run does; for more, the command is run again. */
+/** For the size of one run; more needs further runs. */
 export function upTo(most: number): (text: string) => number {
   return (text) => integerIn(1, most, text);
 }
 
-/** When something ends: a date without a time is the whole of that day. */
+/** The end of a period; a date without a time includes that whole day. */
 export function endDate(text: string): Date {
   return usage(() => parseMoment(text, 'last', 'refused'));
 }
 
-/** When something begins: a date without a time is the first second of that day. */
+/** The start of a period; a date without a time means its first second. */
 export function startDate(text: string): Date {
   return usage(() => parseMoment(text, 'first', 'refused'));
 }
@@ -46,12 +46,12 @@ export function duration(text: string): string {
   return usage(() => requireDuration(text));
 }
 
-/** The word stays what it is here: commander makes an empty text of a reader's null. */
+/** "lifetime" stays a word here: commander turns a null from a reader into an empty text. */
 export function durationOrLifetime(text: string): string {
   return text === LIFETIME ? text : duration(text);
 }
 
-/** As a plan stores it; null: lifetime */
+/** As a plan stores it; null: lifetime. */
 export function planDuration(given: string): string | null {
   return given === LIFETIME ? null : given;
 }
@@ -66,17 +66,17 @@ export function oneOf<T extends string>(values: readonly T[]): (text: string) =>
   };
 }
 
-/** An empty text, as of a variable that is not set, would be read as the folder the operator stands in. */
+/** Refuses an empty text (such as an unset shell variable): resolve() would make it the current folder. */
 export function fileName(text: string): string {
   return named(text, 'file');
 }
 
-/** As with a file's. */
+/** Refuses an empty text, like fileName(). */
 export function folderName(text: string): string {
   return named(text, 'folder');
 }
 
-/** The authorities that Node knows, and those of a PEM file. */
+/** Node's root certificates and the authorities in a PEM file. */
 export function authorities(file: string): string[] {
   let pem: string;
   try {
@@ -98,19 +98,19 @@ function named(text: string, what: string): string {
   return text;
 }
 
-/** A name of one line that is not blank, fits its column, and is no licence key: it is stored and shown as it is. */
+/** A one-line name that fits its column. Licence keys are refused because labels are stored and shown unredacted. */
 export function label(text: string): string {
   const line = lineUpTo(MAX_LABEL_LENGTH, text);
   if (containsKey(line)) throw new InvalidArgumentError('It must not hold a licence key.');
   return line;
 }
 
-/** A customer's address, without the name before it. */
+/** A customer's address without the display name. */
 export function emailAddress(text: string): string {
   return label(usage(() => requireEmail(text)));
 }
 
-/** What names a site, device, seat or instance; whether it does is for its plan's type to say. */
+/** Names a site, device, seat or instance. The plan's type decides later whether it is valid. */
 export function identifierText(text: string): string {
   return lineUpTo(MAX_IDENTIFIER_LENGTH, text);
 }
@@ -127,7 +127,7 @@ function lineUpTo(most: number, text: string): string {
   return trimmed;
 }
 
-/** Joomla's name of an extension; it goes into update XML and file names of the site. */
+/** Joomla's name of an extension, used in update XML and in file names on the site. */
 export function elementName(text: string): string {
   const trimmed = text.trim();
   if (!/^[A-Za-z0-9._-]{1,100}$/.test(trimmed))
@@ -145,16 +145,16 @@ function usage<T>(read: () => T): T {
   }
 }
 
-/** For commands whose options are all optional and which are pointless without one. */
+/** For commands that do nothing without at least one of their optional options. */
 export function requireChange(command: Command, ...values: unknown[]): void {
   if (values.every((value) => value === undefined))
     usageError(command, 'Nothing to change; give at least one option.');
 }
 
 /**
- * Options that do not go together, or are all missing: what no reader of a single one can see.
+ * Reports combinations of options that the reader of a single option cannot check.
  *
- * @param field the option that is refused, if it is a single one
+ * @param field the option that is refused, if it is only one
  */
 export function usageError(command: Command, text: string, field?: string): never {
   try {

@@ -6,33 +6,34 @@ import { databaseTrouble } from '../store/trouble';
 import { printable, printableText } from './printable';
 import { jsonLine, writeStandardOutput } from './standard-output';
 
-/** What every command works with. */
 export interface Session {
   db: Db;
   config: Config;
   now: Date;
-  /** who is named in the history of what is changed */
+  /** recorded in the history as the author of each change */
   actor: string;
   output: Output;
 }
 
 export interface Output {
-  /** The result: with --json one JSON value, else the text. */
+  /** The result: one JSON value with --json, otherwise the text. */
   print(json: unknown, text: string | (() => string)): void;
-  /** The same for a list a page of which is shown: how to go on stands below the table, or beside the JSON. */
+  /**
+   * The same for one page of a list; `more` (how to see the next page) follows the table, or goes to stderr with
+   * --json.
+   */
   printList(json: unknown, text: () => string, more: string[]): void;
-  /** A remark for people, on stderr, so that stdout holds the result alone. */
+  /** A remark for people. It goes to stderr, so that stdout holds only the result. */
   note(text: string): void;
   /**
-   * Overwrites one line on stderr while long work is under way, until something else is said; nothing unless it is a
-   * terminal.
+   * Overwrites one line on stderr during long work, until the next output. Does nothing unless stderr is a terminal.
    */
   progress(text: string): void;
-  /** Removes that line. */
+  /** Removes the progress line. */
   endProgress(): void;
 }
 
-/** Runs a command's work on the configured database, and closes that again. */
+/** Runs a command's work on the configured database, then closes the database. */
 export async function withSession(
   command: Command,
   work: (session: Session) => Promise<void>,
@@ -47,11 +48,11 @@ export async function withSession(
   await withDatabase(config, session, STATEMENT_TIMEOUT_MS).finally(() => output.endProgress());
 }
 
-/** Longer than reading the largest table takes; a database that says nothing at all is not waited for without end. */
+/** Longer than reading the largest table takes, so that an unresponsive database ends the command eventually. */
 export const STATEMENT_TIMEOUT_MS = 300_000;
 
 /**
- * Opens the configured database for some work, and closes it again.
+ * Opens the configured database for some work, then closes it.
  *
  * @param statementTimeout see ConnectionRules
  * @throws DatabaseTrouble when the database cannot be used
@@ -105,10 +106,9 @@ export function createOutput(command: Command): Output {
 }
 
 /**
- * An aligned table with its columns' names above, as wide as the terminal at the most. Cells that are too wide for that
- * go on in the next line.
+ * An aligned table with headings, no wider than the terminal. Wide cells wrap.
  *
- * @param nothing what stands for a table without rows, such as "No licences."
+ * @param nothing replaces a table without rows, such as "No licences."
  */
 export function formatTable(
   headings: string[],
@@ -137,12 +137,12 @@ export function formatTable(
 }
 
 const GAP = '  ';
-/** What a file, a pipe or a mail by cron is read at. */
+/** For files, pipes and cron's mail, which have no terminal width. */
 const DEFAULT_WIDTH = 80;
-/** A narrower column could not be read. */
+/** Narrower columns are unreadable. */
 const MIN_WIDTH = 8;
 
-/** Takes from the widest columns, the last of them first, until all fit. */
+/** Shrinks the widest column, the last one first among equals, until all fit. */
 function fitWidths(wanted: number[], least: number[]): number[] {
   const widths = [...wanted];
   const available = (process.stdout.isTTY && process.stdout.columns) || DEFAULT_WIDTH;
@@ -156,7 +156,7 @@ function fitWidths(wanted: number[], least: number[]): number[] {
   return widths;
 }
 
-/** Breaks at spaces, else after a sign within a date, an address or a name, else anywhere. */
+/** Breaks at spaces, otherwise after punctuation in a date, address or name, otherwise anywhere. */
 function wrap(text: string, most: number): string[] {
   const lines: string[] = [];
   let rest = Array.from(text);
@@ -171,7 +171,7 @@ function wrap(text: string, most: number): string[] {
   return [...lines, rest.join('')];
 }
 
-/** Two aligned columns, a field's name and its value. */
+/** Two aligned columns: field names and values. */
 export function formatFields(fields: [string, string | number | null][]): string {
   const longest = Math.max(...fields.map(([name]) => name.length));
   return fields

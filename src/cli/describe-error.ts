@@ -8,11 +8,11 @@ import { SchemaError } from '../store/migrate';
 import { isOutcomeUnknown } from '../store/transaction';
 import { DatabaseTrouble } from '../store/trouble';
 
-/** A failure as programs are told of it, with the codes of the API's errors where they fit. */
+/** A failure as `--json` reports it, with the API's error codes where they fit. */
 export interface Failure {
   code: string;
   message: string;
-  /** the option or argument that is refused */
+  /** the refused option or argument */
   field?: string;
 }
 
@@ -35,7 +35,7 @@ function codeOf(error: unknown): string {
 function usageFailure(error: CommanderError & { field?: string | undefined }): Failure {
   const isHelp = error.code === 'commander.help';
   const message = isHelp ? 'A command is missing; --help lists them.' : error.message;
-  // The library names what is wrong in its message alone. An option that does not exist may be anything, a key too.
+  // Commander names the option only in its message. An unknown option is left out, because it may be a key.
   const [, named] =
     error.code === 'commander.unknownOption'
       ? []
@@ -48,14 +48,14 @@ function usageFailure(error: CommanderError & { field?: string | undefined }): F
   };
 }
 
-/** An error in words, for an operator. */
+/** An error in words for an operator. */
 export function describeError(error: unknown): string {
   return isOutcomeUnknown(error)
     ? `${reasonOf(error)} What was asked for may have been done all the same: look before you repeat it.`
     : reasonOf(error);
 }
 
-/** A driver's message would repeat the statement with its values. */
+/** Never shows a driver's message, which repeats the statement with its values. */
 function reasonOf(error: unknown): string {
   if (
     [OperatorError, ConfigError, SchemaError, SealError, DatabaseTrouble].some(

@@ -76,7 +76,7 @@ async function findAll({ url, ca, repair }: DoctorOptions, output: Output): Prom
   return withDatabase(config, look, STATEMENT_TIMEOUT_MS).finally(() => output.endProgress());
 }
 
-/** What could not be checked is neither good nor bad. */
+/** A check that could not be made has neither passed nor failed. */
 function labelOf({ level, checked }: Finding): Finding['level'] | 'unknown' {
   return checked ? level : 'unknown';
 }
@@ -96,7 +96,7 @@ function colored(text: string, level: Finding['level']): string {
   return `\u001b[${color}m${text}\u001b[39m`;
 }
 
-/** `https://shop.example`, also with the folder of a site that has one. */
+/** `https://shop.example`, plus the folder of a site in a sub-folder. */
 function siteUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.search || url.username)

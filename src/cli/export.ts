@@ -41,7 +41,7 @@ export function addExportCommand(program: Command): void {
           }),
         );
         const text = `Exported: ${RECORD_TYPES.map((type) => counted(counts[type], ...NOUNS[type])).join(', ')}.`;
-        // Standard output is the file itself then.
+        // Standard output holds the export itself.
         if (out === '-') output.note(text);
         else output.print({ file: resolve(out), records: counts }, text);
       }),

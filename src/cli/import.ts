@@ -213,7 +213,7 @@ function formatCsv(
   ].join('\n');
 }
 
-/** Opened before anything else happens, so that a wrong name is no failed import. */
+/** Opened first, so that a wrong file name does not count as a failed import. */
 async function openInput(file: string): Promise<AsyncIterable<Buffer>> {
   if (file === '-') return process.stdin as AsyncIterable<Buffer>;
   try {
@@ -242,7 +242,7 @@ function readMap(text: string, before = new Map<CsvField, string>()): Map<CsvFie
   return before;
 }
 
-/** One that stands within an activation would make several of it, and an import cannot be taken back. */
+/** A separator that occurs inside an activation would split it, and an import cannot be undone. */
 function readSeparator(text: string): string {
   if (/^[\p{L}\p{N}.-]*$/u.test(text))
     throw new InvalidArgumentError(

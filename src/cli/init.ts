@@ -38,10 +38,9 @@ import { fileName, folderName } from './arguments';
 import { createOutput, withDatabase, type Output } from './command';
 import { changeFile, databaseFiles } from './output-file';
 
-/** Where it is to be set up. */
 interface Place {
   joomlaRoot?: string;
-  /** a file's path; true: the usual one */
+  /** the file's path; true: the usual path */
   sqlite?: string | true;
 }
 
@@ -49,7 +48,7 @@ interface InitOptions extends Place {
   dryRun?: boolean;
 }
 
-/** In the program's folder, as the packages are. */
+/** Beside the packages, in the program's folder. */
 const SQLITE_FILE = 'var/licensing.sqlite';
 
 export function addInitCommand(program: Command): void {
@@ -112,14 +111,14 @@ async function init({ dryRun = false, ...place }: InitOptions, output: Output): 
   );
 }
 
-/** What .env lacks. A setting that is there is never changed. */
+/** The settings that .env lacks. Existing settings are never changed. */
 function newSettings(kept: Settings, fromEnvironment: Settings, place: Place, file: string): Settings {
   const given = { ...fromEnvironment, ...placeSettings(kept, fromEnvironment, place, file) };
   if (!given.LICENSING_KEY_SECRET) given.LICENSING_KEY_SECRET = randomBytes(32).toString('base64');
   return Object.fromEntries(Object.entries(given).filter(([name]) => isSetting(name) && !kept[name]));
 }
 
-/** The site or the database of its own that the command line or the environment names. */
+/** The Joomla site or the separate database named on the command line or in the environment. */
 function placeSettings(
   kept: Settings,
   fromEnvironment: Settings,
@@ -155,7 +154,9 @@ function leadsTo(url: string, path: string, file: string): boolean {
   return url.startsWith('sqlite:') && resolve(dirname(file), url.slice('sqlite:'.length)) === path;
 }
 
-/** A sentence for each setting that the environment has otherwise than .env, which stays: the values may be secret. */
+/**
+ * One sentence for each setting that differs between the environment and .env. Values may be secret and are left out.
+ */
 function describeDifferences(kept: Settings, fromEnvironment: Settings, file: string): string[] {
   return Object.entries(fromEnvironment)
     .filter(([name, value]) => isSetting(name) && kept[name] && kept[name] !== value)
@@ -165,7 +166,7 @@ function describeDifferences(kept: Settings, fromEnvironment: Settings, file: st
     );
 }
 
-/** A new secret would not open the keys that are sealed already, and hide that the old one is missing. */
+/** A new secret could not open the keys already sealed, and would hide that the old secret is missing. */
 async function refuseSecondSecret(db: Db, { pending }: SchemaState, file: string): Promise<void> {
   if (pending.includes('003_licenses') || (await sampleSealedKeys(db, 1)).length === 0) return;
   throw new OperatorError(
@@ -195,7 +196,7 @@ async function requirePrivileges(db: Db, { database }: Config): Promise<void> {
     );
 }
 
-/** Adds lines at the end: what is in the file stays as it is, comments included. */
+/** Appends lines, so that existing lines and comments stay unchanged. */
 async function addToEnvFile(file: string, additions: Settings): Promise<void> {
   const lines = Object.entries(additions).map(([name, value]) => `${name}=${quote(value)}\n`);
   if (lines.length === 0) return;
@@ -205,7 +206,7 @@ async function addToEnvFile(file: string, additions: Settings): Promise<void> {
   });
 }
 
-/** As dotenv reads it back: in single quotes nothing is special, save the quote itself. */
+/** Quotes a value as dotenv reads it: inside quotes, only the quote itself is special (and \ in double quotes). */
 function quote(value: string): string {
   if (/^[\w./:@%+=,-]*$/.test(value)) return value;
   const mark = ["'", '"', '`'].find((candidate) => !value.includes(candidate));

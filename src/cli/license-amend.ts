@@ -10,7 +10,7 @@ import { withSession, type Output, type Session } from './command';
 import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-argument';
 import { eventJson, licenseJson } from './rows';
 
-/** The verbs of `licensing license` that leave a licence's state as it is, and its history. */
+/** The subcommands of `licensing license` that do not change a licence's state, and its history. */
 export function addAmendments(license: Command): void {
   addSetLimit(license);
   addChangePlan(license);
@@ -95,13 +95,13 @@ function addReveal(license: Command): void {
       withSession(command, async ({ db, config, now, actor, output }) => {
         const { key } = await revealKey(db, id, config.keySecret, { actor, now });
         output.print({ id, license_key: key }, key);
-        // For its note: who has an order's number at hand has another customer's key now.
+        // Only for its note: an order's number may have selected another customer's licence.
         await requireLicenseToShow({ db, output }, String(id));
       }),
     );
 }
 
-/** About 10 MB of the longest there are. */
+/** About 10 MB of the longest entries. */
 const MAX_PAGE = 1_000;
 
 function addHistory(license: Command): void {
@@ -144,7 +144,7 @@ async function amend(
   return license;
 }
 
-/** The end stays as it was paid for; whether there is to be one at all, the operator decides. */
+/** Changing the plan keeps the end that was paid for. The operator decides whether to change it. */
 function noteOtherDuration(output: Output, { id, expiresAt }: License, plan: Plan): void {
   if ((expiresAt === null) === (plan.duration === null)) return;
   const [end, option] =
@@ -156,7 +156,6 @@ function noteOtherDuration(output: Output, { id, expiresAt }: License, plan: Pla
   );
 }
 
-/** `status active, expires_at 2027-01-31T00:00:00Z` */
 /** A line of when, who and what, and one for each field that was set or changed. */
 function describeEvent({
   at,

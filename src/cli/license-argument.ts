@@ -8,16 +8,15 @@ import { readValue } from './standard-input';
 export const KEY_ARGUMENT =
   "a licence key, a licence id, an order's reference that is no number, or - to read one from standard input, or be asked for it; id:12 is only ever an id, and reference:12 a reference";
 
-/** What a text may name a licence by; several licences, where shops number their orders as licences are numbered. */
+/** The licences a text may name: several when a shop's order numbers overlap with licence ids. */
 type Meanings = ['id' | 'key' | 'reference', License][];
 
 /**
- * The licence an operator means by KEY, to be changed. A number is never taken for a reference: the licence it means
- * would be another one as soon as ids have grown that far.
+ * Finds the licence that a command will change. A bare number never means a reference, because its meaning would change
+ * when licence ids reach that number.
  *
  * @param given a key, an id, a reference, or `-`
- * @throws OperatorError when there is none, or it may be another one; the message does not repeat what was given,
- *   which may be a key
+ * @throws OperatorError when there is none or several; the message omits `given`, which may be a key
  */
 export async function requireLicense(db: Db, given: string): Promise<License> {
   const meanings = await findMeanings(db, (await readValue(given, 'Key, id or reference')).trim());
@@ -30,7 +29,7 @@ export async function requireLicense(db: Db, given: string): Promise<License> {
   return meanings[0][1];
 }
 
-/** The same where it is only shown: a note says that it may be another one. */
+/** Finds the licence that a command only shows. Prints a note when the text also names another licence. */
 export async function requireLicenseToShow(
   { db, output }: Pick<Session, 'db' | 'output'>,
   given: string,
@@ -42,21 +41,21 @@ export async function requireLicenseToShow(
   return license;
 }
 
-/** `id:12` and `reference:12`, which mean one licence whatever else has that number. */
+/** Whether a text has the form `id:12` or `reference:12`, which is never ambiguous. */
 export function isMarked(written: string): boolean {
   return MARKED.test(written);
 }
 
 const MARKED = /^(?:id:(?<id>\d{1,15})|reference:(?<reference>.+))$/s;
 
-/** @returns one at the least; the first is the one that a command which only shows it takes */
+/** @returns at least one meaning; read-only commands take the first */
 async function findMeanings(db: Db, written: string): Promise<[Meanings[number], ...Meanings]> {
   const marked = MARKED.exec(written)?.groups;
   const number = marked ? marked.id : /^\d{1,15}$/.exec(written)?.[0];
   const reference = marked ? marked.reference?.trim() : written;
   const byId = number === undefined ? undefined : await findLicense(db, Number(number));
   const byKey = marked ? undefined : await findLicenseByDigest(db, keyDigest(canonicalKey(written)));
-  // A key that is one goes no further: the database may log what it is asked for.
+  // A known key is not looked up as a reference: the database's query log would show it.
   const byReference =
     reference === undefined || byKey ? undefined : await findLicenseByReference(db, reference);
   const [first, ...others] = Object.entries({ id: byId, key: byKey, reference: byReference }).filter(
@@ -75,12 +74,11 @@ function distinctIds(meanings: Meanings): number[] {
   return [...new Set(meanings.map(([, { id }]) => id))];
 }
 
-/** `the id of licence 12 and the reference of licence 77` */
 function inWords(meanings: Meanings): string {
   return meanings.map(([name, { id }]) => `the ${name} of licence ${id}`).join(' and ');
 }
 
-/** The licence that has an order's number for its id. Whoever has that number at hand would name it by mistake. */
+/** Finds the licence whose id equals an order's number. Typing that number would select the wrong licence. */
 export async function findNamesake(db: Db, reference: string | undefined): Promise<number | undefined> {
   return /^\d{1,15}$/.test(reference ?? '') ? (await findLicense(db, Number(reference)))?.id : undefined;
 }

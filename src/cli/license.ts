@@ -51,7 +51,7 @@ interface IssueOptions {
   count?: number;
 }
 
-/** They are one transaction, and their keys are in memory until they are printed. */
+/** All are issued in one transaction, and their keys stay in memory until they are printed. */
 const MAX_COUNT = 10_000;
 
 function addIssue(license: Command): void {
@@ -89,7 +89,7 @@ function addIssue(license: Command): void {
             '--count cannot go with --reference or --key, which name one licence.',
             'count',
           );
-        // Nothing is looked up between the licence and its key, which could be lost by that.
+        // Look everything up before issuing: an error after that would lose the new key.
         const { id: planId } = await requirePlanNamed(db, plan);
         const namesake = await findNamesake(db, reference);
         const issued = await issueLicenses(
@@ -127,7 +127,7 @@ function addIssue(license: Command): void {
     );
 }
 
-/** Without a customer or an order, support cannot find a licence by who bought it. */
+/** Without a customer or an order, support cannot find a licence by its buyer. */
 function noteNobodys(output: Output, issued: { license: License }[]): void {
   const ids = issued.flatMap(({ license: { id, customer, reference } }) =>
     customer === null && reference === null ? [id] : [],
@@ -141,7 +141,7 @@ function noteNobodys(output: Output, issued: { license: License }[]): void {
   output.note(`note: ${whose}. To say whose one is: licensing license set-customer ${first} EMAIL`);
 }
 
-/** A new one may have expired; one that its reference gave again may be in any state. */
+/** A new licence may have expired already; one found again by its reference may be in any state. */
 function noteUnusable(output: Output, issued: { id: number; status: LiveStatus } | undefined): void {
   if (issued === undefined || issued.status === 'active') return;
   const { id, status } = issued;
@@ -152,7 +152,7 @@ function noteUnusable(output: Output, issued: { id: number; status: LiveStatus }
   );
 }
 
-/** The same order again changes nothing, also where it is asked for with other terms. */
+/** Issuing for the same order again changes nothing, even if other terms are asked for. */
 function noteOtherTerms(output: Output, options: IssueOptions, issued: License | undefined): void {
   if (issued === undefined) return;
   const { id, activationLimit, expiresAt } = issued;
@@ -349,7 +349,7 @@ function addRenew(license: Command): void {
     );
 }
 
-/** Whoever wants to prolong a licence may have the wrong date at hand. */
+/** Warns about a shorter term, because an operator who renews may have typed the wrong date. */
 function noteShortened(output: Output, { id, expiresAt }: License, before: Date | null): void {
   if (expiresAt === null || (before !== null && before <= expiresAt)) return;
   const [was, option] =
@@ -366,7 +366,7 @@ function readRenewal(command: Command, { until, for: length, lifetime }: RenewOp
   return usageError(command, 'One of --until, --for and --lifetime is needed.');
 }
 
-/** For readers of an end where "no end" is an option of its own. */
+/** Adds "never" to a reader of end dates. */
 function unlessNever<T>(read: (text: string) => T): (text: string) => T {
   return (text) => {
     if (/^(never|lifetime)$/i.test(text)) throw new InvalidArgumentError('For no end there is --lifetime.');

@@ -13,13 +13,13 @@ import { folderName, upTo } from './arguments';
 import { createOutput } from './command';
 import { ownFiles } from './output-file';
 
-/** The files of nginx/, in the order they are read. */
+/** The files in nginx/, in the order nginx reads them. */
 const FILES = ['upstream.conf', 'licensing.conf', 'site.example.conf'] as const;
 
-/** More instances on one machine than any of them has cores for. */
+/** More instances than any machine has cores. */
 const MOST_INSTANCES = 99;
 
-/** Where site.example.conf includes the other two from. */
+/** The folder from which site.example.conf includes the other two files. */
 const DEFAULT_FOLDER = '/etc/nginx/licensing';
 
 interface NginxOptions {
@@ -88,7 +88,7 @@ function upstreamServers({ listen }: Config, instances: number | undefined): str
   return servers.map((server) => `    server ${server} max_fails=0;\n`).join('');
 }
 
-/** What the files mark with CHANGE, as far as this configuration knows it. */
+/** Replaces the values marked CHANGE, as far as this configuration knows them. */
 async function fillIn(
   name: string,
   config: Config,
@@ -106,7 +106,7 @@ async function fillIn(
     ['shop.example', serverName],
     ['/var/www/shop', quotable(joomlaRoot ?? '/var/www/shop')],
   ]);
-  // All at once: what is filled in may look like another of them, and stays as it is.
+  // One pass over all marks, because an inserted value may itself look like a mark.
   const marks = [...values.keys()].map((mark) => mark.replaceAll('.', '\\.'));
   return text.replace(new RegExp(marks.join('|'), 'g'), (mark) => values.get(mark) ?? mark);
 }
@@ -151,9 +151,10 @@ interface Written {
 const NOTHING: Written = { written: [], kept: [] };
 
 /**
- * Writes the files that are not there yet. One that is may have been edited by hand: the new one goes beside it.
+ * Writes the files that do not exist yet. An existing file may have been edited by hand, so a new version goes beside
+ * it.
  *
- * @returns the paths that were written, and of those that differ
+ * @returns the paths written, and the existing files that differ
  */
 async function writeFiles(
   dir: string,
@@ -182,7 +183,7 @@ async function writeFiles(
   }
 }
 
-/** nginx ends a word at these, and no escape helps everywhere. */
+/** nginx ends a word at these characters, and no escape works everywhere. */
 function quotable(path: string): string {
   if (/[\s;{}"'\\$#]/.test(path))
     throw new OperatorError(

@@ -17,7 +17,7 @@ import {
 import { sideFiles } from '../store/sqlite';
 import { writeStandardOutput } from './standard-output';
 
-/** What no command writes over: the database, where it is a file, and the settings. */
+/** Files that no command overwrites: an SQLite database and the settings. */
 export function ownFiles({ database }: Config): OwnFile[] {
   return [
     ...databaseFiles(database),
@@ -25,7 +25,7 @@ export function ownFiles({ database }: Config): OwnFile[] {
   ];
 }
 
-/** The files of a database; none where it is a server's. */
+/** The files of an SQLite database; none for a server. */
 export function databaseFiles(database: Config['database']): OwnFile[] {
   if (database.kind !== 'sqlite') return [];
   const what = 'the database of this installation';
@@ -36,10 +36,10 @@ export function databaseFiles(database: Config['database']): OwnFile[] {
 }
 
 /**
- * Writes a file as a whole. Only its owner may read it, since it holds what customers entrusted. `-` is standard output.
+ * Writes a file atomically. Only its owner may read it, because it holds customers' data. `-` is standard output.
  *
- * @param own what is never written over
- * @param kind what may be: an earlier one of the same
+ * @param own files that are never overwritten
+ * @param kind files that may be overwritten: earlier files of the same kind
  * @throws OperatorError when the file cannot or must not be written there
  */
 export async function writeOutput<T>(
@@ -52,22 +52,22 @@ export async function writeOutput<T>(
   const place = await lookAt(path);
   await requireReplaceable(place, own, kind);
   const { there } = place;
-  // A pipe or /dev/null is written to; it cannot be replaced.
+  // A pipe or /dev/null cannot be replaced, only written to.
   return there === undefined || there.isFile() || there.isDirectory()
     ? replaceFile(place, PRIVATE, produce)
     : writeInto(place, produce);
 }
 
 /**
- * Changes a file of settings as a whole, in the same way, or makes it. One that is there keeps its owner, so that the
- * service can read it when this is run by root, and the link that leads to it; everybody loses the right to read it.
+ * Changes or creates a settings file atomically. An existing file keeps its owner, so that the service can still read
+ * it after root ran this, and a link to it stays a link. Other users lose read access.
  *
- * @throws OperatorError when the file cannot be written there; it is as it was then
+ * @throws OperatorError when the file cannot be written; it is unchanged then
  */
 export async function changeFile(path: string, change: (before: string) => string): Promise<void> {
   const place = await lookAt(path);
   const { target, there } = place;
-  // A device or a pipe would be replaced by a file, for everybody.
+  // Replacing a device or a pipe with a file would break it for every user.
   if (there && !there.isFile()) throw new OperatorError(`${path} was not written: it is no file.`);
   const text = change(there ? await readText(path, target) : '');
   await replaceFile(place, there ? there.mode & 0o640 : PRIVATE, async (sink, handle) => {

@@ -170,7 +170,7 @@ function addList(plan: Command): void {
     );
 }
 
-/** Says how far it came when it fails. */
+/** On failure, reports how many licences were changed. */
 async function followNewLimit(
   { db, output }: Pick<Session, 'db' | 'output'>,
   planId: number,

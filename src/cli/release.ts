@@ -32,7 +32,7 @@ interface PublishOptions {
   changelogFile?: string;
   draft?: boolean;
   date?: Date;
-  /** true: the file remembered */
+  /** true: the remembered file */
   writeXml?: string | true;
   allowDowngrade?: true;
 }
@@ -92,13 +92,13 @@ function addPublish(release: Command): void {
           now,
           {
             onProgress: (bytes) => output.progress(`${(bytes / 1_000_000).toFixed(0)} MB`),
-            // What is stored, not the file that was named: that may be another by now.
+            // Inspect the stored package: the named file may have changed since.
             inspect: async (path) => void remarks.push(await checkManifest(path, version, product)),
           },
         );
         for (const remark of remarks) if (remark !== undefined) output.note(`note: ${remark}`);
         const text = `Version ${published.version} is ${published.state === 'draft' ? 'stored as a draft' : 'published'}: ${published.fileName}, ${published.fileSize} bytes.`;
-        // In this order: updaters that read the XML must find what it names.
+        // Publish before writing the XML, so that updaters find the package it names.
         await printWithXml(
           session,
           published,
@@ -206,7 +206,7 @@ function outOf(writeXml: PublishOptions['writeXml']): { out: string | undefined 
   return { out: typeof writeXml === 'string' ? writeXml : undefined };
 }
 
-/** Refuses an update XML that could not be written, while nothing has been done yet. */
+/** Refuses an update XML that could not be written, before anything is changed. */
 function requireXml(
   { db, config }: Session,
   productId: number,
@@ -216,9 +216,9 @@ function requireXml(
 }
 
 /**
- * Prints what was done, when the update XML is written too where that was asked for.
+ * Prints the result, after writing the update XML if that was asked for.
  *
- * @param otherwise what holds for the version when the XML cannot be written
+ * @param otherwise the state of the version when the XML cannot be written
  */
 async function printWithXml(
   session: Session,
@@ -248,7 +248,7 @@ async function printWithXml(
   );
 }
 
-/** Says that the update XML written last still reads as before this version was published or withdrawn. */
+/** Tells that the update XML is older than this publication or withdrawal. */
 async function noteStaleXml({ db, output }: Session, release: Release): Promise<void> {
   const { productId, version, state } = release;
   const xml = await findWrittenXml(db, productId);
@@ -269,11 +269,11 @@ function writeCommand(productId: number): string {
 }
 
 /**
- * A published package never changes: what no site could be updated by is refused before. Joomla stores the manifest's
- * version as the installed one, so were it another than the published one, the same update would be offered for ever.
+ * Refuses a package that no site could be updated by, because a published package never changes. Joomla stores the
+ * manifest's version as the installed version, so a different published version would be offered forever.
  *
- * @returns what is unusual about it besides
- * @throws OperatorError when it is not the product's, or of another version
+ * @returns a remark on anything else unusual
+ * @throws OperatorError when the manifest is of another product or version
  */
 async function checkManifest(file: string, version: string, product: Product): Promise<string | undefined> {
   const manifest = await findManifest(file);
@@ -292,7 +292,7 @@ async function checkManifest(file: string, version: string, product: Product): P
     : `the manifest in the package (${path}) ${misses.join('. It ')}. "licensing manifest" prints what to add.`;
 }
 
-/** Only a product for Joomla has an element; a site finds the extension to update by it, in any case. */
+/** Only a product for Joomla has an element. A site finds the installed extension by it, ignoring case. */
 function requireElement(manifest: PackageManifest | NoManifest, productId: number, element: string): void {
   if (manifest === 'too-much-xml')
     throw new OperatorError(
@@ -311,7 +311,7 @@ function requireElement(manifest: PackageManifest | NoManifest, productId: numbe
     );
 }
 
-/** Far more than anybody reads, and less than the column holds. */
+/** More than anybody reads, and less than the column holds. */
 const MAX_CHANGELOG_BYTES = 1_000_000;
 
 async function changelogOf({
@@ -327,7 +327,7 @@ async function readChangelog(file: string): Promise<string> {
   });
   if (Buffer.byteLength(text) > MAX_CHANGELOG_BYTES)
     throw new OperatorError('The changelog is longer than 1 MB.');
-  // As a file in UTF-16 has.
+  // UTF-16 text contains NUL bytes.
   if (text.includes('\0')) throw new OperatorError('The changelog is no text in UTF-8.');
   return text.trim();
 }

@@ -7,7 +7,7 @@ import type { License } from '../store/licenses';
 import type { Release } from '../store/releases';
 import { formatTable } from './command';
 
-/** What `--json` prints, the fields of the contract's section 2 in snake_case, and tables. A key is never among them. */
+/** Tables, and what `--json` prints: the fields of the contract's section 2 in snake_case. Neither contains a key. */
 
 export function productJson(product: Product) {
   return {
@@ -52,9 +52,9 @@ export function licenseJson(license: License, now: Date) {
   };
 }
 
-/** Licences for a person to read. */
+/** A table of licences. */
 export function licenseTable(licenses: License[], now: Date): string {
-  // A column that says the same in every row would make the others narrow.
+  // A column with the same value in every row would only narrow the others.
   const severalProducts = new Set(licenses.map(({ product }) => product.id)).size > 1;
   return formatTable(
     ['ID', 'KEY', 'STATUS', ...(severalProducts ? ['PRODUCT'] : []), 'PLAN', 'SLOTS', 'EXPIRES', 'CUSTOMER'],
@@ -81,7 +81,7 @@ export function activationJson(activation: Activation) {
   };
 }
 
-/** Activations for a person to read. */
+/** A table of activations. */
 export function activationTable(activations: Activation[]): string {
   return formatTable(
     ['IDENTIFIER', 'NAME', 'IP', 'ACTIVATED'],

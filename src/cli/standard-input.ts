@@ -3,16 +3,16 @@ import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
 import { OperatorError } from '../licensing/operator-error';
 
-/** What a command reads from its standard input, or asks whoever sits at the terminal. */
+/** Reads from standard input, or asks the person at the terminal. */
 
-/** Of an option that takes a key. */
+/** For the help of options that take a key. */
 export const FROM_STANDARD_INPUT = '- reads it from standard input (< key.txt), or asks for it';
 
 /**
- * What was given, or for `-` what standard input holds, so that it stays out of the process list.
+ * Returns the argument itself, or for `-` standard input, which keeps a key out of the process list.
  *
- * @param name what a person at the terminal is asked for, as "Licence key"
- * @throws OperatorError when they end the question unanswered
+ * @param name the prompt at a terminal, such as "Licence key"
+ * @throws OperatorError when the person ends the question without an answer
  */
 export async function readValue(given: string, name: string): Promise<string> {
   return given === '-' ? ((await ask(`${name}: `)) ?? text(process.stdin)) : given;
@@ -21,19 +21,19 @@ export async function readValue(given: string, name: string): Promise<string> {
 /**
  * Asks a yes-or-no question on the terminal.
  *
- * @returns undefined when there is nobody to ask: the command then needs an option that answers it
- * @throws OperatorError when they end the question unanswered
+ * @returns undefined without a terminal: the command then needs an option instead
+ * @throws OperatorError when the person ends the question without an answer
  */
 export async function askYesOrNo(question: string): Promise<boolean | undefined> {
   const answer = await ask(question);
   return answer === undefined ? undefined : /^y(es)?$/i.test(answer.trim());
 }
 
-/** @returns undefined when there is nobody to ask */
+/** @returns undefined without a terminal */
 async function ask(question: string): Promise<string | undefined> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined;
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  // By Ctrl-C or Ctrl-D the question fails, or in some releases of Node is never answered.
+  // After Ctrl-C or Ctrl-D the question rejects, or in some Node releases never settles.
   const ended = once(terminal, 'close').then(() => undefined);
   const answer = await Promise.race([terminal.question(question).catch(() => undefined), ended]);
   terminal.close();

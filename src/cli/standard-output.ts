@@ -1,16 +1,16 @@
 import { escapeUnseen } from './printable';
 
-/** The one way to standard output, which holds a command's result and nothing else. */
+/** The only writer to standard output, which holds nothing but a command's result. */
 
 let written = false;
 
-/** @returns false when the reader is slow, and 'drain' is to be waited for */
+/** @returns false when the reader is slow: wait for 'drain' */
 export function writeStandardOutput(text: string): boolean {
   written = true;
   return process.stdout.write(text);
 }
 
-/** Whether a result, or a part of one, is written already: another JSON value after it could not be read. */
+/** Whether part of a result has been written. A second JSON value would make the output unreadable. */
 export function hasStandardOutput(): boolean {
   return written;
 }

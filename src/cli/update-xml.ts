@@ -192,8 +192,8 @@ function addTry(updateXml: Command): void {
 }
 
 /**
- * Writes it and says what was assumed, what `lint` says of it, which is nothing unless it was asked for something
- * unusual, and which file is written no more.
+ * Writes the update XML. Notes tell what was assumed, what `lint` found (nothing for usual settings), and whether an
+ * earlier file is no longer written.
  */
 export async function writeAndLint(
   { db, config, output }: Session,
@@ -213,7 +213,7 @@ export async function writeAndLint(
     );
   }
   const findings = (await lintUpdateXml(Buffer.from(written.xml))).filter(
-    // The note above gives the reason.
+    // The note above already gives the reason.
     ({ code }) => code !== 'no_update' || heldBack === undefined,
   );
   for (const text of new Set(findings.map(({ problem, remedy }) => `${problem} ${remedy}`)))
@@ -259,7 +259,7 @@ function lint(source: string, options: LintOptions): Promise<LintFinding[]> {
   );
 }
 
-/** An extension's developer may have no database here: then it is judged without one. */
+/** Works without a database too, because an extension's developer may not have one. */
 async function withReleases<T>(
   output: Output,
   work: (releases: Pick<LintOptions, 'findRelease' | 'listPublished'>) => Promise<T>,
@@ -306,20 +306,20 @@ function describeVerdict({ steps, messages, remedy, offered }: Verdict): string 
   return lines.join('\n');
 }
 
-/** Whatever a manifest says. */
+/** Accepts any text that a manifest may contain. */
 function installedVersion(text: string): string {
   if (text.trim() === '') throw new InvalidArgumentError('It must be the version the site has, as 1.0.0.');
   return text;
 }
 
-/** To PHP 8.2 is less than 8.2.0, and no site has the one. */
+/** Completes 8.2 to 8.2.0, because PHP's version_compare ranks 8.2 below 8.2.0. */
 function releaseVersion(text: string): string {
   if (!/^[0-9]+(\.[0-9]+){1,3}([.+~-].*)?$/.test(text))
     throw new InvalidArgumentError('It must be a version, as 5.3.0.');
   return /^[0-9]+\.[0-9]+$/.test(text) ? `${text}.0` : text;
 }
 
-/** An empty text forgets what is remembered. */
+/** Accepts an empty text too, which clears the remembered setting. */
 function orEmpty<T extends string>(read: (text: string) => T): (text: string) => T | '' {
   return (text) => (text === '' ? '' : read(text));
 }

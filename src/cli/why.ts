@@ -51,7 +51,7 @@ export function addWhyCommand(program: Command): void {
       withSession(command, async ({ db, config, now, output }) => {
         const written = (await readValue(what, 'What to look for')).trim();
         const options = { now, limit, logDays: config.logDays };
-        // Findings made from several statements must be of one moment.
+        // One snapshot, so that findings from several statements agree.
         const found = await inSnapshot(db, (trx) => openCase(trx, written, options));
         output.print(caseJson(found, now), () => formatCase(found, now, all));
       }),
@@ -59,9 +59,8 @@ export function addWhyCommand(program: Command): void {
 }
 
 /**
- * What an operator means, read in this order: an IP address; a licence's id; its key; then anything else that licences
- * are known by, all at once, and where that is several licences, they are listed. What no licence has is looked for in
- * the access log, then read as an end of a key or as a key, and may be a slip of one.
+ * Tries the meanings of a text in this order: IP address, licence id, key, other names of licences. Several named
+ * licences are listed. Then come the access log, a misspelt e-mail, the end of a key, and an unknown or mistyped key.
  */
 async function openCase(db: Db, written: string, options: CaseOptions): Promise<SupportCase> {
   const address = canonicalAddress(written.replace(/^\[(.*)\]$/, '$1'));
@@ -89,7 +88,7 @@ async function openCase(db: Db, written: string, options: CaseOptions): Promise<
   return openUnknownKeyCase(db, key, options);
 }
 
-/** A licence by its id, with a word on another whose order has the same number. */
+/** A licence by its id, with a note about another licence whose order has the same number. */
 async function openNumberCase(
   db: Db,
   license: License,
@@ -132,7 +131,7 @@ function formatCase({ licenses, findings, accesses }: SupportCase, now: Date, al
   const columns = Math.min(process.stdout.columns || MAX_COLUMNS, MAX_COLUMNS);
   const told = new Set<string>();
   const remedy = ({ remedy: text }: Finding, indent: string) => {
-    // The same words on every line would hide what differs.
+    // Repeating the same words on every line would hide the differences.
     if (text === null || told.has(text)) return [];
     told.add(text);
     return wrap(`${indent}-> ${printable(text)}`, columns, `${indent}   `);
@@ -160,7 +159,7 @@ function formatCase({ licenses, findings, accesses }: SupportCase, now: Date, al
 
 const MAX_COLUMNS = 100;
 
-/** Lines of a text, broken between words. A command at its end stays on one line, so that it can be copied. */
+/** Wraps between words. A command at the end stays on one line, so that it can be copied. */
 function wrap(text: string, columns: number, indent: string): string[] {
   const lines: string[] = [];
   let line = '';

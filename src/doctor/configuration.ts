@@ -3,7 +3,7 @@ import { environment, readEnvFile, withoutEmpty, type Config } from '../config';
 import { ok, problem, warning, type Check, type Finding } from './finding';
 import { checkReaders } from './readers';
 
-/** Where the settings come from, and who can read them. */
+/** Checks where the settings come from and who can read them. */
 export const checkConfiguration: Check = async ({ config }) => [
   ...checkSource(config),
   ...(await checkEnvFile(config)),

@@ -5,10 +5,10 @@ import { lockLicense } from '../store/licenses';
 import { inTransaction } from '../store/transaction';
 import { ok, problem, type Check, type Patient } from './finding';
 
-/** Licences looked at in one go, and named in a finding. */
+/** The most licences read at once and the most counted in a finding. */
 const PAGE = 100;
 
-/** Whether every licence's counter is the number of its activations; with `repairAs`, makes it so. */
+/** Compares every licence's counter with its number of activations; `repairAs` also corrects it. */
 export const checkCounters: Check = async (patient) => {
   const { db, repairAs, progress } = patient;
   const miscounts = await findMiscounts(db, PAGE + 1);
@@ -38,7 +38,7 @@ export const checkCounters: Check = async (patient) => {
     for (const miscount of page) {
       if (await repair(patient, repairAs, miscount)) progress(`Counters: ${++repaired} repaired`);
     }
-    // What cannot be repaired would come again for ever.
+    // Counters that cannot be repaired would be found again forever.
     if (repaired === before) break;
   }
   return [
@@ -49,7 +49,7 @@ export const checkCounters: Check = async (patient) => {
   ];
 };
 
-/** Under the lock that activations take too, so that neither overtakes the other. */
+/** Takes the lock that activations take, so that neither misses the other's change. */
 function repair({ db, now }: Patient, actor: string, { licenseId }: Miscount): Promise<boolean> {
   return inTransaction(db, async (trx) => {
     const license = await lockLicense(trx, licenseId);

@@ -29,10 +29,10 @@ import { ok, problem, warning, type Check, type Finding } from './finding';
 import { checkReaders } from './readers';
 
 const CLOCK_TOLERANCE_S = 30;
-/** For the operator's commands. */
+/** Connections left for the operator's commands. */
 const CONNECTIONS_BESIDE = 4;
 
-/** Whether the database answers, is one the service can work on, and has room for its connections. */
+/** Checks that the database answers, is supported, and has room for the service's connections. */
 export const checkServer: Check = async ({ config, db, now }) => {
   let server: ServerState | undefined;
   try {
@@ -72,7 +72,7 @@ export const checkServer: Check = async ({ config, db, now }) => {
   ];
 };
 
-/** The files of SQLite: the log beside the database holds the latest of what is in it. */
+/** SQLite's files include the write-ahead log, which holds the latest changes. */
 async function checkFile(database: DatabaseSettings): Promise<Finding[]> {
   if (database.kind !== 'sqlite') return [];
   const files = [database.path, ...sideFiles(database.path)].filter(existsSync);
@@ -128,7 +128,7 @@ function otherPrefix(own: string, hasTables: boolean, others: string[]): Finding
   );
 }
 
-/** What requests need, and what only upgrades do: some give that to another user. */
+/** Checks the rights that requests need separately from those of upgrades, which some sites give to another user. */
 export const checkPrivileges: Check = async ({ config, db }) => {
   const { database } = config;
   const grant = (privileges: readonly Privilege[]) =>
@@ -184,7 +184,7 @@ export const checkTables: Check = async ({ config, db }) => {
   return findings;
 };
 
-/** What the tables take: a log that grows beyond what the documentation names is a customer's doing, or somebody's. */
+/** Reports the tables' sizes, so that an access log larger than documented is noticed. */
 export const checkSizes: Check = async ({ db }) => {
   const sizes = await readTableSizes(db);
   const list = sizes.map(

@@ -7,7 +7,7 @@ import { checkFolder, checkPackages } from './packages';
 import { checkRedis } from './redis';
 import { checkSite } from './site';
 
-/** In the order in which one thing rests on another. */
+/** Ordered so that a check follows the checks it depends on. */
 const CHECKS: { name: string; check: Check; needsDatabase: boolean }[] = [
   { name: 'CONFIGURATION', check: checkConfiguration, needsDatabase: false },
   { name: 'DATABASE', check: checkServer, needsDatabase: false },
@@ -23,7 +23,7 @@ const CHECKS: { name: string; check: Check; needsDatabase: boolean }[] = [
   { name: 'SITE', check: checkSite, needsDatabase: false },
 ];
 
-/** Makes every check, whatever became of the others. */
+/** Runs every check, even after others have failed. */
 export async function examine(patient: Patient): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { name, check, needsDatabase } of CHECKS) {

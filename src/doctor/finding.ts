@@ -2,12 +2,11 @@ import type { Config } from '../config';
 import type { Db } from '../store/database';
 import { driverReason } from '../store/errors';
 
-/** What one check found: what, why it matters, and what to do. */
 export interface Finding {
   /** stable, for programs */
   code: string;
   level: 'ok' | 'warning' | 'problem';
-  /** false: the check could not be made, so nothing is known */
+  /** false: the check could not be made, so the result is unknown */
   checked: boolean;
   what: string;
   why: string | null;
@@ -19,11 +18,11 @@ export interface Patient {
   config: Config;
   db: Db;
   now: () => Date;
-  /** the site's address as customers know it; undefined: not asked for */
+  /** the site's public address; undefined: not to be checked */
   url: URL | undefined;
-  /** authorities that may have signed its certificate; undefined: those that Node knows */
+  /** authorities for its certificate; undefined: Node's own */
   ca: string[] | undefined;
-  /** who repairs, when repairs are wanted */
+  /** the author of repairs; undefined: repair nothing */
   repairAs: string | undefined;
   progress: (text: string) => void;
 }
@@ -59,14 +58,14 @@ export function unchecked(code: string, what: string, remedy: string | null = nu
   };
 }
 
-/** An error in a few words, without the statement and values a driver's message repeats. */
+/** An error in a few words. A driver's message is left out, because it repeats the statement and its values. */
 export function reasonOf(error: unknown): string {
   const { code, message } = error as { code?: string; message?: string };
   const reason = driverReason(error) ?? message ?? code ?? 'no reason given';
   return reason.replace(/\.+$/, '');
 }
 
-/** One failing look does not keep the others from being taken. */
+/** Turns a failed check into a finding, so that the others still run. */
 export async function attempt(code: string, look: () => Promise<Finding[]>): Promise<Finding[]> {
   try {
     return await look();

@@ -4,26 +4,26 @@ import { request as requestHttps } from 'node:https';
 export interface Answer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
-  /** the first 64 KiB of it */
+  /** its first 64 KiB */
   body: string;
-  /** our own end of the connection */
+  /** the client's address of the connection */
   localAddress: string;
 }
 
 export interface GetOptions {
   headers?: Record<string, string>;
-  /** the address to ask from */
+  /** the address to connect from */
   localAddress?: string | undefined;
-  /** authorities that may have signed the certificate; undefined: those that Node knows */
+  /** authorities for the certificate; undefined: Node's own */
   ca?: string[] | undefined;
-  /** sees all of the body; without it, what follows the first 64 KiB is not waited for */
+  /** receives the whole body; without it, reading stops after 64 KiB */
   onChunk?: (chunk: Buffer) => void;
 }
 
 const PATIENCE_MS = 15_000;
 const MAX_BODY = 64 * 1024;
 
-/** One GET over a connection of its own; a redirect is an answer. */
+/** Makes one GET on a new connection. A redirect is returned, not followed. */
 export function httpGet(url: URL, { headers, localAddress, ca, onChunk }: GetOptions = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(
@@ -64,7 +64,7 @@ export function httpGet(url: URL, { headers, localAddress, ca, onChunk }: GetOpt
   });
 }
 
-/** A header's only value. */
+/** A header's value; empty unless there is exactly one. */
 export function header({ headers }: Answer, name: string): string {
   const value = headers[name];
   return (Array.isArray(value) ? value[0] : value) ?? '';

@@ -5,7 +5,7 @@ import { ok, problem, warning, type Check } from './finding';
 
 const FROM_EACH_END = 100;
 
-/** Whether the keys that were kept can be opened again. */
+/** Checks that stored keys can be opened. */
 export const checkKeys: Check = async ({ config, db }) => {
   const sample = await sampleSealedKeys(db, FROM_EACH_END);
   const { keySecret } = config;

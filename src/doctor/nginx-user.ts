@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 
-/** The user nginx's workers run as: it is they who send the packages. */
+/** The user of nginx's workers, which send the packages. */
 export interface NginxUser {
   name: string;
   uid: number;
-  /** the name of its first group */
+  /** the name of its primary group */
   group: string;
   gids: number[];
 }
 
-/** Who nginx says it runs as; undefined when its configuration or the user is not to be found here. */
+/** The user named in nginx's configuration; undefined when the file or the user is not on this machine. */
 export async function readNginxUser(configuration = '/etc/nginx/nginx.conf'): Promise<NginxUser | undefined> {
   const text = await readFile(configuration, 'utf8').catch(() => '');
   const [, name, groupName] = /^\s*user\s+([^\s;]+)(?:\s+([^\s;]+))?\s*;/m.exec(text) ?? [];
@@ -26,13 +26,13 @@ export async function readNginxUser(configuration = '/etc/nginx/nginx.conf'): Pr
   return { name, uid, group: first[0] ?? '', gids: [first, ...members].map(([, , gid]) => Number(gid)) };
 }
 
-/** A group's name; its number where it has none. */
+/** A group's name, or its number if it has none. */
 export async function groupName(gid: number): Promise<string> {
   const group = (await readAccounts('/etc/group')).find(([, , number]) => Number(number) === gid);
   return group?.[0] ?? String(gid);
 }
 
-/** Whether a user has a right (4 to read, 1 to enter) on something, by its mode; access lists are not looked at. */
+/** Whether a user has a right (4: read, 1: enter) by mode bits. Access lists are ignored. */
 export function mayUse({ uid, gids }: NginxUser, { mode, uid: owner, gid }: Stats, right: number): boolean {
   if (uid === 0) return true;
   const shift = uid === owner ? 6 : gids.includes(gid) ? 3 : 0;

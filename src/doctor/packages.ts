@@ -10,10 +10,10 @@ import { groupName, mayUse, readNginxUser, type NginxUser } from './nginx-user';
 import { octal, serviceUser } from './readers';
 
 const MB = 1_000_000;
-/** Room for the next packages, at least. */
+/** Enough for the next packages. */
 const LOW_SPACE_BYTES = 100 * MB;
 
-/** Whether the folder of packages can be used by those who have to, and has room. */
+/** Checks that the service and nginx can use the packages folder, and its free space. */
 export const checkFolder: Check = async ({ config, now }) => {
   const { packagesDir, accelLocation } = config;
   let stats: Stats;
@@ -38,7 +38,7 @@ export const checkFolder: Check = async ({ config, now }) => {
   ];
 };
 
-/** Whether every version that can be downloaded has its bytes, unchanged. */
+/** Checks that every downloadable version has its package, unchanged. */
 export const checkPackages: Check = async ({ config, db, progress }) => {
   const releases = await listPackages(db);
   const bytes = releases.reduce((sum, { fileSize }) => sum + fileSize, 0);
@@ -105,7 +105,7 @@ async function checkAccess(folder: string): Promise<Finding> {
   return ok('PACKAGES_ACCESS', `This user may read and write ${folder}.`);
 }
 
-/** nginx's workers are another user: every folder on the way has to let them through, before the first publish too. */
+/** Every folder on the path must let nginx's user through, even before the first publish. */
 async function checkNginxAccess(folder: string): Promise<Finding> {
   const nginx = await readNginxUser();
   const way: { path: string; stats: Stats }[] = [];
@@ -113,7 +113,7 @@ async function checkNginxAccess(folder: string): Promise<Finding> {
     way.push({ path, stats: await stat(path) });
     if (path === dirname(path)) break;
   }
-  // From the root on: the first that is closed hides those behind it.
+  // Start at the root: the first closed folder hides the rest.
   for (const { path, stats } of way.reverse())
     if (nginx === undefined ? (stats.mode & 0o011) === 0 : !mayUse(nginx, stats, 1))
       return unreadableForNginx('PACKAGES_NGINX', path, stats, nginx);
@@ -177,10 +177,10 @@ async function checkLeftovers(folder: string, now: Date): Promise<Finding> {
       );
 }
 
-/** It may be whole: nothing is known of it but that. */
+/** An unreadable package is not necessarily damaged. */
 const UNREADABLE = 'may not be read by this user';
 
-/** @returns what is wrong with a package; undefined: nothing */
+/** @returns what is wrong with a package, if anything */
 async function findDamage(
   path: string,
   { fileSize, sha256 }: Release,

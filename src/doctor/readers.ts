@@ -9,11 +9,11 @@ interface FileWithStats {
 }
 
 /**
- * Whether files are kept from everybody, and from the user nginx runs as: that user mostly runs the site's PHP too,
- * any extension of which may have a hole.
+ * Checks that neither everybody nor nginx's user can read some files. The site's PHP often runs as nginx's user, so a
+ * hole in any of its extensions would expose them.
  *
- * @param code what the finding's code begins with
- * @param paths of files there are
+ * @param code the start of the finding's code
+ * @param paths existing files
  * @param why what they give away
  */
 export async function checkReaders(code: string, paths: string[], why: string): Promise<Finding> {
@@ -25,7 +25,7 @@ export async function checkReaders(code: string, paths: string[], why: string): 
       why,
       remedy: closeFiles(open, nginx),
     });
-  // Root reads everything, and no mode changes that.
+  // Modes do not restrict root.
   if (nginx !== undefined && nginx.uid !== 0) {
     const readable = files.filter(({ stats }) => mayUse(nginx, stats, 4));
     if (readable.length > 0)
@@ -37,7 +37,7 @@ export async function checkReaders(code: string, paths: string[], why: string): 
   return ok(code, `Not readable for everybody: ${describe(files)}.`);
 }
 
-/** This user, who should be the service's; root is never that. */
+/** The current user, which should be the service's; `licensing` when that is root. */
 export function serviceUser(): string {
   return process.getuid?.() === 0 ? 'licensing' : userInfo().username;
 }
@@ -52,8 +52,8 @@ function describe(files: FileWithStats[]): string {
 }
 
 /**
- * With the owner first: a service that has read the file by its group, or as everybody could, reads it as its owner
- * then. Run as nginx's user, it needs one of its own.
+ * The command changes the owner first: a service that read the file by group or as others needs to own it at mode 600.
+ * A service running as nginx's user needs a user of its own.
  */
 function closeFiles(files: FileWithStats[], nginx: NginxUser | undefined): string {
   const names = files.map(({ path }) => path).join(' ');

@@ -5,10 +5,10 @@ import { findInstances } from '../instances';
 import { ok, problem, reasonOf, warning, type Check, type Finding } from './finding';
 
 const PATIENCE_MS = 3_000;
-/** A cluster's client, which asks several nodes, may never be done by itself. */
+/** ioredis's cluster client tries several nodes and may never give up by itself. */
 const DEADLINE_MS = 3 * PATIENCE_MS;
 
-/** Whether Redis can be reached and written to. Keys that live for ten seconds are all it leaves. */
+/** Checks that Redis can be reached and written to. Leaves at most a few keys that expire after ten seconds. */
 export const checkRedis: Check = async ({ config }) => {
   const { redisUrls } = config;
   if (redisUrls.length === 0) return [checkWithoutRedis(findInstances())];
@@ -79,7 +79,7 @@ function checkWithoutRedis(instances: string[]): Finding {
       );
 }
 
-/** Enough keys that each of a cluster's nodes gets some. */
+/** Enough keys to reach every node of a cluster. */
 const KEYS_IN_CLUSTER = 32;
 
 async function tryToWrite(client: Redis | Cluster, name: string): Promise<void> {
@@ -94,7 +94,7 @@ async function tryToWrite(client: Redis | Cluster, name: string): Promise<void> 
   );
 }
 
-/** What a node said, where a cluster's client only tells that none was of use. */
+/** The node's own error; the cluster client only reports that every node failed. */
 function ofNode(error: unknown): unknown {
   return (error as { lastNodeError?: Error }).lastNodeError ?? error;
 }

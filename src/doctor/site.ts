@@ -27,13 +27,13 @@ import {
 } from './finding';
 import { header, httpGet, type Answer, type GetOptions } from './http-get';
 
-/** The site as customers see it: whether nginx (or what stands there) leads to this service, and tells it the truth. */
+/** Checks the site from outside: whether its web server forwards to this service and passes the client's address. */
 
-/** How long the service takes to write its access log, and some. */
+/** Longer than the service takes to write its access log. */
 const LOG_PATIENCE_MS = 5_000;
 const TRIAL_LIFETIME_MS = 5 * 60 * 1000;
 const MAX_PRODUCTS = 50;
-/** An address for documentation (RFC 5737), which nobody has. */
+/** An address reserved for documentation (RFC 5737). */
 const FORGED_ADDRESS = '203.0.113.77';
 const isLoopback = createNetworkMatcher(['127.0.0.0/8', '::1']);
 const LOCATION_IN_EXAMPLE = '/_licensing_packages/';
@@ -57,7 +57,7 @@ export const checkSite: Check = async (patient) => {
   const findings = [reached, ...checkEncryption(url)];
   const address = await attempt('FORWARDED_ADDRESS', () => checkAddress(site));
   findings.push(...address, ...(await attempt('PACKAGES_PUBLIC', () => checkInternal(site))));
-  // A service on another database knows neither these products nor a trial's key.
+  // A service on another database knows neither these products nor a trial key.
   if (!address.some(({ code }) => code === 'OTHER_SERVICE'))
     findings.push(
       ...(await attempt('UPDATES', () => checkUpdates(site))),
@@ -110,12 +110,12 @@ async function checkPrefix(site: Site): Promise<Finding> {
   );
 }
 
-/** The service's own 404. */
+/** Whether this service, not the web server, answered 404. */
 function isService(answer: Answer): boolean {
   return answer.status === 404 && errorCode(answer) === 'NOT_FOUND' && header(answer, 'x-request-id') !== '';
 }
 
-/** For a site in a sub-folder whose host name leads to the service: what is missing is the folder's own line. */
+/** For a site in a sub-folder whose host already leads to the service: only the folder's own line is missing. */
 async function remedyForFolder(site: Site): Promise<string | undefined> {
   const folder = site.url.pathname.replace(/\/$/, '');
   if (folder === '') return undefined;
@@ -140,9 +140,8 @@ function checkEncryption(url: URL): Finding[] {
 }
 
 /**
- * A refused download under a name of its own is found again in the access log, with the address the service saw; no
- * answer tells that to anybody else. From a loopback address the machine's own is indistinguishable from a proxy's,
- * so another of them is used.
+ * Sends a download with a unique name that is refused, then finds it in the access log with the address the service
+ * saw. For a loopback site it connects from an unusual loopback address, to tell the client from a proxy.
  */
 async function checkAddress(site: Site): Promise<Finding[]> {
   const { url, config } = site;
@@ -226,7 +225,7 @@ async function logged(db: Db, after: number, userAgent: string): Promise<string 
   }
 }
 
-/** Packages are for those with a key: nginx's location must not answer from outside. */
+/** nginx's internal location for packages must not answer from outside. */
 async function checkInternal(site: Site): Promise<Finding[]> {
   const { url, config, db } = site;
   const location = config.accelLocation ?? LOCATION_IN_EXAMPLE;
@@ -277,7 +276,7 @@ async function checkUpdates(site: Site): Promise<Finding[]> {
       ];
 }
 
-/** A whole download, with a licence that was made for it and is removed after it. */
+/** Downloads a package with a trial licence, which is removed afterwards. */
 async function tryDownload(site: Site): Promise<Finding[]> {
   const { url, db, config, now, progress } = site;
   const release = await smallestLatest(db, config.packagesDir);
@@ -367,7 +366,7 @@ async function insertTrialLicense(db: Db, key: string, plan: Plan, now: Date): P
         activationLimit: plan.activationLimit,
         customer: null,
         reference: null,
-        // Should this process be killed now, it is of no use to anybody.
+        // Expires soon, in case this process is killed before it removes the licence.
         expiresAt: new Date(now.getTime() + TRIAL_LIFETIME_MS),
         createdAt: now,
       },
@@ -375,7 +374,7 @@ async function insertTrialLicense(db: Db, key: string, plan: Plan, now: Date): P
   );
 }
 
-/** Of the versions that customers are offered, the one that is quickest to fetch. */
+/** The smallest of the latest versions, because it downloads fastest. */
 async function smallestLatest(db: Db, packagesDir: string): Promise<Release | undefined> {
   const latest: Release[] = [];
   for (const { id } of (await listProducts(db)).slice(0, MAX_PRODUCTS)) {
@@ -385,7 +384,7 @@ async function smallestLatest(db: Db, packagesDir: string): Promise<Release | un
   return latest.sort((a, b) => a.fileSize - b.fileSize)[0];
 }
 
-/** Linux has all of 127.0.0.0/8; where there is only 127.0.0.1, nothing can be told apart. */
+/** Only Linux accepts all of 127.0.0.0/8. With 127.0.0.1 alone, client and proxy look the same. */
 async function unusualLoopback(hostname: string): Promise<string | undefined> {
   const { address } = await lookup(hostname.replace(/^\[(.*)\]$/, '$1'));
   return isIP(address) === 4 && address.startsWith('127.') && process.platform === 'linux'

@@ -2,21 +2,21 @@ import { OperatorError } from '../licensing/operator-error';
 import { API_PATH } from '../api-path';
 
 /**
- * The folder of a site, in a path that goes on to its API or pages, as an address copied from a browser does: what the
- * service's path is added to.
+ * The site's folder in a path copied from a browser, which may continue to the site's API or pages. The service's path
+ * is appended to it.
  *
- * @param path without a slash at its end
+ * @param path without a trailing slash
  */
 export function siteFolder(path: string): string {
   return path.replace(/(?:\/api)?\/index\.php(?:\/.*)?$|\/api$/, '');
 }
 
-/** The address a version's package is downloaded from; Joomla appends `&dlid=KEY`. */
+/** A version's download address. Joomla appends `&dlid=KEY`. */
 export function downloadAddress(baseUrl: string, productId: number, version: string): string {
   return `${baseUrl}${API_PATH}/downloads/${productId}?version=${encodeURIComponent(version)}`;
 }
 
-/** What a download asks this service for. */
+/** What a download address requests from this service. */
 export interface AskedDownload {
   productId: number;
   /** undefined: the latest */
@@ -24,9 +24,9 @@ export interface AskedDownload {
 }
 
 /**
- * What a download address asks for, when it is one of this service.
+ * Parses a download address of this service; undefined for other addresses.
  *
- * @param address as in the XML, blanks around it gone
+ * @param address trimmed
  */
 export function readDownloadAddress(address: string): AskedDownload | undefined {
   const [, path = '', query = ''] = /^https?:\/\/[^/?#]*([^?#]*)(?:\?([^#]*))?/i.exec(address) ?? [];
@@ -37,9 +37,9 @@ export function readDownloadAddress(address: string): AskedDownload | undefined 
 }
 
 /**
- * An address a browser or updater can ask: http or https, without a user name.
+ * Requires an http or https address without a user name.
  *
- * @throws OperatorError that begins with `what`
+ * @throws OperatorError whose message begins with `what`
  */
 export function requireWebAddress(text: string, what: string): URL {
   const address = text.trim();
@@ -50,7 +50,7 @@ export function requireWebAddress(text: string, what: string): URL {
   return url;
 }
 
-/** `https://shop.example` of an address, without a user name or password it may hold. */
+/** The scheme and host of an address, without a user name or password. */
 export function siteOf(address: string): string {
   return address.replace(/^(https?:\/\/)(?:[^/?#]*@)?([^/?#]*).*$/is, '$1$2');
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { MysqlSettings } from '../store/mysql';
 import { readTls, TlsError, type ServerLocation, type TlsPart, type TlsSettings } from '../store/tls';
 
-/** What a Joomla site's configuration.php says that this service needs. */
+/** The part of a Joomla site's configuration.php that this service needs. */
 export interface JoomlaSite {
   database: MysqlSettings;
   /** `$dbprefix`, for example `jos_` */
@@ -15,10 +15,10 @@ export interface JoomlaSite {
 export type ConfigurationValue = string | number | boolean | null;
 type Configuration = Map<string, ConfigurationValue>;
 
-/** A configuration.php that cannot be used. The message says where and what to do; it never holds a value. */
+/** configuration.php cannot be used. The message says where and what to do, and never contains a value. */
 export class JoomlaConfigurationError extends Error {}
 
-/** Where MySQL and MariaDB put their socket: Debian (twice), Red Hat and SUSE, MySQL's own default. */
+/** Default socket paths of MySQL and MariaDB: Debian (two), Red Hat and SUSE, MySQL itself. */
 const SOCKETS = [
   '/run/mysqld/mysqld.sock',
   '/var/run/mysqld/mysqld.sock',
@@ -26,7 +26,7 @@ const SOCKETS = [
   '/tmp/mysql.sock',
 ];
 const MYSQL_PORT = 3306;
-/** Joomla's own files are about 3 kB; the bound keeps the work on anything else small. */
+/** Joomla's own file is about 3 kB; the limit bounds the work on any other file. */
 const MAX_LENGTH = 1_000_000;
 const MAX_ARRAY_DEPTH = 50;
 
@@ -45,7 +45,7 @@ const OTHER_DATABASE =
 export function readJoomlaSite(root: string, sockets: readonly string[] = SOCKETS): JoomlaSite {
   const file = join(root, 'configuration.php');
   const values = readConfiguration(root, file);
-  // Service/Provider/Database.php of Joomla 4: without a type it is mysqli.
+  // As in Joomla 4's Service/Provider/Database.php, the default is mysqli.
   const type = (text(values, file, 'dbtype') || 'mysqli').toLowerCase();
   if (!['mysqli', 'mysql', 'pdomysql'].includes(type))
     throw new JoomlaConfigurationError(
@@ -74,11 +74,11 @@ export function readJoomlaSite(root: string, sockets: readonly string[] = SOCKET
 }
 
 /**
- * Reads the properties of `class JConfig { public $name = value; ... }` without running PHP. The form is what
- * Joomla's registry writes (joomla-framework/registry, Format/Php.php), with the comments, spacing, `var` and plain
- * double-quoted strings of files made or edited by hand; anything else is refused.
+ * Parses `class JConfig { public $name = value; ... }` without running PHP. Accepts what Joomla's registry writes
+ * (joomla-framework/registry, Format/Php.php) and common hand edits: comments, spacing, `var`, plain double-quoted
+ * strings. Refuses anything else.
  *
- * @returns the properties in their order; those that hold an array are left out
+ * @returns the properties in order, without arrays
  * @throws JoomlaConfigurationError with the line
  */
 export function parseConfigurationPhp(source: string): Configuration {
@@ -121,7 +121,7 @@ function readConfiguration(root: string, file: string): Configuration {
         `configuration.php.${elsewhere}`,
     );
   }
-  // Anything but a file could keep the reader waiting (a pipe).
+  // Reading a pipe could block.
   if (!statSync(file).isFile()) throw new JoomlaConfigurationError(`${file} is not a file.`);
   const bytes = readBytes(
     file,
@@ -148,7 +148,7 @@ function readBytes(file: string, remedy: string): Buffer {
   }
 }
 
-/** A property's text. Joomla before 4 wrote numbers as strings, by hand they are written either way. */
+/** A property as text: Joomla before 4 wrote numbers as strings, and hand edits use either form. */
 function text(values: Configuration, file: string, name: string): string {
   const value = values.get(name) ?? '';
   if (typeof value === 'string') return value;
@@ -166,8 +166,8 @@ function required(values: Configuration, file: string, name: string): string {
 }
 
 /**
- * Reads `$host` as Joomla's drivers and PHP's mysqlnd below them do: joomla-framework/database, Mysqli/MysqliDriver.php
- * and Pdo/PdoDriver.php; what becomes of `localhost` was tried on PHP 8.2.
+ * Reads `$host` as Joomla's drivers (joomla-framework/database: Mysqli/MysqliDriver.php, Pdo/PdoDriver.php) and PHP's
+ * mysqlnd do. The handling of `localhost` was tested on PHP 8.2.
  */
 function locate(host: string, mysqli: boolean, sockets: readonly string[]): ServerLocation | undefined {
   const unix = /^unix:([^:]+)$/.exec(host)?.[1];
@@ -180,11 +180,11 @@ function locate(host: string, mysqli: boolean, sockets: readonly string[]): Serv
   if (port < 1 || port > 65_535) return undefined;
   if (address !== undefined) return isIP(address) === 6 ? { host: address, port } : undefined;
   const name = named === '' || named === undefined ? 'localhost' : named;
-  // A path counts for localhost alone: mysqlnd goes to every other name by TCP, whatever socket it is given.
+  // mysqlnd uses a socket only for localhost; for other hosts it uses TCP, even if a socket is given.
   if (name.toLowerCase() !== 'localhost') return { host: name, port };
   if (path !== undefined) return bySocket(path);
-  // mysqli hands host and port on apart, and mysqlnd ignores localhost's port; PDO hands "localhost:3307" on whole,
-  // which is TCP.
+  // mysqli passes host and port separately, and mysqlnd ignores localhost's port. PDO passes "localhost:3307" whole,
+  // which means TCP.
   const socket =
     digits === undefined || mysqli ? sockets.find((candidate) => existsSync(candidate)) : undefined;
   return socket === undefined ? { host: 'localhost', port } : bySocket(socket);
@@ -195,13 +195,13 @@ function bySocket(socketPath: string): ServerLocation {
 }
 
 /**
- * Joomla's Service/Provider/Database.php: any `$dbencryption` but 0 turns TLS on, and each file that is named counts.
- * mysqlnd verifies the certificate's chain and its name together (`verify_peer`, `verify_peer_name`), or neither.
+ * As in Joomla's Service/Provider/Database.php, any `$dbencryption` but 0 turns TLS on, and every named file is used.
+ * mysqlnd verifies both chain and name (`verify_peer`, `verify_peer_name`), or neither.
  */
 function readSiteTls(values: Configuration, file: string, root: string): TlsSettings | undefined {
   if (!isTrue(values.get('dbencryption'))) return undefined;
   const written = (part: TlsPart) => text(values, file, TLS_PROPERTIES[part]).trim() || undefined;
-  // Where it is not verified, PHP does not open the file of authorities either.
+  // Without verification, PHP does not open the authorities file either.
   const verify = isTrue(values.get('dbsslverifyservercert'));
   try {
     return readTls({ verify, written, base: root }, (part) => `$${TLS_PROPERTIES[part]} of ${file}`);
@@ -228,7 +228,9 @@ interface Cursor {
   at: number;
 }
 
-/** Moves behind what the sticky pattern matches here; gives its group, or all of it when it has none. */
+/**
+ * Matches the sticky pattern at the cursor and moves past it; returns its group, or the whole match without a group.
+ */
 function take(cursor: Cursor, pattern: RegExp): string | undefined {
   pattern.lastIndex = cursor.at;
   const match = pattern.exec(cursor.source);
@@ -238,7 +240,7 @@ function take(cursor: Cursor, pattern: RegExp): string | undefined {
 }
 
 function skipBlanks(cursor: Cursor): void {
-  // A line comment ends at ?> too, and #[ is an attribute since PHP 8.
+  // A line comment also ends at ?>, and #[ starts an attribute since PHP 8.
   while (
     take(cursor, /[ \t\r\n]+/y) !== undefined ||
     take(cursor, /(?:\/\/|#(?!\[))(?:(?!\?>)[^\r\n])*/y) !== undefined ||
@@ -253,7 +255,7 @@ function takeSymbol(cursor: Cursor, symbol: string): boolean {
   return true;
 }
 
-/** @param words in lower case: PHP's keywords and class names have no case */
+/** @param words in lower case: PHP's keywords and class names ignore case */
 function takeWord(cursor: Cursor, ...words: string[]): boolean {
   skipBlanks(cursor);
   const start = cursor.at;
@@ -299,8 +301,8 @@ function takeValue(cursor: Cursor, name: string, depth = 0): ConfigurationValue 
 }
 
 /**
- * In arrays, whose values nobody reads, escapes are passed over: the registry of Joomla 3 wrote their strings in
- * double quotes with addslashes().
+ * Ignores escapes in arrays, whose values are not used: Joomla 3's registry wrote their strings in double quotes with
+ * addslashes().
  */
 function plainDoubleQuoted(cursor: Cursor, name: string, raw: string, inArray: boolean): string {
   const escapes = /\\(?:[nrtvef$"\\0-7]|[xX][\da-fA-F]|u\{)/;
@@ -313,17 +315,17 @@ function plainDoubleQuoted(cursor: Cursor, name: string, raw: string, inArray: b
 function toNumber(cursor: Cursor, name: string, digits: string): number {
   const value = Number(digits);
   const whole = /^[+-]?\d+$/.test(digits);
-  // In PHP 010 is 8, and a whole number beyond 64 bits is a float.
+  // In PHP 010 is 8, and an integer beyond 64 bits becomes a float.
   if (whole && (/^[+-]?0\d/.test(digits) || !Number.isSafeInteger(value)))
     fail(
       cursor,
       `the number of $${name} has a leading zero or is too large. Write it as a string in single quotes.`,
     );
-  // PHP's whole numbers know no -0.
+  // PHP's integers have no -0.
   return whole && value === 0 ? 0 : value;
 }
 
-/** @returns the symbol that ends it */
+/** @returns the symbol that closes the array */
 function takeArrayStart(cursor: Cursor): string | undefined {
   const start = cursor.at;
   if (takeSymbol(cursor, '[')) return ']';
@@ -351,7 +353,7 @@ function takeArrow(cursor: Cursor): boolean {
   return take(cursor, /=>/y) !== undefined;
 }
 
-/** What stands at the cursor, in words: the text itself may be a piece of a password. */
+/** Describes the text at the cursor without repeating it: it may be part of a password. */
 function describe(cursor: Cursor): string {
   const is = (pattern: RegExp): boolean => {
     pattern.lastIndex = cursor.at;

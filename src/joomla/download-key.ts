@@ -1,15 +1,15 @@
 import { siteOf } from './addresses';
 import { phpTrim } from './xml-updates';
 
-/** The Download Key on its way from the field it is typed into to the download address; and out of what is shown. */
+/** The Download Key from the typed field to the download address, and its removal from anything shown. */
 
 const PREFIX = 'dlid=';
-/** `#__update_sites.extra_query` holds 1000 characters with the prefix. */
+/** `#__update_sites.extra_query` holds 1000 characters, prefix included. */
 const MAX_KEY_LENGTH = 995;
-/** Stands for the key in everything that is shown. */
+/** Replaces the key in everything shown. */
 export const SHOWN_KEY = 'DOWNLOAD-KEY';
 
-/** What Joomla stores of what was typed: its filter takes tags out and decodes entities, the field has one line. */
+/** What Joomla stores of the typed key: its filter removes tags and decodes entities, and the field has one line. */
 export function storedKey(typed: string): string {
   const decoded = typed
     .replace(/[\r\n]+$/, '')
@@ -22,26 +22,26 @@ export function storedKey(typed: string): string {
   return Array.from(decoded).slice(0, MAX_KEY_LENGTH).join('');
 }
 
-/** UpdateModel::install: joined as in HTML, which Joomla's own client undoes. */
+/** As in UpdateModel::install. Joomla's own client later turns `&amp;` back into `&`. */
 export function appendKey(downloadUrl: string, key: string): string {
   return phpTrim(downloadUrl) + (downloadUrl.includes('?') ? '&amp;' : '?') + PREFIX + key;
 }
 
-/** Joomla adds the key to the first address alone: it arrives where the redirect's own address repeats it. */
+/** Joomla appends the key only to the first address, so a redirect must repeat it. */
 export function carriesKey(address: string, key: string): boolean {
   return [address, decodeEscapes(address)].some((text) =>
     text.toLowerCase().includes(key.trim().toLowerCase()),
   );
 }
 
-/** A redirect's address without the key; where that is written in a way of its own, not more than its site. */
+/** A redirect's address without the key; only its site when the key is spelled unusually in it. */
 export function describeRedirect(address: string, typedKey: string): string {
   if (!carriesKey(address, storedKey(typedKey))) return `${address}, without the key`;
   const cleaned = keyRemover(typedKey)(address);
   return `${carriesKey(cleaned, storedKey(typedKey)) ? siteOf(address) : cleaned}, with the key, which the redirect repeats`;
 }
 
-/** Percent-encoded bytes as characters; those that are no text stay as they are. */
+/** Decodes percent-encoded UTF-8; other bytes stay encoded. */
 function decodeEscapes(text: string): string {
   return text.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
     try {
@@ -52,7 +52,7 @@ function decodeEscapes(text: string): string {
   });
 }
 
-/** Takes the key out of a text, whoever wrote it there: a redirect's address, a file name, an error page. */
+/** Removes the key from any text, such as a redirect's address, a file name or an error page. */
 export function keyRemover(typedKey: string): (text: string) => string {
   const spellings = [
     typedKey,
@@ -60,7 +60,7 @@ export function keyRemover(typedKey: string): (text: string) => string {
     storedKey(typedKey),
     encodeURIComponent(typedKey.trim()),
   ].flatMap((spelling) => [spelling, spelling.toUpperCase(), spelling.toLowerCase()]);
-  // Shorter ones are no keys, and would be found everywhere.
+  // Shorter texts are not keys, and would match everywhere.
   const secrets = [...new Set(spellings)].filter((spelling) => spelling.trim().length >= 6);
   return (text) => secrets.reduce((cleaned, secret) => cleaned.replaceAll(secret, SHOWN_KEY), text);
 }

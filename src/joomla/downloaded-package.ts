@@ -12,9 +12,12 @@ import {
 } from './manifest';
 import type { XmlUpdate } from './xml-updates';
 
-/** What Joomla does with a package it has downloaded. */
+/** What Joomla does with a downloaded package. */
 
-/** InstallerHelper::downloadPackage: the header by this very pattern, up to a ";"; else the end of the address. */
+/**
+ * As in InstallerHelper::downloadPackage: the header by this very pattern, up to a ";", otherwise the end of the
+ * address.
+ */
 export function fileName(disposition: string | undefined, url: string): string {
   const given = /\s*filename\s?=\s?(.*)/.exec(disposition ?? '')?.[1];
   const target = given?.split(';')[0]?.replace(/^"+|"+$/g, '');
@@ -30,7 +33,7 @@ const NO_MANIFEST = {
   text: "there is no extension's manifest in it",
   remedy: "Publish a package that has the extension's manifest at its top.",
 };
-/** What Joomla shows of a package it cannot install, and what the seller does about it. */
+/** What Joomla shows for a package it cannot install, and the seller's remedy. */
 export const FAULTS_OF_PACKAGE: Record<
   NoManifest | 'damaged',
   { text: string; messages: string[] | undefined; remedy: string }
@@ -46,7 +49,7 @@ export const FAULTS_OF_PACKAGE: Record<
     ...NO_MANIFEST,
     messages: ["warning: JInstaller: :Install: Can't find Joomla XML setup file."],
   },
-  // What Joomla makes of it depends on the memory of the site.
+  // Joomla's outcome depends on the site's memory.
   'too-much-xml': {
     text: TOO_MUCH_XML,
     messages: undefined,
@@ -54,7 +57,7 @@ export const FAULTS_OF_PACKAGE: Record<
   },
 };
 
-/** The manifest that a package would be installed by, or why it cannot be; `size` in bytes. */
+/** The manifest that Joomla would install a package by, or the reason there is none; `size` in bytes. */
 export async function unpack(file: string, size: number): Promise<PackageManifest | NoManifest | 'damaged'> {
   // PHP opens an empty file as an empty archive.
   if (size === 0) return 'no-xml';
@@ -67,12 +70,15 @@ export async function unpack(file: string, size: number): Promise<PackageManifes
 }
 
 export interface HashCheck {
-  /** the names of those that agree */
+  /** the names of the matching hashes */
   checked: string[];
   wrong: { name: string; expected: string; actual: string } | undefined;
 }
 
-/** A package's hashes beside those in the XML. Every one that is there counts, an empty one too; upper case is fine, blanks are not. */
+/**
+ * Compares a package's hashes with those in the XML. Every hash present counts, even an empty one. Upper case matches,
+ * blanks do not.
+ */
 export async function checkHashes(file: string, update: XmlUpdate): Promise<HashCheck> {
   const checked: string[] = [];
   for (const name of ['sha256', 'sha384', 'sha512']) {
@@ -87,7 +93,7 @@ export async function checkHashes(file: string, update: XmlUpdate): Promise<Hash
   return { checked, wrong: undefined };
 }
 
-/** What of a package that is installed would break a later update; `url` is where its update XML is. */
+/** Warns about what would break later updates of an installed package; `url` is the address of its update XML. */
 export function remarksOnManifest(manifest: PackageManifest, update: XmlUpdate, url: string): string[] {
   const version = update.text('version') ?? '';
   const element = update.text('element') ?? '';

@@ -1,16 +1,16 @@
-/** What Joomla knows of the types of extensions (libraries/src/Installer/Adapter), and of the clients they have. */
+/** Extension types and clients as Joomla defines them (libraries/src/Installer/Adapter). */
 
-/** The clients that extensions are installed under. */
+/** The clients an extension can be installed under. */
 export const EXTENSION_CLIENTS = ['site', 'administrator'] as const;
 export type ExtensionClient = (typeof EXTENSION_CLIENTS)[number];
 
-/** As Joomla counts them. */
+/** In the order of Joomla's numbers. */
 const CLIENTS: readonly string[] = [...EXTENSION_CLIENTS, 'installation', 'api', 'cli'];
 
 interface ExtensionTypeFacts {
-  /** what its installed extensions have; undefined: either */
+  /** the client of installed extensions of this type; undefined: either */
   client: ExtensionClient | undefined;
-  /** what their elements begin with; empty: nothing in particular */
+  /** the prefix of their elements; empty: none */
   prefix: string;
 }
 
@@ -31,20 +31,20 @@ function factsOf(type: string): ExtensionTypeFacts | undefined {
   return Object.hasOwn(FACTS, type) ? FACTS[type as ExtensionType] : undefined;
 }
 
-/** The client that extensions of a type are installed under; undefined: either, or it is none of these. */
+/** The client that extensions of a type are installed under; undefined: either, or an unknown type. */
 export function clientOfType(type: string): ExtensionClient | undefined {
   return factsOf(type)?.client;
 }
 
 /**
- * What the elements of a type begin with, and can be told by; empty: nothing in particular, or it is none of these. Of
- * packages, components and modules it is Joomla that puts it there; a library may be without.
+ * The prefix that identifies elements of a type; empty: none, or an unknown type. Joomla itself adds it to packages,
+ * components and modules; a library may lack it.
  */
 export function prefixOfType(type: string): string {
   return factsOf(type)?.prefix ?? '';
 }
 
-/** The type that an element's prefix says; undefined: it has none of them, as those of plugins. */
+/** The type that an element's prefix identifies; undefined without a known prefix, as for plugins. */
 export function typeOfElement(element: string): ExtensionType | undefined {
   return EXTENSION_TYPES.find((type) => {
     const { prefix } = FACTS[type];
@@ -53,7 +53,7 @@ export function typeOfElement(element: string): ExtensionType | undefined {
 }
 
 /**
- * The client that a `client` element means, by its name. A missing or empty one counts as administrator.
+ * The client's name for a `client` element. A missing or empty element means administrator.
  *
  * @returns undefined for a name that Joomla does not know
  */

@@ -8,46 +8,46 @@ import { trialUserAgent } from '../joomla-agent';
 
 /**
  * A GET as Joomla's HTTP client makes it: PHP's `parse_url`, then libcurl. Node's own clients would encode, trim or
- * refuse what Joomla sends as it was typed, so the request line is put together here, byte by byte.
+ * refuse addresses that Joomla sends as typed, so this builds the request line byte by byte.
  */
 export interface Answer {
   status: number;
-  /** the first of each name, lower-case; bytes beyond ASCII read as UTF-8 */
+  /** the first value of each name, in lower case; bytes beyond ASCII are read as UTF-8 */
   headers: Map<string, string>;
-  /** addresses it was sent on to, in order */
+  /** the redirects followed, in order */
   redirects: string[];
   /** bytes */
   size: number;
-  /** unless it went into a file; at most MAX_BODY_IN_MEMORY, the rest is dropped */
+  /** unless it went into a file; at most MAX_BODY_IN_MEMORY */
   body: Buffer;
-  /** from the request to the last byte, milliseconds */
+  /** milliseconds from the request to the last byte */
   took: number;
 }
 
-/** No answer. The message is what Joomla shows after "Error connecting to the server: ". */
+/** There was no answer. The message is what Joomla shows after "Error connecting to the server: ". */
 export class NoAnswer extends Error {}
 
-/** More is sent than was to be taken. The message is the end of a sentence about it. */
+/** The body is larger than allowed. The message is the end of a sentence. */
 export class TooLarge extends Error {}
 
-/** Joomla gives an update XML up after this long (UpdateAdapter), milliseconds. */
+/** Joomla's time-out for an update XML (UpdateAdapter), milliseconds. */
 export const XML_TIMEOUT = 20_000;
 
 const MALFORMED = 'URL using bad/illegal format or missing URL';
-/** libcurl's own, as recorded. */
+/** libcurl's own limit, as observed. */
 const MAX_REDIRECTS = 20;
 const MAX_BODY_IN_MEMORY = 10_000_000;
 
 export interface FetchOptions {
-  /** Joomla's version, which its User-Agent names */
+  /** the Joomla version in the User-Agent */
   joomla: string;
-  /** authorities that may have signed a certificate; undefined: those that Node knows */
+  /** authorities for the certificate; undefined: Node's own */
   ca?: string[] | undefined;
-  /** for the whole of it, milliseconds */
+  /** for the whole request, milliseconds */
   timeout: number;
-  /** where the body of a 200 goes; else it is kept in memory */
+  /** the file for the body of a 200; undefined: memory */
   file?: string | undefined;
-  /** of a body; when there are more, the rest is not received */
+  /** the body's limit; receiving stops beyond it */
   maxBytes?: number | undefined;
 }
 
@@ -83,11 +83,11 @@ interface Address {
   userInfo: string | undefined;
   host: string;
   port: number | undefined;
-  /** as it stands in the request line */
+  /** as sent in the request line */
   target: string;
 }
 
-/** What goes over the wire for an address, as the two parsers leave it. */
+/** The request for an address after both parsers. */
 function readAddress(address: string): Address {
   // parse_url makes "_" of control characters; libcurl then takes no blank anywhere, the fragment included.
   // eslint-disable-next-line no-control-regex -- they are what is replaced
@@ -103,7 +103,7 @@ function readAddress(address: string): Address {
     userInfo,
     host: ascii,
     port: port === undefined ? undefined : Number(port),
-    // Joomla joins the key with a literal "&amp;", and its URI class turns that back.
+    // Joomla joins the key with a literal "&amp;", and its URI class decodes that.
     target: (path || '/') + query.replaceAll('&amp;', '&'),
   };
 }
@@ -129,7 +129,7 @@ function send(
   const options: RequestOptions = {
     host: host.replace(/^\[(.*)\]$/, '$1'),
     port: port ?? (secure ? 443 : 80),
-    // a request line is written as latin1: these are the bytes of the UTF-8
+    // Node writes a request line as latin1, so pass the UTF-8 bytes.
     path: Buffer.from(target, 'utf8').toString('latin1'),
     headers: {
       Host: port === undefined ? host : `${host}:${port}`,
@@ -145,7 +145,7 @@ function send(
     const request = (secure ? requestHttps : requestHttp)(options, (response) =>
       resolve({ response, status: response.statusCode ?? 0 }),
     );
-    // Nothing but what Joomla sends.
+    // Joomla does not send this header.
     request.removeHeader('Connection');
     request.on('error', (error) => reject(new NoAnswer(inCurlsWords(error, address))));
     request.end();

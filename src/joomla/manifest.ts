@@ -8,33 +8,32 @@ import { API_PATH } from '../api-path';
 import { requireWebAddress } from './addresses';
 import { prefixOfType } from './extension-types';
 
-/** An extension's own manifest, the file its package is installed by. */
+/** An extension's manifest, by which Joomla installs its package. */
 
-/** Joomla's column holds no more (`#__update_sites.name`, and `#__updates.name`). */
+/** The length of Joomla's columns `#__update_sites.name` and `#__updates.name`. */
 const MAX_NAME_LENGTH = 100;
-/** A manifest lists files; one that is longer is none. */
+/** A longer XML file cannot be a manifest, which only lists files. */
 const MAX_MANIFEST_BYTES = 5_000_000;
 /**
- * Of all XML files that may be the manifest, which are held in memory until it is known where the package's top is.
- * Packed they are next to nothing: a thousand of five megabytes fit into five.
+ * All possible manifests stay in memory until the package's top folder is known. Compressed they are tiny: a thousand
+ * of 5 MB fit into 5 MB.
  */
 const MAX_XML_BYTES = 20_000_000;
-/** What a file counts at least, so that a million empty ones are too much too. */
+/** The minimum a file counts, so that a million empty files exceed the limit too. */
 const LEAST_BYTES = 1_000;
-/** What findManifest() gave up at, as the end of a sentence. */
+/** findManifest()'s limit, as the end of a sentence. */
 export const TOO_MUCH_XML = `the XML files at its top and in the folders there have more than ${MAX_XML_BYTES / 1_000_000} MB, and the manifest is not looked for among them`;
 
 export interface ManifestSnippets {
-  /** to paste right below the manifest's root element */
+  /** to paste below the manifest's root element */
   xml: string;
-  /** what to tell customers */
   forCustomers: string;
 }
 
 /**
- * What makes Joomla ask for updates and show the Download Key field.
+ * The manifest lines that make Joomla ask for updates and show the Download Key field.
  *
- * @throws OperatorError when the address is none that Joomla could ask
+ * @throws OperatorError when Joomla could not request the address
  */
 export function manifestSnippets({ name }: Product, updateXmlUrl: string): ManifestSnippets {
   const url = requireWebAddress(updateXmlUrl, 'The address of the update XML');
@@ -63,24 +62,24 @@ export function manifestSnippets({ name }: Product, updateXmlUrl: string): Manif
   };
 }
 
-/** A product's name as Joomla has it: what fits its column for names. */
+/** A product's name, cut to fit Joomla's column. */
 export function nameInJoomla(name: string): string {
   return Array.from(name).slice(0, MAX_NAME_LENGTH).join('');
 }
 
 export interface PackageManifest {
-  /** the entry's name in the zip */
+  /** its path in the zip */
   path: string;
   /** `package`, `component`, ... */
   type: string;
   version: string;
-  /** Joomla's name of the extension, where the manifest alone says it */
+  /** Joomla's name of the extension, if the manifest alone determines it */
   element: string | undefined;
   hasDownloadKey: boolean;
   updateServers: string[];
 }
 
-/** What customers miss once they have installed a package with this manifest, as the end of a sentence. */
+/** What is missing for customers who install a package with this manifest, as ends of sentences. */
 export function describeMisses({ hasDownloadKey, updateServers }: PackageManifest): string[] {
   return [
     ...(hasDownloadKey
@@ -92,16 +91,15 @@ export function describeMisses({ hasDownloadKey, updateServers }: PackageManifes
   ];
 }
 
-/** Why there is none. */
+/** Why a package has no manifest. */
 export type NoManifest = 'no-xml' | 'no-manifest' | 'too-much-xml';
 
 /**
- * The manifest Joomla would install a package by: the first XML file at its top, or one folder below, whose root is
- * `extension`. Where the zip holds a single folder, that is the top.
+ * The manifest Joomla would install a package by: the first XML file with the root `extension` at its top or one folder
+ * below. In a zip with a single folder, that folder is the top.
  *
- * @returns `no-xml` when there is no such file, `no-manifest` when none of them is a manifest, `too-much-xml` when there
- *   is more than is looked through
- * @throws what yauzl says of a file that is no zip
+ * @returns `no-xml` when there is no such file, `no-manifest` when none is a manifest, `too-much-xml` beyond the limit
+ * @throws yauzl's error for a file that is not a zip
  */
 export async function findManifest(zipPath: string): Promise<PackageManifest | NoManifest> {
   const seen = { tops: new Set<string>(), folder: false };
@@ -109,7 +107,7 @@ export async function findManifest(zipPath: string): Promise<PackageManifest | N
   let bytes = 0;
   await eachEntry(zipPath, async (zip, entry) => {
     const path = entry.fileName.split('/');
-    // Whether there is one or several is all that counts, and a package may have a million.
+    // Only "one" or "several" matters, and a package may have a million entries.
     if (seen.tops.size < 2) seen.tops.add(path[0] ?? '');
     seen.folder ||= path.length > 1;
     if (!entry.fileName.endsWith('.xml') || path.length > 3 || entry.uncompressedSize > MAX_MANIFEST_BYTES)
@@ -154,7 +152,7 @@ function readManifest(path: string, bytes: Buffer): PackageManifest | undefined 
 /** Types whose manifests name the element by the same rules. */
 const NAMED_ALIKE = ['component', 'module', 'plugin'];
 
-/** After `getElement` of Joomla's installer adapters (libraries/src/Installer/Adapter). */
+/** Follows `getElement` of Joomla's installer adapters (libraries/src/Installer/Adapter). */
 function elementOf(
   root: Element,
   type: string,
@@ -175,7 +173,7 @@ function elementOf(
   return name.startsWith(prefix) ? name : prefix + name;
 }
 
-/** The attribute by which one of a plugin's or module's files names it: `<filename plugin="example">`. */
+/** The element named by an attribute of a file: `<filename plugin="example">`. */
 function fileAttribute(root: Element, name: string): string | undefined {
   return descendants(root)
     .filter(({ parentNode }) => parentNode?.nodeName === 'files')

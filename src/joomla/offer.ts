@@ -3,18 +3,17 @@ import { clientOfType, readClient } from './extension-types';
 import { isRunaway, matchesPlatform } from './target-platform';
 import { stabilityOfTag, type XmlUpdate } from './xml-updates';
 
-/** Whether Joomla offers a site what is in an update XML. */
+/** Whether Joomla offers a site an update from an update XML. */
 
-/** The customer's site. */
 export interface Site {
   joomla: string;
   php: string;
   /** undefined: one that the XML supports */
   database: { type: string; version: string } | undefined;
   minimumStability: Stability;
-  /** authorities that it knows; undefined: those that Node knows */
+  /** the authorities it trusts; undefined: Node's own */
   ca?: string[] | undefined;
-  /** the installed extension; what is undefined is as in the XML, the client as its type has it */
+  /** the installed extension; undefined fields are as in the XML, the client as its type requires */
   installed: {
     version: string;
     element: string | undefined;
@@ -24,7 +23,7 @@ export interface Site {
   };
 }
 
-/** The highest version that the site may have; of equal ones the first. Element and type play no part yet. */
+/** The highest version the site may install, the first among equals. Joomla ignores element and type at this step. */
 export function chooseUpdate(
   updates: XmlUpdate[],
   site: Site,
@@ -93,7 +92,7 @@ function databaseName(type: string): string {
   return { mysql: 'MySQL', mariadb: 'MariaDB', postgresql: 'PostgreSQL' }[type] ?? type;
 }
 
-/** The row of `#__extensions` that the update would be matched with is another one: it is never offered. */
+/** Finds why Joomla would not match the update with the installed extension's row in `#__extensions`. */
 export function compareWithInstalled(
   update: XmlUpdate,
   { installed }: Site,

@@ -5,13 +5,13 @@ import { carriesKey } from './download-key';
 import type { Answer } from './fetch';
 import { phpTrim } from './xml-updates';
 
-/** What the seller does about an update XML or a package that does not arrive. */
+/** What the seller does when an update XML or a package does not arrive. */
 
-/** Of a package that has more bytes than are received. */
+/** For a package larger than the limit. */
 export const REMEDY_FOR_TOO_LARGE =
   'Joomla holds the whole package in memory, and no site has as much. If the package is smaller, find what answers in its place.';
 
-/** Of an update XML that is answered with another status than 200. */
+/** For an update XML that answers with a status other than 200. */
 export function remedyForXml(status: number, url: string): string {
   const { pathname } = new URL(url);
   if (pathname.startsWith(`${API_PATH}/`))
@@ -23,10 +23,7 @@ export function remedyForXml(status: number, url: string): string {
   return "The update XML must be answered with 200: look into the web server's error log.";
 }
 
-/**
- * What this service says in its plain-text answers (contract, section 4.4), and what the seller does about it; ID is
- * the product's.
- */
+/** Remedies for this service's plain-text answers (contract, section 4.4). ID stands for the product's id. */
 const REMEDIES = new Map(
   Object.entries({
     [KEY_REQUIRED]:
@@ -53,9 +50,9 @@ const REMEDIES = new Map(
 );
 
 /**
- * Of a package that is answered with another status than 200.
+ * For a package that answers with a status other than 200.
  *
- * @param downloadUrl as it stands in the XML
+ * @param downloadUrl as in the XML
  * @param key as Joomla stores it
  */
 export function remedyForStatus(
@@ -84,10 +81,10 @@ export function remedyForStatus(
 }
 
 /**
- * Of a package that is not answered.
+ * For a package without an answer.
  *
- * @param message that of the NoAnswer
- * @param downloadUrl as it stands in the XML
+ * @param message the NoAnswer's message
+ * @param downloadUrl as in the XML
  * @param key as Joomla stores it
  */
 export function remedyForNoAnswer(message: string, downloadUrl: string, key: string): string {

@@ -1,14 +1,16 @@
-/** The `version` of a `targetplatform`: a regular expression that Joomla ties to the beginning of its own version only. */
+/**
+ * The `version` of a `targetplatform`: a regular expression that Joomla anchors only at the start of its own version.
+ */
 
-/** Current Joomla: 4, 5 and 6, each with all its minor versions. */
+/** Joomla 4, 5 and 6 with all their minor versions. */
 export const DEFAULT_TARGET_PLATFORM = '(4|5|6)\\.[0-9]+';
 const CURRENT = [4, 5, 6];
 
-/** How to write one, in words that end where the expression does. */
+/** Advice for writing a pattern. It ends with an expression. */
 export const MATCH_A_MAJOR = 'For all of Joomla 5 write 5\\.[0-9]+';
 export const MATCH_A_MINOR = `${MATCH_A_MAJOR}, for 5.1 alone 5\\.1\\.`;
 
-/** Every version a pattern is tried on: enough to see where one ends in the middle of a number. */
+/** Patterns are tried on all these versions, which reveals a pattern that ends in the middle of a number. */
 const MINORS = Array.from({ length: 21 }, (_, minor) => minor);
 const PATCHES = Array.from({ length: 13 }, (_, patch) => patch);
 const versionsOf = (major: number) =>
@@ -18,40 +20,38 @@ const versionsOf = (major: number) =>
   }));
 const PROBES = [3, ...CURRENT, 7, 10].map((major) => ({ major, minors: versionsOf(major) }));
 
-/** Longer than one that lists every minor version of Joomla since 3. */
+/** Longer than a list of every minor version since Joomla 3. */
 const MAX_LENGTH = 250;
 /**
- * An expression that does not match is tried in each way it can be laid over a version before that is known. The ways
- * of what stands in a row multiply: twenty `.*` have millions, on seven characters. What says which Joomla an extension
- * runs on has a few dozen, and up to this many are tried on all probes within a moment.
+ * A pattern that does not match is tried in every possible way. Items in sequence multiply: twenty `.*` have millions
+ * of ways on seven characters. Real patterns have a few dozen, and this many are still fast on all versions.
  */
 const MAX_WAYS = 2_000;
-/** No version that is tried is longer, so nothing that repeats takes more turns. */
+/** No version tried is longer, so a repetition needs no more turns. */
 const MAX_TURNS = 9;
 
 /**
- * Whether a pattern is not run at all, since it might not come to an end. Then it matches nothing here; whether it does
- * in Joomla is not known.
+ * Whether a pattern is skipped because it might run too long. It then counts as not matching, although it may match in
+ * Joomla.
  */
 export function isRunaway(pattern: string): boolean {
   return pattern.length > MAX_LENGTH || countWays(pattern) > MAX_WAYS;
 }
 
-/** As `preg_match('/^' . $pattern . '/')`; false too when it is no regular expression, or one that is not run. */
+/** Like `preg_match('/^' . $pattern . '/')`; false for an invalid or skipped expression. */
 export function matchesPlatform(pattern: string, joomla: string): boolean {
   return compile(pattern)?.test(joomla) ?? false;
 }
 
-/** What is wrong with a pattern. */
 export type PatternFault =
-  /** it is not run */
+  /** skipped as too expensive */
   | { fault: 'runaway' }
-  /** it is no regular expression, so that Joomla passes the update over */
+  /** not a valid regular expression: Joomla skips the update */
   | { fault: 'no-expression' }
-  /** it matches minor versions of Joomla that were not meant */
+  /** it matches unintended minor versions of Joomla */
   | { fault: 'accidents'; accidents: string[] };
 
-/** @returns undefined when nothing is wrong with it, whatever it matches */
+/** @returns undefined when the pattern has no fault, whatever it matches */
 export function findPatternFault(pattern: string): PatternFault | undefined {
   if (isRunaway(pattern)) return { fault: 'runaway' };
   if (!compile(pattern)) return { fault: 'no-expression' };
@@ -59,7 +59,7 @@ export function findPatternFault(pattern: string): PatternFault | undefined {
   return accidents.length > 0 ? { fault: 'accidents', accidents } : undefined;
 }
 
-/** Whether any version of a current Joomla matches. */
+/** Whether the pattern matches any version of a current Joomla. */
 export function matchesCurrentJoomla(pattern: string): boolean {
   const expression = compile(pattern);
   return PROBES.some(
@@ -69,7 +69,7 @@ export function matchesCurrentJoomla(pattern: string): boolean {
   );
 }
 
-/** Whether every Joomla that one pattern matches is matched by the other too. */
+/** Whether `pattern` matches every Joomla version that `other` matches. */
 export function coversPlatform(pattern: string, other: string): boolean {
   const [wide, narrow] = [compile(pattern), compile(other)];
   if (!wide || !narrow) return pattern === other;
@@ -78,7 +78,7 @@ export function coversPlatform(pattern: string, other: string): boolean {
   );
 }
 
-/** Whether some Joomla is matched by both patterns. */
+/** Whether both patterns match a common Joomla version. */
 export function overlapsPlatform(pattern: string, other: string): boolean {
   const [one, two] = [compile(pattern), compile(other)];
   if (!one || !two) return pattern === other;
@@ -88,8 +88,8 @@ export function overlapsPlatform(pattern: string, other: string): boolean {
 }
 
 /**
- * Minor versions that match by accident, because the pattern ends in the middle of a number or has a second half that
- * is not tied to the beginning: `5.1` also matches 5.10. A pattern that matches the whole of a major version means it.
+ * Minor versions matched by accident, because the pattern ends inside a number or has an unanchored alternative: `5.1`
+ * also matches 5.10. A pattern that matches a whole major version is intended.
  */
 export function accidentalMatches(pattern: string): string[] {
   const loose = compile(pattern);
@@ -106,7 +106,7 @@ export function accidentalMatches(pattern: string): string[] {
 
 function compile(pattern: string): RegExp | undefined {
   if (isRunaway(pattern)) return undefined;
-  // an unescaped slash would end the expression in Joomla
+  // Joomla uses "/" as the delimiter, so an unescaped slash would end the expression.
   if (/(?<!\\)(?:\\\\)*\//.test(pattern)) return undefined;
   try {
     return new RegExp(`^${pattern}`);
@@ -115,20 +115,20 @@ function compile(pattern: string): RegExp | undefined {
   }
 }
 
-/** What counts in an expression: an escaped character and a class are one character, whatever is in them. */
+/** The parts of an expression that are counted: an escaped character or a class is one character. */
 const TOKENS =
   /\\.|\[(?:\\.|[^\]\\])*\]|(?<opened>\((?:\?(?:<?[=!]|:|<[^>]*>))?)|(?<closed>\))|(?<or>\|)|(?<optional>\?\??)|(?<repeated>(?:[*+]|\{[0-9]+(?:,[0-9]*)?\})\??)|./gs;
 
-/** The ways of a group as far as it was read. */
+/** The ways of a group as far as it has been read. */
 interface Ways {
-  /** of the alternatives before this one, together */
+  /** the sum over its earlier alternatives */
   alternatives: number;
-  /** of this alternative without its last item, which may yet be repeated */
+  /** the current alternative without its last item, which may yet be repeated */
   row: number;
   last: number;
 }
 
-/** At most so many ways lead through an expression: alternatives add up, and what stands in a row multiplies. */
+/** An upper bound on the ways through an expression: alternatives add up, items in sequence multiply. */
 function countWays(pattern: string): number {
   const outer: Ways[] = [];
   let group: Ways = { alternatives: 0, row: 1, last: 1 };
@@ -152,7 +152,7 @@ function totalOf({ alternatives, row, last }: Ways): number {
   return alternatives + row * last;
 }
 
-/** None, one, two or more turns, each in any of the ways. */
+/** The sum over every number of turns, each in any of the ways. */
 function repeat(ways: number, quantifier: string): number {
   const turns = Math.max(MAX_TURNS, ...(quantifier.match(/[0-9]+/g) ?? []).map(Number));
   return ways === 1 ? turns + 1 : ways ** (turns + 1);

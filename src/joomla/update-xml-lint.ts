@@ -9,23 +9,23 @@ import { ASSUMED_JOOMLA, checkPackage } from './updater';
 import { MalformedXml, parseXml, TooMuchXml } from './xml';
 import { readUpdates, type XmlUpdate } from './xml-updates';
 
-/** What makes updates fail, most of it silently: Joomla says nothing of an update it does not offer. */
+/** Finds what makes updates fail. Joomla is mostly silent about updates it does not offer. */
 
 export interface LintOptions {
-  /** undefined: there is no database to ask */
+  /** undefined: no database */
   findRelease?: FindRelease | undefined;
   /** a product's published versions, the highest first */
   listPublished?: ((productId: number) => Promise<string[]>) | undefined;
-  /** the packages are fetched with it */
+  /** downloads the packages too */
   key?: string | undefined;
-  /** authorities that may have signed a certificate; undefined: those that Node knows */
+  /** authorities for certificates; undefined: Node's own */
   ca?: string[] | undefined;
 }
 
-/** Those beyond are not judged. Each costs milliseconds, and ten megabytes hold more than a hundred thousand. */
+/** Further updates are ignored: each costs milliseconds, and 10 MB hold over a hundred thousand. */
 const MAX_UPDATES = 1_000;
 
-/** Fetches an update XML as Joomla does, and judges it and how it is delivered. */
+/** Fetches an update XML as Joomla does, and checks its content and delivery. */
 export async function lintUpdateXmlAt(url: string, options: LintOptions = {}): Promise<LintFinding[]> {
   const { findings, report } = createReport();
   if (new URL(url).pathname.startsWith(`${API_PATH}/`))
@@ -53,7 +53,7 @@ export async function lintUpdateXmlAt(url: string, options: LintOptions = {}): P
   return findings;
 }
 
-/** @param url where it is hosted, as far as known */
+/** @param url where it is hosted, if known */
 export async function lintUpdateXml(
   bytes: Buffer,
   { findRelease, listPublished, key, ca }: LintOptions = {},
@@ -112,7 +112,7 @@ function readOrReport(bytes: Buffer, report: Report): XmlUpdate[] | undefined {
   return undefined;
 }
 
-/** What no update shows by itself. */
+/** Checks that need all updates together. */
 function lintTogether(updates: XmlUpdate[], report: Report): void {
   const extensions = new Set(
     updates.map((update) =>

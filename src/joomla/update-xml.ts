@@ -34,17 +34,17 @@ import {
 import { escapeAttribute, escapeXml } from './xml';
 
 /**
- * Writes the update XML that an operator hosts (contract, section 4.5): what Joomla reads to learn that there is a new
- * version, where its package is, and which hashes it must have.
+ * Writes the update XML that an operator hosts (contract, section 4.5). It tells Joomla about new versions, their
+ * packages and hashes.
  */
 
 export const DATABASES = ['mysql', 'mariadb', 'postgresql'] as const;
 export type DatabaseMinimums = Partial<Record<(typeof DATABASES)[number], string>>;
 
-/** The oldest PHP that any Joomla 4 runs on. */
+/** The oldest PHP that Joomla 4 supports. */
 export const DEFAULT_PHP_MINIMUM = '7.2.5';
 
-/** What a site must have for a version. */
+/** A version's requirements of a site. */
 interface Requirements {
   targetPlatform: string;
   phpMinimum: string;
@@ -63,19 +63,19 @@ interface Settings extends Requirements {
 }
 
 /**
- * What is remembered of a product: the options given so far, and what versions were last written with, or would have been
- * were they not withdrawn or held back.
+ * Stored for each product: the options given so far, and each version's requirements when it was last written (or would
+ * have been written if not withdrawn or held back).
  */
 interface Remembered extends Partial<Settings> {
   versions?: Record<string, Requirements & { tag?: Stability; notOffered?: true; downgradeAllowed?: true }>;
 }
 
 export type GivenSettings = { [K in keyof Settings]?: Settings[K] | undefined } & {
-  /** Joomla's name of the extension; becomes the product's own */
+  /** Joomla's name of the extension; also stored as the product's own */
   element?: string | undefined;
-  /** of the highest version, instead of what the version says; remembered for that version alone */
+  /** for the highest version only, instead of the tag its version number implies */
   tag?: Stability | undefined;
-  /** offer what is below the versions that are withdrawn by now; remembered of those */
+  /** offer versions below those already withdrawn; stored with the withdrawn versions */
   allowDowngrade?: boolean | undefined;
 };
 
@@ -88,21 +88,20 @@ export interface WrittenXml {
   out: string;
   xml: string;
   updates: WrittenUpdate[];
-  /** versions that are left out because a higher one was withdrawn, the highest first, and that one */
+  /** versions left out because the higher version `withdrawn` was withdrawn, the highest first */
   heldBack: { versions: string[]; withdrawn: string } | undefined;
-  /** the file that was written so far, if it is another and still there */
+  /** the file written before, if it differs and still exists */
   leftBehind: string | undefined;
-  /** the element, when neither it nor an option says its type, so that it was taken for a package's */
+  /** the element, if it was assumed to be a package's because neither its prefix nor an option gives its type */
   assumedPackage: string | undefined;
 }
 
 /**
- * Writes a product's update XML, and remembers the settings given for the next time. An empty text takes back what was
- * remembered.
+ * Writes a product's update XML and stores the given settings for the next time. An empty text clears a stored setting.
  *
- * @param cwd what a relative `out` given now is relative to; it is remembered as an absolute path
- * @param own files that are never written over
- * @throws OperatorError when something is missing or makes no update; nothing is written or remembered then
+ * @param cwd the base of a relative `out`, which is stored as an absolute path
+ * @param own files that are never overwritten
+ * @throws OperatorError when something is missing or would never be offered; nothing is written or stored then
  */
 export async function writeUpdateXml(
   db: Db,
@@ -121,13 +120,13 @@ export async function writeUpdateXml(
   const suitable = updatesThatMatter(published, withdrawn, settings, remembered, given.tag);
   const gone = withdrawn
     .map((release) => withdrawnUpdate(release, settings, remembered, given.allowDowngrade))
-    // What is offered above it is found at the click in its place.
+    // A site that lists the withdrawn version installs the higher one instead.
     .filter((one) => !suitable.some((update) => isAbove(update, one) && covers(update, one)));
   const standing = gone.filter(({ downgradeAllowed }) => !downgradeAllowed);
-  // Without any it is written all the same: the last one that was withdrawn must not be offered any longer.
+  // Write even an empty XML, so that the last withdrawn version is no longer offered.
   const updates = suitable.filter((update) => !standing.some((one) => holdsBack(one, update)));
   const xml = renderUpdateXml(product, settings, updates);
-  // The web server must be able to read it; who may besides is for the operator to say.
+  // The web server must be able to read it. The operator may restrict other readers.
   await replaceFile(place, (place.there?.mode ?? 0) & 0o777 || 0o644, (sink) => sink(xml));
   if (given.element !== undefined) await setProduct(db, productId, { element: product.element });
   await setUpdateXmlSettings(
@@ -152,8 +151,8 @@ async function findLeftBehind(before: string | undefined, { target }: Place): Pr
 }
 
 /**
- * Where a product's update XML was last written, and the versions it has offered since; `known` has besides those that
- * were withdrawn, and those that are held back for them. Undefined: nowhere yet.
+ * Where a product's update XML was last written, and the versions it has offered since; `known` also includes withdrawn
+ * and held-back versions. Undefined: never written.
  */
 export async function findWrittenXml(
   db: Db,
@@ -176,7 +175,7 @@ export async function listOfferedVersions(db: Db, productId: number): Promise<st
   return published.filter((version) => isLeftOut(version, notOffered));
 }
 
-/** Whether an update XML has neither a version nor a higher one; a pre-release does not stand in for a release. */
+/** Whether an update XML has neither a version nor a higher one. A pre-release does not replace a release. */
 export function isLeftOut(version: string, offered: string[]): boolean {
   return !offered.some(
     (other) =>
@@ -189,7 +188,7 @@ async function findRemembered(db: Db, productId: number): Promise<Remembered> {
   return JSON.parse((await findUpdateXmlSettings(db, productId)) ?? '{}') as Remembered;
 }
 
-/** Refuses what `writeUpdateXml` would refuse for its settings or its file, before anything else is done. */
+/** Refuses invalid settings or an invalid file like `writeUpdateXml`, before anything else is done. */
 export async function requireUpdateXmlSettings(
   db: Db,
   productId: number,
@@ -201,7 +200,7 @@ export async function requireUpdateXmlSettings(
   await requirePlace(settings.out, own);
 }
 
-/** An update XML as Joomla reads it, whoever wrote it. */
+/** Any update XML that Joomla can read. */
 const UPDATE_XML: FileKind = {
   name: 'an update XML',
   isOne: (beginning) => /^\s*(?:(?:<\?[^>]*>|<!--(?:(?!-->)[^])*-->)\s*)*<updates[\s/>]/.test(beginning),
@@ -210,7 +209,7 @@ const UPDATE_XML: FileKind = {
 async function requirePlace(out: string, own: OwnFile[]): Promise<Place> {
   const place = await lookAt(out);
   const { there } = place;
-  // A device or a pipe would be replaced by a file of that name.
+  // Replacing a device or a pipe with a file would break it.
   if (there && !there.isFile() && !there.isDirectory())
     throw new OperatorError(`${out} is no file, and is not replaced by one. Name a file with --out.`);
   await requireReplaceable(place, own, UPDATE_XML);
@@ -291,7 +290,7 @@ function defaultClient(type: ExtensionType): ExtensionClient {
   return client;
 }
 
-/** What would make an update XML that never offers anything. */
+/** Refuses settings whose updates Joomla would never offer. */
 function refuseUseless({ type, folder, targetPlatform, phpMinimum, infoUrl }: Settings): void {
   if (type === 'plugin' && folder === '')
     throw new OperatorError(
@@ -321,7 +320,7 @@ function refusePattern(pattern: string): void {
   }
 }
 
-/** Whether a text is one of PHP's own version numbers, as a site has it. */
+/** Whether a text is a plain PHP version number. */
 export function isPhpVersion(text: string): boolean {
   return /^[0-9]+(\.[0-9]+)*$/.test(text);
 }
@@ -329,16 +328,16 @@ export function isPhpVersion(text: string): boolean {
 interface PlannedUpdate extends Requirements {
   release: Release;
   tag: Stability;
-  /** of a withdrawn version: what is below it may be offered */
+  /** for a withdrawn version: lower versions may be offered */
   downgradeAllowed?: true;
 }
 
 /**
- * The versions some site is offered: the latest release proper, a newer pre-release, and an older version where the
- * newer one asks for a Joomla, PHP or database that the older did not.
+ * The versions some site is offered: the latest release, a newer pre-release, and older versions that support a Joomla,
+ * PHP or database which newer versions do not.
  *
  * @param releases the published ones, the highest first
- * @param withdrawn those that were offered before
+ * @param withdrawn versions offered before
  */
 function updatesThatMatter(
   releases: Release[],
@@ -352,7 +351,7 @@ function updatesThatMatter(
   for (const [i, release] of releases.entries()) {
     const { version } = release;
     const known = versions[version];
-    // What is asked for now holds for the newest; older ones keep what they were written with.
+    // New settings apply to the newest version; older versions keep the settings they were written with.
     const current = proper.every((other) => compareVersions(version, other.version) >= 0);
     const { targetPlatform, phpMinimum, supportedDatabases } = current ? settings : (known ?? settings);
     const update: PlannedUpdate = {
@@ -367,7 +366,7 @@ function updatesThatMatter(
   return planned;
 }
 
-/** A withdrawn version, as the update XML offered it. */
+/** A withdrawn version, as it was offered. */
 function withdrawnUpdate(
   release: Release,
   { targetPlatform, phpMinimum, supportedDatabases }: Settings,
@@ -387,10 +386,10 @@ function withdrawnUpdate(
 }
 
 /**
- * Whether a version may not be offered below a withdrawn one. A site that still lists the withdrawn version reads the XML
- * again at the click on Update, and installs the version it finds there without comparing it with the installed one
- * (Joomla's com_installer, UpdateModel::update); finding none, it says "Invalid extension update". A pre-release holds no
- * release back: too few sites list it.
+ * Whether a withdrawn version keeps a lower one from being offered. On Update, a site that still lists the withdrawn
+ * version reads the XML again and installs the version found there without comparing it with the installed one
+ * (Joomla's com_installer, UpdateModel::update). If none is found, it says "Invalid extension update". A pre-release
+ * holds no release back, because too few sites list it.
  */
 function holdsBack(withdrawn: PlannedUpdate, update: PlannedUpdate): boolean {
   return (
@@ -418,7 +417,7 @@ function isAbove(one: PlannedUpdate, other: PlannedUpdate): boolean {
   return compareVersions(one.release.version, other.release.version) > 0;
 }
 
-/** Whether every site that may have the older version may have the newer one too. */
+/** Whether every site that may have the older version may also have the newer one. */
 function covers(newer: PlannedUpdate, older: PlannedUpdate): boolean {
   return (
     STABILITIES.indexOf(newer.tag) >= STABILITIES.indexOf(older.tag) &&
@@ -439,7 +438,7 @@ function coversDatabases(newer: DatabaseMinimums, older: DatabaseMinimums): bool
   );
 }
 
-/** What was given, now or before; never a default, which may change with what it is made from. */
+/** The given settings, now or before. Defaults are not stored, because their sources may change. */
 function toRemember(
   { versions: known = {}, ...before }: Remembered,
   { element: _element, tag: givenTag, allowDowngrade: _once, ...given }: GivenSettings,

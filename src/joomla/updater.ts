@@ -13,9 +13,9 @@ import { MalformedXml, parseXml, TooMuchXml } from './xml';
 import { readUpdates, type XmlUpdate } from './xml-updates';
 
 /**
- * Walks through an update as Joomla's updater does, from the update XML to the unpacked package, and says what the
- * administrator of the customer's site would see. After Joomla 5.3's ExtensionAdapter, Updater, UpdateModel and
- * InstallerHelper, and what was recorded on a real one (test/fixtures/joomla-outcomes.json).
+ * Simulates Joomla's updater from the update XML to the unpacked package, and reports what the site's administrator
+ * would see. Follows Joomla 5.3's ExtensionAdapter, Updater, UpdateModel and InstallerHelper, and a recording of a real
+ * site (test/fixtures/joomla-outcomes.json).
  */
 
 export interface Step {
@@ -26,14 +26,14 @@ export interface Step {
 
 export interface Verdict {
   steps: Step[];
-  /** whether the administrator finds the update in the list */
+  /** whether the administrator sees the update in the list */
   offered: boolean;
   installed: boolean;
   /** the version chosen from the XML */
   version: string | undefined;
-  /** what Joomla shows, each with its kind in front, as `warning: ...` */
+  /** Joomla's messages, each with its kind in front, such as `warning: ...` */
   messages: string[];
-  /** what the seller does about it */
+  /** the seller's remedy */
   remedy: string | undefined;
 }
 
@@ -45,22 +45,24 @@ export interface Limits {
   packageBytes: number;
 }
 
-/** What a site is taken to have where nobody says. */
+/** The Joomla version of a site if none is given. */
 export const ASSUMED_JOOMLA = '5.3.0';
 
 /**
- * Joomla gives the package as long as it takes; somebody waits for this one. Joomla would hold it in memory, which has
- * room for far less than this disk shall lose to whoever answers.
+ * Joomla has no time-out for a package, but the person running this waits. The size limit keeps a hostile server from
+ * filling the disk.
  */
 const LIMITS: Limits = { xml: XML_TIMEOUT, package: 600_000, packageBytes: 1_000_000_000 };
-/** Joomla holds the whole package, in more than one copy: with PHP's default of 128 MB larger ones were seen to fail. */
+/**
+ * Joomla holds several copies of a package in memory: with PHP's default of 128 MB, larger packages were seen to fail.
+ */
 const LARGE_PACKAGE = 40_000_000;
 
 /**
- * Tries an update, up to where Joomla would install the package.
+ * Tries an update, up to the point where Joomla would install the package.
  *
  * @param address of the update XML
- * @param typedKey what the customer typed into the Download Key field; it is in nothing that is returned
+ * @param typedKey the text typed into the Download Key field; the result never contains it
  */
 export async function tryUpdate(
   address: string,
@@ -73,7 +75,7 @@ export async function tryUpdate(
   );
 }
 
-/** Gives some work the path of a file, and removes that afterwards, also when the work is interrupted. */
+/** Passes a temporary file's path to `work` and removes the file afterwards, even after an interruption. */
 async function withTemporaryFile<T>(prefix: string, work: (file: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), prefix));
   const restore = onInterrupt(() => rmSync(folder, { recursive: true, force: true }));
@@ -84,20 +86,19 @@ async function withTemporaryFile<T>(prefix: string, work: (file: string) => Prom
   }
 }
 
-/** What an update is tried with. */
 interface Attempt {
   typedKey: string;
   site: Site;
   limits: Limits;
-  /** where the package goes */
+  /** where the package is stored */
   file: string;
 }
 
-/** Writes down how far the update comes. */
+/** Records the progress of the update. */
 interface Recorder {
   verdict: Verdict;
   step: (name: string, text: string, result?: Step['result']) => void;
-  /** The update comes no further. */
+  /** Ends the attempt. */
   fail: (name: string, text: string, messages: string[], remedy: string) => undefined;
 }
 
@@ -225,7 +226,7 @@ function choose(updates: XmlUpdate[], site: Site, { verdict, step, fail }: Recor
   return chosen;
 }
 
-/** Whether the installed extension is offered the update. */
+/** Whether Joomla offers the update to the installed extension. */
 function matchInstalled(update: XmlUpdate, version: string, site: Site, { step, fail }: Recorder): boolean {
   const refuse = (text: string, remedy: string) => {
     fail('Installed extension', text, [], remedy);
@@ -243,9 +244,9 @@ function matchInstalled(update: XmlUpdate, version: string, site: Site, { step, 
   return true;
 }
 
-/** A package as Joomla takes it over. */
+/** A downloaded package. */
 interface Downloaded {
-  /** of the file, whose ending Joomla goes by */
+  /** its file name, whose ending Joomla goes by */
   name: string;
   /** bytes */
   size: number;
@@ -336,7 +337,6 @@ function extractionFailed(name: string): string {
   return `danger: Failed to extract file: ${name}`;
 }
 
-/** Whether Joomla installs the package. */
 async function install(
   { name, size }: Downloaded,
   update: XmlUpdate,
@@ -388,9 +388,9 @@ function redact(verdict: Verdict, typedKey: string): Verdict {
 }
 
 /**
- * Downloads the package of one update as Joomla would, and compares it with the hashes in the XML.
+ * Downloads an update's package as Joomla would and checks the hashes in the XML.
  *
- * @returns what is wrong, without the key; undefined when nothing is
+ * @returns the fault, without the key; undefined when there is none
  */
 export async function checkPackage(
   update: XmlUpdate,

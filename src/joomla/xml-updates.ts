@@ -2,18 +2,18 @@ import type { Element, Node } from '@xmldom/xmldom';
 import { STABILITIES, type Stability } from '../licensing/versions';
 import { attributes, descendants, lineOf, ownText } from './xml';
 
-/** What an update XML offers, as Joomla reads it. */
+/** Reads the updates in an update XML as Joomla does. */
 
-/** An `update` element, read as Joomla reads it: by names in any case, the last of a name counts. */
+/** An `update` element. As in Joomla, names ignore case, and the last element of a name counts. */
 export interface XmlUpdate {
   line: number;
-  /** as it stands, blanks around it included */
+  /** untrimmed */
   text(name: string): string | undefined;
   attribute(name: string, attribute: string): string | undefined;
   attributes(name: string): Record<string, string> | undefined;
 }
 
-/** Every `update` that lies in no other; nobody means anything by one within another. */
+/** Every outermost `update`. Nested ones are ignored. */
 export function readUpdates(root: Element): XmlUpdate[] {
   return outermostUpdates(root).map((update) => {
     const elements = new Map(descendants(update).map((element) => [element.tagName.toLowerCase(), element]));
@@ -33,7 +33,7 @@ export function readUpdates(root: Element): XmlUpdate[] {
   });
 }
 
-/** Each element is looked at once, also where thousands lie in one another. */
+/** Visits each element once, even when thousands are nested. */
 function outermostUpdates(root: Element): Element[] {
   const updates: Element[] = [];
   const within = new Set<Node | null>();
@@ -46,12 +46,12 @@ function outermostUpdates(root: Element): Element[] {
   return updates;
 }
 
-/** A `tag` that Joomla does not know, also for blanks around it, counts as stable; so does none. */
+/** Joomla treats a missing or unknown `tag`, also one with blanks around it, as stable. */
 export function stabilityOfTag(tag: string | undefined): Stability {
   return STABILITIES.find((stability) => stability === tag?.toLowerCase()) ?? 'stable';
 }
 
-/** Without the blanks that Joomla takes off a download address. */
+/** Trims a text as Joomla trims a download address. */
 export function phpTrim(text: string): string {
   // eslint-disable-next-line no-control-regex -- PHP's trim() has NUL among its blanks
   return text.replace(/^[ \t\n\r\v\u0000]+|[ \t\n\r\v\u0000]+$/g, '');

@@ -1,25 +1,24 @@
 import { DOMParser, type Element } from '@xmldom/xmldom';
 
 /**
- * A document that no XML parser reads to its end. The message is the end of a sentence for the person who wrote it:
- * what, and where.
+ * A document that no XML parser reads to its end. The message is the end of a sentence that says what is wrong and
+ * where.
  */
 export class MalformedXml extends Error {}
 
-/** A document that is not read, because that would take too much time or memory. The message is a whole sentence. */
+/** A document that would take too much time or memory. The message is a whole sentence. */
 export class TooMuchXml extends Error {}
 
 /**
- * Far more than a thousand versions in an update XML have, or ten thousand files in a manifest. A tag costs the parser
- * up to a kilobyte, so that ten megabytes of them need more memory than a small server has; and a namespace is copied
- * to each element below the one that declares it.
+ * Far more than a thousand versions or ten thousand files need. A tag costs the parser up to 1 kB, so 10 MB of tags
+ * need more memory than a small server has. A namespace is copied to every element below it.
  */
 const LIMITS = [
   { mark: '<', limit: 50_000, what: 'tags' },
   { mark: 'xmlns:', limit: 500, what: 'namespaces' },
 ];
 
-/** Characters XML cannot hold, not even as a reference (https://www.w3.org/TR/xml/#charsets). */
+/** Characters that XML cannot contain, not even as references (https://www.w3.org/TR/xml/#charsets). */
 // eslint-disable-next-line no-control-regex -- they are what is looked for
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/u;
 const FORBIDDEN_OR_HALF =
@@ -36,12 +35,12 @@ const REFERENCES: Record<string, string> = {
   '\t': '&#9;',
 };
 
-/** Text as the content of an element; what XML cannot hold is left out. */
+/** Escapes text for an element. Characters that XML cannot contain are removed. */
 export function escapeXml(text: string): string {
   return text.replace(FORBIDDEN_OR_HALF, '').replace(/[&<>\r]/g, (character) => REFERENCES[character] ?? '');
 }
 
-/** Text as the value of a quoted attribute, where a parser would make blanks of line breaks and tabs. */
+/** Escapes text for a quoted attribute, including line breaks and tabs, which a parser would turn into blanks. */
 export function escapeAttribute(text: string): string {
   return text
     .replace(FORBIDDEN_OR_HALF, '')
@@ -49,7 +48,7 @@ export function escapeAttribute(text: string): string {
 }
 
 /**
- * Reads a document and refuses what is not well-formed, as PHP's parser does.
+ * Parses a document and refuses what is not well-formed, as PHP's parser does.
  *
  * @returns the root element
  * @throws MalformedXml
@@ -64,7 +63,7 @@ export function parseXml(bytes: Buffer): Element {
     const document = new DOMParser({
       onError(_level, message, { locator }: { locator?: { lineNumber?: number } }) {
         problem ??= `${message.split('\n')[0] ?? message} (line ${locator?.lineNumber ?? 1})`;
-        // The first is the one that is said. The library would go on to the end, and report each "<" of a million.
+        // Stop at the first error: the library would report each "<" of a million.
         throw new MalformedXml(problem);
       },
     }).parseFromString(text, 'text/xml');
@@ -75,12 +74,12 @@ export function parseXml(bytes: Buffer): Element {
   throw new MalformedXml(problem ?? 'there is no element in it');
 }
 
-/** All elements below one, at any depth, in the document's order. */
+/** All elements below an element, in document order. */
 export function descendants(element: Element): Element[] {
   return Array.from(element.getElementsByTagName('*'));
 }
 
-/** The text right in an element, without that of elements in it. */
+/** An element's own text, without that of nested elements. */
 export function ownText(element: Element): string {
   return Array.from(element.childNodes)
     .filter(({ nodeType }) => nodeType === element.TEXT_NODE || nodeType === element.CDATA_SECTION_NODE)
@@ -117,14 +116,14 @@ function refuseTooMuch(text: string): void {
 }
 
 /**
- * The pieces of a document, as a parser takes them: comments, CDATA sections, instructions, tags; what is wrong outside
- * of them, and references. A piece that is never closed reaches to the end of the document: were it no piece, the same
- * search for its end would begin again at each "<" that follows, which takes minutes for a megabyte of them.
+ * A document's pieces: comments, CDATA sections, instructions, tags, a stray `]]>` and references. An unclosed piece
+ * extends to the end of the document; otherwise the search for its end would restart at every "<", which takes minutes
+ * per megabyte.
  */
 const PIECES =
   /<!--[^]*?(?:-->|$)|<!\[CDATA\[[^]*?(?:\]\]>|$)|<\?[^]*?(?:\?>|$)|<[^>]*(?:>|$)|\]\]>|&([^\s;<&]*;?)/g;
 
-/** What the library reads over, and no other parser does. */
+/** Refuses errors that only this library accepts. */
 function refuseForbidden(text: string): void {
   const forbidden = FORBIDDEN.exec(text);
   if (forbidden) throw at(text, forbidden.index, 'a control character, which XML cannot hold');
@@ -140,7 +139,7 @@ function refuseForbidden(text: string): void {
   }
 }
 
-/** Whether a tag has a `/` in it that neither begins nor ends it. A `>` within quotes ends the piece too, and no tag. */
+/** Whether a tag contains a `/` that neither begins nor ends it. The piece may end early, at a `>` within quotes. */
 function hasStraySlash(tag: string): boolean {
   const unquoted = tag.replace(/"[^"]*"|'[^']*'/g, '');
   return tag.endsWith('>') && !/["']/.test(unquoted) && /[^<]\/[^>]/.test(unquoted);

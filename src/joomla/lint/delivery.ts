@@ -1,14 +1,14 @@
 import type { Answer } from '../fetch';
 import type { Report } from './report';
 
-/** How an update XML is delivered. */
+/** Checks how an update XML is delivered. */
 
-/** Milliseconds, of the 20 s after which Joomla gives up. */
+/** Milliseconds. Joomla gives up after 20 s. */
 const SLOW = 5_000;
-/** Seconds. A cache that keeps the XML longer makes a new version known late, and hashes of a withdrawn one linger. */
+/** Seconds. A longer cache delays new versions and keeps the hashes of withdrawn versions alive. */
 const LONG_CACHED = 3_600;
 
-/** Judges the answer in which the update XML came, whatever is in it. */
+/** Checks the answer that delivered the update XML, regardless of its content. */
 export function lintDelivery({ status, redirects, took, headers }: Answer, report: Report): void {
   if (status !== 200)
     report(

@@ -5,16 +5,15 @@ import { isLeftOut } from '../update-xml';
 import type { XmlUpdate } from '../xml-updates';
 import { WRITE_AGAIN, type Report } from './report';
 
-/** An update XML beside what is published. */
+/** Compares an update XML with the published versions. */
 
-/** A product's release; `no-product` when there is no such product. */
 export type FindRelease = (productId: number, version: string) => Promise<Release | 'no-product' | undefined>;
 
 /**
- * Looks for the highest version of all, and the highest that is no pre-release: what `update-xml write` would put in.
+ * Reports when the highest version or the highest release, which `update-xml write` would include, is missing.
  *
  * @param published a product's versions, the highest first
- * @param offered those in the XML
+ * @param offered the versions in the XML
  */
 export function lintLeftOut(published: string[], offered: string[], report: Report): void {
   const highest = [published[0], published.find((version) => !isPrerelease(version))];
@@ -28,7 +27,7 @@ export function lintLeftOut(published: string[], offered: string[], report: Repo
       );
 }
 
-/** Compares an update with the release that its download would bring. */
+/** Compares an update with the release that its address downloads. */
 export async function lintAgainstRelease(
   update: XmlUpdate,
   { productId, version }: AskedDownload,

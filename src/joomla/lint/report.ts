@@ -1,22 +1,24 @@
 import type { XmlUpdate } from '../xml-updates';
 
-/** What is wrong with an update XML, and what mends it. */
+/** Faults of an update XML, with remedies. */
 
 export interface LintFinding {
-  /** error: sites miss the update, or cannot install it; warning: it works, and something is not as it should be */
+  /**
+   * error: sites miss the update or cannot install it; warning: the update works, but something is not as it should be
+   */
   level: 'error' | 'warning';
   code: string;
-  /** of the `update` element, counted from 1; undefined when it is about the whole file */
+  /** the line of the `update` element, counted from 1; undefined for the whole file */
   line: number | undefined;
   version: string | undefined;
   problem: string;
   remedy: string;
 }
 
-/** What mends most of it. */
+/** The usual remedy. */
 export const WRITE_AGAIN = 'Write the update XML again with "licensing update-xml write".';
 
-/** Adds a finding; about one update, or about the whole file. */
+/** Adds a finding about one update or the whole file. */
 export type Report = (
   level: LintFinding['level'],
   code: string,
@@ -25,7 +27,7 @@ export type Report = (
   update?: XmlUpdate,
 ) => void;
 
-/** No findings yet, and what adds to them. */
+/** Starts an empty report. */
 export function createReport(): { findings: LintFinding[]; report: Report } {
   const findings: LintFinding[] = [];
   const report: Report = (level, code, problem, remedy, update) =>

@@ -13,20 +13,20 @@ import { DATABASES, isPhpVersion } from '../update-xml';
 import { phpTrim, stabilityOfTag, type XmlUpdate } from '../xml-updates';
 import { WRITE_AGAIN, type Report } from './report';
 
-/** One update of an update XML, by itself. */
+/** Checks a single update. */
 
-/** Columns of Joomla's `#__updates`; a longer text is refused by the database, and with it the update. */
+/** Lengths of Joomla's `#__updates` columns. The database refuses a longer text, so the update is lost. */
 const COLUMNS = { name: 100, element: 100, type: 20, folder: 20, version: 32 };
-/** Hexadecimal digits of each. */
+/** Hexadecimal digits. */
 const HASHES = { sha256: 64, sha384: 96, sha512: 128 };
-/** What to write for the versions of Joomla there are. */
+/** A `targetplatform` for the current versions of Joomla. */
 export const CURRENT_JOOMLA = `<targetplatform name="joomla" version="${DEFAULT_TARGET_PLATFORM}"/>`;
 
 /**
- * Judges each of an update's fields.
+ * Checks an update's fields.
  *
- * @param xmlUrl where the update XML is hosted, as far as known
- * @returns what its download asks this service for, when it can be asked
+ * @param xmlUrl where the update XML is hosted, if known
+ * @returns the download it requests from this service, if it is one
  */
 export function lintUpdate(
   update: XmlUpdate,
@@ -41,7 +41,7 @@ export function lintUpdate(
   return asked;
 }
 
-/** What Joomla finds the installed extension by. */
+/** Checks the fields by which Joomla finds the installed extension. */
 function lintIdentity(update: XmlUpdate, report: Report): void {
   for (const [name, length] of Object.entries(COLUMNS)) {
     const text = update.text(name) ?? '';
@@ -141,7 +141,7 @@ function lintFolder(update: XmlUpdate, type: string, report: Report): void {
     );
 }
 
-/** Types in front of whose elements Joomla itself puts the prefix; other types' may be without. */
+/** Joomla itself adds the prefix to elements of these types; elements of other types may lack it. */
 const ALWAYS_PREFIXED = ['package', 'component'];
 
 function lintElement(update: XmlUpdate, type: string, report: Report): void {
@@ -262,7 +262,7 @@ function lintStability(update: XmlUpdate, report: Report): void {
     );
 }
 
-/** @returns what it asks this service for, when it can be asked */
+/** @returns the download it requests from this service, if it is one */
 function lintAddress(update: XmlUpdate, xmlUrl: URL | undefined, report: Report): AskedDownload | undefined {
   const text = update.text('downloadurl');
   const address = phpTrim(text ?? '');

@@ -32,16 +32,15 @@ const PAGE = 500;
 const ERASED = 'erased';
 
 /**
- * One customer's e-mail address, told apart from everybody's whose address merely contains it: `jane@example.com` is
- * a piece of `mary-jane@example.com`.
+ * Matches one customer's e-mail address, but not longer addresses that contain it, such as `mary-jane@example.com` for
+ * `jane@example.com`.
  */
 export interface CustomerAddress {
   address: string;
-  /** what the database is asked for; it may find more */
+  /** LIKE patterns for the database, which may find other texts too */
   patterns: string[];
-  /** whether a text names this customer */
   isIn(text: SqlValue | undefined): boolean;
-  /** the text with something else in each place where it does */
+  /** the text with each occurrence of the address replaced */
   without(text: string, replacement: string): string;
 }
 
@@ -53,7 +52,7 @@ export async function readCustomerAddress(db: Db, text: string): Promise<Custome
   const address = requireEmail(text);
   const patterns = spellings(address).map(likePattern);
   const others = await otherAddresses(db, address, patterns);
-  // The longer ones first: what stands at the same place is theirs.
+  // Longer addresses first, so that they win at the same position.
   const known = [...others].sort((a, b) => b.length - a.length).flatMap(spellings);
   const finder = new RegExp([...known, ...spellings(address)].map(escapeRegExp).join('|'), 'giu');
   const own = new Set(spellings(address));
@@ -66,7 +65,7 @@ export async function readCustomerAddress(db: Db, text: string): Promise<Custome
   };
 }
 
-/** As it is, and as JSON has it inside of a string. */
+/** The address in plain text and inside a JSON string. */
 function spellings(address: string): string[] {
   return [...new Set([address, JSON.stringify(address).slice(1, -1)])];
 }
@@ -89,7 +88,6 @@ async function otherAddresses(db: Db, address: string, patterns: string[]): Prom
   return others;
 }
 
-/** Rows with the licences they belong to, which are looked up by the page. */
 async function* withLicenses(
   db: Db,
   rows: AsyncIterable<Row>,
@@ -128,7 +126,6 @@ async function* textRows(
   }
 }
 
-/** Rows of a table that name the customer. */
 async function* rowsNaming(
   db: Db,
   name: TextTable,
@@ -140,7 +137,7 @@ async function* rowsNaming(
     if (TEXT_COLUMNS[name].some((column) => customer.isIn(row[column]))) yield row;
 }
 
-/** The customer's licences above an id, in the order of their ids. */
+/** The customer's licences above an id, by id. */
 async function* customerLicenses(db: Db, customer: CustomerAddress, after = 0): AsyncGenerator<License> {
   for await (const rows of inPages(rowsNaming(db, 'licenses', customer, undefined, after), PAGE)) {
     const own = rows.filter((row) => customer.isIn(row.customer)).map((row) => row.id as number);
@@ -148,7 +145,7 @@ async function* customerLicenses(db: Db, customer: CustomerAddress, after = 0): 
   }
 }
 
-/** Seats and labels that name the customer on licences of others, in the order of these. */
+/** Activations on other customers' licences whose identifier or label names the customer, by licence. */
 async function listCustomerSeats(db: Db, customer: CustomerAddress): Promise<RecordOf<'activation'>[]> {
   const seats: RecordOf<'activation'>[] = [];
   for await (const { row, license } of withLicenses(db, rowsNaming(db, 'activations', customer)))
@@ -158,17 +155,17 @@ async function listCustomerSeats(db: Db, customer: CustomerAddress): Promise<Rec
 
 export interface CustomerPage {
   licenses: License[];
-  /** on licences of others */
+  /** on other customers' licences */
   seats: RecordOf<'activation'>[];
-  /** what the next page comes after; undefined: there is none */
+  /** the cursor of the next page; undefined: this is the last page */
   last: number | undefined;
 }
 
 /**
- * A customer's licences, and seats on licences of others, in the order of the licences' ids.
+ * A page of a customer's licences, and of their seats on other licences, by licence id.
  *
- * @param after only of licences above this id
- * @param limit licences and seats; a licence's seats stay together
+ * @param after only licences above this id
+ * @param limit licences and seats; a licence's seats are never split
  */
 export async function pageOfCustomer(
   db: Db,
@@ -193,7 +190,7 @@ export async function pageOfCustomer(
   };
 }
 
-/** A customer's data as `exportCustomer` writes them, be it another customer's; others may take their place. */
+/** An export by `exportCustomer`, which a new export may overwrite, even one for another customer. */
 export const CUSTOMER_FILE: FileKind = {
   name: "an earlier export of a customer's data",
   isOne: (beginning) => /^\{\n {2}"customer": ".*",\n {2}"exported_at": "/.test(beginning),
@@ -205,10 +202,7 @@ export interface CustomerCounts {
   mentions: number;
 }
 
-/**
- * Writes everything that is stored about a customer as one JSON object (docs/export-format.md): the state of one
- * moment.
- */
+/** Writes everything stored about a customer as one JSON object (docs/export-format.md), from one snapshot. */
 export function exportCustomer(db: Db, text: string, now: Date, sink: Sink): Promise<CustomerCounts> {
   return inSnapshot(db, async (trx) => {
     const customer = await readCustomerAddress(trx, text);
@@ -265,7 +259,7 @@ async function licenseRecord(db: Db, license: License) {
   };
 }
 
-/** The key's digest and sealed form are left out: they say nothing about a person. */
+/** Leaves out the key's digest and sealed form, which say nothing about a person. */
 function personalRecord(type: RecordType, row: Row): object {
   const fields = Object.entries(fromRow(type, row));
   return Object.fromEntries(fields.filter(([name]) => name !== 'key_digest' && name !== 'key_sealed'));
@@ -281,7 +275,7 @@ async function* licenseItems(
     for (const row of rows) yield fromRow(type, row);
 }
 
-/** Records that name the customer and belong to none of their licences. */
+/** Records that name the customer but belong to none of their licences. */
 async function* mentionItems(
   db: Db,
   type: RecordType,
@@ -294,7 +288,7 @@ async function* mentionItems(
   }
 }
 
-/** Known before the first word is written, which may be on its way to a reader then. */
+/** Checked before writing starts, because output cannot be taken back. */
 async function isMentioned(db: Db, customer: CustomerAddress): Promise<boolean> {
   for (const type of RECORD_TYPES)
     if (!(await mentionItems(db, type, customer, new Set()).next()).done) return true;
@@ -308,17 +302,17 @@ export interface Erased {
   rows: number;
 }
 
-/** Each round finds what was written during the one before. */
+/** Each round erases what was written during the round before. */
 const MAX_ROUNDS = 5;
-/** Licences that are erased in one transaction: their own callers wait for it, some 0.1 s. */
+/** Licences in one transaction, which blocks their clients for about 0.1 s. */
 const LICENSES_AT_ONCE = 100;
 
 /**
- * Takes a customer's address out of the whole database, and with it the network addresses their licences were used
- * from. Licences, slots and counts stay. A licence is changed as a whole or not at all; what was interrupted goes on
- * when it is run again.
+ * Erases a customer's address from the whole database, and the network addresses that used their licences. Licences,
+ * slots and counts stay. Each licence is changed completely or not at all; running this again continues after an
+ * interruption.
  *
- * @param onProgress told how many licences of how many are done
+ * @param onProgress receives the finished and the total number of licences
  */
 export async function eraseCustomer(
   db: Db,
@@ -345,7 +339,7 @@ export async function eraseCustomer(
   );
 }
 
-/** Who is named where, for the question before it is erased. */
+/** Counts the rows that name the customer, for the question before erasing them. */
 export async function countMentions(db: Db, customer: CustomerAddress): Promise<Record<TextTable, number>> {
   const counts = {} as Record<TextTable, number>;
   for (const name of Object.keys(TEXT_COLUMNS) as TextTable[]) {
@@ -365,7 +359,7 @@ async function licensesNaming(db: Db, customer: CustomerAddress): Promise<number
   return [...ids].sort((a, b) => a - b);
 }
 
-/** @returns how many rows beside the licences' own were changed */
+/** @returns the number of changed rows, without the licences' own */
 async function eraseFromLicenses(
   trx: Transaction,
   ids: number[],
@@ -407,7 +401,7 @@ async function eraseFromLicenses(
   return rows;
 }
 
-/** Writes changes of rows, equal ones in one statement. */
+/** Writes changes of rows; equal changes share a statement. */
 async function changeTexts(
   trx: Transaction,
   name: TextTable,
@@ -434,8 +428,8 @@ async function eraseElsewhere(db: Db, customer: CustomerAddress): Promise<number
 }
 
 /**
- * For rows that no lock on a licence guards. They are read outside of the transactions that write them: on SQLite one
- * that begins with a read can write no more once somebody else has written.
+ * For rows that no licence's lock protects. They are read before the transaction that changes them: on SQLite a
+ * transaction that starts with a read cannot write once another connection has written.
  */
 async function eraseWithoutLock(
   db: Db,
@@ -460,7 +454,7 @@ async function eraseRows(
   let count = 0;
   for await (const rows of inPages(rowsNaming(trx, name, customer, only), PAGE)) {
     await eraseTexts(trx, name, customer, rows);
-    // Counted whether they were changed or not: the next round finds what somebody wrote meanwhile.
+    // Counts unchanged rows too, so that another round looks at what changed meanwhile.
     count += rows.length;
   }
   return count;
@@ -479,7 +473,7 @@ function eraseTexts(
   );
 }
 
-/** The changes of a row; who is named in it was also the one at the network address beside it. */
+/** The changes of a row. Its network address is erased too, because the named customer used it. */
 function erasedTexts(name: TextTable, row: Row, customer: CustomerAddress): Record<string, SqlValue> {
   const changes: Record<string, SqlValue> = 'ip' in row ? { ip: null } : {};
   if (name === 'events' && (row.actor as string).startsWith('customer:')) changes.actor = 'customer';
@@ -490,7 +484,7 @@ function erasedTexts(name: TextTable, row: Row, customer: CustomerAddress): Reco
       changes[column] = withPlaceholder(text as string, customer, MAX_IDENTIFIER_LENGTH);
     else {
       const erased = customer.without(text as string, ERASED);
-      // A short address may stand in a column that is full; JSON has room, and would not survive a cut.
+      // Replacing a short address may exceed a full column. JSON columns have room, and cutting would break them.
       changes[column] = /_json$|_xml$|changelog/.test(column)
         ? erased
         : erased.slice(0, Math.max((text as string).length, ERASED.length));
@@ -499,7 +493,7 @@ function erasedTexts(name: TextTable, row: Row, customer: CustomerAddress): Reco
   return changes;
 }
 
-/** Chance, not a digest: an address can be guessed, and a guess be checked against a digest. */
+/** Random, because a digest could be checked against guessed addresses. */
 function withPlaceholder(text: string, customer: CustomerAddress, max: number): string {
   const placeholder = `${ERASED}-${randomBytes(8).toString('hex')}`;
   const erased = customer.without(text, placeholder);

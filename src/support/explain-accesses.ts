@@ -4,16 +4,16 @@ import { latestOf, type LoggedAccess } from '../store/access-log';
 import type { Facts, Finding, Told } from './findings';
 import { findCause, hasAnotherKey } from './refusal-causes';
 
-/** What happened, and what left no trace, in sentences for support: pure reasoning over what was recorded. */
+/** Explains recorded accesses, and failures that leave no record, to support. Pure functions. */
 
 /**
- * Accesses in the order of time, each in a sentence; consecutive equal ones are one.
+ * Describes accesses in order of time; consecutive equal accesses are merged.
  *
  * @param newestFirst as the store lists them
  */
 export function explainAccesses(newestFirst: LoggedAccess[], facts: Facts): Told[] {
   const groups: LoggedAccess[][] = [];
-  // The store lists rows by their first access; a row of several is told at the time of its latest.
+  // The store sorts rows by first access; sort repeated accesses by their latest.
   const inOrder = [...newestFirst].reverse().sort((a, b) => latestOf(a).getTime() - latestOf(b).getTime());
   for (const access of inOrder) {
     const group = groups.at(-1);
@@ -58,7 +58,7 @@ function explainAccess(access: LoggedAccess, count: number, facts: Facts): Findi
   return { code, text: `${attempt(access)}${by} was refused to ${who}: ${because}.`, remedy };
 }
 
-/** Joomla asks once for each click on Update (no retry, no HEAD), so a second time means a second try. */
+/** Joomla sends one request per click on Update (no retry, no HEAD), so a second request is a second try. */
 function explainGranted(
   { version, userAgent, licenseId }: LoggedAccess,
   who: string,
@@ -89,7 +89,7 @@ function attempt({ endpoint, version, productId, identifier, licenseId }: Logged
   }
 }
 
-/** @param newestFirst accesses that have as their identifier what is activated nowhere */
+/** @param newestFirst accesses whose identifier is not activated anywhere */
 export function explainLogged(newestFirst: LoggedAccess[], facts: Facts): Finding[] {
   const [latest] = newestFirst;
   if (latest === undefined) return [];
@@ -104,7 +104,7 @@ export function explainLogged(newestFirst: LoggedAccess[], facts: Facts): Findin
 }
 
 /**
- * Whether a failure is told of that may be the one asked about. When the latest request was granted, or there was none, the
+ * Whether a reported failure may be the one asked about. If the latest request was granted, or there was none, the
  * failure left no record.
  */
 export function hasCause(findings: Finding[], accesses: Told[]): boolean {
@@ -114,13 +114,13 @@ export function hasCause(findings: Finding[], accesses: Told[]): boolean {
   );
 }
 
-/** Findings that an update or an activation fails by. */
+/** Findings that make an update or an activation fail. */
 const CAUSES = new Set([
   ...['EXPIRED', 'SUSPENDED', 'REVOKED', 'CANCELLED', 'SLOTS_FULL', 'NOTHING_PUBLISHED'],
   ...['KEY_MISTYPED', 'KEY_REPLACED'],
 ]);
 
-/** No request with a licence's key was recorded, but others were that may have been meant for it. */
+/** For a licence without recorded requests, when other requests may have been meant for it. */
 export function explainNearby(licenseId: number, logDays: number): Finding {
   return {
     code: 'ONLY_NEARBY',
@@ -129,7 +129,6 @@ export function explainNearby(licenseId: number, logDays: number): Finding {
   };
 }
 
-/** Nothing was recorded of what was asked about. */
 export function explainSilence(what: string, logDays: number): Finding {
   return {
     code: 'NOTHING_RECORDED',
@@ -138,7 +137,7 @@ export function explainSilence(what: string, logDays: number): Finding {
   };
 }
 
-/** What fails without leaving anything here, and how it is recognised (observed on Joomla 5.3). */
+/** Failures that leave no record here, and how to recognise them (observed on Joomla 5.3). */
 export const UNTRACED: Omit<Finding, 'remedy'>[] = [
   {
     code: 'KEY_FIELD_EMPTY',

@@ -4,9 +4,7 @@ import type { LicenseEvent } from '../store/events';
 import type { License } from '../store/licenses';
 import type { Circumstances, Finding, Name, NamedLicense } from './findings';
 
-/** How licences stand, in sentences for support. */
-
-/** What stands in the way of a licence now. */
+/** Describes a licence's state and what keeps it from working now. */
 export function explainLicense(license: License, circumstances: Circumstances): Finding[] {
   const { id, product, activationLimit, activationsUsed } = license;
   const findings: Finding[] = [explainState(license, circumstances)];
@@ -70,14 +68,14 @@ function explainState(license: License, { now, stopped, refusedSince }: Circumst
   }
 }
 
-/** The command that makes a licence usable again; null where none does. */
+/** The command that makes a licence usable again; null if there is none. */
 export function revival(license: License, now: Date): string | null {
   const { id, expiresAt } = license;
   switch (liveStatus(license, now)) {
     case 'expired':
       return `licensing license renew ${id} --for 1y`;
     case 'suspended':
-      // Reinstated after its end it would be expired.
+      // Reinstating it after its end would leave it expired.
       return expiresAt !== null && expiresAt <= now
         ? `licensing license renew ${id} --for 1y`
         : `licensing license reinstate ${id}`;
@@ -94,7 +92,7 @@ function slots({ activationLimit, activationsUsed, plan }: License): string {
   return `${activationsUsed} of ${activationLimit || 'unlimited'} slots used, by ${plan.activationType}`;
 }
 
-/** An operator may have gone over the limit, or lowered it below what is in use. */
+/** The command that frees a slot. More slots may be in use than allowed, after an override or a lowered limit. */
 export function freeSlot({ id, activationLimit, activationsUsed }: License): string {
   const over = activationsUsed - activationLimit;
   return `licensing activation list ${id}, then "licensing activation remove ${id} IDENTIFIER"${over > 0 ? ` (${over + 1} of them)` : ''}; or licensing license set-limit ${id} ${activationsUsed + 1}`;
@@ -111,10 +109,10 @@ const NAMES: Record<Name, string> = {
   provider: "as the name in their customer's e-mail, at another provider",
 };
 
-/** Ways to be found by what a licence does not have exactly. */
+/** Inexact ways in which a text names a licence. */
 const NEARLY: Name[] = ['beginning', 'near', 'provider'];
 
-/** Another e-mail than the one that was typed. */
+/** Reports that the licence's e-mail differs from the typed one. */
 export function explainNearEmail({ id, customer }: License, by: Name): Finding {
   return {
     code: 'NEAR_EMAIL',
@@ -123,7 +121,7 @@ export function explainNearEmail({ id, customer }: License, by: Name): Finding {
   };
 }
 
-/** @param more whether these are not all */
+/** @param more whether there are further licences */
 export function explainSeveral(named: NamedLicense[], more: boolean): Finding {
   const groups = (Object.keys(NAMES) as Name[]).flatMap((name) => {
     const ids = named.filter(({ by }) => by === name).map(({ license }) => license.id);
@@ -137,7 +135,7 @@ export function explainSeveral(named: NamedLicense[], more: boolean): Finding {
   };
 }
 
-/** Shops number their orders as licences are numbered, and whoever calls says only a number. */
+/** Order numbers may equal licence ids, so a bare number may mean another licence. */
 export function explainReference({ id, reference }: License): Finding {
   return {
     code: 'ALSO_A_REFERENCE',

@@ -1,9 +1,9 @@
 import { liveStatus } from '../licensing/states';
 import type { Cause, Facts, Finding, Likely } from './findings';
 
-/** Whose a key that no licence has was meant to be, in sentences for support. */
+/** Explains to support which licence an unknown key was probably meant for. */
 
-/** `whose` is the key or the end of it. */
+/** `whose` is the key or its end, in words. */
 const SLIPS: Record<Likely['slip'], (id: number, whose: string) => string> = {
   'one-character': (id, whose) => `${whose} differs from licence ${id}'s in one character`,
   transposed: (id, whose) => `${whose} is licence ${id}'s with two neighbouring characters swapped`,
@@ -21,8 +21,8 @@ const SLIPS: Record<Likely['slip'], (id: number, whose: string) => string> = {
 
 /**
  * @param candidates the likeliest first
- * @param whose what was compared, in words: the key, or the end of it
- * @param more what is said where there is no candidate
+ * @param whose what was compared, in words: the key or its end
+ * @param more the text when there is no candidate
  */
 export function unknownKeyCause(
   candidates: Likely[],
@@ -47,7 +47,7 @@ export function unknownKeyCause(
     because: `the key is unknown; ${theirs}${SLIPS[slip](license.id, whose)}${also}`,
   };
   const status = liveStatus(license, now);
-  // The right key would be refused as well.
+  // The correct key would be refused as well.
   if (status !== 'active')
     return {
       ...cause,
@@ -63,12 +63,12 @@ export function unknownKeyCause(
   };
 }
 
-/** What was looked for in vain; the text itself may be a key, and is not repeated. */
+/** Does not repeat the text that was looked for, which may be a key. */
 export const NOTHING_FOUND =
   "No licence has this as its id, its key or the end of it, its customer's e-mail, its order's reference or what is activated on it or was refused lately.";
 
 /**
- * What a text was meant to be that no licence has, read as a key or as the end of one.
+ * Explains which key an unknown text was meant to be, read as a key or as the end of a key.
  *
  * @param likely the likeliest first
  */

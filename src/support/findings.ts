@@ -4,84 +4,83 @@ import type { License } from '../store/licenses';
 import type { Release } from '../store/releases';
 import type { Slip } from './near-keys';
 
-/** What support is told, and what that is read off. */
+/** What support is told, and the facts behind it. */
 
-/** One thing to know. The code is stable, for programs; the text is for people, and never holds a key. */
+/** One fact for support. `code` is stable, for programs; `text` is for people and never contains a key. */
 export interface Finding {
   code: string;
   text: string;
-  /** what to do about it, often a command; null when nothing is to be done */
+  /** what to do, often a command; null: nothing */
   remedy: string | null;
 }
 
-/** Consecutive accesses that were the same, told once. */
+/** Consecutive equal accesses. */
 export interface Told extends Finding {
-  /** how often */
   count: number;
   firstAt: Date;
   lastAt: Date;
-  /** the latest of them */
+  /** the latest access */
   access: LoggedAccess;
 }
 
 /** A licence that an unknown key may have been meant for. */
 export interface Likely {
   license: License;
-  /** `replaced`: the key was that licence's until it got another */
+  /** `replaced`: the licence's former key */
   slip: Slip | 'replaced';
-  /** whether the whole key was compared, or its end alone, which may be another's as well */
+  /** whether the whole key was compared or only its end, which other keys may share */
   by: 'key' | 'hint';
 }
 
-/** What a text may be to a licence, beside its id and its key. */
+/** How a text names a licence, besides its id and key. */
 export type Name =
   | 'customer'
   | 'reference'
   | 'hint'
   | 'identifier'
   | 'access'
-  /** their customer's e-mail begins with it */
+  /** the start of the customer's e-mail */
   | 'beginning'
-  /** their customer's e-mail differs from it by one slip */
+  /** the customer's e-mail with one slip */
   | 'near'
-  /** their customer has the same name at another provider */
+  /** the customer's name at another e-mail provider */
   | 'provider';
 
-/** A licence, and what it was found by. */
+/** A licence and how the text names it. */
 export interface NamedLicense {
   license: License;
   by: Name;
 }
 
-/** What tells of a licence now, beside its row. */
+/** Facts about a licence beyond its row. */
 export interface Circumstances {
   now: Date;
-  /** the version an updater is offered; undefined: nothing is published */
+  /** the version offered to updaters; undefined: none is published */
   latestVersion: string | undefined;
-  /** what ended or interrupted it, when it is not active */
+  /** the event that suspended or ended an inactive licence */
   stopped: LicenseEvent | undefined;
-  /** downloads refused since it stopped being usable */
+  /** downloads refused since the licence became unusable */
   refusedSince: number;
 }
 
-/** What accesses are judged by: the present, so that a sentence can say whether its cause still stands. */
+/** The present facts by which accesses are judged, so that a sentence can say whether its cause persists. */
 export interface Facts {
   now: Date;
-  /** those that accesses name */
+  /** licences named by accesses */
   licenses: Map<number, License>;
-  /** for the hints of unknown keys: whose they may have been meant to be, the likeliest first */
+  /** by hint of an unknown key: the licences it may have been meant for, the likeliest first */
   likely: Map<string, Likely[]>;
-  /** which licence and identifier are activated now, as `activationKey` writes them */
+  /** the activated licences and identifiers, as `activationKey` writes them */
   activated: Set<string>;
-  /** products and their latest published version */
+  /** the latest published version by product */
   latest: Map<number, string | undefined>;
-  /** products and all their versions */
+  /** all versions by product */
   releases: Map<number, Release[]>;
-  /** of licences that were refused as not active: what suspended or ended them, the latest first */
+  /** for licences refused as inactive: the events that suspended or ended them, the latest first */
   stops: Map<number, LicenseEvent[]>;
-  /** the licence that was asked about, and the ends of its key: as it is, as it was, and mistyped */
+  /** the licence asked about, and the ends of its present, former and mistyped keys */
   about?: { licenseId: number; keyHints: Set<string> };
 }
 
-/** Why it ended as it did. */
+/** Why an access was refused. */
 export type Cause = Pick<Finding, 'code' | 'remedy'> & { because: string };

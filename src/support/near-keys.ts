@@ -1,26 +1,26 @@
 import { canonicalKey, hasOwnShape } from '../licensing/keys';
 
 /**
- * Which licence a mistyped key was meant for. Of keys that requests named only the hint is known (see `keyHint`): the
- * last group of a key of our shape, else the last four characters. A whole key that support was told can be compared
- * with far more certainty, by the digests of everything that lies one slip away from it.
+ * Finds the licence a mistyped key was meant for. For keys sent by requests only the hint is known (see `keyHint`): the
+ * last group of a key in our format, otherwise the last four characters. A whole key told to support allows a more
+ * certain comparison, by the digests of all keys within one slip.
  */
 export type Slip =
-  /** one character is another */
+  /** one character differs */
   | 'one-character'
-  /** two neighbours have changed places */
+  /** two neighbouring characters are swapped */
   | 'transposed'
-  /** a character was left out */
+  /** a character is missing */
   | 'missing'
-  /** a character is one too many */
+  /** there is an extra character */
   | 'extra'
   /** a letter O for the digit 0, or I or l for 1 */
   | 'confused'
-  /** the same characters, joined in another way, or in another case */
+  /** the same characters with other separators or in another case */
   | 'spelling'
-  /** the hints agree: the slip is in front of them */
+  /** the hints are equal, so the slip is before them */
   | 'elsewhere'
-  /** as `elsewhere`, and what was sent is not of a key's shape */
+  /** as `elsewhere`, and the key sent does not have a key's format */
   | 'shape';
 
 const HEX = '0123456789ABCDEF';
@@ -29,14 +29,14 @@ const EMAIL_ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789.-_+@';
 const GROUP = /^[0-9A-F]{8}$/;
 
 /**
- * How a key that ends in `seen` can be a slip of one that ends in `hint`.
+ * How a key that ends in `seen` may be a mistyped key that ends in `hint`.
  *
  * @returns undefined when it is another key
  */
 export function compareHints(seen: string, hint: string): Slip | undefined {
   if (seen.length === hint.length) {
     if (seen === hint) return 'elsewhere';
-    // Of four characters everything is near to something.
+    // With four characters, too many keys are within one slip.
     if (!GROUP.test(seen))
       return seen.toUpperCase() === hint.toUpperCase()
         ? 'spelling'
@@ -54,10 +54,7 @@ export function compareHints(seen: string, hint: string): Slip | undefined {
   return !isHex(straight) && differences(straight, end) === 1 ? 'one-character' : undefined;
 }
 
-/**
- * The hints of licences that a key which ends in `seen` can be a slip of: exact ones, and patterns of SQL's LIKE for
- * eight characters.
- */
+/** The hints of licences whose mistyped key may end in `seen`: exact hints, and LIKE patterns for eight characters. */
 export function hintsNear(seen: string): { exact: string[]; patterns: string[] } {
   if (GROUP.test(seen))
     return { exact: [seen, ...substitutions(seen, HEX), ...transpositions(seen)], patterns: [] };
@@ -68,7 +65,7 @@ export function hintsNear(seen: string): { exact: string[]; patterns: string[] }
   return { exact, patterns: [`____${straight.replace(/[^0-9A-F]/, '_')}`, ...missing] };
 }
 
-/** The hints that requests leave whose key is a slip of one that ends in `hint`. */
+/** The hints recorded for mistyped keys that should end in `hint`. */
 export function hintsOfSlips(hint: string): string[] {
   if (!GROUP.test(hint)) return cases(hint);
   const ends = [hint.slice(-4), ...endsWithOneMissing(hint), ...confusions(hint.slice(-4))];
@@ -83,7 +80,7 @@ export function hintsOfSlips(hint: string): string[] {
 }
 
 /**
- * All keys that lie one slip away from one, at the most a few thousand; the likeliest first.
+ * All keys within one slip of a key, at most a few thousand; the likeliest first.
  *
  * @param canonical as `canonicalKey` returns it
  */
@@ -97,7 +94,7 @@ export function keysNear(canonical: string): { key: string; slip: Slip }[] {
   return [...likeliest].map(([key, slip]) => ({ key, slip })).reverse();
 }
 
-/** All e-mail addresses that lie one slip away from one. */
+/** All e-mail addresses within one slip of an address. */
 export function emailsNear(email: string): string[] {
   const near = [
     ...transpositions(email),
@@ -109,8 +106,8 @@ export function emailsNear(email: string): string[] {
 }
 
 /**
- * Whether a whole key can be one of our own shape with about one slip in it. The end of any other says nothing about
- * theirs: of four characters everything is near to something.
+ * Whether a whole key may be a key in our format with about one slip. The end of any other key says nothing, because
+ * four characters resemble too many keys.
  */
 export function mayBeOwn(canonical: string): boolean {
   const straight = straighten(bare(canonical));
@@ -135,7 +132,7 @@ function ownKeysNear(canonical: string): { key: string; slip: Slip }[] {
   ];
 }
 
-/** Keys of another system may have any form, and mind their case. */
+/** Keys of other systems have any format and are case-sensitive. */
 function foreignKeysNear(key: string): { key: string; slip: Slip }[] {
   const as = (keys: string[], slip: Slip) => keys.map((one) => ({ key: canonicalKey(one), slip }));
   return [
@@ -152,7 +149,7 @@ function bare(key: string): string {
   return key.replace(/[^0-9A-Za-z]/g, '');
 }
 
-/** Of the 32 digits, one missing or one too many. */
+/** 32 digits, or one fewer or more. */
 function isAboutAsLong(digits: string): boolean {
   return digits.length >= 31 && digits.length <= 33;
 }
@@ -165,7 +162,7 @@ function isHex(text: string): boolean {
   return /^[0-9A-F]*$/.test(text);
 }
 
-/** A hint of four in all its cases, sixteen at the most. */
+/** A four-character hint in all upper and lower case variants, at most sixteen. */
 function cases(hint: string): string[] {
   return Array.from(hint).reduce(
     (starts, character) => [
@@ -177,12 +174,11 @@ function cases(hint: string): string[] {
   );
 }
 
-/** In how many places two texts of one length differ. */
 function differences(a: string, b: string): number {
   return Array.from(a).filter((character, i) => character !== b[i]).length;
 }
 
-/** With one digit of the last four left out, the digit in front of them moves up. */
+/** Without one of the last four digits, the digit before them moves into the hint. */
 function endsWithOneMissing(hint: string): string[] {
   return [4, 5, 6, 7].map((at) => (hint.slice(0, at) + hint.slice(at + 1)).slice(-4));
 }

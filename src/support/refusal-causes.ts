@@ -9,7 +9,7 @@ import { day, freeSlot, revival } from './explain-license';
 import { unknownKeyCause } from './explain-unknown-key';
 import type { Cause, Facts } from './findings';
 
-/** Why an access was refused, by its outcome, and what helps today. */
+/** Why an access was refused, by its outcome, and the present remedy. */
 
 export function findCause(access: LoggedAccess, license: License | undefined, facts: Facts): Cause {
   switch (access.outcome) {
@@ -85,7 +85,7 @@ function invalidRequest(access: LoggedAccess, license: License | undefined): Cau
             'the key or the identifier is missing, a field has a value that is not allowed, or the body cannot be read',
           remedy: "The customer's software does not send what the API asks for. Tell its developer.",
         };
-  // Whether there was a key cannot be told from the log: the end of an unknown one is mostly not kept.
+  // The log cannot tell whether a key was sent, because ends of unknown keys are mostly not stored.
   if (productId === null)
     return {
       code: 'BAD_PRODUCT_ID',
@@ -109,7 +109,7 @@ function unknownKey(access: LoggedAccess, facts: Facts): Cause {
   const candidates = hint === null ? [] : (facts.likely.get(hint) ?? []);
   const end = hint?.length === 8 ? 'its last group' : 'its end';
   const cause = unknownKeyCause(
-    // Of the key that was sent, the end alone is known.
+    // Only the end of the sent key is known.
     candidates.map((one) => ({ ...one, by: 'hint' })),
     candidates[0]?.by === 'key' ? 'the key asked about' : end,
     hint === null
@@ -117,16 +117,16 @@ function unknownKey(access: LoggedAccess, facts: Facts): Cause {
       : '',
     facts,
   );
-  // What helps another licence is no help for the one that was asked about.
+  // A remedy for another licence does not help the licence asked about.
   return candidates.length > 0 && hasAnotherKey(access, facts) ? { ...cause, remedy: null } : cause;
 }
 
-/** Whether it came from an address of the licence that was asked about, but with a key that cannot be meant for it. */
+/** Whether an access came from an address of the licence asked about, but with a key that cannot be meant for it. */
 export function hasAnotherKey({ licenseId, keyHint }: LoggedAccess, { about }: Facts): boolean {
   return about !== undefined && licenseId === null && keyHint !== null && !about.keyHints.has(keyHint);
 }
 
-/** Refused by the state of that moment, which need not be that of today: the access and the history tell. */
+/** Explains a refusal by the licence's state at that time, which may differ from today's. */
 function unusable(access: LoggedAccess, license: License | undefined, facts: Facts): Cause {
   const then = access.outcome === 'LICENSE_EXPIRED' ? 'expired' : stoppedAs(access, facts);
   const was = `the licence ${then === 'expired' ? 'had expired' : `was ${then ?? 'not active'}`}`;
@@ -143,7 +143,7 @@ function unusable(access: LoggedAccess, license: License | undefined, facts: Fac
   if (status !== then) return { ...cause, because: `${was}, and is ${status} now` };
   if (status === 'suspended') return { ...cause, because: 'the licence is suspended' };
   if (status !== 'expired') return { ...cause, because: `the licence is ${status}, which is final` };
-  // An end that came later is not the one it was refused for.
+  // A later end was not the reason for the refusal.
   if (expiresAt !== null && expiresAt > latestOf(access))
     return { ...cause, because: `${was}, and is expired now` };
   return {
@@ -152,14 +152,14 @@ function unusable(access: LoggedAccess, license: License | undefined, facts: Fac
   };
 }
 
-/** What an action in a licence's history made of it, when it stopped being active. */
+/** The state after each action that stops a licence. */
 export const STOPPED: Record<string, LiveStatus> = {
   suspend: 'suspended',
   revoke: 'revoked',
   cancel: 'cancelled',
 };
 
-/** In which state a licence was when it was refused as not active; undefined when the history does not say. */
+/** The state in which a licence was refused as inactive; undefined if the history does not say. */
 function stoppedAs(access: LoggedAccess, { stops }: Facts): LiveStatus | undefined {
   const at = latestOf(access);
   const stop = stops.get(access.licenseId ?? 0)?.find((event) => event.at <= at);
@@ -172,7 +172,7 @@ function slotRefused(access: LoggedAccess, license: License | undefined, { activ
   const was = full ? 'all slots were in use' : `${identifier ?? 'that'} was not activated`;
   if (license === undefined) return { code: outcome, because: was, remedy: null };
   const status = liveStatus(license, now);
-  // Neither a slot nor another try would help.
+  // A free slot or another try would not help.
   if (status !== 'active')
     return {
       code: full ? 'SLOTS_FULL' : 'NOT_ACTIVATED',
@@ -227,7 +227,7 @@ function notPublished(access: LoggedAccess, facts: Facts): Cause {
       };
 }
 
-/** Of a version that exists: when it was published is kept, and not when it was withdrawn. */
+/** For an existing version. The date of its publication is stored, that of its withdrawal is not. */
 function refusedRelease(
   { at, productId }: LoggedAccess,
   { version, state, publishedAt }: Release,
@@ -260,7 +260,6 @@ function refusedRelease(
   }
 }
 
-/** Not an address a customer has on the internet. */
 function isInternal(ip: string): boolean {
   return (
     ipaddr.isValid(ip) &&
@@ -272,7 +271,7 @@ function isLoopback(ip: string): boolean {
   return ipaddr.parse(ip).range() === 'loopback';
 }
 
-/** What a client sent is shown as one word of a command, or not at all. */
+/** A client's text as a word of a shell command, or a placeholder. */
 function shellWord(text: string | null): string {
   return text !== null && /^\w[\w.:@/-]*$/.test(text) ? text : 'IDENTIFIER';
 }

@@ -43,42 +43,44 @@ import {
 } from './near-keys';
 import { STOPPED } from './refusal-causes';
 
-/** What is known about a licence, an end of a key, or an address, gathered with a bounded number of small reads. */
+/**
+ * What is known about a licence, the end of a key or an address. Gathering it takes a bounded number of small reads.
+ */
 export interface SupportCase {
   license: License | undefined;
-  /** where several may be meant: those to choose from */
+  /** the licences to choose from, if several match */
   licenses?: License[];
-  /** how things stand now */
+  /** the present state */
   findings: Finding[];
-  /** what happened, in the order of time */
+  /** past accesses in order of time */
   accesses: Told[];
 }
 
 export interface CaseOptions {
   now: Date;
-  /** accesses to look at, at the most */
+  /** the most accesses to look at */
   limit: number;
-  /** how long accesses are kept */
+  /** how long accesses are stored */
   logDays: number;
 }
 
 const MAX_LISTED = 20;
 const MAX_ADDRESSES = 20;
 const MAX_HINTS = 20;
-/** A search for a replaced key reads all events from end to end. */
+/** A search for a replaced key scans all events. */
 const MAX_HISTORY_SEARCHES = 5;
 const MAX_CANDIDATES = 5;
-/** Licences whose history is read, and how often each may have been stopped. */
+/** Licences whose history is read, and stops read for each. */
 const MAX_HISTORIES = 20;
 const MAX_STOPS = 20;
 const STOPS = Object.keys(STOPPED);
 const DIGESTS_AT_ONCE = 500;
-/** Of the access log, which may have many more, what is read for an identifier: two seconds on MariaDB. */
+/** The latest accesses searched for an identifier: two seconds on MariaDB. */
 const LATEST_ACCESSES = 1_000_000;
-/** Those of them in which its letters stand somewhere. */
+/** Accesses whose text contains the identifier, before exact comparison. */
 const MAX_ALIKE = 5_000;
 
-/** The likeliest first: what agrees, then what is guessed. */
+/** The likeliest first: certain matches, then guesses. */
 const RANK: Likely['slip'][] = [
   'replaced',
   'elsewhere',
@@ -92,10 +94,10 @@ const RANK: Likely['slip'][] = [
 ];
 
 /**
- * A licence: its own accesses, those with a key that may be a slip of its key, and those without a licence from the
- * addresses it is used from (too many requests, no key at all).
+ * A licence's own accesses, accesses with a key that may be its mistyped key, and accesses without a licence from its
+ * addresses (such as too many requests, or no key).
  *
- * @param logged accesses that it was found by, the newest first
+ * @param logged accesses that led to it, the newest first
  */
 export async function openLicenseCase(
   db: Db,
@@ -125,7 +127,7 @@ export async function openLicenseCase(
       : license.keyHint === null
         ? undefined
         : compareHints(hint, license.keyHint);
-    // Somebody asks about this licence, so it comes before others that are as near.
+    // Prefer the licence asked about to others that are as near.
     if (slip !== undefined)
       facts.likely.set(hint, [
         { license, slip, by: 'hint' },
@@ -149,7 +151,7 @@ export async function openLicenseCase(
   };
 }
 
-/** All that came from an address. */
+/** All accesses from an address. */
 export async function openAddressCase(db: Db, ip: string, options: CaseOptions): Promise<SupportCase> {
   const { now, limit, logDays } = options;
   const accesses = await listAccesses(db, { ips: [ip] }, limit);
@@ -161,8 +163,8 @@ export async function openAddressCase(db: Db, ip: string, options: CaseOptions):
 }
 
 /**
- * Licences that have a text as their customer, their order's reference, the end of their key, or an activated
- * identifier as their plan spells it: each once, in the order of their ids.
+ * Licences whose customer, order reference, end of key or activated identifier (as their plan spells it) is the text.
+ * Each is listed once, by id.
  */
 export async function findLicensesNamed(db: Db, text: string, now: Date): Promise<NamedLicense[]> {
   const limit = MAX_LISTED + 1;
@@ -180,13 +182,13 @@ export async function findLicensesNamed(db: Db, text: string, now: Date): Promis
 }
 
 /**
- * Licences of the customers whose e-mail begins with a text; else of those whose e-mail differs from it by one slip; else
- * of those who have the same name at another provider.
+ * Licences of customers whose e-mail begins with the text; otherwise those whose e-mail is within one slip; otherwise
+ * those with the same name at another provider.
  */
 export async function findLicensesByNearEmail(db: Db, text: string): Promise<NamedLicense[]> {
   const email = storedCustomer(text);
   const limit = MAX_LISTED + 1;
-  // Numbers are ids and orders.
+  // Numbers mean ids and orders.
   if (!/^\S{3,190}$/.test(email) || /^\d+$/.test(email)) return [];
   const named = (licenses: License[], by: Name) =>
     licenses.map((license) => ({ license, by })).sort((a, b) => a.license.id - b.license.id);
@@ -201,7 +203,7 @@ export async function findLicensesByNearEmail(db: Db, text: string): Promise<Nam
   return named(await findLicensesOfCustomers(db, { beginning: `${name}@` }, limit), 'provider');
 }
 
-/** The licence of a customer whose e-mail is not the one that was typed. */
+/** A licence whose customer's e-mail differs from the typed one. */
 export async function openNearEmailCase(
   db: Db,
   { license, by }: NamedLicense,
@@ -225,10 +227,10 @@ async function findLicensesByIdentifier(db: Db, text: string, limit: number): Pr
 }
 
 /**
- * What is activated nowhere may have been refused: the licences that the latest accesses name together with it, or
- * what became of it where they name none.
+ * An identifier that is not activated may have been refused. Finds the licences named with it in the latest accesses,
+ * or, without a licence, those accesses.
  *
- * @returns undefined when they do not have it either
+ * @returns undefined when the log does not contain it either
  */
 export async function openLoggedCase(
   db: Db,
@@ -257,7 +259,7 @@ async function findLogged(
 ): Promise<{ accesses: LoggedAccess[]; licenses: License[] }> {
   const spelled = spellings(text);
   const { domain, seat } = spelled;
-  // They stand in the log as they were sent.
+  // The log stores identifiers as they were sent.
   const texts = distinct([
     seat ?? null,
     domain ?? null,
@@ -280,16 +282,16 @@ async function findLogged(
   };
 }
 
-/** @param type what it was judged as; undefined when the key was unknown */
+/** @param type the plan's type of identifier; undefined when the key was unknown */
 function isSameIdentifier(asked: Spellings, sent: Spellings, type: ActivationType | undefined): boolean {
-  // What is no identifier of its type was refused for that, and stands in the log as it is.
+  // An invalid identifier was refused and is logged as sent.
   if (sent.seat !== undefined && sent.seat === asked.seat) return true;
   if (sent.domain === undefined || sent.domain !== asked.domain) return false;
-  // As a site, an e-mail address would be all of its provider's.
+  // As a domain, an e-mail address would match everybody at its provider.
   return type === undefined ? ![sent, asked].some(({ seat }) => seat?.includes('@')) : type === 'domain';
 }
 
-/** Several licences, of which support has to choose one. */
+/** Several licences, from which support chooses. */
 export function openListCase(named: NamedLicense[]): SupportCase {
   const listed = named.slice(0, MAX_LISTED);
   return {
@@ -301,9 +303,9 @@ export function openListCase(named: NamedLicense[]): SupportCase {
 }
 
 /**
- * An end of a key that no licence has.
+ * The end of a key that no licence has.
  *
- * @returns undefined for letters alone that no request's key ended in: they are rather a word, which is near to many ends
+ * @returns undefined for letters only that no recorded key ended in: probably a word, which would resemble many ends
  */
 export async function openHintCase(
   db: Db,
@@ -325,14 +327,14 @@ export async function openHintCase(
   };
 }
 
-/** A whole key that is unknown: whose it was meant to be, and what was refused with it. */
+/** A whole unknown key: the licence it was meant for, and what was refused with it. */
 export async function openUnknownKeyCase(
   db: Db,
   canonical: string,
   options: CaseOptions,
 ): Promise<SupportCase> {
   const { now, limit, logDays } = options;
-  // What is rather an e-mail or a site ends as many do (".com"): that says nothing.
+  // An e-mail or a domain has a common end such as ".com", which identifies nothing.
   const hint = /[@.]/.test(canonical) ? null : keyHint(canonical);
   const accesses = hint === null ? [] : await listAccesses(db, { licenseId: null, keyHints: [hint] }, limit);
   const certain = await findLicensesOfNearKeys(db, canonical);
@@ -365,7 +367,7 @@ async function readCircumstances(db: Db, license: License, now: Date): Promise<C
   return { now, latestVersion, stopped, refusedSince };
 }
 
-/** @param known for hints that need not be looked up: whose they may have been meant to be */
+/** @param known likely licences by hint, which need not be looked up again */
 async function gatherFacts(
   db: Db,
   accesses: LoggedAccess[],
@@ -401,7 +403,7 @@ async function gatherFacts(
   };
 }
 
-/** What stopped the licences that were refused as not active. */
+/** The events that stopped licences refused as inactive. */
 async function findStops(db: Db, accesses: LoggedAccess[]): Promise<Facts['stops']> {
   const inactive = accesses.filter(({ outcome }) => outcome === 'LICENSE_INACTIVE');
   const stops: Facts['stops'] = new Map();
@@ -410,7 +412,7 @@ async function findStops(db: Db, accesses: LoggedAccess[]): Promise<Facts['stops
   return stops;
 }
 
-/** Which of the refused identifiers are activated by now. */
+/** The refused identifiers that are activated now. */
 async function findActivated(
   db: Db,
   accesses: LoggedAccess[],
@@ -429,9 +431,9 @@ async function findActivated(
 }
 
 /**
- * Whose a key that ends in `hint` may have been meant to be.
+ * The licences a key that ends in `hint` may have been meant for.
  *
- * @param own whether the key may be of our own shape, whose hints have eight characters
+ * @param own whether the key may be in our format, whose hints have eight characters
  */
 async function findLikely(
   db: Db,

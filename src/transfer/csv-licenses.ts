@@ -12,9 +12,9 @@ import { MAX_LABEL_LENGTH, MAX_UINT32 } from '../store/columns';
 import type { CsvRow } from './csv';
 import { noteLine } from './lines';
 
-/** Reads the licences of another system off the rows of a table. No message repeats a cell, which may be a key. */
+/** Reads another system's licences from table rows. Messages never repeat a cell, which may contain a key. */
 
-/** What a column can be taken for. */
+/** The fields a column can be mapped to. */
 export const CSV_FIELDS = [
   'key',
   'product',
@@ -29,36 +29,36 @@ export const CSV_FIELDS = [
 export type CsvField = (typeof CSV_FIELDS)[number];
 
 export interface CsvTableOptions {
-  /** by field, the name of the column in the first line */
+  /** column names in the heading, by field */
   map: Map<CsvField, string>;
-  /** names of columns that are left out on purpose */
+  /** names of columns left out on purpose */
   ignore: string[];
-  /** between the activations in a cell; undefined: see `splitIdentifiers` */
+  /** separates the activations in a cell; undefined: see `splitIdentifiers` */
   separator: string | undefined;
-  /** id or name, for rows that name none */
+  /** id or name, for rows without one */
   product: string | undefined;
   plan: string | undefined;
   now: Date;
 }
 
-/** A table under way, and what its rows are read by. */
+/** A table being read, and what its rows are checked against. */
 export interface CsvTable {
   options: CsvTableOptions;
   columns: Columns;
-  /** columns in all */
+  /** the number of columns */
   width: number;
-  /** names of columns that were neither mapped nor ignored */
+  /** names of columns neither mapped nor ignored */
   unmapped: string[];
   products: Product[];
   plans: Plan[];
-  /** lines by what may be there once */
+  /** the lines of values that must be unique */
   digests: Map<string, number>;
   references: Map<string, number>;
 }
 
 type Columns = Map<CsvField, { at: number; name: string }>;
 
-/** A row that makes sense by itself. What it does not say is undefined. */
+/** A valid row. Absent values are undefined. */
 export interface Candidate {
   line: number;
   key: string;
@@ -72,15 +72,15 @@ export interface Candidate {
   identifiers: string[];
 }
 
-/** What a reader of a cell, or of a row, says instead of a value. */
+/** Describes a fault in a cell or a row. */
 export class Fault {
   constructor(readonly text: string) {}
 }
 
 /**
- * Takes a table's first line for its heading.
+ * Reads a table's first line as its heading.
  *
- * @throws OperatorError when it has not what the options name, or has what licences may need and they leave out
+ * @throws OperatorError when a mapped column is missing, or one that licences may need is neither mapped nor ignored
  */
 export function readHeading(
   heading: string[],
@@ -102,7 +102,7 @@ export function readHeading(
   };
 }
 
-/** The names themselves are not repeated: a file without a heading has a key there. */
+/** Messages omit the names in the file: without a heading, its first line contains a key. */
 function findColumns(heading: string[], map: Map<CsvField, string>): Columns {
   const names = heading.map((name) => name.trim());
   return new Map(
@@ -115,7 +115,7 @@ function findColumns(heading: string[], map: Map<CsvField, string>): Columns {
   );
 }
 
-/** Where a column is that an option names, if need be in other letters. */
+/** The index of a named column; the exact name wins over another case. */
 function requireColumn(names: string[], name: string): number {
   const exact = names.indexOf(name);
   const at = exact === -1 ? names.findIndex((one) => one.toLowerCase() === name.toLowerCase()) : exact;
@@ -126,7 +126,7 @@ function requireColumn(names: string[], name: string): number {
   return at;
 }
 
-/** These names can be repeated: a line with all that --map names is a heading. */
+/** These names may be shown: a line with all columns that --map names is a heading. */
 function findUnmapped(heading: string[], columns: Columns, ignore: string[]): string[] {
   const names = heading.map((name) => name.trim());
   for (const name of ignore) requireColumn(names, name);
@@ -137,14 +137,14 @@ function findUnmapped(heading: string[], columns: Columns, ignore: string[]): st
     .map((name) => name.replace(/\p{Cc}/gu, '\uFFFD'));
 }
 
-/** Without them a refunded licence would work, an expired one for ever, and nobody would know whose it is. */
+/** Without these, a refunded licence would work, an expired licence would never end, or its owner would be unknown. */
 const NEEDED: [CsvField, RegExp][] = [
   ['status', /stat(us|e)/i],
   ['expiry', /expir|until/i],
   ['customer', /customer|e-?mail/i],
 ];
 
-/** An import cannot be taken back, so what looks like one of these fields is left out on purpose only. */
+/** An import cannot be undone, so columns that look like these fields must be mapped or ignored explicitly. */
 function refuseOverlooked(unmapped: string[], map: Map<CsvField, string>): void {
   const overlooked = NEEDED.filter(([field]) => !map.has(field)).flatMap(([field, pattern]) =>
     unmapped.filter((name) => pattern.test(name)).map((name) => ({ field, name })),
@@ -157,7 +157,7 @@ function refuseOverlooked(unmapped: string[], map: Map<CsvField, string>): void 
   );
 }
 
-/** @returns the row's licence, or all that is wrong with it */
+/** @returns the row's licence, or all its faults */
 export function readRow(table: CsvTable, { line, cells }: CsvRow): Candidate | Fault {
   const { columns, width, options } = table;
   const faults: string[] = [];
@@ -181,7 +181,7 @@ export function readRow(table: CsvTable, { line, cells }: CsvRow): Candidate | F
   const customer = read('customer', readCustomer);
   const reference = read('reference', (text) => readLabel(text || null));
   const identifiers = plan && read('activations', (text) => readIdentifiers(plan, text, options.separator));
-  // Systems differ in whether a licence still runs on its last day.
+  // Systems differ in whether a licence still works on its last day.
   if (status === 'expired' && expiresAt && dayOf(expiresAt) > dayOf(options.now))
     faults.push('the status says expired, and the date is in the future');
   const digest = key === undefined ? '' : keyDigest(key);
@@ -238,7 +238,7 @@ function findRowPlan(table: CsvTable, planText: string, productText: string): Pl
   );
 }
 
-/** How other systems write a state. What ends a licence for a while is never taken for what ends it for good. */
+/** Other systems' names of states. A temporary state is never read as a final one. */
 const STATUSES: Record<StoredStatus | 'expired', string[]> = {
   active: ['active', 'activated', 'enabled', 'valid', 'ok', 'delivered', 'sold', 'paid', '1', 'yes', 'true'],
   expired: ['expired'],
@@ -292,7 +292,7 @@ const LIFETIME = new Set([
   '0000-00-00 00:00:00',
 ]);
 
-/** UTC where no zone is given, the end of the day where no time is. null: lifetime */
+/** UTC without a zone, the end of the day without a time. null: lifetime */
 function readExpiry(text: string): Date | null | Fault {
   if (LIFETIME.has(text.toLowerCase())) return null;
   try {
@@ -326,7 +326,7 @@ function readIdentifiers(plan: Plan, text: string, separator: string | undefined
   return [...identifiers];
 }
 
-/** One a line, or with `|` between; domains also with a comma or semicolon, which no domain has. */
+/** Split at line breaks and `|`; domains also at commas and semicolons, which no domain contains. */
 function splitIdentifiers(type: string, text: string, separator: string | undefined): string[] {
   const parts = text.split(separator ?? (type === 'domain' ? /[\n|,;]/ : /[\n|]/));
   return parts.map((part) => part.trim()).filter((part) => part !== '');

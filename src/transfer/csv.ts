@@ -3,24 +3,24 @@ import { TextDecoder } from 'node:util';
 import { CsvError, parse } from 'csv-parse';
 import { OperatorError } from '../licensing/operator-error';
 
-/** A row of a table, and the line it begins in. */
+/** A table row and its first line number. */
 export interface CsvRow {
   line: number;
   cells: string[];
 }
 
-/** What stands for a wrong delimiter or a quote that was never closed, and no licence needs. */
+/** A longer row means a wrong delimiter or an unclosed quotation mark. */
 const MAX_ROW = 1_000_000;
 const DELIMITERS = [',', ';', '\t'] as const;
-/** The first line, with the columns' names, ends before this. */
+/** The heading ends before this. */
 const MAX_HEADING = 64 * 1024;
 
 /**
- * Reads a table of comma-separated values (RFC 4180), its heading included: UTF-8 or UTF-16 with a byte order mark,
- * any line ends, cells in quotes. Blank lines are passed over.
+ * Reads comma-separated values (RFC 4180), heading included: UTF-8, or UTF-16 with a byte order mark, any line ends,
+ * quoted cells. Skips blank lines.
  *
- * @param delimiter one character; undefined: whichever of comma, semicolon and tab the first line has most of
- * @throws OperatorError with the line when the file cannot be read on from there; no cell is repeated
+ * @param delimiter one character; undefined: the most frequent of comma, semicolon and tab in the first line
+ * @throws OperatorError with the line of a fault; it never repeats a cell
  */
 export async function* readCsv(
   source: AsyncIterable<Buffer>,
@@ -46,7 +46,7 @@ export async function* readCsv(
       return record;
     },
   });
-  // What ends the one ends the other; a fault is thrown where the rows are read.
+  // Either side ends the other. A fault is thrown where the rows are read.
   pipeline(Readable.from(concat(head, text)), parser, () => undefined);
   try {
     for await (const { record, info } of parser as AsyncIterable<{
@@ -66,14 +66,14 @@ async function* concat(head: string, rest: AsyncGenerator<string, void>): AsyncG
   yield* rest;
 }
 
-/** Text with plain line ends, so that a line's number is what an editor shows. */
+/** Normalises line ends, so that line numbers match an editor's. */
 async function* decode(source: AsyncIterable<Buffer>): AsyncGenerator<string, void> {
   let decoder: TextDecoder | undefined;
   let line = 1;
   let heldBack = '';
   const normalize = (text: string, last: boolean) => {
     const whole = heldBack + text;
-    // The second half of a CRLF may be still to come.
+    // The second half of a CRLF may be in the next chunk.
     heldBack = !last && whole.endsWith('\r') ? '\r' : '';
     const lines = whole.slice(0, whole.length - heldBack.length).replace(/\r\n?/g, '\n');
     line += lines.split('\n').length - 1;
@@ -95,7 +95,6 @@ async function* decode(source: AsyncIterable<Buffer>): AsyncGenerator<string, vo
   }
 }
 
-/** By its byte order mark. */
 function encodingOf([first, second]: Buffer): 'utf-8' | 'utf-16le' | 'utf-16be' {
   if (first === 0xff && second === 0xfe) return 'utf-16le';
   return first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
@@ -108,12 +107,13 @@ function detectDelimiter(head: string): string {
 }
 
 /**
- * The parser's own message would repeat what stands in the file.
+ * Replaces the parser's own message, which would repeat the file's text.
  *
- * @param lastLine the last line of the last row that could be read
+ * @param lastLine the last line of the last complete row
  */
 function asOperatorError(error: CsvError, lastLine: number): OperatorError {
-  // A quotation mark that is never closed is found out at the end of the file; what it opens began before.
+  // The parser notices an unclosed quotation mark only at the end of the file; report the line after the last complete
+  // row.
   const foundLate = ['CSV_QUOTE_NOT_CLOSED', 'CSV_MAX_RECORD_SIZE'].includes(error.code);
   const line = foundLate ? lastLine + 1 : ((error as { lines?: number }).lines ?? 1);
   const fault = {

@@ -11,27 +11,27 @@ import { inSnapshot } from '../store/transaction';
 export type RecordCounts = Record<RecordType, number>;
 
 export interface ExportOptions {
-  /** where packages lie, and where they are copied to */
+  /** the folders packages are copied between */
   packages?: { from: string; to: string };
   onProgress?: (type: RecordType, count: number) => void;
 }
 
 const HEADER = JSON.stringify({ type: 'header', format: FORMAT, version: FORMAT_VERSION });
 
-/** An export of any version of the format; another may take its place. */
+/** An export in any version of the format, which a new export may overwrite. */
 export const EXPORT_FILE: FileKind = {
   name: 'an earlier export',
   isOne: (beginning) => beginning.startsWith(HEADER.slice(0, HEADER.indexOf(',"version"'))),
 };
 
-/** Rows read at once: a few hundred kilobytes. */
+/** A page of rows: a few hundred kilobytes. */
 const PAGE = 1_000;
 
 /**
- * Writes everything but the packages' bytes as lines of JSON (docs/export-format.md): the state of one moment.
+ * Writes everything but the packages as lines of JSON (docs/export-format.md), from one snapshot.
  *
- * @returns how many records of each type
- * @throws OperatorError when packages are to be copied and one that a version needs is missing or damaged
+ * @returns the number of records of each type
+ * @throws OperatorError when packages are to be copied and a required package is missing or damaged
  */
 export function exportRecords(db: Db, sink: Sink, options: ExportOptions = {}): Promise<RecordCounts> {
   const { packages, onProgress } = options;
@@ -73,10 +73,10 @@ async function copyPackages(releases: Row[], from: string, to: string): Promise<
 }
 
 /**
- * Copies a package between two folders of packages, unless it is there already.
+ * Copies a package between two packages folders, unless it exists already.
  *
- * @returns what is wrong with the source, in words; undefined when the package is where it should be
- * @throws OperatorError when it cannot be written there
+ * @returns the source's fault, in words; undefined when the package is in place
+ * @throws OperatorError when it cannot be written
  */
 export async function bringPackage(
   from: string,
@@ -85,7 +85,7 @@ export async function bringPackage(
 ): Promise<PackageFault | undefined> {
   if (await isPackageWhole(to, sha256)) return undefined;
   const fault = await packageFault(from, sha256);
-  // Its new name is made of the bytes that were copied: nothing wrong can come to lie under this one.
+  // The copy is named by the digest of its own bytes, so a wrong package cannot get this name.
   if (fault !== undefined) return fault;
   try {
     await storePackage(to, packagePath(from, sha256), () => Promise.resolve());

@@ -9,7 +9,7 @@ import { changeRow, conflict, hasChanges, insertNew, NOT_WRITTEN, tally, type Jo
 import { atLine, type Numbered } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
 
-/** A product's id is its key: it is part of the addresses customers' sites know. */
+/** Products are matched by id, because customers' sites know addresses that contain it. */
 export async function importProducts(job: Job, records: Numbered<'product'>[]): Promise<void> {
   const ids = records.map(({ value }) => value.id);
   const existing = new Map((await findRows(job.trx, 'products', 'id', ids)).map((row) => [row.id, row]));
@@ -32,7 +32,7 @@ export async function importProducts(job: Job, records: Numbered<'product'>[]): 
         conflict(job, 'product', line, `product ${value.id} has another element here`);
       else {
         const row = toRow('product', value);
-        // What is said about the update XML here, with a path of this machine, stays; nothing is overwritten.
+        // Keep the update XML's settings, which contain a path of this machine. Only empty fields are filled.
         const missing = (['element', 'update_xml'] as const).filter(
           (field) => here[field] === null && value[field] !== null,
         );
@@ -56,7 +56,7 @@ export async function importProducts(job: Job, records: Numbered<'product'>[]): 
     );
 }
 
-/** By product and name; the same id decides where a name is there twice. */
+/** Plans are matched by product and name; the id decides between equal names. */
 export async function importPlans(job: Job, records: Numbered<'plan'>[]): Promise<void> {
   const named = (productId: number, name: string) => `${productId} ${name}`;
   for (const { line, value } of records) {
@@ -75,7 +75,7 @@ export async function importPlans(job: Job, records: Numbered<'plan'>[]): Promis
     const match =
       namesakes.find(({ id }) => id === value.id) ??
       (namesakes.length === 1 && !hasTwin ? namesakes[0] : undefined);
-    // A namesake before this one may have been taken for the same.
+    // An earlier plan of the same name may already have been matched.
     const isTaken = [...job.plans.values()].some(({ id }) => id === match?.id);
     if (match === undefined || isTaken) {
       if (!job.empty.plan && (namesakes.length > 0 || hasTwin)) {
@@ -120,14 +120,16 @@ async function findPlanId(job: Job, plan: RecordOf<'plan'>): Promise<number> {
   );
 }
 
-/** By product and version. What customers may hold never changes; a draft may, and may be published. */
+/**
+ * Releases are matched by product and version. A published version never changes; a draft may change or be published.
+ */
 export async function importReleases(job: Job, records: Numbered<'release'>[]): Promise<void> {
   const added: Numbered<'release'>[] = [];
   const productIds = [...new Set(records.map(({ value }) => value.product_id))].sort((a, b) => a - b);
-  // Whoever publishes on these products waits from here on: no version may be there twice in two spellings.
+  // Publishing on these products waits from here on, so that no version is stored twice in two spellings.
   if (job.writes) for (const id of productIds) await lockProduct(job.trx, id);
   const here = new Map<string, RecordOf<'release'>>();
-  // Locked where they may be written: one that is withdrawn after it was judged here would be published again.
+  // Lock the rows, so that a version withdrawn meanwhile is not published again.
   const find = job.writes ? lockRows : findRows;
   for (const row of job.empty.release ? [] : await find(job.trx, 'releases', 'product_id', productIds)) {
     const release = fromRow('release', row);
@@ -160,7 +162,7 @@ export async function importReleases(job: Job, records: Numbered<'release'>[]): 
   await insertNew(job, 'release', added, ({ value }) => ({ version_order: versionOrder(value.version) }));
 }
 
-/** Equal for versions that are the same to Joomla. */
+/** Equal for versions that Joomla treats as equal. */
 function versionKey({ product_id, version }: { product_id: number; version: string }): string {
   return `${product_id} ${isVersion(version) ? versionOrder(version) : version}`;
 }

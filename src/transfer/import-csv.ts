@@ -29,7 +29,7 @@ import { inSnapshot } from '../store/transaction';
 export interface CsvImportOptions extends CsvTableOptions {
   /** one character; undefined: detected */
   delimiter: string | undefined;
-  /** import the others when some rows do not fit */
+  /** import the other rows when some have faults */
   skipBadRows: boolean;
   dryRun: boolean;
   secret: Buffer | undefined;
@@ -40,16 +40,16 @@ export interface CsvImportOptions extends CsvTableOptions {
 export interface CsvImportReport {
   rows: number;
   new: number;
-  /** there already, and as the row says */
+  /** already stored, as the row says */
   same: number;
   bad: number;
-  /** rows that were imported with more activations than slots */
+  /** rows imported with more activations than slots */
   overLimit: number;
   /** rows whose key Joomla's updater cannot send */
   notSentWhole: number;
-  /** names of columns that were neither mapped nor ignored */
+  /** names of columns neither mapped nor ignored */
   unmappedColumns: string[];
-  /** the first of each */
+  /** the first remarks of each kind */
   badRows: Remark[];
   overLimitRows: Remark[];
   notSentWholeLines: number[];
@@ -58,8 +58,8 @@ export interface CsvImportReport {
 const BATCH = 200;
 
 /**
- * Takes over licences of another system from a table: all rows, or with `skipBadRows` all that fit, in one
- * transaction. The rules stand in docs/export-format.md. No message repeats a cell, which may be a key.
+ * Imports another system's licences from a table in one transaction: all rows, or with `skipBadRows` all rows without
+ * faults. docs/export-format.md has the rules. Messages never repeat a cell, which may contain a key.
  *
  * @throws OperatorError when refused; nothing has changed then
  */
@@ -110,7 +110,7 @@ interface CsvJob {
   report: CsvImportReport;
   products: Product[];
   plans: Plan[];
-  /** ends with the first row that makes the whole be refused */
+  /** false from the first row on that makes the whole import fail */
   writes: boolean;
 }
 
@@ -211,8 +211,8 @@ async function importBatch(job: CsvJob, batch: Candidate[]): Promise<void> {
 }
 
 /**
- * By the key's digest. Without the plan: of a join with the few plans, MariaDB would read all licences of a plan in
- * a table that has just grown.
+ * Matches by the key's digest, without joining the plans: in a table that has just grown, MariaDB would read all
+ * licences of a plan.
  */
 async function licensesOf(job: CsvJob, batch: Candidate[]): Promise<Map<string, RecordOf<'license'>>> {
   const digests = batch.map(({ digest }) => digest);
@@ -220,7 +220,7 @@ async function licensesOf(job: CsvJob, batch: Candidate[]): Promise<Map<string, 
   return new Map(found.map((row) => [row.key_digest as string, fromRow('license', row)]));
 }
 
-/** Only what the row says is compared. */
+/** Compares only the values that the row has. */
 function differencesOf(candidate: Candidate, license: RecordOf<'license'>, now: Date): string[] {
   const { plan, status, limit, expiresAt, customer, reference } = candidate;
   const live = liveStatus(
@@ -243,7 +243,7 @@ function differencesOf(candidate: Candidate, license: RecordOf<'license'>, now: 
 function differsInExpiry({ status, expiresAt }: Candidate, stored: string | null): boolean {
   if (expiresAt === undefined) return false;
   if (status !== 'expired') return formatTimestampOrNull(expiresAt) !== stored;
-  // A licence that had expired without a date, or on the day of its import, got the time of its import.
+  // A licence expired without a date, or on the day of its import, got the time of its import.
   return expiresAt !== null && dayOf(expiresAt) !== stored?.slice(0, 10);
 }
 

@@ -4,7 +4,7 @@ import { insertNew, licenseHere, NOT_WRITTEN, tally, type Job } from './import-j
 import type { Numbered } from './record-reader';
 import { fromRow, toRow } from './records';
 
-/** Events have no key: there are to be as many of the same content as the file has. */
+/** Events have no key. Equal events are counted, and missing ones are added up to the file's count. */
 export async function importEvents(job: Job, records: Numbered<'event'>[]): Promise<void> {
   await importCounted(
     job,
@@ -22,7 +22,7 @@ export async function importEvents(job: Job, records: Numbered<'event'>[]): Prom
   );
 }
 
-/** As with events. */
+/** Counted like events. */
 export async function importAccesses(job: Job, records: Numbered<'access'>[]): Promise<void> {
   await importCounted(
     job,
@@ -59,7 +59,7 @@ async function importCounted<T extends 'event' | 'access'>(
   await insertNew(job, type, [...rows.keys()], (record) => rows.get(record) as Row);
 }
 
-/** Without what changes when an equal one is counted on the row: it may have been since the export. */
+/** Leaves out the columns that change when a later equal record is counted on the row. */
 function contentOf({ id: _id, times: _times, last_at: _lastAt, after_json: _after, ...row }: Row): string {
   return JSON.stringify(row);
 }

@@ -6,17 +6,17 @@ import { keepRemark, type Remark } from './lines';
 import { atLine, type Numbered } from './record-reader';
 import { RECORD_TYPES, RECORDS, toRow, type RecordType } from './records';
 
-/** An import under way, and what the importers of all record types do with it. */
+/** An import in progress, and what the importers of all record types share. */
 
 export interface ImportOptions {
-  /** where packages lie here */
+  /** this service's packages folder */
   packagesDir: string;
-  /** a folder with the packages of the file's releases; undefined: they are not brought along */
+  /** a folder with the packages of the file's releases; undefined: packages are not imported */
   packagesFrom: string | undefined;
   secret: Buffer | undefined;
-  /** leave sealed keys out: their licences work, and cannot be revealed */
+  /** leave sealed keys out: such licences work, but their keys cannot be revealed */
   withoutSealedKeys: boolean;
-  /** look only */
+  /** change nothing */
   dryRun: boolean;
   actor: string;
   now: Date;
@@ -32,44 +32,43 @@ export interface Tally {
 
 export interface ImportReport {
   records: Record<RecordType, Tally>;
-  /** the first of them */
+  /** the first conflicts */
   conflicts: Remark[];
   conflicting: number;
-  /** licences with a sealed key, when there is no secret here to judge it by */
+  /** licences with a sealed key that cannot be checked without a secret here */
   sealedUnchecked: number;
-  /** releases that need their package, which is not here */
+  /** releases whose package is missing here */
   packagesMissing: number;
 }
 
-/** An import under way. */
 export interface Job {
   trx: Transaction;
   options: ImportOptions;
   report: ImportReport;
-  /** ends with the first conflict: what is written after it would be rolled back anyway */
+  /** false from the first conflict on, because later writes would be rolled back */
   writes: boolean;
-  /** tables without a row at the start: the ids of the file are kept there, and nothing has to be matched */
+  /** tables that were empty at the start: nothing is matched, and the file's ids are kept */
   empty: Record<RecordType, boolean>;
   products: Set<number>;
-  /** those that were here at the start */
+  /** the plans at the start */
   plansHere: Plan[];
-  /** products and names of the file's plans, as far as it is read */
+  /** products and names of the file's plans read so far */
   planNames: Set<string>;
-  /** by their id in the file */
+  /** by id in the file */
   plans: Map<number, LocalPlan>;
-  /** by their id here */
+  /** by id here */
   localPlans: Map<number, LocalPlan>;
-  /** the id here by the id in the file; NOT_WRITTEN for one that would be new */
+  /** the id here by the id in the file; NOT_WRITTEN for a new licence while nothing is written */
   licenses: Map<number, number>;
-  /** those of them that this import has added */
+  /** the licences that this import has added */
   added: Set<number>;
-  /** what locks licences that were here before: done last, so that their requests wait for a moment and no more */
+  /** what locks licences that were here before: done last, so that their requests wait only for a moment */
   last: (() => Promise<void>)[];
-  /** lines by what must be there once */
+  /** the lines of values that must be unique */
   digests: Map<string, number>;
   references: Map<string, number>;
   versions: Map<number, string[]>;
-  /** the licence whose activations are being read, and those read */
+  /** the licence whose activations are being read, and those read so far */
   activationsOf: { license: number; identifiers: Set<string> };
 }
 
@@ -115,12 +114,12 @@ export async function startJob(trx: Transaction, options: ImportOptions): Promis
   };
 }
 
-/** Counts what becomes of records. */
+/** Counts records by outcome. */
 export function tally(job: Job, type: RecordType, outcome: keyof Tally, count = 1): void {
   job.report.records[type][outcome] += count;
 }
 
-/** Counts a record that cannot be brought in, and tells of it: nothing of the import will stay. */
+/** Counts and reports a record that cannot be imported. The whole import will be rolled back. */
 export function conflict(job: Job, type: RecordType, line: number, message: string): void {
   tally(job, type, 'conflicting');
   job.writes = false;
@@ -129,9 +128,9 @@ export function conflict(job: Job, type: RecordType, line: number, message: stri
 }
 
 /**
- * Counts records as new and, while the import writes, inserts them; their ids are kept where the table was empty.
+ * Counts records as new and inserts them while the import writes. Ids are kept if the table was empty.
  *
- * @param extra columns in place of the record's, or beside them
+ * @param extra columns that replace or extend the record's
  */
 export async function insertNew<T extends RecordType>(
   job: Job,
@@ -152,9 +151,9 @@ export async function insertNew<T extends RecordType>(
 }
 
 /**
- * Counts a record as changed and, while the import writes, changes its row.
+ * Counts a record as changed and updates its row while the import writes.
  *
- * @param id the row's here
+ * @param id the row's id here
  */
 export async function changeRow(job: Job, type: RecordType, id: number, changes: Row): Promise<void> {
   tally(job, type, 'changed');
@@ -166,9 +165,9 @@ export function hasChanges(changes: Row): boolean {
 }
 
 /**
- * The id here of a licence of the file, or NOT_WRITTEN.
+ * The id here of a licence in the file, or NOT_WRITTEN.
  *
- * @throws OperatorError when the file has none with that id
+ * @throws OperatorError when the file has no licence with that id
  */
 export function licenseHere(job: Job, line: number, id: number): number {
   const here = job.licenses.get(id);

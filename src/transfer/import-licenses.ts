@@ -20,7 +20,7 @@ import { noteLine } from './lines';
 import { atLine, type Numbered } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
 
-/** By the key's digest. */
+/** Licences are matched by the key's digest. */
 export async function importLicenses(job: Job, records: Numbered<'license'>[]): Promise<void> {
   for (const record of records) checkLicense(job, record);
   const values = records.map(({ value }) => value);
@@ -62,9 +62,9 @@ export async function importLicenses(job: Job, records: Numbered<'license'>[]): 
   else tally(job, 'license', 'changed', differing.length);
 }
 
-/** What is wrong with a licence whatever the database holds. */
+/** Checks a licence without looking at the database. */
 function checkLicense(job: Job, { line, value }: Numbered<'license'>): void {
-  // Exports from before addresses were required may hold another text, which stays as it is.
+  // Exports from before addresses were required may hold another text, which stays unchanged.
   if (value.customer !== null) value.customer = findEmail(value.customer) ?? value.customer;
   if (!job.plans.has(value.plan_id)) throw atLine(line, `the file has no plan ${value.plan_id}`);
   once(job.digests, value.key_digest, line, 'key');
@@ -130,7 +130,7 @@ function licenseConflict(
   return undefined;
 }
 
-/** What an operator decides is as in the file; what is counted is the greater, so that no use is lost. */
+/** The operator's decisions come from the file. Of two counts the greater stays, so that no use is lost. */
 function licenseChanges(job: Job, here: RecordOf<'license'>, there: RecordOf<'license'>): Row {
   const row = toRow('license', there);
   const changes: Row = {};
@@ -148,7 +148,7 @@ function licenseChanges(job: Job, here: RecordOf<'license'>, there: RecordOf<'li
   return changes;
 }
 
-/** The changes that belong into a licence's history. */
+/** Changes that are recorded in a licence's history. */
 const DECISIONS = ['status', 'plan_id', 'activation_limit', 'customer', 'reference', 'expires_at'] as const;
 
 async function changeLicenses(
@@ -157,7 +157,7 @@ async function changeLicenses(
 ): Promise<void> {
   const { actor, now } = job.options;
   const ids = differing.map(([, { id }]) => id);
-  // Judged once more under the lock: the service may have counted a check meanwhile, an operator have revoked one.
+  // Compare again under the lock: the service may have counted a check, or an operator revoked a licence.
   const locked = new Map(
     (await lockRows(job.trx, 'licenses', 'id', ids)).map((row) => [row.id, fromRow('license', row)]),
   );
@@ -192,7 +192,7 @@ async function changeLicenses(
   if (events.length > 0) await insertEvents(job.trx, events);
 }
 
-/** By licence and identifier. When and from where it was activated stays as it is known here. */
+/** Activations are matched by licence and identifier. Stored dates and addresses stay. */
 export async function importActivations(job: Job, records: Numbered<'activation'>[]): Promise<void> {
   const entries: ActivationEntry[] = records.map((record) => {
     const { line, value } = record;
@@ -239,7 +239,7 @@ async function insertActivationsOf(job: Job, added: ActivationEntry[]): Promise<
   await insertNew(
     job,
     'activation',
-    // As they were activated, where they get ids of their own.
+    // New ids follow the order of activation.
     [...ids.keys()].sort((a, b) => a.value.id - b.value.id),
     (record) => ({ license_id: ids.get(record) as number }),
   );

@@ -11,11 +11,11 @@ import { readRecords, type AnyBatch } from './record-reader';
 import { inSnapshot } from '../store/transaction';
 
 /**
- * Reads an export file into the database: adds what is missing, changes what differs where that is allowed, removes
- * nothing. All of it in one transaction, or nothing. The rules stand in docs/export-format.md.
+ * Imports an export file in one transaction: adds what is missing, changes what differs where allowed, removes nothing.
+ * docs/export-format.md has the rules.
  *
  * @returns what was done, or with `dryRun` what would be done, conflicts included
- * @throws OperatorError when the file or something in it is refused; nothing has changed then
+ * @throws OperatorError when the file or a record is refused; nothing has changed then
  */
 export function importRecords(
   db: Db,

@@ -1,24 +1,24 @@
-/** Lines of a file that is read in, as its operator is told of them. */
+/** Remarks about the lines of an imported file. */
 
 export interface Remark {
-  /** the first that it is about */
+  /** the first line concerned */
   line: number;
   message: string;
-  /** how many lines it is about */
+  /** the number of lines concerned */
   count: number;
-  /** the first of them */
+  /** the first of those lines */
   lines: number[];
 }
 
 const MAX_KEPT = 50;
 const MAX_LINES = 10;
 
-/** Adds to what is told one by one, as long as that stays short; the rest is only counted. */
+/** Keeps the first few items. */
 export function keepFirst<T>(kept: T[], one: T): void {
   if (kept.length < MAX_KEPT) kept.push(one);
 }
 
-/** Adds a line to the remark that says the same, or a remark, as long as there are few. */
+/** Adds a line to the remark with the same message, or adds a remark while there are few. */
 export function keepRemark(kept: Remark[], line: number, message: string): void {
   const same = kept.find((one) => one.message === message);
   if (same === undefined) keepFirst(kept, { line, message, count: 1, lines: [line] });
@@ -29,9 +29,9 @@ export function keepRemark(kept: Remark[], line: number, message: string): void 
 }
 
 /**
- * Remarks in words, a line each.
+ * Remarks in words, one per line.
  *
- * @param total how many lines they are about, with those of remarks that were not kept
+ * @param total the number of lines concerned, including remarks that were not kept
  */
 export function describeRemarks(remarks: Remark[], total: number): string {
   const more = total - remarks.reduce((sum, { count }) => sum + count, 0);
@@ -47,9 +47,9 @@ function linesOf({ lines, count }: Remark): string {
 }
 
 /**
- * Notes where a value stands that may be there once.
+ * Records the line of a value that must be unique.
  *
- * @returns the line that has it already
+ * @returns the earlier line with the same value
  */
 export function noteLine(lines: Map<string, number>, value: string, line: number): number | undefined {
   const before = lines.get(value);

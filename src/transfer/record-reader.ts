@@ -11,35 +11,35 @@ import {
   type RecordType,
 } from './records';
 
-/** A record and where it stands. */
+/** A record and its line number. */
 export interface Numbered<T extends RecordType> {
   line: number;
   value: RecordOf<T>;
 }
 
-/** Records of one type that follow each other. */
+/** Consecutive records of one type. */
 export interface Batch<T extends RecordType> {
   type: T;
   records: Numbered<T>[];
 }
 export type AnyBatch = { [T in RecordType]: Batch<T> }[RecordType];
 
-/** A statement stays well below the 16 MB a server takes by default, often lowered to 4. */
+/** Keeps a statement well below the server's limit of 16 MB, which is often lowered to 4 MB. */
 const MAX_BATCH = 200;
 const MAX_BATCH_BYTES = 1_000_000;
-/** An event's two objects of 16 MB, written with escapes, fit; a file without line ends does not. */
+/** An event with two escaped objects of 16 MB fits; a file without line ends does not. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
 /**
- * Records that only their whole content tells apart (import-history.ts counts equal ones): those that agree in
- * these fields stay in one batch.
+ * Records without a key are matched by content (import-history.ts counts equal ones), so records equal in these fields
+ * stay in one batch.
  */
 const GROUPS: Partial<Record<RecordType, string[]>> = { event: ['license_id', 'at'], access: ['at'] };
 
 /**
- * Reads an export file in batches, and refuses everything that is not the whole of one.
+ * Reads an export file in batches, and refuses anything but a complete export.
  *
- * @throws OperatorError with the line and what is wrong there; no value of the file is repeated
+ * @throws OperatorError with the line and the fault; it never repeats a value of the file
  */
 export async function* readRecords(source: AsyncIterable<Buffer>): AsyncGenerator<AnyBatch> {
   const counts = Object.fromEntries(RECORD_TYPES.map((type) => [type, 0])) as Record<RecordType, number>;
@@ -96,7 +96,7 @@ function parseLine(line: number, text: string, state: string): Record<string, un
   try {
     value = JSON.parse(text);
   } catch {
-    // Not the parser's message: it repeats a piece of the text.
+    // The parser's own message would repeat part of the text.
     value = undefined;
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
@@ -149,12 +149,12 @@ function readType(
   return type as RecordType;
 }
 
-/** The order in which they were written; it makes a duplicate stand beside its twin. */
+/** Checks the export's order, which puts duplicates next to each other. */
 function checkOrder(type: RecordType, before: Numbered<RecordType>, record: Numbered<RecordType>): void {
   const { order } = RECORDS[type];
   for (const name of order) {
     const [a, b] = [field(before, name), field(record, name)];
-    // How text is ordered is the databases' affair; that no identifier is there twice is looked at later.
+    // Databases sort text differently. Duplicate identifiers are detected later.
     if (name === 'identifier' || a < b) return;
     if (a > b) break;
   }
@@ -169,7 +169,7 @@ function field(record: Numbered<RecordType>, name: string): string | number {
   return (record.value as unknown as Record<string, string | number>)[name] as string | number;
 }
 
-/** Lines with their numbers; blank ones are passed over. */
+/** Lines with their numbers, without blank lines. */
 async function* readLines(source: AsyncIterable<Buffer>): AsyncGenerator<{ line: number; text: string }> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let rest: Buffer[] = [];
@@ -178,7 +178,7 @@ async function* readLines(source: AsyncIterable<Buffer>): AsyncGenerator<{ line:
   const decode = (bytes: Buffer[]) => {
     number++;
     try {
-      // A BOM, which an editor may have put in front, is taken off by the decoder.
+      // The decoder removes a byte order mark.
       return decoder.decode(bytes.length === 1 ? bytes[0] : Buffer.concat(bytes));
     } catch {
       throw atLine(number, 'this is not UTF-8');

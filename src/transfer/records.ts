@@ -7,30 +7,30 @@ import type { TableName } from '../store/database';
 import type { Row, SqlValue, TableLayout } from '../store/export';
 import { RELEASE_STATES } from '../store/releases';
 
-/** What an export file holds, field by field (docs/export-format.md), and how each field lies in the database. */
+/** The fields of an export file (docs/export-format.md), and their columns in the database. */
 
 export const FORMAT = 'licensing-gateway export';
 export const FORMAT_VERSION = 2;
-/** Read as well: what its records have not is that of one access or event. */
+/** Still readable: each of its records counts as one access or event. */
 export const OLDEST_VERSION = 1;
 const NOT_IN_VERSION_1 = { times: 1, last_at: null };
 
-/** One field: what a file may say, and the same in the database. */
+/** A field's form in the file and in the database. */
 interface Field<T> {
-  /** what it must be, in words */
+  /** the allowed values, in words */
   expected: string;
   fits(value: unknown): value is T;
   toSql(value: T): SqlValue;
   fromSql(value: SqlValue): T;
 }
 
-/** A type of record: its table, its fields in the order they are written, and the order of the records. */
+/** A record type: its table, its fields in order, and the order of its records. */
 interface RecordLayout<F> {
   table: TableName;
   fields: F;
-  /** the columns of fields that are named otherwise there */
+  /** columns whose names differ from the fields' */
   columns: Record<string, string>;
-  /** by which records ascend in the file */
+  /** the fields by which records ascend */
   order: readonly string[];
 }
 
@@ -63,7 +63,7 @@ export const RECORDS = {
     state: oneOf(RELEASE_STATES),
     changelog: text(4_000_000),
     published_at: nullable(time()),
-    // It goes into a header as it is, and Joomla unpacks by its end.
+    // The name is sent in a header unescaped, and Joomla unpacks by its extension.
     file_name: matching(
       /^[A-Za-z0-9._+-]{1,251}\.zip$/,
       'a name of letters, digits, ".", "_", "+" and "-" that ends in .zip, of at most 255 characters',
@@ -137,23 +137,23 @@ export type RecordOf<T extends RecordType> = {
   -readonly [K in keyof FieldsOf<T>]: FieldsOf<T>[K] extends Field<infer V> ? V : never;
 };
 
-/** In the order of the file: what is referred to comes first. */
+/** In the file's order: records come after those they refer to. */
 export const RECORD_TYPES = Object.keys(RECORDS) as RecordType[];
 
-/** How the store reads and writes the rows of a type. */
+/** How the store reads and writes a type's rows. */
 export function tableLayout(type: RecordType): TableLayout {
   const { table, order } = layoutOf(type);
   return { table, columns: columnsOf(type).map(([, column]) => column), order };
 }
 
-/** A row as the line of the file, without the line's end. */
+/** A row as a line of the file, without the line end. */
 export function toLine(type: RecordType, row: Row): string {
   const value: Record<string, unknown> = { type };
   for (const [name, column, field] of columnsOf(type)) value[name] = field.fromSql(row[column] as SqlValue);
   return JSON.stringify(value);
 }
 
-/** A record as its table has it: times and objects as text, under the columns' names. */
+/** A record as a row: times and objects as text, under the columns' names. */
 export function toRow<T extends RecordType>(type: T, value: RecordOf<T>): Row {
   return Object.fromEntries(
     columnsOf(type).map(([name, column, field]) => [
@@ -163,14 +163,14 @@ export function toRow<T extends RecordType>(type: T, value: RecordOf<T>): Row {
   );
 }
 
-/** The record that a whole row is. */
+/** A whole row as a record. */
 export function fromRow<T extends RecordType>(type: T, row: Row): RecordOf<T> {
   return Object.fromEntries(
     columnsOf(type).map(([name, column, field]) => [name, field.fromSql(row[column] as SqlValue)]),
   ) as RecordOf<T>;
 }
 
-/** A record of an earlier version of the format as one of this version. */
+/** Converts a record of an earlier format version to the current one. */
 export function upgradeRecord(
   type: RecordType,
   value: Record<string, unknown>,
@@ -180,8 +180,8 @@ export function upgradeRecord(
 }
 
 /**
- * What keeps a parsed line from being a record of this type, in words that repeat no value; undefined when nothing
- * does.
+ * The fault that keeps a parsed line from being a record of this type, without repeating values; undefined if there is
+ * none.
  */
 export function recordFault(type: RecordType, value: Record<string, unknown>): string | undefined {
   const columns = columnsOf(type);
@@ -236,7 +236,7 @@ function integer(min: number, max: number): Field<number> {
   );
 }
 
-/** Characters are code points, as the columns count them. SQLite's driver cuts text at a NUL. */
+/** Counts code points, as the columns do. SQLite's driver cuts text at a NUL. */
 function isText(value: unknown, max: number, min = 0): value is string {
   return (
     typeof value === 'string' &&
@@ -270,7 +270,6 @@ function oneOf<V extends string>(values: readonly V[]): Field<V> {
   return plain(`one of ${values.join(', ')}`, (value) => (values as readonly unknown[]).includes(value));
 }
 
-/** `2026-01-31T12:00:00Z` */
 function time(): Field<string> {
   return {
     expected: 'a time as 2026-01-31T12:00:00Z',
@@ -280,13 +279,13 @@ function time(): Field<string> {
   };
 }
 
-/** Written back it has to be the same: JavaScript reads many other forms, and 31 February as 3 March. */
+/** Compares the text with the parsed date: JavaScript accepts many other forms, and reads 31 February as 3 March. */
 function isTimestamp(value: string): boolean {
   const date = new Date(value);
   return isStorable(date) && formatTimestamp(date) === value;
 }
 
-/** JSON in a column of text, which holds 16 MB at the most. */
+/** JSON in a text column, at most 16 MB. */
 function object(): Field<Record<string, unknown>> {
   return {
     expected: 'an object of less than 16 MB',

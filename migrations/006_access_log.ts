@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { columnTypes, createTable, dropTable } from './schema';
 
-/** No foreign keys: their share lock on the licence's row would block the UPDATE of a batch of validations. */
+/** No foreign keys: their shared lock on the licence's row would block the UPDATE of a batch of validations. */
 export async function up(knex: Knex): Promise<void> {
   const t = columnTypes(knex);
   await createTable(knex, 'access_log', {

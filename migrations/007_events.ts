@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { columnTypes, createTable, dropTable } from './schema';
 
-/** No foreign key, for the reason given with the access log. */
+/** No foreign key, for the same reason as in 006_access_log. */
 export async function up(knex: Knex): Promise<void> {
   const t = columnTypes(knex);
   await createTable(knex, 'events', {

@@ -1,10 +1,10 @@
 import type { Knex } from 'knex';
 import { columnTypes, tableName } from './schema';
 
-/** What the operator last said about a product's update XML, so that the next one needs no options. JSON as text. */
+/** The operator's latest options for a product's update XML, as JSON text, so that the next write needs no options. */
 const COLUMN = 'update_xml';
 
-/** MySQL has no ADD COLUMN IF NOT EXISTS; migrations take turns, so looking first is safe. */
+/** MySQL lacks ADD COLUMN IF NOT EXISTS. Migrations run one at a time, so a check before adding is safe. */
 export async function up(knex: Knex): Promise<void> {
   const table = tableName(knex, 'products');
   if (await knex.schema.hasColumn(table, COLUMN)) return;

@@ -2,8 +2,8 @@ import type { Knex } from 'knex';
 import { tableName } from './schema';
 
 /**
- * Removes the ends of unknown keys that are not of our own shape: browsers put passwords into key fields. Our own
- * keys' ends have eight characters, others have four.
+ * Removes the ends of unknown keys that do not have our format, because browsers fill passwords into key fields. The
+ * ends of keys in our format have eight characters, others four.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(
@@ -12,5 +12,5 @@ export async function up(knex: Knex): Promise<void> {
   );
 }
 
-/** What was removed cannot come back. */
+/** Removed ends cannot be restored. */
 export const down = (): Promise<void> => Promise.resolve();

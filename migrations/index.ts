@@ -10,7 +10,7 @@ import * as productUpdateXml from './008_product_update_xml';
 import * as repeats from './009_repeats';
 import * as unknownKeyHints from './010_unknown_key_hints';
 
-/** In the order they run. The name, without a file's extension, is what the database remembers. */
+/** In order. The database stores the names, without a file extension. */
 const migrations: Record<string, Knex.Migration> = {
   '001_products': products,
   '002_plans': plans,

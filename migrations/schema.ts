@@ -1,19 +1,18 @@
 import type { Knex } from 'knex';
 
 /**
- * How a migration makes a table: columns, keys and indexes in one statement where MySQL allows it, and everything
- * `IF NOT EXISTS`. DDL cannot be rolled back on MySQL, so a migration that was killed half-way must be one that can
- * simply be run again.
+ * Creates a table with its columns, keys and indexes, in one statement where MySQL allows it, and with `IF NOT EXISTS`.
+ * MySQL cannot roll back DDL, so an interrupted migration must be able to run again.
  */
 export interface TableDefinition {
   columns: Record<string, string>;
   unique?: string[][];
   indexes?: string[][];
-  /** column -> table it refers to (by that table's id) */
+  /** the table each column refers to, by its id */
   references?: Record<string, string>;
 }
 
-/** Column types that read differently on the two kinds of database. Text compares byte by byte on both. */
+/** Column types that differ between the databases. Text compares byte by byte on both. */
 export function columnTypes(knex: Knex) {
   const sqlite = isSqlite(knex);
   return {
@@ -52,7 +51,7 @@ export async function createTable(knex: Knex, name: string, definition: TableDef
     for (const key of unique) parts.push(`UNIQUE KEY ${indexName(full, key)} (${key.join(', ')})`);
     for (const key of indexes) parts.push(`KEY ${indexName(full, key)} (${key.join(', ')})`);
   }
-  // The default collation of the database must not matter, so the table names its own.
+  // Independent of the database's default collation.
   const options = sqlite
     ? ''
     : ' ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC';
@@ -70,7 +69,7 @@ export async function dropTable(knex: Knex, name: string): Promise<void> {
   await knex.raw(`DROP TABLE IF EXISTS ${tableName(knex, name)}`);
 }
 
-/** `jos_licensing_licenses_customer`: at most 64 characters under Joomla's longest prefix of 15. */
+/** Such as `jos_licensing_licenses_customer`: at most 64 characters with Joomla's longest prefix of 15. */
 function indexName(table: string, columns: string[]): string {
   return `${table}_${columns.join('_')}`;
 }

@@ -11,14 +11,14 @@ import { findProduct, listPlans, listProducts } from '../src/store/catalogue';
 import type { Db } from '../src/store/database';
 import { findRelease } from '../src/store/releases';
 
-/** Product 42 with a published package, a plan of each activation type and a licence in each state. */
+/** Product 42 with a published package, a plan of each activation type, and a licence in each state. */
 
 const PRODUCT = { id: 42, name: 'Example Shop', element: 'pkg_example' };
 const VERSION = '1.1.0';
 const ACTOR = 'operator:demo';
 
 interface DemoLicense {
-  /** known to everybody: for a demonstration, never for sale */
+  /** public, so for demonstrations only */
   key: string;
   plan: ActivationType;
   state: LiveStatus;
@@ -42,7 +42,7 @@ const PLANS: Record<ActivationType, string> = {
   instance: 'Instances',
 };
 
-/** What brings an active licence into its state; undefined: its date, or nothing. */
+/** The action that brings an active licence into each state; undefined: none, or its end date. */
 const TRANSITIONS = {
   active: undefined,
   expired: undefined,
@@ -51,7 +51,7 @@ const TRANSITIONS = {
   cancelled: 'cancel',
 } as const satisfies Record<LiveStatus, Transition | undefined>;
 
-/** Every step looks whether it was done before, so that an interrupted run is completed by the next. */
+/** Fills an empty database with the demonstration. Running it again completes an interrupted run. */
 export async function seedDemo(db: Db, packagesDir: string, now: Date): Promise<void> {
   await refuseOtherData(db);
   if (!(await findProduct(db, PRODUCT.id))) await addProduct(db, PRODUCT, now);

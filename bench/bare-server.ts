@@ -6,8 +6,8 @@ import { API_PATH } from '../src/api-path';
 import { BODY_OPTIONS } from '../src/http/body-options';
 
 /**
- * What everything is measured against: Koa, the router and koa-body with the service's own options, the same paths and
- * bodies, the answers' shape as a constant. Nothing else.
+ * The baseline of all measurements: Koa, the router and koa-body with the service's options, the same paths and bodies,
+ * and constant answers of the same shape.
  */
 
 const VALIDATION = {

@@ -1,4 +1,4 @@
-/** Lines over time as an SVG that stands in a page by itself, light or dark. */
+/** Draws lines over time as a standalone SVG, light or dark. */
 
 export interface Series {
   name: string;
@@ -10,7 +10,7 @@ export interface Series {
 export interface Chart {
   /** minutes */
   times: number[];
-  /** stretches of time to be marked, in minutes */
+  /** periods to highlight, in minutes */
   marks: { from: number; to: number; label: string }[];
   panels: { title: string; series: Series[] }[];
 }
@@ -74,7 +74,7 @@ function at(value: number): string {
   return value.toFixed(1);
 }
 
-/** The next of 1, 2, 4, 5 and 10 times a power of ten, which divides into quarters without many digits. */
+/** The next of 1, 2, 4, 5 and 10 times a power of ten: each divides into quarters with few digits. */
 function niceAbove(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   return ([1, 2, 4, 5, 10].find((factor) => factor * power >= value) ?? 10) * power;

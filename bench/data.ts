@@ -7,13 +7,12 @@ import type { MariaDb } from '../test/support/servers';
 import { openMigrated } from '../test/support/service-process';
 
 /**
- * Data sets: each a database `licences_N` with licences 1 to N, of which licence i has the key and identifiers that
- * requests.lua makes of i, and one to three activations. Rows are as those of a licence in use, so that a first
- * validate makes none of them longer.
+ * Data sets: databases `licences_N` with licences 1 to N. Licence i has the key and identifiers that requests.lua
+ * derives from i, and one to three activations. Rows look used, so that a first validate does not lengthen them.
  */
 
 const CHUNK = 100_000;
-/** Changes with what is written below; a kept data set of another edition is made anew. */
+/** Change this with the data below: kept data sets of another edition are rebuilt. */
 const EDITION = '1';
 
 const INSERT_LICENCES = `INSERT INTO licensing_licenses
@@ -30,7 +29,7 @@ const INSERT_ACTIVATIONS = `INSERT INTO licensing_activations (license_id, ident
   FROM seq_:first_to_:last l JOIN seq_1_to_3 n ON n.seq <= l.seq % 3 + 1`;
 
 /**
- * Makes a data set, in place of one of the same name.
+ * Creates a data set, replacing one of the same name.
  *
  * @returns its LICENSING_DATABASE_URL
  */
@@ -54,7 +53,7 @@ export async function makeDataSet(
             .replace(':last', String(Math.min(first + CHUNK - 1, licences))),
         );
     await connection.query('ANALYZE TABLE licensing_licenses, licensing_activations');
-    // Written last: a data set without it was interrupted.
+    // Written last: a data set without this table is incomplete.
     await connection.query('CREATE TABLE complete (edition VARCHAR(20), licences INT)');
     await connection.query('INSERT INTO complete VALUES (?, ?)', [EDITION, licences]);
   } finally {
@@ -64,9 +63,9 @@ export async function makeDataSet(
 }
 
 /**
- * Adds licences 1 to so many to a new database, whose statistics stay as they are made of the first.
+ * Fills a new database whose index statistics stay those of the first licence.
  *
- * @param whileSmall done when it has the first one
+ * @param whileSmall runs once the first licence exists
  */
 export async function growDataSet(
   mariadb: MariaDb,
@@ -96,12 +95,12 @@ export async function growDataSet(
   }
 }
 
-/** What a restart would do for an open table: its statistics are read again. */
+/** Reads the tables' statistics again, as a restart would. */
 export async function refreshStatistics(mariadb: MariaDb, name: string): Promise<void> {
   const connection = await mariadb.connect(name);
   try {
     await connection.query('ANALYZE TABLE licensing_licenses, licensing_activations');
-    // Without their names it would be the tables of every database.
+    // Without names, FLUSH TABLES would flush every database's tables.
     await connection.query('FLUSH TABLES licensing_licenses, licensing_activations');
   } finally {
     await connection.end();
@@ -120,9 +119,9 @@ async function makeCatalogue(url: string): Promise<void> {
 }
 
 /**
- * Publishes 2.1.0, of 2 KB, and an older 1.0.0, of 20 MB.
+ * Publishes version 2.1.0 (2 KB) and the older 1.0.0 (20 MB).
  *
- * @returns the latter's file name
+ * @returns the file name of 1.0.0
  */
 export async function publishPackages(url: string, packagesDir: string): Promise<string> {
   const db = await openMigrated({ LICENSING_DATABASE_URL: url });
@@ -147,7 +146,7 @@ export async function publishPackages(url: string, packagesDir: string): Promise
 }
 
 /**
- * Whether a data set of an earlier run is there, whole, and its tables are those that today's migrations make.
+ * Whether a complete data set of an earlier run exists with the tables of today's migrations.
  *
  * @param reference a data set made in this run
  */
@@ -170,7 +169,7 @@ export async function hasDataSet(mariadb: MariaDb, licences: number, reference: 
   }
 }
 
-/** Each table's definition, less what changes with its rows. */
+/** Each table's definition, without what changes with its rows. */
 async function tables(connection: Connection, database: string): Promise<Map<string, string>> {
   const [names] = await connection.query<RowDataPacket[]>(`SHOW TABLES IN ${database}`);
   const definitions = new Map<string, string>();
@@ -183,9 +182,9 @@ async function tables(connection: Connection, database: string): Promise<Map<str
 }
 
 /**
- * Reads everything that validate touches into the buffer pool.
+ * Reads everything that validate uses into the buffer pool.
  *
- * @returns the size of the data with its indexes (bytes)
+ * @returns the size of data and indexes (bytes)
  */
 export async function warmDataSet(mariadb: MariaDb, licences: number): Promise<number> {
   const name = nameOf(licences);
@@ -210,7 +209,7 @@ export async function warmDataSet(mariadb: MariaDb, licences: number): Promise<n
   }
 }
 
-/** Validate calls counted on all licences together. */
+/** The number of validate calls counted on all licences. */
 export async function countedChecks(mariadb: MariaDb, licences: number): Promise<number> {
   const connection = await mariadb.connect(nameOf(licences));
   try {

@@ -80,7 +80,7 @@ async function run(names: string[], options: Options, profiles?: string): Promis
       try {
         results.push(...((await rows[name]?.run(stage, options)) ?? []));
       } catch (error) {
-        // The others are still worth their while.
+        // Measure the other rows all the same.
         broken = true;
         say(`${name} could not be measured: ${(error as Error).message}`);
       }

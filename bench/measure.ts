@@ -3,18 +3,18 @@ import { join } from 'node:path';
 import { once } from 'node:events';
 import { startProcess } from '../test/support/processes';
 
-/** What one side did in one round. */
+/** One side's result in one round. */
 export interface Sample {
-  /** requests answered in a second */
+  /** requests answered per second */
   perSecond: number;
   bytesPerSecond: number;
   /** ms */
   p50: number;
   p99: number;
-  /** ms of CPU time the service's processes took for 1,000 requests; undefined where there is no such process */
+  /** the service's CPU time for 1,000 requests, ms; undefined without a process to read */
   cpu: number | undefined;
   requests: number;
-  /** connections, reads, writes and time limits that failed, and every status of 400 and above */
+  /** failed connections, reads, writes and time-outs, and every status of 400 and above */
   failed: number;
 }
 
@@ -26,18 +26,18 @@ export interface Side {
 export interface Load {
   name: string;
   url: string;
-  /** what requests.lua sends */
+  /** the kind of request in requests.lua */
   kind: string;
   licences?: number;
-  /** every answer is to be a refusal, and that is no failure */
+  /** every answer should be a refusal, which then does not count as a failure */
   isRefused?: boolean;
   /** keep-alive; 64 by default */
   connections?: number;
-  /** of the service, whose CPU time is read; with all its children */
+  /** the service, whose CPU time is read, including its children */
   pid: number | undefined;
 }
 
-/** A side that is wrk's load on a server. */
+/** A side that loads a server with wrk. */
 export function loaded({
   name,
   url,
@@ -89,7 +89,7 @@ async function wrk(
   connections: number,
   args: (string | number)[],
 ): Promise<WrkResult> {
-  // One thread makes requests faster than any of these servers answers, and leaves them the other core.
+  // One thread sends faster than any of these servers answers, and leaves them the other core.
   const child = startProcess('wrk', [
     ...['-t', '1', '-c', String(connections), '-d', `${seconds}s`, '--timeout', '10s'],
     ...['-s', join(__dirname, 'requests.lua'), url, '--', ...args.map(String)],
@@ -105,29 +105,29 @@ async function wrk(
   return result;
 }
 
-/** The kernel counts in hundredths of a second on every Linux. */
+/** Linux counts in hundredths of a second. */
 const MS_PER_TICK = 10;
 
-/** CPU time (ms) of a process since its start, all threads, user and system, and of its living descendants. */
+/** CPU time (ms) of a process and its living descendants since their start: all threads, user and system. */
 function cpuTime(pid: number): number {
   const fields = processTimes(pid);
   return children(pid).reduce((sum, child) => sum + cpuTime(child), fields.own);
 }
 
-/** @returns ms; `waited` is that of its children that have ended */
+/** @returns ms; `waited` is the time of its ended children */
 function processTimes(pid: number): { own: number; waited: number } {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The second field is the program's name in brackets, which may hold anything.
+  // The second field is the program's name in brackets, which may contain anything.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const [user = 0, system = 0, waitedUser = 0, waitedSystem = 0] = fields.slice(11, 15).map(Number);
   return { own: (user + system) * MS_PER_TICK, waited: (waitedUser + waitedSystem) * MS_PER_TICK };
 }
 
 /**
- * Starts to watch what others use of this machine.
+ * Measures the load of other processes on this machine.
  *
- * @returns tells the share of its CPU time since then that went to none of the benchmark's processes (0 to 1), what a
- *   hypervisor took for others included
+ * @returns a function that tells the share of CPU time (0 to 1) since then that the benchmark did not use, including
+ *   time stolen by a hypervisor
  */
 export function watchOthers(): () => number {
   const read = () => {
@@ -155,13 +155,13 @@ export function children(pid: number): number[] {
 export interface Pace {
   /** rounds of both sides */
   pairs: number;
-  /** of one side in one round */
+  /** for one side in one round */
   seconds: number;
-  /** of each side before the first round: code gets compiled, caches fill */
+  /** for each side before the first round, to compile code and fill caches */
   warmUp: number;
 }
 
-/** Runs two sides in turns, A B B A, so that what else this machine does, or begins to do, meets both alike. */
+/** Runs two sides in turns, A B B A, so that other load on this machine affects both alike. */
 export async function inTurns(
   [a, b]: [Side, Side],
   { pairs, seconds, warmUp }: Pace,
@@ -188,7 +188,7 @@ export function median(values: number[]): number {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? NaN)) / 2;
 }
 
-/** @param share of the values that are not above the result: 0.99 for p99 */
+/** @param share the share of values not above the result: 0.99 for p99 */
 export function quantile(values: number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? NaN;

@@ -16,7 +16,7 @@ interface CpuProfile {
 
 const SHOWN = 40;
 
-/** Where a profile's time went: shares of the time that was not idle, by package and by function. */
+/** The shares of a profile's busy time, by package and by function. */
 export function summarizeProfile(file: string): string {
   const { nodes, samples, timeDeltas } = JSON.parse(readFileSync(file, 'utf8')) as CpuProfile;
   const time = new Map<number, number>();
@@ -34,7 +34,7 @@ export function summarizeProfile(file: string): string {
   }
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const totals = new Map<string, number>();
-  /** Adds what a function spent with all it called; of one that called itself, once. */
+  /** Adds a function's time including its callees; a recursive function counts once. */
   const walk = (id: number, above: string[]): number => {
     const node = byId.get(id);
     if (node === undefined) return 0;

@@ -1,6 +1,6 @@
 /**
- * Imported by a service before anything else: from SIGUSR2 on, which says that it has started, it takes a CPU profile,
- * and writes it at the end to the file BENCH_PROFILE names.
+ * Preloaded into a service: takes a CPU profile from SIGUSR2 (sent once it has started) until the end, and writes it to
+ * the file named by BENCH_PROFILE.
  */
 import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector';
@@ -11,7 +11,7 @@ process.once('SIGUSR2', () => {
   session.post('Profiler.enable');
   session.post('Profiler.start');
   process.on('exit', () => {
-    // The answer comes before post returns, so there is time for it here.
+    // The answer arrives before post returns, so an exit handler can write it.
     session.post('Profiler.stop', (error, answer) => {
       if (!error) writeFileSync(process.env.BENCH_PROFILE, JSON.stringify(answer.profile));
     });

@@ -1,6 +1,6 @@
 import { median, type Sample } from './measure';
 
-/** What is read off a round of both sides, and what its ratio should be. */
+/** A measured value of both sides, and the limits of its ratio. */
 export interface Reading extends Limits {
   what: string;
   value: (sample: Sample) => number;
@@ -17,26 +17,24 @@ interface Limits {
 
 export interface Result extends Limits {
   what: string;
-  /** each side's median */
   values: [string, string];
   /** each side's CPU time, ms for 1,000 requests */
   cpu: [number | undefined, number | undefined];
-  /** one for each pair */
   ratios: number[];
   /** requests that failed */
   failed: number;
-  /** the share of the machine's CPU time that others took meanwhile (0 to 1) */
+  /** the share of the machine's CPU time that others used meanwhile (0 to 1) */
   disturbed: number;
-  /** what each pair's ratio would be if the services' CPU time were all that counted; undefined where that means nothing */
+  /** each pair's ratio by the services' CPU time alone; undefined where that says nothing */
   cpuRatios?: number[] | undefined;
   notes: string[];
 }
 
-/** What a row is found to be; with "by CPU" where the rate alone would have said otherwise. */
+/** A row's verdict; "by CPU" where the CPU time overrules the rate. */
 export type Verdict =
   'goal' | 'reached' | 'reached by CPU' | 'MISSED' | 'MISSED by CPU' | 'FAILED' | 'measured';
 
-/** On a noisy machine CPU time is the better witness: where rate and CPU time disagree, it is believed. */
+/** On a noisy machine CPU time is more reliable: it decides where rate and CPU time disagree. */
 export function verdict(result: Result): Verdict {
   const { least, most, goal, failed } = result;
   if (failed > 0) return 'FAILED';
@@ -58,7 +56,7 @@ function isWithin(ratio: number, least = -Infinity, most = Infinity): boolean {
   return ratio >= least && ratio <= most;
 }
 
-/** The results as a Markdown table, with its notes below. */
+/** A Markdown table of the results, with notes below. */
 export function report(results: Result[]): string {
   const header = [
     [

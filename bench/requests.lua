@@ -1,11 +1,11 @@
--- Requests for wrk: `wrk -s requests.lua URL -- KIND LICENCES`, each with a key, identifier and client address by
--- chance. Keys and identifiers follow from the licence's number, as in data.ts.
+-- Requests for wrk: `wrk -s requests.lua URL -- KIND LICENCES`, with random licences, identifiers and client addresses.
+-- Keys and identifiers derive from the licence's number, as in data.ts.
 
 local prefix = "/api/index.php/v1/licensing"
 local random, format = math.random, string.format
 
 local function key(i) return format("BE9C0000-00000000-00000000-%08X", i) end
--- A licence has one to three of these activated.
+-- Each licence has one to three of these sites activated.
 local function site(i) return format("site-%08x-%d.example.com", i, random(3)) end
 
 local function forwarded()
@@ -47,12 +47,12 @@ local kinds = {
 }
 
 function init(args)
-  -- The address of a new table differs from run to run, also within a second.
+  -- A new table's address makes the seed differ even between runs in the same second.
   local seed = os.time() + tonumber(tostring({}):match("0x(%x+)"), 16) % 1000003
   math.randomseed(seed)
   run = format("%08x", seed % 0x100000000)
   licences = tonumber(args[2] or 1)
-  -- Another word is the path of a file.
+  -- An unknown kind is a file's path.
   request = kinds[args[1]] or function() return get(args[1]) end
 end
 

@@ -16,13 +16,13 @@ import type { Reading, Result } from './report';
 import { SMALL, type Server, type Stage } from './stage';
 import { openTransactionLoop } from './transaction-loop';
 
-/** Every row of the table: its two sides, what is compared, and what is asked for. */
+/** The rows of the table: two sides each, what is compared, and the limits. */
 
 export interface Options {
   quick: boolean;
   pace: Pace;
   memoryMinutes: number;
-  /** told how it goes */
+  /** receives progress messages */
   say: (text: string) => void;
 }
 
@@ -52,7 +52,7 @@ export const rows: Record<string, Row> = {
         { what: 'p99', value: (sample) => sample.p99, unit: ' ms', most: 3, goal: 2 },
       ]);
       await stage.clear();
-      // wrk leaves without the last answer of each connection, which is counted all the same.
+      // wrk ends before each connection's last answer, which the service has counted.
       const recorded = (await countedChecks(stage.mariadb, SMALL)) - before;
       const rounds = options.pace.pairs + 1;
       if (recorded < answered || recorded > answered + 64 * rounds)
@@ -205,7 +205,7 @@ export const rows: Record<string, Row> = {
           values: [`${late.toFixed(0)} MB`, `${early.toFixed(0)} MB`],
           cpu: [undefined, undefined],
           ratios: [late / early],
-          // The heap of a young process still grows: a short run says nothing about leaks.
+          // A young process's heap still grows: a short run says nothing about leaks.
           ...(memoryMinutes < 10 ? {} : { most: 1.1 }),
           failed,
           disturbed: others(),
@@ -242,7 +242,7 @@ async function againstSmall(stage: Stage, options: Options, licences: number): P
 
 const GROWN = 50_000;
 
-/** The service is up, and used, when the first licence is there. */
+/** Starts and uses the service on the first licence, then grows the data. */
 async function onceGrown(stage: Stage, options: Options, kind: string): Promise<Result[]> {
   let grown: Server | undefined;
   const isRefused = kind === 'validate-unknown';
@@ -269,7 +269,7 @@ async function behindNginx(stage: Stage): Promise<{ service: Server; nginx: Serv
   return { service, nginx: { url, pid: service.pid } };
 }
 
-/** The mean over ten seconds (or what there is) before `seconds` are over: garbage comes and goes. */
+/** The mean of up to ten seconds before `seconds` have passed, to even out garbage collection. */
 async function residentMemoryAt({ pid }: Server, seconds: number): Promise<number> {
   const readings = Math.max(1, Math.min(10, Math.floor(seconds)));
   await sleep((seconds - readings) * 1000);
@@ -281,7 +281,7 @@ async function residentMemoryAt({ pid }: Server, seconds: number): Promise<numbe
   return sum / readings;
 }
 
-/** @param count told how many of each round were answered well */
+/** @param count receives the number of successful answers in each round */
 function counted(side: Side, count: (requests: number) => void): Side {
   return {
     ...side,
@@ -293,7 +293,7 @@ function counted(side: Side, count: (requests: number) => void): Side {
   };
 }
 
-/** Measures two sides in turns, and reads from the same rounds all that is asked for. */
+/** Measures two sides in turns, and takes several readings from the same rounds. */
 async function compare(
   { pace, say }: Options,
   a: Side,
@@ -319,7 +319,7 @@ async function compare(
     cpu: [middle(0, (sample) => sample.cpu), middle(1, (sample) => sample.cpu)],
     ratios: samples.map(([one, other]) => value(one) / value(other)),
     failed: samples.reduce((sum, [one, other]) => sum + one.failed + other.failed, 0),
-    // A rate should be what the CPU time allows; where it is not, something else of this machine was in the way.
+    // CPU time should determine the rate; where it does not, other load interfered.
     cpuRatios: what === 'requests a second' ? cpuRatios(samples) : undefined,
     disturbed,
     notes: [],

@@ -22,8 +22,8 @@ import { sharedFolder } from '../test/support/processes';
 import { lineChart, type Series } from './chart';
 
 /**
- * Two instances behind nginx under a mixed load, with a fault a minute; at the end all that was acknowledged is compared
- * with what is stored. Writes var/soak/soak.md and soak.svg.
+ * Runs two instances behind nginx under a mixed load with a fault each minute, then compares all acknowledged changes
+ * with the stored data. Writes var/soak/soak.md and soak.svg.
  */
 
 const DEFAULT_MINUTES = 20;
@@ -31,7 +31,7 @@ const MOST_MINUTES = 180;
 const CLIENTS = 24;
 const PAUSE_MS = 15;
 const SAMPLE_MS = 5_000;
-/** After a fault's end all has to be well again within this time. */
+/** The time allowed for full recovery after a fault. */
 const RECOVERY_MS = 5_000;
 const FOLDER = join(packageRoot, 'var/soak');
 
@@ -190,7 +190,7 @@ async function main(): Promise<boolean> {
   }
 }
 
-/** @returns whether all held */
+/** @returns whether all checks passed */
 async function soak(site: Site, url: string, minutes: number): Promise<boolean> {
   const { stand } = site;
   const totals = new Map<string, number>();
@@ -230,7 +230,7 @@ async function soak(site: Site, url: string, minutes: number): Promise<boolean> 
 
   const windows: Window[] = [];
   for (let minute = 0; minute < minutes; minute++) {
-    // At 20 s of each minute, so that it is over, and all well again, before the next.
+    // At 20 s of each minute, so that recovery ends before the next fault.
     await until(load.now, minute * 60_000 + 20_000);
     const { name, run } = FAULTS[minute % FAULTS.length]!;
     say(`minute ${minute + 1} of ${minutes}: ${name}`);

@@ -13,11 +13,9 @@ import { installMariaDb, startMariaDb, startRedis, type MariaDb } from '../test/
 import { processEnvironment, startServiceProcess } from '../test/support/service-process';
 import { hasDataSet, makeDataSet, publishPackages, warmDataSet } from './data';
 
-/** The private servers and data of a run, and what rows start on them. */
-
 const KEPT = join(packageRoot, 'var/bench/mariadb');
 const GIGABYTE = 1024 ** 3;
-/** The data set that is made anew in every run. */
+/** The data set rebuilt in every run. */
 export const SMALL = 10_000;
 const OUT_OF_REACH = '1000000000';
 
@@ -30,24 +28,24 @@ export interface Stage {
   mariadb: MariaDb;
   /** file name of the 20 MB package */
   largePackage: string;
-  /** LICENSING_DATABASE_URL of so many licences, made or kept, and read into memory */
+  /** the LICENSING_DATABASE_URL of a data set of this size, made or kept, and read into memory */
   dataSet(licences: number): Promise<string>;
-  /** one that rows may be added to */
+  /** a data set that rows may change */
   freshDataSet(name: string): Promise<string>;
   isKept(licences: number): Promise<boolean>;
   /** the build, with Redis; on the small data set unless the settings say otherwise */
   service(settings?: Settings): Promise<Server>;
   bare(): Promise<Server>;
   ungrouped(): Promise<Server>;
-  /** before a service; its packages also lie below /static/ */
+  /** in front of a service; serves its packages below /static/ too */
   nginx(service: Server): Promise<TestNginx>;
   facts(): Promise<string[]>;
-  /** Ends what was started since the last time, the latest first. */
+  /** Stops everything started since the last call, the latest first. */
   clear(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @param profiles a folder for the CPU profiles of services, each written when it ends */
+/** @param profiles a folder for services' CPU profiles, written when they end */
 export async function openStage(say: (text: string) => void, profiles?: string): Promise<Stage> {
   if (!existsSync(KEPT)) {
     const unfinished = `${KEPT}.new`;
@@ -62,7 +60,7 @@ export async function openStage(say: (text: string) => void, profiles?: string):
       [
         `--innodb-buffer-pool-size=${bufferPool * 1024}M`,
         '--innodb-log-file-size=1G',
-        // It would read back what the last run used, for ten seconds and with more than one core; data sets are warmed.
+        // InnoDB would reload the last run's pages for ten seconds on more than one core. Data sets are warmed instead.
         '--innodb-buffer-pool-load-at-startup=OFF',
         '--innodb-buffer-pool-dump-at-shutdown=OFF',
       ],
@@ -104,7 +102,7 @@ export async function openStage(say: (text: string) => void, profiles?: string):
     BENCH_PROFILE: join(folder, `${++profiled}.cpuprofile`),
   });
 
-  /** A server of this folder, compiled as the service is: ts-node loads what makes every event of Node's dearer. */
+  /** Runs a server of this folder compiled, like the service: ts-node's hooks would slow Node's events. */
   async function compiled(name: string, env: NodeJS.ProcessEnv): Promise<Server> {
     const child = startProcess(
       process.execPath,
@@ -157,12 +155,12 @@ export async function openStage(say: (text: string) => void, profiles?: string):
     async stop() {
       await stage.clear();
       await redis.stop();
-      // It writes gigabytes of pages that were changed; killed instead, it would do so at the next start.
+      // Shutdown writes gigabytes of changed pages; after a kill the next start would do so.
       await endProcess(mariadb.process, 'SIGTERM', 300_000);
     },
   };
 
-  /** As an operator behind a load balancer edits it: the clients are those it names. And the packages as plain files. */
+  /** Edits the files as for a load balancer that names the clients, and serves the packages as plain files. */
   function forLoad(text: string, file: string): string {
     if (file === 'upstream.conf')
       return `${text}\nset_real_ip_from 127.0.0.1;\nreal_ip_header X-Forwarded-For;\n`;
@@ -173,7 +171,7 @@ export async function openStage(say: (text: string) => void, profiles?: string):
   return stage;
 }
 
-/** What the figures depend on. */
+/** The conditions that the figures depend on. */
 async function machineFacts(mariadb: MariaDb): Promise<string[]> {
   const connection = await mariadb.connect();
   const [[row]] = await connection.query<RowDataPacket[]>('SELECT VERSION() AS version');
@@ -188,13 +186,13 @@ async function machineFacts(mariadb: MariaDb): Promise<string[]> {
   ];
 }
 
-/** A server's options, less where it lies; of one given twice the last, which counts. */
+/** A server's options without its locations. If an option is repeated, the last one counts. */
 function serverOptions(args: string[]): string {
   const options = args.filter((arg) => /^--(?!datadir|tmpdir|socket|port|pid|log-error|user|bind)/.test(arg));
   return [...new Map(options.map((option) => [option.split('=')[0], option])).values()].join(' ');
 }
 
-/** A program's version, wherever it writes it. */
+/** A program's version, from stdout or stderr. */
 function firstNumber(program: string, argument: string): string {
   try {
     const output = execFileSync('sh', ['-c', `"${program}" ${argument} 2>&1 || true`], { encoding: 'utf8' });

@@ -3,12 +3,11 @@ import { DEFAULT_POOL_SIZE } from '../src/store/database';
 import { toSqlTime } from '../src/store/time';
 
 /**
- * The bare transaction of a new activation (lock, look-up, insert, update, commit) by prepared statements, one after
- * another on each of as many connections as the service has, with nothing around it: what the database and its driver
- * can do on this machine.
+ * The bare transaction of a new activation (lock, look-up, insert, update, commit) as prepared statements, run back to
+ * back on as many connections as the service has. It shows what the database and its driver can do on this machine.
  */
 export interface TransactionLoop {
-  /** @returns transactions that were committed, and the time each took (ms) */
+  /** @returns the committed transactions and each one's duration (ms) */
   run(seconds: number): Promise<{ seconds: number; durations: number[] }>;
   stop(): Promise<void>;
 }

@@ -18,8 +18,8 @@ import { fromSqlTime, toSqlTime } from '../src/store/time';
 import { version } from '../src/version';
 
 /**
- * The service in every part but one: validate is one prepared SELECT and one prepared UPDATE for each request, with no
- * grouping and no query builder. It shows what grouping costs a request that is alone.
+ * The service with one difference: each validate runs one prepared SELECT and one prepared UPDATE, without grouping or
+ * a query builder. It shows what grouping costs a single request.
  */
 
 const SELECT = `SELECT l.id, l.status, l.activation_limit, l.activations_used, l.expires_at,
@@ -46,7 +46,7 @@ interface Row extends RowDataPacket {
 
 function validateAlone(pool: Pool): Licensing['validate'] {
   return async ({ keyDigest, identifier, ip, now }) => {
-    // One statement has to do, so the type is taken for granted: every plan of the data is of this one.
+    // One statement must suffice, so assume the type of every plan in the data.
     const site = identifier === undefined ? undefined : normalizeIdentifier('domain', identifier);
     const [[row]] = await pool.execute<Row[]>(SELECT, [site ?? null, keyDigest]);
     if (row === undefined) return { refused: 'LICENSE_NOT_FOUND' };

@@ -13,36 +13,35 @@ import {
   startProcess,
 } from './processes';
 
-/** A private Apache with the configuration in deploy/apache, and a private PHP-FPM whose pages are the site. */
+/** A private Apache with the configuration in deploy/apache, and a private PHP-FPM that serves the site. */
 
 const ROOT = join(__dirname, '../..');
 const FILES = ['licensing.conf', 'site.example.conf'];
 const APACHE = ['/usr/sbin/apache2', '/usr/local/sbin/apache2'].find((path) => existsSync(path)) ?? 'apache2';
 const MODULES = '/usr/lib/apache2/modules';
 
-/** What Debian has enabled before anybody asks; the guide names the others. */
+/** Debian's default modules. The guide names the others. */
 const DEFAULT_MODULES = 'mpm_event authz_core authz_host alias deflate dir env filter mime setenvif'.split(
   ' ',
 );
-/** What the hostile parts of the server's own configuration need, and the parts that the guide has commented out. */
+/** Modules for the hostile parts of the server's own configuration, and for the parts that the guide comments out. */
 const TEST_MODULES = ['brotli', 'expires', 'remoteip'];
 
 export interface ApacheOptions {
   /** where each instance listens: `127.0.0.1:3080` or `unix:/path` */
   upstream: string | string[];
-  /** changes to the text of a file, as an operator would make them */
+  /** edits a file's text as an operator would */
   edit?: (text: string, file: string) => string;
 }
 
 export interface TestApache {
-  /** where the site answers: `https://127.0.0.1:port` */
+  /** the site's address: `https://127.0.0.1:port` */
   url: string;
   port: number;
-  /** plain HTTP */
   httpPort: number;
-  /** the file's text; empty when there is none */
+  /** a log file's text; empty when there is no file */
   log(name: 'access.log' | 'error.log' | 'licensing.log'): string;
-  /** everything Apache wrote to any log or to its standard error */
+  /** everything Apache wrote to its logs and standard error */
   allLogs(): string;
   stop(): Promise<void>;
 }
@@ -83,21 +82,21 @@ export async function startApache(options: ApacheOptions): Promise<TestApache> {
   };
 }
 
-/** What `apache2 -t` says of the shipped configuration. */
+/** Runs `apache2 -t` on the shipped configuration. */
 export function checkApache(options: ApacheOptions): { ok: boolean; output: string } {
   const conf = writeConfiguration(sharedFolder(), options, 8080, 8443);
   const { status, stderr } = spawnSync(APACHE, ['-t', '-f', conf], { encoding: 'utf8' });
   return { ok: status === 0, output: stderr };
 }
 
-/** The PHP pages of the site tell what reached them. */
+/** The site's PHP pages return the request they received. */
 const PAGE = `<?php
 if (isset($_GET['complain'])) error_log('the site complains');
 header('Content-Type: application/json');
 echo json_encode(['php' => substr(__FILE__, strlen($_SERVER['DOCUMENT_ROOT'])), 'uri' => $_SERVER['REQUEST_URI']]);
 `;
 
-/** What Joomla ships as htaccess.txt sends everything that is no file to its two entry points, as this does. */
+/** Like Joomla's htaccess.txt: requests without a file go to the two entry points. */
 const HTACCESS = `
 RewriteEngine On
 RewriteRule .* - [E=HTTP_AUTHORIZATION:%{HTTP:Authorization}]
@@ -175,13 +174,13 @@ Include ${folder}/site.example.conf
   return conf;
 }
 
-/** The modules that the guide says to enable. */
+/** The modules the guide tells operators to enable. */
 function documentedModules(): string[] {
   const guide = readFileSync(join(ROOT, 'docs/apache.md'), 'utf8');
   return [...guide.matchAll(/a2enmod ([a-z0-9_ ]+)/g)].flatMap(([, names]) => names!.trim().split(' '));
 }
 
-/** A line for each instance, like the first one that is shipped. */
+/** Repeats the first shipped line for each instance. */
 function listensAt(text: string, upstreams: string[]): string {
   return text.replace(/^( *BalancerMember ")unix:[^"]+(".*\n)/m, (_line, before: string, after: string) =>
     upstreams

@@ -8,10 +8,10 @@ export interface Certificate {
   key: string;
 }
 
-/** An authority of the test's own; all of it are PEM files. */
+/** The test's own certificate authority. All values are paths of PEM files. */
 export interface Authority {
   ca: string;
-  /** @param names as `DNS:db.example` or `IP:127.0.0.1` */
+  /** @param names such as `DNS:db.example` or `IP:127.0.0.1` */
   issue(names: string): Certificate;
 }
 
@@ -37,7 +37,7 @@ export function createAuthority(): Authority {
   };
 }
 
-/** A certificate for shop.example that signs itself, under the names that Let's Encrypt gives its files. */
+/** Creates a self-signed certificate for shop.example, with Let's Encrypt's file names. */
 export function makeCertificate(folder: string): void {
   execFileSync(
     'openssl',

@@ -14,10 +14,10 @@ import {
 } from './load';
 import type { Db } from '../../src/store/database';
 
-/** What must hold of every fault: answers before and after it, no call that hangs, nothing lost. */
+/** Checks required under every fault: answers before and after it, no hanging call, no lost data. */
 
 export interface Fault {
-  /** where the load goes */
+  /** the load's target */
   url: string;
   goods: Goods;
   db: Db;
@@ -25,27 +25,27 @@ export interface Fault {
   /** seconds between `begin` and `end` */
   lasts: number;
   end?: () => unknown;
-  /** the longest that an answer may take: the service's own deadline is 4 s, and this machine has others to serve */
+  /** the longest allowed answer time, ms: the service's own deadline is 4 s, and this machine is shared */
   patience?: number;
-  /** s after which all is well again */
+  /** seconds allowed for full recovery */
   recovers?: number;
 }
 
 export interface Outcome {
   load: Load;
-  /** those answered before the fault began */
+  /** calls answered before the fault */
   before: Call[];
-  /** sent and answered under the fault */
+  /** calls sent and answered during the fault */
   meanwhile: Call[];
-  /** sent when the fault was over, from the first on */
+  /** calls sent after the fault */
   after: Call[];
-  /** ms from the fault's begin to the first of them, by the answer; Infinity: there was none */
+  /** ms from the fault's start to the first matching answer; Infinity: none */
   until: (what: (call: Call) => boolean) => number;
-  /** ms from the fault's end to the first good answer */
+  /** ms from the fault's end to the first successful answer */
   recovery: number;
 }
 
-/** Load before the fault, under it, and for long enough after it to see that all is well again. */
+/** Applies load before and during a fault, and long enough afterwards to check the recovery. */
 export async function underFault(fault: Fault): Promise<Outcome> {
   const { url, goods, db, begin, lasts, end = () => undefined, patience = 6_000, recovers = 5 } = fault;
   const load = startLoad(url, goods);
@@ -87,7 +87,7 @@ export async function underFault(fault: Fault): Promise<Outcome> {
   return outcome;
 }
 
-/** For docs/reliability.md: with TEST_FAULTS_FIGURES=FILE each test adds a line of JSON with what it measured. */
+/** For docs/reliability.md: with TEST_FAULTS_FIGURES=FILE each test appends its figures as a line of JSON. */
 export function note(figures: object): void {
   const file = process.env.TEST_FAULTS_FIGURES;
   if (file === undefined) return;
@@ -114,7 +114,7 @@ export function countsOf(calls: Call[]): object {
   };
 }
 
-/** Those that a licence server in good health would have answered otherwise. */
+/** The calls that a healthy service would have answered differently. */
 export function unhealthy(calls: Call[]): Call[] {
   return calls.filter((call) => !isHealthy(call));
 }

@@ -6,7 +6,10 @@ declare global {
   var sharedServers: PrivateServer[];
 }
 
-/** One MariaDB and one Redis for all test files; each file has a database of its own. Tests that stop servers start theirs. */
+/**
+ * Starts one MariaDB and one Redis for all test files; each file gets its own database. Tests that stop servers start
+ * their own.
+ */
 export default async function setup(): Promise<void> {
   if (!existsSync(join(__dirname, '../../dist/src/main.js')))
     throw new Error('The tests run the build too. Run "npm run build" first (or "npm test", which does).');

@@ -1,4 +1,4 @@
-/** Their data are thrown away: nobody waits for an orderly shutdown. */
+/** SIGKILL is enough, because the data are discarded. */
 export default async function teardown(): Promise<void> {
   await Promise.all(globalThis.sharedServers.map((server) => server.stop('SIGKILL')));
 }

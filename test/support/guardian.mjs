@@ -1,7 +1,6 @@
 /**
- * Outlives the process that started it by a moment, to end what that left behind: private servers and temporary
- * folders. It reads lines "pid N", "done N" and "dir PATH"; the end of its input is the end of its parent, however
- * that came about.
+ * Outlives its parent process briefly, to end its private servers and remove its temporary folders. Reads lines "pid
+ * N", "done N" and "dir PATH"; the end of its input means that the parent has ended, for any reason.
  */
 import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -17,12 +16,12 @@ for await (const line of createInterface({ input: process.stdin })) {
   if (word === 'done') pids.delete(Number(value));
   if (word === 'dir') dirs.add(value);
 }
-// Each leads a group of its own, in which are its workers: nginx's and PHP-FPM's outlive their master.
+// Each process leads its own group, because the workers of nginx and PHP-FPM outlive their master.
 for (const pid of pids)
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // it has ended already
+    // already ended
   }
 if (pids.size > 0) await sleep(300);
 for (const dir of dirs) rmSync(dir, { recursive: true, force: true, maxRetries: 5 });

@@ -18,42 +18,42 @@ import { eventually } from './processes';
 import { openRaw, type RawConnection } from './raw-http';
 import { giveLicense, givePlan, PREFIX, type TestLicense } from './service';
 
-/** Clients that note each call on a few hot licences, and the judgement of what they noted. */
+/** Clients that record their calls on a few hot licences, and the check of these records. */
 
 export interface HotLicense extends TestLicense, History {}
 
 export interface Round {
-  /** instances of the service; the clients are spread over them */
+  /** the service's instances, shared among the clients */
   urls: string[];
   db: Db;
-  /** one licence each; 0: unlimited */
+  /** one for each licence; 0: unlimited */
   limits: number[];
-  /** calls in all, after which the round ends; by default when `meanwhile` has ended */
+  /** the total number of calls; by default the round ends with `meanwhile` */
   calls?: number;
   clients?: number;
-  /** what happens beside the calls: a fault, a planted mistake */
+  /** runs during the calls: a fault, or a planted error */
   meanwhile?: (licenses: HotLicense[]) => unknown;
-  /** what a client takes for its answer */
+  /** falsifies an answer before it is recorded */
   tamper?: (call: Call) => void;
 }
 
 const CLIENTS = 16;
-/** numbers of those that are no client of the service */
+/** Numbers of the two recorders that are not clients of the service. */
 const OPERATOR = 28;
 const READER = 29;
-/** The service answers within 4 s; some clients do not wait so long, and never learn the outcome. */
+/** The service answers within 4 s. Clients with a shorter time-out never learn the outcome. */
 const PATIENCES_MS = [1_000, 2_000, 8_000];
-/** The search tries what each of them may have done. */
+/** The search tries every possible effect of these calls. */
 const MOST_UNKNOWN = 16;
-/** Waits for licences whose last calls may still wait for a lock in the database. */
+/** The longest wait for last calls that are queued for a database lock. */
 const SETTLED_MS = 10_000;
 
-/** Few licences, so that many calls meet: every other round only those with few slots. */
+/** Few licences, so that many calls meet; every other round only licences with few slots. */
 export function hotLimits(round: number): number[] {
   return round % 2 === 0 ? [1, 2, 3, 5] : [1, 2, 4, 7, 10, 0];
 }
 
-/** Lets clients call on new licences, and returns what they saw, with what is stored at the end. */
+/** Runs clients on new licences. Returns their records and what is stored at the end. */
 export async function recordRound(round: Round): Promise<HotLicense[]> {
   const { urls, db, limits, clients = CLIENTS, meanwhile = () => undefined } = round;
   const planId = await givePlan(db);
@@ -81,7 +81,7 @@ export async function recordRound(round: Round): Promise<HotLicense[]> {
     while (running && (round.calls === undefined || noted < round.calls)) {
       const license = pick(licenses);
       const doubts = license.calls.filter((call) => !call.known && !isRead(call)).length;
-      // After an unknown outcome a client only reads until it is answered again, so that doubts stay few.
+      // After an unknown outcome a client only reads until it gets an answer, to keep the unknown calls few.
       const kind = isAnswered && doubts < MOST_UNKNOWN ? pickKind() : 'validate';
       const names = license.limit === 0 ? 6 : license.limit + 2;
       const identifier =
@@ -96,7 +96,7 @@ export async function recordRound(round: Round): Promise<HotLicense[]> {
     connection.close();
   }
 
-  /** Suspends licences, each for a moment. */
+  /** Suspends licences for a moment each. */
   async function operator(): Promise<void> {
     while (running && (round.calls === undefined || noted < round.calls)) {
       const license = pick(licenses);
@@ -152,7 +152,7 @@ export async function recordRound(round: Round): Promise<HotLicense[]> {
   return licenses;
 }
 
-/** Some kinds more often than others: what changes slots, and looks at them. */
+/** Prefers calls that change or show slots. */
 function pickKind(): Kind {
   return pick(['activate', 'activate', 'activate', 'deactivate', 'deactivate', 'validate', 'validate']);
 }
@@ -167,7 +167,7 @@ interface StoredRow {
   identifier: string | null;
 }
 
-/** By one statement: what is stored at one moment. */
+/** Reads with one statement, for a consistent state. */
 async function readStored(db: Db, { id }: TestLicense): Promise<string> {
   const rows = await db({ l: table(db, 'licenses') })
     .leftJoin({ a: table(db, 'activations') }, 'a.license_id', 'l.id')
@@ -180,7 +180,7 @@ async function readStored(db: Db, { id }: TestLicense): Promise<string> {
 
 type Seen = Pick<Call, 'answer' | 'known'>;
 
-/** A client's connection, which is opened again after it was cut. */
+/** A client's connection, reopened after it is cut. */
 function createConnection(url: string, patience: number) {
   let connection: RawConnection | undefined;
   return {
@@ -189,7 +189,7 @@ function createConnection(url: string, patience: number) {
       const body = JSON.stringify({
         license_key: key,
         ...(identifier === undefined ? {} : { identifier: identifierName(identifier) }),
-        // A label that changes makes an activation that exists already write too.
+        // A changing label makes a repeated activation write too.
         ...(kind === 'activate' && Math.random() < 0.3 ? { name: pick(['Desk', 'Shop']) } : {}),
       });
       let failure = 'cut';
@@ -212,21 +212,21 @@ function createConnection(url: string, patience: number) {
 
 export interface Judgement {
   calls: number;
-  /** those of unknown outcome that may have written */
+  /** calls with an unknown outcome that may have written */
   unknown: number;
   histories: number;
   undecided: string[];
-  /** tables of the calls around what nothing explains */
+  /** tables of the calls around each unexplained answer */
   violations: string[];
-  /** ms that the search took for one history */
+  /** the longest search for one history, ms */
   slowest: number;
 }
 
 /**
- * Records rounds and judges each, until there were enough calls or time is up.
+ * Records and checks rounds until there are enough calls or the time is up.
  *
- * @param usual how many calls are enough, unless TEST_HISTORIES_MINUTES or TEST_HISTORIES_OPERATIONS is set
- * @throws Error as `requireExplained`
+ * @param usual the number of calls, unless TEST_HISTORIES_MINUTES or TEST_HISTORIES_OPERATIONS is set
+ * @throws Error like `requireExplained`
  */
 export async function judgeRounds(
   record: (round: number) => Promise<HotLicense[]>,
@@ -249,7 +249,7 @@ export async function judgeRounds(
   return judgement;
 }
 
-/** For tests that call `judgeRounds`, in ms: at 100 calls a second they have hung. */
+/** The time-out of tests that call `judgeRounds`, ms. A slower service than 100 calls a second hangs. */
 export function historiesTimeout(operations: number): number {
   const run = lengthOfRun(operations);
   return 120_000 + (run.minutes === undefined ? run.operations * 10 : run.minutes * 60_000);
@@ -264,7 +264,7 @@ function newJudgement(): Judgement {
   return { calls: 0, unknown: 0, histories: 0, undecided: [], violations: [], slowest: 0 };
 }
 
-/** @returns the judgement, with what the search finds in these histories added to it */
+/** @returns the judgement, extended by the results for these histories */
 export function judge(histories: History[], judgement = newJudgement()): Judgement {
   for (const history of histories) {
     const began = performance.now();
@@ -280,7 +280,7 @@ export function judge(histories: History[], judgement = newJudgement()): Judgeme
   return judgement;
 }
 
-/** @throws Error with the first tables, when there is a history that no order explains, or that was not decided */
+/** @throws Error with the first tables if a history has no valid order or was not decided */
 export function requireExplained(judgement: Judgement): void {
   const { violations, undecided, histories, calls } = judgement;
   if (violations.length + undecided.length === 0) return;

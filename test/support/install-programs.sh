@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes sure of the programs the tests start privately: MariaDB, SQLite's shell, Redis, nginx, Apache, PHP. Arguments
-# name further ones, as program:package. What is missing is installed, as root or with a sudo that asks nothing, and not
-# left running as a service of the machine.
+# Installs the programs the tests start privately if they are missing: MariaDB, SQLite's shell, Redis, nginx, Apache,
+# PHP, and those named by arguments as program:package. Needs root or a sudo without a password. Leaves no service
+# running.
 set -eu
 
 PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
@@ -14,10 +14,10 @@ for pair in mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core 
   program=${pair%%:*}
   package=${pair#*:}
   if [ "$program" = php-fpm ]; then
-    # its binary has the version in its name
+    # The binary's name contains the version.
     ls /usr/sbin/php-fpm* >/dev/null 2>&1 && continue
   elif [ "$program" = php-xml ]; then
-    # an extension: update XML is read by the parser that Joomla reads it with
+    # An extension, for reading update XML with Joomla's parser.
     php -m 2>/dev/null | grep -qix xml && continue
   else
     command -v "$program" >/dev/null 2>&1 && continue
@@ -50,7 +50,7 @@ after=$(mktemp)
 trap 'rm -f "$log" "$before" "$after"' EXIT
 { running; enabled; } | sort -u >"$before"
 
-# Debian starts a server when it is installed, unless this says no.
+# Without this policy, Debian starts a server when it is installed.
 policy=/usr/sbin/policy-rc.d
 made_policy=no
 if [ ! -e "$policy" ]; then
@@ -59,7 +59,7 @@ if [ ! -e "$policy" ]; then
   $as_root chmod 755 "$policy"
 fi
 status=0
-# Nothing goes for it: on a machine with MySQL, MariaDB's programs would take its place.
+# --no-remove, because MariaDB's programs would replace an installed MySQL.
 { $as_root apt-get update && $as_root apt-get install -y --no-remove --no-install-recommends $missing; } >"$log" 2>&1 || status=$?
 [ "$made_policy" = no ] || $as_root rm -f "$policy"
 if [ "$status" != 0 ]; then
@@ -68,7 +68,7 @@ if [ "$status" != 0 ]; then
   exit 1
 fi
 
-# Nor shall they start with the machine from now on.
+# Keep new services from starting with the machine.
 { running; enabled; } | sort -u >"$after"
 for unit in $(comm -13 "$before" "$after"); do
   case "$unit" in mariadb* | mysql* | redis* | nginx* | php*) $as_root systemctl disable --now "$unit" >/dev/null 2>&1 || true ;; esac

@@ -1,13 +1,12 @@
-/** What clients saw of one licence, and the model that says what they should have seen. */
+/** The calls on a licence as clients saw them, and a model of the correct answers. */
 
 export type Kind = 'activate' | 'deactivate' | 'validate' | 'suspend' | 'reinstate' | 'stored';
 
-/** One call, as its client saw it. */
 export interface Call {
   /** 0 to 29; a client makes one call at a time */
   client: number;
   kind: Kind;
-  /** index of the identifier (`identifierName`); undefined where the call names none */
+  /** index of the identifier (`identifierName`); undefined for a call without an identifier */
   identifier: number | undefined;
   /** ms */
   startedAt: number;
@@ -18,7 +17,7 @@ export interface Call {
   known: boolean;
 }
 
-/** All calls on one licence. The last one is what is stored in the end, of the kind `stored`. */
+/** All calls on one licence. The last call, of the kind `stored`, is the final stored state. */
 export interface History {
   /** 0: unlimited */
   limit: number;
@@ -33,7 +32,7 @@ export function identifierName(index: number): string {
   return `${String.fromCharCode(97 + index)}.example`;
 }
 
-/** The contract and decisions.md as a function: what a call answers in a state, and the state it leaves. */
+/** The contract and decisions.md as a function: a call's answer in a state, and the next state. */
 export function step(
   limit: number,
   state: State,
@@ -68,7 +67,7 @@ export function step(
   }
 }
 
-/** Whether a call with this answer leaves the state as it is, in whatever state it came. */
+/** Whether a call with this answer leaves every state unchanged. */
 export function isRead({ kind, answer, known }: Call): boolean {
   if (kind === 'validate' || kind === 'stored') return true;
   return known && (/^4\d\d /.test(answer) || answer === 'refused');
@@ -101,7 +100,7 @@ interface Body {
   error?: { code: string; activations_used?: number; activation_limit?: number };
 }
 
-/** The service's answer in the words of `step`; what is no answer of the contract is in none of them. */
+/** The service's answer in the words of `step`. An answer outside the contract matches none of them. */
 export function describeAnswer(kind: Kind, status: number, text: string): string {
   const other = `${status} ${text.slice(0, 60)}`;
   let body: Body;

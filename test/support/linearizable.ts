@@ -9,12 +9,12 @@ import {
 } from './license-history';
 
 /**
- * Is there one order of a licence's calls, each between its start and its end, in which every answer is the model's?
+ * Searches for an order of a licence's calls, each between its start and its end, in which every answer is the model's.
  *
- * This is the search of Wing and Gong in the just-in-time form of Lowe's "Testing for linearizability" (2017), with his
- * memory of what was visited: it goes through starts and ends in their order, and keeps every configuration (a state, and
- * which of the calls under way were placed to get there) that explains all answers so far. A call is placed no earlier
- * than an answer makes it necessary. The first answer that leaves no configuration is the one that nothing explains.
+ * This is Wing and Gong's search in the just-in-time form of Lowe's "Testing for linearizability" (2017), with his
+ * cache of visited configurations. It processes starts and ends in order, and keeps every configuration (a state, and
+ * the pending calls placed to reach it) that explains all answers so far. A call is placed only when an answer requires
+ * it. The first answer that leaves no configuration is the unexplained one.
  */
 export type Verdict =
   | { explained: true }
@@ -23,9 +23,9 @@ export type Verdict =
 
 interface Configuration {
   state: State;
-  /** clients whose call under way is placed, as bits: those that may write */
+  /** clients whose pending call is placed, as bits: calls that may write */
   writes: number;
-  /** and those that only read */
+  /** the same for calls that only read */
   reads: number;
   /** calls of unknown outcome that took effect, as bits of their index */
   unknown: number;
@@ -41,7 +41,7 @@ export function explain({ limit, calls }: History, patience = DEFAULT_PATIENCE_M
     { at: call.startedAt, call, isEnd: false },
     ...(call.known ? [{ at: call.endedAt, call, isEnd: true }] : []),
   ]);
-  // At the same moment, starts come before ends: the calls overlap.
+  // At equal times starts come before ends, so that the calls overlap.
   events.sort((a, b) => a.at - b.at || Number(a.isEnd) - Number(b.isEnd));
 
   const underWay = new Map<number, Call>();
@@ -50,7 +50,7 @@ export function explain({ limit, calls }: History, patience = DEFAULT_PATIENCE_M
   for (const { call, isEnd } of events) {
     if (!isEnd) {
       if (call.known) underWay.set(call.client, call);
-      // What a read would have answered is no matter.
+      // A read without an answer does not matter.
       else if (!isRead(call)) unknown.push(call);
       if (unknown.length > MOST_UNKNOWN)
         return { explained: undefined, why: `more than ${MOST_UNKNOWN} unknown outcomes` };
@@ -65,7 +65,7 @@ export function explain({ limit, calls }: History, patience = DEFAULT_PATIENCE_M
   }
   return { explained: true };
 
-  /** @returns what configurations become in which the call is placed, after any of the others; undefined: out of time */
+  /** @returns the configurations with the call placed, after any other calls; undefined: out of time */
   function place(call: Call, from: Configuration[]): Configuration[] | undefined {
     const bit = 1 << call.client;
     const reads = isRead(call);
@@ -82,7 +82,7 @@ export function explain({ limit, calls }: History, patience = DEFAULT_PATIENCE_M
       const after = step(limit, here.state, call);
       if (after.answer === call.answer) {
         placed.add(move(here, after.state));
-        // To read now takes nothing from what may follow. A write may have to come after another call's.
+        // Placing a read now excludes nothing later. A write may have to follow another call's.
         if (reads) continue;
       }
       for (const other of underWay.values()) {
@@ -104,7 +104,7 @@ export function explain({ limit, calls }: History, patience = DEFAULT_PATIENCE_M
     }
   }
 
-  /** Leaves a state: the reads under way that fit it are placed there, because that can only help. */
+  /** Leaves a state after placing every pending read that fits it there, which can only help. */
   function move(from: Configuration, state: State): Configuration {
     if (state === from.state) return { ...from };
     let { reads } = from;
@@ -118,7 +118,7 @@ export function explain({ limit, calls }: History, patience = DEFAULT_PATIENCE_M
     return { ...from, state, reads };
   }
 
-  /** Of unknown calls that do the same, the earlier ones take effect first. */
+  /** Of equal unknown calls, the earlier take effect first. */
   function hasEarlierTwin(index: number, used: number): boolean {
     const { kind, identifier } = unknown[index]!;
     return unknown
@@ -128,13 +128,13 @@ export function explain({ limit, calls }: History, patience = DEFAULT_PATIENCE_M
 }
 
 /**
- * Configurations without those that another one can stand for: in the same state after the same writes, it has placed
- * no fewer reads and used up no call of unknown outcome that the other has left.
+ * Drops a configuration if another covers it: with the same state and writes, the other has placed at least the same
+ * reads and used no unknown call that this one has left.
  */
 function createMemory() {
   const buckets = new Map<number, Configuration[]>();
   return {
-    /** @returns false when there is one that can stand for it already */
+    /** @returns false when a stored configuration covers it */
     add(added: Configuration): boolean {
       const key = added.state * 2 ** 30 + added.writes;
       const bucket = buckets.get(key) ?? [];
@@ -153,7 +153,7 @@ function standsFor(one: Configuration, other: Configuration): boolean {
 const SHOWN_BEFORE = 12;
 const SHOWN_STATES = 6;
 
-/** A table of the calls around the one that nothing explains, which is marked. */
+/** A table of the calls around the unexplained call, which is marked. */
 export function describeViolation({ limit, calls }: History, call: Call, states: State[]): string {
   const around = calls.filter(
     ({ startedAt, endedAt }) => startedAt <= call.endedAt && endedAt >= call.startedAt,

@@ -10,11 +10,10 @@ import { startMariaDb, startRedis, type MariaDb, type PrivateServer } from './se
 import { countTimes, giveLicense, givePlan, PREFIX, type TestLicense } from './service';
 import { openMigrated, startServiceProcess, type ServiceProcess } from './service-process';
 
-/** The load that faults are tried under, and the book that is kept of it: nothing that was acknowledged may be lost. */
+/** The load that faults are tried under, and a record of it: nothing acknowledged may be lost. */
 
 export type Kind = 'validate' | 'activate' | 'repeat' | 'download';
 
-/** One call, as its client saw it. */
 export interface Call {
   kind: Kind;
   /** index in the load's licences */
@@ -22,16 +21,16 @@ export interface Call {
   /** ms since the load began */
   sentAt: number;
   answeredAt: number;
-  /** undefined: the connection failed, was cut, or nothing came */
+  /** undefined: the connection failed, was cut, or stayed silent */
   status: number | undefined;
-  /** the JSON error's code, or the text of a download's refusal */
+  /** the JSON error's code, or the text of a refused download */
   code: string | undefined;
   retryAfter: string | undefined;
-  /** what happened to a call without an answer */
+  /** what happened instead of an answer */
   failure: string | undefined;
 }
 
-/** What the load works with: licences of product 42, the last of them with few slots, and its package. */
+/** What the load uses: licences of product 42, the last ones with few slots, and its package. */
 export interface Goods {
   licenses: TestLicense[];
   bytes: Buffer;
@@ -39,11 +38,11 @@ export interface Goods {
 }
 
 export interface LoadOptions {
-  /** how many there are now changes nothing of those under way */
+  /** a change does not affect running clients */
   clients?: number;
   /** ms between a client's calls, on average */
   pause?: number;
-  /** hears of each call instead of `calls`, which then stays empty */
+  /** receives each call instead of `calls`, which then stays empty */
   onCall?: (call: Call) => void;
 }
 
@@ -52,27 +51,26 @@ export interface Load {
   book: Book;
   /** ms since the load began */
   now: () => number;
-  /** Lets the calls under way end. */
+  /** Waits for pending calls to end. */
   stop(): Promise<void>;
 }
 
-/** What was sent and what was acknowledged, by licence. */
+/** What was sent and acknowledged, by licence. */
 export interface Book {
   goods: Goods;
   checks: { sent: number; acknowledged: number }[];
   activations: { sent: Set<string>; acknowledged: Set<string> }[];
-  /** downloads that came whole */
   downloads: number;
-  /** answers that no fault excuses: another body than the contract's, a package with other bytes */
+  /** answers that no fault excuses: a body outside the contract, a package with other bytes */
   wrong: string[];
 }
 
-/** No client waits for longer; a call that takes this long hung. */
+/** The clients' time-out; a call that takes this long hung. */
 export const CLIENT_PATIENCE_MS = 30_000;
 const FEW_SLOTS = 5;
 const SHOWN_LOSSES = 20;
 
-/** A product with a published package of 20 kB, and licences for it. */
+/** A product with a published 20 kB package, and licences for it. */
 export async function giveGoods(db: Db, packagesDir: string): Promise<Goods> {
   const licenses = await giveLicenses(db);
   const { path, bytes } = await makePackage({}, 20_000);
@@ -94,8 +92,8 @@ async function giveLicenses(db: Db, count = 12): Promise<TestLicense[]> {
 }
 
 /**
- * Clients that call one after the other, each on a connection it keeps: half validate, a quarter activates something
- * new, the rest activates again or downloads. Each call comes from another address, so that no rate limit is met.
+ * Clients that call one after another, each on a kept connection: half of the calls validate, a quarter activate
+ * something new, the rest repeat an activation or download. Each call has a new address, to stay below rate limits.
  */
 export function startLoad(url: string, goods: Goods, options: LoadOptions = {}): Load {
   const { clients = 24, pause = 20, onCall } = options;
@@ -187,7 +185,7 @@ export function startLoad(url: string, goods: Goods, options: LoadOptions = {}):
       const done = await call(agent);
       if (onCall) onCall(done);
       else calls.push(done);
-      // Who was refused waits a little; who was not is back after its pause.
+      // A refused client waits a little; others continue after their pause.
       await sleep(done.status === 200 ? pause * (0.5 + Math.random()) : pause + 50);
     }
     agent.destroy();
@@ -204,9 +202,9 @@ export function startLoad(url: string, goods: Goods, options: LoadOptions = {}):
 }
 
 /**
- * Compares the book with the database.
+ * Compares the record with the database.
  *
- * @returns what is lost or too much, in sentences; empty when nothing is
+ * @returns what is lost or in excess, in sentences
  */
 export async function findLosses(db: Db, { goods, checks, activations, wrong }: Book): Promise<string[]> {
   const losses = [...wrong];
@@ -239,7 +237,7 @@ export async function findLosses(db: Db, { goods, checks, activations, wrong }: 
     : losses;
 }
 
-/** How often each outcome came: `{"200": 310, "503 SERVICE_UNAVAILABLE": 12, "ECONNRESET": 1}`. */
+/** Counts outcomes: `{"200": 310, "503 SERVICE_UNAVAILABLE": 12, "ECONNRESET": 1}`. */
 export function tally(calls: Call[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const call of calls) {
@@ -254,12 +252,12 @@ export function outcomeOf({ status, code, failure }: Call): string {
   return code === undefined ? String(status) : `${status} ${code}`;
 }
 
-/** Answers that a licence server in good health gives to this load. */
+/** Whether a healthy service gives this answer to the load. */
 export function isHealthy({ status, code }: Call): boolean {
   return status === 200 || code === 'ACTIVATION_LIMIT_REACHED';
 }
 
-/** The clean refusal of a service whose database cannot be used. */
+/** Whether this is the documented refusal while the database is unavailable. */
 export function isUnavailable({ kind, status, code, retryAfter }: Call): boolean {
   const text =
     kind === 'download'
@@ -290,16 +288,16 @@ export interface Stand {
   /** the test's own handle */
   db: Db;
   packagesDir: string;
-  /** The package, and licences that no load has touched. */
+  /** The package, and licences without load. */
   newGoods(): Promise<Goods>;
-  /** A process of the service; it is ended with the stand. */
+  /** Starts a process of the service, which ends with the stand. */
   start(settings?: Settings): Promise<ServiceProcess & { admin: string }>;
   close(): Promise<void>;
 }
 
 /**
- * @param options of its MariaDB
- * @param data the folder of its data, if not one of its own
+ * @param options MariaDB's options
+ * @param data MariaDB's data folder; by default a new one
  */
 export async function openStand(
   more: Settings = {},

@@ -13,12 +13,12 @@ import {
   startProcess,
 } from './processes';
 
-/** A private nginx with the real files of nginx/, and a private PHP-FPM whose one page is the site. */
+/** A private nginx with the real files of nginx/, and a private PHP-FPM whose only page is the site. */
 
 const FILES = join(__dirname, '../../nginx');
 const NGINX = ['/usr/sbin/nginx', '/usr/local/sbin/nginx'].find((path) => existsSync(path)) ?? 'nginx';
 
-/** What an operator changes in the files of nginx/; the rest is taken as it stands. */
+/** The values an operator changes in the files of nginx/. */
 const PLACEHOLDERS = {
   packagesDir: '/var/lib/licensing/packages/',
   logs: '/var/log/nginx/',
@@ -33,21 +33,21 @@ export interface NginxOptions {
   upstream: string | string[];
   /** the folder the internal location serves */
   packagesDir?: string;
-  /** the whole of site.example.conf, over TLS; else a small site over plain HTTP that includes licensing.conf */
+  /** use the whole site.example.conf, over TLS; by default a small plain HTTP site that includes licensing.conf */
   example?: boolean;
-  /** changes to the text of a file, as an operator would make them */
+  /** edits a file's text as an operator would */
   edit?: (text: string, file: string) => string;
 }
 
 export interface TestNginx {
-  /** where the site answers: `http://127.0.0.1:port`, with `example` `https://127.0.0.1:port` */
+  /** the site's address: `http://127.0.0.1:port`, or `https://127.0.0.1:port` with `example` */
   url: string;
   port: number;
-  /** plain HTTP; the same as `port` but with `example` */
+  /** plain HTTP; equals `port` without `example` */
   httpPort: number;
-  /** the file's text; empty when there is none */
+  /** a log file's text; empty when there is no file */
   log(name: 'access.log' | 'error.log' | 'licensing.log'): string;
-  /** everything nginx wrote to any log or to its standard error */
+  /** everything nginx wrote to its logs and standard error */
   allLogs(): string;
   stop(): Promise<void>;
 }
@@ -91,7 +91,7 @@ export async function startNginx(options: NginxOptions): Promise<TestNginx> {
   };
 }
 
-/** What `nginx -t` says of the files in their contexts. */
+/** Runs `nginx -t` on the files in their contexts. */
 export function checkNginx(options: NginxOptions): { ok: boolean; output: string } {
   const folder = sharedFolder();
   const conf = writeConfiguration(folder, options, 8080, 8443);
@@ -101,7 +101,7 @@ export function checkNginx(options: NginxOptions): { ok: boolean; output: string
   return { ok: status === 0, output: stderr };
 }
 
-/** The PHP page of the site tells what reached it. */
+/** The site's PHP page returns the request it received. */
 const PAGE = `<?php
 header('Content-Type: application/json');
 echo json_encode(['php' => basename(__FILE__), 'uri' => $_SERVER['REQUEST_URI'], 'path_info' => $_SERVER['PATH_INFO'] ?? '']);

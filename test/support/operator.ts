@@ -7,24 +7,24 @@ import { processEnvironment, type Ended } from './service-process';
 const COMMAND = join(__dirname, '../../dist/src/cli.js');
 
 export interface RunOptions {
-  /** what it reads on standard input; nothing by default */
+  /** its standard input; empty by default */
   stdin?: string;
-  /** the folder the operator stands in */
+  /** the working directory */
   cwd?: string;
-  /** beside the settings */
+  /** in addition to the settings */
   env?: NodeJS.ProcessEnv;
-  /** another build than this one */
+  /** another build's command */
   command?: string;
 }
 
 export interface Operator {
   /** Runs the built command to its end. */
   run: (args: string[], options?: RunOptions) => Promise<Ended>;
-  /** The same with --json, expected to succeed: what it printed. */
+  /** Runs it with --json, expects success, and returns what it printed. */
   json: <T = Record<string, unknown>>(args: string[], options?: RunOptions) => Promise<T>;
 }
 
-/** Somebody at the keyboard, with these settings in the environment. */
+/** An operator with these settings in the environment. */
 export function operator(settings: Settings): Operator {
   async function run(
     args: string[],
@@ -38,7 +38,7 @@ export function operator(settings: Settings): Operator {
     const output = { stdout: '', stderr: '' };
     for (const name of ['stdout', 'stderr'] as const)
       child[name]!.setEncoding('utf8').on('data', (text: string) => (output[name] += text));
-    // A command that does not read its input ends before it is written.
+    // A command that does not read its input ends before the input is written.
     child.stdin!.on('error', () => undefined).end(stdin);
     const [code] = (await once(child, 'close')) as [number | null];
     return { code, ...output };
@@ -53,7 +53,7 @@ export function operator(settings: Settings): Operator {
   };
 }
 
-/** Adds a plan by the command; `options` beside what every plan needs. */
+/** Adds a plan with the command; `options` extend the required ones. */
 export async function addPlan(
   { json }: Operator,
   product: string,

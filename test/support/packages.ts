@@ -14,10 +14,10 @@ export interface TestPackage {
 }
 
 /**
- * A real zip, no two alike.
+ * Creates a unique real zip.
  *
  * @param entries names and contents of its files
- * @param size bytes beside them that cannot be compressed
+ * @param size further bytes, incompressible
  */
 export async function makePackage(entries: Record<string, string> = {}, size = 1_000): Promise<TestPackage> {
   const path = join(temporaryFolder('licensing-package'), 'package.zip');
@@ -29,7 +29,7 @@ export async function makePackage(entries: Record<string, string> = {}, size = 1
   return { path, bytes: readFileSync(path) };
 }
 
-/** Publishes a version as the operator would; its package is a new one unless `file` names one. */
+/** Publishes a version as the operator would, with a new package unless `file` is given. */
 export async function giveRelease(
   service: Pick<TestService, 'db' | 'packagesDir'> & Partial<Pick<TestService, 'clock'>>,
   release: Partial<PublishRequest> & { version: string },

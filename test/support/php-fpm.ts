@@ -4,7 +4,7 @@ import { connects, endProcess, eventually, hasEnded, startProcess } from './proc
 
 const IS_ROOT = process.getuid?.() === 0;
 
-/** A private PHP-FPM that listens on php.sock in the folder. */
+/** Starts a private PHP-FPM on php.sock in the folder. */
 export async function startPhp(folder: string): Promise<() => Promise<void>> {
   const socket = join(folder, 'php.sock');
   const conf = join(folder, 'php-fpm.conf');
@@ -30,7 +30,7 @@ pm.max_children = 1
   return () => endProcess(child);
 }
 
-/** Its name has PHP's version in it. */
+/** Its name contains PHP's version. */
 function phpFpm(): string {
   const [name] = existsSync('/usr/sbin')
     ? readdirSync('/usr/sbin').filter((one) => one.startsWith('php-fpm'))

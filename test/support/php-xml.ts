@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 
-/** Runs PHP on a JSON value; `$in` holds it, and what the code leaves in `$out` is returned. */
+/** Runs PHP code: `$in` is the JSON value, and `$out` is returned. */
 export function php(code: string, value: unknown): unknown {
   const { stdout, stderr, status } = spawnSync(
     'php',

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Private processes and folders of the tests: gone afterwards, also when a test fails or is interrupted. */
+/** Private processes and folders of the tests, removed even when a test fails or is interrupted. */
 
 let guardian: ChildProcessWithoutNullStreams | undefined;
 
@@ -31,14 +31,14 @@ export function temporaryFolder(name = 'licensing-test'): string {
   return path;
 }
 
-/** One that a web server's workers can read, whoever they are: started as root they are somebody else, as in production. */
+/** A folder that a web server's workers can read: under root they run as another user, as in production. */
 export function sharedFolder(): string {
   const folder = temporaryFolder('licensing-shared');
   chmodSync(folder, 0o755);
   return folder;
 }
 
-/** Starts a process that is ended with this one at the latest; in a group of its own, so that Ctrl-C goes to us alone. */
+/** Starts a process that ends with this one at the latest. Its own process group keeps Ctrl-C from reaching it. */
 export function startProcess(command: string, args: string[], options: SpawnOptions = {}): ChildProcess {
   const child = spawn(command, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'], ...options });
   const { pid } = child;
@@ -53,7 +53,7 @@ export function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-/** Ends a process by its id and waits for it; SIGKILL after `patience` ms. */
+/** Ends a process by id and waits for it; SIGKILL after `patience` ms. */
 export async function endProcess(
   child: ChildProcess,
   signal: NodeJS.Signals = 'SIGTERM',
@@ -62,7 +62,7 @@ export async function endProcess(
   if (hasEnded(child)) return;
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   child.kill(signal);
-  // A stopped process takes no other signal.
+  // A stopped process does not act on other signals.
   if (signal !== 'SIGKILL') child.kill('SIGCONT');
   const late = setTimeout(() => child.kill('SIGKILL'), patience);
   await ended;
@@ -77,7 +77,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Fails when nobody listens there. */
+/** Rejects when nothing listens there. */
 export function connects(to: { port: number } | { path: string }): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect('port' in to ? { ...to, host: '127.0.0.1' } : to)
@@ -89,7 +89,7 @@ export function connects(to: { port: number } | { path: string }): Promise<void>
   });
 }
 
-/** Repeats `attempt` until it succeeds; its last error when it does not in time. */
+/** Repeats `attempt` until it succeeds; throws its last error after `patience` ms. */
 export async function eventually<T>(attempt: () => Promise<T> | T, patience = 10_000): Promise<T> {
   const until = performance.now() + patience;
   for (;;) {

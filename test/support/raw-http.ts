@@ -1,12 +1,12 @@
 import { connect, type Socket } from 'node:net';
 
-/** HTTP as bytes: what no client library would send, and the answer as it came. */
+/** Raw HTTP: requests that no client library would send, and answers byte by byte. */
 
 export interface RawAnswer {
   status: number;
-  /** names in lower case; of a repeated one all values, joined with ", " */
+  /** by lower-case name; repeated headers are joined with ", " */
   headers: Map<string, string>;
-  /** the names as often as they came, in lower case */
+  /** lower-case names, repeated as received */
   names: string[];
   body: Buffer;
 }
@@ -15,7 +15,7 @@ export interface RawConnection {
   /**
    * Sends a request and waits for its answer; one at a time.
    *
-   * @param last nothing follows on this connection: it is closed on this side after the request
+   * @param last closes this side of the connection after the request
    * @returns undefined when the connection was closed without an answer
    */
   send(bytes: Buffer | string, options?: { head?: boolean; last?: boolean }): Promise<RawAnswer | undefined>;
@@ -78,13 +78,13 @@ export function openRaw(url: string): RawConnection {
   };
 }
 
-/** Sends one request on a connection of its own. */
+/** Sends one request on a new connection. */
 export function sendRaw(url: string, bytes: Buffer | string, head = false): Promise<RawAnswer | undefined> {
   const connection = openRaw(url);
   return connection.send(bytes, { head }).finally(() => connection.close());
 }
 
-/** @returns undefined while it is not whole */
+/** @returns undefined until the answer is complete */
 function readAnswer(bytes: Buffer, head: boolean): (RawAnswer & { length: number }) | undefined {
   const end = bytes.indexOf('\r\n\r\n');
   if (end < 0) return undefined;

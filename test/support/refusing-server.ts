@@ -1,7 +1,7 @@
 import { createServer } from 'mysql2';
 import { freePort } from './processes';
 
-/** What a server answers with, in place of the one that cannot be had here. */
+/** The error answered for a server that cannot be run here. */
 export interface Refusal {
   code: number;
   message: string;
@@ -31,7 +31,7 @@ export async function startRefusingServer({
       connectionId: 1,
       statusFlags: 2,
       characterSet: 8,
-      // all but CLIENT_SSL
+      // all except CLIENT_SSL
       capabilityFlags: 0xff_f7_ff,
       authCallback(_credentials: unknown, done: (error: null, refusal?: Refusal) => void) {
         done(null, login);
@@ -47,7 +47,7 @@ export async function startRefusingServer({
       connection.sequenceId = 0;
     };
     connection.on('query', answer);
-    // The driver takes every SET for one of prepared statements.
+    // The driver prepares every SET.
     connection.on('stmt_prepare', answer);
   });
   server.listen(port);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the short part of the suite on another Node, which npm fetches: npm run test:node -- 24
-# On a Node that is too old, every entry point has to refuse it in words.
+# If that Node is too old, checks that every entry point refuses it with a clear message.
 set -eu
 
 version=${1:?Name a version of Node, as: npm run test:node -- 24}
@@ -8,7 +8,7 @@ case $(uname -m) in x86_64) arch=x64 ;; aarch64) arch=arm64 ;; *) arch=$(uname -
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-# npm's package "node" is no more than an install script that fetches this one.
+# npm's package "node" is only an install script that fetches this package.
 npm install --silent --no-audit --no-fund --prefix "$folder" "node-linux-$arch@$version"
 PATH="$folder/node_modules/node-linux-$arch/bin:$PATH"
 export PATH

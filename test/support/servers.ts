@@ -7,16 +7,16 @@ import { Redis } from 'ioredis';
 import { createConnection, type Connection } from 'mysql2/promise';
 import { endProcess, eventually, freePort, startProcess, temporaryFolder } from './processes';
 
-/** Real servers, private to the tests, on free ports in temporary folders. */
+/** Real servers for the tests, on free ports in temporary folders. */
 
 export interface PrivateServer {
   port: number;
   process: ChildProcess;
   /** SIGTERM by default */
   stop(signal?: NodeJS.Signals): Promise<void>;
-  /** Starts it again on the same port and data. */
+  /** Restarts it on the same port and data. */
   start(): Promise<void>;
-  /** SIGSTOP: it hangs, its sockets stay open. */
+  /** SIGSTOP: it hangs, and its sockets stay open. */
   hang(): void;
   resume(): void;
 }
@@ -25,18 +25,15 @@ export interface MariaDb extends PrivateServer {
   socket: string;
   /** for LICENSING_DATABASE_URL */
   url(database: string): string;
-  /** A new, empty database and its URL. */
+  /** Creates an empty database and returns its URL. */
   createDatabase(): Promise<string>;
-  /** A connection of the test's own. */
   connect(database?: string): Promise<Connection>;
 }
 
 const MARIADBD =
   ['/usr/sbin/mariadbd', '/usr/local/sbin/mariadbd'].find((path) => existsSync(path)) ?? 'mariadbd';
 
-/**
- * A character set, collation and time zone that are nobody's first choice: none of them may matter.
- */
+/** An unusual character set, collation and time zone, because the service must not depend on them. */
 const MARIADB_OPTIONS = [
   '--no-defaults',
   '--bind-address=127.0.0.1',
@@ -50,7 +47,7 @@ const MARIADB_OPTIONS = [
   '--default-time-zone=+05:00',
 ];
 
-/** Data of a freshly installed server, made once and copied for each. */
+/** Data of a newly installed server, created once and copied for each. */
 export function installMariaDb(): string {
   const parent = temporaryFolder('licensing-mariadb');
   const folder = join(parent, 'data');
@@ -71,8 +68,8 @@ export function installMariaDb(): string {
 }
 
 /**
- * @param options after the usual ones, so they win
- * @param kept an installed data folder that outlives the server; else it is a new one
+ * @param options added after the defaults, so they win
+ * @param kept an installed data folder that outlives the server; by default a new one
  */
 export async function startMariaDb(options: string[] = [], kept?: string): Promise<MariaDb> {
   const folder = temporaryFolder('licensing-mariadb');
@@ -85,7 +82,7 @@ export async function startMariaDb(options: string[] = [], kept?: string): Promi
   const server = privateServer(port, MARIADBD, [
     ...MARIADB_OPTIONS,
     `--datadir=${data}`,
-    // At its start a server removes what looks like temporary tables, those of another that shares the folder too.
+    // A starting server deletes files that look like temporary tables, even another server's in a shared folder.
     `--tmpdir=${folder}`,
     `--socket=${socket}`,
     `--port=${port}`,
@@ -145,7 +142,7 @@ export async function startRedis(options: string[] = []): Promise<PrivateServer 
       await client.connect();
       await client.ping();
     } catch (error) {
-      // With a password set, "authentication required" is an answer too.
+      // With a password set, NOAUTH also shows that it answers.
       if (!(error as Error).message.includes('NOAUTH')) throw error;
     } finally {
       client.disconnect();
@@ -159,13 +156,13 @@ export async function startRedis(options: string[] = []): Promise<PrivateServer 
 }
 
 export interface RedisNode extends PrivateServer {
-  /** with the password */
+  /** including the password */
   url: string;
-  /** a connection that was let in without it; it ends with the node */
+  /** a connection opened before the password was set; it ends with the node */
   commander: Redis;
 }
 
-/** Nodes that share the slots and ask for a password. */
+/** Nodes that share the slots and require a password. */
 export async function startRedisCluster(nodes: number, password: string): Promise<RedisNode[]> {
   const cluster = await Promise.all(
     Array.from({ length: nodes }, async () => {

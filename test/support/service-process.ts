@@ -7,7 +7,7 @@ import { openDatabase, type Db } from '../../src/store/database';
 import { migrate } from '../../src/store/migrate';
 import { endProcess, startProcess, temporaryFolder } from './processes';
 
-/** The build as it runs in production: processes of their own, talked to over HTTP, known by what they log. */
+/** The build as in production: separate processes, reached over HTTP and observed by their logs. */
 
 const BUILD = join(__dirname, '../../dist/src');
 const START_PATIENCE_MS = 30_000;
@@ -17,15 +17,15 @@ export type LogEntry = Record<string, unknown> & { msg: string };
 export interface ServiceProcess {
   url: string;
   process: ChildProcess;
-  /** every line it wrote on standard output or standard error, as it came; grows while it runs */
+  /** every line from standard output and standard error; grows while it runs */
   lines: string[];
-  /** those of the lines that are log entries */
+  /** the lines that are log entries */
   log(): LogEntry[];
-  /** SIGTERM by default; resolves when it has ended, with its exit code (null when a signal ended it) */
+  /** SIGTERM by default; resolves with its exit code (null after a signal) */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Settings under which nothing of this machine is read or shared: free ports, folders of its own, no limit in the way. */
+/** Settings that isolate it from this machine: free ports, its own folders, no rate limit. */
 export function processEnvironment(settings: Settings = {}, env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   const { PATH, HOME } = process.env;
   return {
@@ -41,10 +41,10 @@ export function processEnvironment(settings: Settings = {}, env: NodeJS.ProcessE
 }
 
 /**
- * Starts dist/src/main.js and waits until it says that it listens.
+ * Starts dist/src/main.js and waits until it reports that it listens.
  *
- * @param env beside the settings, as TZ
- * @throws Error with what it wrote, when it ends before
+ * @param env besides the settings, such as TZ
+ * @throws Error with its output if it ends before
  */
 export async function startServiceProcess(
   settings: Settings,
@@ -55,7 +55,7 @@ export async function startServiceProcess(
   });
   const lines: string[] = [];
   const log = () => lines.flatMap(parseEntry);
-  // Not "exit": its last lines may still be on their way then.
+  // "exit" may come before its last lines.
   const closed = once(child, 'close');
   const address = await new Promise<string>((resolve, reject) => {
     const fail = (what: string) => reject(new Error(`The service ${what}.\n${lines.join('\n')}`));
@@ -76,7 +76,7 @@ export async function startServiceProcess(
       fail(`ended with exit code ${code}`);
     });
   });
-  // A test that fails before it stops its service must not keep the test run from ending, which ends the service.
+  // A test that fails before stopping its service must not block the end of the run, which stops the service.
   child.unref();
   for (const stream of [child.stdout!, child.stderr!]) (stream as unknown as { unref(): void }).unref();
   return {
@@ -93,7 +93,7 @@ export async function startServiceProcess(
   };
 }
 
-/** The test's own handle on the database of such processes, migrated. */
+/** The test's own handle on such a process's migrated database. */
 export async function openMigrated(settings: Settings): Promise<Db> {
   const { database, tablePrefix } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, settings);
   const db = openDatabase(database, tablePrefix, 4);
@@ -102,13 +102,13 @@ export async function openMigrated(settings: Settings): Promise<Db> {
 }
 
 export interface Ended {
-  /** null when a signal ended it */
+  /** null after a signal */
   code: number | null;
   stdout: string;
   stderr: string;
 }
 
-/** A program that runs to its end, or is ended by the test before. */
+/** A program that ends by itself or is ended by the test. */
 export interface Running {
   process: ChildProcess;
   ended: Promise<Ended>;

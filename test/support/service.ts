@@ -13,7 +13,7 @@ import { freePort, temporaryFolder } from './processes';
 
 export const PREFIX = '/api/index.php/v1/licensing';
 
-/** The shared MariaDB: a new, empty database there, as LICENSING_DATABASE_URL. */
+/** Creates an empty database on the shared MariaDB and returns its LICENSING_DATABASE_URL. */
 export async function createMariaDbDatabase(): Promise<string> {
   const name = `test_${process.pid}_${Date.now()}_${Math.floor(Math.random() * 1e6)}`;
   const connection = await createConnection({
@@ -28,7 +28,7 @@ export async function createMariaDbDatabase(): Promise<string> {
 export type DatabaseKind = 'SQLite' | 'MariaDB';
 export const DATABASE_KINDS: DatabaseKind[] = ['SQLite', 'MariaDB'];
 
-/** A new database and an empty packages folder, for a service and the operator's command to share. */
+/** A new database and packages folder, shared by a service and the operator's command. */
 export async function newPlace(
   kind: DatabaseKind,
 ): Promise<{ LICENSING_DATABASE_URL: string; LICENSING_PACKAGES_DIR: string }> {
@@ -42,7 +42,6 @@ export async function newPlace(
   };
 }
 
-/** The two ways the service runs: as embedded by default, and as in production. */
 export const BACKENDS: [string, () => Promise<Settings>][] = [
   ['SQLite, limits in memory', () => Promise.resolve({})],
   [
@@ -56,18 +55,18 @@ export const BACKENDS: [string, () => Promise<Settings>][] = [
 
 export interface TestService {
   url: string;
-  /** where its metrics are */
+  /** the address of its metrics */
   admin: string;
   db: Db;
   packagesDir: string;
-  /** what it logged, a JSON line each */
+  /** its log, one JSON line each */
   logLines: string[];
-  /** the service's clock; move it by setting it */
+  /** the service's clock, which a test can set */
   clock: { now: Date };
   stop(): Promise<void>;
 }
 
-/** The service in this process, on a migrated database of its own and with a clock the test sets. */
+/** Runs the service in this process, on its own migrated database and a settable clock. */
 export async function startTestService(settings: Settings = {}, now = new Date()): Promise<TestService> {
   const folder = temporaryFolder();
   const config = readConfig(
@@ -102,12 +101,12 @@ export async function startTestService(settings: Settings = {}, now = new Date()
   };
 }
 
-/** All rows of a table, in the order of their ids. */
+/** All rows of a table, by id. */
 export function rows<T = Record<string, unknown>>(db: Db, name: TableName): Promise<T[]> {
   return db(table(db, name)).orderBy('id');
 }
 
-/** How many accesses or events a table tells of: equal ones share a row. */
+/** The number of accesses or events in a table, where equal ones share a row. */
 export async function countTimes(
   db: Db,
   name: 'access_log' | 'events',
@@ -122,7 +121,7 @@ export interface TestLicense {
   key: string;
 }
 
-/** Product 42 with a plan; each call adds a plan. */
+/** Creates product 42 with a plan. Each call adds a plan. */
 export async function givePlan(
   db: Db,
   plan: { type?: 'domain' | 'device' | 'seat' | 'instance'; limit?: number; productId?: number } = {},
@@ -135,7 +134,7 @@ export async function givePlan(
       { id: productId, name: productId === 42 ? 'Example Shop' : `Product ${productId}` },
       now,
     );
-  // All by one name, as no operator could: a test that names one does so by its id.
+  // All plans have the same name, which operators cannot do; tests refer to them by id.
   return insertPlan(db, {
     productId,
     name: 'Developer',
@@ -146,7 +145,7 @@ export async function givePlan(
   });
 }
 
-/** A licence on a plan, issued as the operator would. */
+/** Issues a licence on a plan as the operator would. */
 export async function giveLicense(
   db: Db,
   planId: number,
@@ -172,7 +171,7 @@ export async function giveLicense(
   return { id: issued!.license.id, key: issued!.key! };
 }
 
-/** Nothing listens there. */
+/** An address where nothing listens. */
 export async function unusedAddress(): Promise<string> {
   return `127.0.0.1:${await freePort()}`;
 }

@@ -12,7 +12,7 @@ export interface StaticSite {
   stop(): Promise<void>;
 }
 
-/** An operator's own web server, on loopback, that answers as the test says. */
+/** An operator's own web server on loopback, with answers from the test. */
 export async function startStaticSite(
   answer: (request: IncomingMessage, response: ServerResponse) => void,
 ): Promise<StaticSite> {

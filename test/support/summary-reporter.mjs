@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { basename } from 'node:path';
 
-/** The plain last line of a run, for whoever reads it by machine; before it, what a whole run has left out. */
+/** Prints a machine-readable last line, and before it what a full run skipped. */
 export default class SummaryReporter {
   constructor({ rootDir, nonFlagArgs }) {
     this.rootDir = rootDir;
@@ -22,7 +22,7 @@ export default class SummaryReporter {
     }
     const failed = numFailedTests + numRuntimeErrorTestSuites;
     const skipped = numPendingTests > 0 ? `, ${numPendingTests} skipped` : '';
-    // After Jest's own summary, which comes later and on the other stream.
+    // Printed at exit, because Jest's own summary comes later and on the other stream.
     process.once('exit', () =>
       process.stdout.write(`\n${numPassedTests} passed, ${failed} failed${skipped}\n`),
     );

@@ -5,10 +5,8 @@ import { connect, type AddressInfo } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { PREFIX, rows, type TestService } from './service';
 
-/** What clients send through a web server, nginx or Apache, and what stands behind it. */
-
 export interface WebServer {
-  /** where the site answers: `http://127.0.0.1:port` or `https://127.0.0.1:port` */
+  /** the site's address: `http://127.0.0.1:port` or `https://127.0.0.1:port` */
   url: string;
   port: number;
 }
@@ -56,7 +54,7 @@ export function post({ url }: WebServer, path: string, body: object): Promise<An
   return ask(url, PREFIX + path, { method: 'POST', headers }, JSON.stringify(body));
 }
 
-/** @param folder the site's, when it is not at the root */
+/** @param folder the site's sub-folder */
 export function validate(
   { url }: WebServer,
   key: string,
@@ -75,7 +73,7 @@ export function validate(
   );
 }
 
-/** A request line as it is, in latin1: one byte a character. */
+/** Sends a raw request line in latin1: one byte for each character. */
 export function raw({ url, port }: WebServer, line: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const to = { port, host: '127.0.0.1', rejectUnauthorized: false };
@@ -87,7 +85,7 @@ export function raw({ url, port }: WebServer, line: string): Promise<string> {
   });
 }
 
-/** All headers by name, repeated ones too, less those that are the web server's own on everything. */
+/** All headers by name, including repeated ones, without those the web server adds to every answer. */
 export function withoutOwn({ rawHeaders }: Answer): [string, string][] {
   return rawHeaders
     .flatMap((name, at): [string, string][] =>
@@ -107,7 +105,7 @@ export async function everyEndpointAnswers(server: WebServer, key: string): Prom
   expect((await get(server, `${PREFIX}/downloads/42?dlid=${key}`)).status).toBe(200);
 }
 
-/** The address that the service saw at the latest validation of its one licence. */
+/** The client address at the latest validation of the service's only licence. */
 export async function lastCheckIp({ service }: { service: TestService }): Promise<unknown> {
   const [license] = await rows(service.db, 'licenses');
   return license?.last_check_ip;
@@ -121,12 +119,11 @@ export function hostOf({ url }: TestService): string {
 export interface Upstream {
   /** `127.0.0.1:3080` */
   host: string;
-  /** how many were made to it */
   connections(): number;
   close(): Promise<void>;
 }
 
-/** A server that does what no healthy service would. */
+/** A faulty upstream server, for what no healthy service would do. */
 export async function startUpstream(listener: RequestListener, port = 0): Promise<Upstream> {
   let connections = 0;
   const server = createServer(listener).on('connection', () => connections++);

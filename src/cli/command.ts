@@ -29,7 +29,6 @@ export interface Output {
    * Overwrites one line on stderr during long work, until the next output. Does nothing unless stderr is a terminal.
    */
   progress(text: string): void;
-  /** Removes the progress line. */
   endProgress(): void;
 }
 
@@ -139,7 +138,6 @@ export function formatTable(
 const GAP = '  ';
 /** For files, pipes and cron's mail, which have no terminal width. */
 const DEFAULT_WIDTH = 80;
-/** Narrower columns are unreadable. */
 const MIN_WIDTH = 8;
 
 /** Shrinks the widest column, the last one first among equals, until all fit. */

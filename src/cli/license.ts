@@ -366,7 +366,7 @@ function readRenewal(command: Command, { until, for: length, lifetime }: RenewOp
   return usageError(command, 'One of --until, --for and --lifetime is needed.');
 }
 
-/** Adds "never" to a reader of end dates. */
+/** Makes a reader of end dates refuse "never" and "lifetime", because --lifetime says that. */
 function unlessNever<T>(read: (text: string) => T): (text: string) => T {
   return (text) => {
     if (/^(never|lifetime)$/i.test(text)) throw new InvalidArgumentError('For no end there is --lifetime.');

@@ -1,5 +1,3 @@
-/** Makes customers' texts safe to show on a terminal and in JSON. */
-
 /**
  * Characters that a terminal obeys or hides: control characters, direction marks and overrides, line separators, tags
  * and other invisible characters. Variation selectors stay, because most emoji contain one.

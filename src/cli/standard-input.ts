@@ -3,8 +3,6 @@ import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
 import { OperatorError } from '../licensing/operator-error';
 
-/** Reads from standard input, or asks the person at the terminal. */
-
 /** For the help of options that take a key. */
 export const FROM_STANDARD_INPUT = '- reads it from standard input (< key.txt), or asks for it';
 

@@ -13,7 +13,6 @@ export interface Finding {
   remedy: string | null;
 }
 
-/** What every check works with. */
 export interface Patient {
   config: Config;
   db: Db;

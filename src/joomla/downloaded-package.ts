@@ -12,8 +12,6 @@ import {
 } from './manifest';
 import type { XmlUpdate } from './xml-updates';
 
-/** What Joomla does with a downloaded package. */
-
 /**
  * As in InstallerHelper::downloadPackage: the header by this very pattern, up to a ";", otherwise the end of the
  * address.
@@ -70,7 +68,6 @@ export async function unpack(file: string, size: number): Promise<PackageManifes
 }
 
 export interface HashCheck {
-  /** the names of the matching hashes */
   checked: string[];
   wrong: { name: string; expected: string; actual: string } | undefined;
 }

@@ -3,8 +3,6 @@ import { clientOfType, readClient } from './extension-types';
 import { isRunaway, matchesPlatform } from './target-platform';
 import { stabilityOfTag, type XmlUpdate } from './xml-updates';
 
-/** Whether Joomla offers a site an update from an update XML. */
-
 export interface Site {
   joomla: string;
   php: string;

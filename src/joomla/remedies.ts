@@ -5,8 +5,6 @@ import { carriesKey } from './download-key';
 import type { Answer } from './fetch';
 import { phpTrim } from './xml-updates';
 
-/** What the seller does when an update XML or a package does not arrive. */
-
 /** For a package larger than the limit. */
 export const REMEDY_FOR_TOO_LARGE =
   'Joomla holds the whole package in memory, and no site has as much. If the package is smaller, find what answers in its place.';

@@ -44,7 +44,6 @@ export type DatabaseMinimums = Partial<Record<(typeof DATABASES)[number], string
 /** The oldest PHP that Joomla 4 supports. */
 export const DEFAULT_PHP_MINIMUM = '7.2.5';
 
-/** A version's requirements of a site. */
 interface Requirements {
   targetPlatform: string;
   phpMinimum: string;
@@ -366,7 +365,6 @@ function updatesThatMatter(
   return planned;
 }
 
-/** A withdrawn version, as it was offered. */
 function withdrawnUpdate(
   release: Release,
   { targetPlatform, phpMinimum, supportedDatabases }: Settings,

@@ -94,11 +94,9 @@ interface Attempt {
   file: string;
 }
 
-/** Records the progress of the update. */
 interface Recorder {
   verdict: Verdict;
   step: (name: string, text: string, result?: Step['result']) => void;
-  /** Ends the attempt. */
   fail: (name: string, text: string, messages: string[], remedy: string) => undefined;
 }
 
@@ -244,7 +242,6 @@ function matchInstalled(update: XmlUpdate, version: string, site: Site, { step, 
   return true;
 }
 
-/** A downloaded package. */
 interface Downloaded {
   /** its file name, whose ending Joomla goes by */
   name: string;

@@ -2,8 +2,6 @@ import type { Element, Node } from '@xmldom/xmldom';
 import { STABILITIES, type Stability } from '../licensing/versions';
 import { attributes, descendants, lineOf, ownText } from './xml';
 
-/** Reads the updates in an update XML as Joomla does. */
-
 /** An `update` element. As in Joomla, names ignore case, and the last element of a name counts. */
 export interface XmlUpdate {
   line: number;

@@ -198,7 +198,6 @@ export const CUSTOMER_FILE: FileKind = {
 
 export interface CustomerCounts {
   licenses: number;
-  /** rows elsewhere that name the customer */
   mentions: number;
 }
 

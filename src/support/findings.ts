@@ -4,8 +4,6 @@ import type { License } from '../store/licenses';
 import type { Release } from '../store/releases';
 import type { Slip } from './near-keys';
 
-/** What support is told, and the facts behind it. */
-
 /** One fact for support. `code` is stable, for programs; `text` is for people and never contains a key. */
 export interface Finding {
   code: string;
@@ -14,12 +12,10 @@ export interface Finding {
   remedy: string | null;
 }
 
-/** Consecutive equal accesses. */
 export interface Told extends Finding {
   count: number;
   firstAt: Date;
   lastAt: Date;
-  /** the latest access */
   access: LoggedAccess;
 }
 
@@ -82,5 +78,4 @@ export interface Facts {
   about?: { licenseId: number; keyHints: Set<string> };
 }
 
-/** Why an access was refused. */
 export type Cause = Pick<Finding, 'code' | 'remedy'> & { because: string };

@@ -152,7 +152,6 @@ function unusable(access: LoggedAccess, license: License | undefined, facts: Fac
   };
 }
 
-/** The state after each action that stops a licence. */
 export const STOPPED: Record<string, LiveStatus> = {
   suspend: 'suspended',
   revoke: 'revoked',

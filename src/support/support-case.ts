@@ -50,9 +50,7 @@ export interface SupportCase {
   license: License | undefined;
   /** the licences to choose from, if several match */
   licenses?: License[];
-  /** the present state */
   findings: Finding[];
-  /** past accesses in order of time */
   accesses: Told[];
 }
 
@@ -403,7 +401,6 @@ async function gatherFacts(
   };
 }
 
-/** The events that stopped licences refused as inactive. */
 async function findStops(db: Db, accesses: LoggedAccess[]): Promise<Facts['stops']> {
   const inactive = accesses.filter(({ outcome }) => outcome === 'LICENSE_INACTIVE');
   const stops: Facts['stops'] = new Map();
@@ -412,7 +409,6 @@ async function findStops(db: Db, accesses: LoggedAccess[]): Promise<Facts['stops
   return stops;
 }
 
-/** The refused identifiers that are activated now. */
 async function findActivated(
   db: Db,
   accesses: LoggedAccess[],

@@ -14,7 +14,6 @@ import { noteLine } from './lines';
 
 /** Reads another system's licences from table rows. Messages never repeat a cell, which may contain a key. */
 
-/** The fields a column can be mapped to. */
 export const CSV_FIELDS = [
   'key',
   'product',
@@ -45,7 +44,6 @@ export interface CsvTableOptions {
 export interface CsvTable {
   options: CsvTableOptions;
   columns: Columns;
-  /** the number of columns */
   width: number;
   /** names of columns neither mapped nor ignored */
   unmapped: string[];

@@ -3,7 +3,6 @@ import { TextDecoder } from 'node:util';
 import { CsvError, parse } from 'csv-parse';
 import { OperatorError } from '../licensing/operator-error';
 
-/** A table row and its first line number. */
 export interface CsvRow {
   line: number;
   cells: string[];

@@ -6,8 +6,6 @@ import { keepRemark, type Remark } from './lines';
 import { atLine, type Numbered } from './record-reader';
 import { RECORD_TYPES, RECORDS, toRow, type RecordType } from './records';
 
-/** An import in progress, and what the importers of all record types share. */
-
 export interface ImportOptions {
   /** this service's packages folder */
   packagesDir: string;
@@ -32,7 +30,6 @@ export interface Tally {
 
 export interface ImportReport {
   records: Record<RecordType, Tally>;
-  /** the first conflicts */
   conflicts: Remark[];
   conflicting: number;
   /** licences with a sealed key that cannot be checked without a secret here */

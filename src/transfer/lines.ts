@@ -1,5 +1,3 @@
-/** Remarks about the lines of an imported file. */
-
 export interface Remark {
   /** the first line concerned */
   line: number;

@@ -11,13 +11,11 @@ import {
   type RecordType,
 } from './records';
 
-/** A record and its line number. */
 export interface Numbered<T extends RecordType> {
   line: number;
   value: RecordOf<T>;
 }
 
-/** Consecutive records of one type. */
 export interface Batch<T extends RecordType> {
   type: T;
   records: Numbered<T>[];

@@ -1,8 +1,6 @@
 import type { Answer } from '../fetch';
 import type { Report } from './report';
 
-/** Checks how an update XML is delivered. */
-
 /** Milliseconds. Joomla gives up after 20 s. */
 const SLOW = 5_000;
 /** Seconds. A longer cache delays new versions and keeps the hashes of withdrawn versions alive. */

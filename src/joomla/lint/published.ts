@@ -5,8 +5,6 @@ import { isLeftOut } from '../update-xml';
 import type { XmlUpdate } from '../xml-updates';
 import { WRITE_AGAIN, type Report } from './report';
 
-/** Compares an update XML with the published versions. */
-
 export type FindRelease = (productId: number, version: string) => Promise<Release | 'no-product' | undefined>;
 
 /**

@@ -1,7 +1,5 @@
 import type { XmlUpdate } from '../xml-updates';
 
-/** Faults of an update XML, with remedies. */
-
 export interface LintFinding {
   /**
    * error: sites miss the update or cannot install it; warning: the update works, but something is not as it should be
@@ -15,7 +13,6 @@ export interface LintFinding {
   remedy: string;
 }
 
-/** The usual remedy. */
 export const WRITE_AGAIN = 'Write the update XML again with "licensing update-xml write".';
 
 /** Adds a finding about one update or the whole file. */

@@ -13,13 +13,9 @@ import { DATABASES, isPhpVersion } from '../update-xml';
 import { phpTrim, stabilityOfTag, type XmlUpdate } from '../xml-updates';
 import { WRITE_AGAIN, type Report } from './report';
 
-/** Checks a single update. */
-
 /** Lengths of Joomla's `#__updates` columns. The database refuses a longer text, so the update is lost. */
 const COLUMNS = { name: 100, element: 100, type: 20, folder: 20, version: 32 };
-/** Hexadecimal digits. */
 const HASHES = { sha256: 64, sha384: 96, sha512: 128 };
-/** A `targetplatform` for the current versions of Joomla. */
 export const CURRENT_JOOMLA = `<targetplatform name="joomla" version="${DEFAULT_TARGET_PLATFORM}"/>`;
 
 /**

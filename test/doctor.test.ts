@@ -18,6 +18,7 @@ import { Redis } from 'ioredis';
 import type { Settings } from '../src/config';
 import { packagePath } from '../src/store/package-files';
 import { table, type Db } from '../src/store/database';
+import { readVersion } from '../src/store/server';
 import { createAuthority } from './support/certificates';
 import { startNginx, type NginxOptions, type TestNginx } from './support/nginx';
 import { operator } from './support/operator';
@@ -245,7 +246,6 @@ describe('the database', () => {
   let odd: MariaDb;
   beforeAll(async () => {
     odd = await startMariaDb([
-      '--version=10.3.39-MariaDB',
       '--max-connections=20',
       // for every user but root
       '--init-connect=SET timestamp = UNIX_TIMESTAMP() - 3600',
@@ -313,12 +313,33 @@ describe('the database', () => {
     expect(found.output).not.toContain('word-of-the-user');
   });
 
-  test('an old one, with few connections and another time', async () => {
+  test('an old one, which the service and migrations refuse', async () => {
+    const old = await startMariaDb(['--version=10.5.29-MariaDB']);
+    cleanups.push(() => old.stop());
+    const settings = { LICENSING_DATABASE_URL: await old.createDatabase() };
+    await expect(openMigrated(settings)).rejects.toThrow(
+      /^The database server is MariaDB 10\.5\.29; this version needs MySQL 8\.0\.13 and MariaDB 10\.6 and later\./,
+    );
+    expectFinding(await doctor(settings), 'DATABASE_VERSION', 'problem', 'MariaDB 10.5.29');
+  }, 60_000);
+
+  test.each([
+    ['10.6.0-MariaDB', true],
+    ['11.4.2-MariaDB-deb12', true],
+    ['5.5.5-10.5.29-MariaDB', false],
+    ['8.0.12', false],
+    ['8.0.13', true],
+    ['8.4.0-cluster', true],
+    ['5.7.44', false],
+  ])('the version %s is supported: %s', (version, isSupported) => {
+    expect(readVersion(version)).toMatchObject({ isSupported });
+  });
+
+  test('one with few connections and another time', async () => {
     const { LICENSING_DATABASE_URL } = await settingsOn(odd, 'ALL');
     const settings = { LICENSING_DATABASE_URL } as Settings;
     await open(settings);
     const found = await doctorBesideInstances(['1', '2'], settings);
-    expectFinding(found, 'DATABASE_VERSION', 'problem', 'MariaDB 10.3.39');
     expectFinding(
       found,
       'CONNECTIONS',

@@ -1057,16 +1057,17 @@ describe('an import into a database in use', () => {
 
   it('locks what it changes when it has read everything, and no sooner', async () => {
     const to = await place('MariaDB');
-    const digest = keyDigest('KNOWN-KEY');
-    const known = lines(largeFile(1)).map((one) =>
-      one.type === 'license' ? { ...one, key_digest: digest } : one,
+    const both = lines(largeFile(2)).map((one) =>
+      one.type === 'license' && one.id === 1 ? { ...one, key_digest: keyDigest('KNOWN-KEY') } : one,
     );
-    await importJson(to, fileOf(known));
-    const changed = known.flatMap((one) =>
-      one.type === 'license'
+    const isSecond = ({ type, id, license_id }: (typeof both)[0]) =>
+      license_id === 2 || (type === 'license' && id === 2);
+    await importJson(to, fileOf(both.filter((one) => !isSecond(one))));
+    const changed = both.flatMap((one) =>
+      one.type === 'license' && one.id === 1
         ? [{ ...one, customer: 'other@example.com' }]
-        : one.type === 'activation'
-          ? [{ ...one, id: 2, identifier: 'imported.example' }, one]
+        : one.type === 'activation' && one.license_id === 1
+          ? [{ ...one, id: 3, identifier: 'imported.example' }, one]
           : [one],
     );
     const text = readFileSync(fileOf(changed));
@@ -1078,12 +1079,13 @@ describe('an import into a database in use', () => {
     });
     try {
       child.stdin!.write(text.subarray(0, cut));
+      // What is new is in, and the import waits for the file's last line inside of its transaction.
       await eventually(async () => {
-        const [waiting] = await to.db.raw<[object[]]>(
-          `SELECT 1 FROM information_schema.INNODB_TRX t JOIN information_schema.processlist p
-             ON p.id = t.trx_mysql_thread_id WHERE p.db = DATABASE() AND p.command = 'Sleep' AND p.time_ms > 300`,
+        const uncommitted = await to.db.transaction(
+          (trx) => trx(table(to.db, 'activations')).where({ license_id: 2 }).pluck('id'),
+          { isolationLevel: 'read uncommitted' },
         );
-        expect(waiting).toHaveLength(1);
+        expect(uncommitted).toHaveLength(1);
       });
       for (const verb of ['validate', 'activate'])
         await request(service.url)
@@ -1094,6 +1096,7 @@ describe('an import into a database in use', () => {
       expect(await once(child, 'close')).toEqual([0, null]);
       expect(await rows(to.db, 'licenses')).toMatchObject([
         { customer: 'other@example.com', activations_used: 3, check_count: 1 },
+        { activations_used: 1 },
       ]);
       await expectCountersExact(to.db);
     } finally {

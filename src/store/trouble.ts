@@ -125,9 +125,15 @@ function isClosed(path: string): boolean {
 function explainServer(error: DriverError, settings: MysqlSettings, source: string): Explanation {
   const { host, port, socketPath, user, database, tls } = settings;
   const names = tlsNames(source);
-  // Knex's own message is about pools and transactions when no connection came in time.
-  const code = error.name === 'KnexTimeoutError' ? 'ETIMEDOUT' : codeOf(error);
   const said = (driverReason(error) ?? error.message ?? '').replace(/\.+$/, '');
+  const code =
+    error.name === 'KnexTimeoutError'
+      ? // Knex's own message is about pools and transactions when no connection came in time.
+        'ETIMEDOUT'
+      : // The driver has no code for a statement to a connection that has just ended.
+        said.includes('closed state')
+        ? 'EPIPE'
+        : codeOf(error);
   switch (code) {
     case 'ECONNREFUSED':
       return {

@@ -326,7 +326,8 @@ describe('the database', () => {
   test.each([
     ['10.6.0-MariaDB', true],
     ['11.4.2-MariaDB-deb12', true],
-    ['5.5.5-10.5.29-MariaDB', false],
+    ['5.5.5-10.6.0-MariaDB', true],
+    ['10.5.29-MariaDB', false],
     ['8.0.12', false],
     ['8.0.13', true],
     ['8.4.0-cluster', true],

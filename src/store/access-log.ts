@@ -240,7 +240,7 @@ export async function pruneAccesses(db: Db, before: Date, limit: number): Promis
 async function deleteAccesses(db: Db, ids: number[]): Promise<void> {
   const first = isSqlite(db) ? '' : ` ORDER BY id LIMIT ${ids.length}`;
   const sql = `DELETE FROM ${table(db, 'access_log')} WHERE id IN (${placeholders(ids.length)})${first}`;
-  await rawChange(db, sql, ids);
+  await db.raw(sql, ids);
 }
 
 function toAccess(row: AccessRow): LoggedAccess {

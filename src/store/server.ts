@@ -40,10 +40,10 @@ export async function readServerState(db: Db): Promise<ServerState | undefined> 
  */
 export function readVersion(version: string): { name: string; isSupported: boolean } {
   const isMariaDb = /mariadb/i.test(version);
-  const [found = [], needed] = [
-    version.match(/\d+/g)?.slice(0, 3).map(Number),
-    isMariaDb ? [10, 6, 0] : [8, 0, 13],
-  ];
+  // MariaDB's handshake puts 5.5.5- in front, for old replicas.
+  const numbers = version.replace(/^5\.5\.5-/, '').match(/\d+/g);
+  const found = (numbers ?? []).slice(0, 3).map(Number);
+  const needed = isMariaDb ? [10, 6, 0] : [8, 0, 13];
   const differing = needed.findIndex((part, i) => (found[i] ?? 0) !== part);
   return {
     name: `${isMariaDb ? 'MariaDB' : 'MySQL'} ${found.join('.')}`,

@@ -1,14 +1,13 @@
 import { connect, createServer, type AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import request from 'supertest';
 import type { Settings } from '../src/config';
 import { createMemoryCounters } from '../src/http/memory-counters';
-import { eventually, freePort, temporaryFolder } from './support/processes';
+import { eventually, freePort } from './support/processes';
 import { startRedis, startRedisCluster } from './support/servers';
-import { PREFIX } from './support/service';
+import { createMariaDbDatabase, PREFIX } from './support/service';
 import { openMigrated, startServiceProcess, type ServiceProcess } from './support/service-process';
 
 jest.setTimeout(60_000);
@@ -28,7 +27,7 @@ afterEach(async () => {
 });
 
 async function startLimited(settings: Settings, count = 1): Promise<ServiceProcess[]> {
-  const database = { LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'test.sqlite')}` };
+  const database = { LICENSING_DATABASE_URL: await createMariaDbDatabase() };
   await (await openMigrated(database)).destroy();
   const services = await Promise.all(
     Array.from({ length: count }, () =>

@@ -11,15 +11,19 @@ export interface Lanes<Item, Answer> {
   submit(licenseId: number, item: Item): Promise<Answer>;
 }
 
-/** Of the pool's ten connections. */
-const MOST_AT_ONCE = 4;
 /** The longest wait for a lane's turn: less than a request's deadline. */
 const TURN_TIMEOUT_MS = 3_000;
 const LANE: BatchOptions = { maxItems: 200, maxWaiting: 500 };
 
-/** @param work for one licence; answers in the order of the items */
-export function createLanes<Item, Answer>(work: (items: Item[]) => Promise<Answer[]>): Lanes<Item, Answer> {
-  const turns = withTimeout(new Semaphore(MOST_AT_ONCE), TURN_TIMEOUT_MS, new BusyError());
+/**
+ * @param atOnce how many lanes may run at once
+ * @param work for one licence; answers in the order of the items
+ */
+export function createLanes<Item, Answer>(
+  atOnce: number,
+  work: (items: Item[]) => Promise<Answer[]>,
+): Lanes<Item, Answer> {
+  const turns = withTimeout(new Semaphore(atOnce), TURN_TIMEOUT_MS, new BusyError());
   const lanes = new Map<number, { waiting: number; submit: (item: Item) => Promise<Answer> }>();
   const open = () => ({
     waiting: 0,

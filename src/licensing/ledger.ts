@@ -1,5 +1,5 @@
 import { activationKey, deleteActivations, insertActivations, setActivationName } from '../store/activations';
-import type { Db, Transaction } from '../store/database';
+import { poolSize, type Db, type Transaction } from '../store/database';
 import { isLockConflict, isUnavailable } from '../store/errors';
 import { insertEvents, type LicenseEvent } from '../store/events';
 import {
@@ -70,6 +70,9 @@ interface Entry extends Claim {
 /** After meeting a locked row, batches ask which rows are free for this long. */
 const ASK_FIRST_MS = 60_000;
 
+/** The share of the pool's connections that may wait for locks at once. */
+const LANES_SHARE = 0.4;
+
 const JUDGES: Record<Verb, (found: Found | undefined, now: Date) => Refusal | undefined> = {
   activate: judgeActivation,
   deactivate: judgeDeactivation,
@@ -85,7 +88,8 @@ export function createLedger(
   find: (request: Named) => Promise<Found | undefined> = createBatches((requests) => lookUp(db, requests)),
   recordChanges: RecordChanges = insertEvents,
 ): Ledger {
-  const lanes = createLanes((items: (Entry | Check)[]) =>
+  const lanesAtOnce = Math.max(1, Math.floor(poolSize(db) * LANES_SHARE));
+  const lanes = createLanes(lanesAtOnce, (items: (Entry | Check)[]) =>
     inTransaction(db, async (trx) => {
       await lockLicenses(trx, idsOf(items));
       const outcomes = await write(trx, items.filter(isEntry), recordChanges);

@@ -84,6 +84,11 @@ export function poolState(db: Db): { used: number; free: number; waiting: number
     : { used: 0, free: 0, waiting: 0 };
 }
 
+/** How many connections it may have. */
+export function poolSize(db: Db): number {
+  return (db.client as { config: { pool: { max: number } } }).config.pool.max;
+}
+
 export function isSqlite(db: Db): boolean {
   return (db.client as { driverName: string }).driverName === 'better-sqlite3';
 }

@@ -19,21 +19,6 @@ export function liveStatus(license: Standing, now: Date): LiveStatus {
   return license.status as LiveStatus;
 }
 
-/** Why a licence cannot be used now; undefined when it can. A suspended licence past its end is INACTIVE. */
-export function stateRefusal(
-  license: Standing,
-  now: Date,
-): 'LICENSE_INACTIVE' | 'LICENSE_EXPIRED' | undefined {
-  switch (liveStatus(license, now)) {
-    case 'active':
-      return undefined;
-    case 'expired':
-      return 'LICENSE_EXPIRED';
-    default:
-      return 'LICENSE_INACTIVE';
-  }
-}
-
 export type Transition = 'suspend' | 'reinstate' | 'revoke' | 'cancel' | 'renew';
 
 /** The allowed transitions. `revoked` and `cancelled` are final. */

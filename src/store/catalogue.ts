@@ -1,5 +1,5 @@
 import { isSqlite, table, type Db, type Transaction } from './database';
-import { placeholders, rawRows, tableBy } from './statements';
+import { rawRows, tableBy } from './statements';
 import { fromSqlTime, toSqlTime } from './time';
 
 export interface Product {
@@ -93,16 +93,6 @@ export async function setUpdateXmlSettings(db: Db, id: number, json: string): Pr
 export async function findPlan(db: Db, id: number): Promise<Plan | undefined> {
   const [row] = await rawRows<PlanRow>(db, `SELECT * FROM ${table(db, 'plans')} WHERE id = ?`, [id]);
   return row && toPlan(row);
-}
-
-/** The plans' activation types, by plan id. */
-export async function findActivationTypes(db: Db, planIds: number[]): Promise<Map<number, string>> {
-  const rows = await rawRows<Pick<PlanRow, 'id' | 'activation_type'>>(
-    db,
-    `SELECT id, activation_type FROM ${table(db, 'plans')} WHERE id IN (${placeholders(planIds.length)})`,
-    planIds,
-  );
-  return new Map(rows.map((row) => [row.id, row.activation_type]));
 }
 
 /**

@@ -46,6 +46,7 @@ export function createRedisLimiter(settings: RateLimits, redis: RedisConnection)
   return async (bucket, client) => {
     if (redis.isAway()) return memory(bucket, client);
     try {
+      redis.sendTogether();
       return allowance(await count(limiters[bucket], client), limits[bucket]);
     } catch (error) {
       redis.setAway(error);

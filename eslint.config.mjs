@@ -4,19 +4,24 @@ import ts from 'typescript-eslint';
 /** The arrows of the architecture, main|cli -> http -> licensing -> store: what of src/ each of its folders may import. */
 const LAYERS = {
   store: ['../migrations'],
+  process: ['store'],
   licensing: ['store'],
-  http: ['licensing', 'store'],
-  transfer: ['licensing', 'replace-file', 'store'],
-  support: ['licensing', 'replace-file', 'store', 'transfer'],
-  joomla: ['licensing', 'replace-file', 'store'],
-  doctor: ['config', 'http', 'licensing', 'store'],
+  packages: ['licensing', 'process', 'store'],
+  http: ['licensing', 'packages', 'store'],
+  joomla: ['licensing', 'packages', 'process', 'store'],
+  transfer: ['licensing', 'packages', 'store'],
+  privacy: ['licensing', 'packages', 'store', 'transfer'],
+  support: ['joomla', 'licensing', 'packages', 'store'],
+  doctor: ['config', 'http', 'joomla', 'licensing', 'packages', 'process', 'store'],
   cli: [
     'config',
     'doctor',
     'http',
     'joomla',
     'licensing',
-    'replace-file',
+    'packages',
+    'privacy',
+    'process',
     'settings',
     'store',
     'support',
@@ -24,15 +29,7 @@ const LAYERS = {
   ],
 };
 /** Files that every folder may import, and that import nothing of src/ themselves. */
-const LEAVES = [
-  'api-path',
-  'api-texts',
-  'counted',
-  'instances',
-  'interrupts',
-  'ip-addresses',
-  'joomla-agent',
-];
+const LEAVES = ['api'];
 
 const ENTRY_POINTS = ['main', 'cli', 'demo'].map((name) => `src/${name}.ts`);
 
@@ -80,7 +77,7 @@ export default ts.config(
       eqeqeq: 'error',
     },
   },
-  // An old Node has to read the entry points before it can be refused, and knows no "??" (src/node-version.ts).
+  // An old Node has to read the entry points before it can be refused, and knows no "??" (src/process/node-version.ts).
   { files: ENTRY_POINTS, rules: { '@typescript-eslint/prefer-nullish-coalescing': 'off' } },
   { files: ['**/*.mjs'], languageOptions: { globals: { process: 'readonly', console: 'readonly' } } },
   ...Object.entries(LAYERS).flatMap(layer),

@@ -1,7 +1,7 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise';
 import { addPlan, addProduct } from '../src/licensing/catalogue';
-import { publishRelease } from '../src/licensing/releases';
-import { packageFileName } from '../src/store/package-files';
+import { publishRelease } from '../src/packages/releases';
+import { packageFileName } from '../src/packages/package-files';
 import { makePackage } from '../test/support/packages';
 import type { MariaDb } from '../test/support/servers';
 import { openMigrated } from '../test/support/service-process';

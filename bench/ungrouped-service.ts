@@ -10,7 +10,7 @@ import { startServer } from '../src/http/server';
 import { normalizeIdentifier } from '../src/licensing/identifiers';
 import { createLicensing, type Licensing } from '../src/licensing/licensing';
 import { liveStatus } from '../src/licensing/states';
-import { createLog } from '../src/log';
+import { createLog } from '../src/process/log';
 import { DEFAULT_POOL_SIZE, openDatabase, poolState } from '../src/store/database';
 import type { MysqlSettings } from '../src/store/mysql';
 import type { License } from '../src/store/licenses';

@@ -5,7 +5,7 @@ import { addPlan, addProduct } from '../src/licensing/catalogue';
 import type { ActivationType } from '../src/licensing/identifiers';
 import { issueLicenses } from '../src/licensing/issue';
 import { changeState } from '../src/licensing/lifecycle';
-import { publishRelease } from '../src/licensing/releases';
+import { publishRelease } from '../src/packages/releases';
 import type { LiveStatus, Transition } from '../src/licensing/states';
 import { findProduct, listPlans, listProducts } from '../src/store/catalogue';
 import type { Db } from '../src/store/database';

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import './node-version';
+import './process/node-version';
 import { Command, CommanderError } from 'commander';
 import { addActivationCommands } from './cli/activation';
 import { printableText } from './cli/printable';

@@ -1,4 +1,4 @@
-import './node-version';
+import './process/node-version';
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { demoLicenses, seedDemo } from '../seeds/demo';
 import { environment, packageRoot, readConfig } from './config';
-import { API_PATH } from './api-path';
-import { createLog } from './log';
+import { API_PATH } from './api';
+import { createLog } from './process/log';
 import { startService } from './service';
 import { isMeantForUs } from './settings';
 import { openDatabase } from './store/database';

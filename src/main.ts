@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-import './node-version';
+import './process/node-version';
 import type { Logger } from 'pino';
 import { readConfig } from './config';
-import { createLog } from './log';
+import { createLog } from './process/log';
 import { startService, type Running } from './service';
 import { reasonCode } from './store/errors';
 

@@ -2,21 +2,21 @@ import { mkdir } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import type { Logger } from 'pino';
 import type { Config, Variable } from './config';
-import { createAdminListener } from './http/admin';
+import { createMonitoringListener } from './http/monitoring';
 import { createApp } from './http/app';
 import { createClientAddressReader } from './http/client-address';
 import { createMetrics } from './http/metrics';
 import { createMemoryLimiter, createRedisLimiter, type Limiter } from './http/rate-limit';
 import { connectRedis, type RedisConnection } from './http/redis';
 import { startServer, type Listen } from './http/server';
-import { startHousekeeping } from './housekeeping';
+import { startHousekeeping } from './process/housekeeping';
 import { createLicensing } from './licensing/licensing';
-import { readReadiness } from './readiness';
+import { readReadiness } from './http/readiness';
 import { openServiceDatabase, poolState, type Db } from './store/database';
 import { reasonCode } from './store/errors';
 import { claimDatabase, requireCurrentSchema } from './store/migrate';
 import { readTableSizes } from './store/server';
-import { databaseTrouble } from './store/trouble';
+import { databaseTrouble } from './store/error-messages';
 import { version } from './version';
 
 export interface Addresses {
@@ -67,8 +67,8 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       accessLogDropped: () => licensing.accessLog.dropped(),
       tableSizes: () => readTableSizes(db),
     });
-    const admin = createAdminListener({
-      readiness: () => readReadiness(config, db, redis, stopping),
+    const admin = createMonitoringListener({
+      readiness: () => readReadiness(config.packagesDir, db, redis, stopping),
       metrics: () => metrics.registry.metrics(),
     });
     const app = createApp({

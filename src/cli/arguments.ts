@@ -4,7 +4,7 @@ import { rootCertificates } from 'node:tls';
 import { InvalidArgumentError, type Command, type CommanderError } from 'commander';
 import { requireEmail } from '../licensing/customer-email';
 import { requireDuration } from '../licensing/durations';
-import { explainReadFault } from '../licensing/file-faults';
+import { explainReadFault } from '../packages/file-faults';
 import { containsKey } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
 import { parseMoment } from '../licensing/timestamps';

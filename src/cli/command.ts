@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { loginName, readConfig, wantsColor, type Config } from '../config';
 import { openDatabase, type Db } from '../store/database';
 import { requireCurrentSchema } from '../store/migrate';
-import { databaseTrouble } from '../store/trouble';
+import { databaseTrouble } from '../store/error-messages';
 import { printable, printableText } from './printable';
 import { jsonLine, writeStandardOutput } from './standard-output';
 

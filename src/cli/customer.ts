@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { counted } from '../counted';
+import { quantity } from '../licensing/quantity';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import { listAccesses, type LoggedAccess } from '../store/access-log';
@@ -14,7 +14,7 @@ import {
   exportCustomer,
   pageOfCustomer,
   readCustomerAddress,
-} from '../support/customers';
+} from '../privacy/customers';
 import { fileName, positiveInteger, upTo } from './arguments';
 import { formatTable, withSession } from './command';
 import { escapeUnseen } from './printable';
@@ -139,7 +139,7 @@ function addExport(customer: Command): void {
         const { licenses, mentions } = await writeOutput(out, ownFiles(config), CUSTOMER_FILE, (sink) =>
           exportCustomer(db, address, now, out === '-' ? (text) => sink(escapeUnseen(text)) : sink),
         );
-        const text = `Exported: ${counted(licenses, 'licence')} with all that belongs to ${licenses === 1 ? 'it' : 'them'}, and ${counted(mentions, 'mention')} elsewhere.`;
+        const text = `Exported: ${quantity(licenses, 'licence')} with all that belongs to ${licenses === 1 ? 'it' : 'them'}, and ${quantity(mentions, 'mention')} elsewhere.`;
         if (out === '-') output.note(text);
         else output.print({ file: resolve(out), licenses, mentions }, text);
       }),
@@ -166,7 +166,7 @@ function addErase(customer: Command): void {
         }
         if (!yes) {
           output.note(
-            `The address stands in ${counts.map(([table, count]) => `${counted(count, 'row')} of ${table}`).join(', ')}.`,
+            `The address stands in ${counts.map(([table, count]) => `${quantity(count, 'row')} of ${table}`).join(', ')}.`,
           );
           const answer = await askYesOrNo('Erase it? There is no way back. [y/N] ');
           if (answer === undefined)
@@ -176,11 +176,11 @@ function addErase(customer: Command): void {
           if (!answer) throw new OperatorError('Nothing was erased.');
         }
         const progress = (done: number, total: number) =>
-          output.progress(`Erasing: ${done} of ${counted(total, 'licence')}`);
+          output.progress(`Erasing: ${done} of ${quantity(total, 'licence')}`);
         const { licenses, rows } = await eraseCustomer(db, address, { actor, now }, progress);
         output.print(
           { licenses, rows },
-          `Erased from ${counted(licenses, 'licence')} and ${counted(rows, 'other row')}. What backups and earlier exports hold is not erased.`,
+          `Erased from ${quantity(licenses, 'licence')} and ${quantity(rows, 'other row')}. What backups and earlier exports hold is not erased.`,
         );
       }),
     );

@@ -6,7 +6,7 @@ import { SealError } from '../licensing/sealing';
 import { driverReason } from '../store/errors';
 import { SchemaError } from '../store/migrate';
 import { isOutcomeUnknown } from '../store/transaction';
-import { DatabaseTrouble } from '../store/trouble';
+import { DatabaseTrouble } from '../store/error-messages';
 
 /** A failure as `--json` reports it, with the API's error codes where they fit. */
 export interface Failure {

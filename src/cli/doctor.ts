@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { ConfigError, loginName, readConfig, wantsColor, type Config } from '../config';
-import { counted } from '../counted';
+import { quantity } from '../licensing/quantity';
 import { examine } from '../doctor/examine';
 import { problem, type Finding } from '../doctor/finding';
 import { OperatorError } from '../licensing/operator-error';
@@ -41,10 +41,10 @@ export function addDoctorCommand(program: Command): void {
         [
           ...findings.map(formatFinding),
           '',
-          `${counted(problems, 'problem')}, ${counted(warnings, 'warning')}, ${unknown} unknown.`,
+          `${quantity(problems, 'problem')}, ${quantity(warnings, 'warning')}, ${unknown} unknown.`,
         ].join('\n'),
       );
-      if (problems > 0) throw new OperatorError(`The doctor found ${counted(problems, 'problem')}.`);
+      if (problems > 0) throw new OperatorError(`The doctor found ${quantity(problems, 'problem')}.`);
     });
 }
 

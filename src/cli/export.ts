@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { counted } from '../counted';
+import { quantity } from '../licensing/quantity';
 import { EXPORT_FILE, exportRecords } from '../transfer/export';
 import { RECORD_TYPES, type RecordType } from '../transfer/records';
 import { fileName, folderName } from './arguments';
@@ -40,7 +40,7 @@ export function addExportCommand(program: Command): void {
             onProgress: (type, count) => output.progress(`${type}: ${count}`),
           }),
         );
-        const text = `Exported: ${RECORD_TYPES.map((type) => counted(counts[type], ...NOUNS[type])).join(', ')}.`;
+        const text = `Exported: ${RECORD_TYPES.map((type) => quantity(counts[type], ...NOUNS[type])).join(', ')}.`;
         // Standard output holds the export itself.
         if (out === '-') output.note(text);
         else output.print({ file: resolve(out), records: counts }, text);

@@ -2,8 +2,8 @@ import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { counted } from '../counted';
-import { explainReadFault } from '../licensing/file-faults';
+import { quantity } from '../licensing/quantity';
+import { explainReadFault } from '../packages/file-faults';
 import { NOT_SENT_WHOLE } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
 import { CSV_FIELDS, type CsvField } from '../transfer/csv-licenses';
@@ -109,12 +109,12 @@ async function runRecords(session: Session, file: string, options: ImportOptions
   output.print({ dry_run: dryRun, records, conflicts, conflicting }, () => formatRecords(report, dryRun));
   if (sealedUnchecked > 0)
     output.note(
-      `${counted(sealedUnchecked, 'licence has', 'licences have')} a sealed key, and no LICENSING_KEY_SECRET is set here: they work, and their keys cannot be shown. ` +
+      `${quantity(sealedUnchecked, 'licence has', 'licences have')} a sealed key, and no LICENSING_KEY_SECRET is set here: they work, and their keys cannot be shown. ` +
         '"license reveal" can when the secret of the installation they come from is set.',
     );
   if (packagesMissing > 0)
     output.note(
-      `The packages of ${counted(packagesMissing, 'release')} are not in ${config.packagesDir}: they cannot be downloaded until they are. ` +
+      `The packages of ${quantity(packagesMissing, 'release')} are not in ${config.packagesDir}: they cannot be downloaded until they are. ` +
         'The same import with --packages DIR brings them.',
     );
   if (conflicting > 0)
@@ -164,7 +164,7 @@ async function runCsv(session: Session, file: string, options: ImportOptions): P
     secret: config.keySecret,
     actor,
     now,
-    onProgress: (rows) => output.progress(counted(rows, 'row')),
+    onProgress: (rows) => output.progress(quantity(rows, 'row')),
   });
   const { bad, badRows, overLimit, overLimitRows, notSentWhole, notSentWholeLines } = report;
   output.print(csvJson(report, dryRun), () => formatCsv(report, dryRun));
@@ -174,7 +174,7 @@ async function runCsv(session: Session, file: string, options: ImportOptions): P
     );
   if (notSentWhole > 0)
     output.note(
-      `${counted(notSentWhole, 'key')} cannot be used in Joomla's Download Key field (line ${notSentWholeLines.join(', ')}${
+      `${quantity(notSentWhole, 'key')} cannot be used in Joomla's Download Key field (line ${notSentWholeLines.join(', ')}${
         notSentWhole > notSentWholeLines.length ? ' and more' : ''
       }). ${NOT_SENT_WHOLE}`,
     );
@@ -205,7 +205,7 @@ function formatCsv(
   { rows, new: added, same, bad, unmappedColumns }: CsvImportReport,
   dryRun: boolean,
 ): string {
-  const counts = `${counted(rows, 'row')}: ${added} ${dryRun ? 'would be new' : 'imported'}, ${same} here already, ${bad} that ${bad === 1 ? 'does' : 'do'} not fit.`;
+  const counts = `${quantity(rows, 'row')}: ${added} ${dryRun ? 'would be new' : 'imported'}, ${same} here already, ${bad} that ${bad === 1 ? 'does' : 'do'} not fit.`;
   return [
     counts,
     ...(unmappedColumns.length > 0 ? [`Columns that were left out: ${unmappedColumns.join(', ')}.`] : []),

@@ -12,10 +12,10 @@ import {
   type Config,
   type Settings,
 } from '../config';
-import { API_PATH } from '../api-path';
+import { API_PATH } from '../api';
 import { describeListen } from '../http/server';
 import { OperatorError } from '../licensing/operator-error';
-import { lookAt, refuseOwn } from '../replace-file';
+import { lookAt, refuseOwn } from '../packages/replace-file';
 import { isSetting } from '../settings';
 import type { Db } from '../store/database';
 import { sampleSealedKeys } from '../store/licenses';
@@ -33,7 +33,7 @@ import {
   REQUEST_PRIVILEGES,
   tryPrivileges,
 } from '../store/privileges';
-import { describeDatabase } from '../store/trouble';
+import { describeDatabase } from '../store/error-messages';
 import { fileName, folderName } from './arguments';
 import { createOutput, withDatabase, type Output } from './command';
 import { changeFile, databaseFiles } from './output-file';

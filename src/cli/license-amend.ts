@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { changePlan, rekey, revealKey, setCustomer, setLimit } from '../licensing/amend';
-import { requirePlanNamed } from '../licensing/require';
+import { requirePlanNamed } from '../licensing/find-or-refuse';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { Plan } from '../store/catalogue';
 import { listEvents } from '../store/events';

@@ -4,7 +4,7 @@ import { addDuration } from '../licensing/durations';
 import { issueLicenses, type Issued } from '../licensing/issue';
 import { asHint, isSentWhole, NOT_SENT_WHOLE } from '../licensing/keys';
 import { changeState, renew, type Renewal } from '../licensing/lifecycle';
-import { noLicense, requirePlanNamed, requireProduct } from '../licensing/require';
+import { noLicense, requirePlanNamed, requireProduct } from '../licensing/find-or-refuse';
 import { liveStatus, STORED_STATUSES, type LiveStatus } from '../licensing/states';
 import { endOfDay, formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import { listActivations } from '../store/activations';

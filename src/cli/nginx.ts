@@ -3,12 +3,12 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
 import { packageRoot, readConfig, type Config } from '../config';
-import { counted } from '../counted';
+import { quantity } from '../licensing/quantity';
 import { hostAndPort } from '../http/server';
-import { findInstances, instanceSocket } from '../instances';
-import { explainFileFault } from '../licensing/file-faults';
+import { findInstances, instanceSocket } from '../process/instances';
+import { explainFileFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
-import { lookAt, refuseOwn, type OwnFile } from '../replace-file';
+import { lookAt, refuseOwn, type OwnFile } from '../packages/replace-file';
 import { folderName, upTo } from './arguments';
 import { createOutput } from './command';
 import { ownFiles } from './output-file';
@@ -126,7 +126,7 @@ function remarks({ accelLocation, listen, trustedProxies }: Config, instances: n
   return [
     ...(running > 0 && instances !== running
       ? [
-          `systemd runs ${counted(running, 'instance')} of the service here: with --instances ${running} nginx leads to all of them.`,
+          `systemd runs ${quantity(running, 'instance')} of the service here: with --instances ${running} nginx leads to all of them.`,
         ]
       : []),
     ...(accelLocation === undefined

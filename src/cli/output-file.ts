@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Stats } from 'node:fs';
 import { readFile, type FileHandle } from 'node:fs/promises';
 import { envFilePath, type Config } from '../config';
-import { explainReadFault } from '../licensing/file-faults';
+import { explainReadFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import {
   lookAt,
@@ -13,7 +13,7 @@ import {
   type FileKind,
   type OwnFile,
   type Sink,
-} from '../replace-file';
+} from '../packages/replace-file';
 import { sideFiles } from '../store/sqlite';
 import { writeStandardOutput } from './standard-output';
 

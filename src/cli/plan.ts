@@ -1,10 +1,10 @@
 import { Option, type Command } from 'commander';
-import { counted } from '../counted';
+import { quantity } from '../licensing/quantity';
 import { addPlan, changePlanLimit, editPlan, removePlan, type NewPlan } from '../licensing/catalogue';
 import { ACTIVATION_TYPES } from '../licensing/identifiers';
 import type { ChangeContext } from '../licensing/lifecycle';
 import { OperatorError } from '../licensing/operator-error';
-import { requirePlan, requireProduct } from '../licensing/require';
+import { requirePlan, requireProduct } from '../licensing/find-or-refuse';
 import { listPlans } from '../store/catalogue';
 import { listIdsWithLimit, listLicenses } from '../store/licenses';
 import {
@@ -110,7 +110,7 @@ function addEdit(plan: Command): void {
           : { changed: 0, skipped: 0 };
         if (skipped > 0)
           output.note(
-            `${counted(skipped, 'licence was', 'licences were')} given another limit or plan by somebody else meanwhile, and keep it.`,
+            `${quantity(skipped, 'licence was', 'licences were')} given another limit or plan by somebody else meanwhile, and keep it.`,
           );
         if (edited.activationType !== activationType && hasLicenses)
           output.note(
@@ -181,12 +181,12 @@ async function followNewLimit(
   try {
     return await changePlanLimit(db, planId, limits, context, (changed) => {
       followed = changed;
-      output.progress(counted(changed, 'licence'));
+      output.progress(quantity(changed, 'licence'));
     });
   } catch (error) {
     if (followed > 0 && !(error instanceof OperatorError))
       output.note(
-        `${counted(followed, 'licence has', 'licences have')} ${limits.to || 'unlimited'} slots now, the others not yet: the same command again goes on with them.`,
+        `${quantity(followed, 'licence has', 'licences have')} ${limits.to || 'unlimited'} slots now, the others not yet: the same command again goes on with them.`,
       );
     throw error;
   }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { addProduct, editProduct, removeProduct } from '../licensing/catalogue';
-import { requireProduct } from '../licensing/require';
+import { requireProduct } from '../licensing/find-or-refuse';
 import { listPlans, listProducts } from '../store/catalogue';
 import { listPublishedVersions } from '../store/releases';
 import { elementName, label, positiveInteger, requireChange } from './arguments';

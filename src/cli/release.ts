@@ -8,15 +8,15 @@ import {
   type NoManifest,
   type PackageManifest,
 } from '../joomla/manifest';
-import { explainReadFault } from '../licensing/file-faults';
+import { explainReadFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
-import { editRelease, publishRelease, withdrawRelease } from '../licensing/releases';
-import { requireProduct } from '../licensing/require';
+import { editRelease, publishRelease, withdrawRelease } from '../packages/releases';
+import { requireProduct } from '../licensing/find-or-refuse';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import { compareVersions, isVersion, remarkOnVersion } from '../licensing/versions';
 import type { Product } from '../store/catalogue';
 import { listReleases, type Release } from '../store/releases';
-import { databaseTrouble } from '../store/trouble';
+import { databaseTrouble } from '../store/error-messages';
 import { fileName, positiveInteger, requireChange, startDate } from './arguments';
 import { formatTable, withSession, type Session } from './command';
 import { describeError } from './describe-error';

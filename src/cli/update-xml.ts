@@ -4,7 +4,7 @@ import { ConfigError, readConfig } from '../config';
 import { requireWebAddress } from '../joomla/addresses';
 import { EXTENSION_CLIENTS, EXTENSION_TYPES, type ExtensionType } from '../joomla/extension-types';
 import type { LintFinding } from '../joomla/lint/report';
-import type { Site } from '../joomla/offer';
+import type { Site } from '../joomla/updater/offer';
 import { DEFAULT_TARGET_PLATFORM } from '../joomla/target-platform';
 import {
   DATABASES,
@@ -15,15 +15,15 @@ import {
   type GivenSettings,
   type WrittenXml,
 } from '../joomla/update-xml';
-import { lintUpdateXml, lintUpdateXmlAt, type LintOptions } from '../joomla/update-xml-lint';
-import { ASSUMED_JOOMLA, tryUpdate, type Verdict } from '../joomla/updater';
-import { explainReadFault } from '../licensing/file-faults';
+import { lintUpdateXml, lintUpdateXmlAt, type LintOptions } from '../joomla/lint/lint';
+import { ASSUMED_JOOMLA, tryUpdate, type Verdict } from '../joomla/updater/try';
+import { explainReadFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { STABILITIES, type Stability } from '../licensing/versions';
 import { findProduct } from '../store/catalogue';
 import { requireCurrentSchema, SchemaError } from '../store/migrate';
 import { findRelease } from '../store/releases';
-import { DatabaseTrouble } from '../store/trouble';
+import { DatabaseTrouble } from '../store/error-messages';
 import { authorities, elementName, oneOf, positiveInteger } from './arguments';
 import {
   createOutput,

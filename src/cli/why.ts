@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { canonicalAddress } from '../ip-addresses';
+import { canonicalAddress } from '../licensing/ip-addresses';
 import { asHint, canonicalKey, keyDigest } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp } from '../licensing/timestamps';

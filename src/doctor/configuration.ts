@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { environment, readEnvFile, withoutEmpty, type Config } from '../config';
 import { ok, problem, warning, type Check, type Finding } from './finding';
-import { checkReaders } from './readers';
+import { checkReaders } from './file-readers';
 
 /** Checks where the settings come from and who can read them. */
 export const checkConfiguration: Check = async ({ config }) => [

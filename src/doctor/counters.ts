@@ -1,4 +1,4 @@
-import { counted } from '../counted';
+import { quantity } from '../licensing/quantity';
 import { countActivations, findMiscounts, setActivationsUsed, type Miscount } from '../store/counters';
 import { insertEvents } from '../store/events';
 import { lockLicense } from '../store/licenses';
@@ -24,7 +24,7 @@ export const checkCounters: Check = async (patient) => {
   const many =
     miscounts.length > PAGE
       ? `More than ${PAGE} licences count`
-      : counted(miscounts.length, 'licence counts', 'licences count');
+      : quantity(miscounts.length, 'licence counts', 'licences count');
   if (repairAs === undefined)
     return [
       problem('COUNTERS', `${many} other slots than there are activations: ${list}.`, {
@@ -44,7 +44,7 @@ export const checkCounters: Check = async (patient) => {
   return [
     ok(
       'COUNTERS_REPAIRED',
-      `${counted(repaired, 'licence')} counted other slots than there are activations, and ${repaired === 1 ? 'counts' : 'count'} right now: ${list}.`,
+      `${quantity(repaired, 'licence')} counted other slots than there are activations, and ${repaired === 1 ? 'counts' : 'count'} right now: ${list}.`,
     ),
   ];
 };

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Config } from '../config';
-import { counted } from '../counted';
-import { findInstances } from '../instances';
+import { quantity } from '../licensing/quantity';
+import { findInstances } from '../process/instances';
 import { listProducts } from '../store/catalogue';
 import { tablePrefix, type DatabaseSettings } from '../store/database';
 import { describePrefixes, findOtherPrefixes, readSchemaState, settingsForPrefixes } from '../store/migrate';
@@ -24,9 +24,9 @@ import {
   tryTableRights,
 } from '../store/server';
 import { sideFiles } from '../store/sqlite';
-import { describeDatabase, explainTrouble } from '../store/trouble';
+import { describeDatabase, explainTrouble } from '../store/error-messages';
 import { ok, problem, warning, type Check, type Finding } from './finding';
-import { checkReaders } from './readers';
+import { checkReaders } from './file-readers';
 
 const CLOCK_TOLERANCE_S = 30;
 /** Connections left for the operator's commands. */
@@ -174,7 +174,7 @@ export const checkTables: Check = async ({ config, db }) => {
     findings.push(
       warning(
         'SHARED_DATABASE',
-        `The database also holds ${counted(foreign, 'table')} of others, such as the site's.`,
+        `The database also holds ${quantity(foreign, 'table')} of others, such as the site's.`,
         {
           why: "Restoring the site's backup rewinds licences too: keys sold since are unknown, renewals and activations are gone.",
           remedy: `Before restoring the site, dump the tables named ${tablePrefix(db)}licensing_..., and put them back afterwards (docs/backup.md). Or leave them out of the restore.`,
@@ -189,7 +189,7 @@ export const checkSizes: Check = async ({ db }) => {
   const sizes = await readTableSizes(db);
   const list = sizes.map(
     ({ name, bytes, rows }) =>
-      `${name} ${(bytes / 1e6).toFixed(1)} MB${rows === undefined ? '' : ` (about ${counted(rows, 'row')})`}`,
+      `${name} ${(bytes / 1e6).toFixed(1)} MB${rows === undefined ? '' : ` (about ${quantity(rows, 'row')})`}`,
   );
   return [ok('SIZES', `On the disk: ${list.join(', ')}.`)];
 };

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { access, readdir, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { API_TEXTS } from '../api-texts';
-import { INCOMING, INCOMING_MAX_AGE_MS, NoFile, openPackage, packagePath } from '../store/package-files';
+import { API_TEXTS } from '../api';
+import { INCOMING, INCOMING_MAX_AGE_MS, NoFile, openPackage, packagePath } from '../packages/package-files';
 import { listPackages, type Release } from '../store/releases';
 import { attempt, ok, problem, reasonOf, unchecked, warning, type Check, type Finding } from './finding';
 import { groupName, mayUse, readNginxUser, type NginxUser } from './nginx-user';
-import { octal, serviceUser } from './readers';
+import { octal, serviceUser } from './file-readers';
 
 const MB = 1_000_000;
 /** Enough for the next packages. */

@@ -1,6 +1,6 @@
 import type { LicenseTerms } from '../store/licenses';
 import type { Refusal, RefusalCode } from '../licensing/verdict';
-import { API_TEXTS } from '../api-texts';
+import { API_TEXTS } from '../api';
 import type { Context } from './context';
 import { readQuery } from './requests';
 

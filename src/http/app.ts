@@ -11,7 +11,7 @@ import { downloadHandler, type DownloadSettings } from './downloads';
 import { answerFault, bodyError, inTime, logAnswer, logSendFault } from './faults';
 import { frontPage } from './front-page';
 import { activateHandler, deactivateHandler, recordUnread, validateHandler } from './licenses';
-import { API_PATH } from '../api-path';
+import { API_PATH } from '../api';
 import type { Allowance, Bucket, Limiter } from './rate-limit';
 import { assignRequestId } from './request-id';
 import { InvalidRequestError, readPath, readProductId } from './requests';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP, type Socket } from 'node:net';
-import { canonicalAddress, createNetworkMatcher, networkOfClient } from '../ip-addresses';
+import { canonicalAddress, createNetworkMatcher, networkOfClient } from '../licensing/ip-addresses';
 
 export interface ClientAddress {
   /** canonical; an IPv4-mapped IPv6 address as IPv4 */

@@ -1,7 +1,7 @@
 import type { Context as KoaContext } from 'koa';
 import type { Logger } from 'pino';
 import { BusyError } from '../licensing/batches';
-import { API_PATH } from '../api-path';
+import { API_PATH } from '../api';
 import { isUnavailable } from '../store/errors';
 import { sendFailure } from './answers';
 import type { Context } from './context';

@@ -1,4 +1,4 @@
-import { API_PATH } from '../api-path';
+import { API_PATH } from '../api';
 import type { Licensing } from '../licensing/licensing';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { Update } from '../licensing/updates';

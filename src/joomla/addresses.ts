@@ -1,5 +1,5 @@
 import { OperatorError } from '../licensing/operator-error';
-import { API_PATH } from '../api-path';
+import { API_PATH } from '../api';
 
 /**
  * The site's folder in a path copied from a browser, which may continue to the site's API or pages. The service's path

@@ -2,9 +2,9 @@ import { buffer } from 'node:stream/consumers';
 import type { Element } from '@xmldom/xmldom';
 import type { Product } from '../store/catalogue';
 import { OperatorError } from '../licensing/operator-error';
-import { eachEntry } from '../licensing/zip';
+import { eachEntry } from '../packages/zip';
 import { attributes, descendants, escapeAttribute, escapeXml, ownText, parseXml } from './xml';
-import { API_PATH } from '../api-path';
+import { API_PATH } from '../api';
 import { requireWebAddress } from './addresses';
 import { prefixOfType } from './extension-types';
 

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { OperatorError } from '../licensing/operator-error';
-import { requireProduct } from '../licensing/require';
+import { requireProduct } from '../licensing/find-or-refuse';
 import {
   compareVersions,
   isPrerelease,
@@ -15,11 +15,11 @@ import {
   type FileKind,
   type OwnFile,
   type Place,
-} from '../replace-file';
+} from '../packages/replace-file';
 import { findUpdateXmlSettings, setProduct, setUpdateXmlSettings, type Product } from '../store/catalogue';
 import type { Db } from '../store/database';
 import { listPublishedVersions, listReleases, type Release } from '../store/releases';
-import { API_PATH } from '../api-path';
+import { API_PATH } from '../api';
 import { downloadAddress, requireWebAddress, siteFolder } from './addresses';
 import { clientOfType, typeOfElement, type ExtensionClient, type ExtensionType } from './extension-types';
 import { nameInJoomla } from './manifest';

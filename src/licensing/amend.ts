@@ -14,7 +14,7 @@ import { openKey } from './issue';
 import { generateKey } from './keys';
 import { changeLicense, type ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
-import { noLicense, noPlan, requirePlan } from './require';
+import { noLicense, noPlan, requirePlan } from './find-or-refuse';
 import { storedKey } from './sealing';
 
 /** Changes of a licence that keep its state. Each is an event in its history. */

@@ -1,4 +1,4 @@
-import { counted } from '../counted';
+import { quantity } from './quantity';
 import { countActivationsOfPlan } from '../store/activations';
 import {
   deletePlan,
@@ -26,7 +26,7 @@ import { followLimit } from './amend';
 import type { ActivationType } from './identifiers';
 import type { ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
-import { noPlan, noProduct, requirePlan, requireProduct } from './require';
+import { noPlan, noProduct, requirePlan, requireProduct } from './find-or-refuse';
 
 /** @throws OperatorError when the id is taken, or no higher one is left */
 export async function addProduct(
@@ -184,7 +184,7 @@ async function refuseActivations(db: Db, plan: Plan, wanted: string | undefined)
   const activations = await countActivationsOfPlan(db, plan.id);
   if (activations > 0)
     throw new OperatorError(
-      `Licences on plan ${plan.id} have ${counted(activations, 'activation')} by ${plan.activationType}. ` +
+      `Licences on plan ${plan.id} have ${quantity(activations, 'activation')} by ${plan.activationType}. ` +
         `Add a new plan that counts by ${wanted} instead.`,
       { code: 'CONFLICT' },
     );
@@ -226,7 +226,7 @@ export async function changePlanLimit(
   if (!(await replacePlanLimit(db, planId, { from, to })))
     throw new OperatorError(
       `Plan ${planId} was given another limit by somebody else meanwhile. ` +
-        `${counted(licenses.changed, 'licence has', 'licences have')} ${to || 'unlimited'} slots now. Agree on one limit, and run this again with it.`,
+        `${quantity(licenses.changed, 'licence has', 'licences have')} ${to || 'unlimited'} slots now. Agree on one limit, and run this again with it.`,
       { code: 'CONFLICT' },
     );
   // Licences issued meanwhile.

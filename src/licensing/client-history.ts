@@ -1,4 +1,4 @@
-import { networkOfClient } from '../ip-addresses';
+import { networkOfClient } from './ip-addresses';
 import type { Transaction } from '../store/database';
 import {
   findEventsAt,

@@ -3,7 +3,7 @@ import type { LicenseTerms } from '../store/licenses';
 import { findRelease, type Release } from '../store/releases';
 import { createBatches, eachOnce } from './batches';
 import type { Found } from './lookup';
-import { latestRelease } from './releases';
+import { latestRelease } from './updates';
 import { isRefusal, judgeDownload, judgeRelease, type Refusal } from './verdict';
 import { isVersion } from './versions';
 

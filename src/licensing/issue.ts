@@ -14,7 +14,7 @@ import { requireEmail, storedCustomer } from './customer-email';
 import { addDuration } from './durations';
 import { canonicalKey, generateKey, keyDigest } from './keys';
 import { OperatorError } from './operator-error';
-import { noPlan } from './require';
+import { noPlan } from './find-or-refuse';
 import { openSealedKey, SealError, storedKey } from './sealing';
 import { formatTimestampOrNull } from './timestamps';
 

@@ -10,7 +10,7 @@ import {
   type Check,
   type LicenseTerms,
 } from '../store/licenses';
-import type { LabelledActivation } from '../store/terms';
+import type { LabelledActivation } from '../store/license-lookup';
 import { inTransaction, tryTransaction } from '../store/transaction';
 import { createBatches } from './batches';
 import type { RecordChanges } from './client-history';

@@ -4,7 +4,7 @@ import { findLicense, lockLicense, setLicense, type License, type LockedLicense 
 import { inTransaction } from '../store/transaction';
 import { addDuration } from './durations';
 import { OperatorError } from './operator-error';
-import { noLicense } from './require';
+import { noLicense } from './find-or-refuse';
 import { allowedTransitions, liveStatus, transitionTarget, type Transition } from './states';
 import { formatTimestamp, formatTimestampOrNull } from './timestamps';
 

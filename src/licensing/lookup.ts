@@ -1,6 +1,6 @@
 import type { Db } from '../store/database';
 import type { LicenseTerms } from '../store/licenses';
-import { findTerms, type LabelledActivation } from '../store/terms';
+import { findTerms, type LabelledActivation } from '../store/license-lookup';
 import { isKey } from './keys';
 import { spellings, type ActivationType, type Spellings } from './identifiers';
 

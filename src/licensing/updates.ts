@@ -1,7 +1,22 @@
 import { findProduct, type Product } from '../store/catalogue';
 import type { Db } from '../store/database';
-import type { Release } from '../store/releases';
-import { latestRelease } from './releases';
+import { findRelease, listPublishedVersions, type Release } from '../store/releases';
+import { isPrerelease } from './versions';
+
+/**
+ * The release that updaters are offered: the highest published version in PHP's order. Pre-releases count only while
+ * the product has no published final release.
+ */
+export async function latestRelease(db: Db, productId: number): Promise<Release | undefined> {
+  for (;;) {
+    const versions = await listPublishedVersions(db, productId);
+    const latest = versions.find((version) => !isPrerelease(version)) ?? versions[0];
+    if (latest === undefined) return undefined;
+    const release = await findRelease(db, productId, latest);
+    // It was withdrawn between the two statements: look again.
+    if (release?.state === 'published') return release;
+  }
+}
 
 export interface Update {
   product: Product;

@@ -13,7 +13,7 @@ import {
 import { isLockConflict } from './errors';
 import { readVersion, SUPPORTED_SERVERS } from './server';
 import { rawRows } from './statements';
-import { lockTrouble } from './trouble';
+import { lockTrouble } from './error-messages';
 
 /** How long a migration waits for another one under way. */
 const LOCK_WAIT_SECONDS = 120;

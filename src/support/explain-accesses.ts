@@ -1,4 +1,4 @@
-import { isTrial, joomlaVersion } from '../joomla-agent';
+import { isTrial, joomlaVersion } from '../joomla/updater/agent';
 import { formatTimestamp } from '../licensing/timestamps';
 import { latestOf, type LoggedAccess } from '../store/access-log';
 import type { Facts, Finding, Told } from './findings';

@@ -2,7 +2,7 @@ import type { LoggedAccess } from '../store/access-log';
 import type { LicenseEvent } from '../store/events';
 import type { License } from '../store/licenses';
 import type { Release } from '../store/releases';
-import type { Slip } from './near-keys';
+import type { Slip } from './similar-keys';
 
 /** One fact for support. `code` is stable, for programs; `text` is for people and never contains a key. */
 export interface Finding {

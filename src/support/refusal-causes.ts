@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { joomlaVersion } from '../joomla-agent';
+import { joomlaVersion } from '../joomla/updater/agent';
 import { liveStatus, type LiveStatus } from '../licensing/states';
 import { latestOf, OMITTED, type LoggedAccess } from '../store/access-log';
 import { activationKey } from '../store/activations';

@@ -7,7 +7,7 @@ import {
 } from '../licensing/identifiers';
 import { storedCustomer } from '../licensing/customer-email';
 import { asHint, keyDigest, keyHint } from '../licensing/keys';
-import { latestRelease } from '../licensing/releases';
+import { latestRelease } from '../licensing/updates';
 import { liveStatus } from '../licensing/states';
 import {
   countDownloads,
@@ -40,7 +40,7 @@ import {
   keysNear,
   mayBeOwn,
   type Slip,
-} from './near-keys';
+} from './similar-keys';
 import { STOPPED } from './refusal-causes';
 
 /**

@@ -1,10 +1,10 @@
-import { counted } from '../counted';
+import { quantity } from '../licensing/quantity';
 import { normalizeIdentifier } from '../licensing/identifiers';
 import { EMAIL_EXPECTED, findEmail } from '../licensing/customer-email';
 import { requireKey } from '../licensing/issue';
 import { keyDigest } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
-import { findNamed } from '../licensing/require';
+import { findNamed } from '../licensing/find-or-refuse';
 import type { StoredStatus } from '../licensing/states';
 import { dayOf, parseMoment } from '../licensing/timestamps';
 import type { Plan, Product } from '../store/catalogue';
@@ -119,7 +119,7 @@ function requireColumn(names: string[], name: string): number {
   const at = exact === -1 ? names.findIndex((one) => one.toLowerCase() === name.toLowerCase()) : exact;
   if (at === -1)
     throw new OperatorError(
-      `The first line of the file, which must have the columns' names, has no column "${name}" (it has ${counted(names.length, 'column')}). Nothing was imported.`,
+      `The first line of the file, which must have the columns' names, has no column "${name}" (it has ${quantity(names.length, 'column')}). Nothing was imported.`,
     );
   return at;
 }
@@ -169,7 +169,7 @@ export function readRow(table: CsvTable, { line, cells }: CsvRow): Candidate | F
   };
   if (cells.length < width || cells.slice(width).some((extra) => extra.trim() !== ''))
     faults.push(
-      `the row has ${counted(cells.length, 'cell')}, and the first line ${counted(width, 'column')}`,
+      `the row has ${quantity(cells.length, 'cell')}, and the first line ${quantity(width, 'column')}`,
     );
   const key = read('key', readKey);
   const plan = read('plan', (text) => findRowPlan(table, text, cell('product')));

@@ -1,9 +1,9 @@
-import { explainFileFault } from '../licensing/file-faults';
+import { explainFileFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
-import type { FileKind, Sink } from '../replace-file';
+import type { FileKind, Sink } from '../packages/replace-file';
 import type { Db } from '../store/database';
 import { readPages, type Row } from '../store/export';
-import { isPackageWhole, packagePath, storePackage } from '../store/package-files';
+import { isPackageWhole, packagePath, storePackage } from '../packages/package-files';
 import { needsPackage, type ReleaseState } from '../store/releases';
 import { FORMAT, FORMAT_VERSION, RECORD_TYPES, tableLayout, toLine, type RecordType } from './records';
 import { inSnapshot } from '../store/transaction';

@@ -2,7 +2,7 @@ import { compareVersions, isVersion, versionOrder } from '../licensing/versions'
 import { listPlans, lockProduct } from '../store/catalogue';
 import type { Row } from '../store/export';
 import { findRows, insertInChunks, lockRows } from '../store/import';
-import { statPackage } from '../store/package-files';
+import { statPackage } from '../packages/package-files';
 import { needsPackage, RELEASE_STATES } from '../store/releases';
 import { bringPackage, packageFault } from './export';
 import { changeRow, conflict, hasChanges, insertNew, NOT_WRITTEN, tally, type Job } from './import-job';

@@ -1,8 +1,8 @@
-import { counted } from '../counted';
+import { quantity } from '../licensing/quantity';
 import { storedCustomer } from '../licensing/customer-email';
 import { isSentWhole } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
-import { findNamed } from '../licensing/require';
+import { findNamed } from '../licensing/find-or-refuse';
 import { storedKey } from '../licensing/sealing';
 import { liveStatus } from '../licensing/states';
 import { dayOf, formatTimestampOrNull } from '../licensing/timestamps';
@@ -260,8 +260,8 @@ function remarkOverLimit({ report }: CsvJob, candidate: Candidate): void {
   const limit = limitOf(candidate);
   if (limit === 0 || identifiers.length <= limit) return;
   report.overLimit++;
-  const slots = counted(limit, 'slot');
-  keepRemark(report.overLimitRows, line, `${counted(identifiers.length, 'activation')} on ${slots}`);
+  const slots = quantity(limit, 'slot');
+  keepRemark(report.overLimitRows, line, `${quantity(identifiers.length, 'activation')} on ${slots}`);
 }
 
 async function insertCandidates(job: CsvJob, added: Candidate[]): Promise<void> {

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { publishRelease } from '../../src/licensing/releases';
+import { publishRelease } from '../../src/packages/releases';
 import { quantile, underFault, unhealthy, type Fault } from '../support/faults';
 import { openStand, tally, usage, type Goods, type Stand } from '../support/load';
 import { startNginx, type TestNginx } from '../support/nginx';

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { Agent, request as httpRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { publishRelease } from '../../src/licensing/releases';
+import { publishRelease } from '../../src/packages/releases';
 import type { Settings } from '../../src/config';
 import { table, type Db } from '../../src/store/database';
 import { makePackage } from './packages';

@@ -3,7 +3,7 @@ import { createWriteStream, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
-import { publishRelease, type PublishRequest } from '../../src/licensing/releases';
+import { publishRelease, type PublishRequest } from '../../src/packages/releases';
 import type { Release } from '../../src/store/releases';
 import { temporaryFolder } from './processes';
 import type { TestService } from './service';

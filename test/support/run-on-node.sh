@@ -15,7 +15,7 @@ export PATH
 echo "Node $(node -p process.versions.node)"
 
 if node -e 'const [major, minor] = process.versions.node.split(".").map(Number); process.exit(major > 20 || (major === 20 && minor >= 19) ? 0 : 1)'; then
-  node node_modules/jest/bin/jest.js test/contract.test.ts test/cli.test.ts test/slots.test.ts
+  node node_modules/jest/bin/jest.js test/contract/contract.test.ts test/operator/cli.test.ts test/concurrency/slots.test.ts
   exit
 fi
 

@@ -1,4 +1,4 @@
-import type { Answer } from '../fetch';
+import type { Answer } from '../updater/fetch';
 import type { Report } from './report';
 
 /** Milliseconds. Joomla gives up after 20 s. */

@@ -2,7 +2,7 @@ import { isPrerelease } from '../../licensing/versions';
 import type { Release } from '../../store/releases';
 import type { AskedDownload } from '../addresses';
 import { isLeftOut } from '../update-xml';
-import type { XmlUpdate } from '../xml-updates';
+import type { XmlUpdate } from '../updater/xml-updates';
 import { WRITE_AGAIN, type Report } from './report';
 
 export type FindRelease = (productId: number, version: string) => Promise<Release | 'no-product' | undefined>;

@@ -1,4 +1,4 @@
-import type { XmlUpdate } from '../xml-updates';
+import type { XmlUpdate } from '../updater/xml-updates';
 
 export interface LintFinding {
   /**

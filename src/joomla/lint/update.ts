@@ -1,5 +1,5 @@
 import { isPrerelease, isVersion, STABILITIES } from '../../licensing/versions';
-import { API_PATH } from '../../api-path';
+import { API_PATH } from '../../api';
 import { readDownloadAddress, siteFolder, type AskedDownload } from '../addresses';
 import { clientOfType, EXTENSION_TYPES, prefixOfType, readClient } from '../extension-types';
 import {
@@ -10,7 +10,7 @@ import {
   matchesPlatform,
 } from '../target-platform';
 import { DATABASES, isPhpVersion } from '../update-xml';
-import { phpTrim, stabilityOfTag, type XmlUpdate } from '../xml-updates';
+import { phpTrim, stabilityOfTag, type XmlUpdate } from '../updater/xml-updates';
 import { WRITE_AGAIN, type Report } from './report';
 
 /** Lengths of Joomla's `#__updates` columns. The database refuses a longer text, so the update is lost. */

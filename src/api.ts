@@ -1,0 +1,30 @@
+/** The API's address and texts. */
+
+/** The address of this API; nginx passes on everything below it (contract, first lines). */
+export const API_PATH = '/api/index.php/v1/licensing';
+
+/** The texts of the API's answers (contract, sections 4.4 and 7). A failed download is recognised by its text alone. */
+
+/** The text for each code; an answer may carry a more precise one. */
+export const API_TEXTS = {
+  INVALID_REQUEST: 'The request is not valid.',
+  LICENSE_NOT_FOUND: 'License not found',
+  LICENSE_INACTIVE: 'License is not active',
+  LICENSE_EXPIRED: 'License has expired',
+  ACTIVATION_LIMIT_REACHED: 'All activation slots of this license are in use',
+  ACTIVATION_NOT_FOUND: 'Activation not found',
+  PRODUCT_MISMATCH: 'License does not match this product',
+  DOWNLOAD_NOT_FOUND: 'No download is available for this product',
+  FILE_NOT_FOUND: 'The package file is missing',
+  NOT_FOUND: 'There is nothing at this address',
+  METHOD_NOT_ALLOWED: 'This address does not answer that method',
+  RATE_LIMITED: 'Too many requests',
+  SERVICE_UNAVAILABLE: 'The service is not available at the moment; please try again',
+  INTERNAL_ERROR: 'An internal error occurred',
+} as const;
+
+/** For a download without a key. */
+export const KEY_REQUIRED = 'Download ID (license key) is required';
+
+/** For a download whose address does not end in a product id. */
+export const PRODUCT_ID_REQUIRED = 'Product ID must be an integer';

@@ -1,0 +1,46 @@
+import type { RequestListener } from 'node:http';
+
+/** Whether requests can be answered now. */
+export interface Readiness {
+  ready: boolean;
+  /** for each part `ok`, or what is wrong with it */
+  checks: Record<string, string>;
+}
+
+export interface MonitoringSources {
+  readiness: () => Promise<Readiness>;
+  /** in Prometheus' text format */
+  metrics: () => Promise<string>;
+}
+
+const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
+
+/**
+ * Answers the operator's monitoring on its own address: `/healthz` (the process answers), `/readyz` (it can do its
+ * work) and `/metrics`.
+ */
+export function createMonitoringListener({ readiness, metrics }: MonitoringSources): RequestListener {
+  return (request, response) => {
+    const answer = (status: number, type: string, body: string) => {
+      response.writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-store' });
+      response.end(request.method === 'HEAD' ? undefined : body);
+    };
+    const json = (status: number, value: object) => answer(status, 'application/json', JSON.stringify(value));
+    const route = async (): Promise<void> => {
+      if (request.method !== 'GET' && request.method !== 'HEAD') return json(405, { error: 'GET only' });
+      switch (request.url?.split('?')[0]) {
+        case '/healthz':
+          return json(200, { status: 'ok' });
+        case '/readyz': {
+          const state = await readiness();
+          return json(state.ready ? 200 : 503, state);
+        }
+        case '/metrics':
+          return answer(200, PROMETHEUS_TEXT, await metrics());
+        default:
+          return json(404, { error: 'Here are /healthz, /readyz and /metrics.' });
+      }
+    };
+    route().catch(() => json(500, { error: 'This could not be found out.' }));
+  };
+}

@@ -1,0 +1,62 @@
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import type { Readiness } from './monitoring';
+import type { RedisConnection } from './redis';
+import type { Db } from '../store/database';
+import { reasonCode } from '../store/errors';
+import { readSchemaState } from '../store/migrate';
+
+const PATIENCE_MS = 2_000;
+
+/**
+ * Checks what requests need: the database, its schema and the packages folder. Redis is reported too, but limits work
+ * without it, so its absence does not make the service unready.
+ */
+export async function readReadiness(
+  packagesDir: string,
+  db: Db,
+  redis: RedisConnection | undefined,
+  stopping: boolean,
+): Promise<Readiness> {
+  const [database, packages] = await Promise.all([
+    check(async () => {
+      const { pending, unknown } = await readSchemaState(db);
+      if (unknown.length > 0) return 'its schema is newer than this version';
+      return pending.length > 0 ? 'its schema is not up to date: run "licensing migrate"' : 'ok';
+    }),
+    check(async () => {
+      await access(packagesDir, constants.R_OK | constants.X_OK);
+      return 'ok';
+    }),
+    redis?.look(),
+  ]);
+  const needed = {
+    database,
+    packages: packages === 'ok' ? 'ok' : `the folder ${packagesDir} ${packages}`,
+    process: stopping ? 'is stopping' : 'ok',
+  };
+  return {
+    ready: Object.values(needed).every((state) => state === 'ok'),
+    checks: {
+      ...needed,
+      redis:
+        redis === undefined ? 'not configured' : redis.isAway() ? 'away: limits are counted in memory' : 'ok',
+    },
+  };
+}
+
+async function check(look: () => Promise<string>): Promise<string> {
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    return await Promise.race([
+      look(),
+      new Promise<string>((resolve) => {
+        timer = setTimeout(() => resolve('does not answer'), PATIENCE_MS);
+      }),
+    ]);
+  } catch (error) {
+    return `cannot be used (${reasonCode(error)})`;
+  } finally {
+    clearTimeout(timer);
+  }
+}

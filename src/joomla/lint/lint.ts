@@ -1,0 +1,143 @@
+import { API_PATH } from '../../api';
+import { fetchAsJoomla, NoAnswer, XML_TIMEOUT, type Answer } from '../updater/fetch';
+import { lintDelivery } from './delivery';
+import { lintAgainstRelease, lintLeftOut, type FindRelease } from './published';
+import { createReport, WRITE_AGAIN, type LintFinding, type Report } from './report';
+import { CURRENT_JOOMLA, lintUpdate } from './update';
+import { isRunaway, matchesCurrentJoomla } from '../target-platform';
+import { ASSUMED_JOOMLA, checkPackage } from '../updater/try';
+import { MalformedXml, parseXml, TooMuchXml } from '../xml';
+import { readUpdates, type XmlUpdate } from '../updater/xml-updates';
+
+/** Finds what makes updates fail. Joomla is mostly silent about updates it does not offer. */
+
+export interface LintOptions {
+  /** undefined: no database */
+  findRelease?: FindRelease | undefined;
+  /** a product's published versions, the highest first */
+  listPublished?: ((productId: number) => Promise<string[]>) | undefined;
+  /** downloads the packages too */
+  key?: string | undefined;
+  /** authorities for certificates; undefined: Node's own */
+  ca?: string[] | undefined;
+}
+
+/** Further updates are ignored: each costs milliseconds, and 10 MB hold over a hundred thousand. */
+const MAX_UPDATES = 1_000;
+
+/** Fetches an update XML as Joomla does, and checks its content and delivery. */
+export async function lintUpdateXmlAt(url: string, options: LintOptions = {}): Promise<LintFinding[]> {
+  const { findings, report } = createReport();
+  if (new URL(url).pathname.startsWith(`${API_PATH}/`))
+    report(
+      'error',
+      'below_service',
+      `The update XML is below ${API_PATH}/, where everything goes to the licence service.`,
+      'Host it beside the site\'s other files, and write that address into the manifest ("licensing manifest").',
+    );
+  let answer: Answer;
+  try {
+    answer = await fetchAsJoomla(url, { joomla: ASSUMED_JOOMLA, ca: options.ca, timeout: XML_TIMEOUT });
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error;
+    report(
+      'error',
+      'unreachable',
+      `The update XML cannot be fetched: ${error.message}.`,
+      'Put it where every site on the Internet reaches it within 20 seconds.',
+    );
+    return findings;
+  }
+  lintDelivery(answer, report);
+  if (answer.status === 200) findings.push(...(await lintUpdateXml(answer.body, options, new URL(url))));
+  return findings;
+}
+
+/** @param url where it is hosted, if known */
+export async function lintUpdateXml(
+  bytes: Buffer,
+  { findRelease, listPublished, key, ca }: LintOptions = {},
+  url?: URL,
+): Promise<LintFinding[]> {
+  const { findings, report } = createReport();
+  const all = readOrReport(bytes, report);
+  if (all === undefined) return findings;
+  const updates = all.slice(0, MAX_UPDATES);
+  if (updates.length < all.length)
+    report(
+      'error',
+      'too_many',
+      `There are ${all.length} <update> in it, which every site reads each time; the first ${MAX_UPDATES} are judged.`,
+      `${WRITE_AGAIN} It leaves out what no site is offered.`,
+    );
+  lintTogether(updates, report);
+  const offered = new Map<number, string[]>();
+  for (const update of updates) {
+    const asked = lintUpdate(update, url, report);
+    if (asked)
+      offered.set(asked.productId, [
+        ...(offered.get(asked.productId) ?? []),
+        update.text('version')?.trim() ?? '',
+      ]);
+    if (findRelease && asked) await lintAgainstRelease(update, asked, findRelease, report);
+    if (key !== undefined && update.text('downloadurl') !== undefined) {
+      const wrong = await checkPackage(update, key, { joomla: ASSUMED_JOOMLA, ca });
+      if (wrong) report('error', 'package', wrong.problem, wrong.remedy, update);
+    }
+  }
+  if (listPublished)
+    for (const [productId, versions] of offered)
+      lintLeftOut(await listPublished(productId), versions, report);
+  return findings;
+}
+
+function readOrReport(bytes: Buffer, report: Report): XmlUpdate[] | undefined {
+  try {
+    const root = parseXml(bytes);
+    const updates = readUpdates(root);
+    if (updates.length > 0) return updates;
+    if (root.tagName === 'updates')
+      report(
+        'warning',
+        'no_update',
+        'There is no <update> in it: no site is offered anything.',
+        'That is right while no version is published, or the highest one was withdrawn. Otherwise write it again with "licensing update-xml write".',
+      );
+    else report('error', 'no_update', `There is no <update> in it, but <${root.tagName}>.`, WRITE_AGAIN);
+  } catch (error) {
+    if (error instanceof TooMuchXml) report('error', 'too_much', error.message, WRITE_AGAIN);
+    else if (!(error instanceof MalformedXml)) throw error;
+    else report('error', 'malformed', `It is not well-formed XML: ${error.message}.`, WRITE_AGAIN);
+  }
+  return undefined;
+}
+
+/** Checks that need all updates together. */
+function lintTogether(updates: XmlUpdate[], report: Report): void {
+  const extensions = new Set(
+    updates.map((update) =>
+      ['type', 'element', 'client', 'folder'].map((name) => update.text(name) ?? '').join(' '),
+    ),
+  );
+  if (extensions.size > 1)
+    report(
+      'error',
+      'several_extensions',
+      'It describes several extensions. Joomla picks the highest version of them all and forgets the rest.',
+      'Host one update XML for each extension.',
+    );
+  const mayBeOffered = (update: XmlUpdate) => {
+    const pattern = update.attribute('targetplatform', 'version') ?? '';
+    return (
+      update.attribute('targetplatform', 'name') === 'joomla' &&
+      (isRunaway(pattern) || matchesCurrentJoomla(pattern))
+    );
+  };
+  if (!updates.some(mayBeOffered))
+    report(
+      'error',
+      'no_current_joomla',
+      'No <targetplatform> in it matches any version of Joomla 4, 5 or 6: nobody is offered anything.',
+      `Write ${CURRENT_JOOMLA}.`,
+    );
+}

@@ -1,0 +1,376 @@
+import { isUtf8 } from 'node:buffer';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { join } from 'node:path';
+import type { MysqlSettings } from '../../store/mysql';
+import { readTls, TlsError, type ServerLocation, type TlsPart, type TlsSettings } from '../../store/tls';
+
+/** The part of a Joomla site's configuration.php that this service needs. */
+export interface JoomlaSite {
+  database: MysqlSettings;
+  /** `$dbprefix`, for example `jos_` */
+  tablePrefix: string;
+}
+
+export type ConfigurationValue = string | number | boolean | null;
+type Configuration = Map<string, ConfigurationValue>;
+
+/** configuration.php cannot be used. The message says where and what to do, and never contains a value. */
+export class JoomlaConfigurationError extends Error {}
+
+/** Default socket paths of MySQL and MariaDB: Debian (two), Red Hat and SUSE, MySQL itself. */
+const SOCKETS = [
+  '/run/mysqld/mysqld.sock',
+  '/var/run/mysqld/mysqld.sock',
+  '/var/lib/mysql/mysql.sock',
+  '/tmp/mysql.sock',
+];
+const MYSQL_PORT = 3306;
+/** Joomla's own file is about 3 kB; the limit bounds the work on any other file. */
+const MAX_LENGTH = 1_000_000;
+const MAX_ARRAY_DEPTH = 50;
+
+const REWRITE = `Saving Joomla's Global Configuration once writes the file anew in the form that is understood.`;
+const OTHER_DATABASE =
+  'Instead of LICENSING_JOOMLA_ROOT, set LICENSING_DATABASE_URL (mysql://user:password@host:3306/database) ' +
+  'and LICENSING_TABLE_PREFIX.';
+
+/**
+ * Reads how a Joomla site (3.10 to 6) reaches its database.
+ *
+ * @param root the folder with `configuration.php`
+ * @param sockets where to look for MySQL's socket when the site says `localhost`
+ * @throws JoomlaConfigurationError
+ */
+export function readJoomlaSite(root: string, sockets: readonly string[] = SOCKETS): JoomlaSite {
+  const file = join(root, 'configuration.php');
+  const values = readConfiguration(root, file);
+  // As in Joomla 4's Service/Provider/Database.php, the default is mysqli.
+  const type = (text(values, file, 'dbtype') || 'mysqli').toLowerCase();
+  if (!['mysqli', 'mysql', 'pdomysql'].includes(type))
+    throw new JoomlaConfigurationError(
+      `${file}: $dbtype is not a MySQL driver (mysqli, mysql, pdomysql), and this service works on MySQL and ` +
+        `MariaDB only. It needs a MySQL or MariaDB database of its own. ${OTHER_DATABASE}`,
+    );
+  const host = required(values, file, 'host');
+  const location = locate(host, type === 'mysqli', sockets);
+  if (location === undefined)
+    throw new JoomlaConfigurationError(
+      `${file}: $host is in no form that is understood: a name or address, "host:port", ":port", "[IPv6]:port", ` +
+        `"unix:/path" or "localhost:/path". ${OTHER_DATABASE}`,
+    );
+  const tls = readSiteTls(values, file, root);
+  return {
+    database: {
+      kind: 'mysql',
+      ...location,
+      user: required(values, file, 'user'),
+      password: text(values, file, 'password'),
+      database: required(values, file, 'db'),
+      ...(tls === undefined ? {} : { tls }),
+    },
+    tablePrefix: text(values, file, 'dbprefix'),
+  };
+}
+
+/**
+ * Parses `class JConfig { public $name = value; ... }` without running PHP. Accepts what Joomla's registry writes
+ * (joomla-framework/registry, Format/Php.php) and common hand edits: comments, spacing, `var`, plain double-quoted
+ * strings. Refuses anything else.
+ *
+ * @returns the properties in order, without arrays
+ * @throws JoomlaConfigurationError with the line
+ */
+export function parseConfigurationPhp(source: string): Configuration {
+  const cursor: Cursor = { source, at: 0 };
+  if (source.length > MAX_LENGTH) fail(cursor, `the file is too long for a Joomla configuration. ${REWRITE}`);
+  if (take(cursor, /\uFEFF?[ \t\r\n]*<\?php(?=[ \t\r\n])/iy) === undefined)
+    fail(cursor, 'the file must begin with <?php.');
+  if (!takeWord(cursor, 'class') || !takeWord(cursor, 'jconfig') || !takeSymbol(cursor, '{'))
+    fail(cursor, `"class JConfig {" is expected here and nothing else. ${REWRITE}`);
+
+  const values: Configuration = new Map();
+  const names = new Set<string>();
+  while (!takeSymbol(cursor, '}')) {
+    const name = takePropertyName(cursor);
+    if (names.has(name)) fail(cursor, `$${name} is set a second time. Remove one of the two.`);
+    names.add(name);
+    if (!takeSymbol(cursor, '=')) fail(cursor, `"=" and a value are expected after $${name}.`);
+    const value = takeValue(cursor, name);
+    if (!takeSymbol(cursor, ';'))
+      fail(
+        cursor,
+        `";" is expected after the value of $${name}, but here is ${describe(cursor)}. ${REWRITE}`,
+      );
+    if (value !== undefined) values.set(name, value);
+  }
+  skipBlanks(cursor);
+  take(cursor, /\?>[ \t\r\n]*/y);
+  if (cursor.at < source.length)
+    fail(cursor, `nothing may follow the class, but here is ${describe(cursor)}. ${REWRITE}`);
+  return values;
+}
+
+function readConfiguration(root: string, file: string): Configuration {
+  if (!existsSync(file)) {
+    const elsewhere = existsSync(join(root, 'defines.php'))
+      ? ' The defines.php there may set JPATH_CONFIGURATION: name the folder it gives.'
+      : '';
+    throw new JoomlaConfigurationError(
+      `There is no ${file}, or this user may not look there. Name the folder with the site's ` +
+        `configuration.php.${elsewhere}`,
+    );
+  }
+  // Reading a pipe could block.
+  if (!statSync(file).isFile()) throw new JoomlaConfigurationError(`${file} is not a file.`);
+  const bytes = readBytes(
+    file,
+    `Let the user this service runs as read it, for example through the web server's group.`,
+  );
+  if (bytes.length === 0)
+    throw new JoomlaConfigurationError(`${file} is empty. Finish the installation of Joomla first.`);
+  if (!isUtf8(bytes)) throw new JoomlaConfigurationError(`${file} is not in UTF-8. Save it in UTF-8.`);
+  try {
+    return parseConfigurationPhp(bytes.toString('utf8'));
+  } catch (error) {
+    if (error instanceof JoomlaConfigurationError)
+      throw new JoomlaConfigurationError(`${file}, ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+function readBytes(file: string, remedy: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+    throw new JoomlaConfigurationError(`${file} cannot be read (${code}). ${remedy}`, { cause: error });
+  }
+}
+
+/** A property as text: Joomla before 4 wrote numbers as strings, and hand edits use either form. */
+function text(values: Configuration, file: string, name: string): string {
+  const value = values.get(name) ?? '';
+  if (typeof value === 'string') return value;
+  if (Number.isSafeInteger(value)) return String(value);
+  throw new JoomlaConfigurationError(`${file}: $${name} must be a string in single quotes.`);
+}
+
+function required(values: Configuration, file: string, name: string): string {
+  const value = text(values, file, name);
+  if (value === '')
+    throw new JoomlaConfigurationError(
+      `${file}: $${name} is missing or empty. Set it in Joomla's Global Configuration (Server, Database). ${OTHER_DATABASE}`,
+    );
+  return value;
+}
+
+/**
+ * Reads `$host` as Joomla's drivers (joomla-framework/database: Mysqli/MysqliDriver.php, Pdo/PdoDriver.php) and PHP's
+ * mysqlnd do. The handling of `localhost` was tested on PHP 8.2.
+ */
+function locate(host: string, mysqli: boolean, sockets: readonly string[]): ServerLocation | undefined {
+  const unix = /^unix:([^:]+)$/.exec(host)?.[1];
+  if (unix !== undefined) return bySocket(unix);
+  if (isIP(host) === 6) return { host, port: MYSQL_PORT };
+  const match = /^(?:\[([^[\]]+)\]|([\w.-]*))(?::(?:(\d{1,5})|(\/[^/:][^:]*)))?$/.exec(host);
+  if (match === null) return undefined;
+  const [, address, named, digits, path] = match;
+  const port = Number(digits ?? MYSQL_PORT);
+  if (port < 1 || port > 65_535) return undefined;
+  if (address !== undefined) return isIP(address) === 6 ? { host: address, port } : undefined;
+  const name = named === '' || named === undefined ? 'localhost' : named;
+  // mysqlnd uses a socket only for localhost; for other hosts it uses TCP, even if a socket is given.
+  if (name.toLowerCase() !== 'localhost') return { host: name, port };
+  if (path !== undefined) return bySocket(path);
+  // mysqli passes host and port separately, and mysqlnd ignores localhost's port. PDO passes "localhost:3307" whole,
+  // which means TCP.
+  const socket =
+    digits === undefined || mysqli ? sockets.find((candidate) => existsSync(candidate)) : undefined;
+  return socket === undefined ? { host: 'localhost', port } : bySocket(socket);
+}
+
+function bySocket(socketPath: string): ServerLocation {
+  return { host: 'localhost', port: MYSQL_PORT, socketPath };
+}
+
+/**
+ * As in Joomla's Service/Provider/Database.php, any `$dbencryption` but 0 turns TLS on, and every named file is used.
+ * mysqlnd verifies both chain and name (`verify_peer`, `verify_peer_name`), or neither.
+ */
+function readSiteTls(values: Configuration, file: string, root: string): TlsSettings | undefined {
+  if (!isTrue(values.get('dbencryption'))) return undefined;
+  const written = (part: TlsPart) => text(values, file, TLS_PROPERTIES[part]).trim() || undefined;
+  // Without verification, PHP does not open the authorities file either.
+  const verify = isTrue(values.get('dbsslverifyservercert'));
+  try {
+    return readTls({ verify, written, base: root }, (part) => `$${TLS_PROPERTIES[part]} of ${file}`);
+  } catch (error) {
+    if (error instanceof TlsError) throw new JoomlaConfigurationError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+const TLS_PROPERTIES: Record<TlsPart, string> = {
+  ca: 'dbsslca',
+  cert: 'dbsslcert',
+  key: 'dbsslkey',
+  ciphers: 'dbsslcipher',
+};
+
+/** PHP's `(bool)`: the string '0' is false. */
+function isTrue(value: ConfigurationValue | undefined): boolean {
+  return Boolean(value) && value !== '0';
+}
+
+interface Cursor {
+  readonly source: string;
+  at: number;
+}
+
+/**
+ * Matches the sticky pattern at the cursor and moves past it; returns its group, or the whole match without a group.
+ */
+function take(cursor: Cursor, pattern: RegExp): string | undefined {
+  pattern.lastIndex = cursor.at;
+  const match = pattern.exec(cursor.source);
+  if (match === null) return undefined;
+  cursor.at = pattern.lastIndex;
+  return match[1] ?? match[0];
+}
+
+function skipBlanks(cursor: Cursor): void {
+  // A line comment also ends at ?>, and #[ starts an attribute since PHP 8.
+  while (
+    take(cursor, /[ \t\r\n]+/y) !== undefined ||
+    take(cursor, /(?:\/\/|#(?!\[))(?:(?!\?>)[^\r\n])*/y) !== undefined ||
+    take(cursor, /\/\*[^]*?\*\//y) !== undefined
+  );
+}
+
+function takeSymbol(cursor: Cursor, symbol: string): boolean {
+  skipBlanks(cursor);
+  if (cursor.source[cursor.at] !== symbol) return false;
+  cursor.at += 1;
+  return true;
+}
+
+/** @param words in lower case: PHP's keywords and class names ignore case */
+function takeWord(cursor: Cursor, ...words: string[]): boolean {
+  skipBlanks(cursor);
+  const start = cursor.at;
+  const found = take(cursor, /\w+/y);
+  if (found !== undefined && words.includes(found.toLowerCase())) return true;
+  cursor.at = start;
+  return false;
+}
+
+function takePropertyName(cursor: Cursor): string {
+  if (takeWord(cursor, 'public', 'var')) {
+    skipBlanks(cursor);
+    const name = take(cursor, /\$([a-z_\u0080-\uffff][\w\u0080-\uffff]*)/iy);
+    if (name !== undefined) return name;
+  }
+  return fail(
+    cursor,
+    `"public $name = value;" is expected here, but here is ${describe(cursor)}. ${REWRITE}`,
+  );
+}
+
+/** @returns undefined for an array */
+function takeValue(cursor: Cursor, name: string, depth = 0): ConfigurationValue | undefined {
+  skipBlanks(cursor);
+  const single = take(cursor, /'([^'\\]*(?:\\[^][^'\\]*)*)'/y);
+  if (single !== undefined) return single.replace(/\\([\\'])/g, '$1');
+  const quoted = take(cursor, /"([^"\\]*(?:\\[^][^"\\]*)*)"/y);
+  if (quoted !== undefined) return plainDoubleQuoted(cursor, name, quoted, depth > 0);
+  const number = take(cursor, /[+-]?(?:\d+\.\d*|\.\d+|\d+)(?:e[+-]?\d+)?(?![\w.])/iy);
+  if (number !== undefined) return toNumber(cursor, name, number);
+  if (takeWord(cursor, 'true')) return true;
+  if (takeWord(cursor, 'false')) return false;
+  if (takeWord(cursor, 'null')) return null;
+  const arrayEnd = takeArrayStart(cursor);
+  if (arrayEnd === undefined)
+    fail(
+      cursor,
+      `the value of $${name} must be a string, a number, true, false, null or an array of these, but here is ` +
+        `${describe(cursor)}. ${REWRITE}`,
+    );
+  skipArray(cursor, name, arrayEnd, depth + 1);
+  return undefined;
+}
+
+/**
+ * Ignores escapes in arrays, whose values are not used: Joomla 3's registry wrote their strings in double quotes with
+ * addslashes().
+ */
+function plainDoubleQuoted(cursor: Cursor, name: string, raw: string, inArray: boolean): string {
+  const escapes = /\\(?:[nrtvef$"\\0-7]|[xX][\da-fA-F]|u\{)/;
+  const interpolation = /\$[a-z_{\u0080-\uffff]|\{\$/i;
+  if (interpolation.test(raw.replace(/\\[^]/g, ' ')) || (!inArray && escapes.test(raw)))
+    fail(cursor, `$${name} has a string in double quotes with a $ or a \\ in it. Write it in single quotes.`);
+  return raw;
+}
+
+function toNumber(cursor: Cursor, name: string, digits: string): number {
+  const value = Number(digits);
+  const whole = /^[+-]?\d+$/.test(digits);
+  // In PHP 010 is 8, and an integer beyond 64 bits becomes a float.
+  if (whole && (/^[+-]?0\d/.test(digits) || !Number.isSafeInteger(value)))
+    fail(
+      cursor,
+      `the number of $${name} has a leading zero or is too large. Write it as a string in single quotes.`,
+    );
+  // PHP's integers have no -0.
+  return whole && value === 0 ? 0 : value;
+}
+
+/** @returns the symbol that closes the array */
+function takeArrayStart(cursor: Cursor): string | undefined {
+  const start = cursor.at;
+  if (takeSymbol(cursor, '[')) return ']';
+  if (takeWord(cursor, 'array') && takeSymbol(cursor, '(')) return ')';
+  cursor.at = start;
+  return undefined;
+}
+
+function skipArray(cursor: Cursor, name: string, end: string, depth: number): void {
+  if (depth > MAX_ARRAY_DEPTH) fail(cursor, `the array of $${name} is nested too deep.`);
+  while (!takeSymbol(cursor, end)) {
+    const key = takeValue(cursor, name, depth);
+    if (takeArrow(cursor)) {
+      if (key === undefined) fail(cursor, `the array of $${name} has an array as a key.`);
+      takeValue(cursor, name, depth);
+    }
+    if (takeSymbol(cursor, ',')) continue;
+    if (takeSymbol(cursor, end)) return;
+    fail(cursor, `"," is expected in the array of $${name}, but here is ${describe(cursor)}. ${REWRITE}`);
+  }
+}
+
+function takeArrow(cursor: Cursor): boolean {
+  skipBlanks(cursor);
+  return take(cursor, /=>/y) !== undefined;
+}
+
+/** Describes the text at the cursor without repeating it: it may be part of a password. */
+function describe(cursor: Cursor): string {
+  const is = (pattern: RegExp): boolean => {
+    pattern.lastIndex = cursor.at;
+    return pattern.test(cursor.source);
+  };
+  if (cursor.at >= cursor.source.length) return 'the end of the file';
+  if (is(/<<</y)) return 'a heredoc';
+  if (is(/['"]/y)) return 'a quotation mark too many or a string without an end';
+  if (is(/\/\*/y)) return 'a comment without an end';
+  if (is(/\?>/y)) return 'the closing tag';
+  if (is(/[\w\\]+[ \t\r\n]*\(/y)) return 'a function call';
+  if (is(/[+-]?\.?\d/y)) return 'a number in a form Joomla does not write';
+  if (is(/[a-z_\\\u0080-\uffff]/iy)) return 'a constant or another word of PHP';
+  return 'an expression or other code';
+}
+
+function fail(cursor: Cursor, message: string): never {
+  const line = cursor.source.slice(0, cursor.at).split(/\r\n|\r|\n/).length;
+  throw new JoomlaConfigurationError(`line ${line}: ${message}`);
+}

@@ -1,0 +1,66 @@
+import { siteOf } from '../addresses';
+import { phpTrim } from './xml-updates';
+
+/** The Download Key from the typed field to the download address, and its removal from anything shown. */
+
+const PREFIX = 'dlid=';
+/** `#__update_sites.extra_query` holds 1000 characters, prefix included. */
+const MAX_KEY_LENGTH = 995;
+/** Replaces the key in everything shown. */
+export const SHOWN_KEY = 'DOWNLOAD-KEY';
+
+/** What Joomla stores of the typed key: its filter removes tags and decodes entities, and the field has one line. */
+export function storedKey(typed: string): string {
+  const decoded = typed
+    .replace(/[\r\n]+$/, '')
+    .replace(/[\r\n]+/g, ' ')
+    .replace(/<\/?[a-z!?][^>]*>/gi, '')
+    .replace(/&(amp|lt|gt|quot|#0*39);/g, (entity, name: string) => {
+      const known: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"' };
+      return known[name] ?? (entity.endsWith('39;') ? "'" : entity);
+    });
+  return Array.from(decoded).slice(0, MAX_KEY_LENGTH).join('');
+}
+
+/** As in UpdateModel::install. Joomla's own client later turns `&amp;` back into `&`. */
+export function appendKey(downloadUrl: string, key: string): string {
+  return phpTrim(downloadUrl) + (downloadUrl.includes('?') ? '&amp;' : '?') + PREFIX + key;
+}
+
+/** Joomla appends the key only to the first address, so a redirect must repeat it. */
+export function carriesKey(address: string, key: string): boolean {
+  return [address, decodeEscapes(address)].some((text) =>
+    text.toLowerCase().includes(key.trim().toLowerCase()),
+  );
+}
+
+/** A redirect's address without the key; only its site when the key is spelled unusually in it. */
+export function describeRedirect(address: string, typedKey: string): string {
+  if (!carriesKey(address, storedKey(typedKey))) return `${address}, without the key`;
+  const cleaned = keyRemover(typedKey)(address);
+  return `${carriesKey(cleaned, storedKey(typedKey)) ? siteOf(address) : cleaned}, with the key, which the redirect repeats`;
+}
+
+/** Decodes percent-encoded UTF-8; other bytes stay encoded. */
+function decodeEscapes(text: string): string {
+  return text.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
+    try {
+      return decodeURIComponent(escapes);
+    } catch {
+      return escapes;
+    }
+  });
+}
+
+/** Removes the key from any text, such as a redirect's address, a file name or an error page. */
+export function keyRemover(typedKey: string): (text: string) => string {
+  const spellings = [
+    typedKey,
+    typedKey.trim(),
+    storedKey(typedKey),
+    encodeURIComponent(typedKey.trim()),
+  ].flatMap((spelling) => [spelling, spelling.toUpperCase(), spelling.toLowerCase()]);
+  // Shorter texts are not keys, and would match everywhere.
+  const secrets = [...new Set(spellings)].filter((spelling) => spelling.trim().length >= 6);
+  return (text) => secrets.reduce((cleaned, secret) => cleaned.replaceAll(secret, SHOWN_KEY), text);
+}

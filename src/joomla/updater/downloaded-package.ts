@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import { compareVersions } from '../../licensing/versions';
+import { checkZip } from '../../packages/zip';
+import {
+  describeMisses,
+  findManifest,
+  TOO_MUCH_XML,
+  type NoManifest,
+  type PackageManifest,
+} from '../manifest';
+import type { XmlUpdate } from './xml-updates';
+
+/**
+ * As in InstallerHelper::downloadPackage: the header by this very pattern, up to a ";", otherwise the end of the
+ * address.
+ */
+export function fileName(disposition: string | undefined, url: string): string {
+  const given = /\s*filename\s?=\s?(.*)/.exec(disposition ?? '')?.[1];
+  const target = given?.split(';')[0]?.replace(/^"+|"+$/g, '');
+  if (target !== undefined && target !== '' && target !== '0')
+    return target.replace(/\/+$/, '').split('/').pop() ?? '';
+  return (url.split('/').pop() ?? '')
+    .replace(/[^a-z0-9_\-.]/gi, '_')
+    .replace(/^_+|_+$/g, '')
+    .replace(/__+/g, '_');
+}
+
+const NO_MANIFEST = {
+  text: "there is no extension's manifest in it",
+  remedy: "Publish a package that has the extension's manifest at its top.",
+};
+/** What Joomla shows for a package it cannot install, and the seller's remedy. */
+export const FAULTS_OF_PACKAGE: Record<
+  NoManifest | 'damaged',
+  { text: string; messages: string[] | undefined; remedy: string }
+> = {
+  damaged: {
+    text: 'it is no readable zip file',
+    messages: [],
+    remedy:
+      'Something else than the package was sent with status 200, or changed it on the way. Download it by hand and look into it.',
+  },
+  'no-xml': { ...NO_MANIFEST, messages: ["warning: JInstaller: :Install: Can't find XML setup file."] },
+  'no-manifest': {
+    ...NO_MANIFEST,
+    messages: ["warning: JInstaller: :Install: Can't find Joomla XML setup file."],
+  },
+  // Joomla's outcome depends on the site's memory.
+  'too-much-xml': {
+    text: TOO_MUCH_XML,
+    messages: undefined,
+    remedy: 'Publish a package whose XML files, but for the manifest, lie in folders of folders.',
+  },
+};
+
+/** The manifest that Joomla would install a package by, or the reason there is none; `size` in bytes. */
+export async function unpack(file: string, size: number): Promise<PackageManifest | NoManifest | 'damaged'> {
+  // PHP opens an empty file as an empty archive.
+  if (size === 0) return 'no-xml';
+  try {
+    await checkZip(file);
+    return await findManifest(file);
+  } catch {
+    return 'damaged';
+  }
+}
+
+export interface HashCheck {
+  checked: string[];
+  wrong: { name: string; expected: string; actual: string } | undefined;
+}
+
+/**
+ * Compares a package's hashes with those in the XML. Every hash present counts, even an empty one. Upper case matches,
+ * blanks do not.
+ */
+export async function checkHashes(file: string, update: XmlUpdate): Promise<HashCheck> {
+  const checked: string[] = [];
+  for (const name of ['sha256', 'sha384', 'sha512']) {
+    const expected = update.text(name);
+    if (expected === undefined) continue;
+    const hash = createHash(name);
+    await pipeline(createReadStream(file), hash);
+    const actual = hash.digest('hex');
+    if (expected.toLowerCase() !== actual) return { checked, wrong: { name, expected, actual } };
+    checked.push(name);
+  }
+  return { checked, wrong: undefined };
+}
+
+/** Warns about what would break later updates of an installed package; `url` is the address of its update XML. */
+export function remarksOnManifest(manifest: PackageManifest, update: XmlUpdate, url: string): string[] {
+  const version = update.text('version') ?? '';
+  const element = update.text('element') ?? '';
+  const remarks: string[] = [];
+  if (compareVersions(manifest.version, version) < 0)
+    remarks.push(
+      `its version is ${manifest.version}, the XML's ${version}: Joomla will offer this update again and again`,
+    );
+  if (manifest.element !== undefined && manifest.element !== element)
+    remarks.push(`it installs ${manifest.element}, the XML says ${element}`);
+  remarks.push(...describeMisses(manifest).map((miss) => `it ${miss}`));
+  if (manifest.updateServers.length > 0 && !manifest.updateServers.includes(url))
+    remarks.push(`its <updateservers> name ${manifest.updateServers.join(', ')}, not ${url}`);
+  return remarks;
+}

@@ -1,0 +1,242 @@
+import { join } from 'node:path';
+import type { Db } from '../store/database';
+import { lockProduct, type Product } from '../store/catalogue';
+import { isPackageWhole, NoFile, storePackage } from './package-files';
+import {
+  findRelease,
+  insertRelease,
+  listReleases,
+  setRelease,
+  type Release,
+  type ReleaseChanges,
+} from '../store/releases';
+import { inTransaction } from '../store/transaction';
+import { explainFileFault, explainReadFault } from './file-faults';
+import { OperatorError } from '../licensing/operator-error';
+import { noProduct, requireProduct } from '../licensing/find-or-refuse';
+import { compareVersions, isVersion, versionOrder } from '../licensing/versions';
+import { checkZip } from './zip';
+
+export interface PublishRequest {
+  productId: number;
+  version: string;
+  /** a zip to store; undefined: publish the existing draft of this version */
+  file: string | undefined;
+  /** undefined: none, or the draft's */
+  changelog: string | undefined;
+  draft: boolean;
+  /** publication date; undefined: now */
+  date: Date | undefined;
+}
+
+export interface PublishHooks {
+  /** called with the bytes copied so far */
+  onProgress?: (bytes: number) => void;
+  /** checks the package, already known to be a valid zip, and throws to refuse it */
+  inspect?: (path: string) => Promise<void>;
+}
+
+/**
+ * Publishes a version, stores it as a draft, or publishes an earlier draft.
+ *
+ * @param packagesDir the packages folder
+ * @throws OperatorError when refused; nothing has changed then
+ */
+export async function publishRelease(
+  db: Db,
+  packagesDir: string,
+  request: PublishRequest,
+  now: Date,
+  hooks: PublishHooks = {},
+): Promise<Release> {
+  const { productId, version, file, draft } = request;
+  const product = await requireProduct(db, productId);
+  if (!isVersion(version))
+    throw new OperatorError(
+      `"${version}" is not a version: letters and digits, joined by single . - _ or +, at most 64 characters, as 2.1.0 or 2.1.0-beta2.`,
+      { code: 'INVALID_REQUEST', field: 'version' },
+    );
+  const existing = await findRelease(db, productId, version);
+  if (existing && existing.state !== 'draft') throw refusedState(existing);
+  if (existing === undefined) await refuseEqualVersion(db, productId, version);
+  if (file === undefined && existing === undefined)
+    throw new OperatorError(`There is no draft of version ${version}. Name the package with --file.`, {
+      code: 'NOT_FOUND',
+    });
+  if (file === undefined && existing) await requirePackage(packagesDir, existing);
+
+  const state = draft ? 'draft' : 'published';
+  const publishedAt = draft ? null : (request.date ?? now);
+  const stored = file === undefined ? undefined : await storePackageFile(packagesDir, file, hooks);
+  const fields = stored && {
+    fileName: downloadName(product, version),
+    fileSize: stored.size,
+    sha256: stored.sha256,
+    sha384: stored.sha384,
+    sha512: stored.sha512,
+  };
+  return inTransaction(db, async (trx) => {
+    // Check again under the lock: copying takes time, and somebody else may have published meanwhile.
+    if (!(await lockProduct(trx, productId))) noProduct(productId);
+    if (existing) {
+      // The package that was checked must be the one that is published.
+      const isSame = (await findRelease(trx, productId, version))?.sha256 === existing.sha256;
+      if (stored === undefined && !isSame) throw changedMeanwhile(version);
+      const changelog = request.changelog === undefined ? {} : { changelog: request.changelog };
+      if (!(await setRelease(trx, existing.id, 'draft', { ...fields, ...changelog, state, publishedAt })))
+        throw publishedMeanwhile(version);
+    } else {
+      if (await findRelease(trx, productId, version)) throw publishedMeanwhile(version);
+      await refuseEqualVersion(trx, productId, version);
+      await insertRelease(trx, {
+        ...(fields as NonNullable<typeof fields>),
+        productId,
+        version,
+        versionOrder: versionOrder(version),
+        state,
+        changelog: request.changelog ?? '',
+        publishedAt,
+        createdAt: now,
+      });
+    }
+    return requireRelease(trx, productId, version);
+  });
+}
+
+/**
+ * Withdraws a published version or a draft: it is no longer offered or downloaded.
+ *
+ * @throws OperatorError when there is no such version, or it is withdrawn already
+ */
+export function withdrawRelease(db: Db, productId: number, version: string): Promise<Release> {
+  return changeRelease(db, productId, version, ({ state }) => {
+    if (state === 'withdrawn')
+      throw new OperatorError(`Version ${version} is withdrawn already.`, { code: 'CONFLICT' });
+    return { state: 'withdrawn' };
+  });
+}
+
+/**
+ * Changes a version's changelog; its package never changes.
+ *
+ * @throws OperatorError when there is no such version
+ */
+export function editRelease(
+  db: Db,
+  productId: number,
+  version: string,
+  changes: { changelog: string },
+): Promise<Release> {
+  return changeRelease(db, productId, version, () => changes);
+}
+
+function changeRelease(
+  db: Db,
+  productId: number,
+  version: string,
+  decide: (release: Release) => ReleaseChanges,
+): Promise<Release> {
+  return inTransaction(db, async (trx) => {
+    // Lock before reading: SQLite refuses to write from a snapshot that is out of date.
+    await lockProduct(trx, productId);
+    const release = await requireRelease(trx, productId, version);
+    if (!(await setRelease(trx, release.id, release.state, decide(release)))) throw changedMeanwhile(version);
+    return requireRelease(trx, productId, version);
+  });
+}
+
+async function requireRelease(db: Db, productId: number, version: string): Promise<Release> {
+  // MySQL cannot compare the ASCII column with other characters.
+  const release = isVersion(version) ? await findRelease(db, productId, version) : undefined;
+  if (!release)
+    throw new OperatorError(
+      `Product ${productId} has no version ${version}. "licensing release list --product ${productId}" shows its versions.`,
+      { code: 'NOT_FOUND' },
+    );
+  return release;
+}
+
+async function requirePackage(packagesDir: string, { version, sha256 }: Release): Promise<void> {
+  if (!(await isPackageWhole(packagesDir, sha256)))
+    throw new OperatorError(
+      `The package of the draft of version ${version} is not in ${packagesDir} any more, or is not what was stored. Name it again with --file.`,
+    );
+}
+
+function publishedMeanwhile(version: string): OperatorError {
+  return new OperatorError(`Somebody else published version ${version} meanwhile.`, { code: 'CONFLICT' });
+}
+
+function changedMeanwhile(version: string): OperatorError {
+  return new OperatorError(
+    `Somebody else changed version ${version} meanwhile; nothing was changed. Try again.`,
+    { code: 'CONFLICT' },
+  );
+}
+
+function refusedState({ version, state }: Release): OperatorError {
+  return new OperatorError(
+    state === 'published'
+      ? `Version ${version} is published already. Its package can never change, because customers' updaters check it against the hashes in the update XML. Publish the next version.`
+      : `Version ${version} was withdrawn, and customers may hold its package. Publish the next version.`,
+    { code: 'CONFLICT' },
+  );
+}
+
+/** `1.0-rc1` and `1.0.rc.1` are equal to PHP: an updater would not offer one over the other. */
+async function refuseEqualVersion(db: Db, productId: number, version: string): Promise<void> {
+  const equal = (await listReleases(db, productId)).find(
+    (other) => compareVersions(other.version, version) === 0,
+  );
+  if (equal?.version === version) throw publishedMeanwhile(version);
+  if (equal)
+    throw new OperatorError(
+      `Version ${version} is the same to Joomla as version ${equal.version}, which exists already.`,
+      { code: 'CONFLICT' },
+    );
+}
+
+async function storePackageFile(dir: string, file: string, { onProgress, inspect }: PublishHooks) {
+  try {
+    const check = async (path: string) => {
+      await checkZip(path);
+      await inspect?.(path);
+    };
+    return await storePackage(dir, file, check, onProgress);
+  } catch (error) {
+    if (error instanceof NoFile) throw new OperatorError(`${file} is ${error.message}, not a zip file.`);
+    switch ((error as NodeJS.ErrnoException).code) {
+      case 'ENOENT':
+        throw new OperatorError(`There is no file ${file}.`);
+      case 'EACCES':
+        throw new OperatorError(
+          (error as NodeJS.ErrnoException).path === file
+            ? `The package ${file} cannot be read: ${explainReadFault(error)}. Let that user read the file and enter its folder, or copy it to where it may, as /tmp.`
+            : `The package was not stored: ${explainFileFault(error, join(dir, 'package.zip')) ?? (error as Error).message}.`,
+        );
+      case 'ENOSPC':
+      case 'EDQUOT':
+        throw new OperatorError(
+          `The disk is full: the package was not stored in ${dir}, and nothing was published.`,
+        );
+      default:
+        throw error;
+    }
+  }
+}
+
+/**
+ * Plain ASCII, such as `name-2.1.0.zip`: Joomla takes the name only from a quoted `filename=`, needs the `.zip` at its
+ * end to unpack it, and fails on a `;` in it.
+ */
+function downloadName({ id, name }: Product, version: string): string {
+  const ascii = name
+    .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
+    .replace(/[^A-Za-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .toLowerCase()
+    .slice(0, 100)
+    .replace(/-+$/, '');
+  return `${ascii || `product-${id}`}-${version}.zip`;
+}

@@ -1,0 +1,73 @@
+import { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { crc32 } from 'node:zlib';
+import { openPromise, type Entry, type ZipFile } from 'yauzl';
+import { OperatorError } from '../licensing/operator-error';
+
+/**
+ * Reads a whole zip: every entry's name, content and checksum. Refuses packages that are truncated, damaged, or would
+ * write outside their folder, because they would not unpack on the customer's site.
+ *
+ * @throws OperatorError that says what is wrong
+ */
+export async function checkZip(path: string): Promise<void> {
+  let entries = 0;
+  try {
+    await eachEntry(path, async (zip, entry) => {
+      entries++;
+      if (entry.isEncrypted())
+        throw new OperatorError(`"${entry.fileName}" in it is encrypted; Joomla cannot unpack it.`);
+      if (!entry.fileName.endsWith('/')) await checkContent(zip, entry);
+    });
+  } catch (error) {
+    if (isFileError(error)) throw error;
+    throw new OperatorError(`The package is not a readable zip file: ${(error as Error).message}`);
+  }
+  if (entries === 0) throw new OperatorError('The package is an empty zip file.');
+}
+
+/**
+ * Visits all entries in order.
+ *
+ * @throws what `visit` throws, or an error that says what is wrong with the zip
+ */
+export async function eachEntry(
+  path: string,
+  visit: (zip: ZipFile, entry: Entry) => Promise<void>,
+): Promise<void> {
+  // autoClose off: the file is closed here, even after an error. yauzl checks the names: no "..", no "/x", no "\".
+  const zip = await openPromise(path, { autoClose: false, strictFileNames: true });
+  try {
+    await new Promise<void>((resolve, reject) => {
+      zip.on('error', reject);
+      zip.on('end', resolve);
+      zip.on('entry', (entry: Entry) => {
+        visit(zip, entry).then(() => zip.readEntry(), reject);
+      });
+      zip.readEntry();
+    });
+  } finally {
+    zip.close();
+  }
+}
+
+async function checkContent(zip: ZipFile, entry: Entry): Promise<void> {
+  let crc = 0;
+  await pipeline(
+    await zip.openReadStreamPromise(entry),
+    new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        crc = crc32(chunk, crc);
+        done();
+      },
+    }),
+  );
+  if (crc !== entry.crc32) throw new OperatorError(`"${entry.fileName}" in it does not match its checksum.`);
+}
+
+/** An error of the file itself, not of its content; the caller explains it better. */
+function isFileError(error: unknown): boolean {
+  return ['ENOENT', 'EISDIR', 'EACCES', 'EMFILE', 'EIO'].includes(
+    (error as NodeJS.ErrnoException).code ?? '',
+  );
+}

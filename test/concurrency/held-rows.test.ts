@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { table, type Db } from '../../src/store/database';
+import { lockLicense } from '../../src/store/licenses';
+import {
+  createMariaDbDatabase,
+  giveLicense,
+  givePlan,
+  PREFIX,
+  rows,
+  type TestLicense,
+} from '../support/service';
+import { openMigrated, startServiceProcess, type ServiceProcess } from '../support/service-process';
+
+/** A process of its own: what nobody in it listens to any more would end it. */
+
+let service: ServiceProcess;
+let db: Db;
+let license: TestLicense;
+
+beforeAll(async () => {
+  const settings = { LICENSING_DATABASE_URL: await createMariaDbDatabase() };
+  db = await openMigrated(settings);
+  license = await giveLicense(db, await givePlan(db));
+  service = await startServiceProcess(settings);
+});
+
+afterAll(async () => {
+  await service.stop();
+  await db.destroy();
+});
+
+const validate = (identifier?: string) =>
+  request(service.url)
+    .post(`${PREFIX}/licenses/validate`)
+    .send({ license_key: license.key, identifier })
+    .then(({ status }) => status);
+
+test('a validation that failed before its held licence could be written does not end the process', async () => {
+  const [moved, activations] = ['licensing_elsewhere', table(db, 'activations')];
+  const holder = await db.transaction();
+  await lockLicense(holder, license.id);
+  await db.schema.renameTable(activations, moved);
+  // The look-up of the identifier fails at once; the write waits for the row, in vain and with nobody left to hear it.
+  const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => validate(`site-${i}.example`)));
+  expect(new Set(answers)).toEqual(new Set([503]));
+  await sleep(3_000);
+  await db.schema.renameTable(moved, activations);
+  await holder.rollback();
+  expect(service.process.exitCode).toBeNull();
+  expect(await validate('example.com')).toBe(200);
+  expect(await rows(db, 'licenses')).toMatchObject([{ check_count: 1 }]);
+});
+
+const HELD = 12;
+
+test.each([
+  ['validations of twelve licences', 'validate', HELD],
+  ['activations of twelve licences', 'activate', HELD],
+  ['deactivations of twelve licences', 'deactivate', HELD],
+  ['twelve deactivations of one licence', 'deactivate', 1],
+])('%s that are held wait, and leave connections for everybody else', async (_what, verb, count) => {
+  const plan = await givePlan(db, { limit: 0 });
+  const held: TestLicense[] = [];
+  for (let i = 0; i < count; i++) held.push(await giveLicense(db, plan));
+  const free = await giveLicense(db, plan);
+  const call = (name: string, { key }: TestLicense, site: number) =>
+    request(service.url)
+      .post(`${PREFIX}/licenses/${name}`)
+      .send({ license_key: key, identifier: `site-${site}.example.com` })
+      .then(({ status }) => status);
+  const calls = Array.from({ length: HELD }, (_, i) => [held[i % count] as TestLicense, i] as const);
+  if (verb === 'deactivate') for (const [one, site] of calls) await call('activate', one, site);
+
+  const holder = await db.transaction();
+  for (const { id } of held) await lockLicense(holder, id);
+  let answered = 0;
+  const waiting = calls.map(([one, site]) => call(verb, one, site).finally(() => answered++));
+  const others: number[] = [];
+  while (answered === 0) others.push(await call('validate', free, 0), await call('activate', free, 0));
+  await holder.rollback();
+  await Promise.all(waiting);
+  // Those who wait are refused after a second; with every connection waiting, the others would have got no further.
+  expect(others.length).toBeGreaterThan(20);
+  expect(new Set(others)).toEqual(new Set([200]));
+});

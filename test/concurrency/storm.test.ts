@@ -1,0 +1,124 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import request from 'supertest';
+import type { Settings } from '../../src/config';
+import { changePlan, setLimit } from '../../src/licensing/amend';
+import { eraseCustomer } from '../../src/privacy/customers';
+import { changeState } from '../../src/licensing/lifecycle';
+import { OperatorError } from '../../src/licensing/operator-error';
+import type { Db } from '../../src/store/database';
+import { isLockConflict } from '../../src/store/errors';
+import { operator, type Operator } from '../support/operator';
+import { temporaryFolder } from '../support/processes';
+import {
+  createMariaDbDatabase,
+  giveLicense,
+  givePlan,
+  PREFIX,
+  rows,
+  type TestLicense,
+} from '../support/service';
+import { openMigrated, startServiceProcess, type ServiceProcess } from '../support/service-process';
+
+/** Everybody at once on the same few licences: two services, operators, an import, and a customer who is erased. */
+
+let settings: Settings;
+let db: Db;
+let command: Operator;
+let services: ServiceProcess[];
+
+beforeAll(async () => {
+  settings = { LICENSING_DATABASE_URL: await createMariaDbDatabase() };
+  db = await openMigrated(settings);
+  command = operator(settings);
+  services = await Promise.all([startServiceProcess(settings), startServiceProcess(settings)]);
+});
+
+afterAll(async () => {
+  await Promise.all(services.map((service) => service.stop()));
+  await db.destroy();
+});
+
+const LIMIT = 4;
+const CUSTOMER = 'jane@example.com';
+
+test('slots, states and history agree after a storm, and nothing in it was a fault', async () => {
+  const plans = [
+    await givePlan(db, { type: 'seat', limit: LIMIT }),
+    await givePlan(db, { type: 'seat', limit: LIMIT }),
+  ];
+  const licenses: TestLicense[] = [];
+  for (let i = 0; i < 3; i++) licenses.push(await giveLicense(db, plans[0]!, { customer: CUSTOMER }));
+  const file = join(temporaryFolder(), 'before.jsonl');
+  await command.json(['export', '--out', file]);
+
+  let running = true;
+  const statuses = new Map<string, number>();
+  const faults: unknown[] = [];
+  let imports = 0;
+  const pick = <T>(from: T[]): T => from[Math.floor(Math.random() * from.length)] as T;
+  const client = async (service: ServiceProcess) => {
+    while (running) {
+      const verb = pick(['activate', 'activate', 'deactivate', 'validate']);
+      const identifier = pick([CUSTOMER, 'a@example.com', 'b@example.com', 'c@example.com', 'd@example.com']);
+      const answer = await request(service.url)
+        .post(`${PREFIX}/licenses/${verb}`)
+        .send({ license_key: pick(licenses).key, identifier, name: pick([undefined, 'Desk', CUSTOMER]) });
+      const { status } = answer;
+      const body: unknown = answer.body;
+      const code = (body as { error?: { code: string } }).error?.code ?? 'ok';
+      statuses.set(code, (statuses.get(code) ?? 0) + 1);
+      if (status >= 500) faults.push(body);
+    }
+  };
+  const context = () => ({ actor: 'operator:test', now: new Date() });
+  const works: (() => Promise<unknown>)[] = [
+    () => setLimit(db, pick(licenses).id, LIMIT, context()),
+    () => changePlan(db, pick(licenses).id, pick(plans), context()),
+    () => changeState(db, pick(licenses).id, pick(['suspend', 'reinstate', 'reinstate']), context()),
+    () => eraseCustomer(db, CUSTOMER, context()),
+    async () => {
+      const { code, stderr } = await command.run(['import', file]);
+      if (code === 0) imports++;
+      else if (!/try restarting transaction|try again/.test(stderr)) faults.push({ code, stderr });
+    },
+  ];
+  const worker = async (work: () => Promise<unknown>) => {
+    while (running) {
+      // What the rules refuse is no fault, and an operator who met a lock may try again.
+      await work().catch((error: unknown) => {
+        if (!(error instanceof OperatorError) && !isLockConflict(error)) faults.push(error);
+      });
+      await sleep(Math.random() * 100);
+    }
+  };
+  const everybody = [
+    ...services.flatMap((service) => [client(service), client(service), client(service), client(service)]),
+    ...works.map(worker),
+  ];
+  await sleep(5_000);
+  running = false;
+  await Promise.all(everybody);
+
+  expect(faults).toEqual([]);
+  expect(imports).toBeGreaterThan(0);
+  for (const code of ['ok', 'ACTIVATION_LIMIT_REACHED', 'ACTIVATION_NOT_FOUND', 'LICENSE_INACTIVE'])
+    expect([code, statuses.get(code) ?? 0]).not.toEqual([code, 0]);
+  const activations = await rows<{ license_id: number }>(db, 'activations');
+  const events = await rows<{ license_id: number; action: string; times: number }>(db, 'events');
+  for (const row of await rows<{ id: number; activations_used: number }>(db, 'licenses')) {
+    const of = <T extends { license_id: number }>(from: T[]) =>
+      from.filter((one) => one.license_id === row.id);
+    const count = (action: string) =>
+      of(events).reduce((sum, event) => sum + (event.action === action ? event.times : 0), 0);
+    expect(row.activations_used).toBe(of(activations).length);
+    expect(row.activations_used).toBeLessThanOrEqual(LIMIT);
+    expect(count('activate') - count('deactivate')).toBe(row.activations_used);
+  }
+  // With nobody left who writes the address, once more takes it out of everything.
+  await eraseCustomer(db, CUSTOMER, context());
+  for (const name of ['licenses', 'activations', 'events', 'access_log'] as const)
+    expect((await rows(db, name)).filter((row) => JSON.stringify(row).includes(CUSTOMER))).toEqual([]);
+  expect(services.map((service) => service.process.exitCode)).toEqual([null, null]);
+}, 60_000);

@@ -1,0 +1,95 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { temporaryFolder } from '../support/processes';
+import { giveLicense, givePlan, PREFIX, rows, startTestService, type TestService } from '../support/service';
+import { startUpstream } from '../support/web-server';
+
+/** docs/api.md: its table of codes, and its PHP program, as a customer's site runs it. */
+
+const ROOT = join(__dirname, '../..');
+const guide = readFileSync(join(ROOT, 'docs/api.md'), 'utf8');
+
+test('it names every code, with the status it is sent with', () => {
+  const answers = readFileSync(join(ROOT, 'src/http/answers.ts'), 'utf8');
+  const codes = [...answers.matchAll(/^ {2}([A-Z_]+): (\d+),/gm)];
+  const documented = [...guide.matchAll(/^\| `([A-Z_]+)` +\| (\d+)/gm)].map(([, code, status]) => [
+    code,
+    status,
+  ]);
+  expect(codes.length).toBeGreaterThan(10);
+  expect(documented.sort()).toEqual(codes.map(([, code, status]) => [code, status]).sort());
+});
+
+describe('its PHP program', () => {
+  const folder = temporaryFolder();
+  const kept = join(folder, 'kept.json');
+  let service: TestService;
+  let key: string;
+
+  beforeAll(async () => {
+    const [, program = ''] = /```php\n([^]*?)```/.exec(guide) ?? [];
+    writeFileSync(
+      join(folder, 'licence.php'),
+      `${program}\necho json_encode($argv[1](...array_slice($argv, 2)));\n`,
+    );
+    service = await startTestService({ LICENSING_RATE_LIMIT: '7' });
+    ({ key } = await giveLicense(service.db, await givePlan(service.db, { limit: 1 })));
+  });
+
+  afterAll(() => service.stop());
+
+  async function call(
+    name: 'enterLicence' | 'licenceIsValid',
+    { api = `${service.url}${PREFIX}`, licence = key, site = 'https://www.example.com/shop' } = {},
+    state?: { valid_at: number; ask_after: number },
+  ): Promise<unknown> {
+    if (state) writeFileSync(kept, JSON.stringify(state));
+    const run = promisify(execFile)('php', [join(folder, 'licence.php'), name, api, licence, site, kept]);
+    return JSON.parse((await run).stdout) as unknown;
+  }
+
+  const isValid = (about = {}, state?: { valid_at: number; ask_after: number }) =>
+    call('licenceIsValid', about, state);
+
+  const read = () => JSON.parse(readFileSync(kept, 'utf8')) as { valid_at: number; ask_after: number };
+  const now = () => Math.floor(Date.now() / 1000);
+
+  test('activates its site, says what is in the way, and believes the service from then on', async () => {
+    const earlier = { valid_at: now() - 5, ask_after: 0 };
+    expect(await call('enterLicence', { licence: 'unknown' })).toBe('License not found');
+    expect(existsSync(kept)).toBe(false);
+    expect(await isValid()).toBe(false);
+    expect(await call('enterLicence')).toBeNull();
+    expect(await rows(service.db, 'activations')).toMatchObject([{ identifier: 'example.com' }]);
+    expect(read().ask_after).toBeGreaterThan(now() + 86_000);
+    expect(await isValid()).toBe(true);
+    expect(await call('enterLicence', { site: 'example.org' })).toMatch(/^All activation slots/);
+    expect(await isValid({ licence: 'unknown' }, earlier)).toBe(false);
+    // One whose slot another site has now takes none by asking.
+    expect(await isValid({ site: 'example.org' }, earlier)).toBe(false);
+    expect(read().valid_at).toBe(0);
+    expect(await isValid({}, earlier)).toBe(true);
+    expect(await rows(service.db, 'activations')).toMatchObject([{ identifier: 'example.com' }]);
+    // The eighth call in this minute is one too many.
+    expect(await isValid({}, earlier)).toBe(true);
+    expect(read().valid_at).toBeLessThan(now());
+    expect(read().ask_after).toBeLessThan(now() + 700);
+  });
+
+  test.each<[string, RequestListener]>([
+    ['503', (_, response) => response.writeHead(503).end('{"error":{"code":"SERVICE_UNAVAILABLE"}}')],
+    ["somebody else's page", (_, response) => response.writeHead(403).end('<html>Forbidden</html>')],
+    ['a time-out', () => undefined],
+  ])('goes on by the last answer through %s, for two weeks, and asks again later', async (_, listener) => {
+    const upstream = await startUpstream(listener);
+    const api = `http://${upstream.host}`;
+    expect(await isValid({ api }, { valid_at: now() - 13 * 86_400, ask_after: 0 })).toBe(true);
+    expect(read().ask_after).toBeGreaterThan(now() + 500);
+    expect(await isValid({ api }, { valid_at: now() - 15 * 86_400, ask_after: now() + 60 })).toBe(false);
+    await upstream.close();
+  });
+});

@@ -1,0 +1,283 @@
+import { execFile } from 'node:child_process';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import request from 'supertest';
+import type { Settings } from '../../src/config';
+import { giveGoods, isHealthy, startLoad, tally, type Book } from '../support/load';
+import { temporaryFolder } from '../support/processes';
+import { startMariaDb, type MariaDb } from '../support/servers';
+import { PREFIX, rows } from '../support/service';
+import { openMigrated, startServiceProcess } from '../support/service-process';
+
+/** docs/backup.md: its own commands, on the folders of a machine of its own. */
+
+const ROOT = join(__dirname, '../..');
+const guide = readFileSync(join(ROOT, 'docs/backup.md'), 'utf8');
+const SECRET = Buffer.alloc(32, 7).toString('base64');
+
+interface Issued {
+  id: number;
+  license_key: string;
+}
+
+/** What stands for 3306: the second server takes over the first one's. */
+let databasePort: number;
+/** Stands for `/`, and for root's programs and settings. */
+let machine: string;
+const stops: (() => Promise<unknown>)[] = [];
+
+beforeEach(() => {
+  machine = temporaryFolder();
+  for (const folder of [
+    'bin',
+    'root',
+    'etc/cron.daily',
+    'opt/licensing-gateway',
+    'var/lib/licensing',
+    'var/www/shop',
+  ])
+    mkdirSync(join(machine, folder), { recursive: true });
+  writeProgram('bin/licensing', `exec node ${join(ROOT, 'dist/src/cli.js')} "$@"`);
+  // The machine has no user of the service's own.
+  writeProgram('bin/sudo', 'shift 2; exec "$@"');
+  writeProgram('bin/chown', `echo "$@" >> ${on('chown.log')}`);
+});
+
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop();
+});
+
+const on = (path: string) => join(machine, path);
+
+function writeProgram(path: string, commands: string): void {
+  writeFileSync(on(path), `#!/bin/sh\n${commands}\n`);
+  chmodSync(on(path), 0o755);
+}
+
+/** The blocks of commands below a heading of the page. */
+function blocksBelow(heading: string): string[] {
+  const [section = ''] = new RegExp(`^## ${heading}\\n[^]*?(?=^## |$(?![^]))`, 'm').exec(guide) ?? [];
+  const blocks = [...section.matchAll(/```sh\n([^]*?)```/g)].map(([, commands]) => commands as string);
+  if (blocks.length === 0) throw new Error(`docs/backup.md has no commands below "${heading}".`);
+  return blocks.map((commands) =>
+    commands
+      .replace(/\/(?=(?:var\/(?:backups|lib)|etc\/cron\.daily|opt|root)\/)/g, `${machine}/`)
+      .replaceAll('127.0.0.1:3306', `127.0.0.1:${databasePort}`),
+  );
+}
+
+/** Runs them all, as one who pastes one after the other. */
+function follow(heading: string): Promise<string> {
+  return shell(blocksBelow(heading).join(''));
+}
+
+/** The first block is the script, which cron runs; the second sees to that. */
+function backUp(): Promise<string> {
+  const [script, commands] = blocksBelow('Back up');
+  writeFileSync(on('etc/cron.daily/licensing-backup'), script!, { mode: 0o644 });
+  return shell(commands!);
+}
+
+/** @throws Error with what it wrote, when a command fails */
+async function shell(commands: string): Promise<string> {
+  const env = {
+    PATH: `${on('bin')}:${process.env.PATH}`,
+    HOME: on('root'),
+    LICENSING_ENV_FILE: on('opt/licensing-gateway/.env'),
+  };
+  const run = promisify(execFile)('sh', ['-e', '-c', commands], { cwd: on('root'), env });
+  const { stdout } = await run.catch((error: unknown) => {
+    const { message, stdout: before } = error as { message: string; stdout: string };
+    throw new Error(`${message}\n${before}`);
+  });
+  return stdout;
+}
+
+/** A server of the machine: root gets in by its socket. */
+async function startDatabase(options: string[] = []): Promise<MariaDb> {
+  const server = await startMariaDb(options);
+  stops.push(() => server.stop('SIGKILL'));
+  writeFileSync(on('root/.my.cnf'), `[client]\nuser=root\nsocket=${server.socket}\n`);
+  return server;
+}
+
+function writeSettings(database: Settings): Settings {
+  const settings = {
+    ...database,
+    LICENSING_PACKAGES_DIR: on('var/lib/licensing/packages'),
+    LICENSING_KEY_SECRET: SECRET,
+  };
+  writeFileSync(
+    on('opt/licensing-gateway/.env'),
+    Object.entries(settings)
+      .map(([name, value]) => `${name}=${value}\n`)
+      .join(''),
+  );
+  return settings;
+}
+
+/** A service with customers, under load while `backUp` is run; afterwards it is gone, killed. */
+async function loseAfter(
+  settings: Settings,
+  backUp: () => Promise<unknown>,
+): Promise<{ book: Book; sold: Issued }> {
+  const db = await openMigrated(settings);
+  const goods = await giveGoods(db, settings.LICENSING_PACKAGES_DIR!);
+  const order = '--plan 1 --customer jane@example.com --reference order-1001';
+  const sold = JSON.parse(await shell(`licensing license issue ${order} --json`)) as Issued;
+  const service = await startServiceProcess({ ...settings, LICENSING_RATE_LIMIT: '1000000' });
+  const api = request(service.url);
+  await api
+    .post(`${PREFIX}/licenses/activate`)
+    .send({ license_key: sold.license_key, identifier: 'example.com' })
+    .expect(200);
+  const early = startLoad(service.url, goods, { clients: 8 });
+  await sleep(500);
+  await early.stop();
+  const meanwhile = startLoad(service.url, goods, { clients: 8 });
+  await sleep(300);
+  await backUp();
+  await sleep(300);
+  await meanwhile.stop();
+  expect(tally(meanwhile.calls.filter((call) => !isHealthy(call)))).toEqual({});
+  await service.stop('SIGKILL');
+  await db.destroy();
+  rmSync(on('var/lib'), { recursive: true });
+  rmSync(on('opt/licensing-gateway/.env'));
+  rmSync(on('var/www'), { recursive: true });
+  return { book: early.book, sold };
+}
+
+/** What was there before the backup is there, agrees with itself, and works. */
+async function works(settings: Settings, { book, sold }: { book: Book; sold: Issued }): Promise<void> {
+  for (const path of readdirSync(on('var/lib/licensing/packages'), { recursive: true }) as string[])
+    expect(statSync(join(on('var/lib/licensing/packages'), path)).mode & 0o040).toBe(0o040);
+  expect(statSync(on('var/lib/licensing/packages')).mode & 0o050).toBe(0o050);
+  // What nginx's group may read, the site's PHP may too.
+  expect(readFileSync(on('chown.log'), 'utf8').split('\n')).toEqual(
+    expect.arrayContaining([
+      `licensing:licensing ${on('opt/licensing-gateway/.env')}`,
+      `-R licensing:www-data ${on('var/lib/licensing')}`,
+    ]),
+  );
+  expect(statSync(on('opt/licensing-gateway/.env')).mode & 0o777).toBe(0o600);
+  const doctor = JSON.parse(await shell('licensing doctor --json')) as { ok: boolean; problems: number };
+  expect(doctor).toMatchObject({ ok: true, problems: 0 });
+  expect(await shell(`licensing license reveal ${sold.id}`)).toBe(`${sold.license_key}\n`);
+
+  const db = await openMigrated(settings);
+  stops.push(() => db.destroy());
+  const licenses = await rows<{
+    id: number;
+    key_hint: string;
+    check_count: number;
+    activations_used: number;
+  }>(db, 'licenses');
+  const activations = await rows<{ license_id: number; identifier: string }>(db, 'activations');
+  for (const [i, { id, key }] of book.goods.licenses.entries()) {
+    const stored = licenses.find((one) => one.id === id)!;
+    const identifiers = activations
+      .filter(({ license_id }) => license_id === id)
+      .map(({ identifier }) => identifier);
+    expect(identifiers).toEqual(expect.arrayContaining([...book.activations[i]!.acknowledged]));
+    expect(stored.key_hint).toBe(key.slice(-8));
+    expect(stored.activations_used).toBe(identifiers.length);
+    expect(stored.check_count).toBeGreaterThanOrEqual(book.checks[i]!.acknowledged);
+  }
+
+  const service = await startServiceProcess(settings);
+  stops.push(() => service.stop());
+  const api = request(service.url);
+  const customer = { license_key: sold.license_key, identifier: 'https://www.example.com/' };
+  const validated = await api.post(`${PREFIX}/licenses/validate`).send(customer).expect(200);
+  expect(validated.body).toMatchObject({
+    data: { valid: true, identifier_activated: true, activations_used: 1 },
+  });
+  const again = await api.post(`${PREFIX}/licenses/activate`).send(customer).expect(200);
+  expect(again.body).toMatchObject({ data: { activations_used: 1 } });
+  const { body: bytes } = (await api
+    .get(`${PREFIX}/downloads/42?dlid=${sold.license_key}`)
+    .buffer(true)
+    .responseType('blob')
+    .expect(200)) as { body: Buffer };
+  expect(bytes.equals(book.goods.bytes)).toBe(true);
+}
+
+/** As docs/security.md has it. */
+async function createUser(server: MariaDb): Promise<void> {
+  const security = readFileSync(join(ROOT, 'docs/security.md'), 'utf8');
+  const root = await server.connect();
+  for (const name of ['CREATE USER', 'GRANT']) {
+    const [statement] = new RegExp(`^${name} .*;$`, 'm').exec(security)!;
+    await root.query(statement.replace('@localhost', "@'127.0.0.1'"));
+  }
+  await root.end();
+}
+
+test('a MariaDB that is lost with its site is back on another server, from the dump, the packages and .env', async () => {
+  const old = await startDatabase();
+  databasePort = old.port;
+  await shell('mariadb --execute "CREATE DATABASE shop"');
+  await createUser(old);
+  writeFileSync(
+    on('var/www/shop/configuration.php'),
+    `<?php\nclass JConfig {\n\tpublic $dbtype = 'mysqli';\n\tpublic $host = '127.0.0.1:${old.port}';\n\tpublic $user = 'licensing';\n` +
+      "\tpublic $password = 'a long password';\n\tpublic $db = 'shop';\n\tpublic $dbprefix = 'jos_';\n}\n",
+  );
+  const { LICENSING_JOOMLA_ROOT, ...others } = writeSettings({ LICENSING_JOOMLA_ROOT: on('var/www/shop') });
+  await shell('mariadb --execute "CREATE TABLE jos_content (id INT)" shop');
+  let later: Issued | undefined;
+  const lost = await loseAfter({ ...others, LICENSING_JOOMLA_ROOT: LICENSING_JOOMLA_ROOT! }, async () => {
+    await follow('Keep the secret');
+    await backUp();
+    later = JSON.parse(
+      await shell('licensing license issue --plan 1 --reference order-1002 --json'),
+    ) as Issued;
+  });
+  const dump = readFileSync(on('var/backups/licensing/licensing.sql'), 'utf8');
+  const [script = ''] = blocksBelow('Back up');
+  await expect(shell(script.replace('prefix=jos_', 'prefix=abc_'))).rejects.toThrow(
+    /shop has no tables abc_licensing_\.\.\.: nothing was backed up/,
+  );
+  expect(readFileSync(on('var/backups/licensing/licensing.sql'), 'utf8')).toBe(dump);
+  expect(dump).not.toContain('jos_content');
+  expect(dump).not.toContain(lost.sold.license_key);
+  await old.stop('SIGKILL');
+
+  await createUser(await startDatabase([`--port=${old.port}`]));
+  await follow('Restore on another server');
+  const settings = {
+    ...others,
+    LICENSING_DATABASE_URL: `mysql://licensing:a%20long%20password@127.0.0.1:${old.port}/shop`,
+    LICENSING_TABLE_PREFIX: 'jos_',
+  };
+  await works(settings, lost);
+
+  // What was sold since is unknown, and issued again with the key that the customer has.
+  const db = await openMigrated(settings);
+  stops.push(() => db.destroy());
+  const unknown = () => db('jos_licensing_licenses').where({ reference: 'order-1002' });
+  expect(await unknown()).toEqual([]);
+  writeFileSync(on('root/key-of-order-1002.txt'), `${later!.license_key}\n`);
+  expect(await follow('What was lost since')).toMatch(
+    new RegExp(`^${lost.sold.license_key} .*\\n${later!.license_key} `),
+  );
+  expect(await unknown()).toHaveLength(1);
+}, 120_000);
+
+test('a SQLite file that is lost is back, from a copy made while it was written to', async () => {
+  const settings = writeSettings({
+    LICENSING_DATABASE_URL: `sqlite:${on('var/lib/licensing/licensing.sqlite')}`,
+  });
+  mkdirSync(on('var/backups/licensing'), { recursive: true });
+  const lost = await loseAfter(settings, async () => {
+    await follow('Keep the secret');
+    await follow('SQLite');
+  });
+
+  await follow('SQLite: restore');
+  await works(settings, lost);
+}, 120_000);

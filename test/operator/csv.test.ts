@@ -1,0 +1,131 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { readCsv } from '../../src/transfer/csv';
+import { OperatorError } from '../../src/licensing/operator-error';
+
+/** The reader of tables from other systems: any table it is given comes out of it, and nothing else ever does. */
+
+interface Written {
+  bytes: Buffer;
+  /** how the bytes come */
+  chunks: number[];
+  delimiter: string | undefined;
+}
+
+async function read({ bytes, chunks, delimiter }: Written): Promise<{ line: number; cells: string[] }[]> {
+  const found = [];
+  for await (const row of readCsv(inChunks(bytes, chunks), delimiter)) found.push(row);
+  return found;
+}
+
+async function* inChunks(bytes: Buffer, lengths: number[]): AsyncGenerator<Buffer> {
+  let at = 0;
+  for (let i = 0; at < bytes.length; i++) {
+    const length = lengths[i % lengths.length] ?? bytes.length;
+    await Promise.resolve();
+    yield bytes.subarray(at, (at += length));
+  }
+}
+
+/** The byte order mark has to come whole: a first chunk of one byte is no file on any disk. */
+const chunks = fc
+  .array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 })
+  .map(([first, ...rest]) => [first! + 3, ...rest]);
+const delimiter = fc.constantFrom(',', ';', '\t', '|');
+const lineEnd = fc.constantFrom('\n', '\r\n', '\r');
+const cell = fc.oneof(
+  { weight: 3, arbitrary: fc.string({ unit: 'binary', maxLength: 12 }) },
+  {
+    weight: 2,
+    arbitrary: fc.string({
+      unit: fc.constantFrom('"', ',', ';', '\t', '\n', ' ', 'a', 'é', '😀'),
+      maxLength: 8,
+    }),
+  },
+  { weight: 1, arbitrary: fc.constantFrom('', 'Licence', '2027-01-31', '\ufeff', '=1+1') },
+);
+
+const table = fc
+  .integer({ min: 1, max: 5 })
+  .chain((width) => fc.array(fc.array(cell, { minLength: width, maxLength: width }), { maxLength: 8 }));
+
+/** As RFC 4180 writes a cell; a carriage return inside one is a line end, whoever reads it. */
+const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
+const plain = (text: string) => text.replace(/\r\n?/g, '\n');
+
+function encode(text: string, encoding: string): Buffer {
+  if (encoding === 'utf-8') return Buffer.from(text);
+  if (encoding === 'utf-8 with a mark') return Buffer.from(`\ufeff${text}`);
+  return Buffer.from(`\ufeff${text}`, 'utf16le');
+}
+
+describe('a table', () => {
+  it('is read as it was written, whatever its cells, delimiter, line ends, encoding and chunks', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        table,
+        delimiter,
+        lineEnd,
+        fc.constantFrom('utf-8', 'utf-8 with a mark', 'utf-16'),
+        chunks,
+        fc.boolean(),
+        async (rows, by, end, encoding, lengths, endsWithLine) => {
+          const lines = rows.map((row) => row.map(quoted).join(by));
+          const bytes = encode(lines.join(end) + (endsWithLine && lines.length > 0 ? end : ''), encoding);
+          const found = await read({ bytes, chunks: lengths, delimiter: by });
+          expect(found.map(({ cells }) => cells)).toEqual(rows.map((row) => row.map(plain)));
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('tells for each row the line that an editor shows it on', async () => {
+    await fc.assert(
+      fc.asyncProperty(table, lineEnd, chunks, async (rows, end, lengths) => {
+        const lines = rows.map((row) => row.map(quoted).join(','));
+        const found = await read({ bytes: Buffer.from(lines.join(end)), chunks: lengths, delimiter: ',' });
+        let line = 1;
+        for (const [i, row] of rows.entries()) {
+          expect(found[i]!.line).toBe(line);
+          line += plain(row.join()).split('\n').length;
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('of whatever bytes ends in rows or in a refusal that repeats none of them', async () => {
+    const text = fc
+      .array(fc.constantFrom('"', '""', ',', ';', '\n', '\r', '\r\n', 'SECRET', ' ', '\0', '\ufeff', 'é'), {
+        maxLength: 30,
+      })
+      .map((parts) => Buffer.from(parts.join('')));
+    const bytes = fc.oneof(
+      text,
+      fc.uint8Array({ maxLength: 60 }).map((all) => Buffer.from(all)),
+      fc.tuple(fc.uint8Array({ maxLength: 20 }), text).map(([a, b]) => Buffer.concat([a, b])),
+    );
+    let [taken, refused] = [0, 0];
+    await fc.assert(
+      fc.asyncProperty(bytes, chunks, fc.option(delimiter, { nil: undefined }), async (all, lengths, by) => {
+        try {
+          const found = await read({ bytes: all, chunks: lengths, delimiter: by });
+          taken++;
+          for (const { line, cells } of found) {
+            expect(line).toBeGreaterThan(0);
+            expect(cells.every((one) => typeof one === 'string')).toBe(true);
+          }
+        } catch (error) {
+          refused++;
+          if (!(error instanceof OperatorError)) throw error;
+          expect(error.message).toMatch(/[Ll]ine \d+/);
+          expect(error.message).not.toContain('SECRET');
+        }
+      }),
+      { numRuns: 3_000 },
+    );
+    expect(taken).toBeGreaterThan(300);
+    expect(refused).toBeGreaterThan(300);
+  });
+});

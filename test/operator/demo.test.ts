@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { cpSync, symlinkSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { endProcess, eventually, freePort, startProcess, temporaryFolder } from '../support/processes';
+import { startProgram, type Ended } from '../support/service-process';
+
+/** `npm run demo`, in a folder of its own, as a seller who tries it for the first time. */
+
+const ROOT = join(__dirname, '../..');
+const USUAL_PORT = 3080;
+const folder = temporaryFolder();
+const { PATH, HOME } = process.env;
+const env = { PATH, HOME, TMPDIR: folder };
+const DEMO = join(folder, 'dist/src/demo.js');
+
+beforeAll(() => {
+  for (const part of ['dist', 'package.json', 'seeds'])
+    cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+});
+
+const run = (line: string, settings: NodeJS.ProcessEnv = {}): Promise<Ended> =>
+  startProgram('sh', ['-c', `cd ${folder} && ${line}`], { ...env, ...settings }).ended;
+
+test('the command says what to do when there is no demo yet', async () => {
+  const { code, stderr } = await run('npm run -s demo:licensing -- license list');
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('npm run demo') });
+});
+
+test.each(['LICENSING_LISTEN', 'LICENSING_ADMIN_LISTEN'])(
+  'it ends with 1 when %s is taken',
+  async (variable) => {
+    const port = await freePort();
+    const other = createServer().listen(port, '127.0.0.1');
+    await once(other, 'listening');
+    const settings = { LICENSING_LISTEN: '127.0.0.1:0', [variable]: `127.0.0.1:${port}` };
+    const { code, stderr } = await run(`node ${DEMO}`, settings);
+    other.close();
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^The demo cannot start: .*in use/),
+    });
+  },
+);
+
+describe('with its usual port taken by another program', () => {
+  const other = createServer();
+  let output = '';
+  let demo: ReturnType<typeof startProcess>;
+  beforeAll(async () => {
+    // Whoever has it already takes it as well as this.
+    await Promise.race([
+      once(other.listen(USUAL_PORT, '127.0.0.1'), 'listening'),
+      once(other, 'error'),
+    ]).catch(() => undefined);
+    // A real installation's settings are not its.
+    demo = startProcess(process.execPath, [DEMO], {
+      env: { ...env, LICENSING_DATABASE_URL: 'mysql://127.0.0.1:1/shop' },
+    });
+    demo.stdout!.setEncoding('utf8').on('data', (text: string) => (output += text));
+    await eventually(() => expect(output).toMatch(/demo:licensing -- why/), 30_000);
+  });
+  afterAll(async () => {
+    await endProcess(demo);
+    other.close();
+  });
+
+  test('every line that it prints can be pasted, twice, and its answer ends the line', async () => {
+    expect(output).toMatch(/answers at http:\/\/127\.0\.0\.1:\d+\//);
+    expect(output).not.toContain(`:${USUAL_PORT}/`);
+    const lines = [...output.matchAll(/^ {2}((?:curl|npm) .*)$/gm)].map(([, line]) => line as string);
+    const answers = [
+      /^\{"data":\{"status":"active"/,
+      /^\{"data":\{"valid":true.*"identifier_activated":true/,
+      /^\{"data":\{"update_available":true/,
+      /^HTTP 200, 885 bytes in /,
+      /^\{"data":\{"status":"deactivated"/,
+      /00000005 +expired/,
+      /^[0-9A-F-]{35} /,
+      /^License has expired\n$/,
+      /^Licence 5 .* expired on 2026-01-01.*refused.*\n +-> licensing license renew 5/,
+    ];
+    expect(lines).toHaveLength(answers.length);
+    for (const turn of ['first', 'second'])
+      for (const [i, line] of lines.entries()) {
+        const { code, stdout } = await run(line, { LICENSING_DATABASE_URL: 'mysql://127.0.0.1:1/shop' });
+        expect({ turn, line, code, stdout }).toMatchObject({
+          code: 0,
+          stdout: expect.stringMatching(answers[i] as RegExp),
+        });
+        expect(stdout).toMatch(/\n$/);
+      }
+  });
+
+  test("the command's own exit code comes through", async () => {
+    expect(await run('npm run -s demo:licensing -- license show 999')).toMatchObject({ code: 1 });
+  });
+
+  test('Ctrl-C ends it', async () => {
+    await endProcess(demo, 'SIGINT');
+    expect(demo.exitCode).toBe(0);
+    expect(output).toContain('Stopped.');
+  });
+});

@@ -1,0 +1,1205 @@
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createHash, randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createConnection } from 'mysql2/promise';
+import request from 'supertest';
+import type { Settings } from '../../src/config';
+import { issueLicenses } from '../../src/licensing/issue';
+import { keyDigest } from '../../src/licensing/keys';
+import { RECORDS, tableLayout, type RecordType } from '../../src/transfer/records';
+import { insertActivations } from '../../src/store/activations';
+import { table, type Db } from '../../src/store/database';
+import { lockLicense, moveSlots } from '../../src/store/licenses';
+import { addPlan, operator, type Operator } from '../support/operator';
+import { giveRelease, makePackage } from '../support/packages';
+import { endProcess, eventually, startProcess, temporaryFolder } from '../support/processes';
+import { startMariaDb, type MariaDb } from '../support/servers';
+import {
+  newPlace,
+  PREFIX,
+  rows,
+  startTestService,
+  type DatabaseKind,
+  type TestService,
+} from '../support/service';
+import { openMigrated, processEnvironment } from '../support/service-process';
+
+const SECRET = Buffer.alloc(32, 7).toString('base64');
+const OTHER_SECRET = Buffer.alloc(32, 9).toString('base64');
+const TYPES = Object.keys(RECORDS) as RecordType[];
+
+const KINDS: [DatabaseKind, DatabaseKind][] = [
+  ['SQLite', 'MariaDB'],
+  ['MariaDB', 'SQLite'],
+];
+
+/** A migrated database of its own, the operator of it, and a folder for packages. */
+interface Place {
+  settings: Settings;
+  db: Db;
+  packagesDir: string;
+  operator: Operator;
+}
+
+const open: Db[] = [];
+afterAll(() => Promise.all(open.map((db) => db.destroy())));
+
+async function place(
+  kind: DatabaseKind,
+  settings: Settings = { LICENSING_KEY_SECRET: SECRET },
+): Promise<Place> {
+  const all = { ...(await newPlace(kind)), ...settings };
+  const db = await openMigrated(all);
+  open.push(db);
+  return { settings: all, db, packagesDir: all.LICENSING_PACKAGES_DIR, operator: operator(all) };
+}
+
+/**
+ * Something of everything, made as it is made in life.
+ *
+ * @returns the key of licence 1
+ */
+async function fill({ settings, db, operator: op }: Place): Promise<string> {
+  const service = await startTestService(settings, new Date('2026-03-01T10:00:00Z'));
+  try {
+    await op.json(['product', 'add', '--id', '42', '--name', 'Example Shop', '--element', 'pkg_example']);
+    await op.json(['product', 'add', '--id', '9', '--name', 'Çelik Ω 🚀 "q" \\']);
+    for (const [product, name, type, limit, duration] of [
+      ['42', 'Developer', 'domain', '3', '1y'],
+      ['42', 'Agency', 'domain', '0', 'lifetime'],
+      ['9', 'Team', 'seat', '5', 'lifetime'],
+    ] as const)
+      await addPlan(op, product, name, type, limit, '--duration', duration);
+    const issue = (planId: number, customer: string | undefined, reference: string | undefined) =>
+      issueLicenses(
+        db,
+        {
+          planId,
+          customer,
+          reference,
+          expiresAt: undefined,
+          activationLimit: undefined,
+          key: undefined,
+          count: 1,
+        },
+        'operator:test',
+        Buffer.from(SECRET, 'base64'),
+        service.clock.now,
+      );
+    const [shop] = await issue(1, 'Jane@Example.com', 'order-1');
+    const [agency] = await issue(2, undefined, undefined);
+    const [team] = await issue(3, 'jürgen@example.com', 'order-ü');
+    await issue(1, undefined, 'order-4');
+    const call = (verb: string, body: object) =>
+      request(service.url).post(`${PREFIX}/licenses/${verb}`).send(body);
+    for (const identifier of ['b.example', 'a.example', 'münchen.example', 'd.example'])
+      await call('activate', { license_key: shop!.key, identifier, name: `Seite "${identifier}"` });
+    service.clock.now = new Date('2026-03-02T10:00:00Z');
+    await call('deactivate', { license_key: shop!.key, identifier: 'a.example' });
+    // Twice the same within a second: counted on one event ...
+    for (let i = 0; i < 2; i++) {
+      await call('activate', { license_key: agency!.key, identifier: 'x.example' });
+      await call('deactivate', { license_key: agency!.key, identifier: 'x.example' });
+    }
+    // ... and two equal ones, as two processes write them.
+    const [event] = (await rows(service.db, 'events')).slice(-1);
+    await service.db(table(service.db, 'events')).insert({ ...event, id: null });
+    await call('activate', { license_key: team!.key, identifier: 'Jane@Example.com' });
+    await call('validate', { license_key: shop!.key });
+    await call('validate', { license_key: shop!.key });
+    await giveRelease(service, { version: '1.0.0', changelog: 'First\nline' });
+    await giveRelease(service, { version: '1.1.0-beta2', draft: true });
+    await request(service.url).get(`${PREFIX}/downloads/42`).query({ dlid: shop!.key });
+    await request(service.url).get(`${PREFIX}/downloads/42`).query({ dlid: 'NOT-A-KEY' });
+    await request(service.url).get(`${PREFIX}/downloads/0`).query({ dlid: shop!.key });
+  } finally {
+    await service.stop();
+  }
+  await op.json(['license', 'suspend', '4', '--reason', 'charge-back']);
+  return (await op.json<{ license_key: string }>(['license', 'reveal', '1'])).license_key;
+}
+
+async function exported({ operator: op }: Place, args: string[] = []): Promise<string> {
+  const file = join(temporaryFolder(), 'out.jsonl');
+  await op.json(['export', '--out', file, ...args]);
+  return file;
+}
+
+function lines(file: string): Record<string, unknown>[] {
+  return readFileSync(file, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+function withoutRepeats({ times: _times, last_at: _lastAt, ...one }: Record<string, unknown>) {
+  return one;
+}
+
+/** A file with other records, its footer made to fit. */
+function fileOf(records: Record<string, unknown>[]): string {
+  const body = records.filter(({ type }) => type !== 'header' && type !== 'footer');
+  const counts = Object.fromEntries(
+    TYPES.map((type) => [type, body.filter((one) => one.type === type).length]),
+  );
+  return writeText(
+    [HEADER, ...body, { type: 'footer', records: counts }].map((one) => `${JSON.stringify(one)}\n`).join(''),
+  );
+}
+
+const HEADER = { type: 'header', format: 'licensing-gateway export', version: 2 };
+
+function writeText(text: string | Buffer): string {
+  const file = join(temporaryFolder(), 'in.jsonl');
+  writeFileSync(file, text);
+  return file;
+}
+
+/** All rows of all tables. */
+async function contents(db: Db): Promise<Record<RecordType, Record<string, unknown>[]>> {
+  const all = {} as Record<RecordType, Record<string, unknown>[]>;
+  for (const type of TYPES) all[type] = await rows(db, RECORDS[type].table);
+  return all;
+}
+
+async function expectCountersExact(db: Db): Promise<void> {
+  const { license, activation } = await contents(db);
+  for (const { id, activations_used } of license)
+    expect({ id, activations_used }).toEqual({
+      id,
+      activations_used: activation.filter(({ license_id }) => license_id === id).length,
+    });
+}
+
+/** Runs a command that is expected to refuse, and returns what it says. */
+async function refused({ operator: op }: Place, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await op.run(args);
+  expect({ code, stdout, stderr }).toMatchObject({ code: 1, stdout: '' });
+  return stderr;
+}
+
+interface Report {
+  dry_run: boolean;
+  records: Record<RecordType, Record<'new' | 'same' | 'changed' | 'conflicting', number>>;
+  conflicts: { line: number; message: string }[];
+}
+
+const importJson = ({ operator: op }: Place, file: string, ...args: string[]) =>
+  op.json<Report>(['import', file, ...args]);
+
+function totals({ records }: Report) {
+  const sum = { new: 0, same: 0, changed: 0, conflicting: 0 };
+  for (const counts of Object.values(records))
+    for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += counts[name];
+  return sum;
+}
+
+describe.each(KINDS)('an export of %s', (kind, otherKind) => {
+  let source: Place;
+  let file: string;
+  let key: string;
+
+  beforeAll(async () => {
+    source = await place(kind);
+    key = await fill(source);
+    file = await exported(source);
+  }, 120_000);
+
+  it.each([kind, otherKind])(
+    'comes out of an empty %s byte for byte, with ids and counters',
+    async (target) => {
+      const to = await place(target);
+      const report = await importJson(to, file);
+      expect(totals(report)).toMatchObject({
+        new: lines(file).length - 2,
+        same: 0,
+        changed: 0,
+        conflicting: 0,
+      });
+      expect(readFileSync(await exported(to), 'utf8')).toBe(readFileSync(file, 'utf8'));
+      expect(await contents(to.db)).toEqual(await contents(source.db));
+      await expectCountersExact(to.db);
+      expect(await to.operator.json(['license', 'reveal', '1'])).toEqual({ id: 1, license_key: key });
+    },
+  );
+
+  it('has something of every type, and nothing that opens a licence', () => {
+    const types = lines(file).map(({ type }) => type);
+    expect(new Set(types)).toEqual(new Set(['header', ...TYPES, 'footer']));
+    expect(readFileSync(file, 'utf8')).not.toMatch(/[0-9A-F]{8}(-[0-9A-F]{8}){3}/);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('has every column there is, but for those that are worked out from others', async () => {
+    const derived: Record<string, string[]> = { licenses: ['activations_used'], releases: ['version_order'] };
+    for (const type of TYPES) {
+      const { table: name, columns } = tableLayout(type);
+      const there = Object.keys(await source.db(table(source.db, name)).columnInfo());
+      expect({ type, columns: [...columns, ...(derived[name] ?? [])].sort() }).toEqual({
+        type,
+        columns: there.sort(),
+      });
+    }
+  });
+
+  it('changes nothing where it comes from, nor the second time elsewhere', async () => {
+    const before = await contents(source.db);
+    expect(totals(await importJson(source, file))).toEqual({
+      new: 0,
+      same: lines(file).length - 2,
+      changed: 0,
+      conflicting: 0,
+    });
+    expect(await contents(source.db)).toEqual(before);
+    const to = await place(kind);
+    await importJson(to, file);
+    const once = await contents(to.db);
+    expect(totals(await importJson(to, file))).toMatchObject({ new: 0, changed: 0, conflicting: 0 });
+    expect(await contents(to.db)).toEqual(once);
+  });
+
+  it('is told about by a dry run, which changes nothing', async () => {
+    const to = await place(kind);
+    const report = await importJson(to, file, '--dry-run');
+    expect(report).toMatchObject({ dry_run: true, records: { license: { new: 4 }, product: { new: 2 } } });
+    expect(Object.values(await contents(to.db)).flat()).toEqual([]);
+    const text = await to.operator.run(['import', file, '--dry-run']);
+    expect(text).toMatchObject({ code: 0 });
+    expect(text.stdout).toMatch(/license +4 +0 +0 +0/);
+    expect(text.stdout).toMatch(/dry run/);
+  });
+
+  it('joins a database that has licences already, by what things are called and not by their ids', async () => {
+    const to = await place(kind);
+    await to.operator.json(['product', 'add', '--id', '42', '--name', 'Example Shop']);
+    await addPlan(to.operator, '42', 'Other', 'device', '1');
+    await addPlan(to.operator, '42', 'Agency', 'domain', '0');
+    await to.operator.json(['license', 'issue', '--plan', '2', '--count', '7']);
+    const report = await importJson(to, file);
+    expect(report.records).toMatchObject({
+      product: { new: 1, changed: 1 },
+      plan: { new: 2, same: 1 },
+      license: { new: 4 },
+    });
+    const all = await contents(to.db);
+    expect(all.license).toHaveLength(11);
+    const digests = new Map(
+      lines(file)
+        .filter(({ type }) => type === 'license')
+        .map(({ id, key_digest }) => [id, key_digest]),
+    );
+    const idHere = (id: unknown) => all.license.find(({ key_digest }) => key_digest === digests.get(id))!.id;
+    for (const type of ['activation', 'event'] as const)
+      for (const record of lines(file).filter((one) => one.type === type))
+        expect(all[type].filter(({ license_id }) => license_id === idHere(record.license_id)).length).toBe(
+          lines(file).filter((one) => one.type === type && one.license_id === record.license_id).length,
+        );
+    const plan = (id: unknown) =>
+      all.plan.find((one) => one.id === all.license.find((license) => license.id === idHere(id))!.plan_id)!
+        .name;
+    expect([1, 2, 3, 4].map(plan)).toEqual(['Developer', 'Agency', 'Team', 'Developer']);
+    await expectCountersExact(to.db);
+    expect(totals(await importJson(to, file))).toMatchObject({ new: 0, changed: 0, conflicting: 0 });
+    expect(await contents(to.db)).toEqual(all);
+  });
+
+  it('brings what was changed since, with an event that says so, and forgets no use counted here', async () => {
+    const to = await place(kind);
+    await importJson(to, file);
+    await to.db(table(to.db, 'licenses')).where({ id: 2 }).update({ check_count: 1000 });
+    const later = lines(file).map((record) =>
+      record.type === 'license' && record.id === 1
+        ? { ...record, status: 'suspended', customer: 'john@example.com', check_count: 50 }
+        : record.type === 'activation' && record.identifier === 'b.example'
+          ? { ...record, name: 'Renamed' }
+          : record.type === 'release' && record.state === 'draft'
+            ? { ...record, state: 'published', published_at: '2026-05-01T00:00:00Z' }
+            : record,
+    );
+    const report = await importJson(to, fileOf(later));
+    expect(report.records).toMatchObject({
+      license: { changed: 1, same: 3 },
+      activation: { changed: 1 },
+      release: { changed: 1 },
+    });
+    const all = await contents(to.db);
+    expect(all.license[0]).toMatchObject({
+      status: 'suspended',
+      customer: 'john@example.com',
+      check_count: 50,
+    });
+    expect(all.license[1]).toMatchObject({ check_count: 1000 });
+    expect(all.activation.find(({ identifier }) => identifier === 'b.example')).toMatchObject({
+      name: 'Renamed',
+    });
+    const history = await to.operator.json<Record<string, unknown>[]>(['license', 'history', '1']);
+    expect(history.at(-1)).toMatchObject({
+      action: 'import',
+      before: { status: 'active', customer: 'jane@example.com' },
+      after: { status: 'suspended', customer: 'john@example.com' },
+    });
+  });
+
+  it('brings customers that are not addresses as they are, and addresses without a name', async () => {
+    const to = await place(kind);
+    const customers = ['Member 77', 'Jane Roe <Roe@example.com>'];
+    const older = lines(file).map((record) =>
+      record.type === 'license' ? { ...record, customer: customers.shift() ?? null } : record,
+    );
+    await importJson(to, fileOf(older));
+    const all = await contents(to.db);
+    expect(all.license.map(({ customer }) => customer)).toEqual(['Member 77', 'roe@example.com', null, null]);
+    expect(totals(await importJson(to, fileOf(older)))).toMatchObject({ changed: 0, conflicting: 0 });
+  });
+
+  it('keeps the later of two last checks, with its address', async () => {
+    const to = await place(kind);
+    await importJson(to, file);
+    const licenses = table(to.db, 'licenses');
+    const checked = { last_check_at: '2026-06-01 00:00:00', last_check_ip: '203.0.113.9' };
+    await to.db(licenses).where({ id: 1 }).update(checked);
+    await to.db(licenses).where({ id: 2 }).update(checked);
+    const later = { last_check_at: '2026-07-01T00:00:00Z', last_check_ip: '2001:db8::7' };
+    const changed = fileOf(
+      lines(file).map((one) => (one.type === 'license' && one.id === 2 ? { ...one, ...later } : one)),
+    );
+    expect((await importJson(to, changed)).records.license).toMatchObject({ same: 3, changed: 1 });
+    expect(await rows(to.db, 'licenses')).toMatchObject([
+      checked,
+      { last_check_at: '2026-07-01 00:00:00', last_check_ip: '2001:db8::7' },
+      {},
+      {},
+    ]);
+  });
+
+  it('of the first version of the format is read: each event and access was one', async () => {
+    const to = await place(kind);
+    const old = lines(file)
+      .filter(({ type }) => type !== 'header' && type !== 'footer')
+      .map((one) => (one.type === 'event' || one.type === 'access' ? withoutRepeats(one) : one));
+    const counts: Record<string, number> = {};
+    for (const { type } of old) counts[type as string] = (counts[type as string] ?? 0) + 1;
+    const text = [{ ...HEADER, version: 1 }, ...old, { type: 'footer', records: counts }]
+      .map((one) => JSON.stringify(one))
+      .join('\n');
+    expect((await importJson(to, writeText(text))).records.event).toMatchObject({ new: counts.event });
+    const events = await rows<{ times: number; last_at: string | null }>(to.db, 'events');
+    expect(new Set(events.map(({ times, last_at }) => `${times} ${last_at}`))).toEqual(new Set(['1 null']));
+    // What was counted on the same rows since is the same event.
+    expect((await importJson(to, file)).records.event).toMatchObject({ new: 0 });
+  });
+
+  it('brings the one of two equal events that is missing', async () => {
+    const to = await place(kind);
+    await importJson(to, file);
+    const before = await contents(to.db);
+    const content = ({ id: _id, ...event }: Record<string, unknown>) => JSON.stringify(event);
+    const equal = before.event.filter((one) =>
+      before.event.some((other) => other !== one && content(other) === content(one)),
+    );
+    expect(equal.length).toBeGreaterThanOrEqual(2);
+    await to
+      .db(table(to.db, 'events'))
+      .where({ id: equal[0]!.id as number })
+      .delete();
+    expect((await importJson(to, file)).records.event).toMatchObject({
+      new: 1,
+      same: before.event.length - 1,
+    });
+    expect((await contents(to.db)).event.map(content).sort()).toEqual(before.event.map(content).sort());
+  });
+
+  it('takes over the other package of a draft, which nobody holds yet', async () => {
+    const to = await place(kind);
+    await importJson(to, file);
+    await to
+      .db(table(to.db, 'releases'))
+      .where({ id: 2 })
+      .update({ sha256: 'f'.repeat(64), file_size: 1 });
+    expect((await importJson(to, file)).records.release).toMatchObject({ same: 1, changed: 1 });
+    expect((await contents(to.db)).release).toEqual((await contents(source.db)).release);
+  });
+
+  it('is refused where a plan may be several, unless its id tells which', async () => {
+    const to = await place(kind);
+    await to.operator.json(['product', 'add', '--id', '42', '--name', 'Example Shop']);
+    // As an earlier version let it be.
+    const addTwin = async ({ operator: op, db }: Place) => {
+      await addPlan(op, '42', 'Twin', 'domain', '3', '--duration', '1y');
+      await db(table(db, 'plans')).where({ name: 'Twin' }).update({ name: 'Developer' });
+    };
+    for (const name of ['Other', 'Developer'])
+      await addPlan(to.operator, '42', name, 'domain', '3', '--duration', '1y');
+    await addTwin(to);
+    const before = await contents(to.db);
+    const line = lines(file).findIndex(({ type }) => type === 'plan') + 1;
+    expect(await refused(to, 'import', file)).toContain(
+      `line ${line}: product 42 has several plans of this name, and which is meant cannot be told`,
+    );
+    expect(await contents(to.db)).toEqual(before);
+
+    const other = await place(kind);
+    await importJson(other, file);
+    await addTwin(other);
+    expect(totals(await importJson(other, file))).toMatchObject({ new: 0, changed: 0, conflicting: 0 });
+  });
+
+  it('is refused where a plan may be several, however far apart they stand in the file', async () => {
+    const to = await place(kind);
+    await to.operator.json(['product', 'add', '--id', '42', '--name', 'Example Shop']);
+    await addPlan(to.operator, '42', 'Other', 'domain', '3');
+    const before = await contents(to.db);
+    const products = lines(file).filter(({ type }) => type === 'product');
+    const plan = lines(file).find(({ type, product_id }) => type === 'plan' && product_id === 42);
+    const plans = Array.from({ length: 450 }, (_, i) => ({
+      ...plan,
+      id: 1_000 + i,
+      name: i % 449 === 0 ? 'Twin' : `Plan ${i}`,
+    }));
+    const path = fileOf([...products, ...plans]);
+    expect(await refused(to, 'import', path)).toContain(
+      `line ${1 + products.length + plans.length}: product 42 has several plans of this name, and which is meant cannot be told`,
+    );
+    expect(await contents(to.db)).toEqual(before);
+  });
+
+  it('is refused where the plan of a later record was taken for an earlier one of its name', async () => {
+    const to = await place(kind);
+    await to.operator.json(['product', 'add', '--id', '42', '--name', 'Example Shop']);
+    await addPlan(to.operator, '42', 'Twin', 'domain', '3', '--duration', '1y');
+    await to.db(table(to.db, 'plans')).update({ id: 5_000 });
+    const before = await contents(to.db);
+    const products = lines(file).filter(({ type }) => type === 'product');
+    const plan = lines(file).find(({ type, product_id }) => type === 'plan' && product_id === 42);
+    const plans = Array.from({ length: 450 }, (_, i) => ({ ...plan, id: 1_000 + i, name: `Plan ${i}` }));
+    const path = fileOf([
+      ...products,
+      { ...plan, id: 999, name: 'Twin' },
+      ...plans,
+      { ...plan, id: 5_000, name: 'Twin' },
+    ]);
+    expect(await refused(to, 'import', path)).toContain('product 42 has several plans of this name');
+    expect(await contents(to.db)).toEqual(before);
+  });
+
+  it('is refused where what has the same key, id or version is something else here', async () => {
+    const to = await place(kind);
+    await importJson(to, file);
+    await addPlan(to.operator, '42', 'Devices', 'device', '1');
+    const update = (name: 'licenses' | 'products' | 'releases', id: number, changes: object) =>
+      to.db(table(to.db, name)).where({ id }).update(changes);
+    await update('products', 42, { element: 'pkg_other' });
+    await update('releases', 2, { version: '1.1.0.beta.2' });
+    await update('licenses', 1, { plan_id: 3 });
+    await update('licenses', 2, { plan_id: 4 });
+    await update('licenses', 4, { reference: 'order-5' });
+    const before = await contents(to.db);
+    const stderr = await refused(to, 'import', file);
+    expect(stderr).toContain('product 42 has another element here');
+    expect(stderr).toContain(
+      'version 1.1.0-beta2 of product 42 is the same to Joomla as version 1.1.0.beta.2',
+    );
+    expect(stderr).toContain(
+      'licence 1, which has the same key, is for product 9 here, and for 42 in the file',
+    );
+    expect(stderr).toContain('licence 2 counts by device here, and by domain in the file');
+    expect(stderr).toContain('licence 4 has another reference here');
+    expect(stderr).toMatch(/^error: Nothing was imported: 5 records/m);
+    expect(await contents(to.db)).toEqual(before);
+  });
+
+  it('is refused as a whole where it conflicts, line by line and in words', async () => {
+    const to = await place(kind);
+    await importJson(to, file);
+    await to.operator.json(['license', 'revoke', '1']);
+    await to.db(table(to.db, 'products')).where({ id: 9 }).update({ name: 'Another' });
+    await to.db(table(to.db, 'plans')).where({ id: 2 }).update({ activation_type: 'device' });
+    await to.db(table(to.db, 'licenses')).where({ id: 3 }).update({ reference: null });
+    await to.db(table(to.db, 'licenses')).where({ id: 2 }).update({ reference: 'order-ü' });
+    await to
+      .db(table(to.db, 'releases'))
+      .where({ id: 1 })
+      .update({ sha256: 'f'.repeat(64) });
+    const before = await contents(to.db);
+    const changed = fileOf(
+      lines(file).map((one) =>
+        one.type === 'license' && one.id === 4 ? { ...one, activation_limit: 99 } : one,
+      ),
+    );
+    const stderr = await refused(to, 'import', changed);
+    const lineOf = (type: string, id: number) =>
+      lines(file).findIndex((one) => one.type === type && one.id === id) + 1;
+    expect(stderr).toContain(`line ${lineOf('product', 9)}: product 9 has another name here`);
+    expect(stderr).toContain(`line ${lineOf('plan', 2)}: plan 2 counts by device here`);
+    expect(stderr).toContain(
+      `line ${lineOf('release', 1)}: version 1.0.0 of product 42 has another package here`,
+    );
+    expect(stderr).toContain(`line ${lineOf('license', 1)}: licence 1 is revoked here, which is final`);
+    expect(stderr).toContain(`line ${lineOf('license', 3)}: its reference belongs to licence 2 here`);
+    expect(stderr).toMatch(/^error: Nothing was imported: 5 records/m);
+    expect(await contents(to.db)).toEqual(before);
+    const dry = await to.operator.run(['import', changed, '--dry-run', '--json']);
+    expect(dry.code).toBe(1);
+    expect((JSON.parse(dry.stdout) as Report).conflicts).toHaveLength(5);
+    expect((JSON.parse(dry.stdout) as Report).records.license).toEqual({
+      new: 0,
+      same: 1,
+      changed: 1,
+      conflicting: 2,
+    });
+  });
+
+  it('keeps keys sealed only where they can be opened', async () => {
+    const other = await place(kind, { LICENSING_KEY_SECRET: OTHER_SECRET });
+    const stderr = await refused(other, 'import', file);
+    const line = lines(file).findIndex(({ type }) => type === 'license') + 1;
+    expect(stderr).toMatch(
+      new RegExp(`^error: Line ${line}: .*another LICENSING_KEY_SECRET.*--without-sealed-keys`),
+    );
+    expect(Object.values(await contents(other.db)).flat()).toEqual([]);
+    await importJson(other, file, '--without-sealed-keys');
+    expect((await contents(other.db)).license.map(({ key_sealed }) => key_sealed)).toEqual([
+      null,
+      null,
+      null,
+      null,
+    ]);
+
+    const none = await place(kind, {});
+    const noted = await none.operator.run(['import', file]);
+    expect(noted).toMatchObject({ code: 0 });
+    expect(noted.stderr).toMatch(/^4 licences have a sealed key, and no LICENSING_KEY_SECRET is set here/m);
+    expect(readFileSync(await exported(none), 'utf8')).toBe(readFileSync(file, 'utf8'));
+  });
+
+  it('takes packages along, and none that is missing or damaged', async () => {
+    const folder = join(temporaryFolder(), 'packages');
+    await exported(source, ['--packages', folder]);
+    const names = readdirSync(source.packagesDir).sort();
+    expect(readdirSync(folder).sort()).toEqual(names);
+    for (const name of names)
+      expect(
+        `${createHash('sha256')
+          .update(readFileSync(join(folder, name)))
+          .digest('hex')}.zip`,
+      ).toBe(name);
+
+    const to = await place(kind);
+    const without = await to.operator.run(['import', file]);
+    expect(without.stderr).toMatch(/The packages of 2 releases are not in/);
+    await importJson(to, file, '--packages', folder);
+    expect(readdirSync(to.packagesDir).sort()).toEqual(names);
+
+    const damaged = join(folder, names[0]!);
+    const bytes = readFileSync(damaged);
+    bytes[100] = bytes[100]! ^ 1;
+    writeFileSync(damaged, bytes);
+    for (const args of [[], ['--dry-run']]) {
+      const clean = await place(kind);
+      expect(await refused(clean, 'import', file, '--packages', folder, ...args)).toMatch(
+        /^error: Line \d+: the package .* is damaged/,
+      );
+      expect(Object.values(await contents(clean.db)).flat()).toEqual([]);
+      expect(readdirSync(clean.packagesDir)).not.toContain(names[0]);
+    }
+
+    const kept = join(temporaryFolder(), 'kept.jsonl');
+    const yesterday = JSON.stringify(HEADER);
+    writeFileSync(kept, yesterday);
+    writeFileSync(join(to.packagesDir, names[1]!), 'other bytes');
+    const copies = join(temporaryFolder(), 'p');
+    expect(await refused(to, 'export', '--out', kept, '--packages', copies)).toMatch(
+      /is damaged: .*Restore it/,
+    );
+    expect(readFileSync(kept, 'utf8')).toBe(yesterday);
+    expect(readdirSync(join(kept, '..'))).toEqual(['kept.jsonl']);
+  });
+
+  it('says why packages cannot be copied, of the folder that was named', async () => {
+    const none = writeText('');
+    const out = join(dirname(none), 'out.jsonl');
+    expect(await refused(source, 'export', '--out', out, '--packages', none)).toBe(
+      `error: The packages were not copied to ${none}: ${none} is not a folder. Correct the path.\n`,
+    );
+    expect(existsSync(out)).toBe(false);
+  });
+
+  it('replaces a package that was damaged where it lies by the whole one', async () => {
+    const folder = join(temporaryFolder(), 'packages');
+    await exported(source, ['--packages', folder]);
+    const [name] = readdirSync(folder) as [string];
+    const whole = readFileSync(join(folder, name));
+    const to = await place(kind);
+    await importJson(to, file, '--packages', folder);
+    for (const [place, repair] of [
+      [to.packagesDir, () => importJson(to, file, '--packages', folder)],
+      [folder, () => exported(to, ['--packages', folder])],
+    ] as const) {
+      writeFileSync(join(place, name), 'other bytes');
+      await repair();
+      expect(readFileSync(join(place, name)).equals(whole)).toBe(true);
+    }
+  });
+
+  it('asks for no package of a withdrawn version, and takes along the one that is there', async () => {
+    const from = await place(kind);
+    await fill(from);
+    for (const version of ['1.0.0', '1.1.0-beta2'])
+      await from.operator.json(['release', 'withdraw', '--product', '42', '--version', version]);
+    const [lost, whole] = (await contents(from.db)).release.map(({ sha256 }) => `${String(sha256)}.zip`);
+    rmSync(join(from.packagesDir, lost!));
+    const folder = join(temporaryFolder(), 'packages');
+    const withdrawn = await exported(from, ['--packages', folder]);
+    expect(readdirSync(folder)).toEqual([whole]);
+
+    const to = await place(kind);
+    const without = await to.operator.run(['import', withdrawn]);
+    expect(without).toMatchObject({ code: 0 });
+    expect(without.stderr).not.toMatch(/packages/);
+    await importJson(to, withdrawn, '--packages', folder, '--dry-run');
+    await importJson(to, withdrawn, '--packages', folder);
+    expect(readdirSync(to.packagesDir)).toEqual([whole]);
+
+    // A damaged one is as good as lost.
+    writeFileSync(join(folder, whole!), 'other bytes');
+    const other = await place(kind);
+    await importJson(other, withdrawn, '--packages', folder);
+    expect(readdirSync(other.packagesDir)).toEqual([]);
+  });
+
+  it('goes to standard output and comes from standard input', async () => {
+    const { code, stdout, stderr } = await source.operator.run(['export', '--out', '-', '--json']);
+    expect(code).toBe(0);
+    expect(stdout).toBe(readFileSync(file, 'utf8'));
+    expect(stderr).toMatch(
+      /^Exported: 2 products, 3 plans, 2 releases, 4 licences, \d+ activations, \d+ events, \d+ accesses\.\n$/,
+    );
+    const to = await place(kind);
+    await to.operator.json(['import', '-'], { stdin: stdout });
+    expect(readFileSync(await exported(to), 'utf8')).toBe(readFileSync(file, 'utf8'));
+  });
+
+  it('replaces what a link points to, and says so when it cannot be written', async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'real.jsonl'), '');
+    symlinkSync(join(folder, 'real.jsonl'), join(folder, 'link.jsonl'));
+    await source.operator.json(['export', '--out', join(folder, 'link.jsonl')]);
+    expect(readFileSync(join(folder, 'real.jsonl'), 'utf8')).toBe(readFileSync(file, 'utf8'));
+    expect(await refused(source, 'export', '--out', join(folder, 'no', 'such.jsonl'))).toMatch(
+      /was not written: there is no folder .*\/no\. Make it/,
+    );
+  });
+
+  const broken: [string, (text: string[]) => string | Buffer, RegExp][] = [
+    [
+      'a line that is cut off',
+      (l) => [...l.slice(0, 4), l[4]!.slice(0, 30), ...l.slice(5)].join('\n'),
+      /^error: Line 5: this is not one whole JSON object/,
+    ],
+    [
+      'a file without its end',
+      (l) => l.slice(0, -1).join('\n'),
+      /^error: Line \d+: the file ends here without its footer/,
+    ],
+    [
+      'a file that ends inside of a line',
+      (l) => l.join('\n').slice(0, -40),
+      /^error: Line \d+: this is not one whole JSON object/,
+    ],
+    [
+      'a line that is missing',
+      (l) => [...l.slice(0, -3), ...l.slice(-1)].join('\n'),
+      /^error: Line \d+: the footer does not agree/,
+    ],
+    ['something after the end', (l) => [...l, l[1]].join('\n'), /there is more after the footer/],
+    [
+      'a newer format',
+      (l) => [JSON.stringify({ ...HEADER, version: 3 }), ...l.slice(1)].join('\n'),
+      /^error: Line 1: the file has format version 3.*Install a version/,
+    ],
+    [
+      'another kind of file',
+      () => 'Key;Plan\nA;B\n',
+      /^error: Line 1: this is no file that "licensing export" wrote.*--csv/,
+    ],
+    ['an empty file', () => '', /^error: The file is empty/],
+    [
+      'text that is not UTF-8',
+      (l) => Buffer.concat([Buffer.from(`${l[0]!}\n`), Buffer.from([0x7b, 0xff, 0x7d, 10])]),
+      /^error: Line 2: this is not UTF-8/,
+    ],
+    [
+      'a field nobody knows',
+      (l) => [l[0]!, l[1]!.replace('}', ',"nmae":1}'), ...l.slice(2)].join('\n'),
+      /^error: Line 2: a product has no field of the name "nmae"/,
+    ],
+    [
+      'a field that is missing',
+      (l) => [l[0]!, l[1]!.replace('"name"', '"type"'), ...l.slice(2)].join('\n'),
+      /^error: Line 2: /,
+    ],
+    [
+      'a value of the wrong kind',
+      (l) => l.map((one) => one.replace('"activation_limit":3', '"activation_limit":-3')).join('\n'),
+      /"activation_limit" of the plan must be a whole number/,
+    ],
+    [
+      'a day that does not exist',
+      (l) =>
+        l.map((one) => one.replace(/"created_at":"[^"]*"/, '"created_at":"2026-02-31T00:00:00Z"')).join('\n'),
+      /^error: Line 2: "created_at" of the product must be a time/,
+    ],
+    [
+      'a name of a download that would end its header',
+      (l) => l.map((one) => one.replace(/"file_name":"[^"]*"/, '"file_name":"a\\"; b=c.zip"')).join('\n'),
+      /"file_name" of the release must be a name of letters, digits/,
+    ],
+    ...[`${'a'.repeat(252)}.zip`, 'a.zip.php', '.zip', 'é.zip', '../a.zip'].map(
+      (name): (typeof broken)[number] => [
+        `a download named ${name}`,
+        (l) => l.map((one) => one.replace(/"file_name":"[^"]*"/, `"file_name":"${name}"`)).join('\n'),
+        /"file_name" of the release must be a name of letters, digits/,
+      ],
+    ),
+    [
+      'a type nobody knows',
+      (l) => [l[0]!, '{"type":"invoice"}', ...l.slice(1)].join('\n'),
+      /^error: Line 2: "type" must be one of/,
+    ],
+    [
+      'records in another order',
+      (l) => [l[0]!, l[3]!, l[1]!, ...l.slice(2)].join('\n'),
+      /^error: Line 3: records of the type product come before/,
+    ],
+    [
+      'the same record twice',
+      (l) => [l[0]!, l[1]!, l[1]!, ...l.slice(2)].join('\n'),
+      /^error: Line 3: records of the type product must ascend by id, each once/,
+    ],
+    [
+      'a key that is there twice',
+      (l) =>
+        l
+          .map((one) =>
+            one.startsWith('{"type":"license","id":2,')
+              ? one.replace(
+                  /"key_digest":"[^"]*"/,
+                  /"key_digest":"[^"]*"/.exec(
+                    l.find((other) => other.startsWith('{"type":"license","id":1,'))!,
+                  )![0],
+                )
+              : one,
+          )
+          .join('\n'),
+      /this licence has the same key as that of line/,
+    ],
+    [
+      'a record of nobody',
+      (l) =>
+        l.map((one) => one.replace('"license_id":3,"identifier"', '"license_id":5,"identifier"')).join('\n'),
+      /the file has no licence 5/,
+    ],
+  ];
+
+  it('is refused by the line, and not one row stays, when it is not as it was written', async () => {
+    const to = await place(kind);
+    const text = readFileSync(file, 'utf8').trim().split('\n');
+    for (const [what, damage, message] of broken) {
+      const stderr = await refused(to, 'import', writeText(damage(text)));
+      expect({ what, stderr }).toEqual({ what, stderr: expect.stringMatching(message) });
+      expect(stderr).toContain('Nothing was imported');
+      expect({ what, rows: Object.values(await contents(to.db)).flat() }).toEqual({ what, rows: [] });
+    }
+  }, 120_000);
+
+  it('is the state of one moment, however long it takes', async () => {
+    const large = await place(kind);
+    await importJson(large, largeFile(4_000));
+    const child = startProcess(
+      process.execPath,
+      [join(__dirname, '../../dist/src/cli.js'), 'export', '--out', '-'],
+      {
+        env: processEnvironment(large.settings),
+      },
+    );
+    // Until somebody reads, the pipe is full and the export stands still in the licences.
+    await once(child.stdout!, 'readable');
+    await large.operator.json(['activation', 'add', '4000', 'late.example']);
+    await large.operator.json(['license', 'issue', '--plan', '1', '--reference', 'late']);
+    let text = '';
+    child.stdout!.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    const [code] = (await once(child, 'close')) as [number];
+    expect(code).toBe(0);
+    expect(text).not.toContain('late');
+    const to = await place(kind);
+    expect((await importJson(to, writeText(text))).records).toMatchObject({
+      license: { new: 4_000 },
+      activation: { new: 4_000 },
+    });
+    expect((await importJson(large, await exported(large), '--dry-run')).records.license).toMatchObject({
+      same: 4_001,
+    });
+  }, 60_000);
+
+  it('leaves no file behind when it is interrupted', async () => {
+    const large = await place(kind);
+    await importJson(large, largeFile(20_000));
+    const folder = temporaryFolder();
+    const child = startProcess(
+      process.execPath,
+      [join(__dirname, '../../dist/src/cli.js'), 'export', '--out', join(folder, 'all.jsonl')],
+      { env: processEnvironment(large.settings), stdio: 'ignore' },
+    );
+    const ended = once(child, 'exit');
+    await eventually(() => {
+      const [file = ''] = readdirSync(folder);
+      expect(statSync(join(folder, file)).size).toBeGreaterThan(100_000);
+    });
+    child.kill('SIGINT');
+    expect(await ended).toEqual([null, 'SIGINT']);
+    expect(readdirSync(folder)).toEqual([]);
+  }, 60_000);
+
+  it('leaves nothing half done when it is killed while it is read, and comes in whole the next time', async () => {
+    const to = await place(kind);
+    const count = 30_000;
+    const text = readFileSync(largeFile(count));
+    const child = startProcess(process.execPath, [join(__dirname, '../../dist/src/cli.js'), 'import', '-'], {
+      env: processEnvironment(to.settings),
+      stdio: ['pipe', 'ignore', 'inherit'],
+    });
+    child.stdin!.on('error', () => undefined).write(text.subarray(0, Math.floor(text.length * 0.7)));
+    await eventually(() => expectUncommittedRows(to), 60_000);
+    await endProcess(child, 'SIGKILL');
+    await eventually(async () => expect(Object.values(await contents(to.db)).flat()).toEqual([]));
+
+    let highest = 0;
+    const second = startProcess(
+      process.execPath,
+      [join(__dirname, '../../dist/src/cli.js'), 'import', writeText(text)],
+      {
+        env: processEnvironment(to.settings),
+        stdio: ['ignore', 'ignore', 'inherit'],
+      },
+    );
+    const ended = once(second, 'close');
+    while (second.exitCode === null && second.signalCode === null) {
+      const status = `/proc/${second.pid!}/status`;
+      if (existsSync(status))
+        highest = Math.max(highest, Number(/VmHWM:\s+(\d+)/.exec(readFileSync(status, 'utf8'))?.[1] ?? 0));
+      await sleep(100);
+    }
+    expect(await ended).toEqual([0, null]);
+    expect(highest / 1024).toBeLessThan(300);
+    const all = await contents(to.db);
+    expect([all.license.length, all.activation.length, all.event.length]).toEqual([count, count, count]);
+    expect(all.license.every(({ activations_used }) => activations_used === 1)).toBe(true);
+  }, 180_000);
+});
+
+/** Rows of an import that is under way: seen by a look that minds no commit, or by what SQLite wrote ahead. */
+async function expectUncommittedRows({ settings, db }: Place): Promise<void> {
+  const url = settings.LICENSING_DATABASE_URL!;
+  if (url.startsWith('sqlite:'))
+    return expect(statSync(`${url.slice(7)}-wal`).size).toBeGreaterThan(5_000_000);
+  const connection = await createConnection(url.replace('root:@', 'root@'));
+  try {
+    await connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED');
+    const [[row]] = (await connection.query(
+      `SELECT COUNT(*) AS n FROM ${table(db, 'licenses')}`,
+    )) as unknown as [[{ n: number }]];
+    expect(row.n).toBeGreaterThan(5_000);
+  } finally {
+    await connection.end();
+  }
+}
+
+/** A file of many licences, with an activation and an event each. */
+function largeFile(count: number): string {
+  const time = '2026-01-01T00:00:00Z';
+  const ids = Array.from({ length: count }, (_, index) => index + 1);
+  return fileOf([
+    { type: 'product', id: 1, name: 'Large', element: null, update_xml: null, created_at: time },
+    {
+      type: 'plan',
+      id: 1,
+      product_id: 1,
+      name: 'One',
+      activation_type: 'domain',
+      activation_limit: 2,
+      duration: null,
+      created_at: time,
+    },
+    ...ids.map((id) => ({
+      type: 'license',
+      id,
+      key_digest: randomBytes(32).toString('hex'),
+      key_hint: null,
+      key_sealed: null,
+      plan_id: 1,
+      status: 'active',
+      activation_limit: 2,
+      customer: `c${id}@example.com`,
+      reference: `order-${id}`,
+      expires_at: null,
+      last_check_at: null,
+      last_check_ip: null,
+      check_count: 0,
+      created_at: time,
+    })),
+    ...ids.map((id) => ({
+      type: 'activation',
+      id,
+      license_id: id,
+      identifier: `site-${id}.example`,
+      name: null,
+      ip: null,
+      activated_at: time,
+    })),
+    ...ids.map((id) => ({
+      type: 'event',
+      id,
+      license_id: id,
+      at: time,
+      actor: 'operator:test',
+      action: 'issue',
+      before: null,
+      after: { status: 'active' },
+      times: 1,
+      last_at: null,
+    })),
+  ]);
+}
+
+describe('an import into a database in use', () => {
+  /** Imports a file while a row is held that it wants, and which is changed before it gets it. */
+  async function importWhileHeld(
+    to: Place,
+    records: Record<string, unknown>[],
+    name: 'licenses' | 'releases',
+    changes: object,
+  ): Promise<string> {
+    const trx = await to.db.transaction();
+    await trx(table(to.db, name)).where({ id: 1 }).forUpdate();
+    const refusal = refused(to, 'import', fileOf(records));
+    await eventually(async () => {
+      const [waiting] = await to.db.raw<[object[]]>(
+        "SELECT 1 FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE 'select % for update'",
+      );
+      expect(waiting).toHaveLength(1);
+    });
+    await trx(table(to.db, name)).where({ id: 1 }).update(changes);
+    await trx.commit();
+    return refusal;
+  }
+
+  it('brings back no licence that is revoked, and no version that is withdrawn, a moment before it', async () => {
+    const to = await place('MariaDB');
+    await importJson(to, largeFile(1));
+    const { path } = await makePackage();
+    await to.operator.json(['release', 'publish', '--product', '1', '--version', '1.0', '--file', path]);
+    const before = lines(await exported(to));
+    const changed = (type: string, changes: object) =>
+      before.map((one) => (one.type === type ? { ...one, ...changes } : one));
+    expect(
+      await importWhileHeld(to, changed('license', { customer: 'other@example.com' }), 'licenses', {
+        status: 'revoked',
+      }),
+    ).toMatch(/licence 1 is revoked here, which is final, and active in the file/);
+    expect(await rows(to.db, 'licenses')).toMatchObject([{ status: 'revoked', customer: 'c1@example.com' }]);
+    await to.db(table(to.db, 'licenses')).update({ status: 'active' });
+    expect(
+      await importWhileHeld(to, changed('release', { changelog: 'Better' }), 'releases', {
+        state: 'withdrawn',
+      }),
+    ).toMatch(
+      /version 1.0 of product 1 is withdrawn here and published in the file, and there is no way back/,
+    );
+    expect(await rows(to.db, 'releases')).toMatchObject([{ state: 'withdrawn', changelog: '' }]);
+  }, 60_000);
+
+  it('takes an activation that came a moment before its own for the same one', async () => {
+    const to = await place('MariaDB');
+    await importJson(to, largeFile(1));
+    const before = lines(await exported(to));
+    const activation = before.find(({ type }) => type === 'activation');
+    const trx = await to.db.transaction();
+    await lockLicense(trx, 1);
+    const report = importJson(
+      to,
+      fileOf(
+        before.flatMap((one) =>
+          one === activation ? [{ ...one, id: 2, identifier: 'new.example' }, one] : [one],
+        ),
+      ),
+    );
+    await eventually(async () => {
+      const [waiting] = await to.db.raw<[object[]]>(
+        "SELECT 1 FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE 'select % for update'",
+      );
+      expect(waiting).toHaveLength(1);
+    });
+    await moveSlots(trx, new Map([[1, 1]]));
+    await insertActivations(trx, [
+      { licenseId: 1, identifier: 'new.example', name: null, ip: null, activatedAt: new Date() },
+    ]);
+    await trx.commit();
+    expect((await report).records.activation).toMatchObject({ new: 0, changed: 0 });
+    expect((await contents(to.db)).activation.map(({ identifier }) => identifier)).toEqual([
+      'site-1.example',
+      'new.example',
+    ]);
+    await expectCountersExact(to.db);
+  }, 60_000);
+
+  it('locks what it changes when it has read everything, and no sooner', async () => {
+    const to = await place('MariaDB');
+    const both = lines(largeFile(2)).map((one) =>
+      one.type === 'license' && one.id === 1 ? { ...one, key_digest: keyDigest('KNOWN-KEY') } : one,
+    );
+    const isSecond = ({ type, id, license_id }: (typeof both)[0]) =>
+      license_id === 2 || (type === 'license' && id === 2);
+    await importJson(to, fileOf(both.filter((one) => !isSecond(one))));
+    const changed = both.flatMap((one) =>
+      one.type === 'license' && one.id === 1
+        ? [{ ...one, customer: 'other@example.com' }]
+        : one.type === 'activation' && one.license_id === 1
+          ? [{ ...one, id: 3, identifier: 'imported.example' }, one]
+          : [one],
+    );
+    const text = readFileSync(fileOf(changed));
+    const cut = text.indexOf('{"type":"footer"');
+    const service = await startTestService(to.settings);
+    const child = startProcess(process.execPath, [join(__dirname, '../../dist/src/cli.js'), 'import', '-'], {
+      env: processEnvironment(to.settings),
+      stdio: ['pipe', 'ignore', 'inherit'],
+    });
+    try {
+      child.stdin!.write(text.subarray(0, cut));
+      // What is new is in, and the import waits for the file's last line inside of its transaction.
+      await eventually(async () => {
+        const uncommitted = await to.db.transaction(
+          (trx) => trx(table(to.db, 'activations')).where({ license_id: 2 }).pluck('id'),
+          { isolationLevel: 'read uncommitted' },
+        );
+        expect(uncommitted).toHaveLength(1);
+      });
+      for (const verb of ['validate', 'activate'])
+        await request(service.url)
+          .post(`${PREFIX}/licenses/${verb}`)
+          .send({ license_key: 'KNOWN-KEY', identifier: 'new.example' })
+          .expect(200);
+      child.stdin!.end(text.subarray(cut));
+      expect(await once(child, 'close')).toEqual([0, null]);
+      expect(await rows(to.db, 'licenses')).toMatchObject([
+        { customer: 'other@example.com', activations_used: 3, check_count: 1 },
+        { activations_used: 1 },
+      ]);
+      await expectCountersExact(to.db);
+    } finally {
+      child.kill('SIGKILL');
+      await service.stop();
+    }
+  }, 60_000);
+
+  it('is not held up by, and does not hold up, those who issue and activate meanwhile', async () => {
+    const to = await place('MariaDB');
+    await importJson(to, largeFile(10));
+    const service: TestService = await startTestService(to.settings);
+    try {
+      const file = fileOf(lines(await exported(to)).concat());
+      const more = lines(largeFile(3_000))
+        .filter(({ type }) => type === 'license')
+        .slice(10);
+      const merged = fileOf(
+        lines(file).flatMap((one) => (one.type === 'license' && one.id === 10 ? [one, ...more] : [one])),
+      );
+      const child = startProcess(
+        process.execPath,
+        [join(__dirname, '../../dist/src/cli.js'), 'import', '-'],
+        {
+          env: processEnvironment(to.settings),
+          stdio: ['pipe', 'ignore', 'inherit'],
+        },
+      );
+      const text = readFileSync(merged);
+      // All licences are in, and the import waits inside of its transaction.
+      child.stdin!.write(text.subarray(0, text.indexOf('{"type":"activation"') + 40));
+      await eventually(async () => {
+        const connection = await createConnection(
+          to.settings.LICENSING_DATABASE_URL!.replace('root:@', 'root@'),
+        );
+        await connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED');
+        const [[row]] = (await connection.query(
+          `SELECT COUNT(*) AS n FROM ${table(to.db, 'licenses')}`,
+        )) as unknown as [[{ n: number }]];
+        await connection.end();
+        expect(row.n).toBeGreaterThan(2_500);
+      }, 30_000);
+      const issued = await to.operator.json<{ id: number; license_key: string }>([
+        'license',
+        'issue',
+        '--plan',
+        '1',
+      ]);
+      const activated = await request(service.url)
+        .post(`${PREFIX}/licenses/activate`)
+        .send({ license_key: issued.license_key, identifier: 'new.example' });
+      expect(activated.status).toBe(200);
+      await to.operator.json(['activation', 'add', '5', 'extra.example']);
+      child.stdin!.end(text.subarray(text.indexOf('{"type":"activation"') + 40));
+      const [code] = (await once(child, 'close')) as [number];
+      expect(code).toBe(0);
+      expect((await contents(to.db)).license).toHaveLength(3_001);
+      await expectCountersExact(to.db);
+    } finally {
+      await service.stop();
+    }
+  }, 60_000);
+});
+
+describe('an import into a server that has its own ideas', () => {
+  let mariadb: MariaDb;
+  let to: Place;
+  beforeAll(async () => {
+    mariadb = await startMariaDb(['--log-bin', '--binlog-format=STATEMENT', '--max-allowed-packet=1M']);
+    to = await place('MariaDB', { LICENSING_DATABASE_URL: await mariadb.createDatabase() });
+  }, 60_000);
+  afterAll(() => mariadb.stop('SIGKILL'));
+
+  it('works where changes are logged as statements', async () => {
+    const file = largeFile(300);
+    expect(totals(await importJson(to, file)).new).toBeGreaterThan(900);
+    const changed = lines(file).map((one) =>
+      one.type === 'license' ? { ...one, customer: 'other@example.com' } : one,
+    );
+    expect(totals(await importJson(to, fileOf(changed)))).toMatchObject({ changed: 300, conflicting: 0 });
+    await expectCountersExact(to.db);
+  }, 60_000);
+
+  it('names a packet that is larger than the server takes', async () => {
+    const long = lines(largeFile(1)).map((one) =>
+      one.type === 'event'
+        ? { ...one, after: { customer: 'x'.repeat(3_000_000) } }
+        : one.type === 'license'
+          ? { ...one, reference: null }
+          : one,
+    );
+    expect(await refused(to, 'import', fileOf(long))).toMatch(
+      /ended the connection .* larger than its max_allowed_packet.*Raise max_allowed_packet/,
+    );
+  }, 60_000);
+});
+
+it('leaves no log as large as itself beside an SQLite database in use', async () => {
+  const to = await place('SQLite');
+  await importJson(to, largeFile(30_000));
+  const { LICENSING_DATABASE_URL: url } = to.settings;
+  await to.operator.json(['license', 'issue', '--plan', '1']);
+  await to.db(table(to.db, 'plans')).update({ name: 'One' });
+  const wal = `${url!.slice('sqlite:'.length)}-wal`;
+  expect(existsSync(wal) ? statSync(wal).size : 0).toBeLessThanOrEqual(8 * 1024 * 1024);
+}, 60_000);

@@ -1,0 +1,457 @@
+import { chmodSync, chownSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise';
+import request from 'supertest';
+import { migrationNames } from '../../migrations';
+import { readConfig, type Settings } from '../../src/config';
+import { openDatabase, type Db } from '../../src/store/database';
+import { lockMigrations } from '../../src/store/migrate';
+import { DatabaseTrouble } from '../../src/store/error-messages';
+import { endProcess, eventually, temporaryFolder } from '../support/processes';
+import { startRefusingServer } from '../support/refusing-server';
+import { createMariaDbDatabase, giveLicense, givePlan, PREFIX, rows } from '../support/service';
+import {
+  processEnvironment,
+  startLicensing,
+  startProgram,
+  startServiceProcess,
+  type Ended,
+  type Running,
+} from '../support/service-process';
+
+jest.setTimeout(120_000);
+
+const CLI = join(__dirname, '../../dist/src/cli.js');
+
+const startKnex = (args: string[], settings: Settings): Running =>
+  startProgram(
+    process.execPath,
+    [join(__dirname, '../../node_modules/knex/bin/cli.js'), ...args],
+    processEnvironment(settings),
+  );
+const startMigrate = (settings: Settings) => startLicensing(['migrate', '--json'], settings);
+const startKnexLatest = (settings: Settings) => startKnex(['migrate:latest'], settings);
+
+const onMariaDb = async (): Promise<Settings> => ({ LICENSING_DATABASE_URL: await createMariaDbDatabase() });
+const onSqlite = (): Promise<Settings> =>
+  Promise.resolve({ LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'test.sqlite')}` });
+const DATABASES: [string, () => Promise<Settings>][] = [
+  ['MariaDB', onMariaDb],
+  ['SQLite', onSqlite],
+];
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+/** The database as it is, not migrated by this. */
+function open(settings: Settings): Db {
+  const { database, tablePrefix } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, settings);
+  const db = openDatabase(database, tablePrefix, 2);
+  closing.push(() => db.destroy());
+  return db;
+}
+
+async function connect(settings: Settings): Promise<Connection> {
+  const connection = await createConnection({ uri: settings.LICENSING_DATABASE_URL! });
+  closing.push(() => connection.end());
+  return connection;
+}
+
+async function recorded(db: Db): Promise<string[]> {
+  return (await rows<{ name: string }>(db, 'migrations')).map(({ name }) => name);
+}
+
+/** That it works is shown by using it. */
+async function expectToServe(settings: Settings): Promise<void> {
+  const db = open(settings);
+  const license = await giveLicense(db, await givePlan(db));
+  const service = await startServiceProcess(settings);
+  const answer = await request(service.url)
+    .post(`${PREFIX}/licenses/activate`)
+    .send({ license_key: license.key, identifier: 'example.com' });
+  expect(answer.status).toBe(200);
+  await service.stop('SIGKILL');
+}
+
+function expectSuccess(ended: Ended[]): void {
+  for (const { code, stderr, stdout } of ended)
+    expect({ code, stderr, failed: /fail|error/i.test(stdout) }).toEqual({
+      code: 0,
+      stderr: '',
+      failed: false,
+    });
+}
+
+describe.each(DATABASES)('on an empty %s database', (_name, createSettings) => {
+  test.each<[string, ((settings: Settings) => Running)[]]>([
+    ['"licensing migrate"', Array(5).fill(startMigrate)],
+    ['"knex migrate:latest"', Array(5).fill(startKnexLatest)],
+    ['both', [startMigrate, startKnexLatest, startMigrate, startKnexLatest, startMigrate]],
+  ])('five processes migrate at once, with %s, and all succeed', async (_command, starts) => {
+    const settings = await createSettings();
+    const ended = await Promise.all(starts.map((start) => start(settings).ended));
+    expectSuccess(ended);
+    expect(await recorded(open(settings))).toEqual(migrationNames);
+    // One of them did all of it.
+    const ran = ended.filter(
+      ({ stdout }) => stdout.includes('001_products') || stdout.includes('Batch 1 run'),
+    );
+    expect(ran).toHaveLength(1);
+    await expectToServe(settings);
+  });
+
+  test('"licensing migrate" and Knex keep the same book, whoever wrote it', async () => {
+    const first = await createSettings();
+    expectSuccess([await startMigrate(first).ended]);
+    const knex = await startKnexLatest(first).ended;
+    expect(knex).toMatchObject({ code: 0, stderr: '' });
+    expect(knex.stdout).toContain('Already up to date');
+
+    const second = await createSettings();
+    expectSuccess([await startKnexLatest(second).ended]);
+    expect(JSON.parse((await startMigrate(second).ended).stdout)).toEqual({ run: [] });
+    const status = await startLicensing(['migrate', '--status', '--json'], second).ended;
+    expect(JSON.parse(status.stdout)).toEqual({ pending: [], completed: migrationNames });
+  });
+
+  test('a database that is newer than the code is refused in words by everything, and not changed', async () => {
+    const settings = await createSettings();
+    expectSuccess([await startMigrate(settings).ended]);
+    const db = open(settings);
+    await db('licensing_migrations').insert({ name: '999_from_the_future', batch: 2 });
+    await db('licensing_migrations').where({ name: '007_events' }).delete();
+    const before = await recorded(db);
+
+    const refused = [
+      await startMigrate(settings).ended,
+      await startLicensing(['migrate', '--status'], settings).ended,
+      await startKnexLatest(settings).ended,
+      await startLicensing(['product', 'list'], settings).ended,
+    ];
+    for (const { code, stdout, stderr } of refused) {
+      expect(code).toBe(1);
+      expect(stdout + stderr).toMatch(/migrated by a newer version .*999_from_the_future/);
+    }
+    await expect(startServiceProcess(settings)).rejects.toThrow(
+      /licensing-gateway cannot start: .*newer version .*999_from_the_future/,
+    );
+    expect(await recorded(db)).toEqual(before);
+  });
+
+  test('a database that is older than the code is refused at the start, which names the remedy', async () => {
+    const settings = await createSettings();
+    await expect(startServiceProcess(settings)).rejects.toThrow(
+      /cannot start: .*(?:001_products.*Run|There is no database .* make a new database there:) "licensing migrate"/,
+    );
+    expectSuccess([await startMigrate(settings).ended]);
+    const db = open(settings);
+    await db.schema.dropTable('licensing_events');
+    const gone = ['007_events', '009_repeats', '010_unknown_key_hints'];
+    await db('licensing_migrations').whereIn('name', gone).delete();
+    const logged = { at: '2026-03-20 10:00:00', endpoint: 'download', outcome: 'LICENSE_NOT_FOUND' };
+    for (const [license_id, key_hint] of [
+      [null, 'pass'],
+      [null, 'A3B4C5D6'],
+      [7, 'of-7'],
+    ])
+      await db('licensing_access_log').insert({ ...logged, license_id, key_hint });
+    await expect(startServiceProcess(settings)).rejects.toThrow(
+      /cannot start: .*\(missing: 007_events, 009_repeats, 010_unknown_key_hints\)\. Run "licensing migrate"/,
+    );
+    const command = await startLicensing(['product', 'list'], settings).ended;
+    expect(command).toMatchObject({ code: 1, stdout: '' });
+    expect(command.stderr).toContain('Run "licensing migrate"');
+    expect(JSON.parse((await startMigrate(settings).ended).stdout)).toEqual({ run: gone });
+    // What of an unknown key was kept that is not one of ours may be the end of a password.
+    const accesses = await rows<{ key_hint: string | null; times: number }>(db, 'access_log');
+    expect(accesses.map(({ key_hint, times }) => [key_hint, times])).toEqual([
+      [null, 1],
+      ['A3B4C5D6', 1],
+      ['of-7', 1],
+    ]);
+    await expectToServe(settings);
+  });
+
+  test('a table prefix of 15 characters works, beside other tables of the same names', async () => {
+    const settings = await createSettings();
+    const prefixed = { ...settings, LICENSING_TABLE_PREFIX: 'abcdefghijklmn_' };
+    expectSuccess([await startMigrate(settings).ended]);
+    expect((await startMigrate(prefixed).ended).code).toBe(0);
+    const knex = await startKnexLatest(prefixed).ended;
+    expect(knex.stdout).toContain('Already up to date');
+    await expectToServe(prefixed);
+    expect(await rows(open(prefixed), 'activations')).toHaveLength(1);
+    expect(await rows(open(settings), 'activations')).toHaveLength(0);
+  });
+
+  test('first tables beside those of another prefix are made only under a prefix that is set', async () => {
+    const settings = await createSettings();
+    expectSuccess([await startMigrate({ ...settings, LICENSING_TABLE_PREFIX: 'jos_' }).ended]);
+    const refused = [
+      await startMigrate(settings).ended,
+      await startLicensing(['migrate', '--status'], settings).ended,
+      await startKnexLatest(settings).ended,
+    ];
+    for (const { code, stdout, stderr } of refused) {
+      expect(code).toBe(1);
+      expect(stdout + stderr).toMatch(/jos_licensing_.*LICENSING_TABLE_PREFIX=jos_/s);
+    }
+    const db = open(settings);
+    for (const name of ['licensing_products', 'licensing_migrations'])
+      expect(await db.schema.hasTable(name)).toBe(false);
+
+    const second = { ...settings, LICENSING_TABLE_PREFIX: 'second_' };
+    const made = await startMigrate(second).ended;
+    expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining('001_products') });
+    // It may be a mistyped one as well.
+    expect(made.stderr).toMatch(/^note: .*\(jos_licensing_\.\.\.\)\. If those are meant, correct LICENSING/);
+    expectSuccess([await startMigrate(second).ended]);
+    await expectToServe(second);
+  });
+});
+
+describe('a migration that was killed half-way', () => {
+  /** Half-way lasts as long as the test needs: recording the fourth migration takes its time. */
+  const SLOW = '004_activations';
+
+  test.each([
+    ['"licensing migrate"', startMigrate],
+    ['"knex migrate:latest"', startKnexLatest],
+  ])('is completed by the next %s on MariaDB, though it left Knex locked', async (_name, next) => {
+    const settings = await onMariaDb();
+    const connection = await connect(settings);
+    expectSuccess([await startKnex(['migrate:list'], settings).ended]);
+    await connection.query(
+      `CREATE TRIGGER slow BEFORE INSERT ON licensing_migrations FOR EACH ROW
+       IF NEW.name = '${SLOW}' THEN DO SLEEP(60); END IF`,
+    );
+    const killed = startMigrate(settings);
+    const sleeper = await eventually(async () => {
+      const [[found]] = await connection.query<RowDataPacket[]>(
+        `SELECT ID FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND STATE = 'User sleep'`,
+      );
+      if (!found) throw new Error('It is not half-way yet.');
+      return found.ID as number;
+    }, 30_000);
+    await endProcess(killed.process, 'SIGKILL');
+    // The server itself notices only at the end of a statement that its client is gone.
+    await connection.query(`KILL ${sleeper}`);
+    await eventually(() => connection.query('SET STATEMENT lock_wait_timeout = 1 FOR DROP TRIGGER slow'));
+
+    const db = open(settings);
+    expect(await recorded(db)).toEqual(migrationNames.slice(0, migrationNames.indexOf(SLOW)));
+    expect(await db('licensing_migrations_lock').pluck('is_locked')).toEqual([1]);
+    expect(await db.schema.hasTable('licensing_activations')).toBe(true);
+
+    expectSuccess([await next(settings).ended]);
+    expect(await recorded(db)).toEqual(migrationNames);
+    expect(await db('licensing_migrations_lock').pluck('is_locked')).toEqual([0]);
+    await expectToServe(settings);
+  });
+
+  test('is completed by the next run on SQLite, also when Knex is locked', async () => {
+    const settings = await onSqlite();
+    expectSuccess([await startKnex(['migrate:list'], settings).ended]);
+    const db = open(settings);
+    await db.raw(
+      `CREATE TRIGGER slow BEFORE INSERT ON licensing_migrations WHEN NEW.name = '${SLOW}' BEGIN
+         SELECT max(i) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n LIMIT 1e12);
+       END`,
+    );
+    await db('licensing_migrations_lock').update({ is_locked: 1 });
+    await db.raw('PRAGMA busy_timeout = 0');
+    const killed = startMigrate(settings);
+    // Half-way is where the one write lock is held, and still is after a while.
+    const isWriting = () =>
+      db.raw('BEGIN IMMEDIATE').then(
+        async () => {
+          await db.raw('ROLLBACK');
+          throw new Error('It does not write yet.');
+        },
+        () => undefined,
+      );
+    await eventually(isWriting, 30_000);
+    await sleep(300);
+    await isWriting();
+    await endProcess(killed.process, 'SIGKILL');
+    await db.raw('PRAGMA busy_timeout = 5000');
+    await db.raw('DROP TRIGGER slow');
+    expect(await recorded(db)).not.toContain(SLOW);
+
+    expectSuccess([await startMigrate(settings).ended]);
+    expect(await recorded(db)).toEqual(migrationNames);
+    expect(await db('licensing_migrations_lock').pluck('is_locked')).toEqual([0]);
+    await expectToServe(settings);
+  });
+});
+
+describe('the files of a SQLite database', () => {
+  const modesIn = (folder: string) =>
+    Object.fromEntries(
+      readdirSync(folder).map((name) => [name, (statSync(join(folder, name)).mode & 0o777).toString(8)]),
+    );
+  const startMigrateOpenly = (settings: Settings, ...as: string[]) =>
+    startProgram(
+      'sh',
+      ['-c', 'umask 022; exec "$@"', 'sh', ...as, process.execPath, CLI, 'migrate'],
+      processEnvironment(settings),
+    );
+
+  test("are their owner's alone, also where the umask would let everybody read, and behind a link", async () => {
+    const folder = temporaryFolder();
+    symlinkSync(join(folder, 'data.sqlite'), join(folder, 'link.sqlite'));
+    const settings = { LICENSING_DATABASE_URL: `sqlite:${join(folder, 'link.sqlite')}` };
+    expectSuccess([await startMigrateOpenly(settings).ended]);
+    await open(settings)('licensing_products').update({ id: 1 });
+    expect(modesIn(folder)).toEqual({
+      'data.sqlite': '600',
+      'data.sqlite-shm': '600',
+      'data.sqlite-wal': '600',
+      'link.sqlite': '600',
+      'link.sqlite.migrate-lock': '600',
+    });
+  });
+
+  test('keep the mode they have', async () => {
+    const folder = temporaryFolder();
+    const path = join(folder, 'data.sqlite');
+    writeFileSync(path, '');
+    chmodSync(path, 0o660);
+    expectSuccess([await startMigrateOpenly({ LICENSING_DATABASE_URL: `sqlite:${path}` }).ended]);
+    expect(modesIn(folder)).toMatchObject({ 'data.sqlite': '660' });
+  });
+
+  (process.getuid?.() === 0 ? test : test.skip)(
+    'that this user may not make, read or write are told of in words, and left alone',
+    async () => {
+      const folder = temporaryFolder();
+      chmodSync(folder, 0o755);
+      const attempt = async (name: string) => {
+        const settings = { LICENSING_DATABASE_URL: `sqlite:${join(folder, name)}` };
+        const { ended } = startMigrateOpenly(settings, 'setpriv', '--reuid=65534', '--clear-groups');
+        const { code, stderr } = await ended;
+        expect(code).toBe(1);
+        return stderr;
+      };
+      const at = (name: string) => `The database (SQLite, ${join(folder, name)}) cannot be used: `;
+      const notMade =
+        'the file cannot be opened or made. It must be a file in a folder that this user may write to';
+      expect(await attempt('new.sqlite')).toContain(at('new.sqlite') + notMade);
+      expect(readdirSync(folder)).toEqual([]);
+
+      const path = join(folder, 'data.sqlite');
+      expectSuccess([await startMigrateOpenly({ LICENSING_DATABASE_URL: `sqlite:${path}` }).ended]);
+      const readOnly = 'this user may not write to the file or its folder';
+      const unreadable = `this user may not use ${path}. Run this as the user the service runs as, to whom it has to belong.`;
+      expect(await attempt('data.sqlite')).toContain(at('data.sqlite') + unreadable);
+      chmodSync(path, 0o644);
+      expect(await attempt('data.sqlite')).toContain(at('data.sqlite') + readOnly);
+      // The service's own, after root migrated it.
+      chownSync(folder, 65534, -1);
+      chownSync(path, 65534, -1);
+      expect(await attempt('data.sqlite')).toContain(`this user may not use ${path}.migrate-lock. Run this`);
+    },
+  );
+});
+
+describe('the character set and collation of a MariaDB database', () => {
+  test.each([
+    ['latin1', 'latin1_german1_ci'],
+    ['utf8mb4', 'utf8mb4_general_ci'],
+    ['utf16', 'utf16_unicode_ci'],
+  ])(
+    '%s, %s does not matter: text compares byte by byte and holds any character',
+    async (charset, collation) => {
+      const settings = await onMariaDb();
+      const connection = await connect(settings);
+      const name = settings.LICENSING_DATABASE_URL!.split('/').at(-1)!;
+      await connection.query(`ALTER DATABASE ${name} CHARACTER SET ${charset} COLLATE ${collation}`);
+      expectSuccess([await startMigrate(settings).ended]);
+
+      const [columns] = await connection.query<RowDataPacket[]>(
+        `SELECT DISTINCT COLLATION_NAME AS name FROM information_schema.COLUMNS
+       WHERE TABLE_SCHEMA = ? AND COLLATION_NAME IS NOT NULL AND TABLE_NAME NOT LIKE 'licensing_migrations%'`,
+        [name],
+      );
+      expect(columns.map((column) => column.name as string).sort()).toEqual(['ascii_bin', 'utf8mb4_bin']);
+      const [tables] = await connection.query<RowDataPacket[]>(
+        `SELECT DISTINCT ENGINE AS engine FROM information_schema.TABLES WHERE TABLE_SCHEMA = ?`,
+        [name],
+      );
+      expect(tables.map((one) => one.engine as string)).toEqual(['InnoDB']);
+      const [times] = await connection.query<RowDataPacket[]>(
+        `SELECT DISTINCT DATA_TYPE AS type FROM information_schema.COLUMNS
+       WHERE TABLE_SCHEMA = ? AND COLUMN_NAME LIKE '%\\_at' AND TABLE_NAME NOT LIKE 'licensing_migrations%'`,
+        [name],
+      );
+      expect(times.map((one) => one.type as string)).toEqual(['datetime']);
+
+      const db = open(settings);
+      const license = await giveLicense(db, await givePlan(db, { type: 'instance', limit: 0 }));
+      const service = await startServiceProcess(settings);
+      const identifiers = [
+        'Straße',
+        'Strasse',
+        'STRASSE',
+        'A',
+        'a',
+        'ä',
+        'Ä',
+        'a\u0308',
+        'бюро',
+        '東京',
+        '🚀',
+        '🛰',
+      ];
+      for (const [index, identifier] of identifiers.entries()) {
+        const answer = await request(service.url)
+          .post(`${PREFIX}/licenses/activate`)
+          .send({ license_key: license.key, identifier, name: `${identifier} – 🚀` });
+        expect(answer.body).toMatchObject({ data: { identifier, activations_used: index + 1 } });
+      }
+      await service.stop();
+      const stored = await rows<{ identifier: string; name: string }>(db, 'activations');
+      expect(stored.map(({ identifier }) => identifier)).toEqual(identifiers);
+      expect(stored[0]?.name).toBe('Straße – 🚀');
+    },
+  );
+});
+
+describe('a node of a cluster that refuses the lock is named, with what to do about it:', () => {
+  test.each([
+    [
+      'MariaDB',
+      {
+        code: 1235,
+        message: "This version of MariaDB doesn't yet support 'GET_LOCK in cluster (WSREP_ON=ON)'",
+      },
+      /GET_LOCK in cluster \(WSREP_ON=ON\)'\. Update MariaDB: .*10\.6\.14, 10\.11\.4/,
+    ],
+    [
+      'Percona XtraDB Cluster',
+      {
+        code: 1105,
+        message: 'Percona-XtraDB-Cluster prohibits use of GET_LOCK with pxc_strict_mode = ENFORCING',
+      },
+      /SET GLOBAL pxc_strict_mode = MASTER;/,
+    ],
+  ])('%s', async (_name, refusal, expected) => {
+    const server = await startRefusingServer({
+      statement: (sql) => (sql.includes('GET_LOCK') ? refusal : undefined),
+    });
+    closing.push(() => server.stop());
+    const settings = { LICENSING_DATABASE_URL: server.url };
+    const { database, tablePrefix } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, settings);
+    const locked = lockMigrations(database, tablePrefix);
+    await expect(locked).rejects.toThrow(DatabaseTrouble);
+    await expect(locked).rejects.toThrow(expected);
+    await expect(locked).rejects.toThrow(
+      /^The database \(shop as shop at 127\.0\.0\.1:\d+\) refuses the lock/,
+    );
+    await expect(locked).rejects.not.toThrow('S3cret');
+  });
+});

@@ -1,0 +1,40 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { Linter } from 'eslint';
+import { temporaryFolder } from '../support/processes';
+import { processEnvironment, startProgram } from '../support/service-process';
+
+/** A Node that is too old. `npm run test:node -- 18` does the same with a real one. */
+
+const BUILD = join(__dirname, '../../dist/src');
+const ENTRY_POINTS = ['main', 'cli', 'demo'];
+
+test.each([...ENTRY_POINTS, 'process/node-version'])(
+  'an old Node can read %s.js: nothing is newer than ES2019',
+  (name) => {
+    const source = readFileSync(join(BUILD, `${name}.js`), 'utf8');
+    const languageOptions = { ecmaVersion: 2019, sourceType: 'commonjs' } as const;
+    expect(new Linter().verify(source, [{ languageOptions }])).toEqual([]);
+  },
+);
+
+test.each(ENTRY_POINTS)('%s.js refuses it in words, before anything else is loaded', async (name) => {
+  const old = join(temporaryFolder(), 'old.js');
+  writeFileSync(
+    old,
+    `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.18.3' } });
+     process.on('exit', () => console.log(JSON.stringify(Object.keys(require.cache))));`,
+  );
+  const entry = join(BUILD, `${name}.js`);
+  const { ended } = startProgram(process.execPath, ['-r', old, entry, 'init'], processEnvironment());
+  const { code, stdout, stderr } = await ended;
+  expect({ code, loaded: JSON.parse(stdout) as unknown }).toEqual({
+    code: 1,
+    loaded: [old, entry, join(BUILD, 'process/node-version.js')],
+  });
+  const { engines } = JSON.parse(readFileSync(join(__dirname, '../../package.json'), 'utf8')) as {
+    engines: { node: string };
+  };
+  expect(stderr).toContain(`needs Node ${engines.node.replace('>=', '')} or later, and this is Node 20.18.3`);
+});

@@ -1,0 +1,132 @@
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { makePackage } from '../support/packages';
+import { temporaryFolder } from '../support/processes';
+import {
+  processEnvironment,
+  startLicensing,
+  startServiceProcess,
+  type ServiceProcess,
+} from '../support/service-process';
+
+/** docs/operator.md, from top to bottom, as somebody would who pastes its blocks one after the other. */
+
+const ROOT = join(__dirname, '../..');
+const guide = readFileSync(join(ROOT, 'docs/operator.md'), 'utf8');
+/** Of each section all that is to be run. */
+const blocks = guide
+  .split(/^## /m)
+  .slice(1)
+  .map((section): [string, string] => [
+    section.split('\n', 1)[0] as string,
+    [...section.matchAll(/```sh\n(?!#!)([^]*?)```/g)].map(([, commands]) => commands).join(''),
+  ]);
+
+let folder: string;
+let service: ServiceProcess;
+/** A block's commands, for this machine. */
+const here = (commands: string) =>
+  commands
+    .replaceAll('https://shop.example', service.url)
+    .replaceAll(
+      /\/opt\/licensing-gateway|\/var\/lib\/licensing|\/var\/www\/shop\/updates|\/tmp(?=\/)/g,
+      folder,
+    )
+    .replace(/mysql:\/\/\S+/, 'sqlite:other.sqlite');
+const settings = () => ({ LICENSING_ENV_FILE: join(folder, '.env') });
+
+beforeAll(async () => {
+  folder = temporaryFolder();
+  const secret = Buffer.alloc(32, 7).toString('base64');
+  writeFileSync(
+    join(folder, '.env'),
+    `LICENSING_DATABASE_URL=sqlite:data.sqlite\nLICENSING_PACKAGES_DIR=packages\nLICENSING_KEY_SECRET=${secret}\n`,
+    { mode: 0o600 },
+  );
+  for (const [name, does] of [
+    ['licensing', `exec node ${join(ROOT, 'dist/src/cli.js')} "$@"`],
+    // The machine has neither a user nor a unit of the service's own.
+    ['sudo', 'while [ "$1" != "${1#-}" ]; do [ "$1" != -u ] || shift; shift; done; exec "$@"'],
+    ['systemctl', 'true'],
+  ] as const)
+    writeFileSync(join(folder, name), `#!/bin/sh\n${does}\n`, { mode: 0o755 });
+  copyFileSync(join(ROOT, 'seeds/pkg_example-1.1.0.zip'), join(folder, 'pkg_example-1.1.0.zip'));
+  const manifest =
+    '<extension type="package"><packagename>example</packagename><version>1.1.1</version></extension>';
+  copyFileSync(
+    (await makePackage({ 'pkg_example.xml': manifest })).path,
+    join(folder, 'pkg_example-1.1.1.zip'),
+  );
+  writeFileSync(
+    join(folder, 'old.csv'),
+    'License Key,Plan,Status,Expires,E-mail\n' +
+      'old-key-0001,Single,active,2099-01-31,ann@example.com\nold-key-0002,Single,refunded,,bob@example.com\n',
+  );
+  expect(await startLicensing(['migrate'], {}, settings()).ended).toMatchObject({ code: 0 });
+  service = await startServiceProcess(
+    {},
+    { ...settings(), LICENSING_PACKAGES_DIR: join(folder, 'packages') },
+  );
+});
+
+afterAll(() => service.stop());
+
+test('it has a block for everything it tells of', () => {
+  expect(blocks.filter(([, commands]) => commands === '')).toEqual([]);
+});
+
+test.each(blocks)('%s', (title, commands) => {
+  const { status, stdout, stderr } = spawnSync('sh', ['-e', '-c', here(commands)], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { ...processEnvironment({}, settings()), PATH: `${folder}:${process.env.PATH}` },
+  });
+  expect({ status, stderr }).toMatchObject({ status: 0 });
+  const said: Record<string, RegExp> = {
+    "A customer's update failed": /License is not active[^]*suspended[^]*licensing license reinstate 1/,
+    'Publish the next version': /pkg_example\.xml offers 1\.1\.1 \(stable\)/,
+    'A bad release':
+      /Version 1\.1\.1 is withdrawn\.\n\S+pkg_example\.xml offers nothing\.\n[^]*pkg_example\.xml offers 1\.1\.0 \(stable\)\./,
+    Refund: /Licence 1 [^]*licence 2/,
+    'Upgrade a plan': /Licences that follow: 1\./,
+    'Move everything to another database': /license +2 +0 [^]*Imported\./,
+    'Take over licences of another system': /2 would be new[^]*2 imported/,
+    'Erase a customer': /customer +-/,
+  };
+  expect(stdout).toMatch(said[title] ?? /\S/);
+});
+
+test('the PHP of a shop on this machine sells, once for each order, and hears of a refusal', async () => {
+  const production = readFileSync(join(ROOT, 'docs/production.md'), 'utf8');
+  const [, program = ''] = /```php\n([^]*?)```/.exec(production) ?? [];
+  writeFileSync(
+    join(folder, 'shop.php'),
+    `${program.replace('/usr/local/bin/licensing', join(folder, 'licensing'))}
+echo json_encode(issueLicence(...array_slice($argv, 1)));\n`,
+  );
+  const db = temporaryFolder();
+  const own = { ...settings(), LICENSING_DATABASE_URL: `sqlite:${db}/shop.sqlite` };
+  for (const command of [
+    'migrate',
+    'product add --name Example --id 42',
+    'plan add --product 42 --name Single --activation-type domain --activation-limit 1',
+  ])
+    expect(await startLicensing(command.split(' '), {}, own).ended).toMatchObject({ code: 0 });
+  const sell = (plan: string) =>
+    spawnSync('php', [join(folder, 'shop.php'), plan, "o'hara@example.com", 'order 1 & 2'], {
+      encoding: 'utf8',
+      env: { ...processEnvironment({}, own), PATH: `${folder}:${process.env.PATH}` },
+    });
+  const sold = JSON.parse(sell('1').stdout) as object;
+  expect(sold).toMatchObject({
+    id: 1,
+    status: 'active',
+    license_key: expect.stringMatching(/^[0-9A-F-]{35}$/),
+  });
+  expect(JSON.parse(sell('1').stdout)).toMatchObject({ id: 1, status: 'active' });
+  const refused = sell('9');
+  expect(refused.status).not.toBe(0);
+  expect(refused.stdout + refused.stderr).toContain('RuntimeException');
+});

@@ -1,0 +1,1092 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { trialUserAgent } from '../../src/joomla/updater/agent';
+import { changeState, renew } from '../../src/licensing/lifecycle';
+import { compareHints, hintsNear, hintsOfSlips, keysNear, mayBeOwn } from '../../src/support/similar-keys';
+import { insertAccesses } from '../../src/store/access-log';
+import { table } from '../../src/store/database';
+import { packageFileName } from '../../src/packages/package-files';
+import { operator, type Operator } from '../support/operator';
+import { giveRelease } from '../support/packages';
+import { eventually, temporaryFolder } from '../support/processes';
+import {
+  BACKENDS,
+  giveLicense,
+  givePlan,
+  PREFIX,
+  startTestService,
+  type TestLicense,
+  type TestService,
+  countTimes,
+} from '../support/service';
+
+/** What support is told: through the built command, of requests made over HTTP. */
+
+const JOOMLA = 'Mozilla/5.0 Joomla!/5.3.0 Joomla';
+const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
+const DAY = 24 * 60 * 60 * 1000;
+
+interface Finding {
+  code: string;
+  text: string;
+  remedy: string | null;
+}
+
+interface Answer {
+  license: { id: number; status: string; key_hint: string } | null;
+  licenses?: { id: number }[];
+  findings: Finding[];
+  accesses: (Finding & { count: number; ip: string; license_id: number | null; outcome: string })[];
+  untraced: { code: string; text: string }[];
+}
+
+const codes = (findings: Finding[]) => findings.map(({ code }) => code);
+
+describe.each(BACKENDS)('on %s', (_name, backend) => {
+  let service: TestService;
+  let shop: Operator;
+  let sent = 0;
+  const keys = new Set<string>();
+  let output = '';
+  /** a moment for the service to stand at */
+  let stopped: Date | undefined;
+
+  beforeAll(async () => {
+    const settings = {
+      LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'why.sqlite')}`,
+      LICENSING_PACKAGES_DIR: temporaryFolder(),
+      ...(await backend()),
+      LICENSING_DOWNLOAD_RATE_LIMIT: '40',
+    };
+    service = await startTestService(settings);
+    shop = operator(settings);
+    await givePlan(service.db);
+    await giveRelease(service, { version: '2.1.0' });
+  });
+  afterAll(() => service.stop());
+
+  let clients = 0;
+  const newClient = () => `198.51.${100 + Math.floor(++clients / 200)}.${(clients % 200) + 1}`;
+
+  async function give(more: Parameters<typeof giveLicense>[2] = {}, limit = 3): Promise<TestLicense> {
+    const license = await giveLicense(service.db, await givePlan(service.db, { limit }), more);
+    keys.add(license.key);
+    return license;
+  }
+
+  async function get(path: string, ip: string, userAgent = JOOMLA): Promise<number> {
+    service.clock.now = stopped ?? new Date();
+    const { status } = await request(service.url)
+      .get(`${PREFIX}/downloads/${path}`)
+      .set({ 'X-Forwarded-For': ip, 'User-Agent': userAgent });
+    sent++;
+    await written();
+    return status;
+  }
+
+  async function post(verb: 'activate' | 'deactivate', body: object, ip: string): Promise<number> {
+    service.clock.now = new Date();
+    const { status } = await request(service.url)
+      .post(`${PREFIX}/licenses/${verb}`)
+      .set('X-Forwarded-For', ip)
+      .send(body);
+    if (status !== 200) sent++;
+    await written();
+    return status;
+  }
+
+  const written = () => eventually(async () => expect(await countTimes(service.db, 'access_log')).toBe(sent));
+
+  async function why(what: string | number, ...options: string[]): Promise<Answer> {
+    const answer = await shop.json<Answer>(['why', String(what), ...options]);
+    output += JSON.stringify(answer);
+    return answer;
+  }
+
+  async function told(what: string | number, ...options: string[]): Promise<string> {
+    const { code, stdout, stderr } = await shop.run(['why', String(what), ...options]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    output += stdout;
+    return stdout;
+  }
+
+  test('an expired licence: since when, how often it was refused, and the command that ends it', async () => {
+    const expiresAt = new Date(Date.now() - 10 * DAY);
+    const { id, key } = await give({ expiresAt });
+    const ip = newClient();
+    for (let i = 0; i < 4; i++) expect(await get(`42?dlid=${key}`, ip)).toBe(403);
+    const day = expiresAt.toISOString().slice(0, 10);
+
+    const answer = await why(key);
+    expect(answer.license).toMatchObject({ id, status: 'expired', key_hint: key.slice(-8) });
+    expect(answer.findings).toEqual([
+      {
+        code: 'EXPIRED',
+        text: `Licence ${id} (Example Shop, Developer) expired on ${day}, 4 downloads refused since.`,
+        remedy: `licensing license renew ${id} --for 1y`,
+      },
+    ]);
+    expect(answer.accesses).toMatchObject([
+      {
+        code: 'EXPIRED',
+        text: `A download of product 42 with licence ${id} was refused to Joomla 5.3.0 at ${ip}: the licence expired on ${day}.`,
+        count: 4,
+        outcome: 'LICENSE_EXPIRED',
+      },
+    ]);
+    expect(await told(id)).toMatch(
+      new RegExp(
+        `expired on ${day}, 4 downloads refused since\\.\\n {3}-> licensing license renew ${id} --for 1y\\n`,
+      ),
+    );
+
+    const [, ...renewal] = (answer.findings[0]?.remedy as string).split(' ');
+    await shop.json(renewal);
+    expect(await get(`42?dlid=${key}`, ip)).toBe(200);
+    const renewed = await why(id);
+    expect(codes(renewed.findings)).toEqual(['ACTIVE']);
+    expect(codes(renewed.accesses)).toEqual(['ACTIVE_AGAIN', 'GRANTED']);
+  });
+
+  test('a suspended and a revoked licence: by whom, why, and whether there is a way back', async () => {
+    const suspended = await give();
+    const revoked = await give();
+    const ip = newClient();
+    await shop.json(['license', 'suspend', String(suspended.id), '--reason', 'invoice 77 open']);
+    await shop.json(['license', 'revoke', String(revoked.id)]);
+    await shop.json(['license', 'set-customer', String(revoked.id), 'refunded@example.com']);
+    await get(`42?dlid=${suspended.key}`, ip);
+    await get(`42?dlid=${revoked.key}`, ip);
+    const first = await why(suspended.id);
+    expect(first.findings).toMatchObject([
+      { code: 'SUSPENDED', remedy: `licensing license reinstate ${suspended.id}` },
+    ]);
+    expect(first.findings[0]?.text).toMatch(
+      /was suspended on \d{4}-\d\d-\d\d by operator:\w+ \("invoice 77 open"\), 1 download refused since\./,
+    );
+    expect(codes(first.accesses)).toEqual(['SUSPENDED']);
+    const second = await why(revoked.id);
+    expect(codes(second.findings)).toEqual(['REVOKED']);
+    expect(second.findings[0]?.remedy).toMatch(
+      /licensing license issue --plan \d+ --customer refunded@example\.com$/,
+    );
+    expect(codes(second.accesses)).toEqual(['REVOKED']);
+  });
+
+  describe('a past refusal', () => {
+    const at = (time: string) => new Date(`2026-03-21T${time}Z`);
+    const change = (id: number, transition: 'suspend' | 'reinstate' | 'cancel', time: string) =>
+      changeState(service.db, id, transition, { actor: 'operator:test', now: at(time) });
+    async function refuseAt(time: string, key: string): Promise<void> {
+      stopped = at(time);
+      expect(await get(`42?dlid=${key}`, newClient())).toBe(403);
+      stopped = undefined;
+    }
+
+    test('is told by the state of its moment, and the remedy is that of today', async () => {
+      const { id, key } = await give();
+      await change(id, 'suspend', '10:00:00');
+      await refuseAt('10:01:00', key);
+      expect((await why(id)).accesses).toMatchObject([
+        {
+          code: 'SUSPENDED',
+          text: expect.stringMatching(/: the licence is suspended\.$/),
+          remedy: `licensing license reinstate ${id}`,
+        },
+      ]);
+      await change(id, 'reinstate', '10:02:00');
+      expect((await why(id)).accesses).toMatchObject([
+        {
+          code: 'ACTIVE_AGAIN',
+          text: expect.stringMatching(/: the licence was suspended; it is active again now\.$/),
+        },
+      ]);
+      await change(id, 'cancel', '10:03:00');
+      await refuseAt('10:04:00', key);
+      expect((await why(id)).accesses).toMatchObject([
+        {
+          code: 'CANCELLED',
+          text: expect.stringMatching(/: the licence was suspended, and is cancelled now\.$/),
+          remedy: null,
+        },
+        {
+          code: 'CANCELLED',
+          text: expect.stringMatching(/: the licence is cancelled, which is final\.$/),
+          remedy: null,
+        },
+      ]);
+    });
+
+    test('by an end that was moved since, or a state nobody recorded, is told in words that stay true', async () => {
+      const context = { actor: 'operator:test', now: at('11:02:00') };
+      const { id, key } = await give({ expiresAt: at('11:00:00') });
+      await refuseAt('11:01:00', key);
+      await renew(service.db, id, { until: at('11:03:00') }, context);
+      await refuseAt('11:04:00', key);
+      expect((await why(id)).accesses).toMatchObject([
+        { code: 'EXPIRED', text: expect.stringMatching(/: the licence had expired, and is expired now\.$/) },
+        { code: 'EXPIRED', text: expect.stringMatching(/: the licence expired on 2026-03-21\.$/) },
+      ]);
+
+      const imported = await give({ expiresAt: at('11:00:00') });
+      await service
+        .db(table(service.db, 'licenses'))
+        .where({ id: imported.id })
+        .update({ status: 'suspended' });
+      await refuseAt('10:59:00', imported.key);
+      expect((await why(imported.id)).accesses).toMatchObject([
+        {
+          code: 'SUSPENDED',
+          text: expect.stringMatching(/: the licence was not active, and is suspended now\.$/),
+          remedy: `licensing license renew ${imported.id} --for 1y`,
+        },
+      ]);
+    });
+
+    test('for want of a slot has no remedy once the licence itself is of no use', async () => {
+      const { id, key } = await give({}, 1);
+      const ip = newClient();
+      await post('activate', { license_key: key, identifier: 'a.example' }, ip);
+      expect(await post('activate', { license_key: key, identifier: 'b.example' }, ip)).toBe(403);
+      expect(await get(`42?dlid=${key}&identifier=b.example`, ip)).toBe(403);
+      await shop.json(['license', 'cancel', String(id)]);
+      const { accesses } = await why(id);
+      expect(accesses).toMatchObject([
+        {
+          text: expect.stringContaining('all slots were in use; the licence is cancelled now'),
+          remedy: null,
+        },
+        {
+          text: expect.stringContaining('b.example was not activated; the licence is cancelled now'),
+          remedy: null,
+        },
+      ]);
+    });
+  });
+
+  describe('an unknown key', () => {
+    const KEY = '10A1B2C3-D4E5F607-18293A4B-5C6D7E80';
+    let license: TestLicense;
+    beforeAll(async () => {
+      license = await give({ key: KEY });
+    });
+
+    test.each([
+      ['one character', '10A1B2C3-D4E5F607-18293A4B-5C6D7E81', 'its last group differs from'],
+      ['two swapped', '10A1B2C3-D4E5F607-18293A4B-5C6D7E08', 'two neighbouring characters swapped'],
+      ['a letter O for the 0', '10A1B2C3-D4E5F607-18293A4B-5C6D7E8O', 'a letter for a digit'],
+      ['the last character missing', '10A1B2C3-D4E5F607-18293A4B-5C6D7E8', 'one character left out'],
+      [
+        'a slip in the first group',
+        '20A1B2C3-D4E5F607-18293A4B-5C6D7E80',
+        'the mistake is in a part before its end',
+      ],
+      ['an I for a 1 in front, in lower case', 'i0a1b2c3-d4e5f607-18293a4b-5c6d7e80', 'is not a whole key'],
+    ])(
+      'with %s names the licence it was meant for, by id, by its own end, by the address',
+      async (_what, wrong, words) => {
+        keys.add(wrong);
+        const ip = newClient();
+        await get(`42?dlid=${encodeURIComponent(wrong)}`, ip);
+        const hint = /^[0-9A-F-]{35}$/.test(wrong) ? wrong.slice(-8) : wrong.slice(-4);
+        const { accesses } = await why(license.id);
+        const access = accesses.find((one) => one.ip === ip);
+        expect(access).toMatchObject({ code: 'KEY_MISTYPED', license_id: null });
+        expect(access?.text).toContain(words);
+        expect(access?.text).toContain(`licence ${license.id}'s`);
+        expect((await why(ip)).accesses).toMatchObject([{ code: 'KEY_MISTYPED', text: access?.text }]);
+        if (hint !== KEY.slice(-8))
+          expect((await why(hint)).findings).toMatchObject([
+            { code: 'KEY_MISTYPED', text: expect.stringContaining(`licence ${license.id}'s`) },
+          ]);
+        // The whole key tells for certain.
+        const whole = await shop.json<Answer>(['why', '-'], { stdin: `${wrong}\n` });
+        output += JSON.stringify(whole);
+        expect(whole.license).toBeNull();
+        expect(whole.findings[0]?.code).toBe('KEY_MISTYPED');
+        expect(whole.findings[0]?.text).toMatch(
+          new RegExp(`^No licence has this key: .*licence ${license.id}'s`),
+        );
+        expect(whole.accesses.some((one) => one.ip === ip)).toBe(true);
+      },
+    );
+
+    test('near to none is said to be unknown', async () => {
+      const wrong = 'FFFFFFFF-FFFFFFFF-FFFFFFFF-FFFFFFFF';
+      const { findings, accesses } = await why(wrong);
+      expect(codes(findings)).toEqual(['UNKNOWN_KEY', 'NOTHING_RECORDED']);
+      expect(accesses).toEqual([]);
+    });
+
+    test('cut to a few characters leaves no end to go by, and says so', async () => {
+      const ip = newClient();
+      await get('42?dlid=A&B', ip);
+      const { accesses } = await why(ip);
+      expect(accesses[0]).toMatchObject({ code: 'UNKNOWN_KEY' });
+      expect(accesses[0]?.text).toContain('Joomla cuts a key off at "&" and "#"');
+    });
+
+    test('of another system is found by its case and its neighbours too', async () => {
+      const imported = await give({ key: 'Shop/2024/Zx9-Order-Qw3r' });
+      for (const wrong of ['shop/2024/zx9-order-qw3r', 'Shop/2024/Zx9-Order-Qw3', 'Shop/2024/Zx9-Odrer-Qw3r'])
+        expect((await shop.json<Answer>(['why', '-'], { stdin: wrong })).findings[0]?.text).toContain(
+          `licence ${imported.id}'s`,
+        );
+    });
+  });
+
+  describe('what an end alone says', () => {
+    const ask = async (key: string) => {
+      keys.add(key);
+      const answer = await shop.json<Answer>(['why', '-'], { stdin: key });
+      output += JSON.stringify(answer);
+      return answer;
+    };
+    const OWN = ['10A1B2C3-D4E5F607-18293A4B-ABC0F001', '10A1B2C3-D4E5F607-18293A4B-ABCD0001'];
+
+    test('of a key of another system is compared with ends of such keys alone', async () => {
+      for (const key of OWN) await give({ key });
+      expect(codes((await ask('Another-Shop-Zy-2024-0001')).findings)[0]).toBe('UNKNOWN_KEY');
+      const ip = newClient();
+      await get('42?dlid=myshop-abc-2024-xyz-0001', ip);
+      const { id } = await give({ key: 'MyShop-Abc-2024-XYZ-0001' });
+      const { findings, accesses } = await ask('myshop-abc-2024-xyz-0001');
+      // Nothing of it was recorded, so that it cannot be found by its end.
+      expect(accesses).toEqual([]);
+      expect((await why(ip)).accesses).toMatchObject([{ code: 'UNKNOWN_KEY' }]);
+      const because = `the key is unknown; it may be meant for licence ${id}: it ends like licence ${id}'s, and then the mistake is in a part before its end.`;
+      expect(findings[0]).toMatchObject({
+        code: 'KEY_MISTYPED',
+        text: `No licence has this key: ${because}`,
+      });
+    });
+
+    test('is told as possible, also of what the whole key was compared with', async () => {
+      const { id } = await give({ key: '77A1B2C3-D4E5F607-18293A4B-77E5F607' });
+      const ip = newClient();
+      await get('42?dlid=77A1B2C3-D4E5F607-18293A4B-77E5F608', ip);
+      const sent = async (): Promise<string | undefined> => (await why(ip)).accesses[0]?.text;
+      expect(await sent()).toContain(
+        `; it may be meant for licence ${id}: its last group differs from licence ${id}'s in one character.`,
+      );
+      await get('42?dlid=78A1B2C3-D4E5F607-18293A4B-77E5F607', newClient());
+      const { findings, accesses } = await ask('78A1B2C3-D4E5F607-18293A4B-77E5F607');
+      expect(findings[0]?.text).toBe(
+        `No licence has this key: the key is unknown; it differs from licence ${id}'s in one character.`,
+      );
+      expect(accesses.at(-1)?.text).toContain(
+        `; it may be meant for licence ${id}: the key asked about differs from licence ${id}'s in one character.`,
+      );
+    });
+
+    test('puts the same end in other letters before every guess', async () => {
+      for (let i = 10; i < 22; i++) await give({ key: `10A1B2C3-D4E5F607-18293A4B-AB${i}C4D5` });
+      const { id } = await give({ key: 'imported-for-letters-c4d5' });
+      expect((await why('C4D5')).findings[0]?.text).toContain(`it may be meant for licence ${id}: `);
+    });
+  });
+
+  test('a key that was replaced: the old one is named as that', async () => {
+    const { id, key } = await give();
+    const ip = newClient();
+    const { license_key: newKey } = await shop.json<{ license_key: string }>([
+      'license',
+      'rekey',
+      String(id),
+    ]);
+    keys.add(newKey);
+    await get(`42?dlid=${key}`, ip);
+    for (const what of [id, ip, key.slice(-8)]) {
+      const { accesses } = await why(what);
+      expect(accesses).toMatchObject([{ code: 'KEY_REPLACED' }]);
+      expect(accesses[0]?.text).toContain(`licence ${id} had before`);
+    }
+  });
+
+  test('a key that was replaced, of a licence that has ended since: that is said first', async () => {
+    const { id, key } = await give();
+    const { license_key: newKey } = await shop.json<{ license_key: string }>([
+      'license',
+      'rekey',
+      String(id),
+    ]);
+    keys.add(newKey);
+    await shop.json(['license', 'cancel', String(id)]);
+    const ip = newClient();
+    await get(`42?dlid=${key}`, ip);
+    const { findings } = await why(key.slice(-8));
+    expect(findings[0]).toMatchObject({
+      code: 'KEY_REPLACED',
+      text: expect.stringMatching(/before "licensing license rekey"; licence \d+ is cancelled now\.$/),
+      remedy: `licensing why ${id}`,
+    });
+    // Here the licence's own state is told already.
+    const own = (await why(id)).accesses;
+    expect(own).toMatchObject([{ code: 'KEY_REPLACED', remedy: null }]);
+  });
+
+  test("another key from a licence's address is called that, and another licence's remedy is left out", async () => {
+    const mine = await give();
+    const other = await give();
+    const { license_key: newKey } = await shop.json<{ license_key: string }>([
+      ...['license', 'rekey', String(other.id)],
+    ]);
+    keys.add(newKey);
+    const ip = newClient();
+    await get(`42?dlid=${mine.key}`, ip);
+    await get(`42?dlid=${other.key}`, ip);
+    await get(`42&v=2?dlid=${newKey}`, ip);
+    const { accesses } = await why(mine.id);
+    expect(accesses).toMatchObject([
+      { code: 'GRANTED' },
+      {
+        code: 'KEY_REPLACED',
+        text: expect.stringMatching(
+          /^A download of product 42 with another key was refused .* licence \d+ had before/,
+        ),
+        remedy: null,
+      },
+      { code: 'BAD_PRODUCT_ID', text: expect.stringMatching(/ with another key was refused /) },
+    ]);
+    // Of the address itself nobody asked about one licence.
+    expect((await why(ip)).accesses[1]).toMatchObject({
+      text: expect.not.stringContaining('another key'),
+      remedy: expect.stringContaining(`licensing license reveal ${other.id}`),
+    });
+  });
+
+  test('a key at the wrong product, and a product without a release', async () => {
+    const { id, key } = await give();
+    const ip = newClient();
+    await givePlan(service.db, { productId: 60 });
+    const empty = await giveLicense(service.db, await givePlan(service.db, { productId: 61 }));
+    await get(`60?dlid=${key}`, ip);
+    await get(`61?dlid=${empty.key}`, ip);
+    await get(`42?dlid=${key}&version=9.9.9`, ip);
+    expect(await why(id)).toMatchObject({
+      findings: [{ code: 'ACTIVE' }],
+      accesses: [
+        {
+          code: 'WRONG_PRODUCT',
+          text: expect.stringContaining('the licence is for product 42 (Example Shop)'),
+        },
+        { code: 'VERSION_NOT_PUBLISHED', text: expect.stringContaining('the latest is 2.1.0') },
+      ],
+    });
+    expect(await why(empty.id)).toMatchObject({
+      findings: [{ code: 'ACTIVE' }, { code: 'NOTHING_PUBLISHED' }],
+      accesses: [
+        { code: 'NOTHING_PUBLISHED', remedy: expect.stringContaining('release publish --product 61') },
+      ],
+    });
+  });
+
+  test('a version that was refused: whether it was withdrawn, a draft, or published only afterwards', async () => {
+    const day = (n: number) => new Date(`2026-04-0${n}T12:00:00Z`);
+    const { id, key } = await giveLicense(service.db, await givePlan(service.db, { productId: 63 }));
+    keys.add(key);
+    const publish = (version: string, n: number, draft = false) =>
+      giveRelease(service, { productId: 63, version, date: day(n), draft });
+    const withdraw = (version: string) =>
+      shop.json(['release', 'withdraw', '--product', '63', '--version', version]);
+    async function refuse(version: string, n: number): Promise<void> {
+      stopped = day(n);
+      expect(await get(`63?dlid=${key}&version=${version}`, newClient())).toBe(404);
+      stopped = undefined;
+    }
+    const causes = async () =>
+      (await why(id)).accesses.map(({ code, text, remedy }) => [
+        code,
+        text.replace(/.*?: (?=version|the product)/, ''),
+        remedy,
+      ]);
+
+    await publish('1.1.1', 1);
+    await withdraw('1.1.1');
+    await refuse('1.1.1', 2);
+    const again = expect.stringMatching(
+      /^A site lists it until it checks for updates again\. .*: licensing update-xml write --product 63$/,
+    );
+    expect(await causes()).toEqual([
+      ['VERSION_WITHDRAWN', 'version 1.1.1 was withdrawn; no other is published.', again],
+    ]);
+
+    await publish('1.1.0', 1);
+    await publish('1.2.0', 4);
+    await publish('1.3.0', 4);
+    await publish('1.4.0', 4, true);
+    await publish('1.5.0', 4, true);
+    for (const version of ['1.3.0', '1.5.0']) await withdraw(version);
+    // Asked for before they were there; a second apart, so that their order is known.
+    for (const [i, version] of ['1.2.0', '1.3.0', '1.4.0', '1.5.0'].entries()) {
+      await service.db(table(service.db, 'access_log')).insert({
+        at: `2026-04-03 12:00:0${i}`,
+        endpoint: 'download',
+        outcome: 'DOWNLOAD_NOT_FOUND',
+        license_id: id,
+        product_id: 63,
+        version,
+      });
+      sent++;
+    }
+    expect(await causes()).toEqual([
+      ['VERSION_WITHDRAWN', 'version 1.1.1 was withdrawn; the latest is 1.2.0.', again],
+      [
+        'PUBLISHED_SINCE',
+        'version 1.2.0 was not published; it is published now.',
+        'The customer can try again.',
+      ],
+      [
+        'VERSION_WITHDRAWN',
+        'version 1.3.0 was not published, and is withdrawn now; the latest is 1.2.0.',
+        again,
+      ],
+      [
+        'VERSION_NOT_PUBLISHED',
+        'version 1.4.0 is a draft; the latest is 1.2.0.',
+        'licensing release publish --product 63 --version 1.4.0',
+      ],
+      [
+        'VERSION_WITHDRAWN',
+        'version 1.5.0 was not published, and is withdrawn now; the latest is 1.2.0.',
+        again,
+      ],
+    ]);
+  });
+
+  test('a package that is missing on disk', async () => {
+    const plan = await givePlan(service.db, { productId: 62 });
+    const { id, key } = await giveLicense(service.db, plan);
+    const { release } = await giveRelease(service, { productId: 62, version: '1.0.0' });
+    rmSync(join(service.packagesDir, packageFileName(release.sha256)));
+    expect(await get(`62?dlid=${key}`, newClient())).toBe(404);
+    expect((await why(id)).accesses).toMatchObject([{ code: 'PACKAGE_MISSING', remedy: 'licensing doctor' }]);
+  });
+
+  test('slots: what was refused, how to make room, and that there is room again', async () => {
+    const { id, key } = await give({}, 1);
+    const ip = newClient();
+    await post('activate', { license_key: key, identifier: 'a.example' }, ip);
+    expect(await post('activate', { license_key: key, identifier: 'https://www.B.example/' }, ip)).toBe(403);
+    expect(await get(`42?dlid=${key}&identifier=b.example`, ip)).toBe(403);
+    expect(await post('deactivate', { license_key: key, identifier: 'c.example' }, ip)).toBe(404);
+    expect(await post('activate', { license_key: key, identifier: 'no domain' }, ip)).toBe(400);
+    expect(await post('activate', { license_key: key }, ip)).toBe(400);
+
+    const full = await why(id);
+    expect(full.findings).toMatchObject([
+      { code: 'ACTIVE' },
+      {
+        code: 'SLOTS_FULL',
+        text: expect.stringMatching(/^The one slot of licence \d+ is in use \(1\)\./),
+        remedy: expect.stringContaining(`licensing license set-limit ${id} 2`),
+      },
+    ]);
+    expect(full.accesses).toMatchObject([
+      { code: 'SLOTS_FULL', text: expect.stringContaining('the one slot is in use') },
+      { code: 'NOT_ACTIVATED', remedy: expect.stringContaining(`licensing activation add ${id} b.example`) },
+      { code: 'NOT_ACTIVATED', text: expect.stringContaining('no slot to free') },
+      { code: 'BAD_IDENTIFIER', text: expect.stringContaining('not a valid domain') },
+      { code: 'MALFORMED', license_id: null },
+    ]);
+
+    await shop.json(['license', 'set-limit', String(id), '2']);
+    expect(codes((await why(id)).accesses).slice(0, 2)).toEqual(['SLOT_FREE', 'NOT_ACTIVATED']);
+    await shop.json(['activation', 'add', String(id), 'b.example']);
+    expect(codes((await why(id)).accesses).slice(0, 2)).toEqual(['ACTIVATED_SINCE', 'ACTIVATED_SINCE']);
+  });
+
+  test('more slots in use than there are: what is advised makes room for one more', async () => {
+    const { id } = await give({}, 1);
+    for (const site of ['a.example', 'b.example']) await shop.json(['activation', 'add', String(id), site]);
+    const { findings } = await why(id);
+    expect(findings[1]).toMatchObject({
+      code: 'SLOTS_FULL',
+      remedy: `licensing activation list ${id}, then "licensing activation remove ${id} IDENTIFIER" (2 of them); or licensing license set-limit ${id} 3`,
+    });
+  });
+
+  test('of many different refusals in a minute, that not each is told', async () => {
+    const { id, key } = await give({}, 1);
+    const ip = newClient();
+    await post('activate', { license_key: key, identifier: 'a.example' }, ip);
+    for (let i = 0; i < 23; i++)
+      await post('activate', { license_key: key, identifier: `b${i}.example` }, ip);
+    await request(service.url)
+      .post(`${PREFIX}/licenses/validate`)
+      .set('X-Forwarded-For', ip)
+      .send({ license_key: key });
+    const { accesses } = await why(id);
+    expect(accesses).toHaveLength(21);
+    expect(accesses.at(-1)).toMatchObject({ code: 'OMITTED', count: 3, ip });
+    const text = (await told(ip)).replaceAll(/\s+/g, ' ');
+    expect(text).toMatch(/ 3 times until .*many different requests refused in a minute/);
+  });
+
+  test('more refused identifiers than one statement takes: each is told, and whether it is activated by now', async () => {
+    const { id } = await give({}, 1);
+    const sites = Array.from({ length: 1_100 }, (_, i) => `site-${i}.example`);
+    await insertAccesses(
+      service.db,
+      sites.map((identifier) => ({
+        at: new Date(),
+        endpoint: 'activate',
+        outcome: 'ACTIVATION_LIMIT_REACHED',
+        licenseId: id,
+        keyHint: null,
+        productId: null,
+        version: null,
+        identifier,
+        ip: '198.51.99.1',
+        userAgent: null,
+      })),
+    );
+    sent += sites.length;
+    for (const site of [sites[0], sites.at(-1)] as string[])
+      await shop.json(['activation', 'add', String(id), site]);
+    const { accesses } = await why(id, '--limit', String(sites.length));
+    const activated = accesses.filter(({ code }) => code === 'ACTIVATED_SINCE');
+    expect(activated.map(({ text }) => /Activating (\S+)/.exec(text)?.[1])).toEqual([sites[0], sites.at(-1)]);
+    expect(codes(accesses).filter((code) => code === 'SLOTS_FULL')).toHaveLength(sites.length - 2);
+  });
+
+  test("requests without a key, or with a broken address, from a licence's own address stand beside its own", async () => {
+    const { id, key } = await give();
+    const ip = newClient();
+    expect(await get(`42?dlid=${key}`, ip)).toBe(200);
+    await get('42', ip);
+    await get('42', ip, BROWSER);
+    await get(`42&v=2?dlid=${key}`, ip);
+    const { accesses } = await why(id);
+    expect(accesses).toMatchObject([
+      { code: 'GRANTED', text: `Version 2.1.0 was granted to Joomla 5.3.0 at ${ip} with licence ${id}.` },
+      { code: 'NO_KEY', text: expect.stringContaining('downloadurl has a "#"') },
+      { code: 'NO_KEY', text: expect.stringMatching(/a browser at .*: no key was sent with it\.$/) },
+      { code: 'BAD_PRODUCT_ID', remedy: expect.stringContaining('update-xml lint') },
+    ]);
+  });
+
+  test('the same version sent again and again is a package that was not installed', async () => {
+    const { id, key } = await give();
+    const ip = newClient();
+    for (let i = 0; i < 3; i++) await get(`42?dlid=${key}`, ip);
+    const { accesses, untraced } = await why(id);
+    expect(accesses).toMatchObject([{ code: 'GRANTED_REPEATEDLY', count: 3 }]);
+    for (const named of accesses[0]?.remedy?.match(/[A-Z]{2,}_?[A-Z_]+/g) ?? ['none'])
+      expect(codes(untraced as Finding[])).toContain(named);
+  });
+
+  test('an address that was over its limit, and a proxy in whose name all customers come', async () => {
+    const { id, key } = await give();
+    const ip = newClient();
+    for (const address of [ip, '10.0.0.7', '127.0.0.1'])
+      for (let i = 0; i < 42; i++) {
+        const { status } = await request(service.url)
+          .get(`${PREFIX}/downloads/42?dlid=${key}`)
+          .set({ 'X-Forwarded-For': address, 'User-Agent': JOOMLA });
+        expect(status).toBe(i < 40 ? 200 : 429);
+      }
+    sent += 3 * 41;
+    await written();
+    expect((await why(ip)).accesses).toMatchObject([
+      { code: 'GRANTED_REPEATEDLY', count: 40 },
+      {
+        code: 'RATE_LIMITED',
+        text: expect.stringContaining('A download of product 42 was refused'),
+        remedy: expect.stringContaining('LICENSING_DOWNLOAD_RATE_LIMIT'),
+      },
+    ]);
+    expect((await why('::ffff:10.0.0.7')).accesses.at(-1)).toMatchObject({
+      code: 'RATE_LIMITED_PROXY',
+      remedy: expect.stringContaining('licensing doctor --url'),
+    });
+    // A customer's site may stand on the seller's own machine.
+    expect((await why('127.0.0.1')).accesses.at(-1)?.text).toMatch(
+      /this machine's own\. Either the site or program that asked is on this machine too, or nginx/,
+    );
+    expect(codes((await why(id)).accesses)).toContain('RATE_LIMITED');
+  });
+
+  test('an address: consecutive equal accesses are told once, with their number and times', async () => {
+    const { key } = await give();
+    const ip = '2001:db8::7';
+    for (let minute = 0; minute < 4; minute++) {
+      stopped = new Date(`2026-03-20T10:0${minute}:00Z`);
+      await get('42', ip);
+    }
+    stopped = undefined;
+    await get(`42?dlid=${key}`, ip);
+    await get('42', ip);
+    expect((await why('2001:DB8:0::7')).accesses).toMatchObject([
+      { count: 4, first_at: '2026-03-20T10:00:00Z', last_at: '2026-03-20T10:03:00Z' },
+      { count: 1, code: 'GRANTED' },
+      { count: 1, code: 'NO_KEY' },
+    ]);
+    expect(await told(ip)).toContain(
+      '2026-03-20 10:00:00  4 times until 2026-03-20 10:03:00:  A download of',
+    );
+    expect((await told(ip)).split('\n').filter((line) => line.length > 100)).toEqual([]);
+    expect((await why(ip, '--limit', '2')).accesses).toHaveLength(2);
+  });
+
+  test('silence is said to be silence, with everything that fails without a trace', async () => {
+    const { id } = await give();
+    const answer = await why(id);
+    expect(codes(answer.findings)).toEqual(['ACTIVE', 'NOTHING_RECORDED']);
+    expect(codes((await why('203.0.113.9')).findings)).toEqual(['NOTHING_RECORDED']);
+    const text = await told(id);
+    const unwrapped = text.replace(/\n +(?!->)/g, ' ');
+    for (const { code, text: words } of answer.untraced) expect(unwrapped).toContain(`${code}: ${words}`);
+    expect(text.split('\n').filter((line) => line.length > 100)).toEqual([]);
+    for (const joomla of [
+      'The Download Key is missing',
+      'URL using bad/illegal format',
+      'The checksum verification failed',
+      'Failed to extract file',
+      'Maximum (20) redirects followed',
+      '<client>administrator</client>',
+      'unable to get local issuer certificate',
+      "Couldn't connect to server",
+    ])
+      expect(unwrapped).toContain(joomla);
+  });
+
+  test('what fails without a trace is listed where no cause was found, or when asked for', async () => {
+    const { id, key } = await give();
+    const ip = newClient();
+    const LIST = 'Failures that leave no record here:';
+    await shop.json(['license', 'suspend', String(id)]);
+    await get(`42?dlid=${key}`, ip);
+    expect(await told(id)).not.toContain(LIST);
+    expect(await told(id)).toMatch(/Some failures leave no record here\. To list them: --all\n$/);
+    expect(await told(id, '--all')).toContain(LIST);
+    await shop.json(['license', 'reinstate', String(id)]);
+    // What was refused last may be what was asked about.
+    expect(await told(ip)).not.toContain(LIST);
+    await get(`42?dlid=${key}`, ip);
+    expect(await told(id)).toContain(LIST);
+  });
+
+  test('what came with a key like its own is no record of a licence, and not said to be none', async () => {
+    const { id } = await give({ key: '20A1B2C3-D4E5F607-18293A4B-77777770' });
+    keys.add('20A1B2C3-D4E5F607-18293A4B-77777771');
+    await get('42?dlid=20A1B2C3-D4E5F607-18293A4B-77777771', newClient());
+    const { findings, accesses } = await why(id);
+    expect(codes(findings)).toEqual(['ACTIVE', 'ONLY_NEARBY']);
+    expect(codes(accesses)).toEqual(['KEY_MISTYPED']);
+  });
+
+  test("a trial of the seller's own is told apart from a customer's Joomla", async () => {
+    const { id, key } = await give();
+    const ip = newClient();
+    for (const agent of [trialUserAgent('5.3.0'), trialUserAgent('5.3.0'), JOOMLA])
+      await get(`42?dlid=${key}`, ip, agent);
+    expect((await why(id)).accesses).toMatchObject([
+      {
+        code: 'GRANTED',
+        count: 2,
+        text: `Version 2.1.0 was granted to a trial with "licensing update-xml" (as Joomla 5.3.0) at ${ip} with licence ${id}.`,
+      },
+      { code: 'GRANTED', count: 1, text: expect.stringContaining(`granted to Joomla 5.3.0 at ${ip}`) },
+    ]);
+  });
+
+  describe('a site that was refused is activated nowhere, but stands in the access log', () => {
+    async function refuse(key: string, identifier: string, ip = newClient()): Promise<string> {
+      expect(await post('activate', { license_key: key, identifier }, ip)).toBeGreaterThan(400);
+      return ip;
+    }
+    async function giveFull(): Promise<TestLicense> {
+      const license = await give({}, 1);
+      await shop.json(['activation', 'add', String(license.id), `first-${license.id}.example`]);
+      return license;
+    }
+
+    test('as it was sent: its licence is told about, with what became of it and what helps', async () => {
+      const { id, key } = await giveFull();
+      await refuse(key, 'early.example');
+      const ip = await refuse(key, 'https://www.Büro.Two.example:8443/administrator?a=1');
+      for (const what of ['büro.two.example', 'http://XN--Bro-hoa.two.example/', 'www.BÜRO.two.example']) {
+        // The licence's own latest entries are others, however few are looked at.
+        const { license, findings, accesses } = await why(what, '--limit', '1');
+        expect([what, license?.id]).toEqual([what, id]);
+        expect(findings[0]).toEqual({
+          code: 'IN_ACCESS_LOG',
+          text: expect.stringMatching(
+            new RegExp(
+              `^This is activated on no licence, but stands in the access log, the last time on \\d{4}-\\d\\d-\\d\\dT[\\d:]+Z: Activating https://www\\.Büro\\.Two\\.example:8443/administrator\\?a=1 with licence ${id} was refused to .* at ${ip}: the one slot is in use\\.$`,
+            ),
+          ),
+          remedy: expect.stringContaining(`licensing license set-limit ${id} 2`),
+        });
+        expect(codes(findings)).toEqual(['IN_ACCESS_LOG', 'ACTIVE', 'SLOTS_FULL']);
+        expect(accesses).toHaveLength(1);
+      }
+      await refuse(key, 'late.example');
+      expect((await why('early.example', '--limit', '1')).findings[0]).toMatchObject({
+        code: 'IN_ACCESS_LOG',
+        text: expect.stringContaining('Activating early.example with'),
+      });
+    });
+
+    test('with an eight-letter name, which might be the end of a key', async () => {
+      const { id, key } = await giveFull();
+      await refuse(key, 'acme.com');
+      expect((await why('acme.com')).license?.id).toBe(id);
+    });
+
+    test('with several licences: they are listed', async () => {
+      const [one, two] = [await giveFull(), await giveFull()];
+      for (const { key } of [one, two]) await refuse(key, 'both.example');
+      const { licenses, findings } = await why('both.example');
+      expect(licenses?.map(({ id }) => id)).toEqual([one.id, two.id]);
+      expect(findings[0]).toMatchObject({
+        code: 'SEVERAL_LICENSES',
+        text: `2 licences have this: ${one.id}, ${two.id} in the access log alone.`,
+      });
+    });
+
+    test('with a key that is unknown: when that was, and what became of it', async () => {
+      const ip = await refuse('FEDCBA98-76543210-FEDCBA98-76543210', 'nokey.example');
+      const answer = await why('nokey.example');
+      expect(answer).toMatchObject({ license: null, accesses: [{ code: 'UNKNOWN_KEY', ip }] });
+      expect(answer.findings).toMatchObject([
+        {
+          code: 'IN_ACCESS_LOG',
+          text: expect.stringMatching(
+            /the last time on \d{4}-.*Z: Activating nokey\.example was refused to .*: the key is unknown\.$/,
+          ),
+        },
+      ]);
+    });
+
+    test("as its plan spells it: a seat's address is no site", async () => {
+      const plan = await givePlan(service.db, { type: 'seat', limit: 1 });
+      const { id, key } = await giveLicense(service.db, plan);
+      keys.add(key);
+      await shop.json(['activation', 'add', String(id), 'ada@refused.example']);
+      await refuse(key, 'Bob@Refused.example');
+      expect((await why('bob@refused.example')).license?.id).toBe(id);
+      expect(codes((await why('refused.example')).findings)[0]).toBe('UNKNOWN_KEY');
+      await refuse('FEDCBA98-76543210-FEDCBA98-76543210', 'eve@nokey.test');
+      expect(codes((await why('nokey.test')).findings)[0]).toBe('UNKNOWN_KEY');
+    });
+  });
+
+  describe('who calls knows no key but', () => {
+    test("an e-mail, an order, a site or a seat: the licence's case, as for its id", async () => {
+      const { id } = await give({ customer: 'Jane@Example.com', reference: 'order-1001' });
+      await shop.json(['activation', 'add', String(id), 'shop.jane.example']);
+      const seats = await giveLicense(service.db, await givePlan(service.db, { type: 'seat' }));
+      await shop.json(['activation', 'add', String(seats.id), 'ada@crew.example']);
+      for (const [what, found] of [
+        [' jane@EXAMPLE.com', id],
+        ['order-1001', id],
+        ['https://www.Shop.Jane.example:8443/administrator', id],
+        ['Ada@Crew.example', seats.id],
+      ] as const) {
+        const answer = await why(what);
+        expect([what, answer.license?.id]).toEqual([what, found]);
+        expect(codes(answer.findings)[0]).toBe('ACTIVE');
+      }
+      // As its plan spells it: a device's name minds its case.
+      const devices = await giveLicense(service.db, await givePlan(service.db, { type: 'device' }));
+      await shop.json(['activation', 'add', String(devices.id), 'Lab.PC.example']);
+      expect((await why('Lab.PC.example')).license?.id).toBe(devices.id);
+      expect((await why('lab.pc.example')).license).toBeNull();
+    });
+
+    test('an e-mail only nearly, or its beginning', async () => {
+      const { id } = await give({ customer: 'wilma@quarry-works.example' });
+      for (const [what, by] of [
+        ['wilma@quary-works.example', 'but for one slip'],
+        ['Wilma@quarry-wroks.example', 'but for one slip'],
+        ['wilma@quarry', 'as the beginning'],
+        ['wilma', 'as the beginning'],
+        ['wilma@elsewhere.example', 'at another provider'],
+      ] as const) {
+        const { license, findings } = await why(what);
+        expect([what, license?.id]).toEqual([what, id]);
+        expect(findings[0]).toMatchObject({
+          code: 'NEAR_EMAIL',
+          text: expect.stringMatching(new RegExp(`${by}.*: wilma@quarry-works\\.example\\.$`)),
+        });
+      }
+      const other = await give({ customer: 'wilma@brickworks.example' });
+      const { licenses, findings } = await why('wilma@');
+      expect(licenses?.map((one) => one.id)).toEqual([id, other.id]);
+      expect(findings[0]?.text).toBe(
+        `2 licences come near this: ${id}, ${other.id} as the beginning of their customer's e-mail.`,
+      );
+    });
+
+    test('a word: it is not the end of a key', async () => {
+      // An end that is near to "help" if any word were one.
+      await give({ key: '30A1B2C3-D4E5F607-18293A4B-0000FACE' });
+      for (const word of ['help', 'FADE', 'computer'])
+        expect((await why(word)).findings).toMatchObject([
+          { code: 'UNKNOWN_KEY', text: expect.stringMatching(/^No licence has this as its id/) },
+        ]);
+    });
+
+    test('what several licences have lists them, each once, with what they were found by', async () => {
+      const one = await give({ customer: 'sam@several.example' });
+      const two = await give({ customer: 'sam@several.example' });
+      const seats = await giveLicense(service.db, await givePlan(service.db, { type: 'seat' }));
+      for (const { id } of [two, seats])
+        await shop.run(['activation', 'add', String(id), 'sam@several.example']);
+      const { license, licenses, findings, accesses } = await why('sam@several.example');
+      expect(license).toBeNull();
+      expect(licenses?.map(({ id }) => id)).toEqual([one.id, two.id, seats.id]);
+      expect(accesses).toEqual([]);
+      expect(findings).toEqual([
+        {
+          code: 'SEVERAL_LICENSES',
+          text: `3 licences have this: ${one.id}, ${two.id} as their customer; ${seats.id} as what is activated.`,
+          remedy: 'licensing why ID',
+        },
+      ]);
+      const text = await told('sam@several.example');
+      expect(text).toMatch(new RegExp(`^${seats.id} +[0-9A-F]{8} +active +Developer`, 'm'));
+      expect(text).not.toContain('Failures that leave no record');
+    });
+
+    test('more licences than a short list holds are said to be more', async () => {
+      const plan = await givePlan(service.db);
+      for (let i = 0; i < 21; i++) await giveLicense(service.db, plan, { customer: 'many@several.example' });
+      const { licenses, findings } = await why('many@several.example');
+      expect(licenses).toHaveLength(20);
+      expect(findings[0]?.text).toMatch(/^More than 20 licences have this; the first: /);
+    });
+
+    test('an order that counts as some licence does: the licence with that id, with a word on the order', async () => {
+      const { id } = await give();
+      const ordered = await give({ reference: String(id) });
+      const answer = await why(id);
+      expect(answer.license?.id).toBe(id);
+      expect(answer.findings.at(-1)).toEqual({
+        code: 'ALSO_A_REFERENCE',
+        text: `An order has the number ${id} as well: that of licence ${ordered.id}.`,
+        remedy: `licensing why ${ordered.id}`,
+      });
+      const byOrder = await give({ reference: '20260001' });
+      expect((await why('20260001')).license?.id).toBe(byOrder.id);
+    });
+
+    test('nothing here: what was looked for is named, the text is not repeated, and short keys are explained', async () => {
+      await give({ key: 'OLD-0001-ABXY', customer: 'short@key.example' });
+      for (const what of ['nobody@nowhere.example', 'www.nowhere.example', 'order-nowhere', 'ABXY', 'zzz']) {
+        const answer = await why(what);
+        expect(answer.findings[0]).toMatchObject({
+          code: 'UNKNOWN_KEY',
+          text: "No licence has this as its id, its key or the end of it, its customer's e-mail, its order's reference or what is activated on it or was refused lately.",
+        });
+        expect(answer.findings[0]?.remedy).toContain('licensing why -');
+        expect(answer.findings[0]?.remedy).toContain('no end of a key that has fewer than 16 characters');
+        expect(JSON.stringify(answer)).not.toContain(what);
+      }
+      // What the remedy names works.
+      expect((await shop.json<Answer>(['why', '-'], { stdin: 'OLD-0001-ABXY\n' })).license).not.toBeNull();
+      expect((await why('short@key.example')).license).not.toBeNull();
+      const { code, stderr } = await shop.run(['why', '999999']);
+      expect(code).toBe(1);
+      expect(stderr).toContain('No licence has this as its id, its key or');
+    });
+
+    test("an address that nobody has is no key, so others' requests are not its", async () => {
+      const ip = newClient();
+      await get('42?dlid=somebody%40elsewhere.test', ip);
+      expect((await why('nobody@nowhere.test')).accesses).toEqual([]);
+      expect((await why('somebody@elsewhere.test')).accesses).toEqual([]);
+    });
+  });
+
+  test('an end that several imported keys share lists them; what there is not is refused', async () => {
+    const one = await give({ key: 'first-imported-key-ABCD' });
+    const two = await give({ key: 'other-imported-key-ABCD' });
+    const { findings } = await why('ABCD');
+    expect(findings[0]).toMatchObject({ code: 'SEVERAL_LICENSES' });
+    expect(findings[0]?.text).toContain(`${one.id}, ${two.id}`);
+    expect((await shop.run(['why', '999999'])).code).toBe(1);
+    expect((await shop.run(['why', '-'], { stdin: '\n' })).code).toBe(1);
+    expect((await shop.run(['why'])).code).toBe(2);
+  });
+
+  test('nothing that a client sent reaches the terminal as a control character', async () => {
+    const { id, key } = await give();
+    await request(service.url)
+      .get(`${PREFIX}/downloads/42`)
+      .query({ dlid: key, identifier: '\u001b[2Jx\u0007; rm -rf ~' })
+      .set({ 'X-Forwarded-For': newClient(), 'User-Agent': 'evil\tagent' });
+    sent++;
+    await written();
+    const text = await told(id);
+    expect(text).not.toMatch(/[^\P{Cc}\n]/u);
+    expect(text).toContain(`licensing activation add ${id} IDENTIFIER`);
+  });
+
+  test('no answer holds a key', () => {
+    expect(output.length).toBeGreaterThan(10_000);
+    for (const key of keys) expect(output.toUpperCase()).not.toContain(key.toUpperCase());
+  });
+});
+
+describe('slips', () => {
+  const HINT = '5C6D7E80';
+
+  test.each([
+    ['5C6D7E80', 'elsewhere'],
+    ['5C6D7E81', 'one-character'],
+    ['5C6DE780', 'transposed'],
+    ['7e80', 'shape'],
+    ['7E8O', 'confused'],
+    ['D7E8', 'missing'],
+    ['D780', 'missing'],
+    ['7G80', 'one-character'],
+    ['AAAAAAAA', undefined],
+    ['7E88', undefined],
+    ['', undefined],
+  ])('%s is compared with 5C6D7E80 as: %s', (seen, slip) => {
+    expect(compareHints(seen, HINT)).toBe(slip);
+  });
+
+  test.each([
+    ['10A1B2C3-D4E5F607-18293A4B-5C6D7E80', true],
+    ['10A1B2C3D4E5F60718293A4B5C6D7E8', true],
+    ['i0a1b2c3-d4e5f607-18293a4b-5c6d7e8oX', true],
+    ['10A1B2C3-D4E5F607-18293A4B-5C6D7E80AB', false],
+    ['10A1B2C3-D4E5F607-18293A4B', false],
+    ['MyShop-Abc-2024-XYZ-0001-of-thirty-two', false],
+    ['XYA1B2C3-D4E5F607-18293A4B-5C6D7E80', false],
+  ])('%s may be a slip of a key of our own shape: %s', (key, may) => {
+    expect(mayBeOwn(key)).toBe(may);
+  });
+
+  test('what is looked for in the log and among licences is what the comparison accepts', () => {
+    const seen = hintsOfSlips(HINT);
+    expect(seen.length).toBeLessThan(200);
+    for (const one of seen) expect([one, compareHints(one, HINT)]).not.toContain(undefined);
+    for (const one of ['5C6D7E80', '5C6D7E81', '5C6DE780', '7E80', '7e80', '7E8O', 'D7E8', 'D780', '7G80']) {
+      const { exact, patterns } = hintsNear(one);
+      expect(exact.length + patterns.length).toBeLessThan(200);
+      const matches = patterns.some((like) => new RegExp(`^${like.replaceAll('_', '.')}$`).test(HINT));
+      expect([one, exact.includes(HINT) || matches]).toEqual([one, true]);
+    }
+  });
+
+  test('all keys one slip away are a few thousand, none twice, and never the key itself', () => {
+    for (const key of [
+      '10A1B2C3-D4E5F607-18293A4B-5C6D7E80',
+      '550e8400-e29b-41d4-a716-446655440000',
+      'ab',
+      'x'.repeat(995),
+    ]) {
+      const near = keysNear(key);
+      expect(near.length).toBeLessThan(8_000);
+      expect(new Set(near.map((one) => one.key)).size).toBe(near.length);
+      expect(near.map((one) => one.key)).not.toContain(key);
+    }
+  });
+});

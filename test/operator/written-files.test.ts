@@ -1,0 +1,196 @@
+import { once } from 'node:events';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { operator, addPlan, type Operator } from '../support/operator';
+import { makePackage } from '../support/packages';
+import { eventually, startProcess, temporaryFolder } from '../support/processes';
+import { processEnvironment } from '../support/service-process';
+
+const CLI = join(__dirname, '../../dist/src/cli.js');
+
+let folder: string;
+let shop: Operator;
+const inFolder = (name: string) => join(folder, name);
+
+beforeAll(async () => {
+  folder = realpathSync(temporaryFolder());
+  writeFileSync(
+    inFolder('.env'),
+    'LICENSING_DATABASE_URL=sqlite:w.sqlite\nLICENSING_PACKAGES_DIR=packages\n',
+  );
+  symlinkSync(inFolder('w.sqlite'), inFolder('link.sqlite'));
+  mkdirSync(inFolder('real'));
+  symlinkSync(folder, inFolder('real/folder'));
+  shop = operator({ LICENSING_ENV_FILE: inFolder('.env') });
+  await shop.run(['migrate']);
+  await shop.json(['product', 'add', '--id', '42', '--name', 'Example', '--element', 'pkg_example']);
+  await addPlan(shop, '42', 'Single', 'domain', '1');
+  await shop.json(['license', 'issue', '--plan', '1', '--customer', 'jane@example.com']);
+}, 60_000);
+
+/** Everything that writes a file where it is told, with what it is told so by. */
+const WRITERS: [string, string[]][] = [
+  ['export', ['export', '--out']],
+  ['customer export', ['customer', 'export', 'jane@example.com', '--out']],
+  [
+    'update-xml write',
+    ['update-xml', 'write', '--product', '42', '--base-url', 'https://shop.example', '--out'],
+  ],
+];
+
+describe.each(WRITERS)('"%s"', (name, command) => {
+  const write = (file: string) => shop.run([...command, file], { cwd: folder });
+
+  it.each([
+    ['w.sqlite', 'the database of this installation'],
+    ['./w.sqlite-wal', 'part of the database of this installation'],
+    ['w.sqlite-shm', 'part of the database of this installation'],
+    ['link.sqlite', 'the database of this installation'],
+    ['real/folder/w.sqlite-shm', 'part of the database of this installation'],
+    ['.env', 'the settings file of this installation'],
+  ])('leaves %s alone', async (file, what) => {
+    const settings = readFileSync(inFolder('.env'));
+    const { code, stdout, stderr } = await write(file);
+    expect({ code, stdout, stderr: stderr.replace(folder, '.') }).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        new RegExp(
+          `^error: \\S*${file.replace('./', '')} was not written: it is ${what}\\. Name another file\\.\n$`,
+        ),
+      ),
+    });
+    expect(readFileSync(inFolder('.env')).equals(settings)).toBe(true);
+    expect(await shop.json(['license', 'list'])).toMatchObject([{ id: 1, customer: 'jane@example.com' }]);
+  });
+
+  it('leaves a file alone that holds something else, and says how to go on', async () => {
+    const file = inFolder(`${name} notes.txt`);
+    for (const text of ['of yesterday', '<html/>', '{"type":"footer"}', ' ', '<updatesite/>']) {
+      writeFileSync(file, text);
+      const { code, stdout, stderr } = await write(file);
+      expect({ code, stdout, stderr }).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(
+          /notes\.txt was not written: it holds something else than an? .*, which would be lost\. Name another file, or remove this one first\.\n$/,
+        ),
+      });
+      expect(readFileSync(file, 'utf8')).toBe(text);
+    }
+  });
+
+  it('replaces an empty file, and one that it wrote itself', async () => {
+    const file = inFolder(`${name}.out`);
+    writeFileSync(file, '');
+    for (let i = 0; i < 2; i++) expect(await write(file)).toMatchObject({ code: 0 });
+  });
+
+  it("takes none of the others' files for its own", async () => {
+    for (const [other, otherCommand] of WRITERS.filter((one) => one[0] !== name)) {
+      const file = inFolder(`${name} after ${other}`);
+      expect(await shop.run([...otherCommand, file])).toMatchObject({ code: 0 });
+      expect(await write(file)).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/something else than/),
+      });
+    }
+  });
+});
+
+it('an update XML may begin with a comment, and be edited by hand', async () => {
+  const file = inFolder('edited.xml');
+  writeFileSync(
+    file,
+    `\ufeff<?xml version="1.0"?>\n<!-- <b> -->\n<!-- ${'x'.repeat(5_000)} -->\n<updates\n></updates>`,
+  );
+  expect(await shop.run([...WRITERS[2]![1], file])).toMatchObject({ code: 0 });
+});
+
+it('a version is not published when its update XML would go over something else', async () => {
+  const { path } = await makePackage({
+    'pkg.xml':
+      '<extension type="package"><packagename>example</packagename><version>1.0.0</version></extension>',
+  });
+  await shop.json([
+    'update-xml',
+    'write',
+    '--product',
+    '42',
+    '--base-url',
+    'https://shop.example',
+    '--out',
+    inFolder('u.xml'),
+  ]);
+  const publish = [
+    'release',
+    'publish',
+    '--product',
+    '42',
+    '--version',
+    '1.0.0',
+    '--file',
+    path,
+    '--write-xml',
+  ];
+  for (const file of ['w.sqlite', '.env'])
+    expect(await shop.run([...publish, inFolder(file)])).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^error: \S+ was not written: it is .*\. Name another file\.\n$/),
+    });
+  expect(await shop.json(['release', 'list', '--product', '42'])).toEqual([]);
+});
+
+it("nginx's configuration goes over none of the installation's files", async () => {
+  const conf = temporaryFolder();
+  const env = join(conf, 'upstream.conf.new');
+  writeFileSync(env, 'LICENSING_DATABASE_URL=sqlite:licensing.conf\n');
+  writeFileSync(join(conf, 'upstream.conf'), 'mine');
+  const here = operator({ LICENSING_ENV_FILE: env });
+  const nginx = () => here.run(['nginx', '--server-name', 'shop.example', '--out', conf]);
+  expect(await nginx()).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('the settings file of this installation'),
+  });
+  expect(readFileSync(env, 'utf8')).toMatch(/^LICENSING_DATABASE_URL/);
+  writeFileSync(join(conf, 'upstream.conf'), '');
+});
+
+it('no settings are written into the database', async () => {
+  const both = join(temporaryFolder(), 'both');
+  const env = { LICENSING_ENV_FILE: both, LICENSING_DATABASE_URL: `sqlite:${both}` };
+  const { code, stderr } = await operator(env).run(['init']);
+  expect({ code, stderr }).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/was not written: it is the database/),
+  });
+});
+
+it('an update XML that is interrupted leaves nothing in the public folder', async () => {
+  const place = temporaryFolder();
+  // A disk that takes its time.
+  const slow = join(temporaryFolder(), 'slow.js');
+  writeFileSync(
+    slow,
+    "require('node:fs/promises').rename = () => new Promise((done) => setTimeout(done, 60_000));",
+  );
+  const child = startProcess(process.execPath, [CLI, ...WRITERS[2]![1], join(place, 'update.xml')], {
+    env: processEnvironment({ LICENSING_ENV_FILE: inFolder('.env') }, { NODE_OPTIONS: `--require ${slow}` }),
+  });
+  const ended = once(child, 'exit');
+  await eventually(() => expect(readdirSync(place)).toHaveLength(1));
+  child.kill('SIGINT');
+  expect(await ended).toEqual([null, 'SIGINT']);
+  expect(readdirSync(place)).toEqual([]);
+  expect(existsSync(join(place, 'update.xml'))).toBe(false);
+});

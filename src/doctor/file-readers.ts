@@ -9,12 +9,8 @@ interface FileWithStats {
 }
 
 /**
- * Checks that neither everybody nor nginx's user can read some files. The site's PHP often runs as nginx's user, so a
- * hole in any of its extensions would expose them.
- *
- * @param code the start of the finding's code
- * @param paths existing files
- * @param why what they give away
+ * Checks that neither everybody nor nginx's user can read files. The site's PHP often runs as nginx's user, so a hole
+ * in any of its extensions would expose them. `code` begins the finding's code; `why` says what the files give away.
  */
 export async function checkReaders(code: string, paths: string[], why: string): Promise<Finding> {
   const files = paths.map((path) => ({ path, stats: statSync(path) }));
@@ -51,10 +47,7 @@ function describe(files: FileWithStats[]): string {
   return files.map(({ path, stats }) => `${path} (mode ${octal(stats.mode)})`).join(', ');
 }
 
-/**
- * The command changes the owner first: a service that read the file by group or as others needs to own it at mode 600.
- * A service running as nginx's user needs a user of its own.
- */
+/** The owner changes first: a service that read the file as its group or as others must own it at mode 600. */
 function closeFiles(files: FileWithStats[], nginx: NginxUser | undefined): string {
   const names = files.map(({ path }) => path).join(' ');
   const user = serviceUser();

@@ -140,8 +140,8 @@ function checkEncryption(url: URL): Finding[] {
 }
 
 /**
- * Sends a download with a unique name that is refused, then finds it in the access log with the address the service
- * saw. For a loopback site it connects from an unusual loopback address, to tell the client from a proxy.
+ * Sends a unique download that is refused, and finds its address in the access log. For a loopback site it connects
+ * from an unusual loopback address, to tell the client from a proxy.
  */
 async function checkAddress(site: Site): Promise<Finding[]> {
   const { url, config } = site;

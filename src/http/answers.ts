@@ -63,11 +63,7 @@ export function sendRefusal(ctx: Context, refusal: Refusal): void {
   });
 }
 
-/**
- * Answers a refusal or fault with its code's text and status, unless the request is answered already.
- *
- * @param options override these; `details` go beside code and message in JSON, `retryAfter` is in seconds
- */
+/** Answers a refusal or fault, unless the request is answered already. `retryAfter` is in seconds. */
 export function sendFailure(
   ctx: Context,
   code: Code,

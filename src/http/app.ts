@@ -87,10 +87,7 @@ interface Rules {
   bucket?: Bucket;
 }
 
-/**
- * The steps of a request, in order. Requests with a wrong method or body count against the limit too. One function,
- * because each layer of middleware costs as much as most of these steps.
- */
+/** The steps of a request, in order. One function: a layer of middleware costs as much as most of these steps. */
 function createEndpoints(limiter: Limiter, licensing: Licensing) {
   return (name: Endpoint, { methods, readBody, bucket = 'api' }: Rules, handler: Handler): Middleware =>
     async (ctx) => {

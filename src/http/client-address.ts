@@ -17,10 +17,7 @@ interface Peer {
 
 /**
  * Finds the client's address: the connection's peer or, behind trusted proxies, the last untrusted hop in
- * X-Forwarded-For. A header from any other peer is ignored. Only a proxy on this machine can be the peer on a Unix
- * socket; on TCP, server.ts drops connections without a peer address.
- *
- * @param trustedProxies addresses and networks
+ * X-Forwarded-For. Only a proxy on this machine can be the peer on a Unix socket.
  */
 export function createClientAddressReader(trustedProxies: string[]): {
   read: (request: IncomingMessage) => ClientAddress;
@@ -47,7 +44,6 @@ export function createClientAddressReader(trustedProxies: string[]): {
       const forwarded = headers['x-forwarded-for'];
       if (peer.trusted && forwarded !== undefined) {
         const hops = (Array.isArray(forwarded) ? forwarded.join(',') : forwarded).split(',');
-        // From the nearest hop outwards, past the trusted proxies, to the first untrusted address.
         for (let hop = hops.pop(); hop !== undefined; hop = hops.pop()) {
           const named = readAddress(hop.trim());
           if (named === undefined) break;
@@ -63,7 +59,6 @@ export function createClientAddressReader(trustedProxies: string[]): {
 }
 
 function readAddress(text: string | undefined): string | undefined {
-  // The common case: IPv4 is canonical already.
   if (text === undefined || isIP(text) === 4) return text;
   // Some proxies add the port: 192.0.2.1:4711, [2001:db8::1]:4711.
   return canonicalAddress(text.replace(/^([0-9.]+):[0-9]+$/, '$1').replace(/^\[(.*)\](?::[0-9]+)?$/, '$1'));

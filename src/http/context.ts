@@ -4,7 +4,6 @@ import type { ClientAddress } from './client-address';
 
 export type Endpoint = Access['endpoint'];
 
-/** Set by the middleware in app.ts before a handler runs. */
 export interface State {
   requestId: string;
   client: ClientAddress;
@@ -20,5 +19,4 @@ export interface State {
 
 export type Context = ParameterizedContext<State>;
 export type Middleware = KoaMiddleware<State>;
-/** Answers a request within the rate limit, whose body has been read. */
 export type Handler = (ctx: Context) => Promise<void>;

@@ -82,11 +82,7 @@ export function downloadHandler(
 /** nginx checks these before it learns our ETag, and would refuse an `If-Match` with that very ETag. */
 const CONDITIONS = ['If-Match', 'If-None-Match', 'If-Modified-Since', 'If-Unmodified-Since'];
 
-/**
- * Leaves the bytes, ranges included, to nginx where it offers to send them.
- *
- * @returns when the answer is decided; false: the file is missing or has changed, and nothing was sent
- */
+/** Lets nginx send the bytes where it offers to. Resolves once the answer is decided; false: nothing was sent. */
 function sendPackage(
   ctx: Context,
   release: Release,
@@ -94,7 +90,6 @@ function sendPackage(
 ): Promise<boolean> {
   const { res } = ctx;
   const etag = `"${release.sha256}"`;
-  // Not ctx.set(); see answers.ts.
   res.setHeader('Content-Type', 'application/zip');
   res.setHeader('Content-Disposition', `attachment; filename="${release.fileName}"`);
   res.setHeader('ETag', etag);
@@ -110,16 +105,12 @@ function sendPackage(
   return Promise.resolve(true);
 }
 
-/** The library could not send: a range outside the package (416), or a file that went away or cannot be read. */
 interface SendError {
   statusCode: number;
   headers?: Record<string, string>;
 }
 
-/**
- * Sends the bytes with the `send` library, which handles ranges, If-Range and conditional requests, and stops reading
- * when the client goes away. Waits until the answer is decided, so that it is counted like every other.
- */
+/** Sends the bytes with the `send` library. Waits until the answer is decided, so that it is counted like others. */
 function streamPackage(ctx: Context, release: Release, packagesDir: string): Promise<boolean> {
   const { req, res } = ctx;
   // A suffix range longer than the file means the whole file (RFC 9110, 14.1.2); the library returns none.
@@ -184,10 +175,7 @@ function streamPackage(ctx: Context, release: Release, packagesDir: string): Pro
   });
 }
 
-/**
- * Whether nginx, which allows blanks in a range, will answer 206. nginx adds `Accept-Ranges` to a whole package, but
- * not to a part.
- */
+/** Whether nginx, which allows blanks in a range, will answer 206, to which it adds no `Accept-Ranges`. */
 function isForPart(ctx: Context, etag: string): boolean {
   return (
     /^bytes= *(?:\d+ *- *\d*|-\d+) *$/i.test(ctx.get('Range')) && ['', etag].includes(ctx.get('If-Range'))

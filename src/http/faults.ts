@@ -13,10 +13,7 @@ const DEADLINE_MS = 4_000;
 class DeadlineError extends Error {}
 class ClientGoneError extends Error {}
 
-/**
- * Turns an error from a handler into an answer. The client gets a fixed text; the log gets the details, linked by the
- * request's id.
- */
+/** Turns an error into an answer: a fixed text for the client, and details in the log under the request's id. */
 export function answerFault(ctx: Context, error: unknown): void {
   if (error instanceof InvalidRequestError) sendFailure(ctx, 'INVALID_REQUEST', { message: error.message });
   else if (error instanceof ClientGoneError) ctx.state.code = 'CLIENT_GONE';
@@ -27,10 +24,7 @@ export function answerFault(ctx: Context, error: unknown): void {
   }
 }
 
-/**
- * Gives up on a handler at the deadline, which starts after the body is read so that slow clients do not count against
- * it. Not an AbortSignal, which costs 25 µs of CPU time for each request.
- */
+/** Gives up on a handler at the deadline, once the body is read. An AbortSignal costs 25 µs for each request. */
 export function inTime(work: Promise<void>): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
@@ -84,10 +78,7 @@ export function bodyError(
   throw error;
 }
 
-/**
- * zlib's and brotli's codes for badly compressed bodies. koa-body wraps an error of another realm (under Jest, Node's
- * own errors) and copies its code into the message.
- */
+/** zlib's and brotli's codes for badly compressed bodies; koa-body may give them in its message only. */
 const NOT_DECODABLE = /\bZ_(?:DATA_ERROR|BUF_ERROR|NEED_DICT)\b|\bERR_\w*ERROR_FORMAT/;
 
 /** Refusals at `info`, faults at `error`, the rest at `debug`; no query or headers, which hold keys and cookies. */
@@ -121,11 +112,7 @@ function redact(path: string): string {
 
 const PATH_WORDS = new Set(`${API_PATH}/licenses/activate/deactivate/validate/updates/downloads`.split('/'));
 
-/**
- * An error without values, which may be a customer's address or identifier. Knex puts the statement with its values
- * before the driver's message, and servers quote the offending value. Everything from the first quote to the last is
- * cut, because values may contain quotes.
- */
+/** An error without values, which may be personal. They may contain quotes: cut from the first quote to the last. */
 function describe(fault: unknown): object {
   if (!(fault instanceof Error)) return { message: 'not an Error' };
   const { code, errno, sqlMessage } = fault as { code?: string; errno?: number; sqlMessage?: string };

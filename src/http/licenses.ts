@@ -70,10 +70,7 @@ export function validateHandler({ validate, now }: Licensing): Handler {
   };
 }
 
-/**
- * Logs an activate or deactivate call that was refused before it could be read, with its key if there is one. The other
- * fields may have any form.
- */
+/** Logs a call that was refused before it could be read, with its key if there is one. */
 export function recordUnread(ctx: Context, { accessLog, now }: Licensing): void {
   const { endpoint } = ctx.state;
   if (endpoint !== 'activate' && endpoint !== 'deactivate') return;

@@ -10,11 +10,8 @@ export interface Counted {
 const MOST_COUNTERS = 200_000;
 
 /**
- * When full, the oldest hundredth of the windows is dropped. For one window after that, new clients are counted by IPv6
- * /48 instead of /64, because one customer of a provider may have all 65,536 /64s of a /48.
- *
- * @param window in ms
- * @returns counts one request of a client
+ * When full, drops the oldest hundredth of the windows, and counts new clients by IPv6 /48 for one window: one
+ * customer may have all 65,536 /64s of a /48. `window` is in ms.
  */
 export function createMemoryCounters(window: number, most = MOST_COUNTERS): (client: string) => Counted {
   /** All windows have the same length, so insertion order is the order in which they end. */

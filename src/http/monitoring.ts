@@ -1,6 +1,5 @@
 import type { RequestListener } from 'node:http';
 
-/** Whether requests can be answered now. */
 export interface Readiness {
   ready: boolean;
   /** for each part `ok`, or what is wrong with it */
@@ -15,10 +14,7 @@ export interface MonitoringSources {
 
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
 
-/**
- * Answers the operator's monitoring on its own address: `/healthz` (the process answers), `/readyz` (it can do its
- * work) and `/metrics`.
- */
+/** Answers monitoring on its own address: `/healthz` (alive), `/readyz` (can do its work) and `/metrics`. */
 export function createMonitoringListener({ readiness, metrics }: MonitoringSources): RequestListener {
   return (request, response) => {
     const answer = (status: number, type: string, body: string) => {

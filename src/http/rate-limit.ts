@@ -55,11 +55,7 @@ export function createRedisLimiter(settings: RateLimits, redis: RedisConnection)
   };
 }
 
-/**
- * Uses penalty(), which counts like consume() but returns a count above the limit instead of throwing it.
- *
- * @throws Redis's error, or a time-out error
- */
+/** Counts by penalty(), which unlike consume() returns a count above the limit. @throws Redis's or a time-out error */
 async function count(limiter: RateLimiterRedis, client: string): Promise<Counted> {
   const { consumedPoints, msBeforeNext } = await answeredInTime(limiter.penalty(client));
   return { count: consumedPoints, endsIn: msBeforeNext };

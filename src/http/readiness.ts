@@ -8,10 +8,7 @@ import { readSchemaState } from '../store/migrate';
 
 const PATIENCE_MS = 2_000;
 
-/**
- * Checks what requests need: the database, its schema and the packages folder. Redis is reported too, but limits work
- * without it, so its absence does not make the service unready.
- */
+/** Checks the database, its schema and the packages folder. Redis is only reported: limits work without it. */
 export async function readReadiness(
   packagesDir: string,
   db: Db,

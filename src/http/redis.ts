@@ -27,10 +27,7 @@ const PROBE_EVERY_MS = 1_000;
 /** The service's start waits this long for Redis, so that the first requests find it connected. */
 const START_PATIENCE_MS = 1_000;
 
-/**
- * @param urls one URL, or the nodes of a cluster
- * @param onChange called once when Redis goes away and once when it comes back
- */
+/** Connects to one URL or a cluster's nodes. `onChange` runs when Redis goes away, and when it comes back. */
 export function connectRedis(
   urls: string[],
   onChange: (away: boolean, error?: unknown) => void,
@@ -72,9 +69,8 @@ export function connectRedis(
       probe = next;
     },
     look: () => probe().then(() => undefined, setAway),
-    // A write for each command took a third of an update check's CPU time. ioredis's own batches
-    // (`enableAutoPipelining`) cost more than they save, and each waits for the answers of the one before. `stream` is
-    // not documented in ioredis 6; without it the only loss is speed.
+    // A write for each command took a third of an update check's CPU time; `enableAutoPipelining` costs more than it
+    // saves. `stream` is not documented in ioredis 6: without it only speed is lost.
     sendTogether() {
       if (corked || !(client instanceof Redis) || client.status !== 'ready') return;
       const { stream } = client;
@@ -92,11 +88,7 @@ export function connectRedis(
   };
 }
 
-/**
- * Gives up waiting for an answer after `patience` ms.
- *
- * @throws Redis's error, or a time-out error
- */
+/** Gives up waiting for an answer after `patience` ms. @throws Redis's error, or a time-out error */
 export async function answeredInTime<T>(answer: Promise<T>, patience = PATIENCE_MS): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
@@ -115,11 +107,7 @@ export async function answeredInTime<T>(answer: Promise<T>, patience = PATIENCE_
 /** Without `replyMapping`, which changes the types of answers. */
 type Plain<Options> = Omit<Options, 'replyMapping'>;
 
-/**
- * A client of a single Redis, or of the cluster that has the named nodes.
- *
- * @param options for every connection, including nodes discovered later
- */
+/** A client of one Redis, or of the named nodes' cluster. The options apply to discovered nodes too. */
 export function openRedis(
   urls: string[],
   options: Plain<RedisOptions>,
@@ -138,7 +126,6 @@ export function openRedis(
   return new Cluster(urls, { ...clusterOptions, redisOptions });
 }
 
-/** A client for requests, which never wait for a connection. */
 function openClient(urls: string[]): Redis | Cluster {
   return openRedis(
     urls,

@@ -7,11 +7,7 @@ import type { Context } from './context';
 /** The message is for the client and names the field. */
 export class InvalidRequestError extends Error {}
 
-/**
- * The path of the address. In absolute form (RFC 9112, 3.2.2) there may be no path, or a host that Koa throws at.
- *
- * @returns undefined when it cannot be read
- */
+/** The path of the address; undefined when it cannot be read, as may be in absolute form (RFC 9112, 3.2.2). */
 export function readPath(ctx: { path: string | null }): string | undefined {
   try {
     return ctx.path ?? undefined;
@@ -54,13 +50,7 @@ export function readActivationRequest(body: unknown): ActivationRequest {
   return { ...request, identifier };
 }
 
-/**
- * Reads the label for an activation.
- *
- * @param key the request's
- * @returns trimmed; undefined when missing or blank
- * @throws InvalidRequestError
- */
+/** Reads the label for an activation, trimmed; undefined when missing or blank. @throws InvalidRequestError */
 export function readLabel(body: unknown, key: string): string | undefined {
   const name = readText(requireFields(body), 'name', MAX_LABEL_LENGTH);
   if (name !== undefined && (containsKey(name) || isKey(name, key)))
@@ -138,11 +128,7 @@ function notPlain(field: string): InvalidRequestError {
   return new InvalidRequestError(`"${field}" must not contain control characters.`);
 }
 
-/**
- * The product id in the path: decimal digits, a leading minus allowed.
- *
- * @returns undefined when it is not an integer; 0, which no product has, for integers outside the column's range
- */
+/** The product id in the path; undefined when it is not an integer, and 0, which no product has, when out of range. */
 export function readProductId({ params }: Context): number | undefined {
   const { product_id: text } = params as { product_id?: string };
   if (text === undefined || !/^-?[0-9]+$/.test(text)) return undefined;
@@ -151,9 +137,8 @@ export function readProductId({ params }: Context): number | undefined {
 }
 
 /**
- * Parses a query string; the last of repeated parameters counts, as in PHP. Joomla joins parameters with a literal
- * `&amp;` that not every client decodes, so `amp;dlid` counts as `dlid`. Undecodable text is kept as is. A `+` stays a
- * `+`, because Joomla sends the Download Key as typed.
+ * Parses a query string; the last of repeated parameters counts. Joomla joins parameters with a literal `&amp;`, so
+ * `amp;dlid` counts as `dlid`, and sends the Download Key as typed, so `+` stays `+`.
  */
 export function readQuery(query: string): Map<string, string> {
   const parameters = new Map<string, string>();

@@ -37,12 +37,7 @@ const DRAIN_LIMIT_MS = 10_000;
 /** nginx's user must be able to connect; the folder's permissions decide who may. */
 const SOCKET_MODE = 0o666;
 
-/**
- * Starts listening. Removes a Unix socket that a killed process left behind, unless a process answers on it.
- *
- * @param stallLimit in ms
- * @throws Error for the operator when the address is taken, or the path is a file other than a socket
- */
+/** Starts listening, replacing a killed process's socket. `stallLimit` is in ms. @throws Error for the operator */
 export async function startServer(
   listener: RequestListener,
   listen: Listen,
@@ -88,10 +83,7 @@ export async function startServer(
   };
 }
 
-/**
- * A client that resets its connection before it is accepted leaves no address, but its request can still be read. As on
- * a Unix socket, its headers would be believed (client-address.ts).
- */
+/** A client that resets before it is accepted has no address, so its headers would be believed. */
 function dropNameless(socket: Socket): void {
   if (socket.remoteAddress === undefined) socket.destroy();
 }
@@ -112,11 +104,8 @@ function closeAfter(response: ServerResponse): void {
 }
 
 /**
- * Waits for two event-loop turns in a row without a new connection. Node accepts one connection a turn, and closing the
- * listening socket would cut off those still queued, with the requests they have sent.
- *
- * @param hasCome whether a connection came since the last call
- * @param limit in ms
+ * Waits for two event-loop turns without a new connection, at most `limit` ms. Node accepts one a turn, and closing
+ * the listening socket would cut off those still queued.
  */
 async function untilNoneComes(hasCome: () => boolean, limit: number): Promise<void> {
   const until = performance.now() + limit;
@@ -137,10 +126,7 @@ function connectionsOf(server: Server): () => boolean {
   };
 }
 
-/**
- * Node's `server.close()` closes idle connections at once, even with a request on its way. Instead: stop listening,
- * answer with `Connection: close` for a while, then close idle connections.
- */
+/** Answers with `Connection: close` first: `server.close()` alone would cut off requests on their way. */
 async function drain(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     NetServer.prototype.close.call(server, () => resolve());
@@ -152,10 +138,7 @@ async function drain(server: Server): Promise<void> {
   await closed;
 }
 
-/**
- * Answers what Node's parser refuses before the application sees it: raw non-ASCII bytes in the request line (a key
- * pasted with a no-break space, where no nginx removes them), too large headers, too slow requests.
- */
+/** Answers what Node's parser refuses: raw non-ASCII bytes in the request line, large headers, slow requests. */
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

@@ -8,7 +8,6 @@ import { InvalidRequestError, readProductId } from './requests';
 
 /** GET updates/{product_id}: contract, section 4.3. Public, so it reveals nothing that needs a licence. */
 export function updatesHandler({ latestUpdate }: Licensing): Handler {
-  /** The written body is cached as long as the update itself is remembered. */
   const bodies = new WeakMap<Update, string>();
   const bodyOf = (update: Update): string => {
     let body = bodies.get(update);

@@ -1,12 +1,7 @@
 import { OperatorError } from '../licensing/operator-error';
 import { API_PATH } from '../api';
 
-/**
- * The site's folder in a path copied from a browser, which may continue to the site's API or pages. The service's path
- * is appended to it.
- *
- * @param path without a trailing slash
- */
+/** The site's folder in a `path` copied from a browser, which may go on to the API or to pages. No trailing slash. */
 export function siteFolder(path: string): string {
   return path.replace(/(?:\/api)?\/index\.php(?:\/.*)?$|\/api$/, '');
 }
@@ -16,18 +11,13 @@ export function downloadAddress(baseUrl: string, productId: number, version: str
   return `${baseUrl}${API_PATH}/downloads/${productId}?version=${encodeURIComponent(version)}`;
 }
 
-/** What a download address requests from this service. */
 export interface AskedDownload {
   productId: number;
   /** undefined: the latest */
   version: string | undefined;
 }
 
-/**
- * Parses a download address of this service; undefined for other addresses.
- *
- * @param address trimmed
- */
+/** Parses a trimmed download address of this service; undefined for other addresses. */
 export function readDownloadAddress(address: string): AskedDownload | undefined {
   const [, path = '', query = ''] = /^https?:\/\/[^/?#]*([^?#]*)(?:\?([^#]*))?/i.exec(address) ?? [];
   const id = new RegExp(`${API_PATH.replaceAll('.', '\\.')}/downloads/([0-9]+)/?$`).exec(path)?.[1];
@@ -36,11 +26,7 @@ export function readDownloadAddress(address: string): AskedDownload | undefined 
   return { productId: Number(id), version: version?.trim() || undefined };
 }
 
-/**
- * Requires an http or https address without a user name.
- *
- * @throws OperatorError whose message begins with `what`
- */
+/** Requires an http or https address without a user name. @throws OperatorError that begins with `what` */
 export function requireWebAddress(text: string, what: string): URL {
   const address = text.trim();
   const url = URL.canParse(address) ? new URL(address) : undefined;

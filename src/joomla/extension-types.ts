@@ -1,10 +1,8 @@
 /** Extension types and clients as Joomla defines them (libraries/src/Installer/Adapter). */
 
-/** The clients an extension can be installed under. */
 export const EXTENSION_CLIENTS = ['site', 'administrator'] as const;
 export type ExtensionClient = (typeof EXTENSION_CLIENTS)[number];
 
-/** In the order of Joomla's numbers. */
 const CLIENTS: readonly string[] = [...EXTENSION_CLIENTS, 'installation', 'api', 'cli'];
 
 interface ExtensionTypeFacts {
@@ -36,10 +34,7 @@ export function clientOfType(type: string): ExtensionClient | undefined {
   return factsOf(type)?.client;
 }
 
-/**
- * The prefix that identifies elements of a type; empty: none, or an unknown type. Joomla itself adds it to packages,
- * components and modules; a library may lack it.
- */
+/** The prefix of a type's elements, or empty. Joomla itself adds it to packages, components and modules. */
 export function prefixOfType(type: string): string {
   return factsOf(type)?.prefix ?? '';
 }
@@ -52,11 +47,7 @@ export function typeOfElement(element: string): ExtensionType | undefined {
   });
 }
 
-/**
- * The client's name for a `client` element. A missing or empty element means administrator.
- *
- * @returns undefined for a name that Joomla does not know
- */
+/** The client's name for a `client` element, by default administrator; undefined for an unknown name. */
 export function readClient(text: string | undefined): string | undefined {
   if (text === undefined || text === '') return 'administrator';
   if (/^[0-9]+$/.test(text)) return CLIENTS[Number(text)] ?? text;

@@ -8,16 +8,11 @@ import { API_PATH } from '../api';
 import { requireWebAddress } from './addresses';
 import { prefixOfType } from './extension-types';
 
-/** An extension's manifest, by which Joomla installs its package. */
-
 /** The length of Joomla's columns `#__update_sites.name` and `#__updates.name`. */
 const MAX_NAME_LENGTH = 100;
 /** A longer XML file cannot be a manifest, which only lists files. */
 const MAX_MANIFEST_BYTES = 5_000_000;
-/**
- * All possible manifests stay in memory until the package's top folder is known. Compressed they are tiny: a thousand
- * of 5 MB fit into 5 MB.
- */
+/** All XML files stay in memory until the top folder is known; a thousand of 5 MB fit into a zip of 5 MB. */
 const MAX_XML_BYTES = 20_000_000;
 /** The minimum a file counts, so that a million empty files exceed the limit too. */
 const LEAST_BYTES = 1_000;
@@ -30,11 +25,7 @@ export interface ManifestSnippets {
   forCustomers: string;
 }
 
-/**
- * The manifest lines that make Joomla ask for updates and show the Download Key field.
- *
- * @throws OperatorError when Joomla could not request the address
- */
+/** The manifest lines that make Joomla ask for updates and show the Download Key field. @throws OperatorError */
 export function manifestSnippets({ name }: Product, updateXmlUrl: string): ManifestSnippets {
   const url = requireWebAddress(updateXmlUrl, 'The address of the update XML');
   if (updateXmlUrl.includes('#'))
@@ -68,7 +59,6 @@ export function nameInJoomla(name: string): string {
 }
 
 export interface PackageManifest {
-  /** its path in the zip */
   path: string;
   /** `package`, `component`, ... */
   type: string;
@@ -91,15 +81,11 @@ export function describeMisses({ hasDownloadKey, updateServers }: PackageManifes
   ];
 }
 
-/** Why a package has no manifest. */
 export type NoManifest = 'no-xml' | 'no-manifest' | 'too-much-xml';
 
 /**
- * The manifest Joomla would install a package by: the first XML file with the root `extension` at its top or one folder
+ * The manifest Joomla installs a package by: the first XML file with the root `extension`, at its top or one folder
  * below. In a zip with a single folder, that folder is the top.
- *
- * @returns `no-xml` when there is no such file, `no-manifest` when none is a manifest, `too-much-xml` beyond the limit
- * @throws yauzl's error for a file that is not a zip
  */
 export async function findManifest(zipPath: string): Promise<PackageManifest | NoManifest> {
   const seen = { tops: new Set<string>(), folder: false };
@@ -149,7 +135,6 @@ function readManifest(path: string, bytes: Buffer): PackageManifest | undefined 
   };
 }
 
-/** Types whose manifests name the element by the same rules. */
 const NAMED_ALIKE = ['component', 'module', 'plugin'];
 
 /** Follows `getElement` of Joomla's installer adapters (libraries/src/Installer/Adapter). */
@@ -173,7 +158,7 @@ function elementOf(
   return name.startsWith(prefix) ? name : prefix + name;
 }
 
-/** The element named by an attribute of a file: `<filename plugin="example">`. */
+/** An attribute of a file names the element: `<filename plugin="example">`. */
 function fileAttribute(root: Element, name: string): string | undefined {
   return descendants(root)
     .filter(({ parentNode }) => parentNode?.nodeName === 'files')
@@ -181,7 +166,6 @@ function fileAttribute(root: Element, name: string): string | undefined {
     .find((value) => value);
 }
 
-/** Joomla's filter "cmd". */
 function asCommand(text = ''): string {
   return text.replace(/[^A-Za-z0-9._-]/g, '').replace(/^\.+/, '');
 }

@@ -1,6 +1,4 @@
-/**
- * The `version` of a `targetplatform`: a regular expression that Joomla anchors only at the start of its own version.
- */
+/** A `targetplatform`'s version: a regular expression that Joomla anchors only at the start of its own version. */
 
 /** Joomla 4, 5 and 6 with all their minor versions. */
 export const DEFAULT_TARGET_PLATFORM = '(4|5|6)\\.[0-9]+';
@@ -22,18 +20,12 @@ const PROBES = [3, ...CURRENT, 7, 10].map((major) => ({ major, minors: versionsO
 
 /** Longer than a list of every minor version since Joomla 3. */
 const MAX_LENGTH = 250;
-/**
- * A pattern that does not match is tried in every possible way. Items in sequence multiply: twenty `.*` have millions
- * of ways on seven characters. Real patterns have a few dozen, and this many are still fast on all versions.
- */
+/** Items in sequence multiply the ways to fail: twenty `.*` have millions. Real patterns have a few dozen ways. */
 const MAX_WAYS = 2_000;
 /** No version tried is longer, so a repetition needs no more turns. */
 const MAX_TURNS = 9;
 
-/**
- * Whether a pattern is skipped because it might run too long. It then counts as not matching, although it may match in
- * Joomla.
- */
+/** Whether a pattern is skipped because it might run too long. It then counts as not matching. */
 export function isRunaway(pattern: string): boolean {
   return pattern.length > MAX_LENGTH || countWays(pattern) > MAX_WAYS;
 }
@@ -87,10 +79,7 @@ export function overlapsPlatform(pattern: string, other: string): boolean {
   );
 }
 
-/**
- * Minor versions matched by accident, because the pattern ends inside a number or has an unanchored alternative: `5.1`
- * also matches 5.10. A pattern that matches a whole major version is intended.
- */
+/** Minor versions matched by accident, as 5.10 by `5.1`. A pattern for a whole major version intends all of them. */
 export function accidentalMatches(pattern: string): string[] {
   const loose = compile(pattern);
   if (!loose) return [];
@@ -119,7 +108,6 @@ function compile(pattern: string): RegExp | undefined {
 const TOKENS =
   /\\.|\[(?:\\.|[^\]\\])*\]|(?<opened>\((?:\?(?:<?[=!]|:|<[^>]*>))?)|(?<closed>\))|(?<or>\|)|(?<optional>\?\??)|(?<repeated>(?:[*+]|\{[0-9]+(?:,[0-9]*)?\})\??)|./gs;
 
-/** The ways of a group as far as it has been read. */
 interface Ways {
   /** the sum over its earlier alternatives */
   alternatives: number;

@@ -33,11 +33,6 @@ import {
 } from './target-platform';
 import { escapeAttribute, escapeXml } from './xml';
 
-/**
- * Writes the update XML that an operator hosts (contract, section 4.5). It tells Joomla about new versions, their
- * packages and hashes.
- */
-
 export const DATABASES = ['mysql', 'mariadb', 'postgresql'] as const;
 export type DatabaseMinimums = Partial<Record<(typeof DATABASES)[number], string>>;
 
@@ -61,10 +56,7 @@ interface Settings extends Requirements {
   folder: string;
 }
 
-/**
- * Stored for each product: the options given so far, and each version's requirements when it was last written (or would
- * have been written if not withdrawn or held back).
- */
+/** Stored for each product: the options given so far, and each version's requirements when it was last considered. */
 interface Remembered extends Partial<Settings> {
   versions?: Record<string, Requirements & { tag?: Stability; notOffered?: true; downgradeAllowed?: true }>;
 }
@@ -96,11 +88,8 @@ export interface WrittenXml {
 }
 
 /**
- * Writes a product's update XML and stores the given settings for the next time. An empty text clears a stored setting.
- *
- * @param cwd the base of a relative `out`, which is stored as an absolute path
- * @param own files that are never overwritten
- * @throws OperatorError when something is missing or would never be offered; nothing is written or stored then
+ * Writes a product's update XML and stores the given settings; an empty text clears one. A relative `out` starts at
+ * `cwd`, and files of `own` are never overwritten. @throws OperatorError with nothing written or stored
  */
 export async function writeUpdateXml(
   db: Db,
@@ -149,10 +138,7 @@ async function findLeftBehind(before: string | undefined, { target }: Place): Pr
   return earlier.there && earlier.target !== target ? before : undefined;
 }
 
-/**
- * Where a product's update XML was last written, and the versions it has offered since; `known` also includes withdrawn
- * and held-back versions. Undefined: never written.
- */
+/** Where a product's update XML was last written, and its versions; `known` adds those withdrawn or held back. */
 export async function findWrittenXml(
   db: Db,
   productId: number,
@@ -187,7 +173,7 @@ async function findRemembered(db: Db, productId: number): Promise<Remembered> {
   return JSON.parse((await findUpdateXmlSettings(db, productId)) ?? '{}') as Remembered;
 }
 
-/** Refuses invalid settings or an invalid file like `writeUpdateXml`, before anything else is done. */
+/** Refuses what `writeUpdateXml` would refuse, before anything else is done. */
 export async function requireUpdateXmlSettings(
   db: Db,
   productId: number,
@@ -289,7 +275,6 @@ function defaultClient(type: ExtensionType): ExtensionClient {
   return client;
 }
 
-/** Refuses settings whose updates Joomla would never offer. */
 function refuseUseless({ type, folder, targetPlatform, phpMinimum, infoUrl }: Settings): void {
   if (type === 'plugin' && folder === '')
     throw new OperatorError(
@@ -332,11 +317,8 @@ interface PlannedUpdate extends Requirements {
 }
 
 /**
- * The versions some site is offered: the latest release, a newer pre-release, and older versions that support a Joomla,
- * PHP or database which newer versions do not.
- *
- * @param releases the published ones, the highest first
- * @param withdrawn versions offered before
+ * The published versions some site is offered, the highest first: the latest release, a newer pre-release, and older
+ * versions for a Joomla, PHP or database that newer ones do not support. `withdrawn` were offered before.
  */
 function updatesThatMatter(
   releases: Release[],
@@ -384,10 +366,9 @@ function withdrawnUpdate(
 }
 
 /**
- * Whether a withdrawn version keeps a lower one from being offered. On Update, a site that still lists the withdrawn
- * version reads the XML again and installs the version found there without comparing it with the installed one
- * (Joomla's com_installer, UpdateModel::update). If none is found, it says "Invalid extension update". A pre-release
- * holds no release back, because too few sites list it.
+ * Whether a withdrawn version keeps a lower one from being offered. A site that still lists the withdrawn version
+ * installs the one it then finds without comparing it with the installed one (UpdateModel::update). Too few sites list
+ * a pre-release for it to hold a release back.
  */
 function holdsBack(withdrawn: PlannedUpdate, update: PlannedUpdate): boolean {
   return (
@@ -397,7 +378,6 @@ function holdsBack(withdrawn: PlannedUpdate, update: PlannedUpdate): boolean {
   );
 }
 
-/** @param standing the withdrawn versions, the highest first */
 function describeHeldBack(
   suitable: PlannedUpdate[],
   updates: PlannedUpdate[],

@@ -1,17 +1,14 @@
 import { DOMParser, type Element } from '@xmldom/xmldom';
 
-/**
- * A document that no XML parser reads to its end. The message is the end of a sentence that says what is wrong and
- * where.
- */
+/** A document that no XML parser reads to its end. The message is the end of a sentence. */
 export class MalformedXml extends Error {}
 
 /** A document that would take too much time or memory. The message is a whole sentence. */
 export class TooMuchXml extends Error {}
 
 /**
- * Far more than a thousand versions or ten thousand files need. A tag costs the parser up to 1 kB, so 10 MB of tags
- * need more memory than a small server has. A namespace is copied to every element below it.
+ * A tag costs the parser up to 1 kB, and a namespace is copied to every element below it. These limits are far more
+ * than a thousand versions or ten thousand files need.
  */
 const LIMITS = [
   { mark: '<', limit: 50_000, what: 'tags' },
@@ -47,13 +44,7 @@ export function escapeAttribute(text: string): string {
     .replace(/[&<>"\r\n\t]/g, (character) => REFERENCES[character] ?? '');
 }
 
-/**
- * Parses a document and refuses what is not well-formed, as PHP's parser does.
- *
- * @returns the root element
- * @throws MalformedXml
- * @throws TooMuchXml
- */
+/** Parses a document and refuses what is not well-formed, as PHP's parser does. @throws MalformedXml, TooMuchXml */
 export function parseXml(bytes: Buffer): Element {
   const text = decode(bytes);
   refuseTooMuch(text);
@@ -116,9 +107,8 @@ function refuseTooMuch(text: string): void {
 }
 
 /**
- * A document's pieces: comments, CDATA sections, instructions, tags, a stray `]]>` and references. An unclosed piece
- * extends to the end of the document; otherwise the search for its end would restart at every "<", which takes minutes
- * per megabyte.
+ * Comments, CDATA sections, instructions, tags, a stray `]]>` and references. An unclosed piece extends to the end:
+ * otherwise the search for its end would restart at every "<", which takes minutes per megabyte.
  */
 const PIECES =
   /<!--[^]*?(?:-->|$)|<!\[CDATA\[[^]*?(?:\]\]>|$)|<\?[^]*?(?:\?>|$)|<[^>]*(?:>|$)|\]\]>|&([^\s;<&]*;?)/g;

@@ -31,10 +31,7 @@ import {
 const PAGE = 500;
 const ERASED = 'erased';
 
-/**
- * Matches one customer's e-mail address, but not longer addresses that contain it, such as `mary-jane@example.com` for
- * `jane@example.com`.
- */
+/** Matches one customer's e-mail address, but not `mary-jane@example.com` for `jane@example.com`. */
 export interface CustomerAddress {
   address: string;
   /** LIKE patterns for the database, which may find other texts too */
@@ -44,10 +41,7 @@ export interface CustomerAddress {
   without(text: string, replacement: string): string;
 }
 
-/**
- * @param text as an operator types it
- * @throws OperatorError when it is not an e-mail address
- */
+/** @throws OperatorError when `text` is not an e-mail address */
 export async function readCustomerAddress(db: Db, text: string): Promise<CustomerAddress> {
   const address = requireEmail(text);
   const patterns = spellings(address).map(likePattern);
@@ -65,7 +59,6 @@ export async function readCustomerAddress(db: Db, text: string): Promise<Custome
   };
 }
 
-/** The address in plain text and inside a JSON string. */
 function spellings(address: string): string[] {
   return [...new Set([address, JSON.stringify(address).slice(1, -1)])];
 }
@@ -137,7 +130,6 @@ async function* rowsNaming(
     if (TEXT_COLUMNS[name].some((column) => customer.isIn(row[column]))) yield row;
 }
 
-/** The customer's licences above an id, by id. */
 async function* customerLicenses(db: Db, customer: CustomerAddress, after = 0): AsyncGenerator<License> {
   for await (const rows of inPages(rowsNaming(db, 'licenses', customer, undefined, after), PAGE)) {
     const own = rows.filter((row) => customer.isIn(row.customer)).map((row) => row.id as number);
@@ -162,10 +154,8 @@ export interface CustomerPage {
 }
 
 /**
- * A page of a customer's licences, and of their seats on other licences, by licence id.
- *
- * @param after only licences above this id
- * @param limit licences and seats; a licence's seats are never split
+ * A page of a customer's licences, and of their seats on other licences, by licence id above `after`. `limit` counts
+ * both; a licence's seats are never split.
  */
 export async function pageOfCustomer(
   db: Db,
@@ -274,7 +264,6 @@ async function* licenseItems(
     for (const row of rows) yield fromRow(type, row);
 }
 
-/** Records that name the customer but belong to none of their licences. */
 async function* mentionItems(
   db: Db,
   type: RecordType,
@@ -307,11 +296,8 @@ const MAX_ROUNDS = 5;
 const LICENSES_AT_ONCE = 100;
 
 /**
- * Erases a customer's address from the whole database, and the network addresses that used their licences. Licences,
- * slots and counts stay. Each licence is changed completely or not at all; running this again continues after an
- * interruption.
- *
- * @param onProgress receives the finished and the total number of licences
+ * Erases a customer's address everywhere, and the network addresses that used their licences. Licences, slots and
+ * counts stay. Each licence is changed completely or not at all; run again to continue after an interruption.
  */
 export async function eraseCustomer(
   db: Db,
@@ -358,7 +344,6 @@ async function licensesNaming(db: Db, customer: CustomerAddress): Promise<number
   return [...ids].sort((a, b) => a - b);
 }
 
-/** @returns the number of changed rows, without the licences' own */
 async function eraseFromLicenses(
   trx: Transaction,
   ids: number[],
@@ -400,7 +385,6 @@ async function eraseFromLicenses(
   return rows;
 }
 
-/** Writes changes of rows; equal changes share a statement. */
 async function changeTexts(
   trx: Transaction,
   name: TextTable,
@@ -427,8 +411,8 @@ async function eraseElsewhere(db: Db, customer: CustomerAddress): Promise<number
 }
 
 /**
- * For rows that no licence's lock protects. They are read before the transaction that changes them: on SQLite a
- * transaction that starts with a read cannot write once another connection has written.
+ * For rows that no licence's lock protects. They are read before the transaction that changes them: a transaction of
+ * SQLite that starts with a read cannot write once another connection has written.
  */
 async function eraseWithoutLock(
   db: Db,
@@ -472,7 +456,7 @@ function eraseTexts(
   );
 }
 
-/** The changes of a row. Its network address is erased too, because the named customer used it. */
+/** A row's changes. Its network address is erased too, because the named customer used it. */
 function erasedTexts(name: TextTable, row: Row, customer: CustomerAddress): Record<string, SqlValue> {
   const changes: Record<string, SqlValue> = 'ip' in row ? { ip: null } : {};
   if (name === 'events' && (row.actor as string).startsWith('customer:')) changes.actor = 'customer';

@@ -13,11 +13,7 @@ const PAUSE_MS = 100;
 const PAUSE_AFTER_FAILURE_MS = 3_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/**
- * Deletes access log entries older than `logDays`: now and every hour, in small deletes that hold locks only briefly.
- *
- * @returns stops it after the delete under way
- */
+/** Deletes entries older than `logDays`, now and every hour, in small deletes. The result stops it. */
 export function startHousekeeping(
   db: Db,
   logDays: number,

@@ -1,9 +1,4 @@
-/**
- * Cleans up before Ctrl-C or a stop ends this process.
- *
- * @param cleanUp must be synchronous: the process ends before anything awaited could run
- * @returns call it when there is nothing left to clean up
- */
+/** Runs the synchronous `cleanUp` before Ctrl-C or a stop ends this process, until the result is called. */
 export function onInterrupt(cleanUp: () => void): () => void {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   const end = (signal: NodeJS.Signals) => {

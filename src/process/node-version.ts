@@ -1,7 +1,6 @@
 /**
- * Refuses a Node that is too old. Every entry point (main.ts, cli.ts, demo.ts) imports this file first. An old Node
- * must be able to parse this file and the entry points, so they use no syntax newer than ES2019 (no `??`, `?.`, `??=`),
- * which Node 12 knows.
+ * Refuses a Node that is too old. Every entry point imports this file first. Node 12 must be able to parse it:
+ * no syntax newer than ES2019 here and there (no `??`, `?.`, `??=`).
  */
 
 /** The same as `engines` in package.json. */

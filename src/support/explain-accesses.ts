@@ -6,11 +6,7 @@ import { findCause, hasAnotherKey } from './refusal-causes';
 
 /** Explains recorded accesses, and failures that leave no record, to support. Pure functions. */
 
-/**
- * Describes accesses in order of time; consecutive equal accesses are merged.
- *
- * @param newestFirst as the store lists them
- */
+/** Describes accesses in order of time, and merges consecutive equal ones. `newestFirst` is as the store lists them. */
 export function explainAccesses(newestFirst: LoggedAccess[], facts: Facts): Told[] {
   const groups: LoggedAccess[][] = [];
   // The store sorts rows by first access; sort repeated accesses by their latest.
@@ -103,10 +99,7 @@ export function explainLogged(newestFirst: LoggedAccess[], facts: Facts): Findin
   ];
 }
 
-/**
- * Whether a reported failure may be the one asked about. If the latest request was granted, or there was none, the
- * failure left no record.
- */
+/** Whether a reported failure may be the one asked about. If the latest request was granted, it left no record. */
 export function hasCause(findings: Finding[], accesses: Told[]): boolean {
   const latest = accesses.at(-1);
   return (
@@ -114,7 +107,6 @@ export function hasCause(findings: Finding[], accesses: Told[]): boolean {
   );
 }
 
-/** Findings that make an update or an activation fail. */
 const CAUSES = new Set([
   ...['EXPIRED', 'SUSPENDED', 'REVOKED', 'CANCELLED', 'SLOTS_FULL', 'NOTHING_PUBLISHED'],
   ...['KEY_MISTYPED', 'KEY_REPLACED'],

@@ -109,7 +109,6 @@ const NAMES: Record<Name, string> = {
   provider: "as the name in their customer's e-mail, at another provider",
 };
 
-/** Inexact ways in which a text names a licence. */
 const NEARLY: Name[] = ['beginning', 'near', 'provider'];
 
 /** Reports that the licence's e-mail differs from the typed one. */

@@ -3,7 +3,6 @@ import type { Cause, Facts, Finding, Likely } from './findings';
 
 /** Explains to support which licence an unknown key was probably meant for. */
 
-/** `whose` is the key or its end, in words. */
 const SLIPS: Record<Likely['slip'], (id: number, whose: string) => string> = {
   'one-character': (id, whose) => `${whose} differs from licence ${id}'s in one character`,
   transposed: (id, whose) => `${whose} is licence ${id}'s with two neighbouring characters swapped`,
@@ -19,11 +18,7 @@ const SLIPS: Record<Likely['slip'], (id: number, whose: string) => string> = {
   replaced: (id) => `it ends like the key that licence ${id} had before "licensing license rekey"`,
 };
 
-/**
- * @param candidates the likeliest first
- * @param whose what was compared, in words: the key or its end
- * @param more the text when there is no candidate
- */
+/** `whose` names what was compared, the key or its end; `more` is the text when there is no candidate. */
 export function unknownKeyCause(
   candidates: Likely[],
   whose: string,
@@ -67,11 +62,7 @@ export function unknownKeyCause(
 export const NOTHING_FOUND =
   "No licence has this as its id, its key or the end of it, its customer's e-mail, its order's reference or what is activated on it or was refused lately.";
 
-/**
- * Explains which key an unknown text was meant to be, read as a key or as the end of a key.
- *
- * @param likely the likeliest first
- */
+/** Explains which key an unknown text was meant to be. `likely` has the likeliest first. */
 export function explainUnknownKey(likely: Likely[], what: 'key' | 'end', now: Date): Finding {
   const whose = what === 'end' ? 'this end' : likely[0]?.by === 'key' ? 'it' : 'its end';
   const { code, because, remedy } = unknownKeyCause(likely, whose, '', { now });

@@ -35,20 +35,17 @@ export type Name =
   | 'hint'
   | 'identifier'
   | 'access'
-  /** the start of the customer's e-mail */
   | 'beginning'
   /** the customer's e-mail with one slip */
   | 'near'
   /** the customer's name at another e-mail provider */
   | 'provider';
 
-/** A licence and how the text names it. */
 export interface NamedLicense {
   license: License;
   by: Name;
 }
 
-/** Facts about a licence beyond its row. */
 export interface Circumstances {
   now: Date;
   /** the version offered to updaters; undefined: none is published */
@@ -70,7 +67,6 @@ export interface Facts {
   activated: Set<string>;
   /** the latest published version by product */
   latest: Map<number, string | undefined>;
-  /** all versions by product */
   releases: Map<number, Release[]>;
   /** for licences refused as inactive: the events that suspended or ended them, the latest first */
   stops: Map<number, LicenseEvent[]>;

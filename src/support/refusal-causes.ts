@@ -9,8 +9,6 @@ import { day, freeSlot, revival } from './explain-license';
 import { unknownKeyCause } from './explain-unknown-key';
 import type { Cause, Facts } from './findings';
 
-/** Why an access was refused, by its outcome, and the present remedy. */
-
 export function findCause(access: LoggedAccess, license: License | undefined, facts: Facts): Cause {
   switch (access.outcome) {
     case 'RATE_LIMITED':

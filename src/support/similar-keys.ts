@@ -1,9 +1,8 @@
 import { canonicalKey, hasOwnShape } from '../licensing/keys';
 
 /**
- * Finds the licence a mistyped key was meant for. For keys sent by requests only the hint is known (see `keyHint`): the
- * last group of a key in our format, otherwise the last four characters. A whole key told to support allows a more
- * certain comparison, by the digests of all keys within one slip.
+ * Finds the licence a mistyped key was meant for. For keys sent by requests only the hint is known (see `keyHint`).
+ * A whole key told to support allows a more certain comparison, by the digests of all keys within one slip.
  */
 export type Slip =
   /** one character differs */
@@ -28,11 +27,7 @@ const ALPHANUMERIC = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 const EMAIL_ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789.-_+@';
 const GROUP = /^[0-9A-F]{8}$/;
 
-/**
- * How a key that ends in `seen` may be a mistyped key that ends in `hint`.
- *
- * @returns undefined when it is another key
- */
+/** How a key that ends in `seen` may be a mistyped key that ends in `hint`; undefined: it is another key. */
 export function compareHints(seen: string, hint: string): Slip | undefined {
   if (seen.length === hint.length) {
     if (seen === hint) return 'elsewhere';
@@ -79,11 +74,7 @@ export function hintsOfSlips(hint: string): string[] {
   ];
 }
 
-/**
- * All keys within one slip of a key, at most a few thousand; the likeliest first.
- *
- * @param canonical as `canonicalKey` returns it
- */
+/** All keys within one slip of a canonical key, at most a few thousand; the likeliest first. */
 export function keysNear(canonical: string): { key: string; slip: Slip }[] {
   const near = [
     ...ownKeysNear(canonical),
@@ -105,10 +96,7 @@ export function emailsNear(email: string): string[] {
   return [...new Set(near)].filter((other) => other !== email);
 }
 
-/**
- * Whether a whole key may be a key in our format with about one slip. The end of any other key says nothing, because
- * four characters resemble too many keys.
- */
+/** Whether a whole key may be in our format with about one slip. Any other key's end resembles too many keys. */
 export function mayBeOwn(canonical: string): boolean {
   const straight = straighten(bare(canonical));
   return isAboutAsLong(straight) && straight.replace(/[0-9A-F]/g, '').length <= 1;
@@ -149,7 +137,6 @@ function bare(key: string): string {
   return key.replace(/[^0-9A-Za-z]/g, '');
 }
 
-/** 32 digits, or one fewer or more. */
 function isAboutAsLong(digits: string): boolean {
   return digits.length >= 31 && digits.length <= 33;
 }

@@ -43,9 +43,7 @@ import {
 } from './similar-keys';
 import { STOPPED } from './refusal-causes';
 
-/**
- * What is known about a licence, the end of a key or an address. Gathering it takes a bounded number of small reads.
- */
+/** What is known about a licence, the end of a key or an address, gathered by a bounded number of small reads. */
 export interface SupportCase {
   license: License | undefined;
   /** the licences to choose from, if several match */
@@ -92,10 +90,8 @@ const RANK: Likely['slip'][] = [
 ];
 
 /**
- * A licence's own accesses, accesses with a key that may be its mistyped key, and accesses without a licence from its
- * addresses (such as too many requests, or no key).
- *
- * @param logged accesses that led to it, the newest first
+ * A licence's own accesses, those with a key that may be its mistyped key, and those without a licence from its
+ * addresses. `logged` led to it, the newest first.
  */
 export async function openLicenseCase(
   db: Db,
@@ -160,10 +156,7 @@ export async function openAddressCase(db: Db, ip: string, options: CaseOptions):
   };
 }
 
-/**
- * Licences whose customer, order reference, end of key or activated identifier (as their plan spells it) is the text.
- * Each is listed once, by id.
- */
+/** Licences whose customer, reference, end of key or activated identifier is the text. Each is listed once, by id. */
 export async function findLicensesNamed(db: Db, text: string, now: Date): Promise<NamedLicense[]> {
   const limit = MAX_LISTED + 1;
   const hint = asHint(text);
@@ -179,10 +172,7 @@ export async function findLicensesNamed(db: Db, text: string, now: Date): Promis
   return [...named.values()].sort((a, b) => a.license.id - b.license.id);
 }
 
-/**
- * Licences of customers whose e-mail begins with the text; otherwise those whose e-mail is within one slip; otherwise
- * those with the same name at another provider.
- */
+/** Licences of customers whose e-mail begins with the text, or is within one slip, or has the same name elsewhere. */
 export async function findLicensesByNearEmail(db: Db, text: string): Promise<NamedLicense[]> {
   const email = storedCustomer(text);
   const limit = MAX_LISTED + 1;
@@ -225,9 +215,7 @@ async function findLicensesByIdentifier(db: Db, text: string, limit: number): Pr
 }
 
 /**
- * An identifier that is not activated may have been refused. Finds the licences named with it in the latest accesses,
- * or, without a licence, those accesses.
- *
+ * Finds the licences for which an identifier was refused, in the latest accesses, or else those accesses.
  * @returns undefined when the log does not contain it either
  */
 export async function openLoggedCase(
@@ -280,7 +268,6 @@ async function findLogged(
   };
 }
 
-/** @param type the plan's type of identifier; undefined when the key was unknown */
 function isSameIdentifier(asked: Spellings, sent: Spellings, type: ActivationType | undefined): boolean {
   // An invalid identifier was refused and is logged as sent.
   if (sent.seat !== undefined && sent.seat === asked.seat) return true;
@@ -300,11 +287,7 @@ export function openListCase(named: NamedLicense[]): SupportCase {
   };
 }
 
-/**
- * The end of a key that no licence has.
- *
- * @returns undefined for letters only that no recorded key ended in: probably a word, which would resemble many ends
- */
+/** The end of a key that no licence has; undefined for letters only, probably a word, that no recorded key ended in. */
 export async function openHintCase(
   db: Db,
   hint: string,
@@ -365,7 +348,6 @@ async function readCircumstances(db: Db, license: License, now: Date): Promise<C
   return { now, latestVersion, stopped, refusedSince };
 }
 
-/** @param known likely licences by hint, which need not be looked up again */
 async function gatherFacts(
   db: Db,
   accesses: LoggedAccess[],
@@ -426,11 +408,7 @@ async function findActivated(
   return new Set([...asked].filter(([, pair]) => found.has(activationKey(pair))).map(([sent]) => sent));
 }
 
-/**
- * The licences a key that ends in `hint` may have been meant for.
- *
- * @param own whether the key may be in our format, whose hints have eight characters
- */
+/** The licences a key that ends in `hint` may be meant for. `own`: it may be in our format, with longer hints. */
 async function findLikely(
   db: Db,
   hint: string,

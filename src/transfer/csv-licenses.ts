@@ -40,7 +40,6 @@ export interface CsvTableOptions {
   now: Date;
 }
 
-/** A table being read, and what its rows are checked against. */
 export interface CsvTable {
   options: CsvTableOptions;
   columns: Columns;
@@ -70,16 +69,11 @@ export interface Candidate {
   identifiers: string[];
 }
 
-/** Describes a fault in a cell or a row. */
 export class Fault {
   constructor(readonly text: string) {}
 }
 
-/**
- * Reads a table's first line as its heading.
- *
- * @throws OperatorError when a mapped column is missing, or one that licences may need is neither mapped nor ignored
- */
+/** Reads a table's first line as its heading. @throws OperatorError when a column is missing or overlooked */
 export function readHeading(
   heading: string[],
   { products, plans }: Pick<CsvTable, 'products' | 'plans'>,
@@ -113,7 +107,6 @@ function findColumns(heading: string[], map: Map<CsvField, string>): Columns {
   );
 }
 
-/** The index of a named column; the exact name wins over another case. */
 function requireColumn(names: string[], name: string): number {
   const exact = names.indexOf(name);
   const at = exact === -1 ? names.findIndex((one) => one.toLowerCase() === name.toLowerCase()) : exact;
@@ -290,7 +283,7 @@ const LIFETIME = new Set([
   '0000-00-00 00:00:00',
 ]);
 
-/** UTC without a zone, the end of the day without a time. null: lifetime */
+/** UTC without a zone, and the end of the day without a time; null: lifetime */
 function readExpiry(text: string): Date | null | Fault {
   if (LIFETIME.has(text.toLowerCase())) return null;
   try {

@@ -15,10 +15,8 @@ const DELIMITERS = [',', ';', '\t'] as const;
 const MAX_HEADING = 64 * 1024;
 
 /**
- * Reads comma-separated values (RFC 4180), heading included: UTF-8, or UTF-16 with a byte order mark, any line ends,
- * quoted cells. Skips blank lines.
- *
- * @param delimiter one character; undefined: the most frequent of comma, semicolon and tab in the first line
+ * Reads comma-separated values (RFC 4180), heading included: UTF-8, or UTF-16 with a byte order mark, any line ends.
+ * Without `delimiter` the most frequent of comma, semicolon and tab in the first line counts. Skips blank lines.
  * @throws OperatorError with the line of a fault; it never repeats a cell
  */
 export async function* readCsv(
@@ -105,14 +103,9 @@ function detectDelimiter(head: string): string {
   return DELIMITERS.reduce((best, one) => (count(one) > count(best) ? one : best));
 }
 
-/**
- * Replaces the parser's own message, which would repeat the file's text.
- *
- * @param lastLine the last line of the last complete row
- */
+/** Replaces the parser's message, which repeats the file's text. `lastLine` ends the last complete row. */
 function asOperatorError(error: CsvError, lastLine: number): OperatorError {
-  // The parser notices an unclosed quotation mark only at the end of the file; report the line after the last complete
-  // row.
+  // The parser notices an unclosed quotation mark only at the file's end; report the line after the last complete row.
   const foundLate = ['CSV_QUOTE_NOT_CLOSED', 'CSV_MAX_RECORD_SIZE'].includes(error.code);
   const line = foundLate ? lastLine + 1 : ((error as { lines?: number }).lines ?? 1);
   const fault = {

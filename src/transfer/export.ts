@@ -24,14 +24,11 @@ export const EXPORT_FILE: FileKind = {
   isOne: (beginning) => beginning.startsWith(HEADER.slice(0, HEADER.indexOf(',"version"'))),
 };
 
-/** A page of rows: a few hundred kilobytes. */
 const PAGE = 1_000;
 
 /**
- * Writes everything but the packages as lines of JSON (docs/export-format.md), from one snapshot.
- *
- * @returns the number of records of each type
- * @throws OperatorError when packages are to be copied and a required package is missing or damaged
+ * Writes everything but the packages as lines of JSON (docs/export-format.md), from one snapshot. Returns the number
+ * of records of each type. @throws OperatorError when a package to be copied is missing or damaged
  */
 export function exportRecords(db: Db, sink: Sink, options: ExportOptions = {}): Promise<RecordCounts> {
   const { packages, onProgress } = options;
@@ -73,9 +70,7 @@ async function copyPackages(releases: Row[], from: string, to: string): Promise<
 }
 
 /**
- * Copies a package between two packages folders, unless it exists already.
- *
- * @returns the source's fault, in words; undefined when the package is in place
+ * Copies a package between two packages folders, unless it exists already. Returns the source's fault, in words.
  * @throws OperatorError when it cannot be written
  */
 export async function bringPackage(

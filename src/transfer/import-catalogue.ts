@@ -120,9 +120,7 @@ async function findPlanId(job: Job, plan: RecordOf<'plan'>): Promise<number> {
   );
 }
 
-/**
- * Releases are matched by product and version. A published version never changes; a draft may change or be published.
- */
+/** Releases are matched by product and version. A published version never changes; a draft may. */
 export async function importReleases(job: Job, records: Numbered<'release'>[]): Promise<void> {
   const added: Numbered<'release'>[] = [];
   const productIds = [...new Set(records.map(({ value }) => value.product_id))].sort((a, b) => a - b);
@@ -162,7 +160,6 @@ export async function importReleases(job: Job, records: Numbered<'release'>[]): 
   await insertNew(job, 'release', added, ({ value }) => ({ version_order: versionOrder(value.version) }));
 }
 
-/** Equal for versions that Joomla treats as equal. */
 function versionKey({ product_id, version }: { product_id: number; version: string }): string {
   return `${product_id} ${isVersion(version) ? versionOrder(version) : version}`;
 }

@@ -58,10 +58,8 @@ export interface CsvImportReport {
 const BATCH = 200;
 
 /**
- * Imports another system's licences from a table in one transaction: all rows, or with `skipBadRows` all rows without
- * faults. docs/export-format.md has the rules. Messages never repeat a cell, which may contain a key.
- *
- * @throws OperatorError when refused; nothing has changed then
+ * Imports another system's licences in one transaction: all rows, or with `skipBadRows` those without faults
+ * (docs/import-csv.md). Messages never repeat a cell. @throws OperatorError when refused, with nothing changed
  */
 export function importCsv(
   db: Db,
@@ -210,17 +208,13 @@ async function importBatch(job: CsvJob, batch: Candidate[]): Promise<void> {
   if (job.writes && added.length > 0) await insertCandidates(job, added);
 }
 
-/**
- * Matches by the key's digest, without joining the plans: in a table that has just grown, MariaDB would read all
- * licences of a plan.
- */
+/** Does not join the plans: in a table that has just grown, MariaDB would read all licences of a plan. */
 async function licensesOf(job: CsvJob, batch: Candidate[]): Promise<Map<string, RecordOf<'license'>>> {
   const digests = batch.map(({ digest }) => digest);
   const found = await findRows(job.trx, 'licenses', 'key_digest', digests);
   return new Map(found.map((row) => [row.key_digest as string, fromRow('license', row)]));
 }
 
-/** Compares only the values that the row has. */
 function differencesOf(candidate: Candidate, license: RecordOf<'license'>, now: Date): string[] {
   const { plan, status, limit, expiresAt, customer, reference } = candidate;
   const live = liveStatus(
@@ -239,7 +233,6 @@ function differencesOf(candidate: Candidate, license: RecordOf<'license'>, now: 
   return Object.keys(differs).filter((name) => differs[name]);
 }
 
-/** @param stored as in a record */
 function differsInExpiry({ status, expiresAt }: Candidate, stored: string | null): boolean {
   if (expiresAt === undefined) return false;
   if (status !== 'expired') return formatTimestampOrNull(expiresAt) !== stored;

@@ -14,7 +14,6 @@ export interface ImportOptions {
   secret: Buffer | undefined;
   /** leave sealed keys out: such licences work, but their keys cannot be revealed */
   withoutSealedKeys: boolean;
-  /** change nothing */
   dryRun: boolean;
   actor: string;
   now: Date;
@@ -53,7 +52,6 @@ export interface Job {
   planNames: Set<string>;
   /** by id in the file */
   plans: Map<number, LocalPlan>;
-  /** by id here */
   localPlans: Map<number, LocalPlan>;
   /** the id here by the id in the file; NOT_WRITTEN for a new licence while nothing is written */
   licenses: Map<number, number>;
@@ -124,11 +122,7 @@ export function conflict(job: Job, type: RecordType, line: number, message: stri
   keepRemark(job.report.conflicts, line, message);
 }
 
-/**
- * Counts records as new and inserts them while the import writes. Ids are kept if the table was empty.
- *
- * @param extra columns that replace or extend the record's
- */
+/** Counts records as new, and inserts them while the import writes; `extra` columns replace or extend theirs. */
 export async function insertNew<T extends RecordType>(
   job: Job,
   type: T,
@@ -147,11 +141,7 @@ export async function insertNew<T extends RecordType>(
   );
 }
 
-/**
- * Counts a record as changed and updates its row while the import writes.
- *
- * @param id the row's id here
- */
+/** Counts a record as changed, and updates its row while the import writes. `id` is the row's id here. */
 export async function changeRow(job: Job, type: RecordType, id: number, changes: Row): Promise<void> {
   tally(job, type, 'changed');
   if (job.writes) await updateRow(job.trx, RECORDS[type].table, id, changes);
@@ -161,11 +151,7 @@ export function hasChanges(changes: Row): boolean {
   return Object.keys(changes).length > 0;
 }
 
-/**
- * The id here of a licence in the file, or NOT_WRITTEN.
- *
- * @throws OperatorError when the file has no licence with that id
- */
+/** The id here of a licence in the file, or NOT_WRITTEN. @throws OperatorError when the file has no such licence */
 export function licenseHere(job: Job, line: number, id: number): number {
   const here = job.licenses.get(id);
   if (here === undefined) throw atLine(line, `the file has no licence ${id}`);

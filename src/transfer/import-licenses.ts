@@ -62,7 +62,6 @@ export async function importLicenses(job: Job, records: Numbered<'license'>[]): 
   else tally(job, 'license', 'changed', differing.length);
 }
 
-/** Checks a licence without looking at the database. */
 function checkLicense(job: Job, { line, value }: Numbered<'license'>): void {
   // Exports from before addresses were required may hold another text, which stays unchanged.
   if (value.customer !== null) value.customer = findEmail(value.customer) ?? value.customer;
@@ -148,7 +147,6 @@ function licenseChanges(job: Job, here: RecordOf<'license'>, there: RecordOf<'li
   return changes;
 }
 
-/** Changes that are recorded in a licence's history. */
 const DECISIONS = ['status', 'plan_id', 'activation_limit', 'customer', 'reference', 'expires_at'] as const;
 
 async function changeLicenses(

@@ -11,11 +11,8 @@ import { readRecords, type AnyBatch } from './record-reader';
 import { inSnapshot } from '../store/transaction';
 
 /**
- * Imports an export file in one transaction: adds what is missing, changes what differs where allowed, removes nothing.
- * docs/export-format.md has the rules.
- *
- * @returns what was done, or with `dryRun` what would be done, conflicts included
- * @throws OperatorError when the file or a record is refused; nothing has changed then
+ * Imports an export file in one transaction (docs/import.md). Returns what was done, or with `dryRun` what would be,
+ * conflicts included. @throws OperatorError when the file or a record is refused, with nothing changed
  */
 export function importRecords(
   db: Db,

@@ -26,11 +26,7 @@ export function keepRemark(kept: Remark[], line: number, message: string): void 
   }
 }
 
-/**
- * Remarks in words, one per line.
- *
- * @param total the number of lines concerned, including remarks that were not kept
- */
+/** Remarks in words, one per line. `total` lines are concerned, including remarks that were not kept. */
 export function describeRemarks(remarks: Remark[], total: number): string {
   const more = total - remarks.reduce((sum, { count }) => sum + count, 0);
   return [
@@ -44,11 +40,7 @@ function linesOf({ lines, count }: Remark): string {
   return `line${count === 1 ? '' : 's'} ${lines.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-/**
- * Records the line of a value that must be unique.
- *
- * @returns the earlier line with the same value
- */
+/** Records the line of a value that must be unique. @returns the earlier line with the same value */
 export function noteLine(lines: Map<string, number>, value: string, line: number): number | undefined {
   const before = lines.get(value);
   if (before === undefined) lines.set(value, line);

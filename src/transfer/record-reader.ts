@@ -28,17 +28,10 @@ const MAX_BATCH_BYTES = 1_000_000;
 /** An event with two escaped objects of 16 MB fits; a file without line ends does not. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
-/**
- * Records without a key are matched by content (import-history.ts counts equal ones), so records equal in these fields
- * stay in one batch.
- */
+/** Records without a key are counted by content, so records equal in these fields stay in one batch. */
 const GROUPS: Partial<Record<RecordType, string[]>> = { event: ['license_id', 'at'], access: ['at'] };
 
-/**
- * Reads an export file in batches, and refuses anything but a complete export.
- *
- * @throws OperatorError with the line and the fault; it never repeats a value of the file
- */
+/** Reads a complete export in batches. @throws OperatorError with the line and the fault, but no value of the file */
 export async function* readRecords(source: AsyncIterable<Buffer>): AsyncGenerator<AnyBatch> {
   const counts = Object.fromEntries(RECORD_TYPES.map((type) => [type, 0])) as Record<RecordType, number>;
   let state: 'header' | 'records' | 'footer' = 'header';
@@ -107,7 +100,6 @@ function parseLine(line: number, text: string, state: string): Record<string, un
   );
 }
 
-/** @returns the version of the format */
 function readHeader(line: number, { type, format, version }: Record<string, unknown>): number {
   if (type !== 'header' || format !== FORMAT)
     throw atLine(line, 'this is not the header of a file that "licensing export" wrote');
@@ -167,7 +159,6 @@ function field(record: Numbered<RecordType>, name: string): string | number {
   return (record.value as unknown as Record<string, string | number>)[name] as string | number;
 }
 
-/** Lines with their numbers, without blank lines. */
 async function* readLines(source: AsyncIterable<Buffer>): AsyncGenerator<{ line: number; text: string }> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let rest: Buffer[] = [];

@@ -15,7 +15,6 @@ export const FORMAT_VERSION = 2;
 export const OLDEST_VERSION = 1;
 const NOT_IN_VERSION_1 = { times: 1, last_at: null };
 
-/** A field's form in the file and in the database. */
 interface Field<T> {
   /** the allowed values, in words */
   expected: string;
@@ -24,7 +23,6 @@ interface Field<T> {
   fromSql(value: SqlValue): T;
 }
 
-/** A record type: its table, its fields in order, and the order of its records. */
 interface RecordLayout<F> {
   table: TableName;
   fields: F;
@@ -179,10 +177,7 @@ export function upgradeRecord(
   return version === 1 && (type === 'event' || type === 'access') ? { ...value, ...NOT_IN_VERSION_1 } : value;
 }
 
-/**
- * The fault that keeps a parsed line from being a record of this type, without repeating values; undefined if there is
- * none.
- */
+/** The fault that keeps a line from being a record of this type, without repeating values; undefined: none */
 export function recordFault(type: RecordType, value: Record<string, unknown>): string | undefined {
   const columns = columnsOf(type);
   for (const [name, , field] of columns) {

@@ -9,8 +9,6 @@ import { ASSUMED_JOOMLA, checkPackage } from '../updater/try';
 import { MalformedXml, parseXml, TooMuchXml } from '../xml';
 import { readUpdates, type XmlUpdate } from '../updater/xml-updates';
 
-/** Finds what makes updates fail. Joomla is mostly silent about updates it does not offer. */
-
 export interface LintOptions {
   /** undefined: no database */
   findRelease?: FindRelease | undefined;
@@ -112,7 +110,6 @@ function readOrReport(bytes: Buffer, report: Report): XmlUpdate[] | undefined {
   return undefined;
 }
 
-/** Checks that need all updates together. */
 function lintTogether(updates: XmlUpdate[], report: Report): void {
   const extensions = new Set(
     updates.map((update) =>

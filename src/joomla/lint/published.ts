@@ -7,12 +7,7 @@ import { WRITE_AGAIN, type Report } from './report';
 
 export type FindRelease = (productId: number, version: string) => Promise<Release | 'no-product' | undefined>;
 
-/**
- * Reports when the highest version or the highest release, which `update-xml write` would include, is missing.
- *
- * @param published a product's versions, the highest first
- * @param offered the versions in the XML
- */
+/** Reports a highest version or release that is missing from the `offered` versions. `published` is highest first. */
 export function lintLeftOut(published: string[], offered: string[], report: Report): void {
   const highest = [published[0], published.find((version) => !isPrerelease(version))];
   for (const version of new Set(highest))

@@ -1,9 +1,7 @@
 import type { XmlUpdate } from '../updater/xml-updates';
 
 export interface LintFinding {
-  /**
-   * error: sites miss the update or cannot install it; warning: the update works, but something is not as it should be
-   */
+  /** error: sites miss the update or cannot install it; warning: the update works, with a flaw */
   level: 'error' | 'warning';
   code: string;
   /** the line of the `update` element, counted from 1; undefined for the whole file */
@@ -15,7 +13,6 @@ export interface LintFinding {
 
 export const WRITE_AGAIN = 'Write the update XML again with "licensing update-xml write".';
 
-/** Adds a finding about one update or the whole file. */
 export type Report = (
   level: LintFinding['level'],
   code: string,

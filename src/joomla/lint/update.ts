@@ -18,12 +18,7 @@ const COLUMNS = { name: 100, element: 100, type: 20, folder: 20, version: 32 };
 const HASHES = { sha256: 64, sha384: 96, sha512: 128 };
 export const CURRENT_JOOMLA = `<targetplatform name="joomla" version="${DEFAULT_TARGET_PLATFORM}"/>`;
 
-/**
- * Checks an update's fields.
- *
- * @param xmlUrl where the update XML is hosted, if known
- * @returns the download it requests from this service, if it is one
- */
+/** Checks an update's fields. @returns the download it requests from this service, if any */
 export function lintUpdate(
   update: XmlUpdate,
   xmlUrl: URL | undefined,
@@ -37,7 +32,6 @@ export function lintUpdate(
   return asked;
 }
 
-/** Checks the fields by which Joomla finds the installed extension. */
 function lintIdentity(update: XmlUpdate, report: Report): void {
   for (const [name, length] of Object.entries(COLUMNS)) {
     const text = update.text(name) ?? '';

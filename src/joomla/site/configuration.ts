@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import type { MysqlSettings } from '../../store/mysql';
 import { readTls, TlsError, type ServerLocation, type TlsPart, type TlsSettings } from '../../store/tls';
 
-/** The part of a Joomla site's configuration.php that this service needs. */
 export interface JoomlaSite {
   database: MysqlSettings;
   /** `$dbprefix`, for example `jos_` */
@@ -35,13 +34,7 @@ const OTHER_DATABASE =
   'Instead of LICENSING_JOOMLA_ROOT, set LICENSING_DATABASE_URL (mysql://user:password@host:3306/database) ' +
   'and LICENSING_TABLE_PREFIX.';
 
-/**
- * Reads how a Joomla site (3.10 to 6) reaches its database.
- *
- * @param root the folder with `configuration.php`
- * @param sockets where to look for MySQL's socket when the site says `localhost`
- * @throws JoomlaConfigurationError
- */
+/** Reads how a Joomla site (3.10 to 6) reaches its database. @throws JoomlaConfigurationError */
 export function readJoomlaSite(root: string, sockets: readonly string[] = SOCKETS): JoomlaSite {
   const file = join(root, 'configuration.php');
   const values = readConfiguration(root, file);
@@ -74,12 +67,8 @@ export function readJoomlaSite(root: string, sockets: readonly string[] = SOCKET
 }
 
 /**
- * Parses `class JConfig { public $name = value; ... }` without running PHP. Accepts what Joomla's registry writes
- * (joomla-framework/registry, Format/Php.php) and common hand edits: comments, spacing, `var`, plain double-quoted
- * strings. Refuses anything else.
- *
- * @returns the properties in order, without arrays
- * @throws JoomlaConfigurationError with the line
+ * Parses `class JConfig { public $name = value; ... }` without running PHP. Accepts what Joomla's registry writes and
+ * common hand edits, and refuses anything else. @throws JoomlaConfigurationError with the line
  */
 export function parseConfigurationPhp(source: string): Configuration {
   const cursor: Cursor = { source, at: 0 };
@@ -165,10 +154,7 @@ function required(values: Configuration, file: string, name: string): string {
   return value;
 }
 
-/**
- * Reads `$host` as Joomla's drivers (joomla-framework/database: Mysqli/MysqliDriver.php, Pdo/PdoDriver.php) and PHP's
- * mysqlnd do. The handling of `localhost` was tested on PHP 8.2.
- */
+/** Reads `$host` as Joomla's Mysqli and Pdo drivers and PHP's mysqlnd do (`localhost` was tested on PHP 8.2). */
 function locate(host: string, mysqli: boolean, sockets: readonly string[]): ServerLocation | undefined {
   const unix = /^unix:([^:]+)$/.exec(host)?.[1];
   if (unix !== undefined) return bySocket(unix);
@@ -183,8 +169,7 @@ function locate(host: string, mysqli: boolean, sockets: readonly string[]): Serv
   // mysqlnd uses a socket only for localhost; for other hosts it uses TCP, even if a socket is given.
   if (name.toLowerCase() !== 'localhost') return { host: name, port };
   if (path !== undefined) return bySocket(path);
-  // mysqli passes host and port separately, and mysqlnd ignores localhost's port. PDO passes "localhost:3307" whole,
-  // which means TCP.
+  // mysqlnd ignores localhost's port. PDO passes "localhost:3307" whole, which means TCP.
   const socket =
     digits === undefined || mysqli ? sockets.find((candidate) => existsSync(candidate)) : undefined;
   return socket === undefined ? { host: 'localhost', port } : bySocket(socket);
@@ -194,10 +179,7 @@ function bySocket(socketPath: string): ServerLocation {
   return { host: 'localhost', port: MYSQL_PORT, socketPath };
 }
 
-/**
- * As in Joomla's Service/Provider/Database.php, any `$dbencryption` but 0 turns TLS on, and every named file is used.
- * mysqlnd verifies both chain and name (`verify_peer`, `verify_peer_name`), or neither.
- */
+/** As in Joomla, any `$dbencryption` but 0 turns TLS on. mysqlnd verifies both the chain and the name, or neither. */
 function readSiteTls(values: Configuration, file: string, root: string): TlsSettings | undefined {
   if (!isTrue(values.get('dbencryption'))) return undefined;
   const written = (part: TlsPart) => text(values, file, TLS_PROPERTIES[part]).trim() || undefined;
@@ -228,9 +210,7 @@ interface Cursor {
   at: number;
 }
 
-/**
- * Matches the sticky pattern at the cursor and moves past it; returns its group, or the whole match without a group.
- */
+/** Matches the sticky pattern at the cursor and moves past it; returns its first group, or else the whole match. */
 function take(cursor: Cursor, pattern: RegExp): string | undefined {
   pattern.lastIndex = cursor.at;
   const match = pattern.exec(cursor.source);
@@ -277,7 +257,6 @@ function takePropertyName(cursor: Cursor): string {
   );
 }
 
-/** @returns undefined for an array */
 function takeValue(cursor: Cursor, name: string, depth = 0): ConfigurationValue | undefined {
   skipBlanks(cursor);
   const single = take(cursor, /'([^'\\]*(?:\\[^][^'\\]*)*)'/y);
@@ -300,10 +279,7 @@ function takeValue(cursor: Cursor, name: string, depth = 0): ConfigurationValue 
   return undefined;
 }
 
-/**
- * Ignores escapes in arrays, whose values are not used: Joomla 3's registry wrote their strings in double quotes with
- * addslashes().
- */
+/** Ignores escapes in arrays, whose values are not used: Joomla 3 wrote their strings with addslashes(). */
 function plainDoubleQuoted(cursor: Cursor, name: string, raw: string, inArray: boolean): string {
   const escapes = /\\(?:[nrtvef$"\\0-7]|[xX][\da-fA-F]|u\{)/;
   const interpolation = /\$[a-z_{\u0080-\uffff]|\{\$/i;
@@ -325,7 +301,6 @@ function toNumber(cursor: Cursor, name: string, digits: string): number {
   return whole && value === 0 ? 0 : value;
 }
 
-/** @returns the symbol that closes the array */
 function takeArrayStart(cursor: Cursor): string | undefined {
   const start = cursor.at;
   if (takeSymbol(cursor, '[')) return ']';

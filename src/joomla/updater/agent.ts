@@ -1,5 +1,3 @@
-/** Tells the User-Agent of Joomla's updater from that of a seller's trial. */
-
 /** A trial ("licensing update-xml try", or "lint" with a key) appends this to Joomla's own User-Agent. */
 const TRIAL = 'licensing-trial';
 

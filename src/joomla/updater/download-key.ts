@@ -1,12 +1,9 @@
 import { siteOf } from '../addresses';
 import { phpTrim } from './xml-updates';
 
-/** The Download Key from the typed field to the download address, and its removal from anything shown. */
-
 const PREFIX = 'dlid=';
 /** `#__update_sites.extra_query` holds 1000 characters, prefix included. */
 const MAX_KEY_LENGTH = 995;
-/** Replaces the key in everything shown. */
 export const SHOWN_KEY = 'DOWNLOAD-KEY';
 
 /** What Joomla stores of the typed key: its filter removes tags and decodes entities, and the field has one line. */

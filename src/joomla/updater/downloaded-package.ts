@@ -12,10 +12,7 @@ import {
 } from '../manifest';
 import type { XmlUpdate } from './xml-updates';
 
-/**
- * As in InstallerHelper::downloadPackage: the header by this very pattern, up to a ";", otherwise the end of the
- * address.
- */
+/** As in InstallerHelper::downloadPackage: the header by this very pattern, up to a ";", or the address's end. */
 export function fileName(disposition: string | undefined, url: string): string {
   const given = /\s*filename\s?=\s?(.*)/.exec(disposition ?? '')?.[1];
   const target = given?.split(';')[0]?.replace(/^"+|"+$/g, '');
@@ -31,7 +28,6 @@ const NO_MANIFEST = {
   text: "there is no extension's manifest in it",
   remedy: "Publish a package that has the extension's manifest at its top.",
 };
-/** What Joomla shows for a package it cannot install, and the seller's remedy. */
 export const FAULTS_OF_PACKAGE: Record<
   NoManifest | 'damaged',
   { text: string; messages: string[] | undefined; remedy: string }
@@ -72,10 +68,7 @@ export interface HashCheck {
   wrong: { name: string; expected: string; actual: string } | undefined;
 }
 
-/**
- * Compares a package's hashes with those in the XML. Every hash present counts, even an empty one. Upper case matches,
- * blanks do not.
- */
+/** Compares a package's hashes with those in the XML, even empty ones. Upper case matches, blanks do not. */
 export async function checkHashes(file: string, update: XmlUpdate): Promise<HashCheck> {
   const checked: string[] = [];
   for (const name of ['sha256', 'sha384', 'sha512']) {

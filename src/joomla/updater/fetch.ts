@@ -7,8 +7,8 @@ import { domainToASCII } from 'node:url';
 import { trialUserAgent } from './agent';
 
 /**
- * A GET as Joomla's HTTP client makes it: PHP's `parse_url`, then libcurl. Node's own clients would encode, trim or
- * refuse addresses that Joomla sends as typed, so this builds the request line byte by byte.
+ * A GET as Joomla makes it, by PHP's `parse_url` and libcurl. Node's own clients would encode, trim or refuse
+ * addresses that Joomla sends as typed.
  */
 export interface Answer {
   status: number;
@@ -51,10 +51,7 @@ export interface FetchOptions {
   maxBytes?: number | undefined;
 }
 
-/**
- * @throws NoAnswer
- * @throws TooLarge
- */
+/** @throws NoAnswer, TooLarge */
 export async function fetchAsJoomla(address: string, options: FetchOptions): Promise<Answer> {
   const started = performance.now();
   const signal = AbortSignal.timeout(options.timeout);
@@ -87,7 +84,6 @@ interface Address {
   target: string;
 }
 
-/** The request for an address after both parsers. */
 function readAddress(address: string): Address {
   // parse_url makes "_" of control characters; libcurl then takes no blank anywhere, the fragment included.
   // eslint-disable-next-line no-control-regex -- they are what is replaced

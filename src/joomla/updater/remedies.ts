@@ -5,7 +5,6 @@ import { carriesKey } from './download-key';
 import type { Answer } from './fetch';
 import { phpTrim } from './xml-updates';
 
-/** For a package larger than the limit. */
 export const REMEDY_FOR_TOO_LARGE =
   'Joomla holds the whole package in memory, and no site has as much. If the package is smaller, find what answers in its place.';
 
@@ -47,12 +46,7 @@ const REMEDIES = new Map(
   }),
 );
 
-/**
- * For a package that answers with a status other than 200.
- *
- * @param downloadUrl as in the XML
- * @param key as Joomla stores it
- */
+/** For a package that answers with a status other than 200. `key` is as Joomla stores it. */
 export function remedyForStatus(
   { status, body, redirects }: Answer,
   downloadUrl: string,
@@ -78,13 +72,7 @@ export function remedyForStatus(
   return `Joomla takes 200 alone, and this is ${status}: find what answers so, a cache or a proxy before the service.`;
 }
 
-/**
- * For a package without an answer.
- *
- * @param message the NoAnswer's message
- * @param downloadUrl as in the XML
- * @param key as Joomla stores it
- */
+/** For a package without an answer, by the NoAnswer's message. `key` is as Joomla stores it. */
 export function remedyForNoAnswer(message: string, downloadUrl: string, key: string): string {
   if (message.startsWith('URL using'))
     return /\s/.test(phpTrim(downloadUrl)) || !/\s/.test(key)

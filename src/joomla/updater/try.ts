@@ -13,9 +13,8 @@ import { MalformedXml, parseXml, TooMuchXml } from '../xml';
 import { readUpdates, type XmlUpdate } from './xml-updates';
 
 /**
- * Simulates Joomla's updater from the update XML to the unpacked package, and reports what the site's administrator
- * would see. Follows Joomla 5.3's ExtensionAdapter, Updater, UpdateModel and InstallerHelper, and a recording of a real
- * site (test/fixtures/joomla-outcomes.json).
+ * Simulates Joomla's updater and reports what the site's administrator would see. Follows Joomla 5.3 and a recording
+ * of a real site (test/joomla/joomla-outcomes.json).
  */
 
 export interface Step {
@@ -29,7 +28,6 @@ export interface Verdict {
   /** whether the administrator sees the update in the list */
   offered: boolean;
   installed: boolean;
-  /** the version chosen from the XML */
   version: string | undefined;
   /** Joomla's messages, each with its kind in front, such as `warning: ...` */
   messages: string[];
@@ -48,22 +46,12 @@ export interface Limits {
 /** The Joomla version of a site if none is given. */
 export const ASSUMED_JOOMLA = '5.3.0';
 
-/**
- * Joomla has no time-out for a package, but the person running this waits. The size limit keeps a hostile server from
- * filling the disk.
- */
+/** Joomla has no time-out for a package, but a person waits here. A size limit keeps a server from filling the disk. */
 const LIMITS: Limits = { xml: XML_TIMEOUT, package: 600_000, packageBytes: 1_000_000_000 };
-/**
- * Joomla holds several copies of a package in memory: with PHP's default of 128 MB, larger packages were seen to fail.
- */
+/** Joomla holds several copies of a package in memory; with PHP's default of 128 MB, larger ones were seen to fail. */
 const LARGE_PACKAGE = 40_000_000;
 
-/**
- * Tries an update, up to the point where Joomla would install the package.
- *
- * @param address of the update XML
- * @param typedKey the text typed into the Download Key field; the result never contains it
- */
+/** Tries an update, up to where Joomla would install the package. The result never contains the typed key. */
 export async function tryUpdate(
   address: string,
   typedKey: string,
@@ -90,7 +78,6 @@ interface Attempt {
   typedKey: string;
   site: Site;
   limits: Limits;
-  /** where the package is stored */
   file: string;
 }
 
@@ -224,7 +211,6 @@ function choose(updates: XmlUpdate[], site: Site, { verdict, step, fail }: Recor
   return chosen;
 }
 
-/** Whether Joomla offers the update to the installed extension. */
 function matchInstalled(update: XmlUpdate, version: string, site: Site, { step, fail }: Recorder): boolean {
   const refuse = (text: string, remedy: string) => {
     fail('Installed extension', text, [], remedy);
@@ -384,11 +370,7 @@ function redact(verdict: Verdict, typedKey: string): Verdict {
   };
 }
 
-/**
- * Downloads an update's package as Joomla would and checks the hashes in the XML.
- *
- * @returns the fault, without the key; undefined when there is none
- */
+/** Downloads a package as Joomla would and checks its hashes. @returns the fault, without the key, if any */
 export async function checkPackage(
   update: XmlUpdate,
   typedKey: string,

@@ -8,30 +8,29 @@ import { temporaryFolder } from '../support/processes';
 import { giveLicense, givePlan, PREFIX, rows, startTestService, type TestService } from '../support/service';
 import { startUpstream } from '../support/web-server';
 
-/** docs/api.md: its table of codes, and its PHP program, as a customer's site runs it. */
+/** The table of codes in docs/api-errors.md, and the PHP program of docs/license-check.md, as a customer's site runs it. */
 
 const ROOT = join(__dirname, '../..');
-const guide = readFileSync(join(ROOT, 'docs/api.md'), 'utf8');
+const guide = (name: string) => readFileSync(join(ROOT, `docs/${name}.md`), 'utf8');
 
-test('it names every code, with the status it is sent with', () => {
+test('the table names every code, with the status it is sent with', () => {
   const answers = readFileSync(join(ROOT, 'src/http/answers.ts'), 'utf8');
   const codes = [...answers.matchAll(/^ {2}([A-Z_]+): (\d+),/gm)];
-  const documented = [...guide.matchAll(/^\| `([A-Z_]+)` +\| (\d+)/gm)].map(([, code, status]) => [
-    code,
-    status,
-  ]);
+  const documented = [...guide('api-errors').matchAll(/^\| `([A-Z_]+)` +\| (\d+)/gm)].map(
+    ([, code, status]) => [code, status],
+  );
   expect(codes.length).toBeGreaterThan(10);
   expect(documented.sort()).toEqual(codes.map(([, code, status]) => [code, status]).sort());
 });
 
-describe('its PHP program', () => {
+describe('the PHP program', () => {
   const folder = temporaryFolder();
   const kept = join(folder, 'kept.json');
   let service: TestService;
   let key: string;
 
   beforeAll(async () => {
-    const [, program = ''] = /```php\n([^]*?)```/.exec(guide) ?? [];
+    const [, program = ''] = /```php\n([^]*?)```/.exec(guide('license-check')) ?? [];
     writeFileSync(
       join(folder, 'licence.php'),
       `${program}\necho json_encode($argv[1](...array_slice($argv, 2)));\n`,

@@ -23,8 +23,11 @@ interface Vector {
   countsAs: string | undefined;
 }
 
-/** The examples of the documentation: what it shows is what is tested. */
-const vectors = readVectors(readFileSync(join(__dirname, '../../docs/identifiers.md'), 'utf8'));
+/** The examples of the documentation, and more of them: what it shows is what is tested. */
+const PAGES = ['../../docs/identifiers.md', 'identifiers.md'].map((page) =>
+  readFileSync(join(__dirname, page), 'utf8'),
+);
+const vectors = PAGES.flatMap(readVectors);
 
 function readVectors(markdown: string): Vector[] {
   const row =
@@ -45,10 +48,11 @@ function vectorsOf(type: ActivationType): Vector[] {
 }
 
 describe('the documented examples', () => {
-  it('are all read: every line of their table is one, and each type has accepted and refused ones', () => {
-    const markdown = readFileSync(join(__dirname, '../../docs/identifiers.md'), 'utf8');
-    const table = markdown.slice(markdown.indexOf('## Examples')).match(/^\|.*\|$/gm) ?? [];
-    expect(vectors).toHaveLength(table.length - 2);
+  it('are all read: every line of their tables is one, and each type has accepted and refused ones', () => {
+    for (const page of PAGES) {
+      const table = page.slice(page.indexOf('## Examples')).match(/^\|.*\|$/gm) ?? [];
+      expect(readVectors(page)).toHaveLength(table.length - 2);
+    }
     for (const type of ACTIVATION_TYPES) {
       expect(vectorsOf(type).some(({ countsAs }) => countsAs !== undefined)).toBe(true);
       expect(vectorsOf(type).some(({ countsAs }) => countsAs === undefined)).toBe(true);

@@ -12,10 +12,12 @@ import { startMariaDb, type MariaDb } from '../support/servers';
 import { PREFIX, rows } from '../support/service';
 import { openMigrated, startServiceProcess } from '../support/service-process';
 
-/** docs/backup.md: its own commands, on the folders of a machine of its own. */
+/** docs/backup.md and docs/restore.md: their own commands, on the folders of a machine of its own. */
 
 const ROOT = join(__dirname, '../..');
-const guide = readFileSync(join(ROOT, 'docs/backup.md'), 'utf8');
+const guide = ['backup', 'restore']
+  .map((name) => readFileSync(join(ROOT, `docs/${name}.md`), 'utf8'))
+  .join('');
 const SECRET = Buffer.alloc(32, 7).toString('base64');
 
 interface Issued {
@@ -57,11 +59,11 @@ function writeProgram(path: string, commands: string): void {
   chmodSync(on(path), 0o755);
 }
 
-/** The blocks of commands below a heading of the page. */
+/** The blocks of commands below a heading of the pages. */
 function blocksBelow(heading: string): string[] {
   const [section = ''] = new RegExp(`^## ${heading}\\n[^]*?(?=^## |$(?![^]))`, 'm').exec(guide) ?? [];
   const blocks = [...section.matchAll(/```sh\n([^]*?)```/g)].map(([, commands]) => commands as string);
-  if (blocks.length === 0) throw new Error(`docs/backup.md has no commands below "${heading}".`);
+  if (blocks.length === 0) throw new Error(`The guides have no commands below "${heading}".`);
   return blocks.map((commands) =>
     commands
       .replace(/\/(?=(?:var\/(?:backups|lib)|etc\/cron\.daily|opt|root)\/)/g, `${machine}/`)

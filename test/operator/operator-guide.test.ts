@@ -11,18 +11,19 @@ import {
   type ServiceProcess,
 } from '../support/service-process';
 
-/** docs/operator.md, from top to bottom, as somebody would who pastes its blocks one after the other. */
+/** The seller's guides, from top to bottom, as somebody would who pastes their blocks one after the other. */
 
 const ROOT = join(__dirname, '../..');
-const guide = readFileSync(join(ROOT, 'docs/operator.md'), 'utf8');
+const PAGES = ['operator', 'releases', 'support', 'customers', 'move', 'import-csv', 'doctor'];
 /** Of each section all that is to be run. */
-const blocks = guide
-  .split(/^## /m)
-  .slice(1)
-  .map((section): [string, string] => [
-    section.split('\n', 1)[0] as string,
-    [...section.matchAll(/```sh\n(?!#!)([^]*?)```/g)].map(([, commands]) => commands).join(''),
-  ]);
+const blocks = PAGES.flatMap((name) =>
+  readFileSync(join(ROOT, `docs/${name}.md`), 'utf8')
+    .split(/^## /m)
+    .slice(1),
+).map((section): [string, string] => [
+  section.split('\n', 1)[0] as string,
+  [...section.matchAll(/```sh\n(?!#!)([^]*?)```/g)].map(([, commands]) => commands).join(''),
+]);
 
 let folder: string;
 let service: ServiceProcess;
@@ -99,8 +100,8 @@ test.each(blocks)('%s', (title, commands) => {
 });
 
 test('the PHP of a shop on this machine sells, once for each order, and hears of a refusal', async () => {
-  const production = readFileSync(join(ROOT, 'docs/production.md'), 'utf8');
-  const [, program = ''] = /```php\n([^]*?)```/.exec(production) ?? [];
+  const guide = readFileSync(join(ROOT, 'docs/shop.md'), 'utf8');
+  const [, program = ''] = /```php\n([^]*?)```/.exec(guide) ?? [];
   writeFileSync(
     join(folder, 'shop.php'),
     `${program.replace('/usr/local/bin/licensing', join(folder, 'licensing'))}

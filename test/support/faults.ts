@@ -87,7 +87,7 @@ export async function underFault(fault: Fault): Promise<Outcome> {
   return outcome;
 }
 
-/** For docs/reliability.md: with TEST_FAULTS_FIGURES=FILE each test appends its figures as a line of JSON. */
+/** For docs/internals/reliability.md: with TEST_FAULTS_FIGURES=FILE each test appends its figures as a line of JSON. */
 export function note(figures: object): void {
   const file = process.env.TEST_FAULTS_FIGURES;
   if (file === undefined) return;

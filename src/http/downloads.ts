@@ -175,7 +175,7 @@ function streamPackage(ctx: Context, release: Release, packagesDir: string): Pro
   });
 }
 
-/** Whether nginx, which allows blanks in a range, will answer 206, to which it adds no `Accept-Ranges`. */
+/** Whether nginx, which allows blanks in a range, will answer 206. It adds no `Accept-Ranges` to a 206. */
 function isForPart(ctx: Context, etag: string): boolean {
   return (
     /^bytes= *(?:\d+ *- *\d*|-\d+) *$/i.test(ctx.get('Range')) && ['', etag].includes(ctx.get('If-Range'))

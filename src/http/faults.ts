@@ -24,7 +24,7 @@ export function answerFault(ctx: Context, error: unknown): void {
   }
 }
 
-/** Gives up on a handler at the deadline, once the body is read. An AbortSignal costs 25 µs for each request. */
+/** Gives up on a handler at the deadline, once the body is read. An AbortSignal would cost 25 µs a request. */
 export function inTime(work: Promise<void>): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(

@@ -7,7 +7,7 @@ import type { Context } from './context';
 /** The message is for the client and names the field. */
 export class InvalidRequestError extends Error {}
 
-/** The path of the address; undefined when it cannot be read, as may be in absolute form (RFC 9112, 3.2.2). */
+/** The path of the address; undefined when it cannot be read, as with some absolute forms (RFC 9112, 3.2.2). */
 export function readPath(ctx: { path: string | null }): string | undefined {
   try {
     return ctx.path ?? undefined;
@@ -128,7 +128,7 @@ function notPlain(field: string): InvalidRequestError {
   return new InvalidRequestError(`"${field}" must not contain control characters.`);
 }
 
-/** The product id in the path; undefined when it is not an integer, and 0, which no product has, when out of range. */
+/** The product id in the path. Undefined: not an integer. 0, which no product has: outside the column's range. */
 export function readProductId({ params }: Context): number | undefined {
   const { product_id: text } = params as { product_id?: string };
   if (text === undefined || !/^-?[0-9]+$/.test(text)) return undefined;
@@ -138,7 +138,7 @@ export function readProductId({ params }: Context): number | undefined {
 
 /**
  * Parses a query string; the last of repeated parameters counts. Joomla joins parameters with a literal `&amp;`, so
- * `amp;dlid` counts as `dlid`, and sends the Download Key as typed, so `+` stays `+`.
+ * `amp;dlid` counts as `dlid`. It sends the Download Key as typed, so `+` stays `+`.
  */
 export function readQuery(query: string): Map<string, string> {
   const parameters = new Map<string, string>();

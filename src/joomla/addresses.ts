@@ -1,7 +1,7 @@
 import { OperatorError } from '../licensing/operator-error';
 import { API_PATH } from '../api';
 
-/** The site's folder in a `path` copied from a browser, which may go on to the API or to pages. No trailing slash. */
+/** The site's folder in a path that was copied from a browser, and may continue to the site's API or pages. */
 export function siteFolder(path: string): string {
   return path.replace(/(?:\/api)?\/index\.php(?:\/.*)?$|\/api$/, '');
 }

@@ -79,7 +79,7 @@ export function overlapsPlatform(pattern: string, other: string): boolean {
   );
 }
 
-/** Minor versions matched by accident, as 5.10 by `5.1`. A pattern for a whole major version intends all of them. */
+/** Minor versions matched by accident, such as 5.10 by `5.1`. A pattern for a whole major version means all of them. */
 export function accidentalMatches(pattern: string): string[] {
   const loose = compile(pattern);
   if (!loose) return [];

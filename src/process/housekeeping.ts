@@ -13,7 +13,7 @@ const PAUSE_MS = 100;
 const PAUSE_AFTER_FAILURE_MS = 3_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Deletes entries older than `logDays`, now and every hour, in small deletes. The result stops it. */
+/** Deletes access log entries older than `logDays`, now and every hour, in small deletes. Call the result to stop. */
 export function startHousekeeping(
   db: Db,
   logDays: number,

@@ -1,4 +1,4 @@
-/** Runs the synchronous `cleanUp` before Ctrl-C or a stop ends this process, until the result is called. */
+/** Runs `cleanUp`, synchronously, before Ctrl-C or a stop ends this process. Calling the result calls this off. */
 export function onInterrupt(cleanUp: () => void): () => void {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   const end = (signal: NodeJS.Signals) => {

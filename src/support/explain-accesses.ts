@@ -99,7 +99,7 @@ export function explainLogged(newestFirst: LoggedAccess[], facts: Facts): Findin
   ];
 }
 
-/** Whether a reported failure may be the one asked about. If the latest request was granted, it left no record. */
+/** Whether the findings or the latest access explain a reported failure; otherwise it left no record. */
 export function hasCause(findings: Finding[], accesses: Told[]): boolean {
   const latest = accesses.at(-1);
   return (

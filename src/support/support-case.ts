@@ -91,7 +91,7 @@ const RANK: Likely['slip'][] = [
 
 /**
  * A licence's own accesses, those with a key that may be its mistyped key, and those without a licence from its
- * addresses. `logged` led to it, the newest first.
+ * addresses. `logged` are the accesses that led here, the newest first.
  */
 export async function openLicenseCase(
   db: Db,
@@ -172,7 +172,7 @@ export async function findLicensesNamed(db: Db, text: string, now: Date): Promis
   return [...named.values()].sort((a, b) => a.license.id - b.license.id);
 }
 
-/** Licences of customers whose e-mail begins with the text, or is within one slip, or has the same name elsewhere. */
+/** Licences of customers whose e-mail begins with the text, else is within one slip, else has the name elsewhere. */
 export async function findLicensesByNearEmail(db: Db, text: string): Promise<NamedLicense[]> {
   const email = storedCustomer(text);
   const limit = MAX_LISTED + 1;

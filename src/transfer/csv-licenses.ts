@@ -283,7 +283,7 @@ const LIFETIME = new Set([
   '0000-00-00 00:00:00',
 ]);
 
-/** UTC without a zone, and the end of the day without a time; null: lifetime */
+/** Without a zone: UTC. Without a time: the end of the day. null: lifetime */
 function readExpiry(text: string): Date | null | Fault {
   if (LIFETIME.has(text.toLowerCase())) return null;
   try {

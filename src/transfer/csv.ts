@@ -16,7 +16,7 @@ const MAX_HEADING = 64 * 1024;
 
 /**
  * Reads comma-separated values (RFC 4180), heading included: UTF-8, or UTF-16 with a byte order mark, any line ends.
- * Without `delimiter` the most frequent of comma, semicolon and tab in the first line counts. Skips blank lines.
+ * Without `delimiter`, the most frequent of comma, semicolon and tab in the first line. Skips blank lines.
  * @throws OperatorError with the line of a fault; it never repeats a cell
  */
 export async function* readCsv(

@@ -16,7 +16,7 @@ import { openServiceDatabase, poolState, type Db } from './store/database';
 import { reasonCode } from './store/errors';
 import { claimDatabase, requireCurrentSchema } from './store/migrate';
 import { readTableSizes } from './store/server';
-import { databaseTrouble } from './store/error-messages';
+import { toDatabaseUnusable } from './store/error-messages';
 import { version } from './version';
 
 export interface Addresses {
@@ -90,7 +90,7 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
 
 async function requireUsable({ database, databaseSource }: Config, db: Db): Promise<void> {
   await requireCurrentSchema(db).catch((error: unknown) => {
-    throw databaseTrouble(error, database, databaseSource) ?? error;
+    throw toDatabaseUnusable(error, database, databaseSource) ?? error;
   });
 }
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { loginName, readConfig, wantsColor, type Config } from '../config';
 import { openDatabase, type Db } from '../store/database';
 import { requireCurrentSchema } from '../store/migrate';
-import { databaseTrouble } from '../store/error-messages';
+import { toDatabaseUnusable } from '../store/error-messages';
 import { printable, printableText } from './printable';
 import { jsonLine, writeStandardOutput } from './standard-output';
 
@@ -54,7 +54,7 @@ export const STATEMENT_TIMEOUT_MS = 300_000;
  * Opens the configured database for some work, then closes it.
  *
  * @param statementTimeout see ConnectionRules
- * @throws DatabaseTrouble when the database cannot be used
+ * @throws DatabaseUnusable when the database cannot be used
  */
 export async function withDatabase<T>(
   config: Config,
@@ -65,7 +65,7 @@ export async function withDatabase<T>(
   try {
     return await work(db);
   } catch (error) {
-    throw databaseTrouble(error, config.database, config.databaseSource) ?? error;
+    throw toDatabaseUnusable(error, config.database, config.databaseSource) ?? error;
   } finally {
     await db.destroy();
   }

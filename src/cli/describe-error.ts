@@ -6,7 +6,7 @@ import { SealError } from '../licensing/sealing';
 import { driverReason } from '../store/errors';
 import { SchemaError } from '../store/migrate';
 import { isOutcomeUnknown } from '../store/transaction';
-import { DatabaseTrouble } from '../store/error-messages';
+import { DatabaseUnusable } from '../store/error-messages';
 
 /** A failure as `--json` reports it, with the API's error codes where they fit. */
 export interface Failure {
@@ -27,7 +27,7 @@ function codeOf(error: unknown): string {
   if (isOutcomeUnknown(error)) return 'OUTCOME_UNKNOWN';
   if (error instanceof OperatorError) return error.code;
   if ([ConfigError, SchemaError, SealError].some((kind) => error instanceof kind)) return 'CONFIGURATION';
-  return error instanceof DatabaseTrouble || driverReason(error) !== undefined
+  return error instanceof DatabaseUnusable || driverReason(error) !== undefined
     ? 'SERVICE_UNAVAILABLE'
     : 'INTERNAL_ERROR';
 }
@@ -58,7 +58,7 @@ export function describeError(error: unknown): string {
 /** Never shows a driver's message, which repeats the statement with its values. */
 function reasonOf(error: unknown): string {
   if (
-    [OperatorError, ConfigError, SchemaError, SealError, DatabaseTrouble].some(
+    [OperatorError, ConfigError, SchemaError, SealError, DatabaseUnusable].some(
       (kind) => error instanceof kind,
     )
   )

@@ -16,7 +16,7 @@ import { formatTimestampOrNull } from '../licensing/timestamps';
 import { compareVersions, isVersion, remarkOnVersion } from '../licensing/versions';
 import type { Product } from '../store/catalogue';
 import { listReleases, type Release } from '../store/releases';
-import { databaseTrouble } from '../store/error-messages';
+import { toDatabaseUnusable } from '../store/error-messages';
 import { fileName, positiveInteger, requireChange, startDate } from './arguments';
 import { formatTable, withSession, type Session } from './command';
 import { describeError } from './describe-error';
@@ -236,10 +236,10 @@ async function printWithXml(
   }
   const { out } = outOf(writeXml);
   const written = await writeAndLint(session, productId, { out, allowDowngrade }).catch((error: unknown) => {
-    const trouble = databaseTrouble(error, config.database, config.databaseSource);
+    const unusable = toDatabaseUnusable(error, config.database, config.databaseSource);
     const again = `${writeCommand(productId)}${out === undefined ? '' : ` --out ${out}`}${allowDowngrade ? ' --allow-downgrade' : ''}`;
     throw new OperatorError(
-      `Version ${version} ${otherwise}. ${describeError(trouble ?? error)} When that is mended: ${again}`,
+      `Version ${version} ${otherwise}. ${describeError(unusable ?? error)} When that is mended: ${again}`,
     );
   });
   output.print(

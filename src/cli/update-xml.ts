@@ -23,7 +23,7 @@ import { STABILITIES, type Stability } from '../licensing/versions';
 import { findProduct } from '../store/catalogue';
 import { requireCurrentSchema, SchemaError } from '../store/migrate';
 import { findRelease } from '../store/releases';
-import { DatabaseTrouble } from '../store/error-messages';
+import { DatabaseUnusable } from '../store/error-messages';
 import { authorities, elementName, oneOf, positiveInteger } from './arguments';
 import {
   createOutput,
@@ -278,7 +278,7 @@ async function withReleases<T>(
       STATEMENT_TIMEOUT_MS,
     );
   } catch (error) {
-    if (![ConfigError, SchemaError, DatabaseTrouble].some((kind) => error instanceof kind)) throw error;
+    if (![ConfigError, SchemaError, DatabaseUnusable].some((kind) => error instanceof kind)) throw error;
     output.note(
       'Not compared with what is published: the database is not configured, not reachable or not migrated.',
     );

@@ -24,7 +24,7 @@ import {
   tryTableRights,
 } from '../store/server';
 import { sideFiles } from '../store/sqlite';
-import { describeDatabase, explainTrouble } from '../store/error-messages';
+import { describeDatabase, explainDatabaseError } from '../store/error-messages';
 import { ok, problem, warning, type Check, type Finding } from './finding';
 import { checkReaders } from './file-readers';
 
@@ -38,7 +38,7 @@ export const checkServer: Check = async ({ config, db, now }) => {
   try {
     server = await readServerState(db);
   } catch (error) {
-    const { reason, remedy } = explainTrouble(error, config.database, config.databaseSource);
+    const { reason, remedy } = explainDatabaseError(error, config.database, config.databaseSource);
     return [
       problem(
         'DATABASE_UNREACHABLE',

@@ -4,14 +4,17 @@ import type { DatabaseSettings } from './database';
 import type { MysqlSettings } from './mysql';
 import { codeOf, driverReason, isLockConflict, isUnavailable, type DriverError } from './errors';
 
-/** A database that cannot be used, explained for the operator. Never contains the password. */
-export class DatabaseTrouble extends Error {}
+/** The database cannot be used; the message explains it to the operator and never contains the password. */
+export class DatabaseUnusable extends Error {}
 
-/** The problem, as the end of a sentence, and the remedy. */
+/** What is wrong, as the end of a sentence, and what to do about it. */
 interface Explanation {
   reason: string;
   remedy: string;
 }
+
+/** Error codes, separated by spaces, with their reason and remedy. The reason is shown with the code. */
+type Row = [codes: string, reason: string, remedy: string];
 
 /** Names the database without its password: `shop as joomla at 127.0.0.1:3306`. */
 export function describeDatabase(settings: DatabaseSettings): string {
@@ -21,26 +24,30 @@ export function describeDatabase(settings: DatabaseSettings): string {
 }
 
 /**
- * Explains an error of the database as a whole, with the remedy.
+ * Turns an error of the database as a whole into one for the operator.
  *
  * @param source where the settings come from: `LICENSING_DATABASE_URL` or the path of a configuration.php
  * @returns undefined when the error is about something else
  */
-export function databaseTrouble(
+export function toDatabaseUnusable(
   error: unknown,
   settings: DatabaseSettings,
   source: string,
-): DatabaseTrouble | undefined {
+): DatabaseUnusable | undefined {
   if (!isAboutDatabase(error as DriverError, settings)) return undefined;
-  const { reason, remedy } = explainTrouble(error, settings, source);
-  return new DatabaseTrouble(
+  const { reason, remedy } = explainDatabaseError(error, settings, source);
+  return new DatabaseUnusable(
     `The database (${describeDatabase(settings)}) cannot be used: ${reason}. ${remedy}`,
     { cause: error },
   );
 }
 
-/** The explanation in its two parts, for an error known to be the database's. */
-export function explainTrouble(error: unknown, settings: DatabaseSettings, source: string): Explanation {
+/** Explains an error known to be the database's. */
+export function explainDatabaseError(
+  error: unknown,
+  settings: DatabaseSettings,
+  source: string,
+): Explanation {
   if (isLockConflict(error))
     return { reason: 'somebody else works on the same rows', remedy: 'Try again in a moment.' };
   return settings.kind === 'sqlite'
@@ -53,15 +60,15 @@ export function explainTrouble(error: unknown, settings: DatabaseSettings, sourc
  *
  * @returns undefined when the error is about something else
  */
-export function lockTrouble(error: unknown, settings: DatabaseSettings): DatabaseTrouble | undefined {
-  const said = (driverReason(error) ?? '').replace(/\.+$/, '');
+export function explainRefusedLock(error: unknown, settings: DatabaseSettings): DatabaseUnusable | undefined {
+  const said = readReason(error as DriverError);
   const remedy = said.includes('pxc_strict_mode')
     ? "As the database's administrator, on the node this service uses: SET GLOBAL pxc_strict_mode = MASTER; the migration done, it can be ENFORCING again."
     : codeOf(error) === 'ER_NOT_SUPPORTED_YET'
       ? 'Update MariaDB: a few versions of 2023 refuse it in a cluster, and 10.6.14, 10.11.4 and later allow it again.'
       : undefined;
   if (remedy === undefined) return undefined;
-  return new DatabaseTrouble(
+  return new DatabaseUnusable(
     `The database (${describeDatabase(settings)}) refuses the lock that migrations take: ${said}. ${remedy}`,
     { cause: error },
   );
@@ -78,36 +85,37 @@ function isAboutDatabase(error: DriverError, settings: DatabaseSettings): boolea
   );
 }
 
+function find(rows: Row[], code: string): Explanation | undefined {
+  const row = rows.find(([codes]) => codes.split(' ').includes(code));
+  return row && { reason: `${row[1]} (${code})`, remedy: row[2] };
+}
+
 /** libsql's message, which comes without a code, and the file in it. */
 const CANNOT_OPEN = /Unable to open connection to local database (.*): \d+/;
 
 function explainFile(error: DriverError, path: string, source: string): Explanation {
+  const rows: Row[] = [
+    ['SQLITE_NOTADB', 'that file is no SQLite database', `Correct the path in ${source}.`],
+    ['SQLITE_CORRUPT', 'the file is damaged', 'Restore it from a backup.'],
+    ['SQLITE_FULL', 'its disk is full', 'Make room; what was under way was not stored.'],
+    [
+      'SQLITE_READONLY EACCES EPERM EROFS',
+      `this user may not write to the file or its folder ${dirname(path)}`,
+      'Run this as the user the service runs as.',
+    ],
+  ];
   const code = codeOf(error);
-  const of = code === '' ? '' : ` (${code})`;
-  switch (code) {
-    case 'SQLITE_NOTADB':
-      return { reason: `that file is no SQLite database${of}`, remedy: `Correct the path in ${source}.` };
-    case 'SQLITE_CORRUPT':
-      return { reason: `the file is damaged${of}`, remedy: 'Restore it from a backup.' };
-    case 'SQLITE_FULL':
-      return { reason: `its disk is full${of}`, remedy: 'Make room; what was under way was not stored.' };
-    case 'SQLITE_READONLY':
-    case 'EACCES':
-    case 'EPERM':
-    case 'EROFS':
-      return {
-        reason: `this user may not write to the file or its folder ${dirname(path)}${of}`,
-        remedy: 'Run this as the user the service runs as.',
-      };
-  }
+  const known = find(rows, code);
+  if (known) return known;
   const opened = CANNOT_OPEN.exec(error.message ?? '')?.[1];
   if (opened !== undefined && isClosed(opened))
     return {
       reason: `this user may not use ${opened}`,
       remedy: 'Run this as the user the service runs as, to whom it has to belong.',
     };
+  const detail = code !== '' ? ` (${code})` : opened === undefined ? `: ${error.message}` : '';
   return {
-    reason: `the file cannot be opened or made${of === '' && opened === undefined ? `: ${error.message}` : of}`,
+    reason: `the file cannot be opened or made${detail}`,
     remedy: `It must be a file in a folder that this user may write to: see ${source}.`,
   };
 }
@@ -125,7 +133,78 @@ function isClosed(path: string): boolean {
 function explainServer(error: DriverError, settings: MysqlSettings, source: string): Explanation {
   const { host, port, socketPath, user, database, tls } = settings;
   const names = tlsNames(source);
-  const said = (driverReason(error) ?? error.message ?? '').replace(/\.+$/, '');
+  const said = readReason(error);
+  const rows: Row[] = [
+    [
+      'ECONNREFUSED',
+      'nobody listens there',
+      `Start the database server, or correct ${socketPath === undefined ? 'host and port' : 'the socket'} in ${source}.`,
+    ],
+    [
+      'ENOENT ENOTDIR',
+      `there is no such socket${missingFolder(socketPath)}`,
+      `Start the database server, or correct the socket in ${source}.`,
+    ],
+    [
+      'EACCES EPERM',
+      'this user may not connect to that socket',
+      'Let the user the service runs as into the folder of the socket.',
+    ],
+    [
+      'ENOTFOUND EAI_AGAIN',
+      `no address is known for the host ${host}`,
+      `Correct the host in ${source}, or the name resolution of this machine.`,
+    ],
+    [
+      'ETIMEDOUT EHOSTUNREACH ENETUNREACH',
+      'there is no answer',
+      `Check that the server runs, host and port in ${source}, and the firewall between.`,
+    ],
+    [
+      'ER_ACCESS_DENIED_ERROR ER_ACCESS_DENIED_NO_PASSWORD_ERROR ER_HOST_NOT_PRIVILEGED ER_HOST_IS_BLOCKED',
+      `the server refuses this user or this password: ${said}`,
+      `Correct user and password in ${source}; that user must be allowed to come from this machine` +
+        (tls === undefined ? `, and may have to come by TLS (${names.on}).` : '.'),
+    ],
+    [
+      'ER_SECURE_TRANSPORT_REQUIRED',
+      'the server takes connections by TLS alone',
+      `Turn TLS on in ${source}: ${names.on}.`,
+    ],
+    [
+      'HANDSHAKE_NO_SSL_SUPPORT',
+      'the server offers no TLS',
+      `Turn TLS on in the server, or off in ${source}.`,
+    ],
+    ['HANDSHAKE_SSL_ERROR', `TLS with it fails: ${said}`, tlsRemedy(said, host, source)],
+    [
+      'ER_DBACCESS_DENIED_ERROR',
+      said,
+      `Correct the database's name in ${source}; or, as the database's administrator: GRANT ALL ON \`${database}\`.* TO '${user}'@'...';`,
+    ],
+    [
+      'ER_BAD_DB_ERROR',
+      'there is no database of that name',
+      `Correct it in ${source}; or, as the database's administrator: CREATE DATABASE \`${database}\`;`,
+    ],
+    [
+      'ER_CON_COUNT_ERROR ER_TOO_MANY_USER_CONNECTIONS ER_USER_LIMIT_REACHED',
+      `no connection is free: ${said}`,
+      'Raise max_connections or max_user_connections of the server, lower LICENSING_DATABASE_CONNECTIONS, or run fewer instances of the service.',
+    ],
+    [
+      // A server seldom gets to say why: it closes the connection while the rest is still on its way.
+      'ER_NET_PACKET_TOO_LARGE ECONNRESET EPIPE',
+      'it ended the connection while a statement was sent to it',
+      'It does so to one larger than its max_allowed_packet, as with a long entry of an import. ' +
+        'Raise max_allowed_packet, for example to 64M, and try again; else look into its log.',
+    ],
+    [
+      'ER_NO_SUCH_TABLE ER_BAD_FIELD_ERROR',
+      said,
+      'Run "licensing doctor": the tables are not as they were made.',
+    ],
+  ];
   const code =
     error.name === 'KnexTimeoutError'
       ? // Knex's own message is about pools and transactions when no connection came in time.
@@ -134,103 +213,22 @@ function explainServer(error: DriverError, settings: MysqlSettings, source: stri
         said.includes('closed state')
         ? 'EPIPE'
         : codeOf(error);
-  switch (code) {
-    case 'ECONNREFUSED':
-      return {
-        reason: `nobody listens there (${code})`,
-        remedy: `Start the database server, or correct ${socketPath === undefined ? 'host and port' : 'the socket'} in ${source}.`,
-      };
-    case 'ENOENT':
-    case 'ENOTDIR': {
-      const folder = dirname(socketPath ?? '');
-      return {
-        reason: existsSync(folder)
-          ? `there is no such socket (${code})`
-          : `there is no such socket, and no folder ${folder} (${code})`,
-        remedy: `Start the database server, or correct the socket in ${source}.`,
-      };
+  return (
+    find(rows, code) ?? {
+      reason: code === '' || said.includes(code) ? said : `${said} (${code})`,
+      remedy: `Check that the server at ${socketPath ?? `${host}:${port}`} is well, and ${source}.`,
     }
-    case 'EACCES':
-    case 'EPERM':
-      return {
-        reason: `this user may not connect to that socket (${code})`,
-        remedy: 'Let the user the service runs as into the folder of the socket.',
-      };
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return {
-        reason: `no address is known for the host ${host} (${code})`,
-        remedy: `Correct the host in ${source}, or the name resolution of this machine.`,
-      };
-    case 'ETIMEDOUT':
-    case 'EHOSTUNREACH':
-    case 'ENETUNREACH':
-      return {
-        reason: `there is no answer (${code})`,
-        remedy: `Check that the server runs, host and port in ${source}, and the firewall between.`,
-      };
-    case 'ER_ACCESS_DENIED_ERROR':
-    case 'ER_ACCESS_DENIED_NO_PASSWORD_ERROR':
-    case 'ER_HOST_NOT_PRIVILEGED':
-    case 'ER_HOST_IS_BLOCKED':
-      return {
-        reason: `the server refuses this user or this password: ${said} (${code})`,
-        remedy:
-          `Correct user and password in ${source}; that user must be allowed to come from this machine` +
-          (tls === undefined ? `, and may have to come by TLS (${names.on}).` : '.'),
-      };
-    case 'ER_SECURE_TRANSPORT_REQUIRED':
-      return {
-        reason: `the server takes connections by TLS alone (${code})`,
-        remedy: `Turn TLS on in ${source}: ${names.on}.`,
-      };
-    case 'HANDSHAKE_NO_SSL_SUPPORT':
-      return {
-        reason: `the server offers no TLS (${code})`,
-        remedy: `Turn TLS on in the server, or off in ${source}.`,
-      };
-    case 'HANDSHAKE_SSL_ERROR':
-      return { reason: `TLS with it fails: ${said} (${code})`, remedy: tlsRemedy(said, host, source) };
-    case 'ER_DBACCESS_DENIED_ERROR':
-      return {
-        reason: `${said} (${code})`,
-        remedy: `Correct the database's name in ${source}; or, as the database's administrator: GRANT ALL ON \`${database}\`.* TO '${user}'@'...';`,
-      };
-    case 'ER_BAD_DB_ERROR':
-      return {
-        reason: `there is no database of that name (${code})`,
-        remedy: `Correct it in ${source}; or, as the database's administrator: CREATE DATABASE \`${database}\`;`,
-      };
-    case 'ER_CON_COUNT_ERROR':
-    case 'ER_TOO_MANY_USER_CONNECTIONS':
-    case 'ER_USER_LIMIT_REACHED':
-      return {
-        reason: `no connection is free: ${said} (${code})`,
-        remedy:
-          'Raise max_connections or max_user_connections of the server, lower LICENSING_DATABASE_CONNECTIONS, or run fewer instances of the service.',
-      };
-    case 'ER_NET_PACKET_TOO_LARGE':
-    case 'ECONNRESET':
-    case 'EPIPE':
-      return {
-        // A server seldom gets to say why: it closes the connection while the rest is still on its way.
-        reason: `it ended the connection while a statement was sent to it (${code})`,
-        remedy:
-          'It does so to one larger than its max_allowed_packet, as with a long entry of an import. ' +
-          'Raise max_allowed_packet, for example to 64M, and try again; else look into its log.',
-      };
-    case 'ER_NO_SUCH_TABLE':
-    case 'ER_BAD_FIELD_ERROR':
-      return {
-        reason: `${said} (${code})`,
-        remedy: 'Run "licensing doctor": the tables are not as they were made.',
-      };
-    default:
-      return {
-        reason: code === '' || said.includes(code) ? said : `${said} (${code})`,
-        remedy: `Check that the server at ${socketPath ?? `${host}:${port}`} is well, and ${source}.`,
-      };
-  }
+  );
+}
+
+/** What the driver or server said, without the full stop. */
+function readReason(error: DriverError): string {
+  return (driverReason(error) ?? error.message ?? '').replace(/\.+$/, '');
+}
+
+function missingFolder(socketPath = ''): string {
+  const folder = dirname(socketPath);
+  return existsSync(folder) ? '' : `, and no folder ${folder}`;
 }
 
 /** The names of the TLS settings in the source of the settings. */

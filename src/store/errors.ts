@@ -18,80 +18,51 @@ export interface DriverError {
   path?: string;
 }
 
-const DUPLICATE = new Set(['ER_DUP_ENTRY', 'SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY']);
+/** What an error means to the caller, by its code. */
+const CODES = {
+  duplicate: ['ER_DUP_ENTRY SQLITE_CONSTRAINT_UNIQUE SQLITE_CONSTRAINT_PRIMARYKEY'],
+  reference: [
+    'ER_ROW_IS_REFERENCED_2 ER_NO_REFERENCED_ROW_2 SQLITE_CONSTRAINT_FOREIGNKEY',
+    // for users who may not see the other table
+    'ER_ROW_IS_REFERENCED ER_NO_REFERENCED_ROW',
+  ],
+  lockConflict: ['ER_LOCK_DEADLOCK ER_LOCK_WAIT_TIMEOUT ER_CHECKREAD SQLITE_BUSY'],
+  outOfConnections: ['ER_CON_COUNT_ERROR ER_TOO_MANY_USER_CONNECTIONS ER_USER_LIMIT_REACHED'],
+  unavailable: [
+    // no connection, or a lost one
+    'ECONNREFUSED ECONNRESET EPIPE ETIMEDOUT ENOENT ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH',
+    'PROTOCOL_CONNECTION_LOST PROTOCOL_SEQUENCE_TIMEOUT',
+    // connected, but the server cannot serve
+    'ER_HOST_IS_BLOCKED ER_HOST_NOT_PRIVILEGED ER_ACCESS_DENIED_NO_PASSWORD_ERROR',
+    'ER_SECURE_TRANSPORT_REQUIRED ER_SERVER_SHUTDOWN ER_SERVER_OFFLINE_MODE ER_CLIENT_INTERACTION_TIMEOUT',
+    'ER_STATEMENT_TIMEOUT ER_QUERY_INTERRUPTED ER_QUERY_TIMEOUT ER_CONNECTION_KILLED ER_NORMAL_SHUTDOWN',
+    'ER_OPTION_PREVENTS_STATEMENT ER_READ_ONLY_MODE ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION',
+    'ER_DISK_FULL ER_RECORD_FILE_FULL ER_ACCESS_DENIED_ERROR ER_DBACCESS_DENIED_ERROR ER_BAD_DB_ERROR',
+    'ER_NO_SUCH_TABLE ER_BAD_FIELD_ERROR',
+    // a cluster's node that has lost the others (Galera), or whose group refused the commit (Group Replication)
+    'ER_UNKNOWN_COM_ERROR ER_RUN_HOOK_ERROR ER_TRANSACTION_ROLLBACK_DURING_COMMIT',
+    'SQLITE_FULL SQLITE_IOERR SQLITE_READONLY SQLITE_CANTOPEN',
+  ],
+};
 
-const LOCK_CONFLICT = new Set(['ER_LOCK_DEADLOCK', 'ER_LOCK_WAIT_TIMEOUT', 'ER_CHECKREAD', 'SQLITE_BUSY']);
+const KINDS = new Map(
+  Object.entries(CODES).flatMap(([kind, codes]) =>
+    codes.flatMap((line) => line.split(' ')).map((code) => [code, kind]),
+  ),
+) as Map<string, keyof typeof CODES>;
 
-const OUT_OF_CONNECTIONS = new Set([
-  'ER_CON_COUNT_ERROR',
-  'ER_TOO_MANY_USER_CONNECTIONS',
-  'ER_USER_LIMIT_REACHED',
-]);
-
-const UNAVAILABLE = new Set([
-  // no connection, or a lost one
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ENOENT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'PROTOCOL_CONNECTION_LOST',
-  'PROTOCOL_SEQUENCE_TIMEOUT',
-  ...OUT_OF_CONNECTIONS,
-  // connected, but the server cannot serve
-  'ER_HOST_IS_BLOCKED',
-  'ER_HOST_NOT_PRIVILEGED',
-  'ER_ACCESS_DENIED_NO_PASSWORD_ERROR',
-  'ER_SECURE_TRANSPORT_REQUIRED',
-  'ER_SERVER_SHUTDOWN',
-  'ER_SERVER_OFFLINE_MODE',
-  'ER_CLIENT_INTERACTION_TIMEOUT',
-  'ER_STATEMENT_TIMEOUT',
-  'ER_QUERY_INTERRUPTED',
-  'ER_QUERY_TIMEOUT',
-  // a cluster's node that has lost the others (Galera), or whose group refused the commit (Group Replication)
-  'ER_UNKNOWN_COM_ERROR',
-  'ER_RUN_HOOK_ERROR',
-  'ER_TRANSACTION_ROLLBACK_DURING_COMMIT',
-  'ER_CONNECTION_KILLED',
-  'ER_NORMAL_SHUTDOWN',
-  'ER_OPTION_PREVENTS_STATEMENT',
-  'ER_READ_ONLY_MODE',
-  'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION',
-  'ER_DISK_FULL',
-  'ER_RECORD_FILE_FULL',
-  'ER_ACCESS_DENIED_ERROR',
-  'ER_DBACCESS_DENIED_ERROR',
-  'ER_BAD_DB_ERROR',
-  'ER_NO_SUCH_TABLE',
-  'ER_BAD_FIELD_ERROR',
-  'SQLITE_FULL',
-  'SQLITE_IOERR',
-  'SQLITE_READONLY',
-  'SQLITE_CANTOPEN',
-]);
-
-const REFERENCE = new Set([
-  'ER_ROW_IS_REFERENCED_2',
-  'ER_NO_REFERENCED_ROW_2',
-  // the code for users who may not see the other table
-  'ER_ROW_IS_REFERENCED',
-  'ER_NO_REFERENCED_ROW',
-  'SQLITE_CONSTRAINT_FOREIGNKEY',
-]);
+function kindOf(error: unknown): keyof typeof CODES | undefined {
+  return KINDS.get(codeOf(error));
+}
 
 /** A row with this unique value exists already. */
 export function isDuplicate(error: unknown): boolean {
-  return DUPLICATE.has(codeOf(error));
+  return kindOf(error) === 'duplicate';
 }
 
 /** Other rows refer to the row to be deleted, or the row to be written refers to a missing one. */
 export function isReferenceConflict(error: unknown): boolean {
-  return REFERENCE.has(codeOf(error));
+  return kindOf(error) === 'reference';
 }
 
 /**
@@ -99,7 +70,7 @@ export function isReferenceConflict(error: unknown): boolean {
  * statement (unless innodb_rollback_on_timeout is on). After rolling back the rest, the caller may retry.
  */
 export function isLockConflict(error: unknown): boolean {
-  return LOCK_CONFLICT.has(codeOf(error));
+  return kindOf(error) === 'lockConflict';
 }
 
 /** The database cannot answer now, but may later. Includes lock conflicts that outlasted their retries. */
@@ -110,15 +81,14 @@ export function isUnavailable(error: unknown): boolean {
     OF_CONNECTIONS.test(sqlState) ||
     (isNumbered(driverError(error)) && !OF_STATEMENTS.test(sqlState)) ||
     name === 'KnexTimeoutError' ||
-    UNAVAILABLE.has(codeOf(error)) ||
-    isLockConflict(error) ||
+    ['unavailable', 'outOfConnections', 'lockConflict'].includes(kindOf(error) ?? '') ||
     NO_CONNECTION.test(messageOf(error))
   );
 }
 
 /** The server, or this user on it, has reached its limit of connections. */
 export function isOutOfConnections(error: unknown): boolean {
-  return OUT_OF_CONNECTIONS.has(codeOf(error));
+  return kindOf(error) === 'outOfConnections';
 }
 
 /** The connection was lost or timed out: nobody knows whether the server carried out the last statement. */

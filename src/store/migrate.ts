@@ -13,7 +13,7 @@ import {
 import { isLockConflict } from './errors';
 import { readVersion, SUPPORTED_SERVERS } from './server';
 import { rawRows } from './statements';
-import { lockTrouble } from './error-messages';
+import { explainRefusedLock } from './error-messages';
 
 /** How long a migration waits for another one under way. */
 const LOCK_WAIT_SECONDS = 120;
@@ -200,7 +200,7 @@ export async function lockMigrations(
     if (rows?.[0]?.got !== 1) throw otherMigration();
   } catch (error) {
     await release();
-    throw lockTrouble(error, settings) ?? error;
+    throw explainRefusedLock(error, settings) ?? error;
   }
   return release;
 }

@@ -140,7 +140,7 @@ function makePrivate(filename: string): void {
   try {
     closeSync(openSync(filename, 'a', 0o600));
   } catch {
-    // The driver will fail too, with an error that trouble.ts explains.
+    // The driver will fail too, with an error that error-messages.ts explains.
   }
 }
 

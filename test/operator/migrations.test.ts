@@ -8,7 +8,7 @@ import { migrationNames } from '../../migrations';
 import { readConfig, type Settings } from '../../src/config';
 import { openDatabase, type Db } from '../../src/store/database';
 import { lockMigrations } from '../../src/store/migrate';
-import { DatabaseTrouble } from '../../src/store/error-messages';
+import { DatabaseUnusable } from '../../src/store/error-messages';
 import { endProcess, eventually, temporaryFolder } from '../support/processes';
 import { startRefusingServer } from '../support/refusing-server';
 import { createMariaDbDatabase, giveLicense, givePlan, PREFIX, rows } from '../support/service';
@@ -447,7 +447,7 @@ describe('a node of a cluster that refuses the lock is named, with what to do ab
     const settings = { LICENSING_DATABASE_URL: server.url };
     const { database, tablePrefix } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, settings);
     const locked = lockMigrations(database, tablePrefix);
-    await expect(locked).rejects.toThrow(DatabaseTrouble);
+    await expect(locked).rejects.toThrow(DatabaseUnusable);
     await expect(locked).rejects.toThrow(expected);
     await expect(locked).rejects.toThrow(
       /^The database \(shop as shop at 127\.0\.0\.1:\d+\) refuses the lock/,

@@ -1,6 +1,7 @@
 import knex, { type Knex } from 'knex';
-import { mysqlConfig, type ConnectionRules, type MysqlSettings } from './mysql';
-import { sqliteConfig, type SqliteSettings } from './sqlite';
+import type { Pool } from './connections';
+import { openMysqlPool, type ConnectionRules, type MysqlSettings } from './mysql';
+import { libsqlClient, openSqlitePool, type SqliteSettings } from './sqlite';
 
 /** A Knex handle or transaction. */
 export type Db = Knex;
@@ -29,7 +30,15 @@ export function openDatabase(
   poolSize = DEFAULT_POOL_SIZE,
   rules: ConnectionRules = {},
 ): Db {
-  return knex(knexConfig(settings, tablePrefix, poolSize, rules));
+  const db = knex(knexConfig(settings, tablePrefix, poolSize, rules));
+  const { pool } = parameters(db);
+  const forget = db.destroy.bind(db);
+  const destroy = async () => {
+    // Knex does not close a pool that it was given.
+    await pool.destroy();
+    await forget();
+  };
+  return Object.defineProperty(db, 'destroy', { value: destroy });
 }
 
 /** Longer than every lock wait, shorter than a request's deadline. */
@@ -54,15 +63,37 @@ export function knexConfig(
   poolSize = DEFAULT_POOL_SIZE,
   rules: ConnectionRules = {},
 ): Knex.Config {
+  const isMysql = settings.kind === 'mysql';
+  const pool = isMysql
+    ? openMysqlPool(settings, poolSize, POOL_TIMEOUT_MS, rules)
+    : openSqlitePool(settings.path, POOL_TIMEOUT_MS);
+  const userParams: Parameters = {
+    tablePrefix,
+    pool,
+    poolSize: isMysql ? poolSize : 1,
+    ...(isMysql ? {} : { file: settings.path }),
+  };
   // Knex documents userParams, but its types lack it.
-  const common = {
-    userParams: { tablePrefix },
+  return {
+    client: isMysql ? 'mysql2' : libsqlClient(),
+    connectionPool: pool,
+    useNullAsDefault: !isMysql,
+    userParams,
     log: silentLog,
-    acquireConnectionTimeout: POOL_TIMEOUT_MS,
   } as Knex.Config;
-  return settings.kind === 'mysql'
-    ? { ...common, ...mysqlConfig(settings, poolSize, rules) }
-    : { ...common, ...sqliteConfig(settings) };
+}
+
+/** What every handle and transaction carries. */
+interface Parameters {
+  tablePrefix: string;
+  pool: Pool;
+  poolSize: number;
+  /** of SQLite */
+  file?: string;
+}
+
+function parameters(db: Db): Parameters {
+  return db.userParams as Parameters;
 }
 
 /** A table's full name, such as `jos_licensing_licenses`. */
@@ -71,31 +102,27 @@ export function table(db: Db, name: TableName): string {
 }
 
 export function tablePrefix(db: Db): string {
-  return (db.userParams as { tablePrefix: string }).tablePrefix;
+  return parameters(db).tablePrefix;
 }
 
 /** Connections in use and free, and callers waiting for one. */
 export function poolState(db: Db): { used: number; free: number; waiting: number } {
-  const { pool } = db.client as {
-    pool: { numUsed(): number; numFree(): number; numPendingAcquires(): number } | undefined;
-  };
-  return pool
-    ? { used: pool.numUsed(), free: pool.numFree(), waiting: pool.numPendingAcquires() }
-    : { used: 0, free: 0, waiting: 0 };
+  const { pool } = parameters(db);
+  return { used: pool.numUsed(), free: pool.numFree(), waiting: pool.numPendingAcquires() };
 }
 
 /** How many connections it may have. */
 export function poolSize(db: Db): number {
-  return (db.client as { config: { pool: { max: number } } }).config.pool.max;
+  return parameters(db).poolSize;
 }
 
 export function isSqlite(db: Db): boolean {
-  return (db.client as { driverName: string }).driverName === 'better-sqlite3';
+  return sqliteFile(db) !== undefined;
 }
 
 /** The path of an SQLite database. */
-export function sqliteFile(db: Db): string {
-  return (db.client as { connectionSettings: { filename: string } }).connectionSettings.filename;
+export function sqliteFile(db: Db): string | undefined {
+  return parameters(db).file;
 }
 
 /** Knex prints to the console by default, but every problem already reaches the caller as an error. */

@@ -75,7 +75,7 @@ async function refuseOldServer(db: Db): Promise<void> {
 
 /** Connecting to SQLite creates the file: a mistyped path would look like an empty shop. */
 function refuseMissingFile(db: Db): void {
-  const file = isSqlite(db) ? sqliteFile(db) : undefined;
+  const file = sqliteFile(db);
   if (file !== undefined && statSync(file, { throwIfNoEntry: false }) === undefined)
     throw new SchemaError(
       `There is no database ${file}. Correct LICENSING_DATABASE_URL, or make a new database there: "licensing migrate".`,

@@ -1,7 +1,8 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Knex } from 'knex';
+import knex, { type Knex } from 'knex';
+import type { Pool } from './connections';
 import { isLockConflict } from './errors';
 
 export interface SqliteSettings {
@@ -16,33 +17,49 @@ export function sideFiles(path: string): string[] {
 }
 
 /**
- * Knex's configuration for an SQLite file. One connection: the driver is synchronous, so a second would only wait for
- * the first.
+ * Opens an SQLite file; the first caller creates it. One connection: the driver is synchronous, so a second would only wait
+ * for the first.
  */
-export function sqliteConfig(settings: SqliteSettings): Knex.Config {
-  return {
-    client: libsqlClient(),
-    connection: { filename: settings.path },
-    useNullAsDefault: true,
-    pool: {
-      min: 1,
-      max: 1,
-      afterCreate(connection: LibsqlConnection, done: (error: Error | null, connection: unknown) => void) {
-        // WAL with FULL: acknowledged commits survive a power cut, and the command can read meanwhile.
-        for (const pragma of [
-          'busy_timeout = 5000',
-          'journal_mode = WAL',
-          'synchronous = FULL',
-          'foreign_keys = ON',
-          // An import makes a log as large as itself, which would stay so.
-          `journal_size_limit = ${WAL_LIMIT_BYTES}`,
-          `busy_timeout = ${SQLITE_BUSY_TIMEOUT_MS}`,
-        ])
-          connection.exec(`PRAGMA ${pragma}`);
-        done(null, connection);
-      },
-    },
-  };
+export function openSqlitePool(path: string, acquireTimeout: number): Pool {
+  return new knex.KnexPool<LibsqlConnection>({
+    min: 1,
+    max: 1,
+    acquireTimeoutMillis: acquireTimeout,
+    propagateCreateError: true,
+    create: () => Promise.resolve().then(() => connect(path)),
+    destroy: (connection) => connection.close(),
+  }) as unknown as Pool;
+}
+
+function connect(path: string): LibsqlConnection {
+  mkdirSync(dirname(path), { recursive: true });
+  makePrivate(path);
+  const connection = new (loadLibsql())(path);
+  // WAL with FULL: acknowledged commits survive a power cut, and the command can read meanwhile.
+  for (const pragma of [
+    'busy_timeout = 5000',
+    'journal_mode = WAL',
+    'synchronous = FULL',
+    'foreign_keys = ON',
+    // An import makes a log as large as itself, which would stay so.
+    `journal_size_limit = ${WAL_LIMIT_BYTES}`,
+    `busy_timeout = ${SQLITE_BUSY_TIMEOUT_MS}`,
+  ])
+    connection.exec(`PRAGMA ${pragma}`);
+  return connection;
+}
+
+function loadLibsql(): new (path: string) => LibsqlConnection {
+  try {
+    // eslint-disable-next-line @typescript-eslint/no-require-imports -- an installation on MySQL works without it
+    return require('libsql') as new (path: string) => LibsqlConnection;
+  } catch (cause) {
+    throw new Error(
+      'The embedded database driver (the npm package libsql) could not be loaded on this machine. ' +
+        'Run "npm ci" again without --omit=optional, or set LICENSING_DATABASE_URL to a MySQL or MariaDB database.',
+      { cause },
+    );
+  }
 }
 
 /** Beyond this the log is cut when it is begun again; SQLite begins it again at 4 MB where no reader is in its way. */
@@ -50,6 +67,7 @@ const WAL_LIMIT_BYTES = 8 * 1024 * 1024;
 
 interface LibsqlConnection {
   exec(sql: string): void;
+  close(): void;
   inTransaction: boolean;
 }
 
@@ -61,37 +79,22 @@ const SQLITE_LOCK_WAIT_MS = 1_000;
 const WRITES = /^\s*(?:INSERT|UPDATE|DELETE|REPLACE|CREATE|ALTER|DROP)\b/i;
 
 /**
- * Knex's better-sqlite3 dialect on libsql, which has the same interface and needs neither compiler nor download.
+ * Knex's better-sqlite3 dialect on libsql, which has the same interface and needs neither compiler nor download. It
+ * overrides a private method of knex 3.3.0, `_query`; test/units/package-versions.test.ts says what to check in others.
  *
  * It works around a bug of libsql 0.5.29: a prepared statement that met SQLITE_BUSY stays open until it is
  * garbage-collected, and until then the connection commits nothing, although writes are answered as if it did. exec()
  * closes its statements. So SQLite's write lock is taken with exec() first: for transactions that start with a write,
  * and for writes outside one.
  */
-function libsqlClient(): typeof Knex.Client {
+export function libsqlClient(): typeof Knex.Client {
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- the dialect has no types and is needed for SQLite alone
   const Dialect = require('knex/lib/dialects/better-sqlite3') as new (config: Knex.Config) => SqliteDialect;
   /** Connections told to begin, without a statement since. Not a field: Knex copies none to a transaction's client. */
   const beginning = new WeakSet<LibsqlConnection>();
   class LibsqlDialect extends Dialect {
-    _driver(): unknown {
-      try {
-        // eslint-disable-next-line @typescript-eslint/no-require-imports -- an installation on MySQL works without it
-        return require('libsql');
-      } catch (cause) {
-        throw new Error(
-          'The embedded database driver (the npm package libsql) could not be loaded on this machine. ' +
-            'Run "npm ci" again without --omit=optional, or set LICENSING_DATABASE_URL to a MySQL or MariaDB database.',
-          { cause },
-        );
-      }
-    }
-
-    override acquireRawConnection(): Promise<unknown> {
-      const { filename } = this.connectionSettings as { filename: string };
-      mkdirSync(dirname(filename), { recursive: true });
-      makePrivate(filename);
-      return super.acquireRawConnection();
+    override _driver(): void {
+      // The pool opens connections itself.
     }
 
     override async _query(connection: LibsqlConnection, query: { sql: string }): Promise<unknown> {
@@ -146,8 +149,7 @@ function makePrivate(filename: string): void {
 
 /** The parts of the dialect used here; the dialect has no types. */
 declare class SqliteDialect {
-  connectionSettings: unknown;
-  acquireRawConnection(): Promise<unknown>;
+  _driver(): void;
   _query(connection: LibsqlConnection, query: { sql: string }): Promise<unknown>;
 }
 

@@ -1,14 +1,12 @@
 import type { Knex } from 'knex';
 import { isSqlite, table, type Db, type TableName, type Transaction } from './database';
-import type { Answered, Statement } from './mysql';
+import { send, type Connection, type StatementOptions } from './connections';
 
 /** Hand-written SQL, not built by Knex. */
 
-export type StatementOptions = Pick<Statement, 'prepared'>;
-
 /**
- * Runs a hand-written SELECT. On MySQL it goes straight to the driver through Knex's pool: the query builder costs more
- * than the driver does.
+ * Runs a hand-written SELECT. On MySQL it goes straight to a connection of the pool: the query builder costs more than the
+ * driver does.
  */
 export async function rawRows<Row>(
   db: Db,
@@ -17,7 +15,7 @@ export async function rawRows<Row>(
   options?: StatementOptions,
 ): Promise<Row[]> {
   if (isSqlite(db)) return (await db.raw(sql, bindings)) as Row[];
-  return withConnection(db, (connection) => runOn<Row[]>(db, connection, sql, bindings, options));
+  return run<Row[]>(db, sql, bindings, options);
 }
 
 /**
@@ -32,11 +30,20 @@ export async function rawChange(
   options?: StatementOptions,
 ): Promise<number> {
   if (isSqlite(db)) return ((await db.raw(sql, bindings)) as unknown as { changes: number }).changes;
-  return withConnection(
-    db,
-    async (connection) =>
-      (await runOn<{ affectedRows: number }>(db, connection, sql, bindings, options)).affectedRows,
-  );
+  return (await run<{ affectedRows: number }>(db, sql, bindings, options)).affectedRows;
+}
+
+function run<Answer>(
+  db: Db,
+  sql: string,
+  bindings: Knex.RawBinding[],
+  options?: StatementOptions,
+): Promise<Answer> {
+  return withConnection(db, (connection) => {
+    // As Knex does: the connection may belong to somebody else by now.
+    if (db.isTransaction && (db as Transaction).isCompleted()) throw new Error('The transaction has ended.');
+    return send<Answer>(connection, sql, bindings, options);
+  });
 }
 
 /**
@@ -59,45 +66,13 @@ export async function insertRows(
 
 /** Lends a MySQL connection of the pool; in a transaction, the transaction's. */
 export async function withConnection<T>(db: Db, work: (connection: Connection) => Promise<T>): Promise<T> {
-  const client = db.client as PoolingClient;
-  const connection = await client.acquireConnection();
+  const client = db.client as Knex.Client;
+  const connection = (await client.acquireConnection()) as Connection;
   try {
     return await work(connection);
   } finally {
     await client.releaseConnection(connection);
   }
-}
-
-/** @returns the driver's answer: rows, or the result of a write */
-export async function runOn<Answer>(
-  db: Db,
-  connection: Connection,
-  sql: string,
-  bindings: Knex.RawBinding[] = [],
-  options: StatementOptions = {},
-): Promise<Answer> {
-  // As Knex does: the connection may belong to somebody else by now.
-  if (isEnded(db)) throw new Error('The transaction has ended.');
-  const { response } = await (db.client as PoolingClient)._query(connection, { sql, bindings, ...options });
-  return response[0] as Answer;
-}
-
-function isEnded(db: Db): boolean {
-  return db.isTransaction === true && (db as Transaction).isCompleted();
-}
-
-export interface Connection {
-  /** the server's number for it */
-  threadId: number;
-  /** the server's own settings, such as `completion_type = CHAIN`; not read for a service's connections */
-  overridden?: string[];
-}
-
-/** The parts of Knex's client used here; it has no types for them. */
-interface PoolingClient {
-  acquireConnection(): Promise<Connection>;
-  releaseConnection(connection: Connection): Promise<void>;
-  _query(connection: Connection, statement: Statement): Promise<Answered>;
 }
 
 /**

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { connect, isIP, type Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
+import type { SslOptions } from 'mysql2';
 
 /** How the connections to a MySQL or MariaDB server are encrypted. */
 export interface TlsSettings {
@@ -104,33 +105,32 @@ export interface ServerLocation {
 }
 
 /**
- * The driver's TLS settings, with a socket where needed.
+ * The driver's TLS settings.
  *
  * @param authorities where to find the machine's, which PHP uses too; Node has its own list
  */
 export function driverTls(
   { verify, ...files }: TlsSettings,
-  to: ServerLocation,
   authorities: readonly string[] = AUTHORITIES,
-): { ssl: object; stream?: () => Socket } {
+): SslOptions {
   const known = verify ? authorities.find((path) => existsSync(path)) : undefined;
   return {
-    ssl: {
-      ...(known === undefined ? {} : { ca: readFileSync(known, 'utf8') }),
-      ...files,
-      rejectUnauthorized: verify,
-      // Otherwise a certificate for any name would be accepted.
-      verifyIdentity: verify,
-    },
-    ...(verify && isIP(to.host) ? { stream: () => socketThatKnowsItsHost(to) } : {}),
+    ...(known === undefined ? {} : { ca: readFileSync(known, 'utf8') }),
+    ...files,
+    rejectUnauthorized: verify,
+    // Otherwise a certificate for any name would be accepted.
+    verifyIdentity: verify,
   };
 }
 
 /**
- * A socket to an IP address. For those the driver leaves the name check to Node, which asks the socket, and the socket
- * only keeps names: a certificate for "localhost" would pass at any address, one for the address never.
+ * A socket for the driver. For IP addresses the driver leaves the check of the certificate's name to Node, which asks the
+ * socket, and the socket only keeps names: a certificate for "localhost" would pass at any address, one for the address
+ * never.
  */
-function socketThatKnowsItsHost({ host, port, socketPath }: ServerLocation): Socket {
-  const to = socketPath === undefined ? { host, port, noDelay: true, keepAlive: true } : { path: socketPath };
-  return Object.assign(connect(to), { _host: host });
+export function openSocket({ host, port, socketPath }: ServerLocation, tls: TlsSettings | undefined): Socket {
+  const socket = connect(
+    socketPath === undefined ? { host, port, noDelay: true, keepAlive: true } : { path: socketPath },
+  );
+  return tls?.verify && isIP(host) ? Object.assign(socket, { _host: host }) : socket;
 }

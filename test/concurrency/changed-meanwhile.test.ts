@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import knex from 'knex';
-import type { Connection } from 'mysql2';
 import request from 'supertest';
 import { readConfig, type Settings } from '../../src/config';
 import { changePlan, setLimit } from '../../src/licensing/amend';
@@ -13,7 +11,8 @@ import { eraseCustomer } from '../../src/privacy/customers';
 import { importCsv } from '../../src/transfer/import-csv';
 import { insertActivations } from '../../src/store/activations';
 import { insertProduct, lockProduct, sharePlan } from '../../src/store/catalogue';
-import { knexConfig, table, type Db, type Transaction } from '../../src/store/database';
+import type { Pool } from '../../src/store/connections';
+import { openDatabase, table, type Db, type Transaction } from '../../src/store/database';
 import { findLicense, lockLicense, moveSlots, setLicense, type License } from '../../src/store/licenses';
 import { setRelease } from '../../src/store/releases';
 import { operator, type Operator } from '../support/operator';
@@ -55,18 +54,11 @@ afterAll(async () => {
  */
 function openPatient(settings: Settings): Db {
   const { database, tablePrefix } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, settings);
-  const { pool, ...config } = knexConfig(database, tablePrefix, 4);
-  return knex({
-    ...config,
-    pool: {
-      ...pool,
-      afterCreate(connection: Connection, done: () => void) {
-        pool?.afterCreate?.(connection, () =>
-          connection.query('SET SESSION innodb_lock_wait_timeout = 30', done),
-        );
-      },
-    },
-  });
+  const patient = openDatabase(database, tablePrefix, 4);
+  (patient.client as { pool: Pool }).pool.on('createSuccess', (_event, connection) =>
+    connection.query('SET SESSION innodb_lock_wait_timeout = 30', [], () => undefined),
+  );
+  return patient;
 }
 
 /** Until so many transactions stand in a queue for a row: who comes next stands behind them. */

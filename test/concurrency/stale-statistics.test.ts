@@ -162,11 +162,10 @@ test('a process that starts prunes the access log a few rows at a time', async (
       }
     ).n;
   const before = await count();
-  const url = (db.client as unknown as { connectionSettings: { database: string } }).connectionSettings
-    .database;
+  const [[{ name }]] = (await db.raw('SELECT DATABASE() AS name')) as [[{ name: string }]];
   expect(
     await readingMany(async () => {
-      const other = await startServiceProcess({ LICENSING_DATABASE_URL: mariadb.url(url) });
+      const other = await startServiceProcess({ LICENSING_DATABASE_URL: mariadb.url(name) });
       while ((await count()) > before - 1_000) await sleep(100);
       await other.stop();
     }).then((statements) => statements.filter((text) => !text.includes('count('))),

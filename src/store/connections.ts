@@ -1,0 +1,272 @@
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import knex, { type Knex } from 'knex';
+import type { ConnectionOptions } from 'mysql2';
+import { isOutOfConnections } from './errors';
+
+/**
+ * A pool of MySQL connections, for Knex (its option `connectionPool`) and for our own statements. A connection may go silent
+ * without an error when a firewall forgets it or a host dies: then its statements time out, and it leaves the pool.
+ *
+ * All calls are public. The packages do not promise the following; test/units/package-versions.test.ts fails when the
+ * installed versions differ from these, and says what to check:
+ * - knex 3.3.0 sends each statement by the connection's `query({ sql }, bindings, done)`, and the client of a transaction
+ *   acquires the transaction's connection (statements.ts);
+ * - mysql2 3.24.6 ends the statement under way with the error that its socket was destroyed with.
+ */
+export type Pool = InstanceType<typeof knex.KnexPool<Connection>>;
+
+/** The parts of the driver's connection used here and by Knex, and our own notes on it. */
+export interface Connection {
+  /** the server's number for it, not reused until the server restarts */
+  threadId: number;
+  readonly state: string;
+  query: Send;
+  execute: Send;
+  on(event: 'error', listener: () => void): void;
+  connect(done: (error: Error | null) => void): void;
+  end(done: () => void): void;
+  socket: Socket;
+  answeredAt: number;
+  /** only where lost connections are killed */
+  server?: Server | undefined;
+  /** only outside a service: the server's own settings, such as `completion_type = CHAIN` */
+  overridden?: string[];
+}
+
+type Send = (
+  sql: string | { sql: string },
+  bindings: Knex.RawBinding[],
+  done: (
+    error: (Error & { fatal?: boolean; errno?: number }) | null,
+    answer: unknown,
+    fields?: unknown,
+  ) => void,
+) => unknown;
+
+export interface StatementOptions {
+  /**
+   * Saves 0.1 ms on a service's long-lived connections. For few statements only: the server limits prepared statements,
+   * and the site shares the limit.
+   */
+  prepared?: boolean;
+}
+
+export interface PoolSettings {
+  driver: ConnectionOptions;
+  openSocket: () => Socket;
+  setUp: (connection: Connection) => Promise<void>;
+  max: number;
+  /** how long a caller may wait for a connection */
+  acquireTimeout: number;
+  /** ms without an answer until a connection counts as lost; undefined: never */
+  statementTimeout: number | undefined;
+  /** whether to kill lost connections on the server; otherwise their transactions keep their locks */
+  killsLost: boolean;
+}
+
+/** How long a new connection may take until it is set up. */
+const CONNECT_TIMEOUT_MS = 2_000;
+/** A server that ends a connection does so at once. */
+const FAREWELL_MS = 1_000;
+const RETRY_MS = 100;
+/** Creating a connection has a time-out of its own, except while it waits for a full server. */
+const NEVER_MS = 2 ** 31 - 1;
+
+export function openPool(settings: PoolSettings): Pool {
+  const { max, acquireTimeout, killsLost } = settings;
+  /** When the latest statement was sent that timed out. */
+  let silentSince = -Infinity;
+  /** How many connections are being made. */
+  let connecting = 0;
+  /** Connections that are killing a lost one; if such a connection is lost too, nobody kills it in turn. */
+  const killing = new WeakSet<Connection>();
+
+  const pool: Pool = new knex.KnexPool<Connection>({
+    min: 0,
+    max,
+    acquireTimeoutMillis: acquireTimeout,
+    createTimeoutMillis: NEVER_MS,
+    createRetryIntervalMillis: RETRY_MS,
+    // Fail at the first connection that cannot be made; otherwise callers wait for their time-out.
+    propagateCreateError: true,
+    create: connectWhenThereIsRoom,
+    // If one connection goes silent, others have too: drop those without an answer since then.
+    validate: ({ state, answeredAt }) => state === 'authenticated' && answeredAt >= silentSince,
+    destroy: sayGoodbye,
+  });
+  return pool;
+
+  /**
+   * When the server has no free connection, callers wait for one of ours until their time-out: the server's limit is shared
+   * with the site and usually reached only briefly.
+   */
+  async function connectWhenThereIsRoom(): Promise<Connection> {
+    for (;;) {
+      connecting++;
+      try {
+        return await connect(settings, onLost).finally(() => connecting--);
+      } catch (error) {
+        const hasOthers = pool.numUsed() + pool.numFree() + connecting > 0;
+        if (!isOutOfConnections(error) || !hasOthers || pool.numPendingAcquires() === 0) throw error;
+      }
+      await sleep(RETRY_MS);
+    }
+  }
+
+  function onLost(connection: Connection, sentAt: number): void {
+    silentSince = Math.max(silentSince, sentAt);
+    if (killsLost && !killing.has(connection))
+      killOnServer(connection).catch(() => {
+        // Already gone, or the server is unreachable; then wait_timeout ends it.
+      });
+  }
+
+  async function killOnServer({ threadId, server }: Connection): Promise<void> {
+    const connection = await pool.acquire().promise;
+    try {
+      // Another or restarted server may have given the number to somebody else.
+      if (!isSame(connection.server, server)) return;
+      killing.add(connection);
+      const isThere = 'SELECT ID FROM information_schema.PROCESSLIST WHERE ID = ? AND TIME >= 3';
+      if ((await send<unknown[]>(connection, isThere, [threadId])).length > 0)
+        await send(connection, `KILL ${threadId}`);
+    } finally {
+      killing.delete(connection);
+      pool.release(connection);
+    }
+  }
+}
+
+/** Runs a statement on a connection. @returns the driver's answer: rows, or the result of a write */
+export function send<Answer>(
+  connection: Connection,
+  sql: string,
+  bindings: Knex.RawBinding[] = [],
+  { prepared = false }: StatementOptions = {},
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    connection[prepared ? 'execute' : 'query'](sql, bindings, (error, answer) => {
+      if (!error) resolve(answer as Answer);
+      else if (prepared && HAD_NO_ROOM.has(error.errno)) resolve(send(connection, sql, bindings));
+      else reject(error);
+    });
+  });
+}
+
+/**
+ * The server has no room for a prepared statement and so has not run it: its limit, shared with the site, is reached
+ * (ER_MAX_PREPARED_STMT_COUNT_REACHED), or its small table cache lost the statement's table three times in a row
+ * (ER_NEED_REPREPARE).
+ */
+const HAD_NO_ROOM = new Set<number | undefined>([1461, 1615]);
+
+/** @throws the driver's or server's error, or ETIMEDOUT */
+async function connect(
+  { driver, openSocket, setUp, statementTimeout, killsLost }: PoolSettings,
+  onLost: (connection: Connection, sentAt: number) => void,
+): Promise<Connection> {
+  // Loaded here, because an installation on SQLite does not need it.
+  const { createConnection } = await import('mysql2');
+  const socket = openSocket();
+  const connection = Object.assign(
+    createConnection({ ...driver, stream: () => socket }) as unknown as Connection,
+    {
+      socket,
+      answeredAt: Infinity,
+    },
+  );
+  // The state of the connection tells as much.
+  connection.on('error', ignore);
+  const late = setTimeout(() => socket.destroy(lateError()), CONNECT_TIMEOUT_MS);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      connection.connect((error) => (error ? reject(error) : resolve()));
+    });
+    await setUp(connection);
+    if (killsLost) connection.server = await askWhichServer(connection);
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  } finally {
+    clearTimeout(late);
+  }
+  connection.answeredAt = performance.now();
+  guard(connection, statementTimeout, onLost);
+  return connection;
+}
+
+/** Gives up statements without an answer, and all that follow on a lost connection. */
+function guard(
+  connection: Connection,
+  timeout: number | undefined,
+  onLost: (connection: Connection, sentAt: number) => void,
+): void {
+  let lost: Error | undefined;
+  for (const method of ['query', 'execute'] as const) {
+    const pass = connection[method].bind(connection);
+    connection[method] = (sql, bindings, done) => {
+      // Report the original error, not the failed ROLLBACK.
+      if (lost) return done(lost, undefined);
+      const sentAt = performance.now();
+      const timer =
+        timeout === undefined
+          ? undefined
+          : setTimeout(() => {
+              connection.socket.destroy(lateError());
+              onLost(connection, sentAt);
+            }, timeout);
+      return pass(sql, bindings, (error, answer, fields) => {
+        clearTimeout(timer);
+        if (error?.fatal) lost = error;
+        else connection.answeredAt = performance.now();
+        done(error, answer, fields);
+      });
+    };
+  }
+}
+
+/** The driver would wait for the other side to close the socket. */
+function sayGoodbye(connection: Connection): void {
+  const { socket } = connection;
+  const late = setTimeout(() => socket.destroy(), FAREWELL_MS).unref();
+  socket.once('close', () => clearTimeout(late));
+  connection.end(ignore);
+}
+
+/** The server's own name for itself, because one address may lead to different servers, and its start time. */
+interface Server {
+  host: string;
+  port: number;
+  /** seconds, by our clock */
+  startedAt: number;
+}
+
+async function askWhichServer(connection: Connection): Promise<Server | undefined> {
+  const [name] = await send<Pick<Server, 'host' | 'port'>[]>(
+    connection,
+    'SELECT @@hostname AS host, @@port AS port',
+  );
+  const [uptime] = await send<{ Value: string }[]>(connection, "SHOW GLOBAL STATUS LIKE 'Uptime'");
+  return name && uptime && { ...name, startedAt: performance.now() / 1000 - Number(uptime.Value) };
+}
+
+/** A server's uptime is in whole seconds, and is late by the time its answer took. */
+const START_TOLERANCE = (1_000 + CONNECT_TIMEOUT_MS) / 1000;
+
+function isSame(one: Server | undefined, other: Server | undefined): boolean {
+  return (
+    one !== undefined &&
+    one.host === other?.host &&
+    one.port === other.port &&
+    Math.abs(one.startedAt - other.startedAt) <= START_TOLERANCE
+  );
+}
+
+function lateError(): Error {
+  return Object.assign(new Error('The database did not answer in time.'), { code: 'ETIMEDOUT' });
+}
+
+function ignore(): void {
+  // nothing to do
+}

@@ -7,6 +7,7 @@ import { driverReason } from '../store/errors';
 import { SchemaError } from '../store/migrate';
 import { isOutcomeUnknown } from '../store/transaction';
 import { DatabaseUnusable } from '../store/error-messages';
+import { optionOf, withHint } from './hints';
 
 /** A failure as `--json` reports it, with the API's error codes where they fit. */
 export interface Failure {
@@ -20,7 +21,7 @@ export function toFailure(error: unknown): Failure {
   if (error instanceof CommanderError) return usageFailure(error);
   const { field } = error instanceof OperatorError ? error : {};
   const message = redactKeys(describeError(error));
-  return { code: codeOf(error), message, ...(field === undefined ? {} : { field }) };
+  return { code: codeOf(error), message, ...(field === undefined ? {} : { field: optionOf(field) }) };
 }
 
 function codeOf(error: unknown): string {
@@ -57,11 +58,8 @@ export function describeError(error: unknown): string {
 
 /** Never shows a driver's message, which repeats the statement with its values. */
 function reasonOf(error: unknown): string {
-  if (
-    [OperatorError, ConfigError, SchemaError, SealError, DatabaseUnusable].some(
-      (kind) => error instanceof kind,
-    )
-  )
+  if (error instanceof OperatorError) return withHint(error);
+  if ([ConfigError, SchemaError, SealError, DatabaseUnusable].some((kind) => error instanceof kind))
     return (error as Error).message;
   const reason = driverReason(error);
   return reason === undefined

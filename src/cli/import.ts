@@ -13,6 +13,7 @@ import type { ImportReport } from '../transfer/import-job';
 import { describeRemarks } from '../transfer/lines';
 import { folderName, usageError } from './arguments';
 import { formatTable, withSession, type Session } from './command';
+import { REKEY } from './hints';
 
 interface ImportOptions {
   dryRun?: boolean;
@@ -176,7 +177,7 @@ async function runCsv(session: Session, file: string, options: ImportOptions): P
     output.note(
       `${quantity(notSentWhole, 'key')} cannot be used in Joomla's Download Key field (line ${notSentWholeLines.join(', ')}${
         notSentWhole > notSentWholeLines.length ? ' and more' : ''
-      }). ${NOT_SENT_WHOLE}`,
+      }). ${NOT_SENT_WHOLE} ${REKEY}`,
     );
   if (bad > 0 && skipBadRows) output.note(`Rows that do not fit:\n${describeRemarks(badRows, bad)}`);
   else if (bad > 0)

@@ -22,6 +22,8 @@ import {
   usageError,
 } from './arguments';
 import { formatFields, withSession, type Output } from './command';
+import { describeError } from './describe-error';
+import { REKEY } from './hints';
 import { addAmendments } from './license-amend';
 import { KEY_ARGUMENT, findNamesake, requireLicense, requireLicenseToShow } from './license-argument';
 import { activationJson, activationTable, licenseJson, licenseTable } from './rows';
@@ -111,7 +113,7 @@ function addIssue(license: Command): void {
         noteUnusable(output, rows[0]);
         noteNobodys(output, issued);
         if (issued.some(({ key }) => key !== undefined && !isSentWhole(key)))
-          output.note(`note: ${NOT_SENT_WHOLE}`);
+          output.note(`note: ${NOT_SENT_WHOLE} ${REKEY}`);
         noteOtherTerms(output, options, issued[0]?.license);
         if (namesake !== undefined && rows[0] && namesake !== rows[0].id)
           output.note(
@@ -119,7 +121,9 @@ function addIssue(license: Command): void {
           );
         for (const { withheld } of issued)
           if (withheld !== undefined)
-            output.note(`note: this licence was issued before, and its key cannot be shown. ${withheld}`);
+            output.note(
+              `note: this licence was issued before, and its key cannot be shown. ${describeError(withheld)}`,
+            );
         output.print(count === undefined ? rows[0] : rows, () =>
           issued.map(({ key, license: one }) => `${key ?? '(key not known)'}  licence ${one.id}`).join('\n'),
         );

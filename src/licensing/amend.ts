@@ -127,9 +127,8 @@ async function refuseForeignPlan(trx: Transaction, license: LockedLicense, plan:
     );
   if (plan.activationType !== activationType && (await listActivations(trx, license.id)).length > 0)
     throw new OperatorError(
-      `Plan ${plan.id} counts by ${plan.activationType}, and licence ${license.id} has activations by ${activationType}. ` +
-        `Remove those first: "licensing activation remove ${license.id} IDENTIFIER".`,
-      { code: 'CONFLICT' },
+      `Plan ${plan.id} counts by ${plan.activationType}, and licence ${license.id} has activations by ${activationType}.`,
+      { code: 'CONFLICT', facts: { reason: 'activated', license: license.id } },
     );
 }
 

@@ -25,7 +25,7 @@ import { inTransaction } from '../store/transaction';
 import { followLimit } from './amend';
 import type { ActivationType } from './identifiers';
 import type { ChangeContext } from './lifecycle';
-import { OperatorError } from './operator-error';
+import { OperatorError, type RefusalFacts } from './operator-error';
 import { noPlan, noProduct, requirePlan, requireProduct } from './find-or-refuse';
 
 /** @throws OperatorError when the id is taken, or no higher one is left */
@@ -36,9 +36,10 @@ export async function addProduct(
 ): Promise<Product> {
   // The database would count on beyond it, or fail with its own message.
   if (id === undefined && (await findProduct(db, MAX_UINT32)) !== undefined)
-    throw new OperatorError(`There is no higher id than ${MAX_UINT32}: choose one with --id.`, {
+    throw new OperatorError(`There is no higher id than ${MAX_UINT32}.`, {
       code: 'INVALID_REQUEST',
       field: 'id',
+      facts: { reason: 'no-higher-id' },
     });
   try {
     return await inTransaction(db, async (trx) => {
@@ -100,8 +101,8 @@ export function removeProduct(db: Db, id: number): Promise<Product> {
       await deleteProduct(trx, id);
       return product;
     },
-    `Product ${id} has plans or versions, and stays. A plan without licences can be removed ("licensing plan remove"), ` +
-      'a version cannot.',
+    `Product ${id} has plans or versions, and stays.`,
+    { reason: 'product-in-use' },
   );
 }
 
@@ -119,8 +120,8 @@ export function removePlan(db: Db, id: number): Promise<Plan> {
       await deletePlan(trx, id);
       return plan;
     },
-    `Plan ${id} has licences ("licensing license list --plan ${id}"), and stays. ` +
-      'Nothing is sold on it as long as you issue none.',
+    `Plan ${id} has licences, and stays. Nothing is sold on it as long as you issue none.`,
+    { reason: 'plan-in-use', plan: id },
   );
 }
 
@@ -128,11 +129,12 @@ async function removeUnused<T>(
   db: Db,
   remove: (trx: Transaction) => Promise<T>,
   refusal: string,
+  facts: RefusalFacts,
 ): Promise<T> {
   try {
     return await inTransaction(db, remove);
   } catch (error) {
-    throw isReferenceConflict(error) ? new OperatorError(refusal, { code: 'CONFLICT' }) : error;
+    throw isReferenceConflict(error) ? new OperatorError(refusal, { code: 'CONFLICT', facts }) : error;
   }
 }
 

@@ -11,8 +11,9 @@ export async function requireProduct(db: Db, id: number): Promise<Product> {
 
 /** @throws OperatorError always */
 export function noProduct(id: number): never {
-  throw new OperatorError(`There is no product ${id}. "licensing product list" shows the products.`, {
+  throw new OperatorError(`There is no product ${id}.`, {
     code: 'NOT_FOUND',
+    facts: { reason: 'no-product' },
   });
 }
 
@@ -23,9 +24,7 @@ export async function requirePlan(db: Db, id: number): Promise<Plan> {
 
 /** @throws OperatorError always */
 export function noPlan(id: number | string): never {
-  throw new OperatorError(`There is no plan ${id}. "licensing plan list" shows the plans.`, {
-    code: 'NOT_FOUND',
-  });
+  throw new OperatorError(`There is no plan ${id}.`, { code: 'NOT_FOUND', facts: { reason: 'no-plan' } });
 }
 
 /** @throws OperatorError always */

@@ -13,7 +13,7 @@ import { inTransaction } from '../store/transaction';
 import { requireEmail, storedCustomer } from './customer-email';
 import { addDuration } from './durations';
 import { canonicalKey, generateKey, keyDigest } from './keys';
-import { OperatorError } from './operator-error';
+import { OperatorError, type RefusalFacts } from './operator-error';
 import { noPlan } from './find-or-refuse';
 import { openSealedKey, SealError, storedKey } from './sealing';
 import { formatTimestampOrNull } from './timestamps';
@@ -38,7 +38,7 @@ export interface Issued {
   /** undefined when the licence existed before and its key cannot be revealed */
   key: string | undefined;
   /** why the key is missing */
-  withheld?: string;
+  withheld?: OperatorError | SealError;
 }
 
 /** Rows in one INSERT. */
@@ -159,31 +159,30 @@ function asIssued(
   { key, planId, customer }: IssueRequest,
   secret: Buffer | undefined,
 ): Issued {
-  const refusal = (why: string) =>
+  const refusal = (why: string, facts?: RefusalFacts) =>
     new OperatorError(
       `The reference ${license.reference ?? ''} belongs to licence ${license.id}, which ${why}`,
-      { code: 'CONFLICT' },
+      { code: 'CONFLICT', ...(facts && { facts }) },
     );
   if (license.plan.id !== planId)
-    throw refusal(
-      `is on plan ${license.plan.id} and not on ${planId}. To change its plan: "licensing license change-plan".`,
-    );
+    throw refusal(`is on plan ${license.plan.id} and not on ${planId}.`, { reason: 'other-plan' });
   // Two shops may use the same order numbers: one shop's customer must not get the other's key.
   if (
     customer !== undefined &&
     license.customer !== null &&
     storedCustomer(customer) !== storedCustomer(license.customer)
   )
-    throw refusal(
-      `is another customer's: "licensing license show ${license.id}" says whose. A new order needs a reference of its own.`,
-    );
+    throw refusal("is another customer's. A new order needs a reference of its own.", {
+      reason: 'other-customer',
+      license: license.id,
+    });
   if (key !== undefined && keyDigest(canonicalKey(key)) !== license.keyDigest)
     throw refusal('has another key. Another licence needs a reference of its own.');
   try {
     return { license, key: openKey(license, secret) };
   } catch (error) {
     if (error instanceof OperatorError || error instanceof SealError)
-      return { license, key: undefined, withheld: error.message };
+      return { license, key: undefined, withheld: error };
     throw error;
   }
 }
@@ -196,9 +195,8 @@ function asIssued(
 export function openKey({ id, keySealed, keyDigest: digest }: License, secret: Buffer | undefined): string {
   if (keySealed === null)
     throw new OperatorError(
-      `The key of licence ${id} was not kept: LICENSING_KEY_SECRET was not set when it was issued. ` +
-        `"licensing license rekey ${id}" makes a new one.`,
-      { code: 'CONFLICT' },
+      `The key of licence ${id} was not kept: LICENSING_KEY_SECRET was not set when it was issued.`,
+      { code: 'CONFLICT', facts: { reason: 'key-not-kept', license: id } },
     );
   if (secret === undefined)
     throw new OperatorError('LICENSING_KEY_SECRET is not set: without it a kept key cannot be opened.');

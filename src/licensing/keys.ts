@@ -96,7 +96,7 @@ export function isSentWhole(key: string): boolean {
 
 /** For the customers of an extension; other software may send such a key in a body. */
 export const NOT_SENT_WHOLE =
-  'Joomla\'s updater cannot send a key with #, &, % before two hexadecimal digits, or anything beyond ASCII. "licensing license rekey" makes another.';
+  "Joomla's updater cannot send a key with #, &, % before two hexadecimal digits, or anything beyond ASCII.";
 
 /** Replaces keys of our own shape in a text for logs and messages. */
 export function redactKeys(text: string): string {

@@ -80,10 +80,10 @@ function renewedUntil(license: LockedLicense, renewal: Renewal, now: Date): Date
   const { expiresAt, status } = license;
   // A row with the status "expired" but no date has ended too.
   if (expiresAt === null && status !== 'expired')
-    throw new OperatorError(
-      `Licence ${license.id} is a lifetime licence: there is nothing to prolong. "--until" gives it an end.`,
-      { code: 'CONFLICT' },
-    );
+    throw new OperatorError(`Licence ${license.id} is a lifetime licence: there is nothing to prolong.`, {
+      code: 'CONFLICT',
+      facts: { reason: 'lifetime-license' },
+    });
   return addDuration(expiresAt !== null && expiresAt > now ? expiresAt : now, renewal.for);
 }
 

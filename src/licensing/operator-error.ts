@@ -1,18 +1,38 @@
 /** The kind of refusal, for programs: the API's codes where they fit, otherwise REFUSED. */
 export type OperatorErrorCode = 'INVALID_REQUEST' | 'NOT_FOUND' | 'CONFLICT' | 'REFUSED';
 
-/** A refused command. The message tells the operator what to do instead; nothing has changed when it is thrown. */
+/** What a refusal is about, where a door (a command, a page) adds in its own words what to do next. */
+export type RefusalFacts =
+  | {
+      reason:
+        'no-product' | 'no-plan' | 'no-higher-id' | 'product-in-use' | 'lifetime-license' | 'other-plan';
+    }
+  | { reason: 'plan-in-use'; plan: number }
+  | { reason: 'other-customer' | 'key-not-kept' | 'activated'; license: number }
+  | { reason: 'no-draft' | 'no-draft-package' }
+  | { reason: 'no-version'; product: number }
+  | { reason: 'no-package' | 'not-an-export' | 'sealed-elsewhere' | 'no-key-column' | 'no-plan-column' }
+  | { reason: 'overlooked-columns'; columns: { field: string; name: string }[] }
+  | { reason: 'bad-rows'; rows: string };
+
+/** A refusal in words that fit every door. Nothing has changed when it is thrown. */
 export class OperatorError extends Error {
   readonly code: OperatorErrorCode;
-  /** the name of the refused part of the request */
+  /** the JSON name of the refused field of the request */
   readonly field: string | undefined;
+  readonly facts: RefusalFacts | undefined;
 
   constructor(
     message: string,
-    { code = 'REFUSED', field }: { code?: OperatorErrorCode; field?: string } = {},
+    {
+      code = 'REFUSED',
+      field,
+      facts,
+    }: { code?: OperatorErrorCode; field?: string; facts?: RefusalFacts } = {},
   ) {
     super(message);
     this.code = code;
     this.field = field;
+    this.facts = facts;
   }
 }

@@ -60,8 +60,9 @@ export async function publishRelease(
   if (existing && existing.state !== 'draft') throw refusedState(existing);
   if (existing === undefined) await refuseEqualVersion(db, productId, version);
   if (file === undefined && existing === undefined)
-    throw new OperatorError(`There is no draft of version ${version}. Name the package with --file.`, {
+    throw new OperatorError(`There is no draft of version ${version}.`, {
       code: 'NOT_FOUND',
+      facts: { reason: 'no-draft' },
     });
   if (file === undefined && existing) await requirePackage(packagesDir, existing);
 
@@ -149,17 +150,18 @@ async function requireRelease(db: Db, productId: number, version: string): Promi
   // MySQL cannot compare the ASCII column with other characters.
   const release = isVersion(version) ? await findRelease(db, productId, version) : undefined;
   if (!release)
-    throw new OperatorError(
-      `Product ${productId} has no version ${version}. "licensing release list --product ${productId}" shows its versions.`,
-      { code: 'NOT_FOUND' },
-    );
+    throw new OperatorError(`Product ${productId} has no version ${version}.`, {
+      code: 'NOT_FOUND',
+      facts: { reason: 'no-version', product: productId },
+    });
   return release;
 }
 
 async function requirePackage(packagesDir: string, { version, sha256 }: Release): Promise<void> {
   if (!(await isPackageWhole(packagesDir, sha256)))
     throw new OperatorError(
-      `The package of the draft of version ${version} is not in ${packagesDir} any more, or is not what was stored. Name it again with --file.`,
+      `The package of the draft of version ${version} is not in ${packagesDir} any more, or is not what was stored.`,
+      { facts: { reason: 'no-draft-package' } },
     );
 }
 

@@ -117,7 +117,7 @@ function requireColumn(names: string[], name: string): number {
   return at;
 }
 
-/** These names may be shown: a line with all columns that --map names is a heading. */
+/** These names may be shown: a line with all columns that the map names is a heading. */
 function findUnmapped(heading: string[], columns: Columns, ignore: string[]): string[] {
   const names = heading.map((name) => name.trim());
   for (const name of ignore) requireColumn(names, name);
@@ -141,10 +141,9 @@ function refuseOverlooked(unmapped: string[], map: Map<CsvField, string>): void 
     unmapped.filter((name) => pattern.test(name)).map((name) => ({ field, name })),
   );
   if (overlooked.length === 0) return;
-  const { field, name: first } = overlooked[0] as { field: string; name: string };
   throw new OperatorError(
-    `--map leaves out what licences may need: ${overlooked.map((one) => `${one.field} in column "${one.name}"`).join(', ')}. ` +
-      `Map it, as ${field}=${first}, or leave it out on purpose: --ignore "${overlooked.map(({ name }) => name).join(',')}". Nothing was imported.`,
+    `Nothing was imported: the map leaves out what licences may need: ${overlooked.map((one) => `${one.field} in column "${one.name}"`).join(', ')}.`,
+    { code: 'INVALID_REQUEST', field: 'map', facts: { reason: 'overlooked-columns', columns: overlooked } },
   );
 }
 
@@ -217,16 +216,24 @@ function findRowPlan(table: CsvTable, planText: string, productText: string): Pl
   if (plan === undefined) return new Fault('there is no plan');
   const found = product === undefined ? undefined : findNamed(products, product);
   if (product !== undefined && found === undefined)
-    return new Fault('there is no product of this id or name ("licensing product list" shows them)');
+    return new Fault(`there is no product of this id or name; there ${theyAre(products)}`);
   const possible = found ? plans.filter(({ productId }) => productId === found.id) : plans;
   return (
     findNamed(possible, plan) ??
     new Fault(
       found
-        ? `product ${found.id} has no plan, or several, of this id or name ("licensing plan list" shows them)`
-        : 'there is no plan of this id, and no single one of this name ("licensing plan list" shows them)',
+        ? `product ${found.id} has no plan, or several, of this id or name; there ${theyAre(possible)}`
+        : `there is no plan of this id, and no single one of this name; there ${theyAre(possible)}`,
     )
   );
+}
+
+const MAX_NAMED = 5;
+
+function theyAre(all: { id: number; name: string }[]): string {
+  const named = all.slice(0, MAX_NAMED).map(({ id, name }) => `${name} (${id})`);
+  const more = all.length > MAX_NAMED ? ` and ${all.length - MAX_NAMED} more` : '';
+  return named.length === 0 ? 'are none' : `${named.length === 1 ? 'is' : 'are'} ${named.join(', ')}${more}`;
 }
 
 /** Other systems' names of states. A temporary state is never read as a final one. */

@@ -64,7 +64,8 @@ async function copyPackages(releases: Row[], from: string, to: string): Promise<
     const fault = await bringPackage(from, to, sha256 as string);
     if (fault !== undefined && needsPackage(state as ReleaseState))
       throw new OperatorError(
-        `The package of version ${version ?? ''} of product ${product ?? ''} is ${fault}: ${packagePath(from, sha256 as string)}. Restore it, or leave --packages out.`,
+        `The package of version ${version ?? ''} of product ${product ?? ''} is ${fault}: ${packagePath(from, sha256 as string)}.`,
+        { facts: { reason: 'no-package' } },
       );
   }
 }

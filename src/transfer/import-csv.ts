@@ -98,7 +98,8 @@ export function importCsv(
 
 function refusal({ bad, badRows }: CsvImportReport): OperatorError {
   return new OperatorError(
-    `Nothing was imported: ${bad === 1 ? 'one row does' : `${bad} rows do`} not fit. --skip-bad-rows imports the others.\n${describeRemarks(badRows, bad)}`,
+    `Nothing was imported: ${bad === 1 ? 'one row does' : `${bad} rows do`} not fit.`,
+    { facts: { reason: 'bad-rows', rows: describeRemarks(badRows, bad) } },
   );
 }
 
@@ -114,16 +115,23 @@ interface CsvJob {
 
 async function startCsvJob(trx: Transaction, options: CsvImportOptions): Promise<CsvJob> {
   if (!options.map.has('key'))
-    throw new OperatorError('--map must say which column has the key: key=COLUMN.');
+    throw new OperatorError('Which column has the key?', {
+      code: 'INVALID_REQUEST',
+      field: 'map',
+      facts: { reason: 'no-key-column' },
+    });
   if (!options.map.has('plan') && options.plan === undefined)
-    throw new OperatorError(
-      'Which plan are the licences on? Say it with plan=COLUMN in --map, or with --plan.',
-    );
+    throw new OperatorError('Which plan are the licences on?', {
+      code: 'INVALID_REQUEST',
+      facts: { reason: 'no-plan-column' },
+    });
   const products = await listProducts(trx);
   if (options.product !== undefined && findNamed(products, options.product) === undefined)
-    throw new OperatorError(
-      'There is no product of the id or name --product gives: "licensing product list".',
-    );
+    throw new OperatorError('There is no product of this id or name.', {
+      code: 'NOT_FOUND',
+      field: 'product',
+      facts: { reason: 'no-product' },
+    });
   return {
     trx,
     options,

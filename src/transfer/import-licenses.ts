@@ -75,7 +75,8 @@ function checkLicense(job: Job, { line, value }: Numbered<'license'>): void {
   else if (!isSealedWith(value.key_sealed, secret))
     throw atLine(
       line,
-      'the key of this licence is sealed with another LICENSING_KEY_SECRET than the one set here. Set the one of the installation the file comes from; or, when this database has keys sealed with its own, import with --without-sealed-keys: the licences work, and only "license reveal" cannot show their keys',
+      'the key of this licence is sealed with another LICENSING_KEY_SECRET than the one set here',
+      { reason: 'sealed-elsewhere' },
     );
 }
 

@@ -1,4 +1,4 @@
-import { OperatorError } from '../licensing/operator-error';
+import { OperatorError, type RefusalFacts } from '../licensing/operator-error';
 import {
   FORMAT,
   FORMAT_VERSION,
@@ -78,8 +78,8 @@ export async function* readRecords(source: AsyncIterable<Buffer>): AsyncGenerato
   if (batch) yield batch as unknown as AnyBatch;
 }
 
-export function atLine(line: number, fault: string): OperatorError {
-  return new OperatorError(`Line ${line}: ${fault}. Nothing was imported.`);
+export function atLine(line: number, fault: string, facts?: RefusalFacts): OperatorError {
+  return new OperatorError(`Line ${line}: ${fault}. Nothing was imported.`, facts && { facts });
 }
 
 function parseLine(line: number, text: string, state: string): Record<string, unknown> {
@@ -92,17 +92,14 @@ function parseLine(line: number, text: string, state: string): Record<string, un
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return value as Record<string, unknown>;
-  throw atLine(
-    line,
-    state === 'header'
-      ? 'this is no file that "licensing export" wrote. A table of another system is imported with --csv'
-      : 'this is not one whole JSON object: the file is damaged or cut off here',
-  );
+  throw state === 'header'
+    ? atLine(line, 'this is not a file that an export wrote', { reason: 'not-an-export' })
+    : atLine(line, 'this is not one whole JSON object: the file is damaged or cut off here');
 }
 
 function readHeader(line: number, { type, format, version }: Record<string, unknown>): number {
   if (type !== 'header' || format !== FORMAT)
-    throw atLine(line, 'this is not the header of a file that "licensing export" wrote');
+    throw atLine(line, 'this is not the header of a file that an export wrote');
   if (typeof version === 'number' && version > FORMAT_VERSION)
     throw atLine(
       line,

@@ -441,8 +441,8 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     const issued = await shop.json<LicenseJson>(['license', 'issue', '--plan', String(id)]);
     await shop.run(['license', 'revoke', String(issued.id)]);
     expect(await refused(['plan', 'remove', String(id)])).toBe(
-      `error: Plan ${id} has licences ("licensing license list --plan ${id}"), and stays. ` +
-        'Nothing is sold on it as long as you issue none.\n',
+      `error: Plan ${id} has licences, and stays. Nothing is sold on it as long as you issue none. ` +
+        `"licensing license list --plan ${id}" shows its licences.\n`,
     );
     const spare = await shop.json<{ id: number }>([...addPlan, '--name', 'Spare', '--activation-limit', '2']);
     await shop.run(['license', 'change-plan', String(issued.id), String(spare.id)]);
@@ -1472,7 +1472,7 @@ describe.each(DATABASE_KINDS)('a shop of its own, in %s', (kind) => {
     await shop.json(['product', 'add', '--name', 'Last', '--id', '4294967295']);
     expect(await shop.run(['product', 'add', '--name', 'Next'])).toMatchObject({
       code: 1,
-      stderr: 'error: There is no higher id than 4294967295: choose one with --id.\n',
+      stderr: 'error: There is no higher id than 4294967295. Choose one with --id.\n',
     });
     expect(await shop.json(['product', 'list'])).toHaveLength(1);
   });

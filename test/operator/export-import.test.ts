@@ -723,7 +723,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     [
       'another kind of file',
       () => 'Key;Plan\nA;B\n',
-      /^error: Line 1: this is no file that "licensing export" wrote.*--csv/,
+      /^error: Line 1: this is not a file that an export wrote.*"licensing export".*--csv/,
     ],
     ['an empty file', () => '', /^error: The file is empty/],
     [

@@ -332,9 +332,9 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
       'License Key,Plan,Order state,Expires on,E-mail,Notes,\nold-key-1,1,refunded,2099-01-31,jane@example.com,x,\n';
     const map = ['--map', 'key=License Key,plan=Plan'];
     const refusal =
-      'error: --map leaves out what licences may need: status in column "Order state", ' +
-      'expiry in column "Expires on", customer in column "E-mail". Map it, as status=Order state, ' +
-      'or leave it out on purpose: --ignore "Order state,Expires on,E-mail". Nothing was imported.\n';
+      'error: Nothing was imported: the map leaves out what licences may need: status in column "Order state", ' +
+      'expiry in column "Expires on", customer in column "E-mail". Map it, as --map "status=Order state", ' +
+      'or leave it out on purpose: --ignore "Order state,Expires on,E-mail".\n';
     for (const args of [map, [...map, '--dry-run'], [...map, '--skip-bad-rows']])
       expect(await run(content, ...args)).toEqual({ code: 1, stdout: '', stderr: refusal });
     expect(await licenses()).toEqual([]);
@@ -420,12 +420,16 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
         [...map, '--ignore', 'Notes,Expires'],
         /^error: The first line of the file, .*, has no column "Notes" \(it has 3 columns\)/,
       ],
-      ['Key,Plan\nkey-1,1\n', ['--map', 'plan=Plan'], /^error: --map must say which column has the key/],
+      [
+        'Key,Plan\nkey-1,1\n',
+        ['--map', 'plan=Plan'],
+        /^error: Which column has the key\? Say it with key=COLUMN in --map\.$/m,
+      ],
       ['Key,Plan\nkey-1,1\n', ['--map', 'key=Key'], /^error: Which plan are the licences on/],
       [
         'Key,Plan\nkey-1,1\n',
         [...map, '--product', 'Nothing'],
-        /^error: There is no product of the id or name --product gives/,
+        /^error: There is no product of this id or name\. "licensing product list" shows/,
       ],
     ];
     for (const [content, args, message] of cases) {

@@ -1,0 +1,51 @@
+import type { OperatorError, RefusalFacts } from '../licensing/operator-error';
+
+/** What to type after a refusal, by its reason. */
+const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => string } = {
+  'no-product': () => '"licensing product list" shows the products.',
+  'no-plan': () => '"licensing plan list" shows the plans.',
+  'no-higher-id': () => 'Choose one with --id.',
+  'product-in-use': () =>
+    'A plan without licences can be removed ("licensing plan remove"), a version cannot.',
+  'plan-in-use': ({ plan }) => `"licensing license list --plan ${plan}" shows its licences.`,
+  'lifetime-license': () => '"--until" gives it an end.',
+  'other-plan': () => 'To change its plan: "licensing license change-plan".',
+  'other-customer': ({ license }) => `"licensing license show ${license}" says whose it is.`,
+  'key-not-kept': ({ license }) => `"licensing license rekey ${license}" makes a new one.`,
+  activated: ({ license }) => `Remove those first: "licensing activation remove ${license} IDENTIFIER".`,
+  'no-draft': () => 'Name the package with --file.',
+  'no-draft-package': () => 'Name it again with --file.',
+  'no-version': ({ product }) => `"licensing release list --product ${product}" shows its versions.`,
+  'no-package': () => 'Restore it, or leave --packages out.',
+  'not-an-export': () =>
+    '"licensing export" writes such a file; a table of another system is imported with --csv.',
+  'sealed-elsewhere': () =>
+    'Set the one of the installation the file comes from; or, when this database has keys sealed with its own, import with --without-sealed-keys: the licences work, and only "license reveal" cannot show their keys.',
+  'no-key-column': () => 'Say it with key=COLUMN in --map.',
+  'no-plan-column': () => 'Say it with plan=COLUMN in --map, or with --plan.',
+  'overlooked-columns': ({ columns }) =>
+    `Map it, as --map "${columns
+      .slice(0, 1)
+      .map(({ field, name }) => `${field}=${name}`)
+      .join('')}", or leave it out on purpose: --ignore "${columns.map(({ name }) => name).join(',')}".`,
+  'bad-rows': ({ rows }) => `--skip-bad-rows imports the others.\n${rows}`,
+};
+
+/** A refusal's message with what to type next. */
+export function withHint({ message, facts }: OperatorError): string {
+  if (facts === undefined) return message;
+  // TypeScript does not follow that the entry found takes these very facts.
+  const hints: Record<string, ((facts: never) => string) | undefined> = HINTS;
+  return `${message} ${hints[facts.reason]?.(facts as never) ?? ''}`;
+}
+
+/** Options whose names differ from the JSON fields they fill. */
+const OPTIONS: Record<string, string> = { expires_at: 'expires' };
+
+/** The option or argument that fills a field. */
+export function optionOf(field: string): string {
+  return OPTIONS[field] ?? field.replaceAll('_', '-');
+}
+
+/** For a key that `isSentWhole` refuses. */
+export const REKEY = '"licensing license rekey" makes another.';

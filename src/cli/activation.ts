@@ -7,7 +7,8 @@ import type { License } from '../store/licenses';
 import { identifierText, label } from './arguments';
 import { withSession } from './command';
 import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-argument';
-import { activationJson, activationTable } from './rows';
+import { activationJson } from '../licensing/views';
+import { activationTable } from './tables';
 
 export function addActivationCommands(program: Command): void {
   const activation = program

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { loginName, readConfig, wantsColor, type Config } from '../config';
+import { loginName, readConfig, type Config } from '../config';
 import { openDatabase, type Db } from '../store/database';
 import { requireCurrentSchema } from '../store/migrate';
 import { toDatabaseUnusable } from '../store/error-messages';
-import { printable, printableText } from './printable';
+import { printableText } from './printable';
 import { jsonLine, writeStandardOutput } from './standard-output';
 
 export interface Session {
@@ -102,88 +102,4 @@ export function createOutput(command: Command): Output {
     },
     endProgress,
   };
-}
-
-/**
- * An aligned table with headings, no wider than the terminal. Wide cells wrap.
- *
- * @param nothing replaces a table without rows, such as "No licences."
- */
-export function formatTable(
-  headings: string[],
-  rows: (string | number | null)[][],
-  nothing?: string,
-): string {
-  if (rows.length === 0 && nothing !== undefined) return nothing;
-  const cells = rows.map((row) => row.map((cell) => (cell === null ? '-' : printable(String(cell)))));
-  const widths = fitWidths(
-    headings.map((heading, i) =>
-      cells.reduce((widest, row) => Math.max(widest, width(row[i] ?? '')), width(heading)),
-    ),
-    headings.map(width),
-  );
-  const line = (row: string[]) => {
-    const columns = row.map((cell, i) => wrap(cell, widths[i] ?? 0));
-    const height = Math.max(...columns.map(({ length }) => length));
-    return Array.from({ length: height }, (_, n) =>
-      columns
-        .map((lines, i) => (lines[n] ?? '') + ' '.repeat((widths[i] ?? 0) - width(lines[n] ?? '')))
-        .join(GAP)
-        .trimEnd(),
-    ).join('\n');
-  };
-  return [heading(line(headings)), ...cells.map(line)].join('\n');
-}
-
-const GAP = '  ';
-/** For files, pipes and cron's mail, which have no terminal width. */
-const DEFAULT_WIDTH = 80;
-const MIN_WIDTH = 8;
-
-/** Shrinks the widest column, the last one first among equals, until all fit. */
-function fitWidths(wanted: number[], least: number[]): number[] {
-  const widths = [...wanted];
-  const available = (process.stdout.isTTY && process.stdout.columns) || DEFAULT_WIDTH;
-  let excess = widths.reduce((sum, one) => sum + one, GAP.length * (widths.length - 1)) - available;
-  for (; excess > 0; excess--) {
-    const shrinkable = widths.map((one, i) => (one > Math.max(MIN_WIDTH, least[i] ?? 0) ? one : 0));
-    const widest = Math.max(...shrinkable);
-    if (widest === 0) break;
-    widths[shrinkable.lastIndexOf(widest)] = widest - 1;
-  }
-  return widths;
-}
-
-/** Breaks at spaces, otherwise after punctuation in a date, address or name, otherwise anywhere. */
-function wrap(text: string, most: number): string[] {
-  const lines: string[] = [];
-  let rest = Array.from(text);
-  while (rest.length > most) {
-    const head = rest.slice(0, most + 1).join('');
-    const [upToSpace] = /^.*\S(?=\s)/su.exec(head) ?? [];
-    const [upToSign] = /^.*(?:[@/.,;_-]|(?<=\d)T(?=\d))(?=.)/su.exec(head) ?? [];
-    const line = upToSpace ?? upToSign ?? rest.slice(0, most).join('');
-    lines.push(line);
-    rest = Array.from(rest.slice(width(line)).join('').trimStart());
-  }
-  return [...lines, rest.join('')];
-}
-
-/** Two aligned columns: field names and values. */
-export function formatFields(fields: [string, string | number | null][]): string {
-  const longest = Math.max(...fields.map(([name]) => name.length));
-  return fields
-    .map(
-      ([name, value]) =>
-        `${heading(name.padEnd(longest))}  ${value === null ? '-' : printable(String(value))}`,
-    )
-    .join('\n');
-}
-
-function heading(text: string): string {
-  return wantsColor(process.stdout) ? `\u001b[1m${text}\u001b[22m` : text;
-}
-
-function width(text: string): number {
-  return Array.from(text).length;
 }

@@ -2,7 +2,6 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { quantity } from '../licensing/quantity';
 import { OperatorError } from '../licensing/operator-error';
-import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import { listAccesses, type LoggedAccess } from '../store/access-log';
 import { listActivations } from '../store/activations';
 import type { Db } from '../store/database';
@@ -16,11 +15,12 @@ import {
   readCustomerAddress,
 } from '../privacy/customers';
 import { fileName, positiveInteger, upTo } from './arguments';
-import { formatTable, withSession } from './command';
+import { withSession } from './command';
 import { escapeUnseen } from './printable';
 import { ownFiles, writeOutput } from './output-file';
-import { activationJson, licenseJson, licenseTable } from './rows';
 import { askYesOrNo, readValue } from './standard-input';
+import { accessJson, activationJson, licenseJson } from '../licensing/views';
+import { formatTable, licenseTable } from './tables';
 
 const EMAIL_ARGUMENT =
   "the customer's e-mail address, or - to read it from standard input, or be asked for it";
@@ -106,22 +106,6 @@ async function latestAccesses(db: Db, licenseIds: number[]): Promise<LoggedAcces
   for (const licenseId of licenseIds)
     accesses.push(...(await listAccesses(db, { licenseId }, LATEST_ACCESSES)));
   return accesses.sort((a, b) => b.at.getTime() - a.at.getTime() || b.id - a.id).slice(0, LATEST_ACCESSES);
-}
-
-function accessJson(access: LoggedAccess) {
-  return {
-    at: formatTimestamp(access.at),
-    times: access.times,
-    last_at: formatTimestampOrNull(access.lastAt),
-    license_id: access.licenseId,
-    endpoint: access.endpoint,
-    outcome: access.outcome,
-    product_id: access.productId,
-    version: access.version,
-    identifier: access.identifier,
-    ip: access.ip,
-    user_agent: access.userAgent,
-  };
 }
 
 function addExport(customer: Command): void {

@@ -12,8 +12,9 @@ import { importCsv, type CsvImportReport } from '../transfer/import-csv';
 import type { ImportReport } from '../transfer/import-job';
 import { describeRemarks } from '../transfer/lines';
 import { folderName, usageError } from './arguments';
-import { formatTable, withSession, type Session } from './command';
+import { withSession, type Session } from './command';
 import { REKEY } from './hints';
+import { formatTable } from './tables';
 
 interface ImportOptions {
   dryRun?: boolean;

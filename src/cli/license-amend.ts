@@ -8,7 +8,7 @@ import type { License } from '../store/licenses';
 import { emailAddress, label, nonNegativeInteger, positiveInteger, upTo } from './arguments';
 import { withSession, type Output, type Session } from './command';
 import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-argument';
-import { eventJson, licenseJson } from './rows';
+import { eventJson, licenseJson } from '../licensing/views';
 
 /** The subcommands of `licensing license` that do not change a licence's state, and its history. */
 export function addAmendments(license: Command): void {

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { storedCustomer } from '../licensing/customer-email';
 import { addDuration } from '../licensing/durations';
-import { issueLicenses, type Issued } from '../licensing/issue';
+import { issueLicenses } from '../licensing/issue';
 import { asHint, isSentWhole, NOT_SENT_WHOLE } from '../licensing/keys';
 import { changeState, renew, type Renewal } from '../licensing/lifecycle';
 import { noLicense, requirePlanNamed, requireProduct } from '../licensing/find-or-refuse';
@@ -21,13 +21,14 @@ import {
   upTo,
   usageError,
 } from './arguments';
-import { formatFields, withSession, type Output } from './command';
+import { withSession, type Output } from './command';
 import { describeError } from './describe-error';
 import { REKEY } from './hints';
 import { addAmendments } from './license-amend';
 import { KEY_ARGUMENT, findNamesake, requireLicense, requireLicenseToShow } from './license-argument';
-import { activationJson, activationTable, licenseJson, licenseTable } from './rows';
 import { FROM_STANDARD_INPUT, readValue } from './standard-input';
+import { activationJson, issuedJson, licenseJson } from '../licensing/views';
+import { activationTable, formatFields, licenseTable } from './tables';
 
 export function addLicenseCommands(program: Command): void {
   const license = program.command('license').description('What a customer has bought.');
@@ -171,18 +172,6 @@ function noteOtherTerms(output: Output, options: IssueOptions, issued: License |
   ];
   if (differs.length > 0)
     output.note(`note: licence ${id} was issued before, and keeps ${differs.join(', and ')}.`);
-}
-
-function issuedJson({ license, key }: Issued, now: Date) {
-  return {
-    id: license.id,
-    license_key: key ?? null,
-    status: liveStatus(license, now),
-    product_id: license.product.id,
-    plan_id: license.plan.id,
-    activation_limit: license.activationLimit,
-    expires_at: formatTimestampOrNull(license.expiresAt),
-  };
 }
 
 function addShow(license: Command): void {

@@ -16,9 +16,10 @@ import {
   positiveInteger,
   requireChange,
 } from './arguments';
-import { formatTable, withSession, type Session } from './command';
-import { planJson } from './rows';
+import { withSession, type Session } from './command';
 import { askYesOrNo } from './standard-input';
+import { planJson } from '../licensing/views';
+import { formatTable } from './tables';
 
 interface AddOptions extends Omit<NewPlan, 'productId' | 'duration'> {
   product: number;

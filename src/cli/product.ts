@@ -4,8 +4,9 @@ import { requireProduct } from '../licensing/find-or-refuse';
 import { listPlans, listProducts } from '../store/catalogue';
 import { listPublishedVersions } from '../store/releases';
 import { elementName, label, positiveInteger, requireChange } from './arguments';
-import { formatFields, formatTable, withSession } from './command';
-import { planJson, productJson } from './rows';
+import { withSession } from './command';
+import { planJson, productJson } from '../licensing/views';
+import { formatFields, formatTable } from './tables';
 
 export function addProductCommands(program: Command): void {
   const product = program

@@ -18,11 +18,12 @@ import type { Product } from '../store/catalogue';
 import { listReleases, type Release } from '../store/releases';
 import { toDatabaseUnusable } from '../store/error-messages';
 import { fileName, positiveInteger, requireChange, startDate } from './arguments';
-import { formatTable, withSession, type Session } from './command';
+import { withSession, type Session } from './command';
 import { describeError } from './describe-error';
 import { ownFiles } from './output-file';
-import { releaseJson } from './rows';
 import { ALLOW_DOWNGRADE, describeWritten, writeAndLint, writtenJson } from './update-xml';
+import { releaseJson } from '../licensing/views';
+import { formatTable } from './tables';
 
 interface PublishOptions {
   product: number;

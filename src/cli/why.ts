@@ -27,8 +27,9 @@ import { positiveInteger } from './arguments';
 import { withSession } from './command';
 import { printable } from './printable';
 import { isMarked, requireLicense } from './license-argument';
-import { licenseJson, licenseTable } from './rows';
 import { readValue } from './standard-input';
+import { licenseJson } from '../licensing/views';
+import { licenseTable } from './tables';
 
 export function addWhyCommand(program: Command): void {
   program

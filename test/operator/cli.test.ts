@@ -8,7 +8,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import type { Settings } from '../../src/config';
-import { formatTable } from '../../src/cli/command';
+import { formatTable } from '../../src/cli/tables';
 import { generateKey, keyDigest } from '../../src/licensing/keys';
 import { table } from '../../src/store/database';
 import { addPlan, operator, type Operator } from '../support/operator';

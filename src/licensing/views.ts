@@ -1,13 +1,14 @@
-import { liveStatus } from '../licensing/states';
-import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
+import type { LoggedAccess } from '../store/access-log';
 import type { Activation } from '../store/activations';
 import type { Plan, Product } from '../store/catalogue';
 import type { RecordedEvent } from '../store/events';
 import type { License } from '../store/licenses';
 import type { Release } from '../store/releases';
-import { formatTable } from './command';
+import type { Issued } from './issue';
+import { liveStatus } from './states';
+import { formatTimestamp, formatTimestampOrNull } from './timestamps';
 
-/** Tables, and what `--json` prints: the fields of the contract's section 2 in snake_case. Neither contains a key. */
+/** Products, licences and the rest as JSON shows them: the fields of the contract's section 2 in snake_case, and no key but in `issuedJson`. */
 
 export function productJson(product: Product) {
   return {
@@ -52,26 +53,6 @@ export function licenseJson(license: License, now: Date) {
   };
 }
 
-/** A table of licences. */
-export function licenseTable(licenses: License[], now: Date): string {
-  // A column with the same value in every row would only narrow the others.
-  const severalProducts = new Set(licenses.map(({ product }) => product.id)).size > 1;
-  return formatTable(
-    ['ID', 'KEY', 'STATUS', ...(severalProducts ? ['PRODUCT'] : []), 'PLAN', 'SLOTS', 'EXPIRES', 'CUSTOMER'],
-    licenses.map((one) => [
-      one.id,
-      one.keyHint,
-      liveStatus(one, now),
-      ...(severalProducts ? [one.product.name] : []),
-      one.plan.name,
-      `${one.activationsUsed}/${one.activationLimit || '∞'}`,
-      formatTimestampOrNull(one.expiresAt)?.slice(0, 10) ?? 'never',
-      one.customer,
-    ]),
-    'No licences.',
-  );
-}
-
 export function activationJson(activation: Activation) {
   return {
     identifier: activation.identifier,
@@ -79,15 +60,6 @@ export function activationJson(activation: Activation) {
     ip: activation.ip,
     activated_at: formatTimestamp(activation.activatedAt),
   };
-}
-
-/** A table of activations. */
-export function activationTable(activations: Activation[]): string {
-  return formatTable(
-    ['IDENTIFIER', 'NAME', 'IP', 'ACTIVATED'],
-    activations.map((one) => [one.identifier, one.name, one.ip, formatTimestamp(one.activatedAt)]),
-    'No activations.',
-  );
 }
 
 export function eventJson({ id, at, actor, action, before, after, times, lastAt }: RecordedEvent) {
@@ -117,5 +89,34 @@ export function releaseJson(release: Release) {
     sha384: release.sha384,
     sha512: release.sha512,
     created_at: formatTimestamp(release.createdAt),
+  };
+}
+
+export function accessJson(access: LoggedAccess) {
+  return {
+    at: formatTimestamp(access.at),
+    times: access.times,
+    last_at: formatTimestampOrNull(access.lastAt),
+    license_id: access.licenseId,
+    endpoint: access.endpoint,
+    outcome: access.outcome,
+    product_id: access.productId,
+    version: access.version,
+    identifier: access.identifier,
+    ip: access.ip,
+    user_agent: access.userAgent,
+  };
+}
+
+/** A licence as it is issued, the only view with its key. */
+export function issuedJson({ license, key }: Issued, now: Date) {
+  return {
+    id: license.id,
+    license_key: key ?? null,
+    status: liveStatus(license, now),
+    product_id: license.product.id,
+    plan_id: license.plan.id,
+    activation_limit: license.activationLimit,
+    expires_at: formatTimestampOrNull(license.expiresAt),
   };
 }

@@ -2,34 +2,30 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
 import { InvalidArgumentError, type Command, type CommanderError } from 'commander';
-import { requireEmail } from '../licensing/customer-email';
+import { requireCustomer } from '../licensing/customer-email';
 import { requireDuration } from '../licensing/durations';
+import { requireElement, requireIdentifierText, requireLabel, requireWholeNumber } from '../licensing/fields';
 import { explainReadFault } from '../packages/file-faults';
-import { containsKey } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
 import { parseMoment } from '../licensing/timestamps';
-import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32 } from '../store/columns';
 
-/** Readers of options and arguments. A refusal is a usage error (exit 2) that names the option. */
+/** Reads options and arguments by the domain's rules. A refusal is a usage error (exit 2) that names the option. */
 
 export function positiveInteger(text: string): number {
-  return integerIn(1, MAX_UINT32, text);
+  return wholeNumber(text, { least: 1 });
 }
 
 export function nonNegativeInteger(text: string): number {
-  return integerIn(0, MAX_UINT32, text);
-}
-
-function integerIn(least: number, most: number, text: string): number {
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value < least || value > most)
-    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
-  return value;
+  return wholeNumber(text, {});
 }
 
 /** For the size of one run; more needs further runs. */
 export function upTo(most: number): (text: string) => number {
-  return (text) => integerIn(1, most, text);
+  return (text) => wholeNumber(text, { least: 1, most });
+}
+
+function wholeNumber(text: string, range: { least?: number; most?: number }): number {
+  return usage(() => requireWholeNumber(/^\d+$/.test(text) ? Number(text) : NaN, range));
 }
 
 /** The end of a period; a date without a time includes that whole day. */
@@ -98,44 +94,10 @@ function named(text: string, what: string): string {
   return text;
 }
 
-/** A one-line name that fits its column. Licence keys are refused because labels are stored and shown unredacted. */
-export function label(text: string): string {
-  const line = lineUpTo(MAX_LABEL_LENGTH, text);
-  if (containsKey(line)) throw new InvalidArgumentError('It must not hold a licence key.');
-  return line;
-}
-
-/** A customer's address without the display name. */
-export function emailAddress(text: string): string {
-  return label(usage(() => requireEmail(text)));
-}
-
-/** Names a site, device, seat or instance. The plan's type decides later whether it is valid. */
-export function identifierText(text: string): string {
-  return lineUpTo(MAX_IDENTIFIER_LENGTH, text);
-}
-
-function lineUpTo(most: number, text: string): string {
-  const trimmed = text.trim();
-  if (
-    trimmed === '' ||
-    Array.from(trimmed).length > most ||
-    /\p{Cc}/u.test(trimmed) ||
-    !trimmed.isWellFormed()
-  )
-    throw new InvalidArgumentError(`It must be 1 to ${most} characters on one line.`);
-  return trimmed;
-}
-
-/** Joomla's name of an extension, used in update XML and in file names on the site. */
-export function elementName(text: string): string {
-  const trimmed = text.trim();
-  if (!/^[A-Za-z0-9._-]{1,100}$/.test(trimmed))
-    throw new InvalidArgumentError(
-      'It must be a name such as pkg_example: at most 100 letters, digits and . _ -',
-    );
-  return trimmed;
-}
+export const label = (text: string): string => usage(() => requireLabel(text));
+export const emailAddress = (text: string): string => usage(() => requireCustomer(text));
+export const identifierText = (text: string): string => usage(() => requireIdentifierText(text));
+export const elementName = (text: string): string => usage(() => requireElement(text));
 
 function usage<T>(read: () => T): T {
   try {

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { storedCustomer } from '../licensing/customer-email';
 import { addDuration } from '../licensing/durations';
-import { issueLicenses } from '../licensing/issue';
+import { issueLicenses, MAX_ISSUED } from '../licensing/issue';
 import { asHint, isSentWhole, NOT_SENT_WHOLE } from '../licensing/keys';
 import { changeState, renew, type Renewal } from '../licensing/lifecycle';
 import { noLicense, requirePlanNamed, requireProduct } from '../licensing/find-or-refuse';
@@ -54,9 +54,6 @@ interface IssueOptions {
   count?: number;
 }
 
-/** All are issued in one transaction, and their keys stay in memory until they are printed. */
-const MAX_COUNT = 10_000;
-
 function addIssue(license: Command): void {
   license
     .command('issue')
@@ -76,8 +73,8 @@ function addIssue(license: Command): void {
     .option('--key <key>', `a key of your own choice; ${FROM_STANDARD_INPUT}`)
     .option(
       '--count <n>',
-      `how many, ${MAX_COUNT} at the most; with --json they are printed as an array`,
-      upTo(MAX_COUNT),
+      `how many, ${MAX_ISSUED} at the most; with --json they are printed as an array`,
+      upTo(MAX_ISSUED),
     )
     .addHelpText(
       'after',

@@ -312,23 +312,15 @@ function requireElement(manifest: PackageManifest | NoManifest, productId: numbe
     );
 }
 
-/** More than anybody reads, and less than the column holds. */
-const MAX_CHANGELOG_BYTES = 1_000_000;
-
 async function changelogOf({
   changelog,
-  changelogFile,
+  changelogFile: file,
 }: Pick<PublishOptions, 'changelog' | 'changelogFile'>): Promise<string | undefined> {
-  return changelogFile === undefined ? changelog : readChangelog(changelogFile);
-}
-
-async function readChangelog(file: string): Promise<string> {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new OperatorError(`The changelog ${file} cannot be read: ${explainReadFault(error)}.`);
-  });
-  if (Buffer.byteLength(text) > MAX_CHANGELOG_BYTES)
-    throw new OperatorError('The changelog is longer than 1 MB.');
-  // UTF-16 text contains NUL bytes.
-  if (text.includes('\0')) throw new OperatorError('The changelog is no text in UTF-8.');
-  return text.trim();
+  if (file === undefined) return changelog;
+  return readFile(file, 'utf8').then(
+    (text) => text.trim(),
+    (error: unknown) => {
+      throw new OperatorError(`The changelog ${file} cannot be read: ${explainReadFault(error)}.`);
+    },
+  );
 }

@@ -9,7 +9,7 @@ import {
   type LicenseChanges,
   type LockedLicense,
 } from '../store/licenses';
-import { requireEmail } from './customer-email';
+import { requireCustomer } from './customer-email';
 import { openKey } from './issue';
 import { generateKey } from './keys';
 import { changeLicense, type ChangeContext } from './lifecycle';
@@ -52,9 +52,9 @@ function withLimit({ activationLimit }: LockedLicense, limit: number): Amendment
   };
 }
 
-/** @throws OperatorError when the customer is not an e-mail address (`requireEmail`) */
+/** @throws OperatorError when the customer is not an e-mail address (`requireCustomer`) */
 export function setCustomer(db: Db, id: number, customer: string, context: ChangeContext): Promise<License> {
-  const address = requireEmail(customer);
+  const address = requireCustomer(customer);
   return amend(db, id, 'set-customer', context, (license) => ({
     changes: { customer: address },
     before: { customer: license.customer },

@@ -1,4 +1,5 @@
 import { MAX_LABEL_LENGTH } from '../store/columns';
+import { requireLabel } from './fields';
 import { OperatorError } from './operator-error';
 
 /** Customers are identified by their e-mail address in lower case. */
@@ -31,6 +32,11 @@ export function requireEmail(text: string): string {
       field: 'customer',
     });
   return address;
+}
+
+/** The address of a licence's new customer; without a licence key, because customers are shown unredacted. */
+export function requireCustomer(text: string): string {
+  return requireLabel(requireEmail(text), 'customer');
 }
 
 /** Like `findEmail`; customers stored before addresses were required are the text in lower case. */

@@ -4,11 +4,11 @@ import { OperatorError } from './operator-error';
 export const DURATION = /^([1-9][0-9]{0,4})([ymd])$/;
 
 /** @throws OperatorError unless the text is a duration */
-export function requireDuration(text: string): string {
+export function requireDuration(text: string, field = 'duration'): string {
   if (!DURATION.test(text))
     throw new OperatorError(`"${text}" is not a duration. Write 1y, 6m or 30d (years, months, days).`, {
       code: 'INVALID_REQUEST',
-      field: 'duration',
+      field,
     });
   return text;
 }

@@ -10,7 +10,7 @@ import {
   type NewLicense,
 } from '../store/licenses';
 import { inTransaction } from '../store/transaction';
-import { requireEmail, storedCustomer } from './customer-email';
+import { requireCustomer, storedCustomer } from './customer-email';
 import { addDuration } from './durations';
 import { canonicalKey, generateKey, keyDigest } from './keys';
 import { OperatorError, type RefusalFacts } from './operator-error';
@@ -20,7 +20,7 @@ import { formatTimestampOrNull } from './timestamps';
 
 export interface IssueRequest {
   planId: number;
-  /** an e-mail address, in a form that `requireEmail` accepts */
+  /** an e-mail address, in a form that `requireCustomer` accepts */
   customer: string | undefined;
   /** the shop's order: the same reference always returns the same licence */
   reference: string | undefined;
@@ -40,6 +40,9 @@ export interface Issued {
   /** why the key is missing */
   withheld?: OperatorError | SealError;
 }
+
+/** The most licences in a request: one transaction issues them, and their keys stay in memory until they are shown. */
+export const MAX_ISSUED = 10_000;
 
 /** Rows in one INSERT. */
 const CHUNK = 500;
@@ -116,7 +119,7 @@ function draftLicense(
     planId: plan.id,
     status: 'active',
     activationLimit: activationLimit ?? plan.activationLimit,
-    customer: customer === undefined ? null : requireEmail(customer),
+    customer: customer === undefined ? null : requireCustomer(customer),
     reference: reference ?? null,
     ...times,
   };
@@ -162,7 +165,7 @@ function asIssued(
   const refusal = (why: string, facts?: RefusalFacts) =>
     new OperatorError(
       `The reference ${license.reference ?? ''} belongs to licence ${license.id}, which ${why}`,
-      { code: 'CONFLICT', ...(facts && { facts }) },
+      { code: 'CONFLICT', facts },
     );
   if (license.plan.id !== planId)
     throw refusal(`is on plan ${license.plan.id} and not on ${planId}.`, { reason: 'other-plan' });

@@ -28,7 +28,7 @@ export class OperatorError extends Error {
       code = 'REFUSED',
       field,
       facts,
-    }: { code?: OperatorErrorCode; field?: string; facts?: RefusalFacts } = {},
+    }: { code?: OperatorErrorCode; field?: string | undefined; facts?: RefusalFacts | undefined } = {},
   ) {
     super(message);
     this.code = code;

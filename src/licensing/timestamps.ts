@@ -38,20 +38,23 @@ const MOMENT = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:\.\d+)?\s*(Z|UTC|
  *
  * @param edge whether a date without a time means the first or the last second of that day in UTC
  * @param zoneless whether a time without a zone is read as UTC or refused
+ * @param field names the refused field
  * @throws OperatorError when there is no such time, or databases cannot hold it
  */
-export function parseMoment(text: string, edge: 'first' | 'last', zoneless: 'utc' | 'refused'): Date {
+export function parseMoment(
+  text: string,
+  edge: 'first' | 'last',
+  zoneless: 'utc' | 'refused',
+  field?: string,
+): Date {
+  const refusal = (message: string) => new OperatorError(message, { code: 'INVALID_REQUEST', field });
   const [, day, time, seconds = ':00', zone] = MOMENT.exec(text) ?? [];
   if (day === undefined || (time !== undefined && zone === undefined && zoneless === 'refused'))
-    throw new OperatorError('It must be a date such as 2027-01-31 or 2027-01-31T12:00:00Z (UTC).', {
-      code: 'INVALID_REQUEST',
-    });
-  if (!isDay(day)) throw new OperatorError('There is no such day.', { code: 'INVALID_REQUEST' });
+    throw refusal('It must be a date such as 2027-01-31 or 2027-01-31T12:00:00Z (UTC).');
+  if (!isDay(day)) throw refusal('There is no such day.');
   const date = time === undefined ? wholeDay(day)[edge] : new Date(`${day}T${time}${seconds}${offset(zone)}`);
-  if (Number.isNaN(date.getTime()))
-    throw new OperatorError('There is no such time.', { code: 'INVALID_REQUEST' });
-  if (!isStorable(date))
-    throw new OperatorError('It must be in the years 1000 to 9999 (UTC).', { code: 'INVALID_REQUEST' });
+  if (Number.isNaN(date.getTime())) throw refusal('There is no such time.');
+  if (!isStorable(date)) throw refusal('It must be in the years 1000 to 9999 (UTC).');
   return date;
 }
 

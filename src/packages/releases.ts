@@ -51,6 +51,7 @@ export async function publishRelease(
 ): Promise<Release> {
   const { productId, version, file, draft } = request;
   const product = await requireProduct(db, productId);
+  const changelog = request.changelog === undefined ? undefined : requireChangelog(request.changelog);
   if (!isVersion(version))
     throw new OperatorError(
       `"${version}" is not a version: letters and digits, joined by single . - _ or +, at most 64 characters, as 2.1.0 or 2.1.0-beta2.`,
@@ -83,9 +84,13 @@ export async function publishRelease(
       // The package that was checked must be the one that is published.
       const isSame = (await findRelease(trx, productId, version))?.sha256 === existing.sha256;
       if (stored === undefined && !isSame) throw changedMeanwhile(version);
-      const changelog = request.changelog === undefined ? {} : { changelog: request.changelog };
-      if (!(await setRelease(trx, existing.id, 'draft', { ...fields, ...changelog, state, publishedAt })))
-        throw publishedMeanwhile(version);
+      const changes: ReleaseChanges = {
+        ...fields,
+        ...(changelog === undefined ? {} : { changelog }),
+        state,
+        publishedAt,
+      };
+      if (!(await setRelease(trx, existing.id, 'draft', changes))) throw publishedMeanwhile(version);
     } else {
       if (await findRelease(trx, productId, version)) throw publishedMeanwhile(version);
       await refuseEqualVersion(trx, productId, version);
@@ -95,7 +100,7 @@ export async function publishRelease(
         version,
         versionOrder: versionOrder(version),
         state,
-        changelog: request.changelog ?? '',
+        changelog: changelog ?? '',
         publishedAt,
         createdAt: now,
       });
@@ -126,9 +131,22 @@ export function editRelease(
   db: Db,
   productId: number,
   version: string,
-  changes: { changelog: string },
+  { changelog }: { changelog: string },
 ): Promise<Release> {
+  const changes = { changelog: requireChangelog(changelog) };
   return changeRelease(db, productId, version, () => changes);
+}
+
+/** More than anybody reads, and less than the column holds. */
+const MAX_CHANGELOG_BYTES = 1_000_000;
+
+function requireChangelog(text: string): string {
+  const refusal = (message: string) =>
+    new OperatorError(message, { code: 'INVALID_REQUEST', field: 'changelog' });
+  if (Buffer.byteLength(text) > MAX_CHANGELOG_BYTES) throw refusal('The changelog is longer than 1 MB.');
+  // UTF-16 text contains NUL bytes.
+  if (text.includes('\0')) throw refusal('The changelog is no text in UTF-8.');
+  return text;
 }
 
 function changeRelease(

@@ -79,7 +79,7 @@ export async function* readRecords(source: AsyncIterable<Buffer>): AsyncGenerato
 }
 
 export function atLine(line: number, fault: string, facts?: RefusalFacts): OperatorError {
-  return new OperatorError(`Line ${line}: ${fault}. Nothing was imported.`, facts && { facts });
+  return new OperatorError(`Line ${line}: ${fault}. Nothing was imported.`, { facts });
 }
 
 function parseLine(line: number, text: string, state: string): Record<string, unknown> {

@@ -1,0 +1,54 @@
+import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32 } from '../store/columns';
+import { containsKey } from './keys';
+import { OperatorError } from './operator-error';
+
+/**
+ * What fields of a request may hold. Each function refuses with an OperatorError that names the field, for a door that
+ * cannot name it itself.
+ */
+
+/** @param value NaN for a text that is no number */
+export function requireWholeNumber(
+  value: number,
+  { least = 0, most = MAX_UINT32, field }: { least?: number; most?: number; field?: string } = {},
+): number {
+  if (!Number.isInteger(value) || value < least || value > most)
+    throw invalid(`It must be a whole number from ${least} to ${most}.`, field);
+  return value;
+}
+
+/** A one-line name that fits its column. Licence keys are refused because labels are stored and shown unredacted. */
+export function requireLabel(text: string, field?: string): string {
+  const line = requireLine(MAX_LABEL_LENGTH, text, field);
+  if (containsKey(line)) throw invalid('It must not hold a licence key.', field);
+  return line;
+}
+
+/** Names a site, device, seat or instance. The plan's type decides later whether it is valid. */
+export function requireIdentifierText(text: string, field?: string): string {
+  return requireLine(MAX_IDENTIFIER_LENGTH, text, field);
+}
+
+function requireLine(most: number, text: string, field?: string): string {
+  const trimmed = text.trim();
+  if (
+    trimmed === '' ||
+    Array.from(trimmed).length > most ||
+    /\p{Cc}/u.test(trimmed) ||
+    !trimmed.isWellFormed()
+  )
+    throw invalid(`It must be 1 to ${most} characters on one line.`, field);
+  return trimmed;
+}
+
+/** Joomla's name of an extension, used in update XML and in file names on the site. */
+export function requireElement(text: string, field?: string): string {
+  const trimmed = text.trim();
+  if (!/^[A-Za-z0-9._-]{1,100}$/.test(trimmed))
+    throw invalid('It must be a name such as pkg_example: at most 100 letters, digits and . _ -', field);
+  return trimmed;
+}
+
+function invalid(message: string, field: string | undefined): OperatorError {
+  return new OperatorError(message, { code: 'INVALID_REQUEST', field });
+}

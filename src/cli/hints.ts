@@ -7,6 +7,7 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'no-higher-id': () => 'Choose one with --id.',
   'product-in-use': () =>
     'A plan without licences can be removed ("licensing plan remove"), a version cannot.',
+  undecided: () => 'Say it with --licenses follow or --licenses keep.',
   'plan-in-use': ({ plan }) => `"licensing license list --plan ${plan}" shows its licences.`,
   'lifetime-license': () => '"--until" gives it an end.',
   'other-plan': () => 'To change its plan: "licensing license change-plan".',
@@ -16,6 +17,13 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'no-draft': () => 'Name the package with --file.',
   'no-draft-package': () => 'Name it again with --file.',
   'no-version': ({ product }) => `"licensing release list --product ${product}" shows its versions.`,
+  'too-much-xml': ({ product }) =>
+    `\nPack it again with its XML files, but for the manifest, in folders of folders; ${notForJoomla(product)}`,
+  'no-manifest': ({ product }) => `\nPack it again with the manifest at its top; ${notForJoomla(product)}`,
+  'manifest-version': ({ version }) =>
+    `Correct <version> in the manifest and pack it again${version === undefined ? '' : `, or publish it with --version ${version}`}.`,
+  'other-element': ({ product, element, inPackage }) =>
+    `\nPublish the package of "${element}"; or, if the product's element is what is wrong: licensing product edit ${product} --element ${inPackage}`,
   'no-package': () => 'Restore it, or leave --packages out.',
   'not-an-export': () =>
     '"licensing export" writes such a file; a table of another system is imported with --csv.',
@@ -31,12 +39,17 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'bad-rows': ({ rows }) => `--skip-bad-rows imports the others.\n${rows}`,
 };
 
+function notForJoomla(product: number): string {
+  return `or, if the product is not for Joomla: licensing product edit ${product} --element ''`;
+}
+
 /** A refusal's message with what to type next. */
 export function withHint({ message, facts }: OperatorError): string {
   if (facts === undefined) return message;
   // TypeScript does not follow that the entry found takes these very facts.
   const hints: Record<string, ((facts: never) => string) | undefined> = HINTS;
-  return `${message} ${hints[facts.reason]?.(facts as never) ?? ''}`;
+  const hint = hints[facts.reason]?.(facts as never) ?? '';
+  return message + (hint.startsWith('\n') ? '' : ' ') + hint;
 }
 
 /** Options whose names differ from the JSON fields they fill. */

@@ -1,12 +1,10 @@
 import { Option, type Command } from 'commander';
 import { quantity } from '../licensing/quantity';
-import { addPlan, changePlanLimit, editPlan, removePlan, type NewPlan } from '../licensing/catalogue';
+import { addPlan, editPlanAndLicenses, removePlan, type Limits, type NewPlan } from '../licensing/catalogue';
 import { ACTIVATION_TYPES } from '../licensing/identifiers';
-import type { ChangeContext } from '../licensing/lifecycle';
 import { OperatorError } from '../licensing/operator-error';
-import { requirePlan, requireProduct } from '../licensing/find-or-refuse';
+import { requireProduct } from '../licensing/find-or-refuse';
 import { listPlans } from '../store/catalogue';
-import { listIdsWithLimit, listLicenses } from '../store/licenses';
 import {
   durationOrLifetime,
   label,
@@ -16,7 +14,7 @@ import {
   positiveInteger,
   requireChange,
 } from './arguments';
-import { withSession, type Session } from './command';
+import { withSession } from './command';
 import { askYesOrNo } from './standard-input';
 import { planJson } from '../licensing/views';
 import { formatTable } from './tables';
@@ -92,38 +90,37 @@ function addEdit(plan: Command): void {
     .action((id: number, { licenses, duration, ...others }: EditOptions, command: Command) =>
       withSession(command, async ({ db, now, actor, output }) => {
         requireChange(command, duration, ...Object.values(others));
-        const { activationLimit, ...rest } = others;
-        const plan = await requirePlan(db, id);
-        const { activationLimit: from, activationType } = plan;
-        const to = activationLimit ?? from;
-        const hasFollowers =
-          to !== from && (await listIdsWithLimit(db, id, from, { after: 0, limit: 1 })).length > 0;
-        const follow = hasFollowers && (licenses ?? (await askWhetherToFollow(from, to))) === 'follow';
         const changes = {
-          ...rest,
+          ...others,
           ...(duration === undefined ? {} : { duration: planDuration(duration) }),
-          ...(follow || activationLimit === undefined ? {} : { activationLimit }),
         };
-        const hasLicenses = (await listLicenses(db, { planId: id, limit: 1 }, now)).length > 0;
-        const edited = Object.keys(changes).length > 0 ? await editPlan(db, id, changes) : plan;
-        const { changed, skipped } = follow
-          ? await followNewLimit({ db, output }, id, { from, to }, { actor, now })
-          : { changed: 0, skipped: 0 };
+        const decide = async (limits: Limits) => licenses ?? (await askWhetherToFollow(limits));
+        let followed = 0;
+        const onProgress = (changed: number) => {
+          followed = changed;
+          output.progress(quantity(changed, 'licence'));
+        };
+        const edited = await editPlanAndLicenses(db, id, changes, decide, { actor, now }, onProgress).catch(
+          (error: unknown) => {
+            if (followed > 0 && !(error instanceof OperatorError))
+              output.note(
+                `${quantity(followed, 'licence has', 'licences have')} ${(others.activationLimit ?? 0) || 'unlimited'} slots now, the others not yet: the same command again goes on with them.`,
+              );
+            throw error;
+          },
+        );
+        const { before, plan, changed, skipped, inUse } = edited;
         if (skipped > 0)
           output.note(
             `${quantity(skipped, 'licence was', 'licences were')} given another limit or plan by somebody else meanwhile, and keep it.`,
           );
-        if (edited.activationType !== activationType && hasLicenses)
+        if (inUse && plan.activationType !== before.activationType)
           output.note(
-            `note: the licences that are on plan ${id} already count by ${edited.activationType} too now.`,
+            `note: the licences that are on plan ${id} already count by ${plan.activationType} too now.`,
           );
         output.print(
-          {
-            ...planJson({ ...edited, activationLimit: to }),
-            licenses_changed: changed,
-            licenses_skipped: skipped,
-          },
-          `Plan ${id} is changed: ${edited.name}.${to === from ? '' : ` Licences that follow: ${changed}.`}`,
+          { ...planJson(plan), licenses_changed: changed, licenses_skipped: skipped },
+          `Plan ${id} is changed: ${plan.name}.${plan.activationLimit !== before.activationLimit ? ` Licences that follow: ${changed}.` : ''}`,
         );
       }),
     );
@@ -171,35 +168,10 @@ function addList(plan: Command): void {
     );
 }
 
-/** On failure, reports how many licences were changed. */
-async function followNewLimit(
-  { db, output }: Pick<Session, 'db' | 'output'>,
-  planId: number,
-  limits: { from: number; to: number },
-  context: ChangeContext,
-): Promise<{ changed: number; skipped: number }> {
-  let followed = 0;
-  try {
-    return await changePlanLimit(db, planId, limits, context, (changed) => {
-      followed = changed;
-      output.progress(quantity(changed, 'licence'));
-    });
-  } catch (error) {
-    if (followed > 0 && !(error instanceof OperatorError))
-      output.note(
-        `${quantity(followed, 'licence has', 'licences have')} ${limits.to || 'unlimited'} slots now, the others not yet: the same command again goes on with them.`,
-      );
-    throw error;
-  }
-}
-
-async function askWhetherToFollow(from: number, to: number): Promise<'follow' | 'keep'> {
+/** @returns undefined when there is nobody to ask */
+async function askWhetherToFollow({ from, to }: Limits): Promise<'follow' | 'keep' | undefined> {
   const answer = await askYesOrNo(
     `Licences issued with ${from || 'unlimited'} slots: shall they have ${to || 'unlimited'} now? [y/n] `,
   );
-  if (answer === undefined)
-    throw new OperatorError(
-      'The plan has licences: say with --licenses follow or --licenses keep what becomes of their limit.',
-    );
-  return answer ? 'follow' : 'keep';
+  return answer === undefined ? undefined : answer ? 'follow' : 'keep';
 }

@@ -1,20 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
 import { findWrittenXml, isLeftOut, requireUpdateXmlSettings } from '../joomla/update-xml';
-import {
-  describeMisses,
-  findManifest,
-  TOO_MUCH_XML,
-  type NoManifest,
-  type PackageManifest,
-} from '../joomla/manifest';
+import { publish } from '../joomla/publish';
 import { explainReadFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
-import { editRelease, publishRelease, withdrawRelease } from '../packages/releases';
+import { editRelease, withdrawRelease } from '../packages/releases';
 import { requireProduct } from '../licensing/find-or-refuse';
 import { formatTimestampOrNull } from '../licensing/timestamps';
-import { compareVersions, isVersion, remarkOnVersion } from '../licensing/versions';
-import type { Product } from '../store/catalogue';
 import { listReleases, type Release } from '../store/releases';
 import { toDatabaseUnusable } from '../store/error-messages';
 import { fileName, positiveInteger, requireChange, startDate } from './arguments';
@@ -70,34 +62,28 @@ function addPublish(release: Command): void {
       withSession(command, async (session) => {
         const { db, config, now, output } = session;
         const { writeXml } = options;
-        const version = options.version.trim();
         if (writeXml !== undefined) await requireXml(session, options.product, writeXml);
-        const product = await requireProduct(db, options.product);
-        const remarks = [
-          remarkOnVersion(version),
-          options.date !== undefined && options.date > now && !options.draft
-            ? 'the date lies in the future; the version is offered from now on all the same.'
-            : undefined,
-        ];
-        const published = await publishRelease(
+        const {
+          release: published,
+          remarks,
+          manifestRemark,
+        } = await publish(
           db,
           config.packagesDir,
           {
             productId: options.product,
-            version,
+            version: options.version.trim(),
             file: options.file,
             changelog: await changelogOf(options),
             draft: options.draft ?? false,
             date: options.date,
           },
           now,
-          {
-            onProgress: (bytes) => output.progress(`${(bytes / 1_000_000).toFixed(0)} MB`),
-            // Inspect the stored package: the named file may have changed since.
-            inspect: async (path) => void remarks.push(await checkManifest(path, version, product)),
-          },
+          (bytes) => output.progress(`${(bytes / 1_000_000).toFixed(0)} MB`),
         );
-        for (const remark of remarks) if (remark !== undefined) output.note(`note: ${remark}`);
+        for (const remark of remarks) output.note(`note: ${remark}`);
+        if (manifestRemark !== undefined)
+          output.note(`note: ${manifestRemark} "licensing manifest" prints what to add.`);
         const text = `Version ${published.version} is ${published.state === 'draft' ? 'stored as a draft' : 'published'}: ${published.fileName}, ${published.fileSize} bytes.`;
         // Publish before writing the XML, so that updaters find the package it names.
         await printWithXml(
@@ -267,49 +253,6 @@ async function noteStaleXml({ db, output }: Session, release: Release): Promise<
 
 function writeCommand(productId: number): string {
   return `licensing update-xml write --product ${productId}`;
-}
-
-/**
- * Refuses a package that no site could be updated by, because a published package never changes. Joomla stores the
- * manifest's version as the installed version, so a different published version would be offered forever.
- *
- * @returns a remark on anything else unusual
- * @throws OperatorError when the manifest is of another product or version
- */
-async function checkManifest(file: string, version: string, product: Product): Promise<string | undefined> {
-  const manifest = await findManifest(file);
-  if (product.element !== null) requireElement(manifest, product.id, product.element);
-  if (typeof manifest === 'string') return undefined;
-  const { path, version: inside } = manifest;
-  if (!isVersion(inside) || compareVersions(inside, version) !== 0)
-    throw new OperatorError(
-      `The manifest in the package (${path}) says version "${inside}", and --version says "${version}". Joomla would take ` +
-        'the first for installed and go on offering the second. Nothing was published. ' +
-        `Correct <version> in the manifest and pack it again${isVersion(inside) ? `, or publish it with --version ${inside}` : ''}.`,
-    );
-  const misses = product.element === null ? [] : describeMisses(manifest);
-  return misses.length === 0
-    ? undefined
-    : `the manifest in the package (${path}) ${misses.join('. It ')}. "licensing manifest" prints what to add.`;
-}
-
-/** Only a product for Joomla has an element. A site finds the installed extension by it, ignoring case. */
-function requireElement(manifest: PackageManifest | NoManifest, productId: number, element: string): void {
-  if (manifest === 'too-much-xml')
-    throw new OperatorError(
-      `The package cannot be examined: ${TOO_MUCH_XML}. Nothing was published.\n` +
-        `Pack it again with its XML files, but for the manifest, in folders of folders; or, if the product is not for Joomla: licensing product edit ${productId} --element ''`,
-    );
-  if (typeof manifest === 'string')
-    throw new OperatorError(
-      `The package has no Joomla manifest (an XML file with <extension>) at its top, and product ${productId} is for Joomla: its element is "${element}". Nothing was published.\n` +
-        `Pack it again with the manifest at its top; or, if the product is not for Joomla: licensing product edit ${productId} --element ''`,
-    );
-  if (manifest.element !== undefined && manifest.element.toLowerCase() !== element.toLowerCase())
-    throw new OperatorError(
-      `The manifest in the package (${manifest.path}) is that of "${manifest.element}", and the element of product ${productId} is "${element}": Joomla would not update the one by the other. Nothing was published.\n` +
-        `Publish the package of "${element}"; or, if the product's element is what is wrong: licensing product edit ${productId} --element ${manifest.element}`,
-    );
 }
 
 async function changelogOf({

@@ -20,7 +20,7 @@ import {
 import { MAX_UINT32 } from '../store/columns';
 import type { Db, Transaction } from '../store/database';
 import { isDuplicate, isReferenceConflict } from '../store/errors';
-import { listIdsWithLimit } from '../store/licenses';
+import { listIdsWithLimit, listLicenses } from '../store/licenses';
 import { inTransaction } from '../store/transaction';
 import { followLimit } from './amend';
 import type { ActivationType } from './identifiers';
@@ -192,6 +192,69 @@ async function refuseActivations(db: Db, plan: Plan, wanted: string | undefined)
     );
 }
 
+export interface EditedPlan {
+  before: Plan;
+  plan: Plan;
+  /** licences that were given the plan's new limit */
+  changed: number;
+  /** licences that somebody else gave another limit or plan meanwhile */
+  skipped: number;
+  /** whether licences were on the plan */
+  inUse: boolean;
+}
+
+export interface Limits {
+  from: number;
+  to: number;
+}
+
+/**
+ * Changes a plan and, if they follow a new limit, its licences with the old one.
+ *
+ * @param decide says whether they follow; asked only when there are any
+ * @param onProgress receives the number of changed licences
+ * @throws OperatorError like `editPlan` and `changePlanLimit`, and when `decide` says nothing
+ */
+export async function editPlanAndLicenses(
+  db: Db,
+  id: number,
+  { activationLimit, ...others }: Partial<Omit<NewPlan, 'productId'>>,
+  decide: (limits: Limits) => Promise<'follow' | 'keep' | undefined>,
+  context: ChangeContext,
+  onProgress?: (changed: number) => void,
+): Promise<EditedPlan> {
+  const before = await requirePlan(db, id);
+  const limits = { from: before.activationLimit, to: activationLimit ?? before.activationLimit };
+  const follow = (await hasFollowers(db, id, limits)) && (await requireDecision(decide, limits)) === 'follow';
+  const changes = { ...others, ...(follow || activationLimit === undefined ? {} : { activationLimit }) };
+  const inUse = (await listLicenses(db, { planId: id, limit: 1 }, context.now)).length > 0;
+  const plan = Object.keys(changes).length > 0 ? await editPlan(db, id, changes) : before;
+  const followers = follow ? await changePlanLimit(db, id, limits, context, onProgress) : undefined;
+  return {
+    before,
+    plan: { ...plan, activationLimit: limits.to },
+    ...(followers ?? { changed: 0, skipped: 0 }),
+    inUse,
+  };
+}
+
+async function hasFollowers(db: Db, planId: number, { from, to }: Limits): Promise<boolean> {
+  return from !== to && (await listIdsWithLimit(db, planId, from, { after: 0, limit: 1 })).length > 0;
+}
+
+async function requireDecision(
+  decide: (limits: Limits) => Promise<'follow' | 'keep' | undefined>,
+  limits: Limits,
+): Promise<'follow' | 'keep'> {
+  const decision = await decide(limits);
+  if (decision === undefined)
+    throw new OperatorError(
+      'The plan has licences with its present limit: say whether they follow the new one or keep theirs.',
+      { code: 'INVALID_REQUEST', field: 'licenses', facts: { reason: 'undecided' } },
+    );
+  return decision;
+}
+
 /** Licences read at a time while their limits are changed. */
 const CHUNK = 200;
 
@@ -206,7 +269,7 @@ const CHUNK = 200;
 export async function changePlanLimit(
   db: Db,
   planId: number,
-  { from, to }: { from: number; to: number },
+  { from, to }: Limits,
   context: ChangeContext,
   onProgress: (changed: number) => void = () => undefined,
 ): Promise<{ changed: number; skipped: number }> {

@@ -5,13 +5,22 @@ export type OperatorErrorCode = 'INVALID_REQUEST' | 'NOT_FOUND' | 'CONFLICT' | '
 export type RefusalFacts =
   | {
       reason:
-        'no-product' | 'no-plan' | 'no-higher-id' | 'product-in-use' | 'lifetime-license' | 'other-plan';
+        | 'no-product'
+        | 'no-plan'
+        | 'no-higher-id'
+        | 'product-in-use'
+        | 'lifetime-license'
+        | 'other-plan'
+        | 'undecided';
     }
   | { reason: 'plan-in-use'; plan: number }
   | { reason: 'other-customer' | 'key-not-kept' | 'activated'; license: number }
   | { reason: 'no-draft' | 'no-draft-package' }
   | { reason: 'no-version'; product: number }
   | { reason: 'no-package' | 'not-an-export' | 'sealed-elsewhere' | 'no-key-column' | 'no-plan-column' }
+  | { reason: 'too-much-xml' | 'no-manifest'; product: number }
+  | { reason: 'manifest-version'; version: string | undefined }
+  | { reason: 'other-element'; product: number; element: string; inPackage: string }
   | { reason: 'overlooked-columns'; columns: { field: string; name: string }[] }
   | { reason: 'bad-rows'; rows: string };
 

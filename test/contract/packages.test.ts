@@ -192,7 +192,7 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
     const { code, stdout, stderr } = await shop.run(publishing('3.0.1', '--file', await pack('3.0.0')));
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(
-      /^error: The manifest in the package \(pkg_example\.xml\) says version "3\.0\.0", and --version says "3\.0\.1"\..* Nothing was published\..* --version 3\.0\.0\.\n$/,
+      /^error: The manifest in the package \(pkg_example\.xml\) says version "3\.0\.0", and not "3\.0\.1"\..* Nothing was published\..* --version 3\.0\.0\.\n$/,
     );
     const draft = await shop.run(publishing('3.0.1', '--draft', '--file', await pack('')));
     expect(draft.stderr).toContain('says version "", and --version says "3.0.1"');

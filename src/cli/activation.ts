@@ -1,9 +1,6 @@
 import type { Command } from 'commander';
-import { createLedger } from '../licensing/ledger';
-import { OperatorError } from '../licensing/operator-error';
-import { isRefusal, type Refusal } from '../licensing/verdict';
-import { listActivations } from '../store/activations';
-import type { License } from '../store/licenses';
+import { addActivation, removeActivation } from '../licensing/activations';
+import { listActivations } from '../licensing/licenses';
 import { identifierText, label } from './arguments';
 import { withSession } from './command';
 import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-argument';
@@ -47,13 +44,7 @@ function addAdd(activation: Command): void {
     .action((key: string, identifier: string, { name }: { name?: string }, command: Command) =>
       withSession(command, async ({ db, now, actor, output }) => {
         const license = await requireLicense(db, key);
-        const claim = { keyDigest: license.keyDigest, identifier, name, actor, now };
-        const added = await createLedger(db).override(claim);
-        if (isRefusal(added)) throw refusedActivation(license, added);
-        if (added.repeated)
-          throw new OperatorError(`${added.identifier} is activated on licence ${license.id} already.`, {
-            code: 'CONFLICT',
-          });
+        const added = await addActivation(db, license, { identifier, name }, { actor, now });
         const { activationLimit } = license;
         if (activationLimit !== 0 && added.activationsUsed > activationLimit)
           output.note(
@@ -77,28 +68,11 @@ function addRemove(activation: Command): void {
     .action((key: string, identifier: string, _options: object, command: Command) =>
       withSession(command, async ({ db, now, actor, output }) => {
         const license = await requireLicense(db, key);
-        const claim = { keyDigest: license.keyDigest, identifier, actor, now };
-        const removed = await createLedger(db).deactivate(claim);
-        if (isRefusal(removed))
-          throw new OperatorError(
-            `That identifier is not activated on licence ${license.id}. "licensing activation list ${license.id}" shows those that are.`,
-            { code: 'NOT_FOUND' },
-          );
+        const removed = await removeActivation(db, license, identifier, { actor, now });
         output.print(
           { id: license.id, identifier: removed.identifier, activations_used: removed.activationsUsed },
           `${removed.identifier} is removed from licence ${license.id}: ${removed.activationsUsed} of ${license.activationLimit || 'unlimited'} slots used.`,
         );
       }),
     );
-}
-
-function refusedActivation({ id, plan }: License, { refused }: Refusal): OperatorError {
-  if (refused === 'INVALID_REQUEST')
-    return new OperatorError(`This is not a valid ${plan.activationType}, which plan ${plan.id} counts by.`, {
-      code: 'INVALID_REQUEST',
-      field: 'identifier',
-    });
-  return new OperatorError(`Licence ${id} was changed by somebody else meanwhile. Try again.`, {
-    code: 'CONFLICT',
-  });
 }

@@ -1,8 +1,6 @@
 import type { Command } from 'commander';
 import { loginName, readConfig, type Config } from '../config';
-import { openDatabase, type Db } from '../store/database';
-import { requireCurrentSchema } from '../store/migrate';
-import { toDatabaseUnusable } from '../store/error-messages';
+import { withCurrentDatabase, type Db } from './database';
 import { printableText } from './printable';
 import { jsonLine, writeStandardOutput } from './standard-output';
 
@@ -40,35 +38,8 @@ export async function withSession(
   const config = readConfig();
   const output = createOutput(command);
   for (const warning of config.warnings) output.note(warning);
-  const session = async (db: Db) => {
-    await requireCurrentSchema(db);
-    await work({ db, config, now: new Date(), actor: `operator:${loginName()}`, output });
-  };
-  await withDatabase(config, session, STATEMENT_TIMEOUT_MS).finally(() => output.endProgress());
-}
-
-/** Longer than reading the largest table takes, so that an unresponsive database ends the command eventually. */
-export const STATEMENT_TIMEOUT_MS = 300_000;
-
-/**
- * Opens the configured database for some work, then closes it.
- *
- * @param statementTimeout see ConnectionRules
- * @throws DatabaseUnusable when the database cannot be used
- */
-export async function withDatabase<T>(
-  config: Config,
-  work: (db: Db) => Promise<T>,
-  statementTimeout?: number,
-): Promise<T> {
-  const db = openDatabase(config.database, config.tablePrefix, 2, { statementTimeout });
-  try {
-    return await work(db);
-  } catch (error) {
-    throw toDatabaseUnusable(error, config.database, config.databaseSource) ?? error;
-  } finally {
-    await db.destroy();
-  }
+  const session = (db: Db) => work({ db, config, now: new Date(), actor: `operator:${loginName()}`, output });
+  await withCurrentDatabase(config, session).finally(() => output.endProgress());
 }
 
 export function createOutput(command: Command): Output {

@@ -2,16 +2,12 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { quantity } from '../licensing/quantity';
 import { OperatorError } from '../licensing/operator-error';
-import { listAccesses, type LoggedAccess } from '../store/access-log';
-import { listActivations } from '../store/activations';
-import type { Db } from '../store/database';
-import { inSnapshot } from '../store/transaction';
 import {
   countMentions,
   CUSTOMER_FILE,
   eraseCustomer,
   exportCustomer,
-  pageOfCustomer,
+  readCustomer,
   readCustomerAddress,
 } from '../privacy/customers';
 import { fileName, positiveInteger, upTo } from './arguments';
@@ -24,7 +20,6 @@ import { formatTable, licenseTable } from './tables';
 
 const EMAIL_ARGUMENT =
   "the customer's e-mail address, or - to read it from standard input, or be asked for it";
-const LATEST_ACCESSES = 20;
 const MAX_PAGE = 500;
 
 export function addCustomerCommands(program: Command): void {
@@ -44,53 +39,38 @@ function addShow(customer: Command): void {
     .addHelpText('after', '\nExample:\n  licensing customer show jane@example.com')
     .action((email: string, page: { limit: number; after?: number }, command: Command) =>
       withSession(command, async ({ db, now, output }) => {
-        const found = await readCustomerAddress(db, await readValue(email, 'E-mail address'));
-        const { licenses, seats, last, activations, accesses } = await inSnapshot(db, async (trx) => {
-          const shown = await pageOfCustomer(trx, found, page.after ?? 0, page.limit);
-          const ids = shown.licenses.map(({ id }) => id);
-          return {
-            ...shown,
-            activations: await Promise.all(ids.map((id) => listActivations(trx, id))),
-            accesses: await latestAccesses(trx, ids),
-          };
-        });
-        if (licenses.length + seats.length === 0)
-          throw new OperatorError(
-            `There is no ${page.after === undefined ? '' : 'further '}licence of this customer, and no seat.`,
-            { code: 'NOT_FOUND' },
-          );
+        const found = await readCustomer(db, await readValue(email, 'E-mail address'), page);
+        const { customer: address, licenses, seats, last, activations, accesses } = found;
         const shown: LicenseWithActivations[] = licenses.map((license, i) => ({
           ...licenseJson(license, now),
           activations: (activations[i] ?? []).map(activationJson),
         }));
-        output.print(
-          { customer: found.address, licenses: shown, seats, accesses: accesses.map(accessJson) },
-          () =>
-            [
-              licenseTable(licenses, now),
-              '',
-              formatTable(
-                ['LICENCE', 'IDENTIFIER', 'NAME', 'IP', 'ACTIVATED'],
-                [
-                  ...shown.flatMap(({ id, activations: own }) =>
-                    own.map((one) => [id, one.identifier, one.name, one.ip, one.activated_at]),
-                  ),
-                  ...seats.map((one) => [one.license_id, one.identifier, one.name, one.ip, one.activated_at]),
-                ],
-                'No activations.',
-              ),
-              '',
-              formatTable(
-                ['AT', 'LICENCE', 'ENDPOINT', 'OUTCOME', 'TIMES', 'VERSION', 'IP'],
-                accesses
-                  .map(accessJson)
-                  .map((one) => [
-                    ...[one.at, one.license_id, one.endpoint, one.outcome],
-                    ...[one.times, one.version, one.ip],
-                  ]),
-                'No accesses.',
-              ),
-            ].join('\n'),
+        output.print({ customer: address, licenses: shown, seats, accesses: accesses.map(accessJson) }, () =>
+          [
+            licenseTable(licenses, now),
+            '',
+            formatTable(
+              ['LICENCE', 'IDENTIFIER', 'NAME', 'IP', 'ACTIVATED'],
+              [
+                ...shown.flatMap(({ id, activations: own }) =>
+                  own.map((one) => [id, one.identifier, one.name, one.ip, one.activated_at]),
+                ),
+                ...seats.map((one) => [one.license_id, one.identifier, one.name, one.ip, one.activated_at]),
+              ],
+              'No activations.',
+            ),
+            '',
+            formatTable(
+              ['AT', 'LICENCE', 'ENDPOINT', 'OUTCOME', 'TIMES', 'VERSION', 'IP'],
+              accesses
+                .map(accessJson)
+                .map((one) => [
+                  ...[one.at, one.license_id, one.endpoint, one.outcome],
+                  ...[one.times, one.version, one.ip],
+                ]),
+              'No accesses.',
+            ),
+          ].join('\n'),
         );
         if (last !== undefined) output.note(`There may be more: --after ${last}`);
       }),
@@ -100,13 +80,6 @@ function addShow(customer: Command): void {
 type LicenseWithActivations = ReturnType<typeof licenseJson> & {
   activations: ReturnType<typeof activationJson>[];
 };
-
-async function latestAccesses(db: Db, licenseIds: number[]): Promise<LoggedAccess[]> {
-  const accesses: LoggedAccess[] = [];
-  for (const licenseId of licenseIds)
-    accesses.push(...(await listAccesses(db, { licenseId }, LATEST_ACCESSES)));
-  return accesses.sort((a, b) => b.at.getTime() - a.at.getTime() || b.id - a.id).slice(0, LATEST_ACCESSES);
-}
 
 function addExport(customer: Command): void {
   customer

@@ -4,9 +4,9 @@ import { quantity } from '../licensing/quantity';
 import { examine } from '../doctor/examine';
 import { problem, type Finding } from '../doctor/finding';
 import { OperatorError } from '../licensing/operator-error';
-import type { Db } from '../store/database';
 import { authorities } from './arguments';
-import { createOutput, STATEMENT_TIMEOUT_MS, withDatabase, type Output } from './command';
+import { createOutput, type Output } from './command';
+import { STATEMENT_TIMEOUT_MS, withDatabase, type Db } from './database';
 import { printable } from './printable';
 
 interface DoctorOptions {

@@ -17,7 +17,6 @@ import { describeListen } from '../http/server';
 import { OperatorError } from '../licensing/operator-error';
 import { lookAt, refuseOwn } from '../packages/replace-file';
 import { isSetting } from '../settings';
-import type { Db } from '../store/database';
 import { sampleSealedKeys } from '../store/licenses';
 import {
   migrate,
@@ -35,8 +34,9 @@ import {
 } from '../store/privileges';
 import { describeDatabase } from '../store/error-messages';
 import { fileName, folderName } from './arguments';
-import { createOutput, withDatabase, type Output } from './command';
-import { changeFile, databaseFiles } from './output-file';
+import { createOutput, type Output } from './command';
+import { databaseFiles, withDatabase, type Db } from './database';
+import { changeFile } from './output-file';
 
 interface Place {
   joomlaRoot?: string;

@@ -1,15 +1,11 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { storedCustomer } from '../licensing/customer-email';
-import { addDuration } from '../licensing/durations';
 import { issueLicenses, MAX_ISSUED } from '../licensing/issue';
-import { asHint, isSentWhole, NOT_SENT_WHOLE } from '../licensing/keys';
+import { isSentWhole, NOT_SENT_WHOLE } from '../licensing/keys';
 import { changeState, renew, type Renewal } from '../licensing/lifecycle';
-import { noLicense, requirePlanNamed, requireProduct } from '../licensing/find-or-refuse';
+import { requirePlanNamed } from '../licensing/find-or-refuse';
 import { liveStatus, STORED_STATUSES, type LiveStatus } from '../licensing/states';
-import { endOfDay, formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
-import { listActivations } from '../store/activations';
-import { findLicense, listLicenses, type License } from '../store/licenses';
-import { inSnapshot } from '../store/transaction';
+import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
+import { findNamesake, readLicense, searchLicenses, type License } from '../licensing/licenses';
 import {
   duration,
   emailAddress,
@@ -25,7 +21,7 @@ import { withSession, type Output } from './command';
 import { describeError } from './describe-error';
 import { REKEY } from './hints';
 import { addAmendments } from './license-amend';
-import { KEY_ARGUMENT, findNamesake, requireLicense, requireLicenseToShow } from './license-argument';
+import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-argument';
 import { FROM_STANDARD_INPUT, readValue } from './standard-input';
 import { activationJson, issuedJson, licenseJson } from '../licensing/views';
 import { activationTable, formatFields, licenseTable } from './tables';
@@ -180,10 +176,7 @@ function addShow(license: Command): void {
     .action((key: string, _options: object, command: Command) =>
       withSession(command, async ({ db, now, output }) => {
         const { id } = await requireLicenseToShow({ db, output }, key);
-        const [found, activations] = await inSnapshot(db, async (trx) => [
-          (await findLicense(trx, id)) ?? noLicense(id),
-          await listActivations(trx, id),
-        ]);
+        const { license: found, activations } = await readLicense(db, id);
         output.print({ ...licenseJson(found, now), activations: activations.map(activationJson) }, () =>
           [formatLicense(found, now), '', activationTable(activations)].join('\n'),
         );
@@ -245,26 +238,11 @@ function addList(license: Command): void {
     .addHelpText('after', '\nExample:\n  licensing license list --product 42 --expiring 30d')
     .action((options: ListOptions, command: Command) =>
       withSession(command, async ({ db, now, output }) => {
-        const { product, plan, status, customer, reference, hint, expiring, limit, after } = options;
-        if (product !== undefined) await requireProduct(db, product);
-        const planId = plan === undefined ? undefined : (await requirePlanNamed(db, plan, product)).id;
-        const licenses = await listLicenses(
-          db,
-          {
-            limit,
-            ...(product === undefined ? {} : { productId: product }),
-            ...(planId === undefined ? {} : { planId }),
-            ...(status === undefined ? {} : { status }),
-            ...(customer === undefined ? {} : { customer: storedCustomer(customer) }),
-            ...(reference === undefined ? {} : { reference }),
-            ...(hint === undefined ? {} : { hint: asHint(hint) ?? hint }),
-            ...(expiring === undefined ? {} : { expiringBefore: endOfDay(addDuration(now, expiring)) }),
-            ...(after === undefined ? {} : { after }),
-          },
-          now,
-        );
+        const { product: productId, ...others } = options;
+        const licenses = await searchLicenses(db, { ...others, productId }, now);
         const last = licenses.at(-1);
-        const more = licenses.length === limit && last ? [`There may be more: --after ${last.id}`] : [];
+        const more =
+          licenses.length === options.limit && last ? [`There may be more: --after ${last.id}`] : [];
         output.printList(
           licenses.map((one) => licenseJson(one, now)),
           () => licenseTable(licenses, now),

@@ -8,7 +8,8 @@ import {
   refuseNewerSchema,
   refuseOtherPrefix,
 } from '../store/migrate';
-import { createOutput, withDatabase } from './command';
+import { createOutput } from './command';
+import { withDatabase } from './database';
 
 export function addMigrateCommand(program: Command): void {
   program

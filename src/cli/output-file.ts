@@ -14,7 +14,7 @@ import {
   type OwnFile,
   type Sink,
 } from '../packages/replace-file';
-import { sideFiles } from '../store/sqlite';
+import { databaseFiles } from './database';
 import { writeStandardOutput } from './standard-output';
 
 /** Files that no command overwrites: an SQLite database and the settings. */
@@ -22,16 +22,6 @@ export function ownFiles({ database }: Config): OwnFile[] {
   return [
     ...databaseFiles(database),
     { path: envFilePath(), what: 'the settings file of this installation' },
-  ];
-}
-
-/** The files of an SQLite database; none for a server. */
-export function databaseFiles(database: Config['database']): OwnFile[] {
-  if (database.kind !== 'sqlite') return [];
-  const what = 'the database of this installation';
-  return [
-    { path: database.path, what },
-    ...sideFiles(database.path).map((path) => ({ path, what: `part of ${what}` })),
   ];
 }
 

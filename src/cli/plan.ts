@@ -1,10 +1,15 @@
 import { Option, type Command } from 'commander';
 import { quantity } from '../licensing/quantity';
-import { addPlan, editPlanAndLicenses, removePlan, type Limits, type NewPlan } from '../licensing/catalogue';
+import {
+  addPlan,
+  editPlanAndLicenses,
+  plansOf,
+  removePlan,
+  type Limits,
+  type NewPlan,
+} from '../licensing/catalogue';
 import { ACTIVATION_TYPES } from '../licensing/identifiers';
 import { OperatorError } from '../licensing/operator-error';
-import { requireProduct } from '../licensing/find-or-refuse';
-import { listPlans } from '../store/catalogue';
 import {
   durationOrLifetime,
   label,
@@ -148,8 +153,7 @@ function addList(plan: Command): void {
     .addHelpText('after', '\nExample:\n  licensing plan list --product 42')
     .action(({ product }: { product?: number }, command: Command) =>
       withSession(command, async ({ db, output }) => {
-        if (product !== undefined) await requireProduct(db, product);
-        const plans = await listPlans(db, product);
+        const plans = await plansOf(db, product);
         output.print(plans.map(planJson), () =>
           formatTable(
             ['ID', 'PRODUCT', 'NAME', 'TYPE', 'SLOTS', 'DURATION'],

@@ -1,8 +1,5 @@
 import type { Command } from 'commander';
-import { addProduct, editProduct, removeProduct } from '../licensing/catalogue';
-import { requireProduct } from '../licensing/find-or-refuse';
-import { listPlans, listProducts } from '../store/catalogue';
-import { listPublishedVersions } from '../store/releases';
+import { addProduct, editProduct, listProducts, readProduct, removeProduct } from '../licensing/catalogue';
 import { elementName, label, positiveInteger, requireChange } from './arguments';
 import { withSession } from './command';
 import { planJson, productJson } from '../licensing/views';
@@ -99,8 +96,7 @@ function addShow(product: Command): void {
     .addHelpText('after', '\nExample:\n  licensing product show 42')
     .action((id: number, _options: object, command: Command) =>
       withSession(command, async ({ db, output }) => {
-        const found = await requireProduct(db, id);
-        const [plans, versions] = await Promise.all([listPlans(db, id), listPublishedVersions(db, id)]);
+        const { product: found, plans, versions } = await readProduct(db, id);
         output.print(
           { ...productJson(found), plans: plans.map(planJson), published_versions: versions },
           () =>

@@ -4,13 +4,11 @@ import { findWrittenXml, isLeftOut, requireUpdateXmlSettings } from '../joomla/u
 import { publish } from '../joomla/publish';
 import { explainReadFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
-import { editRelease, withdrawRelease } from '../packages/releases';
-import { requireProduct } from '../licensing/find-or-refuse';
+import { editRelease, releasesOf, withdrawRelease, type Release } from '../packages/releases';
 import { formatTimestampOrNull } from '../licensing/timestamps';
-import { listReleases, type Release } from '../store/releases';
-import { toDatabaseUnusable } from '../store/error-messages';
 import { fileName, positiveInteger, requireChange, startDate } from './arguments';
 import { withSession, type Session } from './command';
+import { explained } from './database';
 import { describeError } from './describe-error';
 import { ownFiles } from './output-file';
 import { ALLOW_DOWNGRADE, describeWritten, writeAndLint, writtenJson } from './update-xml';
@@ -131,8 +129,7 @@ function addList(release: Command): void {
     .addHelpText('after', '\nExample:\n  licensing release list --product 42')
     .action(({ product }: { product: number }, command: Command) =>
       withSession(command, async ({ db, output }) => {
-        await requireProduct(db, product);
-        const releases = await listReleases(db, product);
+        const releases = await releasesOf(db, product);
         output.print(releases.map(releaseJson), () =>
           formatTable(
             ['VERSION', 'STATE', 'PUBLISHED', 'BYTES', 'FILE'],
@@ -223,10 +220,9 @@ async function printWithXml(
   }
   const { out } = outOf(writeXml);
   const written = await writeAndLint(session, productId, { out, allowDowngrade }).catch((error: unknown) => {
-    const unusable = toDatabaseUnusable(error, config.database, config.databaseSource);
     const again = `${writeCommand(productId)}${out === undefined ? '' : ` --out ${out}`}${allowDowngrade ? ' --allow-downgrade' : ''}`;
     throw new OperatorError(
-      `Version ${version} ${otherwise}. ${describeError(unusable ?? error)} When that is mended: ${again}`,
+      `Version ${version} ${otherwise}. ${describeError(explained(error, config))} When that is mended: ${again}`,
     );
   });
   output.print(

@@ -1,8 +1,7 @@
 import { wantsColor } from '../config';
 import { liveStatus } from '../licensing/states';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
-import type { Activation } from '../store/activations';
-import type { License } from '../store/licenses';
+import type { Activation, License } from '../licensing/licenses';
 import { printable } from './printable';
 
 /** A table of licences. */

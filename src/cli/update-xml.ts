@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { InvalidArgumentError, type Command } from 'commander';
-import { ConfigError, readConfig } from '../config';
+import { readConfig } from '../config';
 import { requireWebAddress } from '../joomla/addresses';
 import { EXTENSION_CLIENTS, EXTENSION_TYPES, type ExtensionType } from '../joomla/extension-types';
 import type { LintFinding } from '../joomla/lint/report';
@@ -9,30 +9,20 @@ import { DEFAULT_TARGET_PLATFORM } from '../joomla/target-platform';
 import {
   DATABASES,
   DEFAULT_PHP_MINIMUM,
-  listOfferedVersions,
   writeUpdateXml,
   type DatabaseMinimums,
   type GivenSettings,
   type WrittenXml,
 } from '../joomla/update-xml';
 import { lintUpdateXml, lintUpdateXmlAt, type LintOptions } from '../joomla/lint/lint';
+import { readPublished } from '../joomla/lint/published';
 import { ASSUMED_JOOMLA, tryUpdate, type Verdict } from '../joomla/updater/try';
 import { explainReadFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { STABILITIES, type Stability } from '../licensing/versions';
-import { findProduct } from '../store/catalogue';
-import { requireCurrentSchema, SchemaError } from '../store/migrate';
-import { findRelease } from '../store/releases';
-import { DatabaseUnusable } from '../store/error-messages';
 import { authorities, elementName, oneOf, positiveInteger } from './arguments';
-import {
-  createOutput,
-  STATEMENT_TIMEOUT_MS,
-  withDatabase,
-  withSession,
-  type Output,
-  type Session,
-} from './command';
+import { createOutput, withSession, type Output, type Session } from './command';
+import { isWithoutDatabase, withCurrentDatabase } from './database';
 import { printable } from './printable';
 import { ownFiles } from './output-file';
 import { FROM_STANDARD_INPUT, readValue } from './standard-input';
@@ -265,20 +255,9 @@ async function withReleases<T>(
   work: (releases: Pick<LintOptions, 'findRelease' | 'listPublished'>) => Promise<T>,
 ): Promise<T> {
   try {
-    return await withDatabase(
-      readConfig(),
-      async (db) => {
-        await requireCurrentSchema(db);
-        return work({
-          findRelease: async (productId, version) =>
-            (await findProduct(db, productId)) ? findRelease(db, productId, version) : 'no-product',
-          listPublished: (productId) => listOfferedVersions(db, productId),
-        });
-      },
-      STATEMENT_TIMEOUT_MS,
-    );
+    return await withCurrentDatabase(readConfig(), (db) => work(readPublished(db)));
   } catch (error) {
-    if (![ConfigError, SchemaError, DatabaseUnusable].some((kind) => error instanceof kind)) throw error;
+    if (!isWithoutDatabase(error)) throw error;
     output.note(
       'Not compared with what is published: the database is not configured, not reachable or not migrated.',
     );

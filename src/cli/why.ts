@@ -1,34 +1,14 @@
 import type { Command } from 'commander';
-import { canonicalAddress } from '../licensing/ip-addresses';
-import { asHint, canonicalKey, keyDigest } from '../licensing/keys';
-import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp } from '../licensing/timestamps';
-import type { Db } from '../store/database';
-import { findLicense, findLicenseByDigest, findLicenseByReference, type License } from '../store/licenses';
-import { inSnapshot } from '../store/transaction';
+import { licenseJson } from '../licensing/views';
 import { hasCause, UNTRACED } from '../support/explain-accesses';
-import { explainReference } from '../support/explain-license';
-import { NOTHING_FOUND } from '../support/explain-unknown-key';
 import type { Finding, Told } from '../support/findings';
-import {
-  findLicensesByNearEmail,
-  findLicensesNamed,
-  openAddressCase,
-  openHintCase,
-  openLicenseCase,
-  openListCase,
-  openLoggedCase,
-  openNearEmailCase,
-  openUnknownKeyCase,
-  type CaseOptions,
-  type SupportCase,
-} from '../support/support-case';
+import { openCase } from '../support/open-case';
+import type { SupportCase } from '../support/support-case';
 import { positiveInteger } from './arguments';
 import { withSession } from './command';
 import { printable } from './printable';
-import { isMarked, requireLicense } from './license-argument';
 import { readValue } from './standard-input';
-import { licenseJson } from '../licensing/views';
 import { licenseTable } from './tables';
 
 export function addWhyCommand(program: Command): void {
@@ -50,56 +30,11 @@ export function addWhyCommand(program: Command): void {
     )
     .action((what: string, { limit, all = false }: { limit: number; all?: boolean }, command: Command) =>
       withSession(command, async ({ db, config, now, output }) => {
-        const written = (await readValue(what, 'What to look for')).trim();
         const options = { now, limit, logDays: config.logDays };
-        // One snapshot, so that findings from several statements agree.
-        const found = await inSnapshot(db, (trx) => openCase(trx, written, options));
+        const found = await openCase(db, await readValue(what, 'What to look for'), options);
         output.print(caseJson(found, now), () => formatCase(found, now, all));
       }),
     );
-}
-
-/**
- * Tries the meanings of a text in this order: IP address, licence id, key, other names of licences. Several named
- * licences are listed. Then come the access log, a misspelt e-mail, the end of a key, and an unknown or mistyped key.
- */
-async function openCase(db: Db, written: string, options: CaseOptions): Promise<SupportCase> {
-  const address = canonicalAddress(written.replace(/^\[(.*)\]$/, '$1'));
-  if (address !== undefined) return openAddressCase(db, address, options);
-  const key = canonicalKey(written);
-  if (key === '') throw new OperatorError('Nothing was given to look for.');
-  if (isMarked(written)) return openLicenseCase(db, await requireLicense(db, written), options);
-  const isNumber = /^\d{1,15}$/.test(written);
-  const numbered = isNumber ? await findLicense(db, Number(written)) : undefined;
-  if (numbered) return openNumberCase(db, numbered, written, options);
-  const license = await findLicenseByDigest(db, keyDigest(key));
-  if (license) return openLicenseCase(db, license, options);
-  const named = await findLicensesNamed(db, written, options.now);
-  const [only, ...others] = named;
-  if (only) return others.length === 0 ? openLicenseCase(db, only.license, options) : openListCase(named);
-  const logged = await openLoggedCase(db, written, options);
-  if (logged) return logged;
-  const near = await findLicensesByNearEmail(db, written);
-  const [nearest] = near;
-  if (nearest) return near.length === 1 ? openNearEmailCase(db, nearest, options) : openListCase(near);
-  const hint = asHint(written);
-  const ended = hint === undefined ? undefined : await openHintCase(db, hint, options);
-  if (ended) return ended;
-  if (isNumber) throw new OperatorError(`${NOTHING_FOUND} "licensing license list" shows them all.`);
-  return openUnknownKeyCase(db, key, options);
-}
-
-/** A licence by its id, with a note about another licence whose order has the same number. */
-async function openNumberCase(
-  db: Db,
-  license: License,
-  number: string,
-  options: CaseOptions,
-): Promise<SupportCase> {
-  const found = await openLicenseCase(db, license, options);
-  const ordered = await findLicenseByReference(db, number);
-  if (ordered === undefined || ordered.id === license.id) return found;
-  return { ...found, findings: [...found.findings, explainReference(ordered)] };
 }
 
 function caseJson({ license, licenses = [], findings, accesses }: SupportCase, now: Date) {

@@ -8,6 +8,7 @@ import {
   insertPlan,
   insertProduct,
   listPlans,
+  listProducts,
   lockLicensesOfPlan,
   lockPlan,
   lockProduct,
@@ -21,12 +22,31 @@ import { MAX_UINT32 } from '../store/columns';
 import type { Db, Transaction } from '../store/database';
 import { isDuplicate, isReferenceConflict } from '../store/errors';
 import { listIdsWithLimit, listLicenses } from '../store/licenses';
+import { listPublishedVersions } from '../store/releases';
 import { inTransaction } from '../store/transaction';
 import { followLimit } from './amend';
 import type { ActivationType } from './identifiers';
 import type { ChangeContext } from './lifecycle';
 import { OperatorError, type RefusalFacts } from './operator-error';
 import { noPlan, noProduct, requirePlan, requireProduct } from './find-or-refuse';
+
+export { listProducts, type Plan, type Product };
+
+/** A product with its plans and published versions, the highest first. */
+export async function readProduct(
+  db: Db,
+  id: number,
+): Promise<{ product: Product; plans: Plan[]; versions: string[] }> {
+  const product = await requireProduct(db, id);
+  const [plans, versions] = await Promise.all([listPlans(db, id), listPublishedVersions(db, id)]);
+  return { product, plans, versions };
+}
+
+/** @throws OperatorError when there is no such product; undefined: the plans of all */
+export async function plansOf(db: Db, productId: number | undefined): Promise<Plan[]> {
+  if (productId !== undefined) await requireProduct(db, productId);
+  return listPlans(db, productId);
+}
 
 /** @throws OperatorError when the id is taken, or no higher one is left */
 export async function addProduct(

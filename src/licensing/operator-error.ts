@@ -10,11 +10,12 @@ export type RefusalFacts =
         | 'no-higher-id'
         | 'product-in-use'
         | 'lifetime-license'
+        | 'no-license-named'
         | 'other-plan'
         | 'undecided';
     }
   | { reason: 'plan-in-use'; plan: number }
-  | { reason: 'other-customer' | 'key-not-kept' | 'activated'; license: number }
+  | { reason: 'other-customer' | 'key-not-kept' | 'activated' | 'not-activated'; license: number }
   | { reason: 'no-draft' | 'no-draft-package' }
   | { reason: 'no-version'; product: number }
   | { reason: 'no-package' | 'not-an-export' | 'sealed-elsewhere' | 'no-key-column' | 'no-plan-column' }

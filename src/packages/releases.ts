@@ -17,6 +17,8 @@ import { noProduct, requireProduct } from '../licensing/find-or-refuse';
 import { compareVersions, isVersion, versionOrder } from '../licensing/versions';
 import { checkZip } from './zip';
 
+export type { Release };
+
 export interface PublishRequest {
   productId: number;
   version: string;
@@ -107,6 +109,12 @@ export async function publishRelease(
     }
     return requireRelease(trx, productId, version);
   });
+}
+
+/** @returns a product's versions, the highest first */
+export async function releasesOf(db: Db, productId: number): Promise<Release[]> {
+  await requireProduct(db, productId);
+  return listReleases(db, productId);
 }
 
 /**

@@ -3,6 +3,8 @@ import { requireEmail } from '../licensing/customer-email';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { FileKind, Sink } from '../packages/replace-file';
+import { listAccesses, type LoggedAccess } from '../store/access-log';
+import { listActivations, type Activation } from '../store/activations';
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH } from '../store/columns';
 import type { Db, Transaction } from '../store/database';
 import { insertEvents } from '../store/events';
@@ -157,7 +159,7 @@ export interface CustomerPage {
  * A page of a customer's licences, and of their seats on other licences, by licence id above `after`. `limit` counts
  * both; a licence's seats are never split.
  */
-export async function pageOfCustomer(
+async function pageOfCustomer(
   db: Db,
   customer: CustomerAddress,
   after: number,
@@ -178,6 +180,52 @@ export async function pageOfCustomer(
     seats: seats.filter((seat) => seat.license_id <= end),
     last: ids.some((id) => id > end) ? end : undefined,
   };
+}
+
+export interface CustomerData extends CustomerPage {
+  /** the address alone */
+  customer: string;
+  /** of each licence */
+  activations: Activation[][];
+  /** the latest on these licences, the newest first */
+  accesses: LoggedAccess[];
+}
+
+const LATEST_ACCESSES = 20;
+
+/**
+ * A page of what is stored about a customer, as it is at one moment; see `pageOfCustomer`.
+ *
+ * @throws OperatorError when there is nothing
+ */
+export async function readCustomer(
+  db: Db,
+  text: string,
+  { after, limit }: { after?: number; limit: number },
+): Promise<CustomerData> {
+  const customer = await readCustomerAddress(db, text);
+  return inSnapshot(db, async (trx) => {
+    const page = await pageOfCustomer(trx, customer, after ?? 0, limit);
+    if (page.licenses.length + page.seats.length === 0)
+      throw new OperatorError(
+        `There is no ${after === undefined ? '' : 'further '}licence of this customer, and no seat.`,
+        { code: 'NOT_FOUND' },
+      );
+    const ids = page.licenses.map(({ id }) => id);
+    return {
+      ...page,
+      customer: customer.address,
+      activations: await Promise.all(ids.map((id) => listActivations(trx, id))),
+      accesses: await latestAccesses(trx, ids),
+    };
+  });
+}
+
+async function latestAccesses(db: Db, licenseIds: number[]): Promise<LoggedAccess[]> {
+  const accesses: LoggedAccess[] = [];
+  for (const licenseId of licenseIds)
+    accesses.push(...(await listAccesses(db, { licenseId }, LATEST_ACCESSES)));
+  return accesses.sort((a, b) => b.at.getTime() - a.at.getTime() || b.id - a.id).slice(0, LATEST_ACCESSES);
 }
 
 /** An export by `exportCustomer`, which a new export may overwrite, even one for another customer. */

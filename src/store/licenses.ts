@@ -64,17 +64,17 @@ export interface Check {
 }
 
 export interface LicenseFilter {
-  productId?: number;
-  planId?: number;
+  productId?: number | undefined;
+  planId?: number | undefined;
   /** a live status */
-  status?: string;
-  customer?: string;
-  reference?: string;
-  hint?: string;
+  status?: string | undefined;
+  customer?: string | undefined;
+  reference?: string | undefined;
+  hint?: string | undefined;
   /** active licences that expire no later than this */
-  expiringBefore?: Date;
+  expiringBefore?: Date | undefined;
   /** cursor: only ids above this one */
-  after?: number;
+  after?: number | undefined;
   limit: number;
 }
 

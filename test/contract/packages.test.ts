@@ -195,7 +195,7 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
       /^error: The manifest in the package \(pkg_example\.xml\) says version "3\.0\.0", and not "3\.0\.1"\..* Nothing was published\..* --version 3\.0\.0\.\n$/,
     );
     const draft = await shop.run(publishing('3.0.1', '--draft', '--file', await pack('')));
-    expect(draft.stderr).toContain('says version "", and --version says "3.0.1"');
+    expect(draft.stderr).toContain('says version "", and not "3.0.1"');
     expect(await shop.releases()).toEqual(before);
     expect((await shop.run(publishing('3 0', '--file', await pack('3.0')))).stderr).toContain(
       'is not a version',

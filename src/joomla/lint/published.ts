@@ -1,11 +1,26 @@
 import { isPrerelease } from '../../licensing/versions';
-import type { Release } from '../../store/releases';
+import { findProduct } from '../../store/catalogue';
+import type { Db } from '../../store/database';
+import { findRelease, type Release } from '../../store/releases';
 import type { AskedDownload } from '../addresses';
-import { isLeftOut } from '../update-xml';
+import { isLeftOut, listOfferedVersions } from '../update-xml';
 import type { XmlUpdate } from '../updater/xml-updates';
 import { WRITE_AGAIN, type Report } from './report';
 
 export type FindRelease = (productId: number, version: string) => Promise<Release | 'no-product' | undefined>;
+
+/** What the database knows of published versions. */
+export function readPublished(db: Db): {
+  findRelease: FindRelease;
+  /** a product's versions, the highest first */
+  listPublished: (productId: number) => Promise<string[]>;
+} {
+  return {
+    findRelease: async (productId, version) =>
+      (await findProduct(db, productId)) ? findRelease(db, productId, version) : 'no-product',
+    listPublished: (productId) => listOfferedVersions(db, productId),
+  };
+}
 
 /** Reports a highest version or release that is missing from the `offered` versions. `published` is highest first. */
 export function lintLeftOut(published: string[], offered: string[], report: Report): void {

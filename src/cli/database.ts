@@ -1,0 +1,63 @@
+import { ConfigError, type Config } from '../config';
+import type { OwnFile } from '../packages/replace-file';
+import { openDatabase, type Db } from '../store/database';
+import { toDatabaseUnusable, DatabaseUnusable } from '../store/error-messages';
+import { requireCurrentSchema, SchemaError } from '../store/migrate';
+import { sideFiles } from '../store/sqlite';
+
+/** Opening the database and what may fail at it; its rows are read and changed through licensing/ and the rooms above. */
+
+export type { Db };
+
+/** Longer than reading the largest table takes, so that an unresponsive database ends the command eventually. */
+export const STATEMENT_TIMEOUT_MS = 300_000;
+
+/**
+ * Opens the configured database for some work, then closes it.
+ *
+ * @param statementTimeout see ConnectionRules
+ * @throws DatabaseUnusable when the database cannot be used
+ */
+export async function withDatabase<T>(
+  config: Config,
+  work: (db: Db) => Promise<T>,
+  statementTimeout?: number,
+): Promise<T> {
+  const db = openDatabase(config.database, config.tablePrefix, 2, { statementTimeout });
+  try {
+    return await work(db);
+  } catch (error) {
+    throw explained(error, config);
+  } finally {
+    await db.destroy();
+  }
+}
+
+/** Like `withDatabase`, for a database whose tables are those of this version. */
+export function withCurrentDatabase<T>(config: Config, work: (db: Db) => Promise<T>): Promise<T> {
+  const current = async (db: Db) => {
+    await requireCurrentSchema(db);
+    return work(db);
+  };
+  return withDatabase(config, current, STATEMENT_TIMEOUT_MS);
+}
+
+/** The error itself, or a DatabaseUnusable that explains it. */
+export function explained(error: unknown, { database, databaseSource }: Config): unknown {
+  return toDatabaseUnusable(error, database, databaseSource) ?? error;
+}
+
+/** Whether an error says that there is no database to work with: not configured, not reachable or not migrated. */
+export function isWithoutDatabase(error: unknown): boolean {
+  return [ConfigError, SchemaError, DatabaseUnusable].some((kind) => error instanceof kind);
+}
+
+/** The files of an SQLite database; none for a server. */
+export function databaseFiles(database: Config['database']): OwnFile[] {
+  if (database.kind !== 'sqlite') return [];
+  const what = 'the database of this installation';
+  return [
+    { path: database.path, what },
+    ...sideFiles(database.path).map((path) => ({ path, what: `part of ${what}` })),
+  ];
+}

@@ -1,0 +1,139 @@
+import { listActivations, type Activation } from '../store/activations';
+import type { Db } from '../store/database';
+import { listEvents } from '../store/events';
+import {
+  findLicense,
+  findLicenseByDigest,
+  findLicenseByReference,
+  listLicenses,
+  type License,
+  type LicenseFilter,
+} from '../store/licenses';
+import { inSnapshot } from '../store/transaction';
+import { storedCustomer } from './customer-email';
+import { addDuration } from './durations';
+import { noLicense, requirePlanNamed, requireProduct } from './find-or-refuse';
+import { asHint, canonicalKey, keyDigest } from './keys';
+import { OperatorError } from './operator-error';
+import { endOfDay } from './timestamps';
+
+/** Finds licences for an operator, by what they know of one. */
+
+export { listActivations, listEvents, type Activation, type License };
+
+/** The licences a text may name: several when a shop's order numbers overlap with licence ids. */
+type Meanings = ['id' | 'key' | 'reference', License][];
+
+/**
+ * Finds the licence that an operator will change. A bare number never means a reference, because its meaning would
+ * change when licence ids reach that number.
+ *
+ * @param text a key, an id, a reference, `id:12` or `reference:12`
+ * @throws OperatorError when there is none or several; the message omits the text, which may be a key
+ */
+export async function requireLicenseNamed(db: Db, text: string): Promise<License> {
+  const meanings = await findMeanings(db, text);
+  const ids = distinctIds(meanings);
+  if (ids.length > 1)
+    throw new OperatorError(
+      `Nothing was changed: this is ${inWords(meanings)}. Say ${ids.map((id) => `id:${id}`).join(' or ')}.`,
+      { code: 'CONFLICT' },
+    );
+  return meanings[0][1];
+}
+
+/**
+ * Like `requireLicenseNamed` for a licence that is only shown: the first meaning counts.
+ *
+ * @returns with the other meanings in words, if there are any
+ */
+export async function findLicenseNamed(
+  db: Db,
+  text: string,
+): Promise<{ license: License; ambiguity: string | undefined }> {
+  const meanings = await findMeanings(db, text);
+  const ambiguity = distinctIds(meanings).length > 1 ? inWords(meanings) : undefined;
+  return { license: meanings[0][1], ambiguity };
+}
+
+/** Whether a text has the form `id:12` or `reference:12`, which is never ambiguous. */
+export function isMarked(text: string): boolean {
+  return MARKED.test(text.trim());
+}
+
+const MARKED = /^(?:id:(?<id>\d{1,15})|reference:(?<reference>.+))$/s;
+
+/** @returns at least one meaning */
+async function findMeanings(db: Db, text: string): Promise<[Meanings[number], ...Meanings]> {
+  const written = text.trim();
+  const marked = MARKED.exec(written)?.groups;
+  const number = marked ? marked.id : /^\d{1,15}$/.exec(written)?.[0];
+  const reference = marked ? marked.reference?.trim() : written;
+  const byId = number === undefined ? undefined : await findLicense(db, Number(number));
+  const byKey = marked ? undefined : await findLicenseByDigest(db, keyDigest(canonicalKey(written)));
+  // A known key is not looked up as a reference: the database's query log would show it.
+  const byReference =
+    reference === undefined || byKey ? undefined : await findLicenseByReference(db, reference);
+  const [first, ...others] = Object.entries({ id: byId, key: byKey, reference: byReference }).filter(
+    (meaning): meaning is Meanings[number] => meaning[1] !== undefined,
+  );
+  if (first && (first[0] !== 'reference' || number === undefined)) return [first, ...others];
+  if (number === undefined)
+    throw new OperatorError('There is no licence with this key or reference.', {
+      code: 'NOT_FOUND',
+      facts: { reason: 'no-license-named' },
+    });
+  throw new OperatorError(
+    `There is no licence ${number}.${first ? ` An order has this number: reference:${number}.` : ''}`,
+    { code: 'NOT_FOUND' },
+  );
+}
+
+function distinctIds(meanings: Meanings): number[] {
+  return [...new Set(meanings.map(([, { id }]) => id))];
+}
+
+function inWords(meanings: Meanings): string {
+  return meanings.map(([name, { id }]) => `the ${name} of licence ${id}`).join(' and ');
+}
+
+/** The licence whose id equals an order's number. Typing that number would select the wrong licence. */
+export async function findNamesake(db: Db, reference: string | undefined): Promise<number | undefined> {
+  return /^\d{1,15}$/.test(reference ?? '') ? (await findLicense(db, Number(reference)))?.id : undefined;
+}
+
+/** A licence and its activations, as they are at one moment. */
+export function readLicense(db: Db, id: number): Promise<{ license: License; activations: Activation[] }> {
+  return inSnapshot(db, async (trx) => ({
+    license: (await findLicense(trx, id)) ?? noLicense(id),
+    activations: await listActivations(trx, id),
+  }));
+}
+
+export interface LicenseSearch extends Omit<LicenseFilter, 'planId' | 'expiringBefore'> {
+  /** a plan's id or name */
+  plan?: string | undefined;
+  /** active licences that expire within this duration, until the end of its last day (UTC) */
+  expiring?: string | undefined;
+}
+
+/**
+ * Lists licences by id, as an operator looks for them.
+ *
+ * @throws OperatorError when there is no such product or plan
+ */
+export async function searchLicenses(
+  db: Db,
+  { plan, expiring, customer, hint, ...others }: LicenseSearch,
+  now: Date,
+): Promise<License[]> {
+  if (others.productId !== undefined) await requireProduct(db, others.productId);
+  const filter: LicenseFilter = {
+    ...others,
+    planId: plan === undefined ? undefined : (await requirePlanNamed(db, plan, others.productId)).id,
+    customer: customer === undefined ? undefined : storedCustomer(customer),
+    hint: hint === undefined ? undefined : (asHint(hint) ?? hint),
+    expiringBefore: expiring === undefined ? undefined : endOfDay(addDuration(now, expiring)),
+  };
+  return listLicenses(db, filter, now);
+}

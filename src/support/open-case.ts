@@ -1,0 +1,70 @@
+import { canonicalAddress } from '../licensing/ip-addresses';
+import { asHint, canonicalKey, keyDigest } from '../licensing/keys';
+import { isMarked, requireLicenseNamed } from '../licensing/licenses';
+import { OperatorError } from '../licensing/operator-error';
+import type { Db } from '../store/database';
+import { findLicense, findLicenseByDigest, findLicenseByReference, type License } from '../store/licenses';
+import { inSnapshot } from '../store/transaction';
+import { explainReference } from './explain-license';
+import { NOTHING_FOUND } from './explain-unknown-key';
+import {
+  findLicensesByNearEmail,
+  findLicensesNamed,
+  openAddressCase,
+  openHintCase,
+  openLicenseCase,
+  openListCase,
+  openLoggedCase,
+  openNearEmailCase,
+  openUnknownKeyCase,
+  type CaseOptions,
+  type SupportCase,
+} from './support-case';
+
+/**
+ * Tries the meanings of a text in this order: IP address, licence id, key, other names of licences. Several named
+ * licences are listed. Then come the access log, a misspelt e-mail, the end of a key, and an unknown or mistyped key.
+ */
+export function openCase(db: Db, text: string, options: CaseOptions): Promise<SupportCase> {
+  // One snapshot, so that findings from several statements agree.
+  return inSnapshot(db, (trx) => openMeaning(trx, text.trim(), options));
+}
+
+async function openMeaning(db: Db, written: string, options: CaseOptions): Promise<SupportCase> {
+  const address = canonicalAddress(written.replace(/^\[(.*)\]$/, '$1'));
+  if (address !== undefined) return openAddressCase(db, address, options);
+  const key = canonicalKey(written);
+  if (key === '') throw new OperatorError('Nothing was given to look for.');
+  if (isMarked(written)) return openLicenseCase(db, await requireLicenseNamed(db, written), options);
+  const isNumber = /^\d{1,15}$/.test(written);
+  const numbered = isNumber ? await findLicense(db, Number(written)) : undefined;
+  if (numbered) return openNumberCase(db, numbered, written, options);
+  const license = await findLicenseByDigest(db, keyDigest(key));
+  if (license) return openLicenseCase(db, license, options);
+  const named = await findLicensesNamed(db, written, options.now);
+  const [only, ...others] = named;
+  if (only) return others.length === 0 ? openLicenseCase(db, only.license, options) : openListCase(named);
+  const logged = await openLoggedCase(db, written, options);
+  if (logged) return logged;
+  const near = await findLicensesByNearEmail(db, written);
+  const [nearest] = near;
+  if (nearest) return near.length === 1 ? openNearEmailCase(db, nearest, options) : openListCase(near);
+  const hint = asHint(written);
+  const ended = hint === undefined ? undefined : await openHintCase(db, hint, options);
+  if (ended) return ended;
+  if (isNumber) throw new OperatorError(`${NOTHING_FOUND} "licensing license list" shows them all.`);
+  return openUnknownKeyCase(db, key, options);
+}
+
+/** A licence by its id, with a note about another licence whose order has the same number. */
+async function openNumberCase(
+  db: Db,
+  license: License,
+  number: string,
+  options: CaseOptions,
+): Promise<SupportCase> {
+  const found = await openLicenseCase(db, license, options);
+  const ordered = await findLicenseByReference(db, number);
+  if (ordered === undefined || ordered.id === license.id) return found;
+  return { ...found, findings: [...found.findings, explainReference(ordered)] };
+}

@@ -3,10 +3,11 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
-import type { Settings } from '../../src/config';
-import type { Db } from '../../src/store/database';
+import { readConfig, type Settings } from '../../src/config';
+import { openServiceDatabase, type Db } from '../../src/store/database';
+import { createAuthority } from '../support/certificates';
 import { eventually, temporaryFolder } from '../support/processes';
-import { startRedis, type PrivateServer } from '../support/servers';
+import { startMariaDb, startRedis, type PrivateServer } from '../support/servers';
 import { createMariaDbDatabase, giveLicense, givePlan, PREFIX, rows } from '../support/service';
 import {
   openMigrated,
@@ -173,6 +174,42 @@ test.each([
   },
   90_000,
 );
+
+test('a connection by TLS that went silent is given up as well, and killed on the server', async () => {
+  const authority = createAuthority();
+  const { cert, key } = authority.issue('DNS:localhost');
+  const server = await startMariaDb([`--ssl-ca=${authority.ca}`, `--ssl-cert=${cert}`, `--ssl-key=${key}`]);
+  const ownWire = await openWire(server.port);
+  const { database } = readConfig(
+    { LICENSING_ENV_FILE: '/dev/null' },
+    {
+      LICENSING_DATABASE_URL: `${(await server.createDatabase()).replace(/@[^/]+/, `@localhost:${ownWire.port}`)}?ssl=verify&sslca=${authority.ca}`,
+    },
+  );
+  const own = openServiceDatabase(database, '', 2);
+  try {
+    let id = 0;
+    const work = own.transaction(async (trx) => {
+      const [[connection]] = (await trx.raw('SELECT CONNECTION_ID() AS id')) as [[{ id: number }]];
+      id = connection.id;
+      const [[cipher]] = (await trx.raw("SHOW STATUS LIKE 'Ssl_cipher'")) as [[{ Value: string }]];
+      expect(cipher.Value).not.toBe('');
+      ownWire.silence();
+      await trx.raw('SELECT 1');
+    });
+    await expect(work).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+    await eventually(async () => {
+      const [found] = (await own.raw('SELECT ID FROM information_schema.PROCESSLIST WHERE ID = ?', [id])) as [
+        unknown[],
+      ];
+      expect(found).toEqual([]);
+    }, 10_000);
+  } finally {
+    await own.destroy();
+    ownWire.close();
+    await server.stop('SIGKILL');
+  }
+}, 60_000);
 
 test('connections that say nothing before they can be used leave no socket behind', async () => {
   const license = await giveLicense(db, await givePlan(db));

@@ -1,7 +1,7 @@
 import { listActivations } from '../store/activations';
 import { sharePlan, type Plan } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
-import { insertEvents } from '../store/events';
+import { insertEvents, type EventAction } from '../store/events';
 import {
   findLicense,
   setLicense,
@@ -142,7 +142,7 @@ interface Amendment {
 function amend(
   db: Db,
   id: number,
-  action: string,
+  action: EventAction,
   { actor, now }: ChangeContext,
   decide: (
     license: LockedLicense,

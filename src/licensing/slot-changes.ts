@@ -122,8 +122,11 @@ export function judgeClaims(claims: { claim: Claim & { verb: Verb }; found: Foun
     const { actor, now: at, ip = null } = claim;
     const outcome = toActivated(now, verb === 'deactivate' ? -1 : activation === undefined ? 1 : 0);
     const { identifier, activationsUsed } = outcome;
-    const record = (action: string, before: LicenseEvent['before'], after: LicenseEvent['after']) =>
-      events.push({ licenseId, at, actor, action, before, after });
+    const record = (
+      action: LicenseEvent['action'],
+      before: LicenseEvent['before'],
+      after: LicenseEvent['after'],
+    ) => events.push({ licenseId, at, actor, action, before, after });
     slots.set(licenseId, (slots.get(licenseId) ?? 0) + activationsUsed - used);
     if (verb === 'override') unbounded.add(licenseId);
 

@@ -2,13 +2,33 @@ import { table, type Db, type Transaction } from './database';
 import { insertRows, licenseIndex, tableBy } from './statements';
 import { fromSqlTime, toSqlTime } from './time';
 
+/** What is done to a licence, as its history and exports call it. */
+export type EventAction =
+  | 'issue'
+  | 'import'
+  | 'suspend'
+  | 'reinstate'
+  | 'revoke'
+  | 'cancel'
+  | 'renew'
+  | 'set-limit'
+  | 'change-plan'
+  | 'set-customer'
+  | 'erase-customer'
+  | 'rekey'
+  | 'reveal'
+  | 'activate'
+  | 'rename-activation'
+  | 'deactivate'
+  | 'repair';
+
 /** A change of a licence: who, when, what, and the changed fields before and after. */
 export interface LicenseEvent {
   licenseId: number;
   at: Date;
   /** `operator:<login name>` or `customer:<address>` */
   actor: string;
-  action: string;
+  action: EventAction;
   before: Record<string, unknown> | null;
   after: Record<string, unknown> | null;
 }
@@ -27,7 +47,7 @@ interface EventRow {
   license_id: number;
   at: string;
   actor: string;
-  action: string;
+  action: EventAction;
   before_json: string | null;
   after_json: string | null;
   times: number;
@@ -112,7 +132,7 @@ export async function listEvents(
 /** Events with certain actions, newest first: of one licence, or with a certain value in a field before the change. */
 export async function findEvents(
   db: Db,
-  actions: string[],
+  actions: EventAction[],
   by: { licenseId: number } | { field: string; before: string },
   limit: number,
 ): Promise<RecordedEvent[]> {

@@ -3,6 +3,7 @@ import { joomlaVersion } from '../joomla/updater/agent';
 import { liveStatus, type LiveStatus } from '../licensing/states';
 import { latestOf, OMITTED, type LoggedAccess } from '../store/access-log';
 import { activationKey } from '../store/activations';
+import type { EventAction } from '../store/events';
 import type { License } from '../store/licenses';
 import type { Release } from '../store/releases';
 import { day, freeSlot, revival } from './explain-license';
@@ -150,7 +151,7 @@ function unusable(access: LoggedAccess, license: License | undefined, facts: Fac
   };
 }
 
-export const STOPPED: Record<string, LiveStatus> = {
+export const STOPPED: Partial<Record<EventAction, LiveStatus>> = {
   suspend: 'suspended',
   revoke: 'revoked',
   cancel: 'cancelled',

@@ -18,7 +18,7 @@ import {
 } from '../store/access-log';
 import { activationKey, findActivations, findActivationsOf } from '../store/activations';
 import type { Db } from '../store/database';
-import { findEvents } from '../store/events';
+import { findEvents, type EventAction } from '../store/events';
 import {
   findLicensesByDigest,
   findLicensesByHints,
@@ -69,7 +69,7 @@ const MAX_CANDIDATES = 5;
 /** Licences whose history is read, and stops read for each. */
 const MAX_HISTORIES = 20;
 const MAX_STOPS = 20;
-const STOPS = Object.keys(STOPPED);
+const STOPS = Object.keys(STOPPED) as EventAction[];
 const DIGESTS_AT_ONCE = 500;
 /** The latest accesses searched for an identifier: two seconds on MariaDB. */
 const LATEST_ACCESSES = 1_000_000;

@@ -3,7 +3,7 @@ import { isSealedWith } from '../licensing/sealing';
 import { isFinal } from '../licensing/states';
 import { activationKey, findActivations, setActivationName } from '../store/activations';
 import { recountActivations } from '../store/counters';
-import { insertEvents } from '../store/events';
+import { insertEvents, type LicenseEvent } from '../store/events';
 import type { Row } from '../store/export';
 import { findRows, lockRows, updateRows } from '../store/import';
 import {
@@ -160,7 +160,7 @@ async function changeLicenses(
   const locked = new Map(
     (await lockRows(job.trx, 'licenses', 'id', ids)).map((row) => [row.id, fromRow('license', row)]),
   );
-  const events = [];
+  const events: LicenseEvent[] = [];
   const changed: [number, Row][] = [];
   for (const [{ line, value }, { id }] of differing) {
     const here = locked.get(id) as RecordOf<'license'>;

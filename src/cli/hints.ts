@@ -54,12 +54,9 @@ export function withHint({ message, facts }: OperatorError): string {
   return message + (hint.startsWith('\n') ? '' : ' ') + hint;
 }
 
-/** Options whose names differ from the JSON fields they fill. */
-const OPTIONS: Record<string, string> = { expires_at: 'expires' };
-
-/** The option or argument that fills a field. */
+/** The option or argument that fills a JSON field. */
 export function optionOf(field: string): string {
-  return OPTIONS[field] ?? field.replaceAll('_', '-');
+  return field.replaceAll('_', '-');
 }
 
 /** For a key that `isSentWhole` refuses. */

@@ -73,15 +73,7 @@ export async function addProduct(
   }
 }
 
-export interface NewPlan {
-  productId: number;
-  name: string;
-  activationType: ActivationType;
-  /** 0: unlimited */
-  activationLimit: number;
-  /** null: lifetime */
-  duration: string | null;
-}
+export type NewPlan = Omit<Plan, 'id' | 'createdAt'> & { activationType: ActivationType };
 
 /** @throws OperatorError when there is no such product, or it already has a plan of this name */
 export async function addPlan(db: Db, plan: NewPlan, now: Date): Promise<Plan> {

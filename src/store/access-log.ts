@@ -8,7 +8,8 @@ import {
   rawChange,
   tableBy,
 } from './statements';
-import { fromSqlTime, toSqlTime } from './time';
+import { toFields } from './row-fields';
+import { toSqlTime } from './time';
 
 /**
  * A download, granted or refused, a refused activation or deactivation, or a client over its limit. Equal accesses of
@@ -48,22 +49,6 @@ export interface AccessFilter {
   licenseId?: number | null;
   keyHints?: string[];
   ips?: string[];
-}
-
-interface AccessRow {
-  id: number;
-  at: string;
-  endpoint: Access['endpoint'];
-  outcome: string;
-  license_id: number | null;
-  key_hint: string | null;
-  product_id: number | null;
-  version: string | null;
-  identifier: string | null;
-  ip: string | null;
-  user_agent: string | null;
-  times: number;
-  last_at: string | null;
 }
 
 /** The outcome of refusals from a client with too many different ones to store each (licensing/access-log.ts). */
@@ -155,7 +140,7 @@ export async function listAccesses(
   else if (licenseId !== undefined) query.where('license_id', licenseId);
   if (keyHints !== undefined) query.whereIn('key_hint', keyHints);
   if (ips !== undefined) query.whereIn('ip', ips);
-  return ((await query) as AccessRow[]).map(toAccess);
+  return ((await query) as object[]).map((row) => toFields(row) as LoggedAccess);
 }
 
 /**
@@ -174,7 +159,7 @@ export async function findAccessesWith(
   query.where((any) => {
     for (const text of texts) any.orWhereRaw("LOWER(identifier) LIKE ? ESCAPE '!'", [likePattern(text)]);
   });
-  return ((await query) as AccessRow[]).map(toAccess);
+  return ((await query) as object[]).map((row) => toFields(row) as LoggedAccess);
 }
 
 /** How many downloads of a licence have had one outcome since a moment. */
@@ -241,22 +226,4 @@ async function deleteAccesses(db: Db, ids: number[]): Promise<void> {
   const first = isSqlite(db) ? '' : ` ORDER BY id LIMIT ${ids.length}`;
   const sql = `DELETE FROM ${table(db, 'access_log')} WHERE id IN (${placeholders(ids.length)})${first}`;
   await db.raw(sql, ids);
-}
-
-function toAccess(row: AccessRow): LoggedAccess {
-  return {
-    id: row.id,
-    at: fromSqlTime(row.at),
-    endpoint: row.endpoint,
-    outcome: row.outcome,
-    licenseId: row.license_id,
-    keyHint: row.key_hint,
-    productId: row.product_id,
-    version: row.version,
-    identifier: row.identifier,
-    ip: row.ip,
-    userAgent: row.user_agent,
-    times: row.times,
-    lastAt: row.last_at === null ? null : fromSqlTime(row.last_at),
-  };
 }

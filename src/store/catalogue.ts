@@ -1,6 +1,6 @@
 import { isSqlite, table, type Db, type Transaction } from './database';
 import { rawRows, tableBy } from './statements';
-import { fromSqlTime, toSqlTime } from './time';
+import { toColumns, toFields } from './row-fields';
 
 export interface Product {
   id: number;
@@ -22,30 +22,13 @@ export interface Plan {
   createdAt: Date;
 }
 
-interface ProductRow {
-  id: number;
-  name: string;
-  element: string | null;
-  created_at: string;
-}
-
-interface PlanRow {
-  id: number;
-  product_id: number;
-  name: string;
-  activation_type: string;
-  activation_limit: number;
-  duration: string | null;
-  created_at: string;
-}
-
 export async function findProduct(db: Db, id: number): Promise<Product | undefined> {
-  const row = (await db(table(db, 'products')).where({ id }).first()) as ProductRow | undefined;
+  const row = (await db(table(db, 'products')).where({ id }).first()) as object | undefined;
   return row && toProduct(row);
 }
 
 export async function listProducts(db: Db): Promise<Product[]> {
-  return ((await db(table(db, 'products')).orderBy('id')) as ProductRow[]).map(toProduct);
+  return ((await db(table(db, 'products')).orderBy('id')) as object[]).map(toProduct);
 }
 
 /**
@@ -57,12 +40,7 @@ export async function insertProduct(
   db: Db,
   product: Omit<Product, 'id'> & { id?: number | undefined },
 ): Promise<number> {
-  const [id] = await db(table(db, 'products')).insert({
-    id: product.id,
-    name: product.name,
-    element: product.element,
-    created_at: toSqlTime(product.createdAt),
-  });
+  const [id] = await db(table(db, 'products')).insert(toColumns(product));
   return product.id ?? (id as number);
 }
 
@@ -72,7 +50,7 @@ export async function setProduct(
   id: number,
   changes: Partial<Pick<Product, 'name' | 'element'>>,
 ): Promise<void> {
-  await db(table(db, 'products')).where({ id }).update(changes);
+  await db(table(db, 'products')).where({ id }).update(toColumns(changes));
 }
 
 /** @throws a reference conflict (`isReferenceConflict`) when it has plans or releases */
@@ -91,8 +69,8 @@ export async function setUpdateXmlSettings(db: Db, id: number, json: string): Pr
 }
 
 export async function findPlan(db: Db, id: number): Promise<Plan | undefined> {
-  const [row] = await rawRows<PlanRow>(db, `SELECT * FROM ${table(db, 'plans')} WHERE id = ?`, [id]);
-  return row && toPlan(row);
+  const [row] = await rawRows<object>(db, `SELECT * FROM ${table(db, 'plans')} WHERE id = ?`, [id]);
+  return row && (toFields(row) as Plan);
 }
 
 /**
@@ -100,8 +78,8 @@ export async function findPlan(db: Db, id: number): Promise<Plan | undefined> {
  * to it. Requests never wait for this lock.
  */
 export async function lockPlan(trx: Transaction, id: number): Promise<Plan | undefined> {
-  const row = (await lockedRow(trx, 'plans', id)) as PlanRow | undefined;
-  return row && toPlan(row);
+  const row = (await lockedRow(trx, 'plans', id)) as object | undefined;
+  return row && (toFields(row) as Plan);
 }
 
 /** Locks all licences of a locked plan, before anything is read, so that nobody activates on them meanwhile. */
@@ -116,13 +94,13 @@ export async function lockLicensesOfPlan(trx: Transaction, id: number): Promise<
 
 /** Reads a plan and keeps it unchanged until the transaction ends. */
 export async function sharePlan(trx: Transaction, id: number): Promise<Plan | undefined> {
-  const row = (await lockedRow(trx, 'plans', id, 'forShare')) as PlanRow | undefined;
-  return row && toPlan(row);
+  const row = (await lockedRow(trx, 'plans', id, 'forShare')) as object | undefined;
+  return row && (toFields(row) as Plan);
 }
 
 /** Locks a product until the transaction ends, so that its versions are compared and added by one process at a time. */
 export async function lockProduct(trx: Transaction, id: number): Promise<Product | undefined> {
-  const row = (await lockedRow(trx, 'products', id)) as ProductRow | undefined;
+  const row = (await lockedRow(trx, 'products', id)) as object | undefined;
   return row && toProduct(row);
 }
 
@@ -139,13 +117,15 @@ async function lockedRow(
 
 /** Reads all plans and keeps them unchanged until the transaction ends. */
 export async function sharePlans(trx: Transaction): Promise<Plan[]> {
-  return ((await trx(table(trx, 'plans')).orderBy('id').forShare()) as PlanRow[]).map(toPlan);
+  return ((await trx(table(trx, 'plans')).orderBy('id').forShare()) as object[]).map(
+    (row) => toFields(row) as Plan,
+  );
 }
 
 export async function listPlans(db: Db, productId?: number): Promise<Plan[]> {
   const query = db(table(db, 'plans')).orderBy('id');
   if (productId !== undefined) query.where({ product_id: productId });
-  return ((await query) as PlanRow[]).map(toPlan);
+  return ((await query) as object[]).map((row) => toFields(row) as Plan);
 }
 
 /**
@@ -153,14 +133,7 @@ export async function listPlans(db: Db, productId?: number): Promise<Plan[]> {
  * @throws a reference conflict (`isReferenceConflict`) when there is no such product
  */
 export async function insertPlan(db: Db, plan: Omit<Plan, 'id'>): Promise<number> {
-  const [id] = await db(table(db, 'plans')).insert({
-    product_id: plan.productId,
-    name: plan.name,
-    activation_type: plan.activationType,
-    activation_limit: plan.activationLimit,
-    duration: plan.duration,
-    created_at: toSqlTime(plan.createdAt),
-  });
+  const [id] = await db(table(db, 'plans')).insert(toColumns(plan));
   return id as number;
 }
 
@@ -168,14 +141,9 @@ export async function insertPlan(db: Db, plan: Omit<Plan, 'id'>): Promise<number
 export async function setPlan(
   db: Db,
   id: number,
-  changes: Partial<Pick<Plan, 'name' | 'activationType' | 'activationLimit' | 'duration'>>,
+  changes: Partial<Omit<Plan, 'id' | 'productId' | 'createdAt'>>,
 ): Promise<void> {
-  await db(table(db, 'plans')).where({ id }).update({
-    name: changes.name,
-    activation_type: changes.activationType,
-    activation_limit: changes.activationLimit,
-    duration: changes.duration,
-  });
+  await db(table(db, 'plans')).where({ id }).update(toColumns(changes));
 }
 
 /** @throws a reference conflict (`isReferenceConflict`) when licences are on it */
@@ -193,18 +161,8 @@ export async function replacePlanLimit(
   return (await plans.where({ id, activation_limit: from }).update({ activation_limit: to })) > 0;
 }
 
-function toProduct(row: ProductRow): Product {
-  return { id: row.id, name: row.name, element: row.element, createdAt: fromSqlTime(row.created_at) };
-}
-
-function toPlan(row: PlanRow): Plan {
-  return {
-    id: row.id,
-    productId: row.product_id,
-    name: row.name,
-    activationType: row.activation_type,
-    activationLimit: row.activation_limit,
-    duration: row.duration,
-    createdAt: fromSqlTime(row.created_at),
-  };
+/** Without the settings of the update XML, which few callers need. */
+function toProduct(row: object): Product {
+  const { id, name, element, createdAt } = toFields(row) as Product;
+  return { id, name, element, createdAt };
 }

@@ -1,6 +1,7 @@
 import { table, type Db, type Transaction } from './database';
+import { toFields } from './row-fields';
 import { insertRows, licenseIndex, tableBy } from './statements';
-import { fromSqlTime, toSqlTime } from './time';
+import { toSqlTime } from './time';
 
 /** What is done to a licence, as its history and exports call it. */
 export type EventAction =
@@ -42,18 +43,6 @@ export interface RecordedEvent extends LicenseEvent {
   lastAt: Date | null;
 }
 
-interface EventRow {
-  id: number;
-  license_id: number;
-  at: string;
-  actor: string;
-  action: EventAction;
-  before_json: string | null;
-  after_json: string | null;
-  times: number;
-  last_at: string | null;
-}
-
 export async function insertEvents(
   trx: Transaction,
   events: (LicenseEvent & Partial<Pick<RecordedEvent, 'times' | 'lastAt'>>)[],
@@ -85,7 +74,7 @@ export async function findEventsAt(
 ): Promise<RecordedEvent[]> {
   const rows = (await trx(tableBy(trx, 'events', ...licenseIndex('events')))
     .where({ license_id: licenseId, at: toSqlTime(at), actor, action })
-    .orderBy('id', 'desc')) as EventRow[];
+    .orderBy('id', 'desc')) as object[];
   return rows.map(toEvent);
 }
 
@@ -126,7 +115,7 @@ export async function listEvents(
     if (at === undefined) return [];
     query.where('at', '<=', at).whereRaw('(at < ? OR id < ?)', [at, before]);
   }
-  return ((await query) as EventRow[]).map(toEvent).reverse();
+  return ((await query) as object[]).map(toEvent).reverse();
 }
 
 /** Events with certain actions, newest first: of one licence, or with a certain value in a field before the change. */
@@ -138,27 +127,22 @@ export async function findEvents(
 ): Promise<RecordedEvent[]> {
   const events = 'licenseId' in by ? tableBy(db, 'events', ...licenseIndex('events')) : table(db, 'events');
   const query = db(events).whereIn('action', actions).orderBy('id', 'desc').limit(limit);
-  if ('licenseId' in by)
-    return ((await query.where({ license_id: by.licenseId })) as EventRow[]).map(toEvent);
+  if ('licenseId' in by) return ((await query.where({ license_id: by.licenseId })) as object[]).map(toEvent);
   const json = JSON.stringify({ [by.field]: by.before }).slice(1, -1);
   query.whereRaw(`before_json LIKE ? ESCAPE '!'`, [`%${json.replace(/[!%_]/g, '!$&')}%`]);
   // SQLite's LIKE ignores case.
-  return ((await query) as EventRow[]).map(toEvent).filter(({ before }) => before?.[by.field] === by.before);
+  return ((await query) as object[]).map(toEvent).filter(({ before }) => before?.[by.field] === by.before);
 }
 
-function toEvent(row: EventRow): RecordedEvent {
-  return {
-    id: row.id,
-    licenseId: row.license_id,
-    at: fromSqlTime(row.at),
-    actor: row.actor,
-    action: row.action,
-    before: parse(row.before_json),
-    after: parse(row.after_json),
-    times: row.times,
-    lastAt: row.last_at === null ? null : fromSqlTime(row.last_at),
-  };
+function toEvent(row: object): RecordedEvent {
+  const { beforeJson, afterJson, ...event } = toFields(row) as EventFields;
+  return { ...event, before: parse(beforeJson), after: parse(afterJson) };
 }
+
+type EventFields = Omit<RecordedEvent, 'before' | 'after'> & {
+  beforeJson: string | null;
+  afterJson: string | null;
+};
 
 function parse(json: string | null): Record<string, unknown> | null {
   return json === null ? null : (JSON.parse(json) as Record<string, unknown>);

@@ -11,7 +11,8 @@ import {
   rawRows,
   tableBy,
 } from './statements';
-import { fromSqlTime, toSqlTime } from './time';
+import { toColumns, toFields } from './row-fields';
+import { toSqlTime } from './time';
 
 /** The part of a licence that requests are judged by, with its plan and product. */
 export interface LicenseTerms {
@@ -42,18 +43,10 @@ export interface License extends LicenseTerms {
 /** The fields that cannot change while the licence's row is locked. */
 export type LockedLicense = Omit<License, 'plan' | 'product'> & { planId: number };
 
-export interface NewLicense {
-  keyDigest: string;
-  keyHint: string | null;
-  keySealed: string | null;
-  planId: number;
-  status: string;
-  activationLimit: number;
-  customer: string | null;
-  reference: string | null;
-  expiresAt: Date | null;
-  createdAt: Date;
-}
+export type NewLicense = Omit<
+  LockedLicense,
+  'id' | 'activationsUsed' | 'lastCheckAt' | 'lastCheckIp' | 'checkCount'
+>;
 
 /** Validate calls to record on a licence; several calls for the same licence are merged. */
 export interface Check {
@@ -78,45 +71,27 @@ export interface LicenseFilter {
   limit: number;
 }
 
-interface LicenseRow {
-  id: number;
-  key_digest: string;
-  key_hint: string | null;
-  key_sealed: string | null;
-  plan_id: number;
-  status: string;
-  activation_limit: number;
-  activations_used: number;
-  customer: string | null;
-  reference: string | null;
-  expires_at: string | null;
-  last_check_at: string | null;
-  last_check_ip: string | null;
-  check_count: number;
-  created_at: string;
-}
-
-interface JoinedRow extends LicenseRow {
-  plan_name: string;
-  activation_type: string;
-  product_id: number;
-  product_name: string;
-}
+type JoinedFields = LockedLicense & {
+  planName: string;
+  activationType: string;
+  productId: number;
+  productName: string;
+};
 
 export async function findLicense(db: Db, id: number): Promise<License | undefined> {
-  const row = (await joined(db).where('l.id', id).first()) as JoinedRow | undefined;
+  const row = (await joined(db).where('l.id', id).first()) as object | undefined;
   return row && toLicense(row);
 }
 
 export async function findLicenseByReference(db: Db, reference: string): Promise<License | undefined> {
-  const row = (await joined(db).where('l.reference', reference).first()) as JoinedRow | undefined;
+  const row = (await joined(db).where('l.reference', reference).first()) as object | undefined;
   return row && toLicense(row);
 }
 
 /** Licences by their keys' digests; unknown digests are missing from the map. */
 export async function findLicensesByDigest(db: Db, digests: string[]): Promise<Map<string, License>> {
-  const rows = (await joined(db, readBy(db, 'key_digest')).whereIn('l.key_digest', digests)) as JoinedRow[];
-  return new Map(rows.map((row) => [row.key_digest, toLicense(row)]));
+  const rows = (await joined(db, readBy(db, 'key_digest')).whereIn('l.key_digest', digests)) as object[];
+  return new Map(rows.map(toLicense).map((license) => [license.keyDigest, license]));
 }
 
 /** Ids by their keys' digests, without a join: for licences just inserted. */
@@ -134,7 +109,7 @@ export async function findLicenseByDigest(db: Db, digest: string): Promise<Licen
 
 export async function findLicensesByIds(db: Db, ids: number[]): Promise<License[]> {
   if (ids.length === 0) return [];
-  return ((await joined(db, readBy(db)).whereIn('l.id', ids)) as JoinedRow[]).map(toLicense);
+  return ((await joined(db, readBy(db)).whereIn('l.id', ids)) as object[]).map(toLicense);
 }
 
 /**
@@ -175,7 +150,7 @@ export async function findLicensesByHints(
     any.whereIn('l.key_hint', exact);
     for (const pattern of patterns) any.orWhere('l.key_hint', 'like', pattern);
   });
-  return ((await query) as JoinedRow[]).map(toLicense);
+  return ((await query) as object[]).map(toLicense);
 }
 
 /**
@@ -217,7 +192,7 @@ export async function listLicenses(db: Db, filter: LicenseFilter, now: Date): Pr
       .where('status', 'active')
       .where((either) => either.whereNull('expires_at').orWhere('expires_at', '>', toSqlTime(now)));
   else if (filter.status !== undefined) page.where('status', filter.status);
-  return ((await joined(db, page.as('l')).orderBy('l.id')) as JoinedRow[]).map(toLicense);
+  return ((await joined(db, page.as('l')).orderBy('l.id')) as object[]).map(toLicense);
 }
 
 /** The index that leaves the fewest licences, or has them by id. */
@@ -253,7 +228,7 @@ export async function lockLicenses(
   const isAnyOf = `WHERE id IN (${placeholders(ids.length)})`;
   // SQLite has no FOR UPDATE, and Knex starts deferred transactions: a write takes the write lock.
   if (isSqlite(trx)) await rawChange(trx, `UPDATE ${licenses} SET id = id ${isAnyOf}`, ids);
-  const rows = await rawRows<LicenseRow>(
+  const rows = await rawRows<object>(
     trx,
     isSqlite(trx)
       ? `SELECT * FROM ${licenses} ${isAnyOf}`
@@ -261,53 +236,19 @@ export async function lockLicenses(
         `SELECT * FROM ${licenses}${forceIndex(trx, 'licenses')} ${isAnyOf} ORDER BY id FOR UPDATE${skipLocked ? ' SKIP LOCKED' : ''}`,
     ids,
   );
-  return new Map(rows.map((row) => [row.id, { ...toBareLicense(row), planId: row.plan_id }]));
+  return new Map(rows.map((row) => toFields(row) as LockedLicense).map((license) => [license.id, license]));
 }
 
 /** @throws a duplicate (`isDuplicate`) when the key or reference exists already */
 export async function insertLicenses(trx: Transaction, licenses: NewLicense[]): Promise<void> {
-  await trx(table(trx, 'licenses')).insert(
-    licenses.map((license) => ({
-      key_digest: license.keyDigest,
-      key_hint: license.keyHint,
-      key_sealed: license.keySealed,
-      plan_id: license.planId,
-      status: license.status,
-      activation_limit: license.activationLimit,
-      customer: license.customer,
-      reference: license.reference,
-      expires_at: license.expiresAt && toSqlTime(license.expiresAt),
-      created_at: toSqlTime(license.createdAt),
-    })),
-  );
+  await trx(table(trx, 'licenses')).insert(licenses.map(toColumns));
 }
 
-export interface LicenseChanges {
-  status?: string;
-  expiresAt?: Date | null;
-  activationLimit?: number;
-  planId?: number;
-  customer?: string | null;
-  keyDigest?: string;
-  keyHint?: string | null;
-  keySealed?: string | null;
-}
+export type LicenseChanges = Partial<NewLicense>;
 
 /** Changes a licence: undefined keeps a value, null clears it. */
 export async function setLicense(trx: Transaction, id: number, changes: LicenseChanges): Promise<void> {
-  const { expiresAt } = changes;
-  await trx(table(trx, 'licenses'))
-    .where({ id })
-    .update({
-      status: changes.status,
-      expires_at: expiresAt instanceof Date ? toSqlTime(expiresAt) : expiresAt,
-      activation_limit: changes.activationLimit,
-      plan_id: changes.planId,
-      customer: changes.customer,
-      key_digest: changes.keyDigest,
-      key_hint: changes.keyHint,
-      key_sealed: changes.keySealed,
-    });
+  await trx(table(trx, 'licenses')).where({ id }).update(toColumns(changes));
 }
 
 /** The next licences of a plan with exactly this limit, by id. */
@@ -462,29 +403,13 @@ function joined(db: Db, licenses: Knex.Raw | Knex.QueryBuilder = db.raw(`${table
     });
 }
 
-function toLicense(row: JoinedRow): License {
+function toLicense(row: object): License {
+  const { planId, planName, activationType, productId, productName, ...license } = toFields(
+    row,
+  ) as JoinedFields;
   return {
-    ...toBareLicense(row),
-    plan: { id: row.plan_id, name: row.plan_name, activationType: row.activation_type },
-    product: { id: row.product_id, name: row.product_name },
-  };
-}
-
-function toBareLicense(row: LicenseRow): Omit<License, 'plan' | 'product'> {
-  return {
-    id: row.id,
-    keyDigest: row.key_digest,
-    keyHint: row.key_hint,
-    keySealed: row.key_sealed,
-    status: row.status,
-    activationLimit: row.activation_limit,
-    activationsUsed: row.activations_used,
-    customer: row.customer,
-    reference: row.reference,
-    expiresAt: row.expires_at === null ? null : fromSqlTime(row.expires_at),
-    lastCheckAt: row.last_check_at === null ? null : fromSqlTime(row.last_check_at),
-    lastCheckIp: row.last_check_ip,
-    checkCount: row.check_count,
-    createdAt: fromSqlTime(row.created_at),
+    ...license,
+    plan: { id: planId, name: planName, activationType },
+    product: { id: productId, name: productName },
   };
 }

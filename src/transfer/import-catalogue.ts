@@ -1,8 +1,9 @@
 import { compareVersions, isVersion, versionOrder } from '../licensing/versions';
-import { listPlans, lockProduct } from '../store/catalogue';
+import { listPlans, lockProduct, type Plan } from '../store/catalogue';
 import type { Row } from '../store/export';
 import { findRows, insertInChunks, lockRows } from '../store/import';
 import { statPackage } from '../packages/package-files';
+import { toColumns } from '../store/row-fields';
 import { needsPackage, RELEASE_STATES } from '../store/releases';
 import { bringPackage, packageFault } from './export';
 import { changeRow, conflict, hasChanges, insertNew, NOT_WRITTEN, tally, type Job } from './import-job';
@@ -102,13 +103,20 @@ export async function importPlans(job: Job, records: Numbered<'plan'>[]): Promis
       );
       continue;
     }
-    const changes: Row = {};
-    if (match.activationLimit !== value.activation_limit) changes.activation_limit = value.activation_limit;
-    if (match.duration !== value.duration) changes.duration = value.duration;
+    const changes = planChanges(match, value);
     if (hasChanges(changes)) await changeRow(job, 'plan', match.id, changes);
     else tally(job, 'plan', 'same');
   }
   for (const { value } of records) job.planNames.add(named(value.product_id, value.name));
+}
+
+/** What a plan of the same name has otherwise in the file. */
+function planChanges(match: Plan, value: RecordOf<'plan'>): Row {
+  const here = toColumns(match);
+  const differing = Object.entries(toRow('plan', value)).filter(
+    ([column, there]) => !['id', 'created_at'].includes(column) && here[column] !== there,
+  );
+  return Object.fromEntries(differing);
 }
 
 async function findPlanId(job: Job, plan: RecordOf<'plan'>): Promise<number> {

@@ -12,6 +12,8 @@ import type { Db, Transaction } from '../store/database';
 import { isDuplicate } from '../store/errors';
 import { insertEvents, type LicenseEvent } from '../store/events';
 import { findRows, inImportTransaction, insertInChunks } from '../store/import';
+import type { NewLicense } from '../store/licenses';
+import { toColumns } from '../store/row-fields';
 import { toSqlTime } from '../store/time';
 import { readCsv } from './csv';
 import {
@@ -248,10 +250,6 @@ function differsInExpiry({ status, expiresAt }: Candidate, stored: string | null
   return expiresAt !== null && dayOf(expiresAt) !== stored?.slice(0, 10);
 }
 
-function sqlTime(date: Date | null): string | null {
-  return date && toSqlTime(date);
-}
-
 function limitOf({ limit, plan }: Candidate): number {
   return limit ?? plan.activationLimit;
 }
@@ -271,20 +269,18 @@ async function insertCandidates(job: CsvJob, added: Candidate[]): Promise<void> 
   const createdAt = toSqlTime(now);
   const rows = added.map((candidate) => {
     const { key, plan, status, customer, reference, identifiers } = candidate;
-    const { keyDigest, keyHint, keySealed } = storedKey(key, secret);
-    return {
-      key_digest: keyDigest,
-      key_hint: keyHint,
-      key_sealed: keySealed,
-      plan_id: plan.id,
+    const license: NewLicense & { activationsUsed: number } = {
+      ...storedKey(key, secret),
+      planId: plan.id,
       status: status === 'expired' ? 'active' : (status ?? 'active'),
-      activation_limit: limitOf(candidate),
-      activations_used: identifiers.length,
+      activationLimit: limitOf(candidate),
+      activationsUsed: identifiers.length,
       customer,
       reference,
-      expires_at: sqlTime(expiryOf(candidate, now)),
-      created_at: createdAt,
+      expiresAt: expiryOf(candidate, now),
+      createdAt: now,
     };
+    return toColumns(license);
   });
   try {
     await insertInChunks(trx, 'licenses', rows);

@@ -1,0 +1,38 @@
+import type { Row, SqlValue } from './export';
+import { fromSqlTime, toSqlTime } from './time';
+
+/**
+ * Rows as fields and back: the column `expires_at` is the field `expiresAt`, and columns named `at` or `..._at` hold times.
+ * A new column is thus named in its migration and in the interface of its row.
+ */
+
+interface Column {
+  field: string;
+  isTime: boolean;
+}
+
+const columns = new Map<string, Column>();
+
+/** A row's columns as fields. */
+export function toFields(row: object): unknown {
+  const fields: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(row) as [string, SqlValue][]) {
+    let column = columns.get(name);
+    if (column === undefined) {
+      const field = name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+      columns.set(name, (column = { field, isTime: /(^|_)at$/.test(name) }));
+    }
+    fields[column.field] = column.isTime && value !== null ? fromSqlTime(value as string) : value;
+  }
+  return fields;
+}
+
+/** The fields as columns; undefined ones stay undefined, which an UPDATE leaves as they are. */
+export function toColumns(fields: object): Row {
+  return Object.fromEntries(
+    Object.entries(fields as Record<string, SqlValue | Date>).map(([field, value]) => [
+      field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      value instanceof Date ? toSqlTime(value) : value,
+    ]),
+  );
+}

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
@@ -37,7 +37,7 @@ test('the tarball holds what is needed to run and to set it up, and nothing else
   const beside = ['deploy', 'docs', 'nginx'].flatMap((name) =>
     readdirSync(join(ROOT, name), { recursive: true, encoding: 'utf8' })
       .map((path) => `${name}/${path}`)
-      .filter((path) => /\.[a-z]+$/.test(path)),
+      .filter((path) => statSync(join(ROOT, path)).isFile()),
   );
   expect([...paths].sort()).toEqual(
     [...sources, ...beside, 'package.json', 'README.md', 'seeds/pkg_example-1.1.0.zip'].sort(),

@@ -1,5 +1,3 @@
-/** The API's address and texts. */
-
 /** The address of this API; nginx passes on everything below it (contract, first lines). */
 export const API_PATH = '/api/index.php/v1/licensing';
 
@@ -23,8 +21,6 @@ export const API_TEXTS = {
   INTERNAL_ERROR: 'An internal error occurred',
 } as const;
 
-/** For a download without a key. */
 export const KEY_REQUIRED = 'Download ID (license key) is required';
 
-/** For a download whose address does not end in a product id. */
 export const PRODUCT_ID_REQUIRED = 'Product ID must be an integer';

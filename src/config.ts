@@ -29,7 +29,6 @@ export interface Config {
   adminListen: Listen;
   /** peers whose X-Forwarded-For is believed, as given */
   trustedProxies: string[];
-  /** absolute */
   packagesDir: string;
   /** nginx's internal location, with a slash at both ends */
   accelLocation: string | undefined;
@@ -52,16 +51,12 @@ export class ConfigError extends Error {}
 /** The folder with package.json; `.env` and relative paths start here, wherever the build is below it. */
 export const packageRoot = findPackageRoot(__dirname);
 
-/** One day. */
 const LONGEST_RATE_WINDOW_S = 86_400;
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
 /**
- * Reads the configuration from the environment, which overrides the file named by LICENSING_ENV_FILE, or else `.env` in
- * the package's root. Nothing else reads the environment.
- *
- * @param env such as `process.env`
+ * The environment overrides LICENSING_ENV_FILE, or else the package's `.env`.
  * @param defaults apply where neither source sets a value
  * @throws ConfigError
  */
@@ -78,14 +73,7 @@ export function readConfig(env: NodeJS.ProcessEnv = environment(), defaults: Set
     : buildConfig(merged, dirname(file), file, read.warnings);
 }
 
-/**
- * Builds the configuration from given settings, for a command that is about to write them.
- *
- * @param base folder that relative paths start from
- * @param file the file the settings come from, if any
- * @param remarks problems with that file's lines
- * @throws ConfigError
- */
+/** For settings about to be written. Paths start at `base`; `remarks` are about `file`'s lines. @throws ConfigError */
 export function buildConfig(
   settings: Record<string, string | undefined>,
   base: string,
@@ -148,11 +136,7 @@ export function envFilePath(env: NodeJS.ProcessEnv = environment()): string {
   return resolve(packageRoot, env.LICENSING_ENV_FILE?.trim() || '.env');
 }
 
-/**
- * Reads a settings file, with warnings about its lines; undefined when there is no such file.
- *
- * @throws ConfigError when it cannot be read
- */
+/** With warnings about its lines; undefined when there is no such file. @throws ConfigError when it cannot be read */
 export function readEnvFile(file: string): { settings: Settings; warnings: string[] } | undefined {
   if (!existsSync(file)) return undefined;
   try {

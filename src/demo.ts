@@ -49,7 +49,6 @@ async function main(): Promise<void> {
     });
 }
 
-/** Runs the command on the demo's database and exits with its status. */
 function runLicensing(args: string[]): void {
   if (!existsSync(ENV_FILE)) fail('There is no demo yet. Start it in another terminal: npm run demo');
   const others = Object.entries(environment()).filter(([name]) => !isMeantForUs(name));

@@ -37,11 +37,7 @@ const systemClock: Clock = () => new Date();
 /** Registers how to stop a part that was just started. */
 type OnStop = (stop: () => unknown) => void;
 
-/**
- * Starts one instance of the service: its connections, the API and the admin listener.
- *
- * @throws Error for the operator: the database is away or has another version's schema, or an address is taken
- */
+/** @throws Error for the operator: no database, another version's schema, or an address that is taken */
 export function startService(config: Config, log: Logger, now: Clock = systemClock): Promise<Running> {
   return inOrder(async (onStop) => {
     const db = openServiceDatabase(config.database, config.tablePrefix, config.databaseConnections);
@@ -95,9 +91,8 @@ async function requireUsable({ database, databaseSource }: Config, db: Db): Prom
 }
 
 /**
- * Makes the packages folder, which does not exist before the first publish. If that fails, the rest of the service
- * still starts, and readiness reports it.
- *
+ * Makes the folder, which is missing before the first publish. If that fails, the service still starts, and readiness
+ * reports it.
  * @throws Error that names the setting when the path is not a folder
  */
 async function preparePackagesFolder({ packagesDir }: Config, log: Logger): Promise<void> {

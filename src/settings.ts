@@ -43,10 +43,7 @@ export function describeUnknown(names: string[]): string[] {
 
 const ASSIGNMENT = /^\s*(?:export\s+)?([\w.-]+)(?:\s*=|:\s)(.*)/;
 
-/**
- * A warning for each line of a settings file that is meant for this program but sets nothing, or that a later line
- * overrides. Values are never repeated.
- */
+/** Warns about lines meant for this program that set nothing or are overridden. Values are never repeated. */
 export function describeLines(text: string, file: string): string[] {
   const remarks: string[] = [];
   const set = new Map<string, string>();
@@ -79,7 +76,6 @@ function almostVariable(name: string): Variable | undefined {
   );
 }
 
-/** The setting closest to a misspelled name; undefined when none is close. */
 function closestVariable(name: string): Variable | undefined {
   const word = (variable: string) => variable.toUpperCase().slice('LICENSING_'.length);
   const [closest] = VARIABLES.map((variable) => ({

@@ -113,11 +113,7 @@ export function requireChange(command: Command, ...values: unknown[]): void {
     usageError(command, 'Nothing to change; give at least one option.');
 }
 
-/**
- * Reports combinations of options that the reader of a single option cannot check.
- *
- * @param field the option that is refused, if it is only one
- */
+/** Reports wrong combinations of options. @param field the refused option, if it is only one */
 export function usageError(command: Command, text: string, field?: string): never {
   try {
     return command.error(`error: ${text}`, { exitCode: 2, code: 'licensing.usage' });

@@ -16,16 +16,11 @@ export interface Session {
 export interface Output {
   /** The result: one JSON value with --json, otherwise the text. */
   print(json: unknown, text: string | (() => string)): void;
-  /**
-   * The same for one page of a list; `more` (how to see the next page) follows the table, or goes to stderr with
-   * --json.
-   */
+  /** `more` tells how to see the next page; with --json it goes to stderr */
   printList(json: unknown, text: () => string, more: string[]): void;
   /** A remark for people. It goes to stderr, so that stdout holds only the result. */
   note(text: string): void;
-  /**
-   * Overwrites one line on stderr during long work, until the next output. Does nothing unless stderr is a terminal.
-   */
+  /** overwrites one line on stderr until the next output, if stderr is a terminal */
   progress(text: string): void;
   endProgress(): void;
 }

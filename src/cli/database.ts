@@ -5,19 +5,12 @@ import { toDatabaseUnusable, DatabaseUnusable } from '../store/error-messages';
 import { requireCurrentSchema, SchemaError } from '../store/migrate';
 import { sideFiles } from '../store/sqlite';
 
-/** Opening the database and what may fail at it; its rows are read and changed through licensing/ and the rooms above. */
-
 export type { Db };
 
 /** Longer than reading the largest table takes, so that an unresponsive database ends the command eventually. */
 export const STATEMENT_TIMEOUT_MS = 300_000;
 
-/**
- * Opens the configured database for some work, then closes it.
- *
- * @param statementTimeout see ConnectionRules
- * @throws DatabaseUnusable when the database cannot be used
- */
+/** Closes the database afterwards. @throws DatabaseUnusable */
 export async function withDatabase<T>(
   config: Config,
   work: (db: Db) => Promise<T>,

@@ -13,7 +13,6 @@ import { optionOf, withHint } from './hints';
 export interface Failure {
   code: string;
   message: string;
-  /** the refused option or argument */
   field?: string;
 }
 

@@ -1,6 +1,5 @@
 import type { OperatorError, RefusalFacts } from '../licensing/operator-error';
 
-/** What to type after a refusal, by its reason. */
 const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => string } = {
   'no-product': () => '"licensing product list" shows the products.',
   'no-plan': () => '"licensing plan list" shows the plans.',
@@ -48,7 +47,7 @@ function notForJoomla(product: number): string {
 /** A refusal's message with what to type next. */
 export function withHint({ message, facts }: OperatorError): string {
   if (facts === undefined) return message;
-  // TypeScript does not follow that the entry found takes these very facts.
+  // TypeScript cannot follow that the hint takes these facts.
   const hints: Record<string, ((facts: never) => string) | undefined> = HINTS;
   const hint = hints[facts.reason]?.(facts as never) ?? '';
   return message + (hint.startsWith('\n') ? '' : ' ') + hint;

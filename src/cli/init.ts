@@ -48,7 +48,6 @@ interface InitOptions extends Place {
   dryRun?: boolean;
 }
 
-/** Beside the packages, in the program's folder. */
 const SQLITE_FILE = 'var/licensing.sqlite';
 
 export function addInitCommand(program: Command): void {
@@ -154,9 +153,7 @@ function leadsTo(url: string, path: string, file: string): boolean {
   return url.startsWith('sqlite:') && resolve(dirname(file), url.slice('sqlite:'.length)) === path;
 }
 
-/**
- * One sentence for each setting that differs between the environment and .env. Values may be secret and are left out.
- */
+/** Omits the values, which may be secret. */
 function describeDifferences(kept: Settings, fromEnvironment: Settings, file: string): string[] {
   return Object.entries(fromEnvironment)
     .filter(([name, value]) => isSetting(name) && kept[name] && kept[name] !== value)

@@ -155,7 +155,6 @@ function noteOtherDuration(output: Output, { id, expiresAt }: License, plan: Pla
   );
 }
 
-/** A line of when, who and what, and one for each field that was set or changed. */
 function describeEvent({
   at,
   actor,

@@ -16,7 +16,6 @@ import { ownFiles } from './output-file';
 /** The files in nginx/, in the order nginx reads them. */
 const FILES = ['upstream.conf', 'licensing.conf', 'site.example.conf'] as const;
 
-/** More instances than any machine has cores. */
 const MOST_INSTANCES = 99;
 
 /** The folder from which site.example.conf includes the other two files. */
@@ -75,7 +74,6 @@ export function addNginxCommand(program: Command): void {
     });
 }
 
-/** The lines of upstream.conf that say where the service listens. */
 const EXAMPLE_SERVERS = `    server unix:${instanceSocket('1')} max_fails=0;
     #server unix:${instanceSocket('2')} max_fails=0;
 `;
@@ -150,12 +148,7 @@ interface Written {
 }
 const NOTHING: Written = { written: [], kept: [] };
 
-/**
- * Writes the files that do not exist yet. An existing file may have been edited by hand, so a new version goes beside
- * it.
- *
- * @returns the paths written, and the existing files that differ
- */
+/** Writes new versions beside files edited by hand. @returns the paths written, and the existing files that differ */
 async function writeFiles(
   dir: string,
   files: { name: string; text: string }[],

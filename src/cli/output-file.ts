@@ -26,11 +26,10 @@ export function ownFiles({ database }: Config): OwnFile[] {
 }
 
 /**
- * Writes a file atomically. Only its owner may read it, because it holds customers' data. `-` is standard output.
- *
+ * Writes a file atomically, for its owner only, because it holds customers' data. `-` is standard output.
  * @param own files that are never overwritten
- * @param kind files that may be overwritten: earlier files of the same kind
- * @throws OperatorError when the file cannot or must not be written there
+ * @param kind files that may be overwritten
+ * @throws OperatorError
  */
 export async function writeOutput<T>(
   path: string,
@@ -49,10 +48,9 @@ export async function writeOutput<T>(
 }
 
 /**
- * Changes or creates a settings file atomically. An existing file keeps its owner, so that the service can still read
- * it after root ran this, and a link to it stays a link. Other users lose read access.
- *
- * @throws OperatorError when the file cannot be written; it is unchanged then
+ * Changes or creates a file atomically. Keeps the owner, so that the service can still read the file after root ran
+ * this, and keeps a link. Other users lose read access.
+ * @throws OperatorError; the file is unchanged then
  */
 export async function changeFile(path: string, change: (before: string) => string): Promise<void> {
   const place = await lookAt(path);

@@ -1,7 +1,4 @@
-/**
- * Characters that a terminal obeys or hides: control characters, direction marks and overrides, line separators, tags
- * and other invisible characters. Variation selectors stay, because most emoji contain one.
- */
+/** Characters that a terminal obeys or hides. Variation selectors stay, because most emoji contain one. */
 const UNSEEN = /(?![\ufe0e\ufe0f])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** Escapes these characters in JSON, which itself requires that only below U+0020. */

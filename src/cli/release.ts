@@ -199,11 +199,7 @@ function requireXml(
   return requireUpdateXmlSettings(db, productId, outOf(writeXml), process.cwd(), ownFiles(config));
 }
 
-/**
- * Prints the result, after writing the update XML if that was asked for.
- *
- * @param otherwise the state of the version when the XML cannot be written
- */
+/** Writes the XML first, if asked. @param otherwise the state of the version when the XML cannot be written */
 async function printWithXml(
   session: Session,
   release: Release,

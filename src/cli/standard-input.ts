@@ -6,22 +6,12 @@ import { OperatorError } from '../licensing/operator-error';
 /** For the help of options that take a key. */
 export const FROM_STANDARD_INPUT = '- reads it from standard input (< key.txt), or asks for it';
 
-/**
- * Returns the argument itself, or for `-` standard input, which keeps a key out of the process list.
- *
- * @param name the prompt at a terminal, such as "Licence key"
- * @throws OperatorError when the person ends the question without an answer
- */
+/** Reads standard input for `-`, which keeps a key out of the process list. @throws OperatorError without an answer */
 export async function readValue(given: string, name: string): Promise<string> {
   return given === '-' ? ((await ask(`${name}: `)) ?? text(process.stdin)) : given;
 }
 
-/**
- * Asks a yes-or-no question on the terminal.
- *
- * @returns undefined without a terminal: the command then needs an option instead
- * @throws OperatorError when the person ends the question without an answer
- */
+/** Undefined without a terminal: the command then needs an option instead. @throws OperatorError without an answer */
 export async function askYesOrNo(question: string): Promise<boolean | undefined> {
   const answer = await ask(question);
   return answer === undefined ? undefined : /^y(es)?$/i.test(answer.trim());

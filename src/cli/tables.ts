@@ -33,11 +33,7 @@ export function activationTable(activations: Activation[]): string {
   );
 }
 
-/**
- * An aligned table with headings, no wider than the terminal. Wide cells wrap.
- *
- * @param nothing replaces a table without rows, such as "No licences."
- */
+/** No wider than the terminal; wide cells wrap. `nothing` replaces a table without rows. */
 export function formatTable(
   headings: string[],
   rows: (string | number | null)[][],

@@ -181,10 +181,7 @@ function addTry(updateXml: Command): void {
     });
 }
 
-/**
- * Writes the update XML. Notes tell what was assumed, what `lint` found (nothing for usual settings), and whether an
- * earlier file is no longer written.
- */
+/** Notes tell what was assumed, what `lint` found, and whether an earlier file is no longer written. */
 export async function writeAndLint(
   { db, config, output }: Session,
   productId: number,

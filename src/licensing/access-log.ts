@@ -168,10 +168,7 @@ function unwritten(batch: Row[], times: number[]): number {
   return batch.reduce((sum, { written }, i) => sum + (times[i] as number) - written, 0);
 }
 
-/**
- * What is stored of an access when its client has had too many different ones: so little that they share few rows. The
- * refusal's code is dropped too, because without the texts most explanations of it would be wrong.
- */
+/** So little that rows are shared. No code, because without the texts most explanations of it would be wrong. */
 function bare(access: Access): Access {
   const { at, endpoint, outcome, ip } = access;
   if (outcome === 'ok') return { ...access, identifier: null, userAgent: null };
@@ -200,10 +197,7 @@ function toAccess({ key, license, ...entry }: AccessEntry): Access {
   };
 }
 
-/**
- * The end of a key. Nothing is kept of an unknown key unless it nearly has our own shape: browsers put passwords into
- * key fields.
- */
+/** Keeps nothing of an unknown key unless it nearly has our shape: browsers put passwords into key fields. */
 function hintOf(key: string | undefined, isKnown: boolean): string | null {
   if (key === undefined || !(isKnown || hasAboutOwnShape(key))) return null;
   return keyHint(key);

@@ -6,13 +6,7 @@ import type { ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
 import { isRefusal } from './verdict';
 
-/** Activations by the operator's word. */
-
-/**
- * Activates an identifier in every state of the licence, and above its limit too.
- *
- * @throws OperatorError when the identifier is not valid, or is activated already
- */
+/** In every state, and above the limit. @throws OperatorError when the identifier is invalid or already activated */
 export async function addActivation(
   db: Db,
   { id, keyDigest, plan }: License,

@@ -24,12 +24,7 @@ export function setLimit(db: Db, id: number, limit: number, context: ChangeConte
   return amend(db, id, 'set-limit', context, (license) => withLimit(license, limit));
 }
 
-/**
- * `setLimit` for a licence that still has its plan's old limit. Checked under the lock: the licence may have been given
- * another limit or plan since it was found.
- *
- * @returns false when it has; it is left unchanged
- */
+/** `setLimit`, checked under the lock. @returns false when the licence has another limit or plan by now */
 export async function followLimit(
   db: Db,
   id: number,
@@ -62,11 +57,7 @@ export function setCustomer(db: Db, id: number, customer: string, context: Chang
   }));
 }
 
-/**
- * Moves a licence to another plan of its product, with that plan's limit. The end date and the activations stay.
- *
- * @throws OperatorError for a plan of another product, or one with another activation type while there are activations
- */
+/** Keeps the end and the activations. @throws OperatorError for another product, or another type with activations */
 export function changePlan(db: Db, id: number, planId: number, context: ChangeContext): Promise<License> {
   return amend(db, id, 'change-plan', context, async (license, trx) => {
     const plan = (await sharePlan(trx, planId)) ?? noPlan(planId);
@@ -79,11 +70,7 @@ export function changePlan(db: Db, id: number, planId: number, context: ChangeCo
   });
 }
 
-/**
- * Gives a licence a new key; the old one stops working at once. Activations are kept.
- *
- * @param secret seals the new key; undefined: the key is not kept
- */
+/** The old key stops working at once; activations stay. @param secret undefined: the new key is not kept */
 export async function rekey(
   db: Db,
   id: number,
@@ -100,11 +87,7 @@ export async function rekey(
   return { license, key };
 }
 
-/**
- * Reveals a licence's key, if it was kept, and records that as an event.
- *
- * @throws OperatorError when it was not kept; SealError when it cannot be opened
- */
+/** Records the event too. @throws OperatorError when the key was not kept; SealError when it cannot be opened */
 export async function revealKey(
   db: Db,
   id: number,

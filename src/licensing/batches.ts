@@ -1,13 +1,9 @@
 /**
- * Group commit: items that arrive during a batch form the next one. A single item starts at once; under load, batches
- * grow and share the cost of a statement.
- *
- * Callers that return as soon as they are answered would all end up in the same batch, leaving this process idle while
- * it runs. So a batch takes half of the crowd: the other half is answered and returns meanwhile. That is 10 % more
- * calls a second.
+ * Group commit: items that arrive during a batch form the next one, so under load batches grow and share a statement's
+ * cost. If all callers shared one batch, this process would be idle while it runs. So a batch takes only half of them,
+ * which gives 10 % more calls a second.
  */
 export interface BatchOptions {
-  /** the most items in a batch */
   maxItems: number;
   /** the most items waiting; one more is refused at once */
   maxWaiting: number;
@@ -27,9 +23,8 @@ export class BusyError extends Error {
 }
 
 /**
- * @param work answers a batch, in the order of the items. An answer may be a promise; the next batch does not wait for
- * it. If `work` throws, the whole batch fails.
- * @returns submits one item and resolves with its answer
+ * @param work answers in the order of the items. The next batch does not wait for an answer that is a promise. If
+ * `work` throws, the whole batch fails.
  */
 export function createBatches<Item, Answer>(
   work: (items: Item[]) => Promise<(Answer | Promise<Answer>)[]>,
@@ -58,8 +53,8 @@ export function createBatches<Item, Answer>(
         const answer = () =>
           batch.forEach(({ resolve }, i) => resolve(answers[i] as Answer | Promise<Answer>));
         if (waiting.length > 0) {
-          // Send the next batch's statement first, so that the database works while these are answered. Until then, a
-          // rejected promise without a handler would end the process.
+          // Send the next batch first, so that the database works meanwhile. Until these are awaited, a rejected
+          // promise without a handler would end the process.
           for (const one of answers) if (one instanceof Promise) one.catch(() => undefined);
           setImmediate(answer);
         } else answer();
@@ -86,11 +81,7 @@ export function createBatches<Item, Answer>(
     });
 }
 
-/**
- * Work for `createBatches` where many items are equal: each distinct item is looked up once in a batch.
- *
- * @param name items with the same name are equal
- */
+/** Work for `createBatches` that looks up items with the same `name` only once in a batch. */
 export function eachOnce<Item, Answer>(
   name: (item: Item) => string,
   lookUp: (item: Item) => Promise<Answer>,

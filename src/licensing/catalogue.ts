@@ -99,12 +99,7 @@ async function refuseNamesake(
     });
 }
 
-/**
- * Removes a product that was added by mistake.
- *
- * @returns the removed product
- * @throws OperatorError when it has plans or versions, or there is no such product
- */
+/** For a product added by mistake. @throws OperatorError when it has plans or versions, or does not exist */
 export function removeProduct(db: Db, id: number): Promise<Product> {
   return removeUnused(
     db,
@@ -118,12 +113,7 @@ export function removeProduct(db: Db, id: number): Promise<Product> {
   );
 }
 
-/**
- * Removes a plan that was added by mistake.
- *
- * @returns the removed plan
- * @throws OperatorError when it has licences, ended ones included, or there is no such plan
- */
+/** For a plan added by mistake. @throws OperatorError when it has licences, even ended ones, or does not exist */
 export function removePlan(db: Db, id: number): Promise<Plan> {
   return removeUnused(
     db,
@@ -164,8 +154,7 @@ export function editProduct(
 }
 
 /**
- * Changes a plan. Its licences keep their own end and limit; `changePlanLimit` also changes their limits.
- *
+ * Licences of the plan keep their end and limit; see `changePlanLimit`.
  * @throws OperatorError when another activation type would make existing activations unfindable, or another plan of the
  * product has the name
  */
@@ -211,7 +200,6 @@ export interface EditedPlan {
   changed: number;
   /** licences that somebody else gave another limit or plan meanwhile */
   skipped: number;
-  /** whether licences were on the plan */
   inUse: boolean;
 }
 
@@ -221,9 +209,7 @@ export interface Limits {
 }
 
 /**
- * Changes a plan and, if they follow a new limit, its licences with the old one.
- *
- * @param decide says whether they follow; asked only when there are any
+ * Changes a plan. If there are licences with the old limit, asks `decide` whether they follow.
  * @param onProgress receives the number of changed licences
  * @throws OperatorError like `editPlan` and `changePlanLimit`, and when `decide` says nothing
  */
@@ -271,11 +257,8 @@ async function requireDecision(
 const CHUNK = 200;
 
 /**
- * Changes a plan's limit, and that of its licences with the old limit; licences with a limit of their own keep it. Each
- * licence has its own transaction, so that locks are short. The plan is changed last: an interrupted run can be
- * repeated.
- *
- * @returns how many licences were changed, and how many were not because somebody else changed them meanwhile
+ * Changes a plan's limit and that of its licences with the old limit. One transaction for each licence keeps locks
+ * short. The plan is changed last, so that an interrupted run can be repeated.
  * @throws OperatorError when somebody else changed the plan's limit meanwhile
  */
 export async function changePlanLimit(

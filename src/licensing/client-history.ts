@@ -19,7 +19,6 @@ const MAX_EVENTS = 200;
 /** About 5 MB. A forgotten event is inserted again. */
 const MAX_REMEMBERED = 20_000;
 
-/** The first of several equal events, as inserted. */
 interface First {
   at: Date;
   actor: string;
@@ -28,14 +27,13 @@ interface First {
 type Folded = LicenseEvent & Pick<RecordedEvent, 'times' | 'lastAt'>;
 
 /**
- * Keeps clients from filling the disk with history: repeated changes of one activation within an hour are counted on
- * the first event, which keeps the first "before" and the latest "after". Each process remembers only its own events.
+ * Keeps clients from filling the disk: repeated changes of an activation are counted on the first event, which keeps
+ * the first "before" and the latest "after". Each process remembers only its own events.
  */
 export function createClientHistory(): RecordChanges {
   const firsts = createMemory<First>(MAX_REMEMBERED, WINDOW_MS);
   const budgets = createMemory<{ at: Date; events: number }>(MAX_REMEMBERED, WINDOW_MS);
 
-  /** The event to write, and the earlier one it repeats, if any. */
   function classify(event: LicenseEvent): { key: string; event: LicenseEvent; first: First | undefined } {
     const client = `${event.licenseId} ${clientOf(event.actor)}`;
     const key = `${client} ${event.action} ${JSON.stringify(identifierOf(event))}`;

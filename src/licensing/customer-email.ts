@@ -8,15 +8,11 @@ import { OperatorError } from './operator-error';
 export const EMAIL_EXPECTED =
   'an e-mail address such as jane@example.com, or "Jane Roe <jane@example.com>" (the name is not stored)';
 
-/** Anything shorter or plainer would match inside other texts when a customer's data are erased. */
+/** A shorter address would match inside other texts when a customer's data are erased. */
 const ADDRESS =
   /^[^\s\p{Cc}\p{Cf}\p{Cs}@<>()[\],;:]+@(?=.{3})[^\s\p{Cc}\p{Cf}\p{Cs}@<>()[\],;:."]+(\.[^\s\p{Cc}\p{Cf}\p{Cs}@<>()[\],;:."]+)*$/u;
 
-/**
- * Finds the address in a typed or imported text: `jane@example.com` in `Jane Roe <Jane@Example.com>`.
- *
- * @returns undefined when there is no address, or it does not fit its column
- */
+/** `jane@example.com` in `Jane Roe <Jane@Example.com>`; undefined when there is none, or it does not fit its column. */
 export function findEmail(text: string): string | undefined {
   const [, bracketed] = /^[^<>]*<([^<>]*)>$/s.exec(text.trim()) ?? [];
   const address = (bracketed ?? text).trim().toLowerCase();

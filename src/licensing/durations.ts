@@ -13,10 +13,7 @@ export function requireDuration(text: string, field = 'duration'): string {
   return text;
 }
 
-/**
- * Adds a duration by the UTC calendar. A month ends no later than its last day: 31 January plus one month is 28 or 29
- * February.
- */
+/** By the UTC calendar: 31 January plus one month is 28 or 29 February. */
 export function addDuration(from: Date, duration: string): Date {
   const [, amount, unit] = DURATION.exec(requireDuration(duration)) as unknown as [string, string, string];
   const later = new Date(from);

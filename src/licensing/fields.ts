@@ -2,10 +2,7 @@ import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32 } from '../store/co
 import { containsKey } from './keys';
 import { OperatorError } from './operator-error';
 
-/**
- * What fields of a request may hold. Each function refuses with an OperatorError that names the field, for a door that
- * cannot name it itself.
- */
+/** What a request's fields may hold. Refusals name the `field` for callers that cannot. */
 
 /** @param value NaN for a text that is no number */
 export function requireWholeNumber(

@@ -2,14 +2,11 @@ import { findPlan, findProduct, listPlans, type Plan, type Product } from '../st
 import type { Db } from '../store/database';
 import { OperatorError } from './operator-error';
 
-/** Finds what an operator names by its id, or refuses. */
-
 /** @throws OperatorError when there is no such product */
 export async function requireProduct(db: Db, id: number): Promise<Product> {
   return (await findProduct(db, id)) ?? noProduct(id);
 }
 
-/** @throws OperatorError always */
 export function noProduct(id: number): never {
   throw new OperatorError(`There is no product ${id}.`, {
     code: 'NOT_FOUND',
@@ -22,22 +19,15 @@ export async function requirePlan(db: Db, id: number): Promise<Plan> {
   return (await findPlan(db, id)) ?? noPlan(id);
 }
 
-/** @throws OperatorError always */
 export function noPlan(id: number | string): never {
   throw new OperatorError(`There is no plan ${id}.`, { code: 'NOT_FOUND', facts: { reason: 'no-plan' } });
 }
 
-/** @throws OperatorError always */
 export function noLicense(id: number): never {
   throw new OperatorError(`There is no licence ${id}.`, { code: 'NOT_FOUND' });
 }
 
-/**
- * Finds a plan by its id, or by its name if only one plan has it.
- *
- * @param productId searches names among this product's plans; undefined: among all
- * @throws OperatorError when there is none, or several have the name
- */
+/** @throws OperatorError when no plan has this id or name, or several have the name; `productId` limits the search */
 export async function requirePlanNamed(db: Db, text: string, productId?: number): Promise<Plan> {
   const byId = /^\d{1,10}$/.test(text) ? await findPlan(db, Number(text)) : undefined;
   if (byId) return byId;

@@ -4,7 +4,6 @@ import ipaddr from 'ipaddr.js';
 import { MAX_IDENTIFIER_LENGTH } from '../store/columns';
 import { containsKey } from './keys';
 
-/** The kinds of identifiers that plans count activations by. */
 export const ACTIVATION_TYPES = ['domain', 'device', 'seat', 'instance'] as const;
 export type ActivationType = (typeof ACTIVATION_TYPES)[number];
 
@@ -13,12 +12,9 @@ export function isActivationType(word: string): word is ActivationType {
 }
 
 /**
- * The canonical form of an identifier: all spellings of the same site, seat or device give the same string. The test
- * vectors are in docs/identifiers.md.
- *
- * @param type as stored with a plan
- * @returns undefined when the text is not an identifier of that type, or contains a licence key: identifiers are stored
- * and shown, keys never
+ * All spellings of the same site, seat or device give the same string. Most test vectors are in
+ * test/contract/identifiers.md, the rest in docs/identifiers.md.
+ * @returns undefined when the text is not valid for the type, or contains a licence key, which must not be stored
  */
 export function normalizeIdentifier(type: string, text: string): string | undefined {
   const identifier = isActivationType(type) ? normalizers[type](text.trim()) : undefined;
@@ -50,7 +46,6 @@ const normalizers: Record<ActivationType, (trimmed: string) => string | undefine
   instance: (text) => text,
 };
 
-/** Labels of letters, digits, hyphens and underscores. */
 const HOST = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
 
 /** Nearly all sites: normalizeDomain leaves such a name unchanged. */
@@ -62,8 +57,7 @@ function normalizeDomain(text: string): string | undefined {
     .replace(/^[a-z][a-z0-9+.-]*:\/\//i, '')
     .replace(/^\/\//, '')
     .replace(/[/?#].*$/s, '');
-  // To browsers a backslash ends the host like a slash: `http://example.com\@example.org` opens the first host, but
-  // removing everything before the `@` would leave the second. The site is ambiguous, so refuse it.
+  // Ambiguous, because browsers read a backslash as a slash: `http://example.com\@example.org` opens example.com.
   if (authority.includes('\\')) return undefined;
   const host = authority.replace(/^.*@/s, '');
   return ipv6Literal(host) ?? hostName(host.replace(/:[0-9]{1,5}$/, ''));

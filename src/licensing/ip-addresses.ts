@@ -1,12 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/**
- * The canonical spelling of an IP address, as stored in the access log: IPv6 as in RFC 5952, IPv4-mapped IPv6 as IPv4,
- * without a zone.
- *
- * @returns undefined when the text is not an address
- */
+/** IPv6 as in RFC 5952, IPv4-mapped IPv6 as IPv4, without a zone; undefined when the text is not an address. */
 export function canonicalAddress(text: string): string | undefined {
   const bare = text.replace(/%.*$/, '');
   const family = isIP(bare);
@@ -15,11 +10,7 @@ export function canonicalAddress(text: string): string | undefined {
   return address.isIPv4MappedAddress() ? address.toIPv4Address().toString() : address.toRFC5952String();
 }
 
-/**
- * The network that rate limits count as one client: an IPv4 address, or an IPv6 /64, which one customer usually gets.
- *
- * @param ip canonical
- */
+/** What rate limits count as one client: an IPv4 address, or an IPv6 /64, which one customer usually gets. */
 export function networkOfClient(ip: string): string {
   if (!ip.includes(':')) return ip;
   const { parts } = ipaddr.IPv6.parse(ip);
@@ -29,12 +20,7 @@ export function networkOfClient(ip: string): string {
     .join(':')}::/64`;
 }
 
-/**
- * Returns a function that tells whether an IP address is in one of these networks.
- *
- * @param networks such as `10.0.0.1`, `10.0.0.0/8` or `fd00::/8`
- * @throws Error when an entry is neither an address nor a network
- */
+/** Networks are such as `10.0.0.1`, `10.0.0.0/8` or `fd00::/8`. @throws Error when an entry is none of these */
 export function createNetworkMatcher(networks: readonly string[]): (ip: string) => boolean {
   const list = new BlockList();
   for (const network of networks) {

@@ -47,13 +47,7 @@ export const MAX_ISSUED = 10_000;
 /** Rows in one INSERT. */
 const CHUNK = 500;
 
-/**
- * Issues licences on a plan: all of them, or none.
- *
- * @param actor named in the licences' history
- * @param secret seals the keys; undefined: the keys are not kept
- * @throws OperatorError when refused
- */
+/** Issues all licences or none. `secret` seals the keys; without it they are not kept. @throws OperatorError */
 export async function issueLicenses(
   db: Db,
   request: IssueRequest,
@@ -125,11 +119,7 @@ function draftLicense(
   };
 }
 
-/**
- * Inserts licences, each with the first event of its history.
- *
- * @returns their ids, in the same order
- */
+/** Inserts licences, each with the first event of its history. @returns their ids in the same order */
 async function insertIssued(trx: Transaction, licenses: NewLicense[], actor: string): Promise<number[]> {
   const inserted: number[] = [];
   for (let i = 0; i < licenses.length; i += CHUNK) {
@@ -190,11 +180,7 @@ function asIssued(
   }
 }
 
-/**
- * Opens a licence's sealed key.
- *
- * @throws OperatorError when it was not kept or no secret is set; SealError when it cannot be opened
- */
+/** @throws OperatorError when the key was not kept or no secret is set; SealError when it cannot be opened */
 export function openKey({ id, keySealed, keyDigest: digest }: License, secret: Buffer | undefined): string {
   if (keySealed === null)
     throw new OperatorError(
@@ -209,11 +195,7 @@ export function openKey({ id, keySealed, keyDigest: digest }: License, secret: B
 /** A longer key, once sealed, would not fit its column. */
 const MAX_KEY_BYTES = 350;
 
-/**
- * The canonical form of a key from elsewhere.
- *
- * @throws OperatorError when no client could send it; the message does not repeat the key
- */
+/** @throws OperatorError when no client could send the key; the message does not repeat it */
 export function requireKey(text: string): string {
   const key = canonicalKey(text);
   if (key === '' || /\p{Cc}/u.test(key) || !key.isWellFormed())

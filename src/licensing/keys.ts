@@ -1,9 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 
-/**
- * Licence keys have one canonical form for issuing, importing and lookup, so that a pasted key matches the issued one.
- * Only the digest of that form is stored.
- */
+/** Keys have one canonical form, so that a pasted key matches the issued one. Only its digest is stored. */
 
 const OWN_SHAPE = /^[0-9A-F]{8}(?:-[0-9A-F]{8}){3}$/i;
 
@@ -27,13 +24,10 @@ export function generateKey(): string {
 }
 
 /**
- * The canonical form of a key. Removes blanks, surrounding quotes and underscores, and a pasted `dlid=`. Keys of our
- * own shape are upper-cased; others keep their case.
- *
- * @returns the empty string when nothing is left; the key then counts as missing
+ * Removes blanks, surrounding quotes and underscores, and a pasted `dlid=`. Upper-cases keys of our own shape only. An
+ * empty result counts as a missing key.
  */
 export function canonicalKey(text: string): string {
-  // The common case.
   if (hasOwnShape(text)) return text.toUpperCase();
   const bare = text.replace(BLANKS, '');
   // By index from both ends: a regular expression would retry at every quote of a long run.
@@ -55,20 +49,15 @@ export function hasOwnShape(key: string): boolean {
 }
 
 /**
- * Whether a text may be one of our keys with one typing error: four groups with at most one character too many, too few
- * or not a digit. Letters that look like digits count as digits.
- *
- * @param key canonical
+ * Whether a canonical text may be one of our keys with one typing error: four groups with at most one character too
+ * many, too few or not a digit. Letters that look like digits count as digits.
  */
 export function hasAboutOwnShape(key: string): boolean {
   if (!/^[0-9A-Z]{7,9}(?:-[0-9A-Z]{7,9}){3}$/i.test(key)) return false;
   return Math.abs(key.length - 35) <= 1 && key.replace(/[0-9A-FOIL-]/gi, '').length <= 1;
 }
 
-/**
- * Whether a text contains a key of our own shape, because customers paste keys into the wrong field. A part of a longer
- * word does not count.
- */
+/** Customers paste keys into the wrong field. A part of a longer word does not count. */
 export function containsKey(text: string): boolean {
   return KEY_BY_ITSELF.test(text);
 }
@@ -76,19 +65,15 @@ export function containsKey(text: string): boolean {
 /** Shorter strings inside other text are too common to be treated as keys. */
 export const LEAST_KEY = 8;
 
-/**
- * Whether a text is this very key, pasted in any form. Keys of other systems have no shape to recognise them by.
- *
- * @param key canonical
- */
+/** Whether a text is this canonical key, pasted in any form: keys of other systems have no shape to look for. */
 export function isKey(text: string, key: string): boolean {
   // The cheap check first: almost no text contains the key.
   return key.length >= LEAST_KEY && text.includes(key) && canonicalKey(text) === key;
 }
 
 /**
- * Whether Joomla's updater sends a key unchanged. It puts the Download Key into a URL as typed: everything after `#` or
- * `&` is lost, `%41` is decoded to `A`, and nginx removes characters beyond ASCII (upstream.conf).
+ * Joomla's updater puts the Download Key into a URL as typed: everything after `#` or `&` is lost, `%41` is decoded to
+ * `A`, and nginx removes characters beyond ASCII (upstream.conf).
  */
 export function isSentWhole(key: string): boolean {
   return !/[#&]|%[0-9a-f]{2}|[^\x21-\x7e]/i.test(key);
@@ -103,18 +88,12 @@ export function redactKeys(text: string): string {
   return text.replace(KEY_ANYWHERE, '[key]');
 }
 
-/**
- * The SHA-256 of a canonical key in hex, as stored. Our own keys have 128 random bits, so a plain digest cannot be
- * reversed by guessing, and an operator's SQL can use `SHA2(key, 256)`.
- */
+/** SHA-256 in hex, `SHA2(key, 256)` in SQL. Nobody can guess one of our keys from it: they have 128 random bits. */
 export function keyDigest(canonical: string): string {
   return hash('sha256', canonical);
 }
 
-/**
- * Enough of a key for support to recognise it, but too little to use it: the last group of a key of our own shape, the
- * last 4 characters of another key of 16 or more, or else nothing.
- */
+/** The last group of a key of our own shape, the last 4 characters of another key of 16 or more, otherwise null. */
 export function keyHint(canonical: string): string | null {
   if (hasOwnShape(canonical)) return canonical.slice(-8);
   const characters = Array.from(canonical);

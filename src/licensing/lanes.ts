@@ -2,8 +2,8 @@ import { Semaphore, withTimeout } from 'async-mutex';
 import { BusyError, createBatches, type BatchOptions } from './batches';
 
 /**
- * Work on a licence whose row is locked by somebody else waits in that licence's lane. A lane runs one batch at a time,
- * and only a few lanes run at once, so that the pool keeps connections for all other calls.
+ * Work on a locked licence waits in the licence's lane. A lane runs one batch at a time, and only a few lanes run at
+ * once, so that the pool keeps connections for all other calls.
  */
 export interface Lanes<Item, Answer> {
   /** whether work on this licence waits or runs; new work must then queue behind it */
@@ -15,10 +15,7 @@ export interface Lanes<Item, Answer> {
 const TURN_TIMEOUT_MS = 3_000;
 const LANE: BatchOptions = { maxItems: 200, maxWaiting: 500 };
 
-/**
- * @param atOnce how many lanes may run at once
- * @param work for one licence; answers in the order of the items
- */
+/** @param work for one licence; answers in the order of the items */
 export function createLanes<Item, Answer>(
   atOnce: number,
   work: (items: Item[]) => Promise<Answer[]>,

@@ -21,11 +21,9 @@ import {
 import type { Refusal } from './verdict';
 
 /**
- * The ledger is the only writer of slots and check counts, with one rule for all of them.
- *
- * A batch locks the licences whose rows are free, reads them, judges, writes and commits. A licence whose row is held
- * goes to its lane (lanes.ts), so only its own calls wait. Everything judged and written is read under the lock, so no
- * race can exceed a limit; the unique index of activations and the condition in `takeSlots` guard this again.
+ * The only writer of slots and check counts. A batch locks the licences whose rows are free, judges, writes and
+ * commits; the others go to their lanes (lanes.ts). Everything judged is read under the lock, so no race can exceed a
+ * limit. The unique index of activations and the condition in `takeSlots` guard this again.
  */
 export interface Ledger {
   /** Takes a slot for an identifier (contract, 4.1). An identifier activated already succeeds and takes none. */
@@ -34,15 +32,10 @@ export interface Ledger {
   deactivate(claim: Claim): Promise<Activated | Refusal>;
   /** Activates for the operator: in every state, and above the limit too. */
   override(claim: Claim): Promise<Activated | Refusal>;
-  /**
-   * Counts validate calls.
-   *
-   * @returns for each licence not counted yet, a promise that its callers must await
-   */
+  /** Counts validate calls. @returns promises for the licences not counted yet, which their callers must await */
   count(checks: Check[]): Promise<Map<number, Promise<unknown>>>;
 }
 
-/** A claim that must be written. */
 type Entry = Claim & { verb: Verb; licenseId: number };
 
 /** After meeting a locked row, batches ask which rows are free for this long. */
@@ -51,10 +44,7 @@ const ASK_FIRST_MS = 60_000;
 /** The share of the pool's connections that may wait for locks at once. */
 const LANES_SHARE = 0.4;
 
-/**
- * @param find looks up one request; simultaneous calls share a statement
- * @param recordChanges writes the history: `createClientHistory` for clients, `insertEvents` for the operator
- */
+/** @param recordChanges writes the history: `createClientHistory` for clients, `insertEvents` for the operator */
 export function createLedger(
   db: Db,
   find: (request: Named) => Promise<Found | undefined> = createBatches((requests) => lookUp(db, requests)),
@@ -103,12 +93,7 @@ export function createLedger(
   /** In performance.now() time; until then, batches first ask which rows are free. */
   let askUntil = -Infinity;
 
-  /**
-   * Counts the checks whose rows are free. Asking which are free costs a batch three round trips, so that is done only
-   * for a while after a lock wait (docs/decisions).
-   *
-   * @returns the licences whose checks are counted
-   */
+  /** Asking which rows are free costs three round trips: do it only for a while after a lock wait (docs/decisions). */
   async function countFree(checks: Check[]): Promise<Set<number>> {
     const ids = idsOf(checks);
     if (performance.now() > askUntil)
@@ -178,12 +163,7 @@ function mergeChecks(checks: Check[]): Check[] {
   return [...merged.values()];
 }
 
-/**
- * Judges claims and writes what they change.
- *
- * @param trx holds the locks of all the licences
- * @returns by entry
- */
+/** @param trx holds the locks of all the licences */
 async function write(
   trx: Transaction,
   entries: Entry[],

@@ -17,17 +17,14 @@ import { asHint, canonicalKey, keyDigest } from './keys';
 import { OperatorError } from './operator-error';
 import { endOfDay } from './timestamps';
 
-/** Finds licences for an operator, by what they know of one. */
-
 export { listActivations, listEvents, type Activation, type License };
 
 /** The licences a text may name: several when a shop's order numbers overlap with licence ids. */
 type Meanings = ['id' | 'key' | 'reference', License][];
 
 /**
- * Finds the licence that an operator will change. A bare number never means a reference, because its meaning would
- * change when licence ids reach that number.
- *
+ * For a licence to be changed. A bare number never means a reference, because its meaning would change when licence ids
+ * reach that number.
  * @param text a key, an id, a reference, `id:12` or `reference:12`
  * @throws OperatorError when there is none or several; the message omits the text, which may be a key
  */
@@ -42,11 +39,7 @@ export async function requireLicenseNamed(db: Db, text: string): Promise<License
   return meanings[0][1];
 }
 
-/**
- * Like `requireLicenseNamed` for a licence that is only shown: the first meaning counts.
- *
- * @returns with the other meanings in words, if there are any
- */
+/** For a licence that is only shown: the first meaning counts. @returns with the other meanings in words, if any */
 export async function findLicenseNamed(
   db: Db,
   text: string,
@@ -63,7 +56,6 @@ export function isMarked(text: string): boolean {
 
 const MARKED = /^(?:id:(?<id>\d{1,15})|reference:(?<reference>.+))$/s;
 
-/** @returns at least one meaning */
 async function findMeanings(db: Db, text: string): Promise<[Meanings[number], ...Meanings]> {
   const written = text.trim();
   const marked = MARKED.exec(written)?.groups;
@@ -117,11 +109,7 @@ export interface LicenseSearch extends Omit<LicenseFilter, 'planId' | 'expiringB
   expiring?: string | undefined;
 }
 
-/**
- * Lists licences by id, as an operator looks for them.
- *
- * @throws OperatorError when there is no such product or plan
- */
+/** By id. @throws OperatorError when there is no such product or plan */
 export async function searchLicenses(
   db: Db,
   { plan, expiring, customer, hint, ...others }: LicenseSearch,

@@ -9,16 +9,14 @@ import { createLatestUpdate, type Update } from './updates';
 import { createValidator, type ValidateRequest } from './validate';
 import type { Refusal, Validation } from './verdict';
 
-/** The domain rules on one database, with what requests share in this process. */
+/** The domain rules on one database. Simultaneous calls in this process share their statements. */
 export interface Licensing {
   db: Db;
   now: () => Date;
   ledger: Ledger;
-  /** finds a licence and identifier; simultaneous calls share a statement */
   lookUp: (request: Named) => Promise<Found | undefined>;
   /** answers and counts one validate call; simultaneous calls share their statements */
   validate: (request: ValidateRequest) => Promise<Validation | Refusal>;
-  /** finds the version of a product to download; simultaneous calls share a statement */
   findRelease: FindRelease;
   latestUpdate: (productId: number) => Promise<Update | undefined>;
   accessLog: AccessLog;

@@ -8,7 +8,6 @@ import { noLicense } from './find-or-refuse';
 import { allowedTransitions, liveStatus, transitionTarget, type Transition } from './states';
 import { formatTimestamp, formatTimestampOrNull } from './timestamps';
 
-/** Who changes a licence, when and why. */
 export interface ChangeContext {
   actor: string;
   now: Date;
@@ -18,11 +17,7 @@ export interface ChangeContext {
 /** The new end of a licence; null: lifetime. */
 export type Renewal = { until: Date | null } | { for: string };
 
-/**
- * Moves a licence to another state (decisions, "Transitions").
- *
- * @throws OperatorError that names the allowed transitions when this one is not
- */
+/** See decisions, "Transitions". @throws OperatorError that names the allowed transitions when this one is not */
 export function changeState(
   db: Db,
   id: number,
@@ -45,10 +40,7 @@ export function changeState(
   });
 }
 
-/**
- * Renews a licence for a duration from now or from its end, whichever is later; or until a date, even an earlier one;
- * or for life. A suspended licence becomes active again.
- */
+/** A duration counts from now or the end, whichever is later. A suspended licence becomes active again. */
 export function renew(db: Db, id: number, renewal: Renewal, context: ChangeContext): Promise<License> {
   const { now, actor } = context;
   return changeLicense(db, id, async (trx, license) => {
@@ -87,12 +79,7 @@ function renewedUntil(license: LockedLicense, renewal: Renewal, now: Date): Date
   return addDuration(expiresAt !== null && expiresAt > now ? expiresAt : now, renewal.for);
 }
 
-/**
- * Runs `work` under a lock on the licence's row.
- *
- * @returns the changed licence
- * @throws OperatorError when there is no such licence
- */
+/** Runs `work` under a lock on the licence's row. @throws OperatorError when there is no such licence */
 export async function changeLicense(
   db: Db,
   id: number,

@@ -4,7 +4,6 @@ import { findTerms, type LabelledActivation } from '../store/license-lookup';
 import { isKey } from './keys';
 import { spellings, type ActivationType, type Spellings } from './identifiers';
 
-/** A licence and perhaps an identifier, as named by a request. */
 export interface Named {
   keyDigest: string;
   /** the canonical key, where the caller has it; a key pasted as the identifier is refused */
@@ -24,9 +23,7 @@ export interface Found {
 }
 
 /**
- * Looks up any number of requests in one statement, so that all answers are of the same moment.
- *
- * @param options.labels whether to read the activations' labels; by default when a request has one
+ * Uses one statement, so that all answers are of the same moment. Reads labels by default when a request has one.
  * @returns in the order of the requests; undefined where the key is unknown
  */
 export async function lookUp(
@@ -35,7 +32,6 @@ export async function lookUp(
   { labels = requests.some(({ name }) => name !== undefined) } = {},
 ): Promise<(Found | undefined)[]> {
   const spelled = requests.map(({ identifier, key }) =>
-    // Identifiers are stored and shown, keys never.
     identifier === undefined || (key !== undefined && isKey(identifier, key))
       ? undefined
       : spellings(identifier),

@@ -1,14 +1,10 @@
 /** Remembers a limited number of values, each for a limited time after its own `at`. */
 export interface Memory<T extends { at: Date }> {
   get(key: string, now: Date): T | undefined;
-  /** @returns the value */
   set(key: string, value: T): T;
 }
 
-/**
- * @param max values; beyond that the oldest is forgotten
- * @param windowMs how long a value is remembered
- */
+/** @param max beyond so many values the oldest is forgotten */
 export function createMemory<T extends { at: Date }>(max: number, windowMs: number): Memory<T> {
   // A Map keeps its keys in the order of insertion.
   const values = new Map<string, T>();

@@ -1,7 +1,7 @@
 /** The kind of refusal, for programs: the API's codes where they fit, otherwise REFUSED. */
 export type OperatorErrorCode = 'INVALID_REQUEST' | 'NOT_FOUND' | 'CONFLICT' | 'REFUSED';
 
-/** What a refusal is about, where a door (a command, a page) adds in its own words what to do next. */
+/** What a refusal is about; a command or page adds what to do next. */
 export type RefusalFacts =
   | {
       reason:
@@ -25,7 +25,7 @@ export type RefusalFacts =
   | { reason: 'overlooked-columns'; columns: { field: string; name: string }[] }
   | { reason: 'bad-rows'; rows: string };
 
-/** A refusal in words that fit every door. Nothing has changed when it is thrown. */
+/** A refusal in words that fit every caller. Nothing has changed when it is thrown. */
 export class OperatorError extends Error {
   readonly code: OperatorErrorCode;
   /** the JSON name of the refused field of the request */

@@ -2,11 +2,9 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import { keyDigest, keyHint } from './keys';
 
 /**
- * Sealed keys, which `license reveal` can show again: AES-256-GCM under LICENSING_KEY_SECRET. The key's digest is
- * associated data, so a sealed key moved to another row does not open.
- *
- * Layout before base64: version (1 byte), key id (4 bytes), nonce (12), tag (16), ciphertext. The key id tells a
- * different secret from a damaged value.
+ * Sealed keys, which `license reveal` can show again: AES-256-GCM under LICENSING_KEY_SECRET, with the key's digest as
+ * associated data, so that a sealed key opens only in its row. Before base64: version (1 byte), key id (4), nonce (12),
+ * tag (16), ciphertext. The key id tells a different secret from a damaged value.
  */
 const VERSION = 1;
 const KEY_ID_BYTES = 4;
@@ -14,11 +12,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const HEADER_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES + TAG_BYTES;
 
-/**
- * The stored form of a key: digest, hint and, if there is a secret, the sealed key.
- *
- * @param key canonical
- */
+/** @param key canonical; without a secret it is not kept */
 export function storedKey(
   key: string,
   secret: Buffer | undefined,
@@ -34,10 +28,7 @@ export function storedKey(
 /** This secret cannot open the sealed key; the message says why. */
 export class SealError extends Error {}
 
-/**
- * @param secret 32 bytes
- * @param digest of the same key
- */
+/** `secret` has 32 bytes; `digest` is the same key's. */
 export function sealKey(canonical: string, digest: string, secret: Buffer): string {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', secret, nonce).setAAD(Buffer.from(digest));

@@ -13,7 +13,6 @@ export interface Claim extends Named {
   identifier: string;
   /** the client's address; undefined for the operator */
   ip?: string;
-  /** named in the licence's history */
   actor: string;
   now: Date;
 }
@@ -75,8 +74,7 @@ interface Place {
 }
 
 /**
- * Judges claims in order, each on the state that the earlier ones leave.
- *
+ * Judges each claim on the state that the earlier ones leave.
  * @param claims with what was looked up for each, labels included, under the locks of all the licences
  * @returns the outcomes, in the order of the claims
  */

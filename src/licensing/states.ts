@@ -1,7 +1,4 @@
-/**
- * A licence's states. Four are stored; `expired` is derived from the date on each use, so that licences expire on time
- * without a job.
- */
+/** `expired` is derived from the date on each use, so that licences expire on time without a job. */
 export const STORED_STATUSES = ['active', 'suspended', 'revoked', 'cancelled'] as const;
 export type StoredStatus = (typeof STORED_STATUSES)[number];
 export type LiveStatus = StoredStatus | 'expired';

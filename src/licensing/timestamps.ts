@@ -15,11 +15,7 @@ export function formatTimestampOrNull(date: Date | null): string | null {
   return date && formatTimestamp(date);
 }
 
-/**
- * Whether a day exists: JavaScript reads 31 February as 3 March.
- *
- * @param text such as 2027-01-31
- */
+/** JavaScript reads 31 February as 3 March. */
 function isDay(text: string): boolean {
   const midnight = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(midnight.getTime()) && midnight.toISOString().slice(0, 10) === text;
@@ -34,11 +30,9 @@ export function isStorable(date: Date): boolean {
 const MOMENT = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:\.\d+)?\s*(Z|UTC|[+-]\d\d:?\d\d)?)?$/i;
 
 /**
- * Parses a date from an operator or another system: `2027-01-31`, `2027-01-31T12:00:00Z` or `2027-01-31 12:00:00`.
- *
- * @param edge whether a date without a time means the first or the last second of that day in UTC
+ * Parses `2027-01-31`, `2027-01-31T12:00:00Z` or `2027-01-31 12:00:00`.
+ * @param edge which second of the UTC day a date without a time means
  * @param zoneless whether a time without a zone is read as UTC or refused
- * @param field names the refused field
  * @throws OperatorError when there is no such time, or databases cannot hold it
  */
 export function parseMoment(

@@ -3,10 +3,7 @@ import type { Db } from '../store/database';
 import { findRelease, listPublishedVersions, type Release } from '../store/releases';
 import { isPrerelease } from './versions';
 
-/**
- * The release that updaters are offered: the highest published version in PHP's order. Pre-releases count only while
- * the product has no published final release.
- */
+/** The highest published version in PHP's order. Pre-releases count only while there is no published final release. */
 export async function latestRelease(db: Db, productId: number): Promise<Release | undefined> {
   for (;;) {
     const versions = await listPublishedVersions(db, productId);

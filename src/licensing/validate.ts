@@ -5,15 +5,12 @@ import { lookUp, type Named } from './lookup';
 import { judgeValidation, type Refusal, type Validation } from './verdict';
 
 export interface ValidateRequest extends Named {
-  /** the client's address */
   ip: string;
   now: Date;
 }
 
 /**
- * Answers validate calls in batches, with one read and one write for each. A call is counted before it is answered, so
- * that no acknowledged call is lost (contract, section 4.2).
- *
+ * Answers calls in batches of one read and one write. Counts each before its answer, so none is lost (contract, 4.2).
  * @returns for each request its answer, or a promise of it while its licence's row is held
  */
 export function createValidator(

@@ -4,10 +4,7 @@ import { isActivationType } from './identifiers';
 import type { Found } from './lookup';
 import { liveStatus, type LiveStatus } from './states';
 
-/**
- * All judgements about a licence: one flat list of guards for each question, in the contract's order; the first that
- * applies decides. Pure functions: the licence's data and the time are arguments.
- */
+/** Pure functions: a flat list of guards for each question, in the contract's order; the first that applies decides. */
 
 /** Why a request was refused: the codes of the contract's section 7 and of the decisions. */
 export type RefusalCode =

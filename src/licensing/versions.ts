@@ -1,11 +1,9 @@
 /**
- * Turns a version into a string whose byte order is the order of PHP's `version_compare`, which Joomla uses, so that
- * databases can sort by it.
- *
- * PHP (ext/standard/versioning.c) splits a version at `.`, `-`, `_`, `+` and between digits and letters, and compares
- * the parts: numbers as numbers, words by the table below (by prefix: "patch" counts as "p"), a number against a word
- * as "#". If one version ends first, the other is greater if it goes on with a number; if with a word, the word is
- * compared with "#". So `1.0rc` < `1.0` < `1.0.0`, and `1.0` < `1.0pl`.
+ * Turns a version into a string whose byte order is that of PHP's `version_compare`, which Joomla uses, for databases
+ * to sort. PHP (ext/standard/versioning.c) splits a version at `.`, `-`, `_`, `+` and between digits and letters. It
+ * compares numbers as numbers, words by the table below (by prefix: "patch" counts as "p"), and a number against a word
+ * as "#". A longer version is greater if it goes on with a number; a word is compared with "#". So `1.0rc` < `1.0` <
+ * `1.0.0` and `1.0` < `1.0pl`.
  */
 
 /** In PHP's lookup order: the first entry that is a prefix of the part decides. */
@@ -41,11 +39,7 @@ export function isVersion(text: string): boolean {
   );
 }
 
-/**
- * The sortable form: a rank digit for each part; numbers are followed by their length (as a letter) and their digits.
- *
- * @param version for which `isVersion` holds
- */
+/** A rank digit for each part; numbers are followed by their length (as a letter) and their digits. */
 export function versionOrder(version: string): string {
   return parts(version).map(encode).join('') + String(END);
 }
@@ -71,13 +65,7 @@ export function stabilityOf(version: string): Stability {
   return lowest === UNKNOWN_WORD ? 'dev' : (STABILITIES[lowest - 1] as Stability);
 }
 
-/**
- * Warns where a version's place in PHP's order may surprise the seller: PHP knows few words, and reads others by their
- * prefix.
- *
- * @param version as given; an invalid one gets no remark
- * @returns undefined when the version is ordered as it reads
- */
+/** Warns where PHP's order may surprise: it knows few words and reads others by prefix. Ignores invalid versions. */
 export function remarkOnVersion(version: string): string | undefined {
   if (!isVersion(version)) return undefined;
   const words = parts(version).filter((part) => !isNumber(part));

@@ -8,7 +8,7 @@ import type { Issued } from './issue';
 import { liveStatus } from './states';
 import { formatTimestamp, formatTimestampOrNull } from './timestamps';
 
-/** Products, licences and the rest as JSON shows them: the fields of the contract's section 2 in snake_case, and no key but in `issuedJson`. */
+/** The fields of the contract's section 2 as JSON in snake_case; only `issuedJson` shows the key. */
 
 export function productJson(product: Product) {
   return {

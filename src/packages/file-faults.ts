@@ -1,13 +1,7 @@
 import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
 
-/**
- * Explains why a file cannot be written, and the remedy. Names the requested file, not the temporary one that is
- * written.
- *
- * @param path absolute
- * @returns undefined when the error is about something else
- */
+/** Names the requested file (absolute), not the temporary one. @returns undefined for an error about something else */
 export function explainFileFault(error: unknown, path: string): string | undefined {
   const { code = '', syscall, path: failed } = error as NodeJS.ErrnoException;
   const folder = dirname(path);

@@ -4,10 +4,7 @@ import { chmod, mkdir, open, readdir, rename, rm, stat, type FileHandle } from '
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
-/**
- * Packages on disk, named by their SHA-256: equal bytes share a file, and a published version can never change under a
- * customer's checksum. The only part of the store without SQL.
- */
+/** Packages are named by their SHA-256: equal bytes share a file, and a published version can never change. */
 export interface StoredPackage {
   /** bytes */
   size: number;
@@ -31,11 +28,7 @@ export function packagePath(dir: string, sha256: string): string {
 /** The package is not a regular file. The message completes "it is ...". */
 export class NoFile extends Error {}
 
-/**
- * Opens a package for reading. After following links, all but regular files (FIFOs, devices) can block or never end.
- *
- * @throws NoFile, or the system's error
- */
+/** Follows links. FIFOs and devices are refused: they can block or never end. @throws NoFile, or a system error */
 export async function openPackage(path: string): Promise<{ handle: FileHandle; stats: Stats }> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
@@ -61,11 +54,7 @@ export async function statPackage(dir: string, sha256: string): Promise<Stats | 
   }
 }
 
-/**
- * Compares a package's content with its name.
- *
- * @returns whether it is intact; undefined when it is missing or not readable
- */
+/** Compares a package's content with its name; undefined when it is missing or not readable. */
 export async function isPackageWhole(dir: string, sha256: string): Promise<boolean | undefined> {
   if (!(await statPackage(dir, sha256))) return undefined;
   const hash = createHash('sha256');
@@ -75,9 +64,7 @@ export async function isPackageWhole(dir: string, sha256: string): Promise<boole
 }
 
 /**
- * Copies a file into the folder: writes and hashes a temporary file, checks, syncs and renames it. Afterwards the whole
- * package is there, or nothing.
- *
+ * Writes and hashes a temporary file, checks, syncs and renames it, so that the whole package is there, or nothing.
  * @param check inspects the copy before it is accepted, and throws to refuse it
  */
 export async function storePackage(

@@ -38,12 +38,7 @@ export interface PublishHooks {
   inspect?: (path: string) => Promise<void>;
 }
 
-/**
- * Publishes a version, stores it as a draft, or publishes an earlier draft.
- *
- * @param packagesDir the packages folder
- * @throws OperatorError when refused; nothing has changed then
- */
+/** Publishes a version or an earlier draft, or stores a draft. @throws OperatorError; nothing has changed then */
 export async function publishRelease(
   db: Db,
   packagesDir: string,
@@ -117,11 +112,7 @@ export async function releasesOf(db: Db, productId: number): Promise<Release[]> 
   return listReleases(db, productId);
 }
 
-/**
- * Withdraws a published version or a draft: it is no longer offered or downloaded.
- *
- * @throws OperatorError when there is no such version, or it is withdrawn already
- */
+/** Ends offers and downloads of a version. @throws OperatorError when there is none, or it is withdrawn already */
 export function withdrawRelease(db: Db, productId: number, version: string): Promise<Release> {
   return changeRelease(db, productId, version, ({ state }) => {
     if (state === 'withdrawn')
@@ -130,11 +121,7 @@ export function withdrawRelease(db: Db, productId: number, version: string): Pro
   });
 }
 
-/**
- * Changes a version's changelog; its package never changes.
- *
- * @throws OperatorError when there is no such version
- */
+/** Changes a version's changelog; its package never changes. @throws OperatorError when there is no such version */
 export function editRelease(
   db: Db,
   productId: number,
@@ -253,10 +240,7 @@ async function storePackageFile(dir: string, file: string, { onProgress, inspect
   }
 }
 
-/**
- * Plain ASCII, such as `name-2.1.0.zip`: Joomla takes the name only from a quoted `filename=`, needs the `.zip` at its
- * end to unpack it, and fails on a `;` in it.
- */
+/** Plain ASCII: Joomla takes the name only from a quoted `filename=`, needs `.zip` at its end, fails on a `;`. */
 function downloadName({ id, name }: Product, version: string): string {
   const ascii = name
     .normalize('NFKD')

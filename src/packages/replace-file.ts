@@ -12,7 +12,6 @@ export type Sink = (text: string) => Promise<void>;
 /** Writes a file's content; the handle is the new file's. */
 export type Produce<T> = (sink: Sink, handle: FileHandle) => Promise<T>;
 
-/** Where a file will be written. */
 export interface Place {
   /** as the user gave it; used in messages */
   path: string;
@@ -33,7 +32,6 @@ export interface OwnFile {
 export interface FileKind {
   /** completes "something else than ..." */
   name: string;
-  /** whether a file that begins like this is of this kind */
   isOne: (beginning: string) => boolean;
 }
 
@@ -48,12 +46,7 @@ export async function lookAt(path: string): Promise<Place> {
   return { path, target, there: await stat(target).catch(() => undefined) };
 }
 
-/**
- * Refuses a place whose file would be lost for good: a file the installation needs, or a non-empty file of another
- * kind.
- *
- * @throws OperatorError
- */
+/** Refuses a file the installation needs, or a non-empty file of another kind. @throws OperatorError */
 export async function requireReplaceable(place: Place, own: OwnFile[], kind: FileKind): Promise<void> {
   await refuseOwn(place, own);
   const { path, target, there } = place;
@@ -63,11 +56,7 @@ export async function requireReplaceable(place: Place, own: OwnFile[], kind: Fil
     );
 }
 
-/**
- * Refuses to overwrite a file the installation needs.
- *
- * @throws OperatorError
- */
+/** Refuses a file the installation needs. @throws OperatorError */
 export async function refuseOwn({ path, target }: Place, own: OwnFile[]): Promise<void> {
   for (const one of own)
     if ((await resolveLinks(one.path)) === target)
@@ -75,9 +64,7 @@ export async function refuseOwn({ path, target }: Place, own: OwnFile[]): Promis
 }
 
 /**
- * Creates or replaces a file as a whole: writes a temporary file beside it, syncs and renames it. Until then the
- * earlier file stays as it is, and a failure or an interrupt leaves nothing behind.
- *
+ * Creates or replaces a file by renaming a temporary one, so that a failure or an interrupt changes nothing.
  * @param mode of the finished file, whatever the umask; until then only its owner may read it
  * @throws OperatorError when it cannot be written there; also throws what `produce` throws
  */
@@ -106,11 +93,7 @@ export function replaceFile<T>(place: Place, mode: number, produce: Produce<T>):
   });
 }
 
-/**
- * Writes to a target that cannot be replaced, such as a pipe.
- *
- * @throws OperatorError when it cannot be written; also throws what `produce` throws
- */
+/** For a target that cannot be replaced, such as a pipe. @throws OperatorError; also throws what `produce` throws */
 export function writeInto<T>(place: Place, produce: Produce<T>): Promise<T> {
   return inWords(place, async () => writeAndClose(await open(place.target, 'w'), produce));
 }

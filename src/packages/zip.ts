@@ -5,10 +5,9 @@ import { openPromise, type Entry, type ZipFile } from 'yauzl';
 import { OperatorError } from '../licensing/operator-error';
 
 /**
- * Reads a whole zip: every entry's name, content and checksum. Refuses packages that are truncated, damaged, or would
- * write outside their folder, because they would not unpack on the customer's site.
- *
- * @throws OperatorError that says what is wrong
+ * Reads every name, content and checksum: a truncated or damaged package, or one that would write outside its folder,
+ * does not unpack on the customer's site.
+ * @throws OperatorError
  */
 export async function checkZip(path: string): Promise<void> {
   let entries = 0;
@@ -26,11 +25,7 @@ export async function checkZip(path: string): Promise<void> {
   if (entries === 0) throw new OperatorError('The package is an empty zip file.');
 }
 
-/**
- * Visits all entries in order.
- *
- * @throws what `visit` throws, or an error that says what is wrong with the zip
- */
+/** Visits entries in order. @throws what `visit` throws, or an error that says what is wrong with the zip */
 export async function eachEntry(
   path: string,
   visit: (zip: ZipFile, entry: Entry) => Promise<void>,

@@ -11,12 +11,8 @@ import {
 import { toFields } from './row-fields';
 import { toSqlTime } from './time';
 
-/**
- * A download, granted or refused, a refused activation or deactivation, or a client over its limit. Equal accesses of
- * one client share a row.
- */
+/** A download, a refused activation or deactivation, or a client over its limit. Equal accesses share a row. */
 export interface Access {
-  /** time of the first access */
   at: Date;
   endpoint: 'activate' | 'deactivate' | 'validate' | 'updates' | 'download';
   /** `ok`, the refusal's code, or OMITTED */
@@ -32,7 +28,6 @@ export interface Access {
 
 export interface LoggedAccess extends Access {
   id: number;
-  /** how many equal accesses the row stands for */
   times: number;
   /** time of the latest access; null: there was only one */
   lastAt: Date | null;
@@ -43,7 +38,6 @@ export function latestOf({ at, lastAt }: LoggedAccess): Date {
   return lastAt ?? at;
 }
 
-/** All conditions must hold. */
 export interface AccessFilter {
   /** null: accesses that named no known licence */
   licenseId?: number | null;
@@ -97,7 +91,6 @@ export async function findAccessId(db: Db, access: Access): Promise<number | und
 
 export interface Repeats {
   id: number;
-  /** additional accesses */
   times: number;
   lastAt: Date;
 }
@@ -144,11 +137,8 @@ export async function listAccesses(
 }
 
 /**
- * Entries whose identifier contains one of these texts, newest first. An index on the identifier would slow down every
- * access, so this scans part of the log, newest ids first.
- *
- * @param texts in lower case; may find more than these
- * @param after only ids above this one
+ * Entries above the id `after` whose identifier contains one of these lower-case texts, or nearly, newest first. Scans
+ * the log, because an index on the identifier would slow down every access.
  */
 export async function findAccessesWith(
   db: Db,
@@ -184,11 +174,7 @@ export async function lastAccessId(db: Db): Promise<number> {
   return row.id ?? 0;
 }
 
-/**
- * The address of a User-Agent's first access.
- *
- * @param after only ids above this one
- */
+/** The address of a User-Agent's first access among ids above `after`. */
 export async function findAccessAddress(
   db: Db,
   after: number,
@@ -203,11 +189,7 @@ export async function findAccessAddress(
   return ip;
 }
 
-/**
- * Deletes entries older than `before`, a few at a time so that locks are short.
- *
- * @returns how many were found, at most `limit`; another process may have deleted them first
- */
+/** Deletes a few entries older than `before`. @returns how many were found; others may have deleted them first */
 export async function pruneAccesses(db: Db, before: Date, limit: number): Promise<number> {
   const ids = await db(tableBy(db, 'access_log', 'at'))
     .where('at', '<', toSqlTime(before))
@@ -218,10 +200,7 @@ export async function pruneAccesses(db: Db, before: Date, limit: number): Promis
   return ids.length;
 }
 
-/**
- * MySQL has no FORCE INDEX in a DELETE of one table, and reads the whole table when its statistics date from when it was
- * empty. With ORDER BY and LIMIT it reads the first rows by the primary key and stops.
- */
+/** MySQL has no FORCE INDEX in a DELETE and may scan the table. ORDER BY and LIMIT make it read by the primary key. */
 async function deleteAccesses(db: Db, ids: number[]): Promise<void> {
   const first = isSqlite(db) ? '' : ` ORDER BY id LIMIT ${ids.length}`;
   const sql = `DELETE FROM ${table(db, 'access_log')} WHERE id IN (${placeholders(ids.length)})${first}`;

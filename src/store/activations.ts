@@ -61,10 +61,7 @@ function isAnyOf(db: Db, pairs: number): string {
     : `(license_id, identifier) IN ((?, ?)${', (?, ?)'.repeat(pairs - 1)})`;
 }
 
-/**
- * Licences on which any of these identifiers is activated, by id. An index on the identifier would slow down every
- * activation, so this scans the index of licences and identifiers; only operators use it.
- */
+/** By licence id. Scans an index for operators, as one on the identifier would slow down every activation. */
 export async function findActivationsOf(
   db: Db,
   identifiers: string[],

@@ -31,11 +31,7 @@ export async function listProducts(db: Db): Promise<Product[]> {
   return ((await db(table(db, 'products')).orderBy('id')) as object[]).map(toProduct);
 }
 
-/**
- * @param product with a chosen id, or without: the next free one
- * @returns its id
- * @throws a duplicate (`isDuplicate`) when the id is taken
- */
+/** @throws a duplicate (`isDuplicate`) when the id is taken; without an id, the next free one is used */
 export async function insertProduct(
   db: Db,
   product: Omit<Product, 'id'> & { id?: number | undefined },
@@ -73,10 +69,7 @@ export async function findPlan(db: Db, id: number): Promise<Plan | undefined> {
   return row && (toFields(row) as Plan);
 }
 
-/**
- * Locks a plan until the transaction ends; must be the first statement. Meanwhile no licence is issued on it or moved
- * to it. Requests never wait for this lock.
- */
+/** Locks a plan, as the first statement. Meanwhile no licence joins the plan. Requests never wait for this lock. */
 export async function lockPlan(trx: Transaction, id: number): Promise<Plan | undefined> {
   const row = (await lockedRow(trx, 'plans', id)) as object | undefined;
   return row && (toFields(row) as Plan);
@@ -128,10 +121,7 @@ export async function listPlans(db: Db, productId?: number): Promise<Plan[]> {
   return ((await query) as object[]).map((row) => toFields(row) as Plan);
 }
 
-/**
- * @returns the new plan's id
- * @throws a reference conflict (`isReferenceConflict`) when there is no such product
- */
+/** @throws a reference conflict (`isReferenceConflict`) when there is no such product */
 export async function insertPlan(db: Db, plan: Omit<Plan, 'id'>): Promise<number> {
   const [id] = await db(table(db, 'plans')).insert(toColumns(plan));
   return id as number;

@@ -6,7 +6,6 @@ export const MAX_UINT32 = 0xffff_ffff;
 /** For a name, label, customer, reference or actor. */
 export const MAX_LABEL_LENGTH = 190;
 
-/** For an identifier, as sent and as normalised. */
 export const MAX_IDENTIFIER_LENGTH = 255;
 
 export const MAX_USER_AGENT_LENGTH = 255;

@@ -5,14 +5,10 @@ import type { ConnectionOptions } from 'mysql2';
 import { isOutOfConnections } from './errors';
 
 /**
- * A pool of MySQL connections, for Knex (its option `connectionPool`) and for our own statements. A connection may go silent
- * without an error when a firewall forgets it or a host dies: then its statements time out, and it leaves the pool.
- *
- * All calls are public. The packages do not promise the following; test/units/package-versions.test.ts fails when the
- * installed versions differ from these, and says what to check:
- * - knex 3.3.0 sends each statement by the connection's `query({ sql }, bindings, done)`, and the client of a transaction
- *   acquires the transaction's connection (statements.ts);
- * - mysql2 3.24.6 ends the statement under way with the error that its socket was destroyed with.
+ * A pool of MySQL connections for Knex and for our own statements. When a connection goes silent (a firewall forgot it,
+ * or a host died), its statements time out and it leaves the pool. test/units/package-versions.test.ts says what to
+ * check in versions other than knex 3.3.0 (`query({ sql }, bindings, done)`, a transaction's client acquires its
+ * connection) and mysql2 3.24.6 (the statement under way ends with the error that its socket was destroyed with).
  */
 export type Pool = InstanceType<typeof knex.KnexPool<Connection>>;
 
@@ -45,10 +41,7 @@ type Send = (
 ) => unknown;
 
 export interface StatementOptions {
-  /**
-   * Saves 0.1 ms on a service's long-lived connections. For few statements only: the server limits prepared statements,
-   * and the site shares the limit.
-   */
+  /** Saves 0.1 ms. For few statements only: the site shares the server's limit of prepared statements. */
   prepared?: boolean;
 }
 
@@ -65,7 +58,6 @@ export interface PoolSettings {
   killsLost: boolean;
 }
 
-/** How long a new connection may take until it is set up. */
 const CONNECT_TIMEOUT_MS = 2_000;
 /** A server that ends a connection does so at once. */
 const FAREWELL_MS = 1_000;
@@ -77,7 +69,6 @@ export function openPool(settings: PoolSettings): Pool {
   const { max, acquireTimeout, killsLost } = settings;
   /** When the latest statement was sent that timed out. */
   let silentSince = -Infinity;
-  /** How many connections are being made. */
   let connecting = 0;
   /** Connections that are killing a lost one; if such a connection is lost too, nobody kills it in turn. */
   const killing = new WeakSet<Connection>();
@@ -97,10 +88,7 @@ export function openPool(settings: PoolSettings): Pool {
   });
   return pool;
 
-  /**
-   * When the server has no free connection, callers wait for one of ours until their time-out: the server's limit is shared
-   * with the site and usually reached only briefly.
-   */
+  /** When the server is full, callers wait for our connections: the site shares its limit, usually only briefly. */
   async function connectWhenThereIsRoom(): Promise<Connection> {
     for (;;) {
       connecting++;
@@ -155,13 +143,11 @@ export function send<Answer>(
 }
 
 /**
- * The server has no room for a prepared statement and so has not run it: its limit, shared with the site, is reached
- * (ER_MAX_PREPARED_STMT_COUNT_REACHED), or its small table cache lost the statement's table three times in a row
- * (ER_NEED_REPREPARE).
+ * The statement has not run: the limit that the site shares is reached (ER_MAX_PREPARED_STMT_COUNT_REACHED), or the
+ * table cache was too small three times in a row (ER_NEED_REPREPARE).
  */
 const HAD_NO_ROOM = new Set<number | undefined>([1461, 1615]);
 
-/** @throws the driver's or server's error, or ETIMEDOUT */
 async function connect(
   { driver, openSocket, setUp, statementTimeout, killsLost }: PoolSettings,
   onLost: (connection: Connection, sentAt: number) => void,
@@ -176,7 +162,6 @@ async function connect(
       answeredAt: Infinity,
     },
   );
-  // The state of the connection tells as much.
   connection.on('error', ignore);
   const late = setTimeout(() => socket.destroy(lateError()), CONNECT_TIMEOUT_MS);
   try {
@@ -196,7 +181,6 @@ async function connect(
   return connection;
 }
 
-/** Gives up statements without an answer, and all that follow on a lost connection. */
 function guard(
   connection: Connection,
   timeout: number | undefined,
@@ -238,7 +222,6 @@ function sayGoodbye(connection: Connection): void {
 interface Server {
   host: string;
   port: number;
-  /** seconds, by our clock */
   startedAt: number;
 }
 

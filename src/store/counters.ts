@@ -1,13 +1,9 @@
 import { table, type Db, type Transaction } from './database';
 import { forceIndex, licenseIndex, placeholders } from './statements';
 
-/** A licence's counter of used slots, which must equal the number of its activations. */
-
 export interface Miscount {
   licenseId: number;
-  /** the licence's counter */
   activationsUsed: number;
-  /** actual rows */
   activations: number;
 }
 

@@ -13,13 +13,7 @@ const TLS_PARAMETERS: Record<TlsPart, string> = {
 };
 const PARAMETERS = ['socketPath', 'ssl', ...Object.values(TLS_PARAMETERS)];
 
-/**
- * Parses the database's URL: `mysql://user:password@host:3306/database`, with parameters for a socket and TLS, or
- * `sqlite:PATH`.
- *
- * @param base folder that relative paths start from
- * @throws DatabaseUrlError, TlsError
- */
+/** Parses `sqlite:PATH` (from `base`) or `mysql://user:password@host:port/name`. @throws DatabaseUrlError, TlsError */
 export function parseDatabaseUrl(text: string, base: string): DatabaseSettings {
   // The part after "//" looks relative, but would name a file in the root folder.
   if (/^sqlite:\/\/(?!\/)/.test(text))
@@ -61,13 +55,11 @@ export function parseDatabaseUrl(text: string, base: string): DatabaseSettings {
   };
 }
 
-/** The TLS settings of a URL; it has all that a Joomla site's configuration has. */
 function parseTls(parameters: URLSearchParams, base: string): TlsSettings | undefined {
   if (![...parameters.keys()].some((name) => name.startsWith('ssl'))) return undefined;
   const written = (part: TlsPart) => parameters.get(TLS_PARAMETERS[part]) ?? undefined;
   const level = parameters.get('ssl') ?? '';
   const verify = level === 'verify';
-  // Refuse parameters that would have no effect.
   const hasIdle =
     (written('ca') !== undefined && !verify) ||
     (written('cert') === undefined) !== (written('key') === undefined);

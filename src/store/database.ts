@@ -14,16 +14,9 @@ export type TableName =
 
 /** On the small machines this runs on, more connections would only queue inside the server. */
 export const DEFAULT_POOL_SIZE = 10;
-/** How long a caller may wait for a connection. */
 const POOL_TIMEOUT_MS = 2_000;
 
-/**
- * Opens the database; the first query makes the first connection.
- *
- * @param tablePrefix precedes `licensing_` in every table's name
- * @param poolSize most connections (MySQL only; SQLite has one)
- * @param rules for its connections (MySQL only)
- */
+/** The first query makes the first connection. `poolSize` and `rules` are for MySQL only; SQLite has one connection. */
 export function openDatabase(
   settings: DatabaseSettings,
   tablePrefix: string,
@@ -83,12 +76,10 @@ export function knexConfig(
   } as Knex.Config;
 }
 
-/** What every handle and transaction carries. */
 interface Parameters {
   tablePrefix: string;
   pool: Pool;
   poolSize: number;
-  /** of SQLite */
   file?: string;
 }
 

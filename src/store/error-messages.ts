@@ -23,12 +23,7 @@ export function describeDatabase(settings: DatabaseSettings): string {
   return `${database} as ${user} at ${socketPath ?? `${host}:${port}`}`;
 }
 
-/**
- * Turns an error of the database as a whole into one for the operator.
- *
- * @param source where the settings come from: `LICENSING_DATABASE_URL` or the path of a configuration.php
- * @returns undefined when the error is about something else
- */
+/** `source`: LICENSING_DATABASE_URL or a configuration.php. @returns undefined for an error about something else */
 export function toDatabaseUnusable(
   error: unknown,
   settings: DatabaseSettings,
@@ -55,11 +50,7 @@ export function explainDatabaseError(
     : explainServer(error as DriverError, settings, source);
 }
 
-/**
- * Explains a server's refusal of GET_LOCK, which migrations use to take turns; some cluster nodes refuse it.
- *
- * @returns undefined when the error is about something else
- */
+/** Explains why some cluster nodes refuse GET_LOCK. @returns undefined for an error about something else */
 export function explainRefusedLock(error: unknown, settings: DatabaseSettings): DatabaseUnusable | undefined {
   const said = readReason(error as DriverError);
   const remedy = said.includes('pxc_strict_mode')
@@ -120,7 +111,6 @@ function explainFile(error: DriverError, path: string, source: string): Explanat
   };
 }
 
-/** Whether the file exists but belongs to somebody else. */
 function isClosed(path: string): boolean {
   try {
     accessSync(path, constants.R_OK | constants.W_OK);
@@ -193,7 +183,7 @@ function explainServer(error: DriverError, settings: MysqlSettings, source: stri
       'Raise max_connections or max_user_connections of the server, lower LICENSING_DATABASE_CONNECTIONS, or run fewer instances of the service.',
     ],
     [
-      // A server seldom gets to say why: it closes the connection while the rest is still on its way.
+      // The server seldom says why: it closes the connection while the rest is still being sent.
       'ER_NET_PACKET_TOO_LARGE ECONNRESET EPIPE',
       'it ended the connection while a statement was sent to it',
       'It does so to one larger than its max_allowed_packet, as with a long entry of an import. ' +
@@ -221,7 +211,6 @@ function explainServer(error: DriverError, settings: MysqlSettings, source: stri
   );
 }
 
-/** What the driver or server said, without the full stop. */
 function readReason(error: DriverError): string {
   return (driverReason(error) ?? error.message ?? '').replace(/\.+$/, '');
 }
@@ -231,7 +220,6 @@ function missingFolder(socketPath = ''): string {
   return existsSync(folder) ? '' : `, and no folder ${folder}`;
 }
 
-/** The names of the TLS settings in the source of the settings. */
 function tlsNames(source: string): { on: string; ca: string } {
   return source === 'LICENSING_DATABASE_URL'
     ? { on: 'ssl=require', ca: 'sslca=PATH' }

@@ -1,9 +1,7 @@
 /** What driver errors mean to the caller. Sources: MySQL's server error reference, SQLite's result codes. */
 
-/** The fields of an error from a driver or the operating system. */
 export interface DriverError {
   code?: string;
-  /** SQLite's number */
   rawCode?: number;
   sql?: string;
   sqlMessage?: string;
@@ -18,12 +16,10 @@ export interface DriverError {
   path?: string;
 }
 
-/** What an error means to the caller, by its code. */
 const CODES = {
   duplicate: ['ER_DUP_ENTRY SQLITE_CONSTRAINT_UNIQUE SQLITE_CONSTRAINT_PRIMARYKEY'],
   reference: [
     'ER_ROW_IS_REFERENCED_2 ER_NO_REFERENCED_ROW_2 SQLITE_CONSTRAINT_FOREIGNKEY',
-    // for users who may not see the other table
     'ER_ROW_IS_REFERENCED ER_NO_REFERENCED_ROW',
   ],
   lockConflict: ['ER_LOCK_DEADLOCK ER_LOCK_WAIT_TIMEOUT ER_CHECKREAD SQLITE_BUSY'],
@@ -39,7 +35,7 @@ const CODES = {
     'ER_OPTION_PREVENTS_STATEMENT ER_READ_ONLY_MODE ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION',
     'ER_DISK_FULL ER_RECORD_FILE_FULL ER_ACCESS_DENIED_ERROR ER_DBACCESS_DENIED_ERROR ER_BAD_DB_ERROR',
     'ER_NO_SUCH_TABLE ER_BAD_FIELD_ERROR',
-    // a cluster's node that has lost the others (Galera), or whose group refused the commit (Group Replication)
+    // a Galera node without the others, or a commit refused by Group Replication
     'ER_UNKNOWN_COM_ERROR ER_RUN_HOOK_ERROR ER_TRANSACTION_ROLLBACK_DURING_COMMIT',
     'SQLITE_FULL SQLITE_IOERR SQLITE_READONLY SQLITE_CANTOPEN',
   ],
@@ -65,10 +61,7 @@ export function isReferenceConflict(error: unknown): boolean {
   return kindOf(error) === 'reference';
 }
 
-/**
- * Another transaction's lock was in the way. A deadlock rolls back the whole transaction, the other errors only the
- * statement (unless innodb_rollback_on_timeout is on). After rolling back the rest, the caller may retry.
- */
+/** After rolling back, the caller may retry. Only a deadlock always rolls back the whole transaction. */
 export function isLockConflict(error: unknown): boolean {
   return kindOf(error) === 'lockConflict';
 }
@@ -105,18 +98,13 @@ const FIRST_OF_SERVERS = 1000;
 /** From here on the servers differ, but the driver has only MySQL's names: 4151 is a locked account in MariaDB. */
 const FIRST_OF_EACH = 4000;
 
-/** Whether a server's error has no reliable name. */
 function isNumbered({ errno = 0, code = '' }: DriverError): boolean {
   return errno >= FIRST_OF_EACH || (errno >= FIRST_OF_SERVERS && code === '');
 }
 
 const NO_CONNECTION = /closed state|Connection is closed|Connection lost/i;
 
-/**
- * The driver's or server's message without the statement and its values, which Knex puts before it.
- *
- * @returns undefined when the error is not from a driver
- */
+/** The message without the statement and its values. @returns undefined when the error is not from a driver */
 export function driverReason(error: unknown): string | undefined {
   const { fatal, sql, sqlMessage } = driverError(error);
   if (sqlMessage !== undefined) return sqlMessage;

@@ -23,7 +23,6 @@ export type EventAction =
   | 'deactivate'
   | 'repair';
 
-/** A change of a licence: who, when, what, and the changed fields before and after. */
 export interface LicenseEvent {
   licenseId: number;
   at: Date;
@@ -34,7 +33,6 @@ export interface LicenseEvent {
   after: Record<string, unknown> | null;
 }
 
-/** An event as stored. */
 export interface RecordedEvent extends LicenseEvent {
   id: number;
   /** how many changes it stands for (licensing/client-history.ts) */
@@ -63,11 +61,7 @@ export async function insertEvents(
   );
 }
 
-/**
- * Finds events of one kind by the time of their first change.
- *
- * @returns newest first
- */
+/** Finds events of one kind by the time of their first change, newest first. */
 export async function findEventsAt(
   trx: Transaction,
   { licenseId, at, actor, action }: Pick<LicenseEvent, 'licenseId' | 'at' | 'actor' | 'action'>,
@@ -90,11 +84,7 @@ export async function repeatEvent(
     .update({ last_at: lastAt && toSqlTime(lastAt), after_json: after && JSON.stringify(after) });
 }
 
-/**
- * A licence's latest events, in order of time.
- *
- * @param before the id of one of its events; only earlier ones are listed
- */
+/** A licence's latest events in order of time, only those before the event with the id `before`. */
 export async function listEvents(
   db: Db,
   licenseId: number,

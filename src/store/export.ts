@@ -4,7 +4,6 @@ import { licenseIndex, tableBy } from './statements';
 export type SqlValue = string | number | null;
 export type Row = Record<string, SqlValue>;
 
-/** How a table's rows are read and written unchanged. */
 export interface TableLayout {
   table: TableName;
   columns: string[];
@@ -12,12 +11,7 @@ export interface TableLayout {
   order: readonly string[];
 }
 
-/**
- * Reads a table's rows page by page, in the layout's order.
- *
- * @param size rows in a page
- * @param only rows with these values
- */
+/** Reads a table in the layout's order, `size` rows at a time; with `only`, the rows that have these values. */
 export async function* readPages(
   db: Db,
   layout: TableLayout,
@@ -32,7 +26,6 @@ export async function* readPages(
   } while (last);
 }
 
-/** @param after last row of the previous page; undefined for the first page */
 async function readPage(
   db: Db,
   { table: name, columns, order }: TableLayout,

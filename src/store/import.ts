@@ -7,10 +7,9 @@ import { tryTransaction } from './transaction';
 const MAX_VALUES = 16_000;
 
 /**
- * Runs a whole import in one transaction: if the process dies, the server rolls it back. READ COMMITTED, so that reads
- * see what others have committed, and so that searching for an unknown key locks no gap where the shop may issue one.
- * With binlog_format STATEMENT, InnoDB refuses READ COMMITTED. The import then runs under REPEATABLE READ, and ends when a
- * unique index meets a row that somebody else committed meanwhile.
+ * Runs an import in one transaction, which the server rolls back if the process dies. READ COMMITTED, so that reads see
+ * what others have committed, and the search for an unknown key locks no gap. InnoDB refuses it with binlog_format
+ * STATEMENT. REPEATABLE READ then fails when a unique index meets a row that somebody else committed meanwhile.
  */
 export async function inImportTransaction<T>(db: Db, work: (trx: Transaction) => Promise<T>): Promise<T> {
   const tried = await (isSqlite(db)
@@ -38,11 +37,7 @@ export async function isEmptyTable(db: Db, name: TableName): Promise<boolean> {
   return (await db(table(db, name)).first('id')) === undefined;
 }
 
-/**
- * Inserts any number of rows unchanged; all have the same columns.
- *
- * @throws a duplicate (`isDuplicate`) when a row exists already
- */
+/** Inserts rows with the same columns. @throws a duplicate (`isDuplicate`) when a row exists already */
 export async function insertInChunks(trx: Transaction, name: TableName, rows: Row[]): Promise<void> {
   const chunk = Math.max(1, Math.floor(MAX_VALUES / Object.keys(rows[0] ?? {}).length));
   for (let i = 0; i < rows.length; i += chunk) await insertRows(trx, name, rows.slice(i, i + chunk));

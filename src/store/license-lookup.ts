@@ -35,14 +35,9 @@ interface TermsRow {
 }
 
 /**
- * Finds what requests with these keys' digests are judged by.
- *
- * One statement, so one snapshot: a second one could see an activation that the first one's counter lacks. Reads only
- * the needed columns; without labels, activations come from the index alone. The join order is fixed, because the
+ * Finds licences and wanted identifiers by digest in one statement: a second one could see an activation that the first
+ * one's counter lacks. Without labels, activations come from the index alone. The join order is fixed, because the
  * server's statistics may date from when the tables were empty.
- *
- * @param wanted the identifiers to look for, by digest
- * @returns by digest; unknown digests are missing from the map
  */
 export async function findTerms(
   db: Db,
@@ -89,10 +84,7 @@ export async function findTerms(
   return terms;
 }
 
-/**
- * An expression for the one identifier wanted of each licence, by digest and the plan's type. A single digest, and an
- * identifier spelled alike for all types, need no CASE.
- */
+/** Picks the wanted identifier by digest and plan type. A single digest or spelling needs no CASE. */
 function identifierByDigest(
   digests: string[],
   wanted: Map<string, SpelledIdentifier[]>,

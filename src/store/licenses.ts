@@ -28,7 +28,6 @@ export interface LicenseTerms {
   product: { id: number; name: string };
 }
 
-/** Everything stored about a licence. */
 export interface License extends LicenseTerms {
   keyHint: string | null;
   keySealed: string | null;
@@ -112,11 +111,7 @@ export async function findLicensesByIds(db: Db, ids: number[]): Promise<License[
   return ((await joined(db, readBy(db)).whereIn('l.id', ids)) as object[]).map(toLicense);
 }
 
-/**
- * Licences by their customers' e-mail addresses: any of these, or all that start with a text.
- *
- * @param which in lower case
- */
+/** @param which in lower case: any of these e-mail addresses, or all that start with a text */
 export async function findLicensesOfCustomers(
   db: Db,
   which: { among: string[] } | { beginning: string },
@@ -131,12 +126,7 @@ export async function findLicensesOfCustomers(
   return findLicensesByIds(db, await query.pluck<number[]>('id'));
 }
 
-/**
- * Licences by the ends of their keys; those with `seen` itself, in any case, come first.
- *
- * @param exact hints as stored
- * @param patterns for LIKE; these scan the whole index of hints
- */
+/** Licences with the hint `seen`, in any case, come first. The LIKE `patterns` scan the whole index of hints. */
 export async function findLicensesByHints(
   db: Db,
   seen: string,
@@ -153,11 +143,7 @@ export async function findLicensesByHints(
   return ((await query) as object[]).map(toLicense);
 }
 
-/**
- * Licences by id, ascending.
- *
- * @param filter its states are as of `now`: an active licence past its end is expired
- */
+/** By id, in the filter's states as of `now`: an active licence past its end is expired. */
 export async function listLicenses(db: Db, filter: LicenseFilter, now: Date): Promise<License[]> {
   if (filter.productId !== undefined) {
     // Plan by plan, since no index has a product's licences by id.
@@ -210,12 +196,9 @@ export async function lockLicense(trx: Transaction, id: number): Promise<LockedL
 }
 
 /**
- * Locks licences' rows until the transaction ends. Must be the first statement: under REPEATABLE READ an earlier read
- * would fix a snapshot, and later counts would be out of date. By id and without a join, so that no plan and no gap
- * between keys is locked too. In order of ids, as in all code, to avoid deadlocks.
- *
- * @param skipLocked skips rows held by others instead of waiting; SQLite has a single write lock and always waits for
- * it
+ * Locks licences' rows in the order of ids, as all code does, to avoid deadlocks. Must be the first statement: under
+ * REPEATABLE READ an earlier read would fix a snapshot, and later counts would be out of date. By id and without a
+ * join, so that no plan and no gap between keys is locked too. SQLite ignores `skipLocked`: it has a single write lock.
  * @returns by id; skipped and missing rows are not in the map
  */
 export async function lockLicenses(
@@ -266,12 +249,7 @@ export async function listIdsWithLimit(
     .pluck<number[]>('id');
 }
 
-/**
- * Counts slots as used.
- *
- * @param slots number of slots by licence id
- * @throws when a licence has fewer free slots; a last safeguard, since the caller has checked
- */
+/** Counts slots as used, by licence id. @throws when fewer are free; a last safeguard, since the caller has checked */
 export async function takeSlots(trx: Transaction, slots: Map<number, number>): Promise<void> {
   if (slots.size === 0) return;
   const bindings: (string | number)[] = [];
@@ -305,13 +283,7 @@ export async function moveSlots(trx: Transaction, slots: Map<number, number>): P
 /** A stored time further ahead came from a wrong clock, corrected since. */
 const MAX_CLOCK_SKEW_MS = 24 * 60 * 60 * 1000;
 
-/**
- * Records validate calls on their licences in one statement. Rows are locked by id, so that two instances cannot
- * deadlock.
- *
- * @param checks one for each licence
- * @throws a lock conflict (`isLockConflict`): nothing was recorded
- */
+/** Takes one check for each licence. Locks by id to avoid deadlocks. @throws a lock conflict: nothing was recorded */
 export async function recordChecks(db: Db, checks: Check[]): Promise<void> {
   if (checks.length === 0) return;
   const ordered = [...checks].sort((a, b) => a.licenseId - b.licenseId);

@@ -15,7 +15,6 @@ import { readVersion, SUPPORTED_SERVERS } from './server';
 import { rawRows } from './statements';
 import { explainRefusedLock } from './error-messages';
 
-/** How long a migration waits for another one under way. */
 const LOCK_WAIT_SECONDS = 120;
 
 export interface SchemaState {
@@ -47,11 +46,7 @@ export async function readSchemaState(db: Db): Promise<SchemaState> {
   };
 }
 
-/**
- * Refuses a schema older or newer than this code.
- *
- * @throws SchemaError with the remedy
- */
+/** @throws SchemaError with the remedy when the schema is older or newer than this code, or the server too old */
 export async function requireCurrentSchema(db: Db): Promise<void> {
   refuseMissingFile(db);
   await refuseOldServer(db);
@@ -91,10 +86,8 @@ export function refuseNewerSchema(state: SchemaState): void {
 }
 
 /**
- * Refuses to create tables in a database that has them under another prefix: if the prefix was lost (`.env` without the
- * Joomla site, or a site with a new prefix), the service would find an empty shop. Skip this if the operator chose the
- * prefix.
- *
+ * Refuses to create tables beside those of another prefix: if the prefix was lost (`.env` without the Joomla site, or a
+ * new prefix there), the service would find an empty shop. Skip this if the operator chose the prefix.
  * @throws SchemaError with the settings for the existing tables
  */
 export async function refuseOtherPrefix(db: Db): Promise<void> {
@@ -140,12 +133,7 @@ export function settingsForPrefixes(prefixes: string[]): string {
     .join(' or ');
 }
 
-/**
- * Brings the schema up to date. Several processes may do this at once: they take turns.
- *
- * @returns the names of the migrations this call ran
- * @throws SchemaError when the database is newer than the code
- */
+/** Processes take turns. @returns the migrations that this call ran. @throws SchemaError when the database is newer */
 export async function migrate(db: Db, settings: DatabaseSettings): Promise<string[]> {
   const unlock = await lockMigrations(settings, tablePrefix(db));
   try {
@@ -157,10 +145,7 @@ export async function migrate(db: Db, settings: DatabaseSettings): Promise<strin
   }
 }
 
-/**
- * Prepares a migration, under our lock: refuses a newer schema, and frees Knex's own lock, which a killed process may
- * have left behind. Only the holder of our lock can be migrating.
- */
+/** Under our lock, nobody else can be migrating: frees Knex's lock, which a killed process may have left behind. */
 export async function prepareMigration(db: Db): Promise<void> {
   await refuseOldServer(db);
   refuseNewerSchema(await readSchemaState(db));
@@ -168,12 +153,7 @@ export async function prepareMigration(db: Db): Promise<void> {
     await db.migrate.forceFreeMigrationsLock(migrationConfig(tablePrefix(db)));
 }
 
-/**
- * Takes a lock that ends with its process: MySQL's named lock belongs to a connection, SQLite's to an open file. Uses
- * its own connection, since migrations use the pool's.
- *
- * @returns releases the lock
- */
+/** Takes a lock that ends with its process: on a connection of its own, or on an open SQLite file. @returns unlocks */
 export async function lockMigrations(
   settings: DatabaseSettings,
   prefix: string,
@@ -206,11 +186,9 @@ export async function lockMigrations(
 }
 
 /**
- * Takes an SQLite database for a service, which has it to itself: two would wait for each other's writes, and each count
- * limits by itself. The operator's commands work beside it. Any other kind of database may be shared.
- *
- * @returns sets it free; so does the end of the process, however that comes
- * @throws Error in words when another service has it
+ * Only one service may use an SQLite database: two would wait for each other's writes and count limits separately.
+ * Commands may run beside it.
+ * @returns releases it, as does the end of the process
  */
 export async function claimDatabase(settings: DatabaseSettings): Promise<() => Promise<void>> {
   if (settings.kind !== 'sqlite') return () => Promise.resolve();

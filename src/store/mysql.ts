@@ -11,19 +11,16 @@ export interface MysqlSettings extends ServerLocation {
 }
 
 /**
- * Strict mode, so that values that do not fit are errors and never cut. A lock wait of 1 s, so that a held row delays
- * only its own callers. SET NAMES, because a server may ignore the driver's character set. No completion_type CHAIN,
- * which would delay autocommitted statements until the next COMMIT.
+ * Strict mode, so that values that do not fit are errors. A lock wait of 1 s, so that a held row delays only its own
+ * callers. SET NAMES, because a server may ignore the driver's character set. No completion_type CHAIN, which would
+ * delay autocommitted statements until the next COMMIT.
  */
 const MYSQL_SESSION = `SET NAMES utf8mb4, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', innodb_lock_wait_timeout = 1, autocommit = 1, completion_type = 0`;
 
 /** The default of both servers, which this code relies on. SET works in all versions; the variable's name differs. */
 const ISOLATION = 'SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ';
 
-/**
- * For a service: if a lost connection cannot be killed, the server drops it, and its locks, after 60 s. The pool closes
- * idle connections after half that time.
- */
+/** If a lost connection cannot be killed, the server drops it after 60 s; the pool drops idle ones after 30. */
 const SERVICE_SESSION = `${MYSQL_SESSION}, wait_timeout = 60`;
 
 /** The server's defaults that this code relies on. */

@@ -2,8 +2,6 @@ import { isSqlite, type Db, type TableName, type Transaction } from './database'
 import type { Row, SqlValue } from './export';
 import { licenseIndex, tableBy } from './statements';
 
-/** Where customers' names and addresses may be stored: the columns to export and erase. */
-
 /** Every column that can hold typed text. */
 export const TEXT_COLUMNS = {
   products: ['name', 'element', 'update_xml'],
@@ -21,11 +19,7 @@ export interface Only {
   licenseIds: number[] | null;
 }
 
-/**
- * Rows whose texts may match one of the patterns, by id. Scans the whole table; there is no index.
- *
- * @param patterns for LIKE, in lower case, with `!` before literal characters
- */
+/** Scans the whole table, by id. @param patterns for LIKE, in lower case, with `!` before literal characters */
 export async function findTextRows(
   db: Db,
   name: TextTable,

@@ -1,7 +1,6 @@
 import { isSqlite, table, type Db } from './database';
 import type { MysqlSettings } from './mysql';
 
-/** Privileges that requests need. */
 export const REQUEST_PRIVILEGES = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'] as const;
 /** Privileges that migrations also need; some operators give them to another user. */
 export const MIGRATION_PRIVILEGES = ['CREATE', 'ALTER', 'INDEX', 'DROP', 'REFERENCES'] as const;
@@ -9,7 +8,6 @@ export type Privilege = (typeof REQUEST_PRIVILEGES | typeof MIGRATION_PRIVILEGES
 
 export interface MissingPrivilege {
   privilege: Privilege;
-  /** the server's message */
   reason: string;
 }
 
@@ -21,11 +19,7 @@ export function grantStatement(
   return `GRANT ${privileges.join(', ')} ON \`${database}\`.* TO '${user}'@'...';`;
 }
 
-/**
- * Tries the privileges the service needs on a table of its own, which it then drops. Nothing else is touched.
- *
- * @returns the missing ones
- */
+/** Tries privileges on a table of its own, which it then drops. @returns the missing ones */
 export async function tryPrivileges(db: Db): Promise<MissingPrivilege[]> {
   const probe = `${table(db, 'migrations')}_probe`;
   const steps: [Privilege, string][] = [

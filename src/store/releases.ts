@@ -1,7 +1,6 @@
 import { table, type Db } from './database';
 import { toColumns, toFields } from './row-fields';
 
-/** In the order a version goes through. */
 export const RELEASE_STATES = ['draft', 'published', 'withdrawn'] as const;
 export type ReleaseState = (typeof RELEASE_STATES)[number];
 
@@ -70,11 +69,7 @@ export type ReleaseChanges = Partial<
   Omit<Release, 'id' | 'productId' | 'version' | 'versionOrder' | 'createdAt'>
 >;
 
-/**
- * Changes a release if its state is still the one the caller saw.
- *
- * @returns false when somebody else changed it meanwhile; nothing was changed
- */
+/** Changes a release if its state is still `seen`. @returns false when somebody else changed it meanwhile */
 export async function setRelease(
   db: Db,
   id: number,

@@ -2,7 +2,6 @@ import { isSqlite, table, tablePrefix, type Db, type TableName } from './databas
 import { codeOf } from './errors';
 import { placeholders, rawRows, withConnection } from './statements';
 
-/** The state of a MySQL or MariaDB server. */
 export interface ServerState {
   /** such as `10.11.6-MariaDB-1` or `8.0.36` */
   version: string;
@@ -33,11 +32,7 @@ export async function readServerState(db: Db): Promise<ServerState | undefined> 
   };
 }
 
-/**
- * Interprets a server's version. MariaDB has SKIP LOCKED since 10.6, MySQL has expressions as defaults since 8.0.13.
- *
- * @param version as the server reports it: `10.11.6-MariaDB-1`, `8.0.36`
- */
+/** MariaDB has SKIP LOCKED since 10.6, MySQL has expressions as defaults since 8.0.13. */
 export function readVersion(version: string): { name: string; isSupported: boolean } {
   const isMariaDb = /mariadb/i.test(version);
   // MariaDB's handshake puts 5.5.5- in front, for old replicas.
@@ -67,7 +62,6 @@ export async function readTables(db: Db): Promise<{ foreign: number; wrongEngine
   };
 }
 
-/** A table's size on disk, indexes included. */
 export interface TableSize {
   /** without prefix; `database` for a whole SQLite file */
   name: string;
@@ -126,11 +120,7 @@ const REFUSED = new Set([
   'SQLITE_READONLY',
 ]);
 
-/**
- * Tries the rights that requests need on the real tables, without touching a row.
- *
- * @returns the missing rights, such as `INSERT on licensing_access_log`
- */
+/** Tries rights on the real tables, touching no row. @returns the missing ones, such as `INSERT on licensing_events` */
 export async function tryTableRights(db: Db): Promise<string[]> {
   const missing: string[] = [];
   for (const name of TABLES) {

@@ -7,7 +7,6 @@ import { isLockConflict } from './errors';
 
 export interface SqliteSettings {
   kind: 'sqlite';
-  /** absolute */
   path: string;
 }
 
@@ -16,10 +15,7 @@ export function sideFiles(path: string): string[] {
   return ['-wal', '-shm', '-journal'].map((suffix) => path + suffix);
 }
 
-/**
- * Opens an SQLite file; the first caller creates it. One connection: the driver is synchronous, so a second would only wait
- * for the first.
- */
+/** The first caller creates the file. One connection: the driver is synchronous, so a second one would only wait. */
 export function openSqlitePool(path: string, acquireTimeout: number): Pool {
   return new knex.KnexPool<LibsqlConnection>({
     min: 1,
@@ -71,21 +67,18 @@ interface LibsqlConnection {
   inTransaction: boolean;
 }
 
-/** The driver's wait blocks the whole process, so it waits briefly each time ... */
+/** The driver's wait blocks the whole process, so wait briefly, and repeat ... */
 const SQLITE_BUSY_TIMEOUT_MS = 50;
-/** ... until this much has passed, as MySQL's lock wait (mysql.ts). */
+/** ... until this much has passed, as for MySQL's locks (mysql.ts). */
 const SQLITE_LOCK_WAIT_MS = 1_000;
 
 const WRITES = /^\s*(?:INSERT|UPDATE|DELETE|REPLACE|CREATE|ALTER|DROP)\b/i;
 
 /**
- * Knex's better-sqlite3 dialect on libsql, which has the same interface and needs neither compiler nor download. It
- * overrides a private method of knex 3.3.0, `_query`; test/units/package-versions.test.ts says what to check in others.
- *
- * It works around a bug of libsql 0.5.29: a prepared statement that met SQLITE_BUSY stays open until it is
- * garbage-collected, and until then the connection commits nothing, although writes are answered as if it did. exec()
- * closes its statements. So SQLite's write lock is taken with exec() first: for transactions that start with a write,
- * and for writes outside one.
+ * Knex's better-sqlite3 dialect on libsql, which needs neither compiler nor download. It overrides the private `_query`
+ * of knex 3.3.0; test/units/package-versions.test.ts says what to check in other versions. libsql 0.5.29 has a bug: a
+ * prepared statement that met SQLITE_BUSY stays open until garbage collection, and until then writes succeed but are
+ * not committed. So take the write lock with exec() first, which closes its statements.
  */
 export function libsqlClient(): typeof Knex.Client {
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- the dialect has no types and is needed for SQLite alone
@@ -134,10 +127,7 @@ export function libsqlClient(): typeof Knex.Client {
   return LibsqlDialect as unknown as typeof Knex.Client;
 }
 
-/**
- * Creates the file readable by its owner only; the driver would use the umask, usually readable by all. The files
- * beside it get the same mode. An existing file keeps its mode.
- */
+/** Makes the file, and those beside it, readable only by its owner; the driver would use the umask. */
 function makePrivate(filename: string): void {
   if (existsSync(filename)) return;
   try {

@@ -2,12 +2,7 @@ import type { Knex } from 'knex';
 import { isSqlite, table, type Db, type TableName, type Transaction } from './database';
 import { send, type Connection, type StatementOptions } from './connections';
 
-/** Hand-written SQL, not built by Knex. */
-
-/**
- * Runs a hand-written SELECT. On MySQL it goes straight to a connection of the pool: the query builder costs more than the
- * driver does.
- */
+/** Runs a SELECT; on MySQL without the query builder, which costs more than the driver. */
 export async function rawRows<Row>(
   db: Db,
   sql: string,
@@ -18,11 +13,7 @@ export async function rawRows<Row>(
   return run<Row[]>(db, sql, bindings, options);
 }
 
-/**
- * Runs a hand-written write.
- *
- * @returns the number of affected rows
- */
+/** Runs a hand-written write. @returns the number of affected rows */
 export async function rawChange(
   db: Db,
   sql: string,
@@ -46,10 +37,7 @@ function run<Answer>(
   });
 }
 
-/**
- * Inserts rows with one statement; all have the first row's columns. For SQLite, Knex would write a UNION ALL chain,
- * limited to 500.
- */
+/** All rows have the first row's columns. For SQLite, Knex would write a UNION ALL chain, limited to 500. */
 export async function insertRows(
   db: Db,
   name: TableName,
@@ -75,17 +63,14 @@ export async function withConnection<T>(db: Db, work: (connection: Connection) =
   }
 }
 
-/**
- * The condition for a column with one of `count` values. Not a list for a single value: with `=` MariaDB looks the row
- * up before it plans the rest.
- */
+/** Not a list for a single value: with `=` MariaDB looks the row up before it plans the rest. */
 export function isOneOf(count: number): string {
   return count === 1 ? '= ?' : `IN (${placeholders(count)})`;
 }
 
 /**
- * An index hint for MySQL; PRIMARY without columns. The server plans with statistics kept since a table was opened,
- * perhaps empty, and scans tables it believes empty: 340 ms instead of 10 at 200,000 licences.
+ * An index hint for MySQL; PRIMARY without columns. MySQL plans with statistics from when a table was opened, and scans
+ * a table that was empty then: 340 ms instead of 10 at 200,000 licences.
  */
 export function forceIndex(db: Db, name: TableName, ...columns: string[]): string {
   if (isSqlite(db)) return '';
@@ -112,12 +97,7 @@ export function placeholders(count: number): string {
   return `?${', ?'.repeat(count - 1)}`;
 }
 
-/**
- * A pattern for LIKE with `ESCAPE '!'` that finds a text anywhere in a lower-case column. It may find more: SQLite's
- * LOWER only handles ASCII, so other characters match anything.
- *
- * @param text in lower case
- */
+/** For LIKE with `ESCAPE '!'`, in lower case. SQLite's LOWER is ASCII only, so other characters match anything. */
 export function likePattern(text: string): string {
   return `%${text.replace(/[!%_]/g, '!$&').replace(/[^\x20-\x7e]+/g, '%')}%`;
 }

@@ -1,7 +1,4 @@
-/**
- * Formats a time for the database: UTC text, `YYYY-MM-DD HH:MM:SS`, in a MySQL DATETIME or SQLite TEXT; it sorts by
- * time. Cuts the fraction here, because DATETIME(0) would round it.
- */
+/** UTC, `YYYY-MM-DD HH:MM:SS`, which sorts by time. Cuts the fraction, because DATETIME(0) would round it. */
 export function toSqlTime(date: Date): string {
   const second = Math.floor(date.getTime() / 1000);
   if (second !== lastSecond) {

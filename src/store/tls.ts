@@ -5,7 +5,6 @@ import { resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import type { SslOptions } from 'mysql2';
 
-/** How the connections to a MySQL or MariaDB server are encrypted. */
 export interface TlsSettings {
   /** checks both the authority and the host name of the server's certificate, never only one of them */
   verify: boolean;
@@ -25,7 +24,6 @@ export interface TlsChoice {
   verify: boolean;
   /** undefined: not given. Not called for `ca` unless `verify` is set. */
   written: (part: TlsPart) => string | undefined;
-  /** folder that relative paths start from */
   base: string;
 }
 
@@ -39,7 +37,6 @@ const EXPECTED: Record<TlsPart, string> = {
   ciphers: 'names of ciphers as OpenSSL knows them, with colons between',
 };
 
-/** Throws when the text is not as expected. */
 const ATTEMPTS: Record<TlsPart, (text: string, cert: string | undefined) => unknown> = {
   ca: (text) => new X509Certificate(text),
   cert: (text) => new X509Certificate(text),
@@ -47,13 +44,7 @@ const ATTEMPTS: Record<TlsPart, (text: string, cert: string | undefined) => unkn
   ciphers: (text) => createSecureContext({ ciphers: text }),
 };
 
-/**
- * Reads and tries the files of the TLS settings. Otherwise the driver would fail at each connection, with nothing but
- * OpenSSL's message.
- *
- * @param nameOf a part's name in the settings
- * @throws TlsError
- */
+/** Tries the files now: the driver would fail at each connection with only OpenSSL's message. @throws TlsError */
 export function readTls(
   { verify, written, base }: TlsChoice,
   nameOf: (part: TlsPart) => string,
@@ -96,7 +87,6 @@ const AUTHORITIES = [
   '/etc/ssl/cert.pem',
 ];
 
-/** Where a server listens. */
 export interface ServerLocation {
   host: string;
   port: number;
@@ -104,11 +94,7 @@ export interface ServerLocation {
   socketPath?: string;
 }
 
-/**
- * The driver's TLS settings.
- *
- * @param authorities where to find the machine's, which PHP uses too; Node has its own list
- */
+/** @param authorities the machine's, which PHP uses too; Node has its own list */
 export function driverTls(
   { verify, ...files }: TlsSettings,
   authorities: readonly string[] = AUTHORITIES,
@@ -124,9 +110,8 @@ export function driverTls(
 }
 
 /**
- * A socket for the driver. For IP addresses the driver leaves the check of the certificate's name to Node, which asks the
- * socket, and the socket only keeps names: a certificate for "localhost" would pass at any address, one for the address
- * never.
+ * A socket for the driver, which leaves the name check for IP addresses to Node. Node asks the socket, which keeps only
+ * names: a certificate for "localhost" would pass at any address, and one for the address never.
  */
 export function openSocket({ host, port, socketPath }: ServerLocation, tls: TlsSettings | undefined): Socket {
   const socket = connect(

@@ -8,9 +8,8 @@ const MAX_ATTEMPTS = 4;
 const GIVE_UP_AFTER_MS = 2_500;
 
 /**
- * Runs `work` in a transaction, and again from the start after a deadlock (1213) or a lock wait time-out (1205). The
- * server rolls back the whole transaction on a deadlock, but only the statement on a time-out; the rest is rolled back
- * here, so `work` must not catch that error.
+ * Runs `work` in a transaction, and again after a deadlock (1213) or a lock wait time-out (1205). A time-out rolls back
+ * only its statement, and the rest is rolled back here, so `work` must not catch that error.
  */
 export async function inTransaction<T>(db: Db, work: (trx: Transaction) => Promise<T>): Promise<T> {
   const started = performance.now();
@@ -27,9 +26,8 @@ export async function inTransaction<T>(db: Db, work: (trx: Transaction) => Promi
 
 /**
  * Runs `work` in a transaction once.
- *
- * @returns its result, or the failure, after which nothing of it is left and it may be tried again
- * @throws the failure of COMMIT; do not retry then. `isOutcomeUnknown` tells whether COMMIT may have succeeded
+ * @returns its result, or the failure; then nothing of it is left, and it may be tried again
+ * @throws the failure of COMMIT; do not retry it (see `isOutcomeUnknown`)
  */
 export async function tryTransaction<T>(
   db: Db,

@@ -16,13 +16,15 @@ const columns = new Map<string, Column>();
 /** A row's columns as fields. */
 export function toFields(row: object): unknown {
   const fields: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(row) as [string, SqlValue][]) {
+  // Not Object.entries(), which takes a third longer and runs for every licence that an activation locks.
+  for (const name in row) {
+    const value = (row as Row)[name];
     let column = columns.get(name);
     if (column === undefined) {
       const field = name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
       columns.set(name, (column = { field, isTime: /(^|_)at$/.test(name) }));
     }
-    fields[column.field] = column.isTime && value !== null ? fromSqlTime(value as string) : value;
+    fields[column.field] = column.isTime && typeof value === 'string' ? fromSqlTime(value) : value;
   }
   return fields;
 }

@@ -26,7 +26,8 @@ import { version } from './version';
 const FAILED = 1;
 const USAGE = 2;
 
-async function main(argv: string[]): Promise<number> {
+/** Runs the command of this line, as in process.argv, and returns its exit code. */
+export async function run(argv: string[]): Promise<number> {
   if (asksForVersion(argv.slice(2))) {
     writeStandardOutput(argv.includes('--json') ? jsonLine({ version }) : `${version}\n`);
     return 0;
@@ -89,15 +90,20 @@ function asksForVersion(args: string[]): boolean {
   );
 }
 
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // The reader may close the pipe early ("| head"); that is not a failure.
-  if (error.code === 'EPIPE') process.exit();
-  complain(
-    `error: The output could not be written (${error.code || error.message}). What was done stays done: look before you repeat it.\n`,
-  );
-  process.exit(FAILED);
-});
-process.stderr.on('error', () => undefined);
-void main(process.argv).then((code) => {
-  process.exitCode = code;
-});
+function main(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // The reader may close the pipe early ("| head"); that is not a failure.
+    if (error.code === 'EPIPE') process.exit();
+    complain(
+      `error: The output could not be written (${error.code || error.message}). What was done stays done: look before you repeat it.\n`,
+    );
+    process.exit(FAILED);
+  });
+  process.stderr.on('error', () => undefined);
+  void run(process.argv).then((code) => {
+    process.exitCode = code;
+  });
+}
+
+// Tests import this file and run the command in their own process.
+if (require.main === module) main();

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Settings } from '../../src/config';
+import { runInProcess } from './command';
 import { startProcess } from './processes';
 import { processEnvironment, type Ended } from './service-process';
 
@@ -9,16 +10,18 @@ const COMMAND = join(__dirname, '../../dist/src/cli.js');
 export interface RunOptions {
   /** its standard input; empty by default */
   stdin?: string;
-  /** the working directory */
-  cwd?: string;
   /** in addition to the settings */
   env?: NodeJS.ProcessEnv;
+  /** runs the build in a process of its own: always with the two below, and with an `env` that Node reads at its start */
+  ownProcess?: boolean;
+  /** the working directory */
+  cwd?: string;
   /** another build's command */
   command?: string;
 }
 
 export interface Operator {
-  /** Runs the built command to its end. */
+  /** Runs the command to its end. */
   run: (args: string[], options?: RunOptions) => Promise<Ended>;
   /** Runs it with --json, expects success, and returns what it printed. */
   json: <T = Record<string, unknown>>(args: string[], options?: RunOptions) => Promise<T>;
@@ -28,10 +31,14 @@ export interface Operator {
 export function operator(settings: Settings): Operator {
   async function run(
     args: string[],
-    { stdin, cwd, env, command = COMMAND }: RunOptions = {},
+    { stdin, env, ownProcess, cwd, command }: RunOptions = {},
   ): Promise<Ended> {
-    const child = startProcess(process.execPath, [command, ...args], {
-      env: processEnvironment(settings, env),
+    const environment = processEnvironment(settings, env);
+    const isNodes = (name: string) => ['NODE_OPTIONS', 'TZ', 'TMPDIR'].includes(name);
+    if (!ownProcess && (cwd ?? command) === undefined && !Object.keys(environment).some(isNodes))
+      return runInProcess(args, environment, stdin);
+    const child = startProcess(process.execPath, [command ?? COMMAND, ...args], {
+      env: environment,
       stdio: ['pipe', 'pipe', 'pipe'],
       ...(cwd === undefined ? {} : { cwd }),
     });

@@ -1,0 +1,210 @@
+import type { RequestListener, RequestOptions } from 'node:http';
+import { expect } from '@jest/globals';
+import type { Settings } from '../../src/config';
+import { startApache } from './apache';
+import { startNginx, type NginxOptions } from './nginx';
+import { giveRelease, makePackage, type TestPackage } from './packages';
+import { sharedFolder } from './processes';
+import { giveLicense, givePlan, PREFIX, startTestService, type TestService } from './service';
+import {
+  get,
+  hostOf,
+  startUpstream,
+  withoutOwn,
+  type Answer,
+  type Upstream,
+  type WebServer,
+} from './web-server';
+
+/** Services behind a web server. */
+
+export interface TestWebServer extends WebServer {
+  /** plain HTTP; equals `port` where the site has no TLS */
+  httpPort: number;
+  log(name: 'access.log' | 'error.log' | 'licensing.log'): string;
+  /** everything it wrote to its logs and standard error */
+  allLogs(): string;
+  stop(): Promise<void>;
+}
+
+type ServerOptions = Pick<NginxOptions, 'upstream' | 'packagesDir' | 'edit' | 'example'>;
+
+/** A web server, and where its answers are its own. */
+export interface Kind {
+  name: string;
+  start: (options: ServerOptions) => Promise<TestWebServer>;
+  /** requests for the site, and what its PHP sees of them */
+  site: [uri: string, seen: object][];
+  /** the commented lines for a site behind a CDN in use, as an operator does it, with this network as the CDN's */
+  behindCdn: (text: string, network: string) => string;
+  /** the service below a site in the sub-folder /joomla */
+  inSubFolder: (text: string) => string;
+  /** who sends packages, and the settings for it */
+  senders: [string, Settings][];
+  /** the ids it gives requests */
+  id: RegExp;
+  /** whether what it answers itself has an id too */
+  namesRefusals: boolean;
+  /** its status when the service closes the connection instead of answering a POST */
+  lost: number;
+  /** the request, status and rest of a line in its log */
+  logLine: RegExp;
+  /** how that line names a path that may have a key in it */
+  hidden: string;
+}
+
+/** Takes the commented lines of nginx's files into use. */
+export function uncommentNginx(text: string): string {
+  return text.replace(/^( *)#(?=(?:set_real_ip|real_ip|location|add_header) ?)/gm, '$1');
+}
+
+/** Takes the commented lines for a CDN of Apache's file into use. */
+export function uncommentApache(text: string): string {
+  return text.replace(/^( *)#(?=RemoteIP)/gm, '$1');
+}
+
+export const CDN = '203.0.113.0/24';
+export const ACCEL = { LICENSING_ACCEL_LOCATION: '/_licensing_packages/' };
+
+export const NGINX: Kind = {
+  name: 'nginx',
+  start: startNginx,
+  site: [
+    ['/', { php: 'index.php', uri: '/' }],
+    ['/index.php', { php: 'index.php', uri: '/index.php' }],
+    ['/index.php/blog?dlid=x', { php: 'index.php', uri: '/index.php/blog?dlid=x' }],
+    [
+      '/api/index.php/v1/content/articles',
+      { php: 'index.php', uri: '/api/index.php/v1/content/articles', path_info: '/v1/content/articles' },
+    ],
+    ['/blog/article', { php: 'index.php', uri: '/blog/article', path_info: '' }],
+    [
+      `${PREFIX}-portal/orders`,
+      { php: 'index.php', uri: `${PREFIX}-portal/orders`, path_info: '/v1/licensing-portal/orders' },
+    ],
+  ],
+  behindCdn: (text, network) => uncommentNginx(text).replace(CDN, network),
+  inSubFolder: uncommentNginx,
+  senders: [
+    ['nginx', ACCEL],
+    ['the service', {}],
+  ],
+  id: /^[0-9a-f]{32}$/,
+  namesRefusals: true,
+  lost: 503,
+  logLine: /"(.*?)" (\d+) .* upstream=[\d.]+:\d+:\d+:/,
+  hidden: '(another path)',
+};
+
+export const APACHE: Kind = {
+  name: 'Apache',
+  start: startApache,
+  site: [
+    ['/', '/index.php'],
+    ['/index.php', '/index.php'],
+    ['/index.php/blog?dlid=x', '/index.php'],
+    ['/api/index.php/v1/content/articles', '/api/index.php'],
+    ['/api/v1/licensing/updates/42', '/api/index.php'],
+    ['/blog/article', '/index.php'],
+    [`${PREFIX}-portal/orders`, '/api/index.php'],
+  ].map(([uri, php]) => [uri!, { php, uri }]),
+  behindCdn: (text, network) => uncommentApache(text).replace(CDN, network),
+  inSubFolder: (text) => text.replace(/^(Define LICENSING_PATH )/m, '$1/joomla'),
+  senders: [['the service', {}]],
+  id: /^[0-9a-f-]{36}$/,
+  namesRefusals: false,
+  lost: 502,
+  logLine: /^127\.0\.0\.1 .* "(.*?)" (\d+) \d+ \d+ /,
+  hidden: '-',
+};
+
+export const UNAVAILABLE = 'The service is not available at the moment; please try again';
+/** For raw request lines. */
+export const NBSP = Buffer.from('\u00a0').toString('latin1');
+export const EMOJI = Buffer.from('🔑').toString('latin1');
+
+/** A service that has one licence and a published package of 5 MB, behind a web server of its own. */
+export interface Shop {
+  service: TestService;
+  server: TestWebServer;
+  key: string;
+  /** where the service looks for packages, and by default nginx too */
+  packagesDir: string;
+  sha256: string;
+}
+
+export interface WebShops {
+  zip: TestPackage;
+  open(settings?: Settings): Promise<Shop>;
+  start(options: ServerOptions): Promise<TestWebServer>;
+  /** The web server before a server that does what no healthy service would. */
+  behind(
+    listener: RequestListener,
+    edit?: ServerOptions['edit'],
+  ): Promise<{ server: TestWebServer; connections: () => number }>;
+  /** For what a test starts by itself. */
+  closing(upstream: Upstream): void;
+  /** The last test: no part of a key is in any log of all that was started here. */
+  expectNoKeyInLogs(): void;
+  close(): Promise<void>;
+}
+
+export async function webShops(kind: Kind): Promise<WebShops> {
+  const zip = await makePackage({}, 5 * 1024 * 1024);
+  const stops: (() => Promise<void>)[] = [];
+  const logs: (() => string)[] = [];
+  const keys: string[] = [];
+  const closing = (upstream: Upstream) => void stops.push(() => upstream.close());
+
+  async function start(options: ServerOptions): Promise<TestWebServer> {
+    const server = await kind.start(options);
+    stops.push(() => server.stop());
+    logs.push(() => server.allLogs());
+    return server;
+  }
+
+  return {
+    zip,
+    start,
+    closing,
+    async open(settings = kind.senders[0]![1]) {
+      const packagesDir = sharedFolder();
+      const service = await startTestService({ LICENSING_PACKAGES_DIR: packagesDir, ...settings });
+      stops.push(() => service.stop());
+      logs.push(() => service.logLines.join(''));
+      const { key } = await giveLicense(service.db, await givePlan(service.db));
+      keys.push(key);
+      const { release } = await giveRelease(service, { version: '2.1.0', file: zip.path });
+      const server = await start({ upstream: hostOf(service), packagesDir });
+      return { service, server, key, packagesDir, sha256: release.sha256 };
+    },
+    async behind(listener, edit) {
+      const upstream = await startUpstream(listener);
+      closing(upstream);
+      const server = await start({ upstream: upstream.host, ...(edit && { edit }) });
+      return { server, connections: () => upstream.connections() };
+    },
+    expectNoKeyInLogs() {
+      const everything = logs
+        .map((read) => read())
+        .join('\n')
+        .toUpperCase();
+      const groups = keys.flatMap((key) => key.split('-').slice(0, 3));
+      expect(everything).toContain('"GET /API/INDEX.PHP/V1/LICENSING/DOWNLOADS/42');
+      expect(groups.length).toBeGreaterThanOrEqual(3);
+      expect(groups.filter((group) => everything.includes(group))).toEqual([]);
+    },
+    async close() {
+      for (const stop of stops.reverse()) await stop();
+    },
+  };
+}
+
+export function download({ server, key }: Shop, options: RequestOptions = {}): Promise<Answer> {
+  return get(server, `${PREFIX}/downloads/42?dlid=${key}`, options);
+}
+
+/** The headers of an answer that must be the same whoever sends a package. */
+export function masked(answer: Answer): [string, string][] {
+  return withoutOwn(answer).map(([name, value]) => [name, name === 'x-request-id' ? 'an id' : value]);
+}

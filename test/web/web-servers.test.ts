@@ -1,0 +1,433 @@
+import { randomBytes } from 'node:crypto';
+import type { RequestOptions } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually, sharedFolder } from '../support/processes';
+import { PREFIX, unusedAddress } from '../support/service';
+import {
+  ask,
+  everyEndpointAnswers,
+  get,
+  hostOf,
+  lastCheckIp,
+  post,
+  raw,
+  startUpstream,
+  validate,
+  withoutOwn,
+  type Answer,
+} from '../support/web-server';
+import {
+  APACHE,
+  download,
+  EMOJI,
+  masked,
+  NBSP,
+  NGINX,
+  UNAVAILABLE,
+  webShops,
+  type Shop,
+  type TestWebServer,
+  type WebShops,
+} from '../support/web-shops';
+
+/** What every web server before the service has to do, with the configuration that is shipped for it. */
+describe.each([NGINX, APACHE])('$name', (kind) => {
+  const ID = expect.stringMatching(kind.id) as unknown as string;
+  let shops: WebShops;
+  let shop: Shop;
+  let server: TestWebServer;
+  let key: string;
+  /** the same shop, with its packages sent by each sender that there is */
+  let bySender: Map<string, Shop>;
+  beforeAll(async () => {
+    shops = await webShops(kind);
+    bySender = new Map();
+    for (const [sender, settings] of kind.senders) bySender.set(sender, await shops.open(settings));
+    shop = bySender.get(kind.senders[0]![0])!;
+    ({ server, key } = shop);
+  }, 120_000);
+  afterAll(() => shops.close(), 60_000);
+
+  describe('which request reaches whom', () => {
+    it.each(kind.site)('%s reaches the PHP of the site', async (uri, seen) => {
+      expect((await get(server, uri)).json()).toMatchObject(seen);
+    });
+
+    it('every endpoint reaches the service', () => everyEndpointAnswers(server, key));
+
+    it.each([PREFIX, `${PREFIX}/`])('the prefix itself, %s, gets the 404 of the service', async (path) => {
+      const answer = await get(server, path);
+      expect(answer.status).toBe(404);
+      expect(answer.json()).toMatchObject({ error: { code: 'NOT_FOUND' } });
+    });
+
+    it('a site in a sub-folder has the service below it', async () => {
+      const { inSubFolder: edit } = kind;
+      const { packagesDir } = shop;
+      const inFolder = await shops.start({ upstream: hostOf(shop.service), packagesDir, edit });
+
+      expect((await get(inFolder, `/joomla${PREFIX}/updates/42?v=1`)).json()).toMatchObject({
+        data: { version: '2.1.0' },
+      });
+      expect((await validate(inFolder, key, {}, '/joomla')).status).toBe(200);
+      const pasted = await raw(inFolder, `GET /joomla${PREFIX}/downloads/42?dlid=${key}${NBSP} HTTP/1.1`);
+      expect(pasted.slice(0, 15)).toBe('HTTP/1.1 200 OK');
+      await eventually(() =>
+        expect(inFolder.log('licensing.log')).toContain(`"GET /joomla${PREFIX}/downloads/42" 200`),
+      );
+    });
+
+    it('the service may listen on a Unix socket', async () => {
+      const socket = join(sharedFolder(), 'http.sock');
+      const onSocket = await shops.open({ LICENSING_LISTEN: `unix:${socket}` });
+      await validate(onSocket.server, onSocket.key, { localAddress: '127.0.0.2' });
+
+      expect(await lastCheckIp(onSocket)).toBe('127.0.0.2');
+      await everyEndpointAnswers(onSocket.server, onSocket.key);
+    });
+  });
+
+  describe("the client's address", () => {
+    it.each<[string, Record<string, string>]>([
+      ['in X-Forwarded-For', { 'X-Forwarded-For': '198.51.100.9' }],
+      ['in other headers', { 'X-Real-IP': '198.51.100.9', Forwarded: 'for=198.51.100.9' }],
+      [
+        'and has the header dropped as one of the connection',
+        { 'X-Forwarded-For': '198.51.100.9', Connection: 'close, X-Forwarded-For' },
+      ],
+    ])('is that of the connection, whatever the client claims %s', async (_name, headers) => {
+      await shop.service.db('licensing_licenses').update({ last_check_ip: null });
+      await validate(server, key, { localAddress: '127.0.0.2', headers });
+
+      expect(await lastCheckIp(shop)).toBe('127.0.0.2');
+    });
+
+    it('is what is limited: another claim for each request wins nothing, another address does', async () => {
+      const limited = await shops.open({ LICENSING_RATE_LIMIT: '3' });
+      const ask = (n: number, localAddress: string) =>
+        validate(limited.server, limited.key, {
+          localAddress,
+          headers: { 'X-Forwarded-For': `198.51.100.${n}` },
+        });
+      const statuses = [];
+      for (const n of [1, 2, 3, 4]) statuses.push((await ask(n, '127.0.0.2')).status);
+
+      expect(statuses).toEqual([200, 200, 200, 429]);
+      expect((await ask(5, '127.0.0.3')).status).toBe(200);
+    });
+
+    it('behind a CDN is the one the CDN names, with the commented lines in use', async () => {
+      const edit = (text: string) => kind.behindCdn(text, '127.0.0.0/8');
+      const behindCdn = await shops.start({ upstream: hostOf(shop.service), edit });
+      await validate(behindCdn, key, { headers: { 'X-Forwarded-For': '203.0.113.250, 198.51.100.7' } });
+
+      expect(await lastCheckIp(shop)).toBe('198.51.100.7');
+    });
+  });
+
+  describe('what it passes on', () => {
+    it("names the request alike in the answer, in its log and in the service's", async () => {
+      const answer = await get(server, `${PREFIX}/updates/abc`, {
+        headers: { 'X-Request-Id': 'of-the-client' },
+      });
+      const id = answer.headers['x-request-id'] as string;
+
+      expect(id).toEqual(ID);
+      await eventually(() => expect(server.log('licensing.log')).toContain(id));
+      expect(shop.service.logLines.join('')).toContain(`"request_id":"${id}"`);
+    });
+
+    it("keeps its connections, and the site's cookies and logins to itself", async () => {
+      const seen: object[] = [];
+      const { server, connections } = await shops.behind((request, response) => {
+        const { cookie, authorization, 'x-forwarded-for': forwarded } = request.headers;
+        seen.push({ cookie, authorization, forwarded });
+        response.end();
+      });
+      const headers = { Cookie: 'session=1', Authorization: 'Basic eDp5', 'X-Forwarded-For': '198.51.100.9' };
+      for (let n = 0; n < 5; n++) await get(server, `${PREFIX}/updates/42`, { headers });
+
+      expect(seen).toEqual(
+        Array(5).fill({ cookie: undefined, authorization: undefined, forwarded: '127.0.0.1' }),
+      );
+      expect(connections()).toBe(1);
+    });
+
+    it('never sends a POST twice, which a lost connection leaves in doubt', async () => {
+      const requests: string[] = [];
+      const { server } = await shops.behind((request, response) => {
+        requests.push(`${request.method} ${request.url}`);
+        request
+          .resume()
+          .once('end', () => (request.method === 'POST' ? request.socket.destroy() : response.end()));
+      });
+      await get(server, `${PREFIX}/updates/7`);
+      const posted = await post(server, '/licenses/activate', { license_key: 'x' });
+      const got = await get(server, `${PREFIX}/updates/8`);
+
+      expect([posted.status, got.status]).toEqual([kind.lost, 200]);
+      expect(posted.json()).toEqual({ error: { code: 'SERVICE_UNAVAILABLE', message: UNAVAILABLE } });
+      expect(posted.headers['retry-after']).toBe('5');
+      expect(requests).toEqual([
+        `GET ${PREFIX}/updates/7`,
+        `POST ${PREFIX}/licenses/activate`,
+        `GET ${PREFIX}/updates/8`,
+      ]);
+    });
+
+    it('an answer of the service as it is, whatever its status', async () => {
+      let status = 0;
+      const { server } = await shops.behind((_request, response) => {
+        response
+          .writeHead(status, {
+            'Content-Type': 'application/problem+json',
+            'Retry-After': '17',
+            'X-Request-Id': 'of-the-service',
+          })
+          .end('{"own":1}');
+      });
+      for (status of [400, 404, 413, 429, 500, 502, 503, 504])
+        for (const path of ['updates/42', 'downloads/42']) {
+          const answer = await get(server, `${PREFIX}/${path}`);
+
+          expect(answer.status).toBe(status);
+          expect(withoutOwn(answer)).toEqual([
+            ['connection', 'close'],
+            ['content-type', 'application/problem+json'],
+            ['retry-after', '17'],
+            ['transfer-encoding', 'chunked'],
+            ['x-request-id', 'of-the-service'],
+          ]);
+          expect(answer.json()).toEqual({ own: 1 });
+        }
+    });
+
+    it.each([
+      ['65 KiB', 65 * 1024],
+      ['1 MiB', 1024 * 1024],
+    ])('a body of %s is refused in the words of the service', async (_name, size) => {
+      const answer = await post(server, '/licenses/validate', { license_key: 'x'.repeat(size) });
+
+      expect(answer.status).toBe(400);
+      expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+      expect(answer.json()).toEqual({
+        error: { code: 'INVALID_REQUEST', message: 'The body must not be larger than 64 KiB.' },
+      });
+    });
+  });
+
+  describe('a package', () => {
+    it.each(kind.senders.flatMap(([sender]) => ['gzip', 'br'].map((coding) => [sender, coding] as const)))(
+      'sent by %s arrives byte for byte, with exactly these headers: not by %s',
+      async (sender, coding) => {
+        const from = bySender.get(sender)!;
+        const answer = await download(from, { headers: { 'Accept-Encoding': coding } });
+
+        expect(answer.status).toBe(200);
+        expect(answer.body.equals(shops.zip.bytes)).toBe(true);
+        expect(withoutOwn(answer)).toEqual([
+          ['accept-ranges', 'bytes'],
+          ['cache-control', 'private, no-store, no-transform'],
+          ['connection', 'close'],
+          ['content-disposition', 'attachment; filename="example-shop-2.1.0.zip"'],
+          ['content-length', String(shops.zip.bytes.length)],
+          ['content-type', 'application/zip'],
+          ['etag', `"${from.sha256}"`],
+          ['x-content-type-options', 'nosniff'],
+          ['x-request-id', ID],
+        ]);
+      },
+    );
+
+    it.each([
+      ['asked for by HEAD', 200, 0, { method: 'HEAD' }, {}],
+      ['a range', 206, 1000, {}, { Range: 'bytes=4000000-4000999' }],
+      ['a range with blanks', 206, 10, {}, { Range: 'bytes= 0-9 ' }],
+      ['the end of it', 206, 500, {}, { Range: 'bytes=-500' }],
+      ['the end, when it is the same still', 206, 117, {}, { Range: 'bytes=-117', 'If-Range': 'ETAG' }],
+      ['whole, when it is another by now', 200, undefined, {}, { Range: 'bytes=9-', 'If-Range': '"other"' }],
+      ['whole, when several ranges are asked for', 200, undefined, {}, { Range: 'bytes=0-1,5-6' }],
+      ['not at all, when the client has it', 304, 0, {}, { 'If-None-Match': 'ETAG' }],
+      ['when the client has another', 200, undefined, {}, { 'If-None-Match': '"other"' }],
+      ['a range of the very same', 206, 10, {}, { Range: 'bytes=0-9', 'If-Match': 'ETAG' }],
+      ['refused, when it is not the same', 412, 0, {}, { 'If-Match': '"other"' }],
+      ['with a date, which it has none to compare with', 200, undefined, {}, { 'If-Modified-Since': 'DATE' }],
+      ['unless it changed since', 200, undefined, {}, { 'If-Unmodified-Since': new Date(0).toUTCString() }],
+    ] as [string, number, number | undefined, RequestOptions, Record<string, string>][])(
+      'is the same as from the service itself: %s',
+      async (_name, status, length, options, conditions) => {
+        const asked = ({ sha256 }: Shop): RequestOptions => {
+          const date = new Date(Date.now() + 1e9).toUTCString();
+          const headers = Object.entries(conditions).map(([name, value]) => [
+            name,
+            value.replace('ETAG', `"${sha256}"`).replace('DATE', date),
+          ]);
+          return { ...options, headers: Object.fromEntries(headers) as Record<string, string> };
+        };
+        const served = bySender.get('the service')!;
+        const path = `${PREFIX}/downloads/42?dlid=${served.key}`;
+        const direct = await ask(served.service.url, path, asked(served));
+
+        for (const through of bySender.values()) {
+          const answer = await download(through, asked(through));
+          expect([answer.status, answer.reason]).toEqual([status, direct.reason]);
+          if (length !== undefined) expect(answer.body).toHaveLength(length);
+          expect(comparable(answer)).toEqual(comparable(direct));
+          expect(answer.body.equals(direct.body)).toBe(true);
+        }
+      },
+    );
+
+    it('is a part of the very bytes', async () => {
+      const { body, headers } = await download(shop, { headers: { Range: 'bytes=4000000-4000999' } });
+
+      expect(headers['content-range']).toBe(`bytes 4000000-4000999/${shops.zip.bytes.length}`);
+      expect(body.equals(shops.zip.bytes.subarray(4_000_000, 4_001_000))).toBe(true);
+    });
+
+    it.each(kind.senders)('has no range beyond its end, from %s', async (sender) => {
+      const answer = await download(bySender.get(sender)!, { headers: { Range: 'bytes=99999999-' } });
+
+      expect(answer.status).toBe(416);
+      expect(answer.headers['content-range']).toBe(`bytes */${shops.zip.bytes.length}`);
+      expect(answer.headers['x-content-type-options']).toBe('nosniff');
+    });
+  });
+
+  describe('a key as people paste it', () => {
+    it.each<[string, (key: string) => string]>([
+      ['a no-break space after it', (key) => `dlid=${key}${NBSP}`],
+      [
+        'no-break spaces all about it',
+        (key) => `dlid=${NBSP}${key.replaceAll('-', `${NBSP}-${NBSP}`)}${NBSP}`,
+      ],
+      ['what is no UTF-8', (key) => `dlid=${key}\xff\xfe`],
+      ['an emoji in a parameter before it', (key) => `v=${EMOJI}&dlid=${key}`],
+      ['an ampersand of XML', (key) => `format=zip&amp;dlid=${key}${NBSP}`],
+      ['the same percent-encoded', (key) => `dlid=%C2%A0${key}%e2%80%8b`],
+      ['and nothing of the kind', (key) => `dlid=${key}`],
+    ])('downloads with %s', async (_name, query) => {
+      const answer = await raw(server, `GET ${PREFIX}/downloads/42?${query(key)} HTTP/1.1`);
+
+      expect(answer.slice(0, 15)).toBe('HTTP/1.1 200 OK');
+      expect(answer).toContain('\r\nContent-Type: application/zip\r\n');
+    });
+
+    it('reaches the service percent-encoded as it was, and the path too', async () => {
+      const seen: unknown[] = [];
+      const { server } = await shops.behind((request, response) => {
+        seen.push(request.url);
+        response.end();
+      });
+      await get(server, `${PREFIX}/downloads/42%20?dlid=%C2%A0A%2BB%26&x=%ZZ&amp;y`);
+
+      expect(seen).toEqual([`${PREFIX}/downloads/42%20?dlid=%C2%A0A%2BB%26&x=%ZZ&amp;y`]);
+    });
+
+    it('gets an answer in text when it is all wrong', async () => {
+      const answer = await raw(server, `GET ${PREFIX}/downloads/42?dlid=${`${EMOJI}x`.repeat(200)} HTTP/1.1`);
+
+      expect(answer.slice(0, 12)).toBe('HTTP/1.1 403');
+      expect(answer).toMatch(/License not found$/);
+    });
+  });
+
+  describe('while the service is down', () => {
+    it.each(['a port nobody listens on', 'a socket that does not exist'])('at %s', async (where) => {
+      const down = await shops.start({
+        upstream: where.includes('socket')
+          ? `unix:${join(sharedFolder(), 'none.sock')}`
+          : await unusedAddress(),
+      });
+      const posted = await validate(down, key);
+      const downloaded = await download({ ...shop, server: down });
+
+      for (const answer of [posted, downloaded]) {
+        expect(answer.status).toBe(503);
+        expect(answer.headers).toMatchObject({
+          'retry-after': '5',
+          'cache-control': 'no-store',
+          'x-content-type-options': 'nosniff',
+          ...(kind.namesRefusals && { 'x-request-id': ID }),
+        });
+      }
+      expect(posted.headers['content-type']).toBe('application/json; charset=utf-8');
+      expect(posted.json()).toEqual({ error: { code: 'SERVICE_UNAVAILABLE', message: UNAVAILABLE } });
+      expect(downloaded.headers['content-type']).toBe('text/plain; charset=utf-8');
+      expect(downloaded.body.toString()).toBe(UNAVAILABLE);
+      await eventually(() => expect(down.log('licensing.log')).toContain(`"GET ${PREFIX}/downloads/42" 503`));
+      const [uri, seen] = kind.site[0]!;
+      expect((await get(down, uri)).json()).toMatchObject(seen);
+      // The key stands where the web server's own messages would repeat it.
+      const headers = { Referer: `https://shop.example${PREFIX}/downloads/42?dlid=${key}` };
+      await get(down, `${PREFIX}/downloads/42&dlid=${key}`, { headers });
+    });
+
+    it('an instance that is away is passed over, for a POST too', async () => {
+      const away = `unix:${join(sharedFolder(), 'none.sock')}`;
+      const { packagesDir } = shop;
+      const some = await shops.start({ upstream: [away, hostOf(shop.service), away], packagesDir });
+      for (let i = 0; i < 6; i++) {
+        expect((await validate(some, key)).status).toBe(200);
+        expect((await download({ ...shop, server: some })).status).toBe(200);
+      }
+    });
+
+    it('it is asked again with the next request, and answers when it is back', async () => {
+      const upstream = await unusedAddress();
+      const front = await shops.start({ upstream });
+      const before = await get(front, `${PREFIX}/updates/42`);
+      shops.closing(
+        await startUpstream((_request, response) => response.end('back'), Number(upstream.split(':')[1])),
+      );
+      const after = await get(front, `${PREFIX}/updates/42`);
+
+      expect(before.status).toBe(503);
+      expect([after.status, after.body.toString()]).toEqual([200, 'back']);
+    });
+  });
+
+  describe('the logs', () => {
+    it('say which endpoint and status, and nothing of the query', async () => {
+      const agent = `test-${randomBytes(4).toString('hex')}`;
+      const headers = { 'User-Agent': agent, Referer: `https://shop.example/?dlid=${key}` };
+      for (const path of [
+        `downloads/42?dlid=${key}`,
+        `downloads/42/?license_key=${key}`,
+        `downloads/42&dlid=${key}`,
+        `downloads/42%3Fdlid=${key}`,
+        `downloads/${key}`,
+        `updates/42/${key}`,
+      ])
+        await get(server, `${PREFIX}/${path}`, { headers });
+      const lines = () =>
+        server
+          .log('licensing.log')
+          .split('\n')
+          .filter((line) => line.includes(agent));
+      await eventually(() => expect(lines()).toHaveLength(6));
+
+      expect(lines().map((line) => kind.logLine.exec(line)?.slice(1))).toEqual([
+        [`GET ${PREFIX}/downloads/42`, '200'],
+        [`GET ${PREFIX}/downloads/42/`, '200'],
+        [`GET ${kind.hidden}`, '400'],
+        [`GET ${kind.hidden}`, '400'],
+        [`GET ${kind.hidden}`, '400'],
+        [`GET ${kind.hidden}`, '404'],
+      ]);
+    });
+
+    it('hold no key, of the web server or of the service, after all of the above', () => {
+      shops.expectNoKeyInLogs();
+    });
+  });
+});
+
+/** What must be the same through a web server. That there is no body each may say in its own way. */
+function comparable(answer: Answer): [string, string][] {
+  const framing = answer.body.length === 0 && answer.status >= 400;
+  return masked(answer).filter(
+    ([name]) => !(framing && ['transfer-encoding', 'content-length'].includes(name)),
+  );
+}

@@ -398,7 +398,7 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
   it('by two operators at the same moment succeeds for one of them', async () => {
     const packages = await Promise.all([makePackage(), makePackage(), makePackage()]);
     const outcomes = await Promise.all(
-      packages.map(({ path }) => shop.run(publishing('4.0', '--file', path))),
+      packages.map(({ path }) => shop.run(publishing('4.0', '--file', path), { ownProcess: true })),
     );
     expect(outcomes.map(({ code }) => code).sort()).toEqual([0, 1, 1]);
     for (const { code, stderr } of outcomes)

@@ -25,7 +25,7 @@ import {
   unusedAddress,
   type TestService,
 } from '../support/service';
-import { processEnvironment, startLicensing } from '../support/service-process';
+import { processEnvironment } from '../support/service-process';
 
 /** Nothing is there: what these commands answer, they answer before they look at a database. */
 const nowhere = operator({ LICENSING_DATABASE_URL: 'mysql://u:p@127.0.0.1:1/none' });
@@ -566,8 +566,9 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
       [randomBytes(32).toString('base64'), /sealed with another LICENSING_KEY_SECRET/],
       ['', /LICENSING_KEY_SECRET is not set/],
     ] as const) {
-      const { ended } = startLicensing(again, { ...settings, LICENSING_KEY_SECRET: secret });
-      const { code, stdout, stderr } = await ended;
+      const { code, stdout, stderr } = await operator({ ...settings, LICENSING_KEY_SECRET: secret }).run(
+        again,
+      );
       expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(why) });
       expect(JSON.parse(stdout)).toMatchObject({ id, license_key: null, status: 'active' });
     }
@@ -935,7 +936,9 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
     expect(
       await shop.json(['plan', 'edit', String(other), '--name', 'Single', '--duration', '1y']),
     ).toMatchObject({ name: 'Single', duration: '1y' });
-    const both = await Promise.all([shop.run(add('At once')), shop.run(add('At once'))]);
+    const both = await Promise.all(
+      Array.from({ length: 2 }, () => shop.run(add('At once'), { ownProcess: true })),
+    );
     expect(both.map(({ code }) => code).sort()).toEqual([0, 1]);
   }, 60_000);
 
@@ -1491,6 +1494,22 @@ describe.each(DATABASE_KINDS)('a shop of its own, in %s', (kind) => {
     await once(child, 'close');
     expect(output).toContain(' MB\r\u001b[Kerror: ');
   });
+});
+
+it('ends as a process of its own with its exit code, and reads a pipe to its end', async () => {
+  const settings = { LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'shop.sqlite')}` };
+  const ends = async (args: string[], stdin = '') => {
+    const inProcess = await operator(settings).run(args, { stdin });
+    expect(await operator(settings).run(args, { stdin, ownProcess: true })).toEqual(inProcess);
+    return inProcess.code;
+  };
+  expect(await ends(['license', 'show', KEY, '--json'])).toBe(1);
+  expect(await operator(settings).run(['migrate'], { ownProcess: true })).toMatchObject({ code: 0 });
+  expect(await ends(['migrate', '--status', '--json'])).toBe(0);
+  expect(await ends(['license', 'show', '-', '--json'], `${KEY}\n`)).toBe(1);
+  expect(await ends(['product', 'list', '--colour'])).toBe(2);
+  expect(await ends(['license', 'issue', '--help'])).toBe(0);
+  expect(await ends(['-V'])).toBe(0);
 });
 
 it('asks at a terminal for what standard input is to have', async () => {

@@ -449,7 +449,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
           await call('activate', many, `seat-${client}-${i}@corp.example`, '203.0.113.13');
       }),
     );
-    const { code, stderr } = await op.run(['customer', 'erase', JANE, '--yes']);
+    const { code, stderr } = await op.run(['customer', 'erase', JANE, '--yes'], { ownProcess: true });
     state.stopped = true;
     await traffic;
     expect({ code, stderr }).toMatchObject({ code: 0 });

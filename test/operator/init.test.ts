@@ -15,11 +15,11 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise';
 import request from 'supertest';
+import { operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';
 import { createMariaDbDatabase, PREFIX } from '../support/service';
 import {
   processEnvironment,
-  startLicensing,
   startProgram,
   startServiceProcess,
   type Ended,
@@ -85,7 +85,7 @@ function licensingWith(settings: NodeJS.ProcessEnv, ...args: string[]): Promise<
     LICENSING_ADMIN_LISTEN: undefined,
     LICENSING_RATE_LIMIT: undefined,
   };
-  return startLicensing(args, {}, { ...none, LICENSING_ENV_FILE: envFile, ...settings }).ended;
+  return operator({}).run(args, { env: { ...none, LICENSING_ENV_FILE: envFile, ...settings } });
 }
 
 /** What is in the site's own tables, and what they are. */
@@ -411,11 +411,9 @@ describe('licensing init --joomla-root', () => {
 
 test('a database of its own: its URL is taken from the environment into .env', async () => {
   const url = `mysql://root:@127.0.0.1:${process.env.TEST_MARIADB_PORT as string}/${database}`;
-  const init = await startLicensing(
-    ['init'],
-    { LICENSING_DATABASE_URL: url },
-    { LICENSING_ENV_FILE: envFile },
-  ).ended;
+  const init = await operator({ LICENSING_DATABASE_URL: url }).run(['init'], {
+    env: { LICENSING_ENV_FILE: envFile },
+  });
   expect(init).toMatchObject({ code: 0 });
   expect(readFileSync(envFile, 'utf8')).toContain(`LICENSING_DATABASE_URL=${url}\n`);
   expect(await licensing('product', 'list')).toMatchObject({ code: 0 });

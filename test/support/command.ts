@@ -40,12 +40,17 @@ for (const name of ['env', 'stdin', 'stdout', 'stderr'] as const) {
 
 /** Runs `licensing ARGS` with this environment and standard input to its end. */
 export async function runInProcess(args: string[], env: NodeJS.ProcessEnv, stdin = ''): Promise<Ended> {
-  const [stdout, stderr] = [new Captured(), new Captured()];
+  const surroundings = {
+    // A variable that is undefined would be none in a process.
+    env: Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined)),
+    stdin: Readable.from([Buffer.from(stdin)]),
+    stdout: new Captured(),
+    stderr: new Captured(),
+  };
+  const { stdout, stderr } = surroundings;
   running++;
   try {
-    const code = await runs.run({ env, stdin: Readable.from([Buffer.from(stdin)]), stdout, stderr }, () =>
-      run(['node', 'licensing', ...args]),
-    );
+    const code = await runs.run(surroundings, () => run(['node', 'licensing', ...args]));
     return { code, stdout: stdout.text(), stderr: stderr.text() };
   } finally {
     // While it is enabled, it slows down every promise of this process.

@@ -1,5 +1,4 @@
 import { readdirSync } from 'node:fs';
-import { basename } from 'node:path';
 
 /** Prints a machine-readable last line, and before it what a full run skipped. */
 export default class SummaryReporter {
@@ -13,8 +12,9 @@ export default class SummaryReporter {
     { numPassedTests, numFailedTests, numPendingTests, numRuntimeErrorTestSuites, testResults },
   ) {
     if (this.isWhole && process.env.TEST_FAULTS !== 'all') {
-      const run = new Set(testResults.map(({ testFilePath }) => basename(testFilePath)));
-      const left = readdirSync(`${this.rootDir}/test/faults`).filter((name) => !run.has(name));
+      const run = new Set(testResults.map(({ testFilePath }) => testFilePath));
+      const folder = `${this.rootDir}/test/faults`;
+      const left = readdirSync(folder).filter((name) => !run.has(`${folder}/${name}`));
       const names = left.map((name) => name.replace('.test.ts', '')).join(', ');
       process.stdout.write(
         `\nLeft to "npm run test:faults": ${names}; and 98,000 of the 100,000 requests of fuzz.\n`,

@@ -157,11 +157,9 @@ async function connect(
   const socket = openSocket();
   const connection = Object.assign(
     createConnection({ ...driver, stream: () => socket }) as unknown as Connection,
-    {
-      socket,
-      answeredAt: Infinity,
-    },
+    { socket, answeredAt: 0 },
   );
+  // Without a listener, an error would end the process. `state` tells that the connection is lost.
   connection.on('error', ignore);
   const late = setTimeout(() => socket.destroy(lateError()), CONNECT_TIMEOUT_MS);
   try {
@@ -200,12 +198,18 @@ function guard(
               connection.socket.destroy(lateError());
               onLost(connection, sentAt);
             }, timeout);
-      return pass(sql, bindings, (error, answer, fields) => {
+      try {
+        return pass(sql, bindings, (error, answer, fields) => {
+          clearTimeout(timer);
+          if (error?.fatal) lost = error;
+          else connection.answeredAt = performance.now();
+          done(error, answer, fields);
+        });
+      } catch (error) {
+        // The driver refuses some bindings before it sends anything.
         clearTimeout(timer);
-        if (error?.fatal) lost = error;
-        else connection.answeredAt = performance.now();
-        done(error, answer, fields);
-      });
+        throw error;
+      }
     };
   }
 }

@@ -24,6 +24,12 @@ export function openDatabase(
   rules: ConnectionRules = {},
 ): Db {
   const db = knex(knexConfig(settings, tablePrefix, poolSize, rules));
+  // Knex asks a pool for neither; it needs them for columnInfo() and for its own migrations table.
+  if (settings.kind === 'mysql')
+    Object.assign((db.client as Knex.Client).connectionSettings, {
+      database: settings.database,
+      charset: 'utf8mb4',
+    });
   const { pool } = parameters(db);
   const forget = db.destroy.bind(db);
   const destroy = async () => {

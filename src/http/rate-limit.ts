@@ -1,6 +1,7 @@
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import { createMemoryCounters, type Counted } from './memory-counters';
-import { answeredInTime, type RedisConnection } from './redis';
+import { batchScripts } from './batched-scripts';
+import type { RedisConnection } from './redis';
 
 /** Activate, deactivate, validate and updates share one bucket; downloads have their own. */
 export type Bucket = 'api' | 'download';
@@ -32,9 +33,10 @@ export function createMemoryLimiter({ limits, window }: RateLimits): Limiter {
 /** Counts in Redis, shared by all instances. While Redis is away, each instance counts in its own memory. */
 export function createRedisLimiter(settings: RateLimits, redis: RedisConnection): Limiter {
   const { limits, window } = settings;
+  const client = batchScripts(redis.client);
   const limiterOf = (bucket: Bucket) =>
     new RateLimiterRedis({
-      storeClient: redis.client,
+      storeClient: client,
       keyPrefix: `licensing:${bucket}`,
       points: limits[bucket],
       duration: window,
@@ -46,7 +48,6 @@ export function createRedisLimiter(settings: RateLimits, redis: RedisConnection)
   return async (bucket, client) => {
     if (redis.isAway()) return memory(bucket, client);
     try {
-      redis.sendTogether();
       return allowance(await count(limiters[bucket], client), limits[bucket]);
     } catch (error) {
       redis.setAway(error);
@@ -57,7 +58,7 @@ export function createRedisLimiter(settings: RateLimits, redis: RedisConnection)
 
 /** Counts by penalty(), which unlike consume() returns a count above the limit. @throws Redis's or a time-out error */
 async function count(limiter: RateLimiterRedis, client: string): Promise<Counted> {
-  const { consumedPoints, msBeforeNext } = await answeredInTime(limiter.penalty(client));
+  const { consumedPoints, msBeforeNext } = await limiter.penalty(client);
   return { count: consumedPoints, endsIn: msBeforeNext };
 }
 

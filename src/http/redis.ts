@@ -13,8 +13,6 @@ export interface RedisConnection {
   watch(probe: () => Promise<unknown>): void;
   /** Runs the probe now, for callers that make no requests. */
   look(): Promise<void>;
-  /** Sends the commands of this turn of the event loop with one write to the socket. */
-  sendTogether(): void;
   close(): void;
 }
 
@@ -34,7 +32,6 @@ export function connectRedis(
 ): RedisConnection {
   const client = openClient(urls);
   let away = false;
-  let corked = false;
   let probing: NodeJS.Timeout | undefined;
   let probe: () => Promise<unknown> = () => Promise.resolve();
 
@@ -69,18 +66,6 @@ export function connectRedis(
       probe = next;
     },
     look: () => probe().then(() => undefined, setAway),
-    // A write for each command took a third of an update check's CPU time; `enableAutoPipelining` costs more than it
-    // saves. `stream` is not documented in ioredis 6: without it only speed is lost.
-    sendTogether() {
-      if (corked || !(client instanceof Redis) || client.status !== 'ready') return;
-      const { stream } = client;
-      corked = true;
-      stream.cork();
-      setImmediate(() => {
-        corked = false;
-        stream.uncork();
-      });
-    },
     close() {
       clearInterval(probing);
       client.disconnect();

@@ -9,6 +9,7 @@ import * as events from './007_events';
 import * as productUpdateXml from './008_product_update_xml';
 import * as repeats from './009_repeats';
 import * as unknownKeyHints from './010_unknown_key_hints';
+import * as afterExpiry from './011_after_expiry';
 
 /** In order. The database stores the names, without a file extension. */
 const migrations: Record<string, Knex.Migration> = {
@@ -22,6 +23,7 @@ const migrations: Record<string, Knex.Migration> = {
   '008_product_update_xml': productUpdateXml,
   '009_repeats': repeats,
   '010_unknown_key_hints': unknownKeyHints,
+  '011_after_expiry': afterExpiry,
 };
 
 export const migrationNames = Object.keys(migrations);

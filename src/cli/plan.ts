@@ -7,6 +7,7 @@ import {
   removePlan,
   type Limits,
   type NewPlan,
+  type AfterExpiry,
 } from '../licensing/catalogue';
 import { ACTIVATION_TYPES } from '../licensing/identifiers';
 import { OperatorError } from '../licensing/operator-error';
@@ -34,6 +35,13 @@ interface EditOptions extends Partial<Omit<NewPlan, 'productId' | 'duration'>> {
   licenses?: 'follow' | 'keep';
 }
 
+const AFTER_EXPIRY_HELP =
+  'what an expired licence may still download: nothing, or last-release (the versions published by its end)';
+
+function afterExpiry(text: string): AfterExpiry {
+  return oneOf(['nothing', 'last-release'])(text) === 'nothing' ? 'nothing' : 'last_release';
+}
+
 export function addPlanCommands(program: Command): void {
   const plan = program
     .command('plan')
@@ -57,6 +65,7 @@ function addAdd(plan: Command): void {
     )
     .requiredOption('--activation-limit <n>', 'slots of a licence; 0 for unlimited', nonNegativeInteger)
     .option('--duration <duration>', '1y, 6m, 30d or lifetime', durationOrLifetime, 'lifetime')
+    .option('--after-expiry <what>', AFTER_EXPIRY_HELP, afterExpiry, 'nothing')
     .addHelpText(
       'after',
       '\nExample:\n  licensing plan add --product 42 --name Developer --activation-type domain --activation-limit 5 --duration 1y',
@@ -85,6 +94,7 @@ function addEdit(plan: Command): void {
     )
     .option('--activation-limit <n>', 'slots of a licence; 0 for unlimited', nonNegativeInteger)
     .option('--duration <duration>', '1y, 6m, 30d or lifetime', durationOrLifetime)
+    .option('--after-expiry <what>', AFTER_EXPIRY_HELP, afterExpiry)
     .addOption(
       new Option('--licenses <what>', 'whether licences with the old limit follow a new one').choices([
         'follow',

@@ -15,6 +15,7 @@ import {
   replacePlanLimit,
   setPlan,
   setProduct,
+  type AfterExpiry,
   type Plan,
   type Product,
 } from '../store/catalogue';
@@ -30,7 +31,7 @@ import type { ChangeContext } from './lifecycle';
 import { OperatorError, type RefusalFacts } from './operator-error';
 import { noPlan, noProduct, requirePlan, requireProduct } from './find-or-refuse';
 
-export { listProducts, type Plan, type Product };
+export { listProducts, type AfterExpiry, type Plan, type Product };
 
 /** A product with its plans and published versions, the highest first. */
 export async function readProduct(
@@ -73,13 +74,20 @@ export async function addProduct(
   }
 }
 
-export type NewPlan = Omit<Plan, 'id' | 'createdAt'> & { activationType: ActivationType };
+export type NewPlan = Omit<Plan, 'id' | 'createdAt' | 'afterExpiry'> & {
+  activationType: ActivationType;
+  /** `nothing` by default */
+  afterExpiry?: AfterExpiry;
+};
 
 /** @throws OperatorError when there is no such product, or it already has a plan of this name */
 export async function addPlan(db: Db, plan: NewPlan, now: Date): Promise<Plan> {
   return inTransaction(db, async (trx) => {
     await refuseNamesake(trx, plan);
-    return (await findPlan(trx, await insertPlan(trx, { ...plan, createdAt: now }))) as Plan;
+    return (await findPlan(
+      trx,
+      await insertPlan(trx, { afterExpiry: 'nothing', ...plan, createdAt: now }),
+    )) as Plan;
   });
 }
 

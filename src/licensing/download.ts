@@ -4,7 +4,7 @@ import { findRelease, type Release } from '../store/releases';
 import { createBatches, eachOnce } from './batches';
 import type { Found } from './lookup';
 import { latestRelease } from './updates';
-import { isRefusal, judgeDownload, judgeRelease, type Refusal } from './verdict';
+import { entitledUntil, isRefusal, judgeDownload, judgeRelease, type Refusal } from './verdict';
 import { isVersion } from './versions';
 
 export interface DownloadRequest {
@@ -16,16 +16,22 @@ export interface DownloadRequest {
 }
 
 export type FindRelease = (
-  wanted: Pick<DownloadRequest, 'productId' | 'version'>,
+  wanted: Pick<DownloadRequest, 'productId' | 'version'> & {
+    /** judges the latest only among releases published no later than this, if there are any */
+    until?: Date | undefined;
+  },
 ) => Promise<Release | undefined>;
 
 /** Calls made at the same time share a statement: after a publish, every customer asks for the same version. */
 export function createReleaseFinder(db: Db): FindRelease {
   return createBatches(
     eachOnce(
-      ({ productId, version }) => `${productId} ${version ?? ''}`,
-      ({ productId, version }) =>
-        version === undefined ? latestRelease(db, productId) : findRelease(db, productId, version),
+      ({ productId, version, until }) => `${productId} ${version ?? ''} ${until?.getTime() ?? ''}`,
+      async ({ productId, version, until }) => {
+        if (version !== undefined) return findRelease(db, productId, version);
+        const entitled = until && (await latestRelease(db, productId, until));
+        return entitled ?? latestRelease(db, productId);
+      },
     ),
   );
 }
@@ -34,17 +40,19 @@ export function createReleaseFinder(db: Db): FindRelease {
  * Decides a download (contract, section 4.4; order as in verdict.ts). The caller checks last that the file can be read.
  */
 export async function decideDownload(
-  found: Found | undefined,
+  known: Found | undefined,
   findRelease: FindRelease,
   request: DownloadRequest,
   now: Date,
 ): Promise<{ license: LicenseTerms; release: Release } | Refusal> {
-  const refusal = judgeDownload(found, request, now);
+  const refusal = judgeDownload(known, request, now);
   if (refusal !== undefined) return refusal;
-  const { license } = found as Found;
+  const { license } = known as Found;
   const { version } = request;
   // MySQL cannot compare the ASCII column with other characters.
   const isFindable = version === undefined || isVersion(version);
-  const release = judgeRelease(license, isFindable ? await findRelease(request) : undefined);
+  const until = entitledUntil(license, now);
+  const found = isFindable ? await findRelease({ ...request, until }) : undefined;
+  const release = judgeRelease(license, found, now);
   return isRefusal(release) ? release : { license, release };
 }

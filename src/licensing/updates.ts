@@ -3,10 +3,13 @@ import type { Db } from '../store/database';
 import { findRelease, listPublishedVersions, type Release } from '../store/releases';
 import { isPrerelease } from './versions';
 
-/** The highest published version in PHP's order. Pre-releases count only while there is no published final release. */
-export async function latestRelease(db: Db, productId: number): Promise<Release | undefined> {
+/**
+ * The highest published version in PHP's order. Pre-releases count only while there is no published final release.
+ * @param by judges only among releases published no later than this
+ */
+export async function latestRelease(db: Db, productId: number, by?: Date): Promise<Release | undefined> {
   for (;;) {
-    const versions = await listPublishedVersions(db, productId);
+    const versions = await listPublishedVersions(db, productId, by);
     const latest = versions.find((version) => !isPrerelease(version)) ?? versions[0];
     if (latest === undefined) return undefined;
     const release = await findRelease(db, productId, latest);

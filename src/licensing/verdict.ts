@@ -88,7 +88,7 @@ export function judgeValidation(
   };
 }
 
-/** Whether a licence may download a product (contract, 4.4). `judgeRelease` comes next. */
+/** Whether a licence may download a product (contract, 4.4). `entitledUntil` and `judgeRelease` come next. */
 export function judgeDownload(
   found: Found | undefined,
   { productId, identifierGiven }: { productId: number; identifierGiven: boolean },
@@ -98,15 +98,37 @@ export function judgeDownload(
   const { license, activation } = found;
   const status = liveStatus(license, now);
   if (isStopped(status)) return { refused: 'LICENSE_INACTIVE', license };
-  if (status === 'expired') return { refused: 'LICENSE_EXPIRED', license };
+  if (status === 'expired' && entitledUntil(license, now) === undefined)
+    return { refused: 'LICENSE_EXPIRED', license };
   if (license.product.id !== productId) return { refused: 'PRODUCT_MISMATCH', license };
   if (identifierGiven && activation === undefined) return { refused: 'ACTIVATION_NOT_FOUND', license };
   return undefined;
 }
 
-/** Whether there is a release to download. The caller checks last that its file can be read. */
-export function judgeRelease(license: LicenseTerms, release: Release | undefined): Release | Refusal {
+/**
+ * The end of an expired licence that still downloads the releases published until then (selling, "After the end").
+ *
+ * @returns undefined for a licence that downloads every release, or none
+ */
+export function entitledUntil(license: LicenseTerms, now: Date): Date | undefined {
+  if (license.plan.afterExpiry !== 'last_release' || liveStatus(license, now) !== 'expired') return undefined;
+  return license.expiresAt ?? undefined;
+}
+
+/**
+ * Whether a licence may download the release that was asked for. The caller checks last that its file can be read.
+ *
+ * @param release the version asked for, else the latest one
+ */
+export function judgeRelease(
+  license: LicenseTerms,
+  release: Release | undefined,
+  now: Date,
+): Release | Refusal {
   if (release?.state !== 'published') return { refused: 'DOWNLOAD_NOT_FOUND', license };
+  const until = entitledUntil(license, now);
+  if (until !== undefined && (release.publishedAt === null || release.publishedAt > until))
+    return { refused: 'LICENSE_EXPIRED', license };
   return release;
 }
 

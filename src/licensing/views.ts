@@ -27,6 +27,7 @@ export function planJson(plan: Plan) {
     activation_type: plan.activationType,
     activation_limit: plan.activationLimit,
     duration: plan.duration,
+    after_expiry: plan.afterExpiry,
     created_at: formatTimestamp(plan.createdAt),
   };
 }

@@ -19,8 +19,13 @@ export interface Plan {
   activationLimit: number;
   /** such as `1y`, `6m`, `30d`; null: lifetime */
   duration: string | null;
+  afterExpiry: AfterExpiry;
   createdAt: Date;
 }
+
+/** What a plan's licences may do once they have expired: nothing, or download what was published before their end. */
+export const AFTER_EXPIRY = ['nothing', 'last_release'] as const;
+export type AfterExpiry = (typeof AFTER_EXPIRY)[number];
 
 export async function findProduct(db: Db, id: number): Promise<Product | undefined> {
   const row = (await db(table(db, 'products')).where({ id }).first()) as object | undefined;

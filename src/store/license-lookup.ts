@@ -1,5 +1,6 @@
 import { table, type Db } from './database';
 import { forceIndex, isOneOf, licenseIndex, orderedJoin, placeholders, rawRows } from './statements';
+import type { AfterExpiry } from './catalogue';
 import type { LicenseTerms } from './licenses';
 import { fromSqlTime } from './time';
 
@@ -28,6 +29,7 @@ interface TermsRow {
   plan_id: number;
   plan_name: string;
   activation_type: string;
+  after_expiry: AfterExpiry;
   product_id: number;
   product_name: string;
   identifier: string | null;
@@ -49,7 +51,7 @@ export async function findTerms(
   const select = (digests: string[], isWantedIdentifier: string): string => {
     bindings.push(...digests);
     return `SELECT l.id, l.key_digest, l.status, l.activation_limit, l.activations_used, l.expires_at,
-            l.plan_id, p.name AS plan_name, p.activation_type, p.product_id, r.name AS product_name,
+            l.plan_id, p.name AS plan_name, p.activation_type, p.after_expiry, p.product_id, r.name AS product_name,
             a.identifier${labels ? ', a.name AS activation_name' : ''}
        FROM ${table(db, 'licenses')} l${forceIndex(db, 'licenses', 'key_digest')}
        ${orderedJoin(db)} ${table(db, 'plans')} p${forceIndex(db, 'plans')} ON p.id = l.plan_id
@@ -118,7 +120,12 @@ function toLicenseTerms(row: TermsRow): LicenseTerms {
     activationLimit: row.activation_limit,
     activationsUsed: row.activations_used,
     expiresAt: row.expires_at === null ? null : fromSqlTime(row.expires_at),
-    plan: { id: row.plan_id, name: row.plan_name, activationType: row.activation_type },
+    plan: {
+      id: row.plan_id,
+      name: row.plan_name,
+      activationType: row.activation_type,
+      afterExpiry: row.after_expiry,
+    },
     product: { id: row.product_id, name: row.product_name },
   };
 }

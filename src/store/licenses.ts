@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { listPlans } from './catalogue';
+import { listPlans, type Plan } from './catalogue';
 import { isSqlite, table, type Db, type Transaction } from './database';
 import {
   forceIndex,
@@ -24,7 +24,7 @@ export interface LicenseTerms {
   activationLimit: number;
   activationsUsed: number;
   expiresAt: Date | null;
-  plan: { id: number; name: string; activationType: string };
+  plan: Pick<Plan, 'id' | 'name' | 'afterExpiry'> & { activationType: string };
   product: { id: number; name: string };
 }
 
@@ -73,6 +73,7 @@ export interface LicenseFilter {
 type JoinedFields = LockedLicense & {
   planName: string;
   activationType: string;
+  afterExpiry: Plan['afterExpiry'];
   productId: number;
   productName: string;
 };
@@ -370,18 +371,19 @@ function joined(db: Db, licenses: Knex.Raw | Knex.QueryBuilder = db.raw(`${table
     .select('l.*', {
       plan_name: 'p.name',
       activation_type: 'p.activation_type',
+      after_expiry: 'p.after_expiry',
       product_id: 'r.id',
       product_name: 'r.name',
     });
 }
 
 function toLicense(row: object): License {
-  const { planId, planName, activationType, productId, productName, ...license } = toFields(
+  const { planId, planName, activationType, afterExpiry, productId, productName, ...license } = toFields(
     row,
   ) as JoinedFields;
   return {
     ...license,
-    plan: { id: planId, name: planName, activationType },
+    plan: { id: planId, name: planName, activationType, afterExpiry },
     product: { id: productId, name: productName },
   };
 }

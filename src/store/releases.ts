@@ -1,5 +1,6 @@
 import { table, type Db } from './database';
 import { toColumns, toFields } from './row-fields';
+import { toSqlTime } from './time';
 
 export const RELEASE_STATES = ['draft', 'published', 'withdrawn'] as const;
 export type ReleaseState = (typeof RELEASE_STATES)[number];
@@ -29,12 +30,17 @@ export async function findRelease(db: Db, productId: number, version: string): P
   return row && (toFields(row) as Release);
 }
 
-/** A product's published versions, highest first. */
-export async function listPublishedVersions(db: Db, productId: number): Promise<string[]> {
-  return db(table(db, 'releases'))
+/**
+ * A product's published versions, highest first.
+ *
+ * @param by only those published no later than this
+ */
+export async function listPublishedVersions(db: Db, productId: number, by?: Date): Promise<string[]> {
+  const query = db(table(db, 'releases'))
     .where({ product_id: productId, state: 'published' })
-    .orderBy('version_order', 'desc')
-    .pluck<string[]>('version');
+    .orderBy('version_order', 'desc');
+  if (by !== undefined) query.where('published_at', '<=', toSqlTime(by));
+  return query.pluck<string[]>('version');
 }
 
 /** All of a product's releases, highest version first. */

@@ -1,3 +1,4 @@
+import { entitledUntil } from '../licensing/verdict';
 import { liveStatus } from '../licensing/states';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { LicenseEvent } from '../store/events';
@@ -50,7 +51,7 @@ function explainState(license: License, { now, stopped, refusedSince }: Circumst
     case 'expired':
       return {
         code: 'EXPIRED',
-        text: `${name} expired${expiresAt ? ` on ${day(expiresAt)}` : ''}${refused}.`,
+        text: `${name} expired${expiresAt ? ` on ${day(expiresAt)}` : ''}${refused}.${entitledUntil(license, now) ? ' By its plan it still downloads what was published before that.' : ''}`,
         remedy: revival(license, now),
       };
     case 'suspended':

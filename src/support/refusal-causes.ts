@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { joomlaVersion } from '../joomla/updater/agent';
+import { entitledUntil } from '../licensing/verdict';
 import { liveStatus, type LiveStatus } from '../licensing/states';
 import { latestOf, OMITTED, type LoggedAccess } from '../store/access-log';
 import { activationKey } from '../store/activations';
@@ -145,10 +146,13 @@ function unusable(access: LoggedAccess, license: License | undefined, facts: Fac
   // A later end was not the reason for the refusal.
   if (expiresAt !== null && expiresAt > latestOf(access))
     return { ...cause, because: `${was}, and is expired now` };
-  return {
-    ...cause,
-    because: expiresAt ? `the licence expired on ${day(expiresAt)}` : 'the licence has expired',
-  };
+  const expired = expiresAt ? `the licence expired on ${day(expiresAt)}` : 'the licence has expired';
+  if (access.endpoint === 'download' && entitledUntil(license, facts.now))
+    return {
+      ...cause,
+      because: `${expired}, and ${access.version ? `version ${access.version}` : 'every version'} was published after that. It still downloads what was published before, by its version: &version=X`,
+    };
+  return { ...cause, because: expired };
 }
 
 export const STOPPED: Partial<Record<EventAction, LiveStatus>> = {

@@ -3,6 +3,7 @@ import { ACTIVATION_TYPES } from '../licensing/identifiers';
 import { STORED_STATUSES } from '../licensing/states';
 import { formatTimestamp, isStorable } from '../licensing/timestamps';
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32, MAX_USER_AGENT_LENGTH } from '../store/columns';
+import { AFTER_EXPIRY } from '../store/catalogue';
 import type { TableName } from '../store/database';
 import type { Row, SqlValue, TableLayout } from '../store/export';
 import { RELEASE_STATES } from '../store/releases';
@@ -10,10 +11,14 @@ import { RELEASE_STATES } from '../store/releases';
 /** The fields of an export file (docs/export-format.md), and their columns in the database. */
 
 export const FORMAT = 'licensing-gateway export';
-export const FORMAT_VERSION = 2;
-/** Still readable: each of its records counts as one access or event. */
+export const FORMAT_VERSION = 3;
+/** The oldest version that is still read. */
 export const OLDEST_VERSION = 1;
-const NOT_IN_VERSION_1 = { times: 1, last_at: null };
+/** What records of earlier versions lack: by the version that brought the fields, and the record's type. */
+const ADDED_FIELDS: Record<number, Partial<Record<string, Record<string, unknown>>>> = {
+  2: { event: { times: 1, last_at: null }, access: { times: 1, last_at: null } },
+  3: { plan: { after_expiry: 'nothing' } },
+};
 
 interface Field<T> {
   /** the allowed values, in words */
@@ -52,6 +57,7 @@ export const RECORDS = {
     activation_type: oneOf(ACTIVATION_TYPES),
     activation_limit: count,
     duration: nullable(matching(DURATION, 'a duration as 1y, 6m or 30d')),
+    after_expiry: oneOf(AFTER_EXPIRY),
     created_at: time(),
   }),
   release: record('releases', ['id'], {
@@ -174,7 +180,10 @@ export function upgradeRecord(
   value: Record<string, unknown>,
   version: number,
 ): Record<string, unknown> {
-  return version === 1 && (type === 'event' || type === 'access') ? { ...value, ...NOT_IN_VERSION_1 } : value;
+  const missing = Object.entries(ADDED_FIELDS).flatMap(([since, added]) =>
+    version < Number(since) ? Object.entries(added[type] ?? {}) : [],
+  );
+  return missing.length === 0 ? value : { ...value, ...Object.fromEntries(missing) };
 }
 
 /** The fault that keeps a line from being a record of this type, without repeating values; undefined: none */

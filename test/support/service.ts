@@ -4,7 +4,7 @@ import { createConnection } from 'mysql2/promise';
 import { pino } from 'pino';
 import { readConfig, type Settings } from '../../src/config';
 import { addProduct } from '../../src/licensing/catalogue';
-import { insertPlan } from '../../src/store/catalogue';
+import { insertPlan, type AfterExpiry } from '../../src/store/catalogue';
 import { issueLicenses, type IssueRequest } from '../../src/licensing/issue';
 import { startService } from '../../src/service';
 import { openDatabase, table, type Db, type TableName } from '../../src/store/database';
@@ -124,7 +124,12 @@ export interface TestLicense {
 /** Creates product 42 with a plan. Each call adds a plan. */
 export async function givePlan(
   db: Db,
-  plan: { type?: 'domain' | 'device' | 'seat' | 'instance'; limit?: number; productId?: number } = {},
+  plan: {
+    type?: 'domain' | 'device' | 'seat' | 'instance';
+    limit?: number;
+    productId?: number;
+    afterExpiry?: AfterExpiry;
+  } = {},
   now = new Date(),
 ): Promise<number> {
   const productId = plan.productId ?? 42;
@@ -141,6 +146,7 @@ export async function givePlan(
     activationType: plan.type ?? 'domain',
     activationLimit: plan.limit ?? 3,
     duration: null,
+    afterExpiry: plan.afterExpiry ?? 'nothing',
     createdAt: now,
   });
 }

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import request from 'supertest';
 import { addPlan, operator, type Operator } from '../support/operator';
 import { giveRelease } from '../support/packages';
-import { temporaryFolder } from '../support/processes';
-import { giveLicense, PREFIX, startTestService, type TestService } from '../support/service';
+import { eventually, temporaryFolder } from '../support/processes';
+import { giveLicense, PREFIX, rows, startTestService, type TestService } from '../support/service';
 
 /** The seller's side of plans whose expired licences still download (test/contract/last-release.test.ts). */
 
@@ -49,6 +49,8 @@ it('is what "why" tells of: the licence expired, and what it still gets', async 
   const download = `${PREFIX}/downloads/42?dlid=${key}`;
   await request(service.url).get(`${download}&version=2.0`).expect(403);
   await request(service.url).get(`${download}&version=1.0`).expect(200);
+  // The access log is written after the answers.
+  await eventually(async () => expect(await rows(service.db, 'access_log')).toHaveLength(2));
   const { stdout } = await shop.run(['why', String(id)]);
   const told = stdout.replace(/\s+/g, ' ');
   expect(told).toContain('By its plan it still downloads what was published before that.');

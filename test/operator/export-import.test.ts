@@ -278,7 +278,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     const to = await place(kind);
     await to.operator.json(['product', 'add', '--id', '42', '--name', 'Example Shop']);
     await addPlan(to.operator, '42', 'Other', 'device', '1');
-    await addPlan(to.operator, '42', 'Agency', 'domain', '0');
+    await addPlan(to.operator, '42', 'Agency', 'domain', '0', '--after-expiry', 'last-release');
     await to.operator.json(['license', 'issue', '--plan', '2', '--count', '7']);
     const report = await importJson(to, file);
     expect(report.records).toMatchObject({

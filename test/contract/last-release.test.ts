@@ -118,9 +118,9 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
 
   it('does not change what activate and validate answer', async () => {
     const body = { license_key: license.key, identifier: 'shop.example' };
-    const activated = await request(service.url).post(`${PREFIX}/licenses/activate`).send(body);
-    expect([activated.status, activated.body.error.code]).toEqual([403, 'LICENSE_EXPIRED']);
+    const activated = await request(service.url).post(`${PREFIX}/licenses/activate`).send(body).expect(403);
+    expect(activated.body).toMatchObject({ error: { code: 'LICENSE_EXPIRED' } });
     const validated = await request(service.url).post(`${PREFIX}/licenses/validate`).send(body).expect(200);
-    expect(validated.body.data).toMatchObject({ valid: false, status: 'expired' });
+    expect(validated.body).toMatchObject({ data: { valid: false, status: 'expired' } });
   });
 });

@@ -403,6 +403,7 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
       activation_type: 'seat',
       activation_limit: 0,
       duration: '1y',
+      after_expiry: 'nothing',
     };
     expect(added).toEqual({ id: added.id, ...plan, created_at: expect.stringMatching(TIME) });
     expect(await rows(service.db, 'plans')).toContainEqual(

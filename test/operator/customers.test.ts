@@ -370,7 +370,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
 
   it('is looked for in every column in which a text can stand', async () => {
     const chosen: Record<string, string[]> = {
-      plans: ['activation_type', 'duration', 'created_at'],
+      plans: ['activation_type', 'duration', 'after_expiry', 'created_at'],
       products: ['created_at'],
       licenses: [
         'key_digest',

@@ -10,6 +10,12 @@ import * as productUpdateXml from './008_product_update_xml';
 import * as repeats from './009_repeats';
 import * as unknownKeyHints from './010_unknown_key_hints';
 import * as afterExpiry from './011_after_expiry';
+import * as licenseKeys from './013_license_keys';
+import * as mainKeys from './015_main_keys';
+import * as activationSlots from './016_activation_slots';
+import * as freeStaging from './017_free_staging';
+import * as optionalLicenseKeys from './018_optional_license_keys';
+import * as dropLicenseKeys from './019_drop_license_keys';
 
 /** In order. The database stores the names, without a file extension. */
 const migrations: Record<string, Knex.Migration> = {
@@ -24,7 +30,18 @@ const migrations: Record<string, Knex.Migration> = {
   '009_repeats': repeats,
   '010_unknown_key_hints': unknownKeyHints,
   '011_after_expiry': afterExpiry,
+  '013_license_keys': licenseKeys,
+  '015_main_keys': mainKeys,
+  '016_activation_slots': activationSlots,
+  '017_free_staging': freeStaging,
+  '018_optional_license_keys': optionalLicenseKeys,
+  '019_drop_license_keys': dropLicenseKeys,
 };
+
+/** Removes what only earlier versions read: run on a database in use once every process has been restarted. */
+const CONTRACTING = new Set(['019_drop_license_keys']);
+
+export const isContracting = (name: string): boolean => CONTRACTING.has(name);
 
 export const migrationNames = Object.keys(migrations);
 

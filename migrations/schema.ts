@@ -28,6 +28,7 @@ export function columnTypes(knex: Knex) {
     longText: sqlite ? 'TEXT' : 'MEDIUMTEXT',
     text: (length: number) => (sqlite ? 'TEXT' : `VARCHAR(${length})`),
     ascii: (length: number) => (sqlite ? 'TEXT' : `VARCHAR(${length}) CHARACTER SET ascii COLLATE ascii_bin`),
+    flag: sqlite ? 'INTEGER' : 'TINYINT UNSIGNED',
     digest: sqlite ? 'TEXT' : 'CHAR(64) CHARACTER SET ascii COLLATE ascii_bin',
     digest96: sqlite ? 'TEXT' : 'CHAR(96) CHARACTER SET ascii COLLATE ascii_bin',
     digest128: sqlite ? 'TEXT' : 'CHAR(128) CHARACTER SET ascii COLLATE ascii_bin',
@@ -69,11 +70,56 @@ export async function dropTable(knex: Knex, name: string): Promise<void> {
   await knex.raw(`DROP TABLE IF EXISTS ${tableName(knex, name)}`);
 }
 
+/** Skips columns that are there, so that an interrupted migration can run again. */
+export async function addColumns(knex: Knex, name: string, columns: Record<string, string>): Promise<void> {
+  const full = tableName(knex, name);
+  for (const [column, type] of Object.entries(columns))
+    if (!(await knex.schema.hasColumn(full, column)))
+      await knex.raw(`ALTER TABLE ${full} ADD COLUMN ${column} ${type}`);
+}
+
+export async function dropColumns(knex: Knex, name: string, columns: string[]): Promise<void> {
+  const full = tableName(knex, name);
+  for (const column of columns)
+    if (await knex.schema.hasColumn(full, column))
+      await knex.raw(`ALTER TABLE ${full} DROP COLUMN ${column}`);
+}
+
+/** Skips an index that is there. */
+export async function addIndex(
+  knex: Knex,
+  name: string,
+  columns: string[],
+  { unique = false } = {},
+): Promise<void> {
+  const full = tableName(knex, name);
+  if (await hasIndex(knex, full, indexName(full, columns))) return;
+  await knex.raw(
+    `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${indexName(full, columns)} ON ${full} (${columns.join(', ')})`,
+  );
+}
+
+export async function dropIndex(knex: Knex, name: string, columns: string[]): Promise<void> {
+  const full = tableName(knex, name);
+  const index = indexName(full, columns);
+  if (!(await hasIndex(knex, full, index))) return;
+  await knex.raw(isSqlite(knex) ? `DROP INDEX ${index}` : `DROP INDEX ${index} ON ${full}`);
+}
+
+async function hasIndex(knex: Knex, full: string, index: string): Promise<boolean> {
+  const rows = isSqlite(knex)
+    ? ((await knex.raw(`SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = ?`, [
+        index,
+      ])) as unknown[])
+    : ((await knex.raw(`SHOW INDEX FROM ${full} WHERE Key_name = ?`, [index])) as [unknown[]])[0];
+  return rows.length > 0;
+}
+
 /** Such as `jos_licensing_licenses_customer`: at most 64 characters with Joomla's longest prefix of 15. */
 function indexName(table: string, columns: string[]): string {
   return `${table}_${columns.join('_')}`;
 }
 
-function isSqlite(knex: Knex): boolean {
+export function isSqlite(knex: Knex): boolean {
   return (knex.client as { driverName: string }).driverName === 'better-sqlite3';
 }

@@ -26,7 +26,10 @@ function addList(activation: Command): void {
       withSession(command, async ({ db, output }) => {
         const license = await requireLicenseToShow({ db, output }, key);
         const activations = await listActivations(db, license.id);
-        output.print(activations.map(activationJson), () => activationTable(activations));
+        output.print(
+          activations.map((one) => activationJson(one, license)),
+          () => activationTable(activations),
+        );
       }),
     );
 }

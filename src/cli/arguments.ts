@@ -47,6 +47,18 @@ export function durationOrLifetime(text: string): string {
   return text === LIFETIME ? text : duration(text);
 }
 
+const NONE = 'none';
+
+/** "none" stays a word too. */
+export function unlessNone<T>(read: (text: string) => T): (text: string) => T | typeof NONE {
+  return (text) => (text === NONE ? text : read(text));
+}
+
+/** What `unlessNone` read, with null for "none". */
+export function orNull<T>(given: T | typeof NONE | undefined): T | null | undefined {
+  return given === NONE ? null : given;
+}
+
 /** As a plan stores it; null: lifetime. */
 export function planDuration(given: string): string | null {
   return given === LIFETIME ? null : given;

@@ -43,7 +43,7 @@ function addShow(customer: Command): void {
         const { customer: address, licenses, seats, last, activations, accesses } = found;
         const shown: LicenseWithActivations[] = licenses.map((license, i) => ({
           ...licenseJson(license, now),
-          activations: (activations[i] ?? []).map(activationJson),
+          activations: (activations[i] ?? []).map((one) => activationJson(one, license)),
         }));
         output.print({ customer: address, licenses: shown, seats, accesses: accesses.map(accessJson) }, () =>
           [

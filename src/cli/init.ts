@@ -17,7 +17,7 @@ import { describeListen } from '../http/server';
 import { OperatorError } from '../licensing/operator-error';
 import { lookAt, refuseOwn } from '../packages/replace-file';
 import { isSetting } from '../settings';
-import { sampleSealedKeys } from '../store/licenses';
+import { hasSealedKeys } from '../store/license-keys';
 import {
   migrate,
   readSchemaState,
@@ -165,7 +165,8 @@ function describeDifferences(kept: Settings, fromEnvironment: Settings, file: st
 
 /** A new secret could not open the keys already sealed, and would hide that the old secret is missing. */
 async function refuseSecondSecret(db: Db, { pending }: SchemaState, file: string): Promise<void> {
-  if (pending.includes('003_licenses') || (await sampleSealedKeys(db, 1)).length === 0) return;
+  if (pending.includes('003_licenses')) return;
+  if (!(await hasSealedKeys(db, pending.includes('015_main_keys') ? 'licenses' : 'license_keys'))) return;
   throw new OperatorError(
     `The database has keys sealed with a secret that ${file} does not have. Put the LICENSING_KEY_SECRET line back into it, ` +
       'from its backup. If that is lost for good, write a line with a new one (openssl rand -base64 32 makes it). Nothing was changed.',

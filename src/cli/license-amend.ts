@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { changePlan, rekey, revealKey, setCustomer, setLimit } from '../licensing/amend';
+import { changePlan, revealKey, setCustomer, setLimit } from '../licensing/amend';
 import { requirePlanNamed } from '../licensing/find-or-refuse';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { Plan } from '../licensing/catalogue';
@@ -14,7 +14,6 @@ export function addAmendments(license: Command): void {
   addSetLimit(license);
   addChangePlan(license);
   addSetCustomer(license);
-  addRekey(license);
   addReveal(license);
   addHistory(license);
 }
@@ -69,30 +68,16 @@ function addSetCustomer(license: Command): void {
     );
 }
 
-function addRekey(license: Command): void {
-  license
-    .command('rekey')
-    .description('Gives a licence a new key and prints it. The old key stops at once; activations are kept.')
-    .argument('<key>', KEY_ARGUMENT)
-    .addHelpText('after', '\nExample:\n  licensing license rekey 12')
-    .action((given: string, _options: object, command: Command) =>
-      withSession(command, async ({ db, config, now, actor, output }) => {
-        const { id } = await requireLicense(db, given);
-        const { key } = await rekey(db, id, config.keySecret, { actor, now });
-        output.print({ id, license_key: key }, key);
-      }),
-    );
-}
-
 function addReveal(license: Command): void {
   license
     .command('reveal')
     .description("Prints a licence's key, if it was kept. The licence's history records that.")
     .argument('<id>', 'licence id', positiveInteger)
+    .option('--key-id <id>', 'another of its keys; the main key unless given', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing license reveal 12')
-    .action((id: number, _options: object, command: Command) =>
+    .action((id: number, { keyId }: { keyId?: number }, command: Command) =>
       withSession(command, async ({ db, config, now, actor, output }) => {
-        const { key } = await revealKey(db, id, config.keySecret, { actor, now });
+        const key = await revealKey(db, id, keyId, config.keySecret, { actor, now });
         output.print({ id, license_key: key }, key);
         // Only for its note: an order's number may have selected another customer's licence.
         await requireLicenseToShow({ db, output }, String(id));

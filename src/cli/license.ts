@@ -23,7 +23,8 @@ import { REKEY } from './hints';
 import { addAmendments } from './license-amend';
 import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-argument';
 import { FROM_STANDARD_INPUT, readValue } from './standard-input';
-import { activationJson, issuedJson, licenseJson } from '../licensing/views';
+import { activationJson, issuedJson, keyJson, licenseJson } from '../licensing/views';
+import { addKeyCommands, keyTable } from './license-key';
 import { activationTable, formatFields, licenseTable } from './tables';
 
 export function addLicenseCommands(program: Command): void {
@@ -37,6 +38,7 @@ export function addLicenseCommands(program: Command): void {
   addTransition(license, 'cancel', 'Ends a licence for good, as after a refund.');
   addRenew(license);
   addAmendments(license);
+  addKeyCommands(license);
 }
 
 interface IssueOptions {
@@ -170,15 +172,25 @@ function noteOtherTerms(output: Output, options: IssueOptions, issued: License |
 function addShow(license: Command): void {
   license
     .command('show')
-    .description('Shows a licence with its activations.')
+    .description('Shows a licence with its keys and activations.')
     .argument('<key>', KEY_ARGUMENT)
     .addHelpText('after', '\nExample:\n  licensing license show 12')
     .action((key: string, _options: object, command: Command) =>
       withSession(command, async ({ db, now, output }) => {
         const { id } = await requireLicenseToShow({ db, output }, key);
-        const { license: found, activations } = await readLicense(db, id);
-        output.print({ ...licenseJson(found, now), activations: activations.map(activationJson) }, () =>
-          [formatLicense(found, now), '', activationTable(activations)].join('\n'),
+        const { license: found, keys, activations } = await readLicense(db, id);
+        const json = {
+          ...licenseJson(found, now),
+          keys: keys.map(({ key: one }) => keyJson(one)),
+          activations: activations.map((one) => activationJson(one, found)),
+        };
+        output.print(json, () =>
+          [
+            formatLicense(found, now),
+            ...(keys.length > 1 ? ['', keyTable(keys, now)] : []),
+            '',
+            activationTable(activations),
+          ].join('\n'),
         );
       }),
     );

@@ -8,8 +8,13 @@ import {
   refuseNewerSchema,
   refuseOtherPrefix,
 } from '../store/migrate';
-import { createOutput } from './command';
+import { createOutput, type Output } from './command';
 import { withDatabase } from './database';
+
+interface MigrateOptions {
+  status?: boolean;
+  finish?: boolean;
+}
 
 export function addMigrateCommand(program: Command): void {
   program
@@ -19,8 +24,12 @@ export function addMigrateCommand(program: Command): void {
       "Creates the service's tables, or brings them up to this version. Safe to run at any time and by several processes at once.",
     )
     .option('--status', 'only tell what would be done')
+    .option(
+      '--finish',
+      'also remove what only earlier versions read: after every instance and command has been upgraded and restarted',
+    )
     .addHelpText('after', '\nExample:\n  licensing migrate --status')
-    .action(async ({ status = false }: { status?: boolean }, command: Command) => {
+    .action(async ({ status = false, finish = false }: MigrateOptions, command: Command) => {
       const config = readConfig();
       const output = createOutput(command);
       await withDatabase(config, async (db) => {
@@ -28,15 +37,15 @@ export function addMigrateCommand(program: Command): void {
         if (status) {
           const state = await readSchemaState(db);
           refuseNewerSchema(state);
-          output.print({ pending: state.pending, completed: state.completed }, () =>
-            state.pending.length === 0
-              ? 'The database is up to date.'
-              : `To be run: ${state.pending.join(', ')}.`,
+          const { pending, contracting, completed } = state;
+          output.print({ pending, contracting, completed }, () =>
+            pending.length === 0 ? 'The database is up to date.' : `To be run: ${pending.join(', ')}.`,
           );
+          noteUnfinished(output, contracting);
           return;
         }
         const isFirst = (await readSchemaState(db)).completed.length === 0;
-        const run = await migrate(db, config.database);
+        const run = await migrate(db, config.database, { finish });
         const others = config.tablePrefixChosen && isFirst ? await findOtherPrefixes(db) : [];
         if (others.length > 0)
           output.note(
@@ -45,6 +54,14 @@ export function addMigrateCommand(program: Command): void {
         output.print({ run }, () =>
           run.length === 0 ? 'The database was up to date already.' : `Done: ${run.join(', ')}.`,
         );
+        noteUnfinished(output, (await readSchemaState(db)).contracting);
       });
     });
+}
+
+function noteUnfinished(output: Output, contracting: string[]): void {
+  if (contracting.length > 0)
+    output.note(
+      `Restart every instance now. Then run "licensing migrate --finish": it removes what only the earlier version read (${contracting.join(', ')}).`,
+    );
 }

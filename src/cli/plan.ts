@@ -38,6 +38,13 @@ interface EditOptions extends Partial<Omit<NewPlan, 'productId' | 'duration'>> {
 const AFTER_EXPIRY_HELP =
   'what an expired licence may still download: nothing, or last-release (the versions published by its end)';
 
+const FREE_STAGING_HELP =
+  'on: local and staging sites take no slot (only for domains; docs/staging-sites.md says which those are)';
+
+function onOrOff(text: string): boolean {
+  return oneOf(['on', 'off'])(text) === 'on';
+}
+
 function afterExpiry(text: string): AfterExpiry {
   return oneOf(['nothing', 'last-release'])(text) === 'nothing' ? 'nothing' : 'last_release';
 }
@@ -66,6 +73,7 @@ function addAdd(plan: Command): void {
     .requiredOption('--activation-limit <n>', 'slots of a licence; 0 for unlimited', nonNegativeInteger)
     .option('--duration <duration>', '1y, 6m, 30d or lifetime', durationOrLifetime, 'lifetime')
     .option('--after-expiry <what>', AFTER_EXPIRY_HELP, afterExpiry, 'nothing')
+    .option('--free-staging <on|off>', FREE_STAGING_HELP, onOrOff, false)
     .addHelpText(
       'after',
       '\nExample:\n  licensing plan add --product 42 --name Developer --activation-type domain --activation-limit 5 --duration 1y',
@@ -95,6 +103,7 @@ function addEdit(plan: Command): void {
     .option('--activation-limit <n>', 'slots of a licence; 0 for unlimited', nonNegativeInteger)
     .option('--duration <duration>', '1y, 6m, 30d or lifetime', durationOrLifetime)
     .option('--after-expiry <what>', AFTER_EXPIRY_HELP, afterExpiry)
+    .option('--free-staging <on|off>', FREE_STAGING_HELP, onOrOff)
     .addOption(
       new Option('--licenses <what>', 'whether licences with the old limit follow a new one').choices([
         'follow',

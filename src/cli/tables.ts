@@ -26,9 +26,13 @@ export function licenseTable(licenses: License[], now: Date): string {
 
 /** A table of activations. */
 export function activationTable(activations: Activation[]): string {
+  const withFree = activations.some(({ free }) => free);
   return formatTable(
-    ['IDENTIFIER', 'NAME', 'IP', 'ACTIVATED'],
-    activations.map((one) => [one.identifier, one.name, one.ip, formatTimestamp(one.activatedAt)]),
+    ['IDENTIFIER', 'NAME', 'IP', 'ACTIVATED', ...(withFree ? ['SLOT'] : [])],
+    activations.map((one) => [
+      ...[one.identifier, one.name, one.ip, formatTimestamp(one.activatedAt)],
+      ...(withFree ? [one.free ? 'free' : 'one'] : []),
+    ]),
     'No activations.',
   );
 }

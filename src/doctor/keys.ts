@@ -1,6 +1,6 @@
 import { keyDigest } from '../licensing/keys';
 import { isSealedWith, openSealedKey } from '../licensing/sealing';
-import { sampleSealedKeys, type SealedKey } from '../store/licenses';
+import { sampleSealedKeys, type SealedKey } from '../store/license-keys';
 import { ok, problem, warning, type Check } from './finding';
 
 const FROM_EACH_END = 100;

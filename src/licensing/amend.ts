@@ -11,11 +11,10 @@ import {
 } from '../store/licenses';
 import { requireCustomer } from './customer-email';
 import { openKey } from './issue';
-import { generateKey } from './keys';
+import { listKeys, requireKey } from './license-keys';
 import { changeLicense, type ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
 import { noLicense, noPlan, requirePlan } from './find-or-refuse';
-import { storedKey } from './sealing';
 
 /** Changes of a licence that keep its state. Each is an event in its history. */
 
@@ -70,34 +69,23 @@ export function changePlan(db: Db, id: number, planId: number, context: ChangeCo
   });
 }
 
-/** The old key stops working at once; activations stay. @param secret undefined: the new key is not kept */
-export async function rekey(
-  db: Db,
-  id: number,
-  secret: Buffer | undefined,
-  context: ChangeContext,
-): Promise<{ license: License; key: string }> {
-  const key = generateKey();
-  const stored = storedKey(key, secret);
-  const license = await amend(db, id, 'rekey', context, (locked) => ({
-    changes: stored,
-    before: { key_hint: locked.keyHint },
-    after: { key_hint: stored.keyHint },
-  }));
-  return { license, key };
-}
-
-/** Records the event too. @throws OperatorError when the key was not kept; SealError when it cannot be opened */
+/**
+ * Opens the main key, or the one named, and records the event.
+ * @throws OperatorError when it was not kept; SealError when it cannot be opened
+ */
 export async function revealKey(
   db: Db,
   id: number,
+  keyId: number | undefined,
   secret: Buffer | undefined,
   context: ChangeContext,
-): Promise<{ license: License; key: string }> {
+): Promise<string> {
   const license = (await findLicense(db, id)) ?? noLicense(id);
-  const key = openKey(license, secret);
-  await amend(db, id, 'reveal', context, () => ({ changes: {}, before: null, after: null }));
-  return { license, key };
+  const stored = keyId === undefined ? license : requireKey(await listKeys(db, id), license, keyId);
+  const key = openKey(id, stored, secret);
+  const after = keyId === undefined ? null : { key_id: keyId };
+  await amend(db, id, 'reveal', context, () => ({ changes: {}, before: null, after }));
+  return key;
 }
 
 async function refuseForeignPlan(trx: Transaction, license: LockedLicense, plan: Plan): Promise<void> {

@@ -74,20 +74,21 @@ export async function addProduct(
   }
 }
 
-export type NewPlan = Omit<Plan, 'id' | 'createdAt' | 'afterExpiry'> & {
+export type NewPlan = Omit<Plan, 'id' | 'createdAt' | 'afterExpiry' | 'freeStaging'> & {
   activationType: ActivationType;
   /** `nothing` by default */
   afterExpiry?: AfterExpiry;
+  /** only for plans that count domains; false by default */
+  freeStaging?: boolean;
 };
 
 /** @throws OperatorError when there is no such product, or it already has a plan of this name */
 export async function addPlan(db: Db, plan: NewPlan, now: Date): Promise<Plan> {
   return inTransaction(db, async (trx) => {
     await refuseNamesake(trx, plan);
-    return (await findPlan(
-      trx,
-      await insertPlan(trx, { afterExpiry: 'nothing', ...plan, createdAt: now }),
-    )) as Plan;
+    refuseFreeStaging(plan);
+    const id = await insertPlan(trx, { afterExpiry: 'nothing', freeStaging: false, ...plan, createdAt: now });
+    return (await findPlan(trx, id)) as Plan;
   });
 }
 
@@ -104,6 +105,20 @@ async function refuseNamesake(
     throw new OperatorError(`Product ${productId} has a plan of this name already: plan ${namesake.id}.`, {
       code: 'CONFLICT',
       field: 'name',
+    });
+}
+
+function refuseFreeStaging({
+  activationType,
+  freeStaging,
+}: {
+  activationType: string;
+  freeStaging?: boolean;
+}): void {
+  if (freeStaging && activationType !== 'domain')
+    throw new OperatorError('Staging sites can be free only on a plan that counts by domain.', {
+      code: 'INVALID_REQUEST',
+      field: 'free_staging',
     });
 }
 
@@ -181,6 +196,7 @@ export async function editPlan(
       await refuseNamesake(trx, { id, productId: plan.productId, name: changes.name });
     if (countsOtherwise(plan, activationType)) await lockLicensesOfPlan(trx, id);
     await refuseActivations(trx, plan, activationType);
+    refuseFreeStaging({ ...plan, ...changes });
     await setPlan(trx, id, changes);
     return requirePlan(trx, id);
   });

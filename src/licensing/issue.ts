@@ -1,10 +1,11 @@
-import { findProduct, sharePlan, type Plan, type Product } from '../store/catalogue';
+import { sharePlan, type Plan } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
+import type { StoredKey } from '../store/license-keys';
 import { isDuplicate } from '../store/errors';
 import { insertEvents, type LicenseEvent } from '../store/events';
 import {
   findLicenseByReference,
-  findIdsByDigest,
+  findLicensesByIds,
   insertLicenses,
   type License,
   type NewLicense,
@@ -44,7 +45,7 @@ export interface Issued {
 /** The most licences in a request: one transaction issues them, and their keys stay in memory until they are shown. */
 export const MAX_ISSUED = 10_000;
 
-/** Rows in one INSERT. */
+/** Licences in one INSERT. */
 const CHUNK = 500;
 
 /** Issues all licences or none. `secret` seals the keys; without it they are not kept. @throws OperatorError */
@@ -67,23 +68,14 @@ export async function issueLicenses(
     return await inTransaction(db, async (trx) => {
       // Keep the plan unchanged until the licences are inserted, so that `changePlanLimit` finds them.
       const plan = (await sharePlan(trx, request.planId)) ?? noPlan(request.planId);
-      const product = (await findProduct(trx, plan.productId)) as Product;
       const times = { expiresAt: endOf(request, plan, now), createdAt: now };
       const licenses = keys.map((key) => draftLicense(key, request, plan, times, secret));
-      const ids = await insertIssued(trx, licenses, actor);
-      return licenses.map((license, i) => ({
-        key: keys[i],
-        license: {
-          ...license,
-          id: ids[i] as number,
-          activationsUsed: 0,
-          lastCheckAt: null,
-          lastCheckIp: null,
-          checkCount: 0,
-          plan,
-          product: { id: plan.productId, name: product.name },
-        },
-      }));
+      const issued: Issued[] = [];
+      for (let i = 0; i < licenses.length; i += CHUNK) {
+        const added = await insertIssued(trx, licenses.slice(i, i + CHUNK), actor);
+        issued.push(...added.map((license, k) => ({ key: keys[i + k], license })));
+      }
+      return issued;
     });
   } catch (error) {
     if (!isDuplicate(error)) throw error;
@@ -119,19 +111,15 @@ function draftLicense(
   };
 }
 
-/** Inserts licences, each with the first event of its history. @returns their ids in the same order */
-async function insertIssued(trx: Transaction, licenses: NewLicense[], actor: string): Promise<number[]> {
-  const inserted: number[] = [];
-  for (let i = 0; i < licenses.length; i += CHUNK) {
-    const chunk = licenses.slice(i, i + CHUNK);
-    await insertLicenses(trx, chunk);
-    const digests = chunk.map(({ keyDigest: digest }) => digest);
-    const ids = await findIdsByDigest(trx, digests);
-    const events = chunk.map((license) => issueEvent(ids.get(license.keyDigest) as number, license, actor));
-    await insertEvents(trx, events);
-    for (const { licenseId } of events) inserted.push(licenseId);
-  }
-  return inserted;
+/** Inserts licences, each with the first event of its history. @returns them in the same order */
+async function insertIssued(trx: Transaction, licenses: NewLicense[], actor: string): Promise<License[]> {
+  const ids = await insertLicenses(trx, licenses);
+  await insertEvents(
+    trx,
+    licenses.map((license, i) => issueEvent(ids[i] as number, license, actor)),
+  );
+  const inserted = await findLicensesByIds(trx, ids);
+  return inserted.sort((a, b) => a.id - b.id);
 }
 
 function issueEvent(id: number, license: NewLicense, actor: string): LicenseEvent {
@@ -172,7 +160,7 @@ function asIssued(
   if (key !== undefined && keyDigest(canonicalKey(key)) !== license.keyDigest)
     throw refusal('has another key. Another licence needs a reference of its own.');
   try {
-    return { license, key: openKey(license, secret) };
+    return { license, key: openKey(license.id, license, secret) };
   } catch (error) {
     if (error instanceof OperatorError || error instanceof SealError)
       return { license, key: undefined, withheld: error };
@@ -181,7 +169,11 @@ function asIssued(
 }
 
 /** @throws OperatorError when the key was not kept or no secret is set; SealError when it cannot be opened */
-export function openKey({ id, keySealed, keyDigest: digest }: License, secret: Buffer | undefined): string {
+export function openKey(
+  id: number,
+  { keySealed, keyDigest: digest }: StoredKey,
+  secret: Buffer | undefined,
+): string {
   if (keySealed === null)
     throw new OperatorError(
       `The key of licence ${id} was not kept: LICENSING_KEY_SECRET was not set when it was issued.`,

@@ -1,4 +1,11 @@
-import { deleteActivations, insertActivations, setActivationName } from '../store/activations';
+import {
+  countFree,
+  deleteActivations,
+  findActivationsOfSites,
+  insertActivations,
+  setActivationName,
+  setFree,
+} from '../store/activations';
 import { poolSize, type Db, type Transaction } from '../store/database';
 import { isLockConflict, isUnavailable } from '../store/errors';
 import { insertEvents } from '../store/events';
@@ -9,6 +16,7 @@ import type { RecordChanges } from './client-history';
 import { createLanes } from './lanes';
 import { lookUp, type Found, type Named } from './lookup';
 import {
+  concernedSites,
   judgeClaims,
   JUDGES,
   unchanged,
@@ -35,6 +43,9 @@ export interface Ledger {
   /** Counts validate calls. @returns promises for the licences not counted yet, which their callers must await */
   count(checks: Check[]): Promise<Map<number, Promise<unknown>>>;
 }
+
+/** Identifiers in one look-up. */
+const REMOVED_AT_ONCE = 200;
 
 type Entry = Claim & { verb: Verb; licenseId: number };
 
@@ -170,16 +181,42 @@ async function write(
   recordChanges: RecordChanges,
 ): Promise<Map<unknown, Outcome>> {
   if (entries.length === 0) return new Map();
-  const found = await lookUp(trx, entries, { labels: true });
-  const { outcomes, changes } = judgeClaims(entries.map((claim, i) => ({ claim, found: found[i] })));
+  const found = await lookUp(trx, entries, { details: true });
+  const claims = entries.map((claim, i) => ({ claim, found: found[i] }));
+  const withStaging = claims.flatMap(({ found }) =>
+    found?.license.plan.freeStaging ? found.license.id : [],
+  );
+  const { outcomes, changes } = judgeClaims(claims, {
+    neighbours: await findActivationsOfSites(trx, concernedSites(claims)),
+    free: await countFree(trx, [...new Set(withStaging)]),
+  });
   await store(trx, changes);
   if (changes.events.length > 0) await recordChanges(trx, changes.events);
   return new Map(entries.map((entry, i) => [entry, outcomes[i] as Outcome]));
 }
 
+/** Removes activations in the operator's own transaction, which holds the licence's lock. */
+export async function removeActivations(
+  trx: Transaction,
+  { id: licenseId, keyDigest }: { id: number; keyDigest: string },
+  identifiers: string[],
+  { actor, now }: { actor: string; now: Date },
+): Promise<void> {
+  const entries = identifiers.map((identifier): Entry => ({
+    verb: 'deactivate',
+    licenseId,
+    keyDigest,
+    identifier,
+    actor,
+    now,
+  }));
+  for (let i = 0; i < entries.length; i += REMOVED_AT_ONCE)
+    await write(trx, entries.slice(i, i + REMOVED_AT_ONCE), insertEvents);
+}
+
 async function store(
   trx: Transaction,
-  { removed, added, renamed, taken, moved }: SlotChanges,
+  { removed, added, renamed, freed, taken, moved }: SlotChanges,
 ): Promise<void> {
   if (removed.length > 0) await deleteActivations(trx, removed);
   await takeSlots(trx, taken);
@@ -187,4 +224,5 @@ async function store(
   if (added.length > 0) await insertActivations(trx, added);
   for (const { licenseId, identifier, name } of renamed)
     await setActivationName(trx, licenseId, identifier, name);
+  await setFree(trx, freed);
 }

@@ -14,6 +14,7 @@ import { storedCustomer } from './customer-email';
 import { addDuration } from './durations';
 import { noLicense, requirePlanNamed, requireProduct } from './find-or-refuse';
 import { asHint, canonicalKey, keyDigest } from './keys';
+import { keysOf, type KeyUse } from './license-keys';
 import { OperatorError } from './operator-error';
 import { endOfDay } from './timestamps';
 
@@ -94,12 +95,15 @@ export async function findNamesake(db: Db, reference: string | undefined): Promi
   return /^\d{1,15}$/.test(reference ?? '') ? (await findLicense(db, Number(reference)))?.id : undefined;
 }
 
-/** A licence and its activations, as they are at one moment. */
-export function readLicense(db: Db, id: number): Promise<{ license: License; activations: Activation[] }> {
-  return inSnapshot(db, async (trx) => ({
-    license: (await findLicense(trx, id)) ?? noLicense(id),
-    activations: await listActivations(trx, id),
-  }));
+/** A licence, its keys and its activations, as they are at one moment. */
+export function readLicense(
+  db: Db,
+  id: number,
+): Promise<{ license: License; keys: KeyUse[]; activations: Activation[] }> {
+  return inSnapshot(db, async (trx) => {
+    const license = (await findLicense(trx, id)) ?? noLicense(id);
+    return { license, keys: await keysOf(trx, license), activations: await listActivations(trx, id) };
+  });
 }
 
 export interface LicenseSearch extends Omit<LicenseFilter, 'planId' | 'expiringBefore'> {

@@ -1,6 +1,6 @@
 import type { Db } from '../store/database';
 import type { LicenseTerms } from '../store/licenses';
-import { findTerms, type LabelledActivation } from '../store/license-lookup';
+import { findTerms, type FoundActivation, type KeyTerms } from '../store/license-lookup';
 import { isKey } from './keys';
 import { spellings, type ActivationType, type Spellings } from './identifiers';
 
@@ -10,26 +10,39 @@ export interface Named {
   key?: string | undefined;
   /** as the client wrote it */
   identifier?: string | undefined;
-  /** a label; if given, the activation's label is looked up too */
+  /** a label; if given, the activation's details are looked up too */
   name?: string | undefined;
 }
 
 export interface Found {
   license: LicenseTerms;
+  key: KeyTerms;
   /** normalised for the plan's activation type; undefined when missing or invalid */
   identifier: string | undefined;
   /** the activation of that identifier; undefined when it is not activated */
-  activation: LabelledActivation | undefined;
+  activation: FoundActivation | undefined;
+  /** how the ledger would place the identifier; undefined until it holds the lock, or when slots are all there is */
+  placing?: Placing | undefined;
+}
+
+/** What the activation of an identifier takes (staging-sites.ts). */
+export interface Placing {
+  /** no slot */
+  free: boolean;
+  /** slots of staging sites that become free with it */
+  freed: number;
+  /** those among them that came by the same key */
+  freedOfKey: number;
 }
 
 /**
- * Uses one statement, so that all answers are of the same moment. Reads labels by default when a request has one.
+ * Uses one statement, so that all answers are of the same moment. Reads details by default when a request has a label.
  * @returns in the order of the requests; undefined where the key is unknown
  */
 export async function lookUp(
   db: Db,
   requests: Named[],
-  { labels = requests.some(({ name }) => name !== undefined) } = {},
+  { details = requests.some(({ name }) => name !== undefined) } = {},
 ): Promise<(Found | undefined)[]> {
   const spelled = requests.map(({ identifier, key }) =>
     identifier === undefined || (key !== undefined && isKey(identifier, key))
@@ -45,15 +58,16 @@ export async function lookUp(
   const terms = await findTerms(
     db,
     new Map([...wanted].map(([digest, ofKey]) => [digest, [...ofKey.values()]])),
-    { labels },
+    { details },
   );
   return requests.map(({ keyDigest }, i): Found | undefined => {
     const known = terms.get(keyDigest);
     if (known === undefined) return undefined;
-    const { license, activations } = known;
+    const { license, key, activations } = known;
     const identifier = spelled[i]?.[license.plan.activationType as ActivationType];
     return {
       license,
+      key,
       identifier,
       activation: identifier === undefined ? undefined : activations.get(identifier),
     };

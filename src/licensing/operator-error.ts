@@ -15,7 +15,10 @@ export type RefusalFacts =
         | 'undecided';
     }
   | { reason: 'plan-in-use'; plan: number }
-  | { reason: 'other-customer' | 'key-not-kept' | 'activated' | 'not-activated'; license: number }
+  | {
+      reason: 'other-customer' | 'key-not-kept' | 'activated' | 'not-activated' | 'no-key' | 'main-key';
+      license: number;
+    }
   | { reason: 'no-draft' | 'no-draft-package' }
   | { reason: 'no-version'; product: number }
   | { reason: 'no-package' | 'not-an-export' | 'sealed-elsewhere' | 'no-key-column' | 'no-plan-column' }

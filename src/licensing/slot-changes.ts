@@ -1,9 +1,10 @@
-import { activationKey, type Activation } from '../store/activations';
-import type { LicenseEvent } from '../store/events';
-import type { LabelledActivation } from '../store/license-lookup';
+import { activationKey, type Activation, type SitePair } from '../store/activations';
+import type { EventAction, LicenseEvent } from '../store/events';
+import type { FoundActivation } from '../store/license-lookup';
 import type { LicenseTerms } from '../store/licenses';
-import type { Found, Named } from './lookup';
-import { judgeActivation, judgeDeactivation, judgeOverride, type Refusal } from './verdict';
+import type { Found, Named, Placing } from './lookup';
+import { mostFree, placeSite, siteOf } from './staging-sites';
+import { asShown, judgeActivation, judgeDeactivation, judgeOverride, type Refusal } from './verdict';
 
 /** What a batch of claims changes in the slots of its licences. Pure: the ledger looks up before and writes after. */
 
@@ -29,11 +30,15 @@ export interface Activated {
 
 export type Outcome = Activated | Refusal;
 
+type Pair = Pick<Activation, 'licenseId' | 'identifier'>;
+
 /** The differences between the stored rows and what a batch leaves. */
 export interface SlotChanges {
-  removed: Pick<Activation, 'licenseId' | 'identifier'>[];
+  removed: Pair[];
   added: Activation[];
-  renamed: Pick<Activation, 'licenseId' | 'identifier' | 'name'>[];
+  renamed: (Pair & Pick<Activation, 'name'>)[];
+  /** activations that stay and give their slots back */
+  freed: Pair[];
   /** slots taken within the limit, by licence id */
   taken: Map<number, number>;
   /** slots freed (negative) or taken by the operator whatever the limit, by licence id */
@@ -52,122 +57,223 @@ export const JUDGES: Record<Verb, (found: Found | undefined, now: Date) => Refus
 export function unchanged(verb: Verb, { name }: Claim, found: Found): Activated | undefined {
   const { activation } = found;
   if (verb === 'deactivate' || activation === undefined) return undefined;
-  return name === undefined || name === activation.name ? toActivated(found, 0) : undefined;
+  return name === undefined || name === activation.name ? toActivated(found) : undefined;
 }
 
-function toActivated({ license, identifier }: Found, moved: -1 | 0 | 1): Activated {
+/** @param taken slots that the claim takes of the licence and of its key; negative: gives back */
+function toActivated(found: Found, taken = { ofLicense: 0, ofKey: 0 }): Activated {
+  const license = asShown(found);
+  const moved = found.key.limit === undefined ? taken.ofLicense : taken.ofKey;
   return {
     license,
     // The guards refuse a request without a valid identifier.
-    identifier: identifier as string,
+    identifier: found.identifier as string,
     activationsUsed: Math.max(0, license.activationsUsed + moved),
-    repeated: moved === 0,
+    repeated: found.activation !== undefined,
   };
 }
 
+export interface FoundClaim {
+  claim: Claim & { verb: Verb };
+  found: Found | undefined;
+}
+
+/** The registrable domains with sites that the claims may free, or remove together with the site that carries them. */
+export function concernedSites(claims: FoundClaim[]): SitePair[] {
+  const pairs = claims.flatMap(({ claim, found }): SitePair[] => {
+    if (found?.identifier === undefined) return [];
+    const { license, identifier, activation } = found;
+    const site =
+      activation === undefined
+        ? license.plan.freeStaging && siteOf(license.plan.activationType, identifier)
+        : claim.verb === 'deactivate' && activation.site;
+    return site ? [{ licenseId: license.id, site }] : [];
+  });
+  return [...new Map(pairs.map((pair) => [`${pair.licenseId} ${pair.site}`, pair])).values()];
+}
+
+/** What is stored around the claims. */
+export interface Surroundings {
+  /** the activations of the concerned sites */
+  neighbours: Activation[];
+  /** the number of activations without a slot, by licence id */
+  free: Map<number, number>;
+}
+
 /** An identifier of a licence: whether and how it is activated, as stored and as the batch leaves it. */
-interface Place {
-  licenseId: number;
-  identifier: string;
-  stored: LabelledActivation | undefined;
-  current: (LabelledActivation & { inserted?: Activation }) | undefined;
+interface Place extends Pair {
+  stored: FoundActivation | undefined;
+  current: (FoundActivation & { added?: Pick<Activation, 'ip' | 'activatedAt'> }) | undefined;
 }
 
 /**
  * Judges each claim on the state that the earlier ones leave.
- * @param claims with what was looked up for each, labels included, under the locks of all the licences
+ * @param claims with what was looked up for each, details included, under the locks of all the licences
  * @returns the outcomes, in the order of the claims
  */
-export function judgeClaims(claims: { claim: Claim & { verb: Verb }; found: Found | undefined }[]): {
-  outcomes: Outcome[];
-  changes: SlotChanges;
-} {
+export function judgeClaims(
+  claims: FoundClaim[],
+  { neighbours, free: storedFree }: Surroundings,
+): { outcomes: Outcome[]; changes: SlotChanges } {
   const slots = new Map<number, number>();
+  const slotsOfKeys = new Map<number | null, number>();
+  const free = new Map(storedFree);
   const places = new Map<string, Place>();
   const unbounded = new Set<number>();
   const events: LicenseEvent[] = [];
+  for (const activation of neighbours) placeOf(activation, activation);
 
   const outcomes = claims.map(({ claim, found }): Outcome => {
-    const place = found && placeOf(found);
+    const place =
+      found?.identifier === undefined
+        ? undefined
+        : placeOf({ licenseId: found.license.id, identifier: found.identifier }, found.activation);
     const now = found && asItStands(found, place);
-    const refusal = JUDGES[claim.verb](now, claim.now);
-    return refusal ?? carryOut(claim, now as Found, place as Place);
+    const placing = now && place && placingOf(now, place);
+    const refusal = JUDGES[claim.verb](
+      now && { ...now, placing: placing && countsOf(placing, now) },
+      claim.now,
+    );
+    return refusal ?? carryOut(claim, now as Found, place as Place, placing);
   });
 
-  function placeOf({ license, identifier, activation }: Found): Place | undefined {
-    if (identifier === undefined) return undefined;
-    const key = activationKey({ licenseId: license.id, identifier });
-    const place = places.get(key) ?? {
-      licenseId: license.id,
-      identifier,
-      stored: activation,
-      current: activation,
-    };
+  function placeOf({ licenseId, identifier }: Pair, stored: FoundActivation | undefined): Place {
+    const key = activationKey({ licenseId, identifier });
+    const place = places.get(key) ?? { licenseId, identifier, stored, current: stored };
     places.set(key, place);
     return place;
   }
 
-  function asItStands({ license, ...found }: Found, place: Place | undefined): Found {
+  function asItStands({ license, key, ...found }: Found, place: Place | undefined): Found {
     const activationsUsed = Math.max(0, license.activationsUsed + (slots.get(license.id) ?? 0));
-    return { ...found, license: { ...license, activationsUsed }, activation: place?.current };
+    const limit = key.limit && { ...key.limit, used: key.limit.used + (slotsOfKeys.get(key.id) ?? 0) };
+    return {
+      ...found,
+      license: { ...license, activationsUsed },
+      key: { ...key, limit },
+      activation: place?.current,
+    };
   }
 
-  function carryOut({ verb, ...claim }: Claim & { verb: Verb }, now: Found, place: Place): Activated {
+  /** How a new identifier is placed where staging sites are free. @returns undefined where every site takes a slot */
+  function placingOf({ license, activation }: Found, { identifier }: Place) {
+    if (!license.plan.freeStaging || activation !== undefined) return undefined;
+    const site = siteOf(license.plan.activationType, identifier);
+    const room = mostFree(license.activationLimit) - (free.get(license.id) ?? 0);
+    return placeSite(identifier, site, holdersOf(license.id, site), room);
+  }
+
+  /** The activated sites of a registrable domain. */
+  function sitesOf(licenseId: number, site: string | null | undefined): Place[] {
+    if (!site) return [];
+    return [...places.values()].filter((one) => one.licenseId === licenseId && one.current?.site === site);
+  }
+
+  function holdersOf(licenseId: number, site: string | null | undefined): Place[] {
+    return sitesOf(licenseId, site).filter(({ current }) => current?.free === false);
+  }
+
+  function carryOut(
+    { verb, ...claim }: Claim & { verb: Verb },
+    now: Found,
+    place: Place,
+    placing: Placed | undefined,
+  ): Activated {
     const same = unchanged(verb, claim, now);
     if (same !== undefined) return same;
-    const { license, activation } = now;
-    const { id: licenseId, activationsUsed: used } = license;
+    const { license, key, activation } = now;
     const { actor, now: at, ip = null } = claim;
-    const outcome = toActivated(now, verb === 'deactivate' ? -1 : activation === undefined ? 1 : 0);
-    const { identifier, activationsUsed } = outcome;
-    const record = (
-      action: LicenseEvent['action'],
-      before: LicenseEvent['before'],
-      after: LicenseEvent['after'],
-    ) => events.push({ licenseId, at, actor, action, before, after });
-    slots.set(licenseId, (slots.get(licenseId) ?? 0) + activationsUsed - used);
-    if (verb === 'override') unbounded.add(licenseId);
-
     const name = claim.name ?? null;
+    const taken = { ofLicense: 0, ofKey: 0 };
+    if (verb === 'override') unbounded.add(license.id);
+
+    /** Counts a slot. @returns the licence's figures for the event */
+    const count = (by: -1 | 0 | 1, keyId: number | null | undefined) => {
+      const before = license.activationsUsed + taken.ofLicense;
+      const moved = Math.max(0, before + by) - before;
+      taken.ofLicense += moved;
+      if (keyId === key.id) taken.ofKey += by;
+      slots.set(license.id, (slots.get(license.id) ?? 0) + moved);
+      if (keyId) slotsOfKeys.set(keyId, (slotsOfKeys.get(keyId) ?? 0) + by);
+      return [{ activations_used: before }, { activations_used: before + moved }] as const;
+    };
+    const countFree = (by: -1 | 1) => free.set(license.id, (free.get(license.id) ?? 0) + by);
+    const record = (action: EventAction, before: LicenseEvent['before'], after: LicenseEvent['after']) =>
+      events.push({ licenseId: license.id, at, actor, action, before, after });
+    const remove = (gone: Place) => {
+      const { name, keyId, free: wasFree = false } = gone.current as FoundActivation;
+      gone.current = undefined;
+      const [before, after] = count(wasFree ? 0 : -1, keyId);
+      if (wasFree) countFree(-1);
+      const { identifier } = gone;
+      record('deactivate', { ...before, identifier, name, ...(wasFree && { free: true }) }, after);
+    };
+
     if (verb === 'deactivate') {
-      place.current = undefined;
-      record(
-        'deactivate',
-        { activations_used: used, identifier, name: activation?.name },
-        { activations_used: activationsUsed },
-      );
+      remove(place);
+      // What it carried goes with the last site of the registrable domain that has a slot.
+      if (holdersOf(license.id, activation?.site).length === 0 && activation?.free === false)
+        sitesOf(license.id, activation.site).forEach(remove);
     } else if (activation === undefined) {
-      place.current = { name, inserted: { licenseId, identifier, name, ip, activatedAt: at } };
-      const after = { activations_used: activationsUsed, identifier, name };
-      record(
-        'activate',
-        { activations_used: used },
-        verb === 'override' ? { ...after, override: true } : after,
-      );
+      for (const staging of placing?.freed ?? []) {
+        const { current, identifier } = staging;
+        staging.current = { ...current, free: true };
+        const [before, after] = count(-1, current?.keyId);
+        countFree(1);
+        record('free-activation', { ...before, identifier }, { ...after, identifier });
+      }
+      const isFree = placing?.free ?? false;
+      const site = siteOf(license.plan.activationType, place.identifier);
+      place.current = { name, keyId: key.id, free: isFree, site, added: { ip, activatedAt: at } };
+      const [before, after] = count(isFree ? 0 : 1, key.id);
+      if (isFree) countFree(1);
+      record('activate', before, {
+        ...after,
+        identifier: place.identifier,
+        name,
+        ...(key.id !== null && { key_id: key.id }),
+        ...(isFree && { free: true }),
+        ...(verb === 'override' && { override: true }),
+      });
     } else {
-      const inserted = place.current?.inserted;
-      place.current = { name, ...(inserted && { inserted: { ...inserted, name } }) };
+      const { identifier } = place;
+      place.current = { ...place.current, name };
       record('rename-activation', { identifier, name: activation.name }, { identifier, name });
     }
-    return outcome;
+    return toActivated(now, taken);
   }
 
   const all = [...places.values()];
   const moves = [...slots].filter(([, by]) => by !== 0);
   const isBounded = ([licenseId, by]: [number, number]) => by > 0 && !unbounded.has(licenseId);
+  const kept = all.flatMap(({ stored, current, ...pair }) =>
+    stored && current && !current.added ? { ...pair, stored, current } : [],
+  );
   return {
     outcomes,
     changes: {
-      removed: all.filter(({ stored, current }) => stored && (!current || current.inserted)),
-      added: all.flatMap(({ current }) => current?.inserted ?? []),
-      renamed: all.flatMap(({ licenseId, identifier, stored, current }) =>
-        stored && current && !current.inserted && stored.name !== current.name
-          ? { licenseId, identifier, name: current.name ?? null }
-          : [],
-      ),
+      removed: all.filter(({ stored, current }) => stored && (!current || current.added)),
+      added: all.flatMap(toActivation),
+      renamed: kept
+        .filter(({ stored, current }) => stored.name !== current.name)
+        .map(({ licenseId, identifier, current }) => ({ licenseId, identifier, name: current.name ?? null })),
+      freed: kept.filter(({ stored, current }) => stored.free !== current.free),
       taken: new Map(moves.filter(isBounded)),
       moved: new Map(moves.filter((move) => !isBounded(move))),
       events,
     },
   };
+}
+
+type Placed = ReturnType<typeof placeSite<Place>>;
+
+function countsOf({ free, freed }: Placed, { key }: Found): Placing {
+  const ofKey = freed.filter(({ current }) => current?.keyId === key.id);
+  return { free, freed: freed.length, freedOfKey: ofKey.length };
+}
+
+function toActivation({ licenseId, identifier, current }: Place): Activation[] {
+  if (!current?.added) return [];
+  const { name = null, keyId = null, free = false, site = null, added } = current;
+  return [{ licenseId, identifier, name, keyId, free, site, ...added }];
 }

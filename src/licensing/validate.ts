@@ -2,7 +2,7 @@ import type { Db } from '../store/database';
 import type { Check } from '../store/licenses';
 import type { Ledger } from './ledger';
 import { lookUp, type Named } from './lookup';
-import { judgeValidation, type Refusal, type Validation } from './verdict';
+import { isRefusal, judgeValidation, type Refusal, type Validation } from './verdict';
 
 export interface ValidateRequest extends Named {
   ip: string;
@@ -19,14 +19,16 @@ export function createValidator(
 ): (requests: ValidateRequest[]) => Promise<(Validation | Refusal | Promise<Validation | Refusal>)[]> {
   return async (requests) => {
     const found = await lookUp(db, requests);
+    const validations = requests.map(({ identifier, now }, i) =>
+      judgeValidation(found[i], identifier !== undefined, now),
+    );
     const checks = requests.flatMap(({ now, ip }, i): Check[] => {
-      const license = found[i]?.license;
-      return license ? [{ licenseId: license.id, calls: 1, at: now, ip }] : [];
+      const validation = validations[i] as Validation | Refusal;
+      return isRefusal(validation) ? [] : [{ licenseId: validation.license.id, calls: 1, at: now, ip }];
     });
     const waiting = await ledger.count(checks);
-    return requests.map(({ identifier, now }, i) => {
-      const validation = judgeValidation(found[i], identifier !== undefined, now);
-      return waiting.get(found[i]?.license.id ?? 0)?.then(() => validation) ?? validation;
-    });
+    return validations.map(
+      (validation) => waiting.get(validation.license?.id ?? 0)?.then(() => validation) ?? validation,
+    );
   };
 }

@@ -32,20 +32,35 @@ export function isRefusal(outcome: object): outcome is Refusal {
   return 'refused' in outcome;
 }
 
-/** Whether an identifier may be activated (contract, 4.1). @returns undefined when it may, or already is */
+/**
+ * Whether an identifier may be activated (contract, 4.1). With free staging only the ledger knows, under the lock,
+ * whether it takes a slot; until then the limits are not judged.
+ *
+ * @returns undefined when it may, or already is
+ */
 export function judgeActivation(found: Found | undefined, now: Date): Refusal | undefined {
-  if (found === undefined) return { refused: 'LICENSE_NOT_FOUND' };
-  const { license, identifier, activation } = found;
+  if (found === undefined || hasEnded(found, now)) return unknownKey(found);
+  const { license, key, identifier, activation, placing } = found;
   const status = liveStatus(license, now);
   if (isStopped(status)) return { refused: 'LICENSE_INACTIVE', license };
   if (status === 'expired') return { refused: 'LICENSE_EXPIRED', license };
   if (identifier === undefined) return wrongIdentifier(license);
   if (activation !== undefined) return undefined;
+  if (placing === undefined ? license.plan.freeStaging : placing.free) return undefined;
+  const { freed, freedOfKey } = placing ?? NOTHING_FREED;
   const { activationLimit, activationsUsed } = license;
-  if (activationLimit !== 0 && activationsUsed >= activationLimit)
+  if (activationLimit !== 0 && activationsUsed - freed >= activationLimit)
     return { refused: 'ACTIVATION_LIMIT_REACHED', license, slots: { activationLimit, activationsUsed } };
+  if (key.limit !== undefined && key.limit.used - freedOfKey >= key.limit.slots)
+    return {
+      refused: 'ACTIVATION_LIMIT_REACHED',
+      license,
+      slots: { activationLimit: key.limit.slots, activationsUsed: key.limit.used },
+    };
   return undefined;
 }
+
+const NOTHING_FREED = { freed: 0, freedOfKey: 0 };
 
 /** Whether the operator may activate an identifier: in every state, and above the limit too. */
 export function judgeOverride(found: Found | undefined): Refusal | undefined {
@@ -55,11 +70,14 @@ export function judgeOverride(found: Found | undefined): Refusal | undefined {
 }
 
 /** Whether an identifier's slot can be freed, in any state of the licence (decisions, "Deactivate"). */
-export function judgeDeactivation(found: Found | undefined): Refusal | undefined {
-  if (found === undefined) return { refused: 'LICENSE_NOT_FOUND' };
-  const { license, identifier, activation } = found;
+export function judgeDeactivation(found: Found | undefined, now: Date): Refusal | undefined {
+  if (found === undefined || hasEnded(found, now)) return unknownKey(found);
+  const { license, key, identifier, activation } = found;
   if (identifier === undefined) return wrongIdentifier(license);
   if (activation === undefined) return { refused: 'ACTIVATION_NOT_FOUND', license };
+  // Only the ledger reads which key it came by; a key with a limit of its own frees only what came by it.
+  if (key.limit !== undefined && activation.keyId !== undefined && activation.keyId !== key.id)
+    return { refused: 'ACTIVATION_NOT_FOUND', license };
   return undefined;
 }
 
@@ -77,11 +95,11 @@ export function judgeValidation(
   identifierGiven: boolean,
   now: Date,
 ): Validation | Refusal {
-  if (found === undefined) return { refused: 'LICENSE_NOT_FOUND' };
+  if (found === undefined || hasEnded(found, now)) return unknownKey(found);
   const { license, activation } = found;
   const status = liveStatus(license, now);
   return {
-    license,
+    license: asShown(found),
     status,
     valid: status === 'active',
     identifierActivated: !identifierGiven || activation !== undefined,
@@ -94,7 +112,7 @@ export function judgeDownload(
   { productId, identifierGiven }: { productId: number; identifierGiven: boolean },
   now: Date,
 ): Refusal | undefined {
-  if (found === undefined) return { refused: 'LICENSE_NOT_FOUND' };
+  if (found === undefined || hasEnded(found, now)) return unknownKey(found);
   const { license, activation } = found;
   const status = liveStatus(license, now);
   if (isStopped(status)) return { refused: 'LICENSE_INACTIVE', license };
@@ -130,6 +148,23 @@ export function judgeRelease(
   if (until !== undefined && (release.publishedAt === null || release.publishedAt > until))
     return { refused: 'LICENSE_EXPIRED', license };
   return release;
+}
+
+/** Clients do not learn that a key has ended; the access log keeps which licence it was. */
+function unknownKey(found: Found | undefined): Refusal {
+  return { refused: 'LICENSE_NOT_FOUND', ...(found && { license: found.license }) };
+}
+
+function hasEnded({ key }: Found, now: Date): boolean {
+  return key.endsAt !== null && key.endsAt <= now;
+}
+
+/** The licence as its key sees it: a key with a limit of its own shows the smaller limit and its own use. */
+export function asShown({ license, key: { limit } }: Pick<Found, 'license' | 'key'>): LicenseTerms {
+  if (limit === undefined) return license;
+  const activationLimit =
+    license.activationLimit === 0 ? limit.slots : Math.min(limit.slots, license.activationLimit);
+  return { ...license, activationLimit, activationsUsed: limit.used };
 }
 
 /** Stopped by the operator. A stopped licence past its end counts as stopped, not as expired. */

@@ -5,10 +5,11 @@ import type { RecordedEvent } from '../store/events';
 import type { License } from '../store/licenses';
 import type { Release } from '../store/releases';
 import type { Issued } from './issue';
+import type { AddedKey, LicenseKey } from './license-keys';
 import { liveStatus } from './states';
 import { formatTimestamp, formatTimestampOrNull } from './timestamps';
 
-/** The fields of the contract's section 2 as JSON in snake_case; only `issuedJson` shows the key. */
+/** The fields of the contract's section 2 as JSON in snake_case; only `issuedJson` and `addedKeyJson` show a key. */
 
 export function productJson(product: Product) {
   return {
@@ -28,6 +29,7 @@ export function planJson(plan: Plan) {
     activation_limit: plan.activationLimit,
     duration: plan.duration,
     after_expiry: plan.afterExpiry,
+    free_staging: plan.freeStaging,
     created_at: formatTimestamp(plan.createdAt),
   };
 }
@@ -54,13 +56,32 @@ export function licenseJson(license: License, now: Date) {
   };
 }
 
-export function activationJson(activation: Activation) {
+export function activationJson(activation: Activation, { mainKeyId }: Pick<License, 'mainKeyId'>) {
   return {
     identifier: activation.identifier,
     name: activation.name,
     ip: activation.ip,
+    key_id: activation.keyId ?? mainKeyId,
+    free: activation.free,
     activated_at: formatTimestamp(activation.activatedAt),
   };
+}
+
+export function keyJson(key: LicenseKey) {
+  return {
+    id: key.id,
+    key_hint: key.keyHint,
+    label: key.label,
+    activation_limit: key.activationLimit,
+    ends_at: formatTimestampOrNull(key.endsAt),
+    created_at: formatTimestamp(key.createdAt),
+  };
+}
+
+/** A key as it is added, the only view with the key itself. */
+export function addedKeyJson({ key, stored }: AddedKey) {
+  const { id, ...others } = keyJson(stored);
+  return { id, license_key: key, ...others };
 }
 
 export function eventJson({ id, at, actor, action, before, after, times, lastAt }: RecordedEvent) {

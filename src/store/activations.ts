@@ -1,6 +1,14 @@
 import { isSqlite, table, type Db, type Transaction } from './database';
-import { forceIndex, insertRows, licenseIndex, orderedJoin, rawRows, tableBy } from './statements';
-import { fromSqlTime, toSqlTime } from './time';
+import { toColumns, toFields } from './row-fields';
+import {
+  forceIndex,
+  insertRows,
+  licenseIndex,
+  orderedJoin,
+  placeholders,
+  rawRows,
+  tableBy,
+} from './statements';
 
 export interface Activation {
   licenseId: number;
@@ -8,15 +16,13 @@ export interface Activation {
   identifier: string;
   name: string | null;
   ip: string | null;
+  /** the key that it came by; null: the main key */
+  keyId: number | null;
+  /** takes no slot */
+  free: boolean;
+  /** a domain's registrable domain, by which staging sites follow it; null: it has none */
+  site: string | null;
   activatedAt: Date;
-}
-
-interface ActivationRow {
-  license_id: number;
-  identifier: string;
-  name: string | null;
-  ip: string | null;
-  activated_at: string;
 }
 
 export type NamedActivation = Pick<Activation, 'licenseId' | 'identifier' | 'name'>;
@@ -41,7 +47,7 @@ export async function findActivations(
   const found = new Map<string, NamedActivation>();
   for (let i = 0; i < distinct.length; i += MAX_PAIRS) {
     const chunk = distinct.slice(i, i + MAX_PAIRS);
-    const rows = await rawRows<Pick<ActivationRow, 'license_id' | 'identifier' | 'name'>>(
+    const rows = await rawRows<{ license_id: number; identifier: string; name: string | null }>(
       db,
       `SELECT license_id, identifier, name
          FROM ${table(db, 'activations')}${forceIndex(db, 'activations', ...licenseIndex('activations'))}
@@ -71,15 +77,46 @@ export async function findActivationsOf(
     .whereIn('identifier', identifiers)
     .orderBy('license_id')
     .limit(limit)
-    .select<Pick<ActivationRow, 'license_id' | 'identifier'>[]>('license_id', 'identifier');
+    .select<{ license_id: number; identifier: string }[]>('license_id', 'identifier');
   return rows.map((row) => ({ licenseId: row.license_id, identifier: row.identifier }));
 }
 
 export async function listActivations(db: Db, licenseId: number): Promise<Activation[]> {
   const rows = (await db(tableBy(db, 'activations', ...licenseIndex('activations')))
     .where({ license_id: licenseId })
-    .orderBy('id')) as ActivationRow[];
-  return rows.map(toActivation);
+    .orderBy('id')) as object[];
+  return rows.map((row) => toFields(row) as Activation);
+}
+
+/** A licence and a registrable domain. */
+export type SitePair = Pick<Activation, 'licenseId'> & { site: string };
+
+/** The activations of these licences with these registrable domains. For licences that are locked. */
+export async function findActivationsOfSites(trx: Transaction, pairs: SitePair[]): Promise<Activation[]> {
+  const found: Activation[] = [];
+  for (const { licenseId, site } of pairs)
+    found.push(
+      ...(
+        (await trx(tableBy(trx, 'activations', 'license_id', 'site'))
+          .where({ license_id: licenseId, site })
+          .orderBy('id')) as object[]
+      ).map((row) => toFields(row) as Activation),
+    );
+  return found;
+}
+
+/** The number of activations without a slot, by licence id. For licences that are locked. */
+export async function countFree(trx: Transaction, licenseIds: number[]): Promise<Map<number, number>> {
+  if (licenseIds.length === 0) return new Map();
+  const rows = await rawRows<{ license_id: number; n: number }>(
+    trx,
+    `SELECT license_id, COUNT(*) AS n
+       FROM ${table(trx, 'activations')}${forceIndex(trx, 'activations', ...licenseIndex('activations'))}
+      WHERE license_id IN (${placeholders(licenseIds.length)}) AND free = 1
+      GROUP BY license_id`,
+    licenseIds,
+  );
+  return new Map(rows.map((row) => [row.license_id, row.n]));
 }
 
 /** The number of activations on all licences of a plan. */
@@ -97,17 +134,16 @@ export async function countActivationsOfPlan(db: Db, planId: number): Promise<nu
 
 /** @throws a duplicate (`isDuplicate`) when an identifier is already activated on its licence */
 export async function insertActivations(trx: Transaction, activations: Activation[]): Promise<void> {
-  await insertRows(
-    trx,
-    'activations',
-    activations.map((activation) => ({
-      license_id: activation.licenseId,
-      identifier: activation.identifier,
-      name: activation.name,
-      ip: activation.ip,
-      activated_at: toSqlTime(activation.activatedAt),
-    })),
-  );
+  await insertRows(trx, 'activations', activations.map(toColumns));
+}
+
+/** Frees the slots of activations that stay. */
+export async function setFree(
+  trx: Transaction,
+  pairs: Pick<Activation, 'licenseId' | 'identifier'>[],
+): Promise<void> {
+  for (const { licenseId, identifier } of pairs)
+    await trx(table(trx, 'activations')).where({ license_id: licenseId, identifier }).update({ free: 1 });
 }
 
 export async function setActivationName(
@@ -126,14 +162,4 @@ export async function deleteActivations(
 ): Promise<void> {
   for (const { licenseId, identifier } of pairs)
     await trx(table(trx, 'activations')).where({ license_id: licenseId, identifier }).delete();
-}
-
-function toActivation(row: ActivationRow): Activation {
-  return {
-    licenseId: row.license_id,
-    identifier: row.identifier,
-    name: row.name,
-    ip: row.ip,
-    activatedAt: fromSqlTime(row.activated_at),
-  };
 }

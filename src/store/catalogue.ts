@@ -20,6 +20,8 @@ export interface Plan {
   /** such as `1y`, `6m`, `30d`; null: lifetime */
   duration: string | null;
   afterExpiry: AfterExpiry;
+  /** local and staging sites take no slot; only for plans that count domains */
+  freeStaging: boolean;
   createdAt: Date;
 }
 

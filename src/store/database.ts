@@ -10,7 +10,15 @@ export type Transaction = Knex.Transaction;
 export type DatabaseSettings = MysqlSettings | SqliteSettings;
 
 export type TableName =
-  'products' | 'plans' | 'licenses' | 'activations' | 'releases' | 'access_log' | 'events' | 'migrations';
+  | 'products'
+  | 'plans'
+  | 'licenses'
+  | 'license_keys'
+  | 'activations'
+  | 'releases'
+  | 'access_log'
+  | 'events'
+  | 'migrations';
 
 /** On the small machines this runs on, more connections would only queue inside the server. */
 export const DEFAULT_POOL_SIZE = 10;

@@ -16,10 +16,14 @@ export type EventAction =
   | 'change-plan'
   | 'set-customer'
   | 'erase-customer'
+  | 'add-key'
+  | 'edit-key'
+  | 'end-key'
   | 'rekey'
   | 'reveal'
   | 'activate'
   | 'rename-activation'
+  | 'free-activation'
   | 'deactivate'
   | 'repair';
 

@@ -4,24 +4,43 @@ import type { AfterExpiry } from './catalogue';
 import type { LicenseTerms } from './licenses';
 import { fromSqlTime } from './time';
 
-/** What requests are judged by: a licence and the wanted identifiers that are activated, at one moment. */
+/** What requests are judged by: a licence, the key, and the wanted identifiers that are activated, at one moment. */
 export interface Terms {
   license: LicenseTerms;
+  key: KeyTerms;
   /** by identifier */
-  activations: Map<string, LabelledActivation>;
+  activations: Map<string, FoundActivation>;
 }
 
 /** A text as an identifier of each activation type; undefined where it is not valid for that type. */
 export type SpelledIdentifier = Record<string, string | undefined>;
 
-export interface LabelledActivation {
-  /** its label; null: none; undefined: labels were not requested */
-  name: string | null | undefined;
+/** The key that a request came by. One that was replaced counts as the key in its place. */
+export interface KeyTerms {
+  /** null: the main key, also of the activations that came by it */
+  id: number | null;
+  endsAt: Date | null;
+  /** its own, which is never unlimited; undefined: the licence's */
+  limit: { slots: number; used: number } | undefined;
+}
+
+/** All but the identifier is undefined unless details were requested. */
+export interface FoundActivation {
+  name?: string | null | undefined;
+  /** null: the main key */
+  keyId?: number | null | undefined;
+  free?: boolean | undefined;
+  site?: string | null | undefined;
 }
 
 interface TermsRow {
   id: number;
   key_digest: string;
+  key_id: number;
+  key_ends_at: string | null;
+  key_limit: number | null;
+  key_used: number | null;
+  main_key_id: number;
   status: string;
   activation_limit: number;
   activations_used: number;
@@ -30,35 +49,45 @@ interface TermsRow {
   plan_name: string;
   activation_type: string;
   after_expiry: AfterExpiry;
+  free_staging: number;
   product_id: number;
   product_name: string;
   identifier: string | null;
   activation_name?: string | null;
+  activation_key_id?: number | null;
+  free?: number;
+  site?: string | null;
 }
 
 /**
  * Finds licences and wanted identifiers by digest in one statement: a second one could see an activation that the first
- * one's counter lacks. Without labels, activations come from the index alone. The join order is fixed, because the
+ * one's counter lacks. Without details, activations come from the index alone. The join order is fixed, because the
  * server's statistics may date from when the tables were empty.
  */
 export async function findTerms(
   db: Db,
   wanted: Map<string, SpelledIdentifier[]>,
-  { labels }: { labels: boolean },
+  { details }: { details: boolean },
 ): Promise<Map<string, Terms>> {
+  const activations = table(db, 'activations');
   // In the order of the SQL text: the condition's bindings before the digests of its SELECT.
   const bindings: (string | null)[] = [];
   const select = (digests: string[], isWantedIdentifier: string): string => {
     bindings.push(...digests);
-    return `SELECT l.id, l.key_digest, l.status, l.activation_limit, l.activations_used, l.expires_at,
-            l.plan_id, p.name AS plan_name, p.activation_type, p.after_expiry, p.product_id, r.name AS product_name,
-            a.identifier${labels ? ', a.name AS activation_name' : ''}
-       FROM ${table(db, 'licenses')} l${forceIndex(db, 'licenses', 'key_digest')}
+    return `SELECT k.key_digest, COALESCE(k.replaced_by, k.id) AS key_id, k.ends_at AS key_ends_at, k.activation_limit AS key_limit,
+            CASE WHEN k.activation_limit IS NULL THEN NULL ELSE
+              (SELECT COUNT(*) FROM ${activations} u${forceIndex(db, 'activations', 'key_id', 'free')}
+                WHERE u.key_id = COALESCE(k.replaced_by, k.id) AND u.free = 0) END AS key_used,
+            l.id, l.main_key_id, l.status, l.activation_limit, l.activations_used, l.expires_at,
+            l.plan_id, p.name AS plan_name, p.activation_type, p.after_expiry, p.free_staging, p.product_id, r.name AS product_name,
+            a.identifier${details ? ', a.name AS activation_name, a.key_id AS activation_key_id, a.free, a.site' : ''}
+       FROM ${table(db, 'license_keys')} k${forceIndex(db, 'license_keys')}
+       ${orderedJoin(db)} ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} ON l.id = k.license_id
        ${orderedJoin(db)} ${table(db, 'plans')} p${forceIndex(db, 'plans')} ON p.id = l.plan_id
        ${orderedJoin(db)} ${table(db, 'products')} r${forceIndex(db, 'products')} ON r.id = p.product_id
-       LEFT JOIN ${table(db, 'activations')} a${forceIndex(db, 'activations', ...licenseIndex('activations'))}
+       LEFT JOIN ${activations} a${forceIndex(db, 'activations', ...licenseIndex('activations'))}
               ON a.license_id = l.id AND a.identifier ${isWantedIdentifier}
-      WHERE l.key_digest ${isOneOf(digests.length)}`;
+      WHERE k.key_digest ${isOneOf(digests.length)}`;
   };
   const digests = [...wanted.keys()];
   const selects: string[] = [];
@@ -79,9 +108,13 @@ export async function findTerms(
   const rows = await rawRows<TermsRow>(db, selects.join(' UNION ALL '), bindings, { prepared });
   const terms = new Map<string, Terms>();
   for (const row of rows) {
-    const known = terms.get(row.key_digest) ?? { license: toLicenseTerms(row), activations: new Map() };
+    const known = terms.get(row.key_digest) ?? {
+      license: toLicenseTerms(row),
+      key: toKeyTerms(row),
+      activations: new Map<string, FoundActivation>(),
+    };
     terms.set(row.key_digest, known);
-    if (row.identifier !== null) known.activations.set(row.identifier, { name: row.activation_name });
+    if (row.identifier !== null) known.activations.set(row.identifier, toFoundActivation(row));
   }
   return terms;
 }
@@ -109,13 +142,12 @@ function identifierByDigest(
     bindings.push(digest);
     return `WHEN ? THEN ${byType(digest)}`;
   });
-  return `CASE l.key_digest ${cases.join(' ')} END`;
+  return `CASE k.key_digest ${cases.join(' ')} END`;
 }
 
 function toLicenseTerms(row: TermsRow): LicenseTerms {
   return {
     id: row.id,
-    keyDigest: row.key_digest,
     status: row.status,
     activationLimit: row.activation_limit,
     activationsUsed: row.activations_used,
@@ -125,7 +157,25 @@ function toLicenseTerms(row: TermsRow): LicenseTerms {
       name: row.plan_name,
       activationType: row.activation_type,
       afterExpiry: row.after_expiry,
+      freeStaging: row.free_staging !== 0,
     },
     product: { id: row.product_id, name: row.product_name },
   };
+}
+
+function toKeyTerms(row: TermsRow): KeyTerms {
+  return {
+    id: row.key_id === row.main_key_id ? null : row.key_id,
+    endsAt: row.key_ends_at === null ? null : fromSqlTime(row.key_ends_at),
+    limit: row.key_limit === null ? undefined : { slots: row.key_limit, used: row.key_used ?? 0 },
+  };
+}
+
+function toFoundActivation({
+  activation_name: name,
+  activation_key_id: keyId,
+  free,
+  site,
+}: TermsRow): FoundActivation {
+  return free === undefined ? {} : { name, keyId, free: free !== 0, site };
 }

@@ -1,8 +1,10 @@
 import type { Knex } from 'knex';
 import { listPlans, type Plan } from './catalogue';
-import { isSqlite, table, type Db, type Transaction } from './database';
+import { isSqlite, table, type Db, type TableName, type Transaction } from './database';
+import { insertMainKeys, type StoredKey } from './license-keys';
 import {
   forceIndex,
+  insertCounted,
   isOneOf,
   likePattern,
   orderedJoin,
@@ -17,20 +19,19 @@ import { toSqlTime } from './time';
 /** The part of a licence that requests are judged by, with its plan and product. */
 export interface LicenseTerms {
   id: number;
-  keyDigest: string;
   /** as stored; `liveStatus` gives the current status */
   status: string;
   /** 0: unlimited */
   activationLimit: number;
   activationsUsed: number;
   expiresAt: Date | null;
-  plan: Pick<Plan, 'id' | 'name' | 'afterExpiry'> & { activationType: string };
+  plan: Pick<Plan, 'id' | 'name' | 'afterExpiry' | 'freeStaging'> & { activationType: string };
   product: { id: number; name: string };
 }
 
-export interface License extends LicenseTerms {
-  keyHint: string | null;
-  keySealed: string | null;
+/** With its main key. */
+export interface License extends LicenseTerms, StoredKey {
+  mainKeyId: number;
   customer: string | null;
   reference: string | null;
   lastCheckAt: Date | null;
@@ -40,12 +41,14 @@ export interface License extends LicenseTerms {
 }
 
 /** The fields that cannot change while the licence's row is locked. */
-export type LockedLicense = Omit<License, 'plan' | 'product'> & { planId: number };
+export type LockedLicense = Omit<License, 'plan' | 'product' | keyof StoredKey> & { planId: number };
 
-export type NewLicense = Omit<
+type Terms = Omit<
   LockedLicense,
-  'id' | 'activationsUsed' | 'lastCheckAt' | 'lastCheckIp' | 'checkCount'
+  'id' | 'mainKeyId' | 'activationsUsed' | 'lastCheckAt' | 'lastCheckIp' | 'checkCount'
 >;
+
+export type NewLicense = Terms & StoredKey & { activationsUsed?: number };
 
 /** Validate calls to record on a licence; several calls for the same licence are merged. */
 export interface Check {
@@ -70,13 +73,15 @@ export interface LicenseFilter {
   limit: number;
 }
 
-type JoinedFields = LockedLicense & {
-  planName: string;
-  activationType: string;
-  afterExpiry: Plan['afterExpiry'];
-  productId: number;
-  productName: string;
-};
+type JoinedFields = LockedLicense &
+  StoredKey & {
+    planName: string;
+    activationType: string;
+    afterExpiry: Plan['afterExpiry'];
+    freeStaging: boolean;
+    productId: number;
+    productName: string;
+  };
 
 export async function findLicense(db: Db, id: number): Promise<License | undefined> {
   const row = (await joined(db).where('l.id', id).first()) as object | undefined;
@@ -88,19 +93,21 @@ export async function findLicenseByReference(db: Db, reference: string): Promise
   return row && toLicense(row);
 }
 
-/** Licences by their keys' digests; unknown digests are missing from the map. */
+/** Licences by the digests of any of their keys; unknown digests are missing from the map. */
 export async function findLicensesByDigest(db: Db, digests: string[]): Promise<Map<string, License>> {
-  const rows = (await joined(db, readBy(db, 'key_digest')).whereIn('l.key_digest', digests)) as object[];
-  return new Map(rows.map(toLicense).map((license) => [license.keyDigest, license]));
+  const owners = await findOwners(db, digests);
+  const licenses = await findLicensesByIds(db, [...new Set(owners.values())]);
+  const byId = new Map(licenses.map((license) => [license.id, license]));
+  return new Map([...owners].map(([digest, id]) => [digest, byId.get(id) as License]));
 }
 
-/** Ids by their keys' digests, without a join: for licences just inserted. */
-export async function findIdsByDigest(db: Db, digests: string[]): Promise<Map<string, number>> {
-  const rows = await db(tableBy(db, 'licenses', 'key_digest'))
+/** The ids of licences, by the digests of any of their keys. */
+export async function findOwners(db: Db, digests: string[]): Promise<Map<string, number>> {
+  if (digests.length === 0) return new Map();
+  const rows = await db(tableBy(db, 'license_keys', ...(isSqlite(db) ? ['key_digest'] : [])))
     .whereIn('key_digest', digests)
-    // plan_id is not in the index: with only indexed columns MariaDB would scan the whole index.
-    .select<{ id: number; key_digest: string }[]>('id', 'key_digest', 'plan_id');
-  return new Map(rows.map((row) => [row.key_digest, row.id]));
+    .select<{ license_id: number; key_digest: string }[]>('license_id', 'key_digest');
+  return new Map(rows.map((row) => [row.key_digest, row.license_id]));
 }
 
 export async function findLicenseByDigest(db: Db, digest: string): Promise<License | undefined> {
@@ -127,21 +134,25 @@ export async function findLicensesOfCustomers(
   return findLicensesByIds(db, await query.pluck<number[]>('id'));
 }
 
-/** Licences with the hint `seen`, in any case, come first. The LIKE `patterns` scan the whole index of hints. */
+/** Licences that have a key with the hint `seen`, in any case, come first. The LIKE `patterns` scan the whole index of hints. */
 export async function findLicensesByHints(
   db: Db,
   seen: string,
   { exact, patterns }: { exact: string[]; patterns: string[] },
   limit: number,
 ): Promise<License[]> {
-  const query = joined(db, patterns.length === 0 ? readBy(db, 'key_hint') : undefined)
-    .orderByRaw('CASE WHEN UPPER(l.key_hint) = ? THEN 0 ELSE 1 END, l.id', [seen.toUpperCase()])
+  const query = db(
+    patterns.length === 0 ? tableBy(db, 'license_keys', 'key_hint') : table(db, 'license_keys'),
+  )
+    .orderByRaw('CASE WHEN UPPER(key_hint) = ? THEN 0 ELSE 1 END, license_id', [seen.toUpperCase()])
     .limit(limit);
   query.where((any) => {
-    any.whereIn('l.key_hint', exact);
-    for (const pattern of patterns) any.orWhere('l.key_hint', 'like', pattern);
+    any.whereIn('key_hint', exact);
+    for (const pattern of patterns) any.orWhere('key_hint', 'like', pattern);
   });
-  return ((await query) as object[]).map(toLicense);
+  const ids = [...new Set(await query.pluck<number[]>('license_id'))];
+  const byId = new Map((await findLicensesByIds(db, ids)).map((license) => [license.id, license]));
+  return ids.map((id) => byId.get(id) as License);
 }
 
 /** By id, in the filter's states as of `now`: an active licence past its end is expired. */
@@ -161,7 +172,13 @@ export async function listLicenses(db: Db, filter: LicenseFilter, now: Date): Pr
   if (filter.planId !== undefined) page.where('plan_id', filter.planId);
   if (filter.customer !== undefined) page.where('customer', filter.customer);
   if (filter.reference !== undefined) page.where('reference', filter.reference);
-  if (filter.hint !== undefined) page.where('key_hint', filter.hint);
+  if (filter.hint !== undefined)
+    page.whereIn(
+      'id',
+      await db(tableBy(db, 'license_keys', 'key_hint'))
+        .where({ key_hint: filter.hint })
+        .pluck('license_id'),
+    );
   if (filter.after !== undefined) page.where('id', '>', filter.after);
   if (filter.expiringBefore !== undefined)
     page
@@ -186,7 +203,7 @@ export async function listLicenses(db: Db, filter: LicenseFilter, now: Date): Pr
 function indexFor(filter: LicenseFilter): string[] {
   if (filter.reference !== undefined) return ['reference'];
   if (filter.customer !== undefined) return ['customer'];
-  if (filter.hint !== undefined) return ['key_hint'];
+  if (filter.hint !== undefined) return [];
   if (filter.expiringBefore !== undefined) return ['expires_at'];
   return filter.planId === undefined ? [] : ['plan_id'];
 }
@@ -223,12 +240,43 @@ export async function lockLicenses(
   return new Map(rows.map((row) => toFields(row) as LockedLicense).map((license) => [license.id, license]));
 }
 
-/** @throws a duplicate (`isDuplicate`) when the key or reference exists already */
-export async function insertLicenses(trx: Transaction, licenses: NewLicense[]): Promise<void> {
-  await trx(table(trx, 'licenses')).insert(licenses.map(toColumns));
+/** Rows in one INSERT. */
+const CHUNK = 500;
+
+/**
+ * Inserts licences with their main keys.
+ * @returns their ids, in the same order
+ * @throws a duplicate (`isDuplicate`) when a key or reference exists already
+ */
+export async function insertLicenses(trx: Transaction, licenses: NewLicense[]): Promise<number[]> {
+  const ids: number[] = [];
+  for (let i = 0; i < licenses.length; i += CHUNK) {
+    const chunk = licenses.slice(i, i + CHUNK);
+    const rows = chunk.map(({ keyDigest, keyHint, keySealed, ...row }) => ({
+      row: toColumns(row),
+      key: { keyDigest, keyHint, keySealed, createdAt: row.createdAt },
+    }));
+    const added = await insertCounted(
+      trx,
+      'licenses',
+      rows.map(({ row }) => row),
+    );
+    await insertMainKeys(
+      trx,
+      rows.map(({ key }, k) => ({
+        ...key,
+        licenseId: added[k] as number,
+        label: null,
+        activationLimit: null,
+        endsAt: null,
+      })),
+    );
+    ids.push(...added);
+  }
+  return ids;
 }
 
-export type LicenseChanges = Partial<NewLicense>;
+export type LicenseChanges = Partial<Terms & Pick<License, 'mainKeyId'>>;
 
 /** Changes a licence: undefined keeps a value, null clears it. */
 export async function setLicense(trx: Transaction, id: number, changes: LicenseChanges): Promise<void> {
@@ -313,24 +361,6 @@ export async function recordChecks(db: Db, checks: Check[]): Promise<void> {
   await rawChange(db, sql, bindings, { prepared: checks.length === 1 });
 }
 
-export interface SealedKey {
-  licenseId: number;
-  keyDigest: string;
-  keySealed: string;
-}
-
-/** The oldest and newest sealed keys: if the secret has changed, these differ. */
-export async function sampleSealedKeys(db: Db, fromEachEnd: number): Promise<SealedKey[]> {
-  const end = (order: 'asc' | 'desc'): Promise<SealedKey[]> =>
-    db(table(db, 'licenses'))
-      .whereNotNull('key_sealed')
-      .orderBy('id', order)
-      .limit(fromEachEnd)
-      .select<SealedKey[]>({ licenseId: 'id', keyDigest: 'key_digest', keySealed: 'key_sealed' });
-  const sample = [...(await end('asc')), ...(await end('desc'))];
-  return [...new Map(sample.map((one) => [one.licenseId, one])).values()];
-}
-
 /** Deletes a trial's licence, which was never sold, and the trial's entries in the access log. */
 export async function deleteTrialLicense(
   db: Db,
@@ -338,8 +368,10 @@ export async function deleteTrialLicense(
   userAgent: string,
   after: number,
 ): Promise<void> {
+  const ids = [...(await findOwners(db, [keyDigest])).values()];
   await db(table(db, 'access_log')).where('id', '>', after).where({ user_agent: userAgent }).delete();
-  await db(table(db, 'licenses')).where({ key_digest: keyDigest }).delete();
+  await db(table(db, 'license_keys')).whereIn('license_id', ids).delete();
+  await db(table(db, 'licenses')).whereIn('id', ids).delete();
 }
 
 /** An SQL expression for each row's value by id; a single value if all are equal, as they usually are. */
@@ -363,27 +395,31 @@ function readBy(db: Db, ...columns: string[]): Knex.Raw {
 
 /** @param licenses with alias `l`: the table (the server picks the index), or a selection of its rows */
 function joined(db: Db, licenses: Knex.Raw | Knex.QueryBuilder = db.raw(`${table(db, 'licenses')} l`)) {
-  const join = (name: 'plans' | 'products', alias: string) =>
-    `${orderedJoin(db)} ${table(db, name)} ${alias}${forceIndex(db, name)}`;
+  const join = (name: TableName, alias: string, ...index: string[]) =>
+    `${orderedJoin(db)} ${table(db, name)} ${alias}${forceIndex(db, name, ...index)}`;
   return db(licenses as Knex.Raw)
     .joinRaw(`${join('plans', 'p')} ON p.id = l.plan_id`)
     .joinRaw(`${join('products', 'r')} ON r.id = p.product_id`)
+    .joinRaw(`${join('license_keys', 'k', 'id')} ON k.id = l.main_key_id`)
     .select('l.*', {
+      key_digest: 'k.key_digest',
+      key_hint: 'k.key_hint',
+      key_sealed: 'k.key_sealed',
       plan_name: 'p.name',
       activation_type: 'p.activation_type',
       after_expiry: 'p.after_expiry',
+      free_staging: 'p.free_staging',
       product_id: 'r.id',
       product_name: 'r.name',
     });
 }
 
 function toLicense(row: object): License {
-  const { planId, planName, activationType, afterExpiry, productId, productName, ...license } = toFields(
-    row,
-  ) as JoinedFields;
+  const { planId, planName, activationType, afterExpiry, freeStaging, productId, productName, ...license } =
+    toFields(row) as JoinedFields;
   return {
     ...license,
-    plan: { id: planId, name: planName, activationType, afterExpiry },
+    plan: { id: planId, name: planName, activationType, afterExpiry, freeStaging },
     product: { id: productId, name: productName },
   };
 }

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import type { Knex } from 'knex';
-import { migrationNames, migrationSource } from '../../migrations/index';
+import { isContracting, migrationNames, migrationSource } from '../../migrations/index';
 import {
   isSqlite,
   openDatabase,
@@ -18,8 +18,10 @@ import { explainRefusedLock } from './error-messages';
 const LOCK_WAIT_SECONDS = 120;
 
 export interface SchemaState {
-  /** migrations in this code but not in the database */
+  /** migrations in this code but not in the database, without the `contracting` ones */
   pending: string[];
+  /** pending ones that remove what only earlier versions read */
+  contracting: string[];
   completed: string[];
   /** migrations in the database that this code does not know: a newer version ran them */
   unknown: string[];
@@ -39,8 +41,10 @@ export async function readSchemaState(db: Db): Promise<SchemaState> {
   const completed = (await db.schema.hasTable(book))
     ? await db(book).orderBy('id').pluck<string[]>('name')
     : [];
+  const missing = migrationNames.filter((name) => !completed.includes(name));
   return {
-    pending: migrationNames.filter((name) => !completed.includes(name)),
+    pending: missing.filter((name) => !isContracting(name)),
+    contracting: missing.filter(isContracting),
     completed,
     unknown: completed.filter((name) => !migrationNames.includes(name)),
   };
@@ -133,12 +137,26 @@ export function settingsForPrefixes(prefixes: string[]): string {
     .join(' or ');
 }
 
-/** Processes take turns. @returns the migrations that this call ran. @throws SchemaError when the database is newer */
-export async function migrate(db: Db, settings: DatabaseSettings): Promise<string[]> {
+/**
+ * Processes take turns. Instances of the earlier version can go on meanwhile and afterwards: what only they read is
+ * removed by a call with `finish`, at once on an empty database, and on SQLite, which has a single process.
+ *
+ * @returns the migrations that this call ran
+ * @throws SchemaError when the database is newer
+ */
+export async function migrate(
+  db: Db,
+  settings: DatabaseSettings,
+  { finish = false } = {},
+): Promise<string[]> {
   const unlock = await lockMigrations(settings, tablePrefix(db));
   try {
-    await prepareMigration(db);
-    const [, run] = (await db.migrate.latest(migrationConfig(tablePrefix(db)))) as [number, string[]];
+    const { pending, contracting, completed } = await prepareMigration(db);
+    const all = finish || completed.length === 0 || isSqlite(db);
+    const run = migrationNames.filter(
+      (name) => pending.includes(name) || (all && contracting.includes(name)),
+    );
+    for (const name of run) await db.migrate.up({ ...migrationConfig(tablePrefix(db)), name });
     return run;
   } finally {
     await unlock();
@@ -146,11 +164,13 @@ export async function migrate(db: Db, settings: DatabaseSettings): Promise<strin
 }
 
 /** Under our lock, nobody else can be migrating: frees Knex's lock, which a killed process may have left behind. */
-export async function prepareMigration(db: Db): Promise<void> {
+export async function prepareMigration(db: Db): Promise<SchemaState> {
   await refuseOldServer(db);
-  refuseNewerSchema(await readSchemaState(db));
+  const state = await readSchemaState(db);
+  refuseNewerSchema(state);
   if (await db.schema.hasTable(`${table(db, 'migrations')}_lock`))
     await db.migrate.forceFreeMigrationsLock(migrationConfig(tablePrefix(db)));
+  return state;
 }
 
 /** Takes a lock that ends with its process: on a connection of its own, or on an open SQLite file. @returns unlocks */

@@ -3,13 +3,15 @@ import { fromSqlTime, toSqlTime } from './time';
 
 /**
  * Rows as fields and back: the column `expires_at` is the field `expiresAt`, and columns named `at` or `..._at` hold times.
- * A new column is thus named in its migration and in the interface of its row.
+ * Those of FLAGS hold 0 or 1. A new column is thus named in its migration and in the interface of its row.
  */
 
 interface Column {
   field: string;
-  isTime: boolean;
+  read: (value: SqlValue) => unknown;
 }
+
+const FLAGS = new Set(['free', 'free_staging']);
 
 const columns = new Map<string, Column>();
 
@@ -22,19 +24,25 @@ export function toFields(row: object): unknown {
     let column = columns.get(name);
     if (column === undefined) {
       const field = name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
-      columns.set(name, (column = { field, isTime: /(^|_)at$/.test(name) }));
+      columns.set(name, (column = { field, read: readerOf(name) }));
     }
-    fields[column.field] = column.isTime && typeof value === 'string' ? fromSqlTime(value) : value;
+    fields[column.field] = column.read(value as SqlValue);
   }
   return fields;
+}
+
+function readerOf(name: string): Column['read'] {
+  if (FLAGS.has(name)) return (value) => value !== 0;
+  if (/(^|_)at$/.test(name)) return (value) => (typeof value === 'string' ? fromSqlTime(value) : value);
+  return (value) => value;
 }
 
 /** The fields as columns; undefined ones stay undefined, which an UPDATE leaves as they are. */
 export function toColumns(fields: object): Row {
   return Object.fromEntries(
-    Object.entries(fields as Record<string, SqlValue | Date>).map(([field, value]) => [
+    Object.entries(fields as Record<string, SqlValue | boolean | Date>).map(([field, value]) => [
       field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-      value instanceof Date ? toSqlTime(value) : value,
+      value instanceof Date ? toSqlTime(value) : typeof value === 'boolean' ? Number(value) : value,
     ]),
   );
 }

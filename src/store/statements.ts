@@ -52,6 +52,28 @@ export async function insertRows(
   );
 }
 
+/**
+ * `insertRows` for a table whose id counts up.
+ * @returns the ids, in the order of the rows. InnoDB numbers the rows of a statement one after the other, also while
+ * others insert, and says the first; SQLite says the last. A cluster counts in steps.
+ */
+export async function insertCounted(
+  trx: Transaction,
+  name: TableName,
+  rows: Record<string, Knex.RawBinding>[],
+): Promise<number[]> {
+  await insertRows(trx, name, rows);
+  const [counted] = await rawRows<{ id: number; step: number }>(
+    trx,
+    isSqlite(trx)
+      ? `SELECT last_insert_rowid() - ${rows.length - 1} AS id, 1 AS step`
+      : 'SELECT LAST_INSERT_ID() AS id, @@auto_increment_increment AS step',
+    [],
+  );
+  const { id, step } = counted as { id: number; step: number };
+  return rows.map((_, i) => id + i * step);
+}
+
 /** Lends a MySQL connection of the pool; in a transaction, the transaction's. */
 export async function withConnection<T>(db: Db, work: (connection: Connection) => Promise<T>): Promise<T> {
   const client = db.client as Knex.Client;

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Connection, RowDataPacket } from 'mysql2/promise';
 import request from 'supertest';
-import { changePlan, rekey } from '../../src/licensing/amend';
+import { changePlan } from '../../src/licensing/amend';
+import { rekey } from '../../src/licensing/license-keys';
 import { changeState } from '../../src/licensing/lifecycle';
 import { table, type Db } from '../../src/store/database';
 import { lockLicenses, takeSlots } from '../../src/store/licenses';
@@ -364,7 +365,7 @@ describe('on a MariaDB of its own', () => {
           activate('UNKNOWN-KEY', 'a.example'),
         ]),
       async () => {
-        await rekey(db, rekeyed.id, undefined, context);
+        await rekey(db, rekeyed.id, {}, undefined, context);
         await changePlan(db, moved.id, devices, context);
         await changeState(db, ended.id, 'revoke', context);
       },

@@ -4,7 +4,7 @@ import request from 'supertest';
 import { readConfig, type Settings } from '../../src/config';
 import { changePlan, setLimit } from '../../src/licensing/amend';
 import { addPlan, changePlanLimit, editPlan, removePlan } from '../../src/licensing/catalogue';
-import { keyDigest } from '../../src/licensing/keys';
+import { setKey } from '../../src/store/license-keys';
 import { createLedger } from '../../src/licensing/ledger';
 import { publishRelease } from '../../src/packages/releases';
 import { eraseCustomer } from '../../src/privacy/customers';
@@ -115,6 +115,9 @@ test('a licence that is activated while its plan is changed stays on a plan that
             identifier: 'example.com',
             name: null,
             ip: null,
+            keyId: null,
+            free: false,
+            site: 'example.com',
             activatedAt: new Date(),
           },
         ]);
@@ -197,7 +200,7 @@ test('an activation that had to wait is answered by the limit and the end that i
   });
 });
 
-test('a deactivation on its way while the licence gets another key frees nothing: its key is known no more', async () => {
+test('a deactivation on its way while its key ends frees nothing: the key is known no more', async () => {
   const license = await giveLicense(db, await givePlan(db));
   const send = (verb: string) =>
     request(service.url)
@@ -208,7 +211,8 @@ test('a deactivation on its way while the licence gets another key frees nothing
   const deactivated = await whileHeld(
     license,
     () => send('deactivate'),
-    (trx) => setLicense(trx, license.id, { keyDigest: keyDigest('ANOTHER-KEY') }),
+    async (trx) =>
+      setKey(trx, (await findLicense(trx, license.id))!.mainKeyId, { endsAt: new Date(Date.now() - 1_000) }),
   );
   expect(deactivated).toMatchObject({ status: 403, body: { error: { code: 'LICENSE_NOT_FOUND' } } });
   expect(await stored('licenses', license.id)).toMatchObject({ activations_used: 1 });

@@ -1049,7 +1049,16 @@ describe('an import into a database in use', () => {
     });
     await moveSlots(trx, new Map([[1, 1]]));
     await insertActivations(trx, [
-      { licenseId: 1, identifier: 'new.example', name: null, ip: null, activatedAt: new Date() },
+      {
+        licenseId: 1,
+        identifier: 'new.example',
+        name: null,
+        ip: null,
+        keyId: null,
+        free: false,
+        site: null,
+        activatedAt: new Date(),
+      },
     ]);
     await trx.commit();
     expect((await report).records.activation).toMatchObject({ new: 0, changed: 0 });

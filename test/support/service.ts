@@ -129,6 +129,7 @@ export async function givePlan(
     limit?: number;
     productId?: number;
     afterExpiry?: AfterExpiry;
+    freeStaging?: boolean;
   } = {},
   now = new Date(),
 ): Promise<number> {
@@ -147,6 +148,7 @@ export async function givePlan(
     activationLimit: plan.limit ?? 3,
     duration: null,
     afterExpiry: plan.afterExpiry ?? 'nothing',
+    freeStaging: plan.freeStaging ?? false,
     createdAt: now,
   });
 }

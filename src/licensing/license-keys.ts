@@ -1,0 +1,302 @@
+import { listActivations } from '../store/activations';
+import type { Db, Transaction } from '../store/database';
+import { insertEvents, type EventAction } from '../store/events';
+import {
+  countSlotsByKey,
+  insertKey,
+  listKeys,
+  replaceKey,
+  setKey,
+  type KeyChanges,
+  type LicenseKey,
+  type NewKey,
+} from '../store/license-keys';
+import { setLicense, type LockedLicense } from '../store/licenses';
+import { addDuration } from './durations';
+import { generateKey } from './keys';
+import { removeActivations } from './ledger';
+import { changeLicense, type ChangeContext } from './lifecycle';
+import { OperatorError } from './operator-error';
+import { storedKey } from './sealing';
+import { formatTimestamp, formatTimestampOrNull } from './timestamps';
+
+export { listKeys, type LicenseKey };
+
+/**
+ * The keys of a licence (selling, "Keys"). Its main key has no limit and no end of its own, and is replaced by `rekey`.
+ * Each change is an event in the licence's history.
+ */
+
+/** The most open keys of a licence. */
+const MAX_KEYS = 1_000;
+
+export interface KeyTerms {
+  label?: string | null | undefined;
+  /** 1 or more; null: the licence's */
+  activationLimit?: number | null | undefined;
+  /** null: with the licence */
+  endsAt?: Date | null | undefined;
+}
+
+/** A new key, shown once. */
+export interface AddedKey {
+  key: string;
+  stored: LicenseKey;
+}
+
+export interface KeyUse {
+  key: LicenseKey;
+  isMain: boolean;
+  /** slots taken by it */
+  used: number;
+}
+
+/** A licence's keys with their use, the oldest first; those that have ended too. */
+export async function keysOf(
+  db: Db,
+  { id, mainKeyId }: Pick<LockedLicense, 'id' | 'mainKeyId'>,
+): Promise<KeyUse[]> {
+  const [keys, slots] = await Promise.all([listKeys(db, id), countSlotsByKey(db, id)]);
+  return keys.map((key) => {
+    const isMain = key.id === mainKeyId;
+    return { key, isMain, used: slots.get(isMain ? null : key.id) ?? 0 };
+  });
+}
+
+/** @param secret undefined: the key is not kept */
+export function addKey(
+  db: Db,
+  id: number,
+  { label = null, activationLimit = null, endsAt = null }: KeyTerms,
+  secret: Buffer | undefined,
+  context: ChangeContext,
+): Promise<AddedKey> {
+  return changeKeys(db, id, async (trx, license, keys) => {
+    if (keys.filter((key) => isOpen(key, context.now)).length >= MAX_KEYS)
+      throw new OperatorError(`Licence ${id} has ${MAX_KEYS} keys, the most that a licence can have.`, {
+        code: 'CONFLICT',
+      });
+    refusePast(endsAt, context);
+    const added = await insertNew(trx, { licenseId: id, label, activationLimit, endsAt }, secret, context);
+    await record(trx, license, 'add-key', context, null, termsOf(added.stored));
+    return added;
+  });
+}
+
+/** undefined keeps a value. @throws OperatorError for an ended or replaced key, and for the main key's limit or end */
+export function editKey(
+  db: Db,
+  id: number,
+  keyId: number,
+  changes: KeyTerms,
+  context: ChangeContext,
+): Promise<LicenseKey> {
+  return changeKeys(db, id, async (trx, license, keys) => {
+    const key = requireOpenKey(keys, license, keyId, context);
+    if (changes.activationLimit !== undefined || changes.endsAt !== undefined) refuseMainKey(license, key);
+    refusePast(changes.endsAt, context);
+    const changed = { ...key, ...withoutUndefined(changes) };
+    await change(trx, keys, changed);
+    await record(trx, license, 'edit-key', context, termsOf(key), termsOf(changed));
+    return changed;
+  });
+}
+
+/**
+ * Ends a key now. Its slots stay with the licence, or are freed with it: also later, for a key that has ended already.
+ * @returns the key, and the identifiers that were freed
+ */
+export function endKey(
+  db: Db,
+  id: number,
+  keyId: number,
+  { free }: { free: boolean },
+  context: ChangeContext,
+): Promise<{ key: LicenseKey; freed: string[] }> {
+  return changeKeys(db, id, async (trx, license, keys) => {
+    const key = free ? requireKey(keys, license, keyId) : requireOpenKey(keys, license, keyId, context);
+    refuseMainKey(license, key);
+    const ended = { ...key, endsAt: earlier(key.endsAt, context.now) };
+    await change(trx, keys, ended);
+    if (isOpen(key, context.now))
+      await record(trx, license, 'end-key', context, termsOf(key), termsOf(ended));
+    if (!free) return { key: ended, freed: [] };
+    const before = await listActivations(trx, id);
+    const licenseWithKey = { id, keyDigest: digestOf(keys, license) };
+    const identifiers = before.filter((one) => one.keyId === keyId).map(({ identifier }) => identifier);
+    await removeActivations(trx, licenseWithKey, identifiers, context);
+    const left = new Set((await listActivations(trx, id)).map(({ identifier }) => identifier));
+    return {
+      key: ended,
+      freed: before.map(({ identifier }) => identifier).filter((identifier) => !left.has(identifier)),
+    };
+  });
+}
+
+export interface Rekeying {
+  /** undefined: the main key */
+  keyId?: number | undefined;
+  /** how long the old key still works, such as `14d`; undefined: it ends at once */
+  overlap?: string | undefined;
+}
+
+/**
+ * Makes a new key in the place of one, with its label, limit, end and activations. While both are open, what comes by
+ * the old one counts as the new one's.
+ *
+ * @param secret undefined: the new key is not kept
+ */
+export function rekey(
+  db: Db,
+  id: number,
+  { keyId, overlap }: Rekeying,
+  secret: Buffer | undefined,
+  context: ChangeContext,
+): Promise<AddedKey & { oldEndsAt: Date }> {
+  return changeKeys(db, id, async (trx, license, keys) => {
+    const old = requireOpenKey(keys, license, keyId ?? license.mainKeyId, context);
+    const { label, activationLimit, endsAt } = old;
+    const added = await insertNew(trx, { licenseId: id, label, activationLimit, endsAt }, secret, context);
+    await replaceKey(trx, id, { from: old.id, to: added.stored.id });
+    const oldEndsAt = earlier(
+      endsAt,
+      overlap === undefined ? context.now : addDuration(context.now, overlap),
+    );
+    await setKey(trx, old.id, { endsAt: oldEndsAt });
+    if (old.id === license.mainKeyId) await setLicense(trx, id, { mainKeyId: added.stored.id });
+    await record(
+      trx,
+      license,
+      'rekey',
+      context,
+      { key_id: old.id, key_hint: old.keyHint },
+      {
+        key_id: added.stored.id,
+        key_hint: added.stored.keyHint,
+        ...(overlap !== undefined && { old_key_ends_at: formatTimestamp(oldEndsAt) }),
+      },
+    );
+    return { ...added, oldEndsAt };
+  });
+}
+
+/** Runs `work` under the licence's lock, with its keys. */
+async function changeKeys<T>(
+  db: Db,
+  id: number,
+  work: (trx: Transaction, license: LockedLicense, keys: LicenseKey[]) => Promise<T>,
+): Promise<T> {
+  let result: T | undefined;
+  await changeLicense(db, id, async (trx, license) => {
+    result = await work(trx, license, await listKeys(trx, id));
+  });
+  return result as T;
+}
+
+async function insertNew(
+  trx: Transaction,
+  terms: Pick<NewKey, 'licenseId' | 'label' | 'activationLimit' | 'endsAt'>,
+  secret: Buffer | undefined,
+  { now }: ChangeContext,
+): Promise<AddedKey> {
+  const key = generateKey();
+  const row: NewKey = { ...storedKey(key, secret), ...terms, createdAt: now };
+  return { key, stored: { ...row, id: await insertKey(trx, row), replacedBy: null } };
+}
+
+/** Stores a key's terms. Keys that it replaced have its limit, and end with it at the latest. */
+async function change(
+  trx: Transaction,
+  keys: LicenseKey[],
+  { id, label, activationLimit, endsAt }: LicenseKey,
+): Promise<void> {
+  await setKey(trx, id, { label, activationLimit, endsAt });
+  for (const old of keys.filter(({ replacedBy }) => replacedBy === id)) {
+    const changes: KeyChanges = { activationLimit };
+    if (endsAt !== null && old.endsAt !== null) changes.endsAt = earlier(old.endsAt, endsAt);
+    await setKey(trx, old.id, changes);
+  }
+}
+
+/** @throws OperatorError when the licence has no such key */
+export function requireKey(keys: LicenseKey[], { id }: { id: number }, keyId: number): LicenseKey {
+  const key = keys.find((one) => one.id === keyId);
+  if (key) return key;
+  throw new OperatorError(`Licence ${id} has no key ${keyId}.`, {
+    code: 'NOT_FOUND',
+    facts: { reason: 'no-key', license: id },
+  });
+}
+
+function requireOpenKey(
+  keys: LicenseKey[],
+  license: LockedLicense,
+  keyId: number,
+  { now }: ChangeContext,
+): LicenseKey {
+  const key = requireKey(keys, license, keyId);
+  if (key.replacedBy !== null)
+    throw new OperatorError(`Key ${keyId} was replaced by key ${key.replacedBy}.`, { code: 'CONFLICT' });
+  if (!isOpen(key, now))
+    throw new OperatorError(
+      `Key ${keyId} ended on ${formatTimestampOrNull(key.endsAt) ?? ''}. Add another key.`,
+      {
+        code: 'CONFLICT',
+      },
+    );
+  return key;
+}
+
+function refuseMainKey(license: LockedLicense, key: LicenseKey): void {
+  if (key.id === license.mainKeyId)
+    throw new OperatorError(
+      `Key ${key.id} is the main key of licence ${license.id}. It has the licence's limit and end; rekeying replaces it.`,
+      { code: 'CONFLICT', facts: { reason: 'main-key', license: license.id } },
+    );
+}
+
+function refusePast(endsAt: Date | null | undefined, { now }: ChangeContext): void {
+  if (endsAt && endsAt <= now)
+    throw new OperatorError(`${formatTimestamp(endsAt)} has passed already.`, {
+      code: 'INVALID_REQUEST',
+      field: 'ends_at',
+    });
+}
+
+/** Whether a key opens its licence. */
+export function isOpen({ endsAt }: Pick<LicenseKey, 'endsAt'>, now: Date): boolean {
+  return endsAt === null || endsAt > now;
+}
+
+function digestOf(keys: LicenseKey[], { mainKeyId }: LockedLicense): string {
+  return keys.find(({ id }) => id === mainKeyId)?.keyDigest ?? '';
+}
+
+function earlier(end: Date | null, other: Date): Date {
+  return end !== null && end < other ? end : other;
+}
+
+function withoutUndefined(changes: KeyTerms): Partial<LicenseKey> {
+  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+}
+
+function termsOf({ id, keyHint, label, activationLimit, endsAt }: LicenseKey): Record<string, unknown> {
+  return {
+    key_id: id,
+    key_hint: keyHint,
+    label,
+    activation_limit: activationLimit,
+    ends_at: formatTimestampOrNull(endsAt),
+  };
+}
+
+function record(
+  trx: Transaction,
+  { id: licenseId }: LockedLicense,
+  action: EventAction,
+  { actor, now: at }: ChangeContext,
+  before: Record<string, unknown> | null,
+  after: Record<string, unknown> | null,
+): Promise<void> {
+  return insertEvents(trx, [{ licenseId, at, actor, action, before, after }]);
+}

@@ -1,0 +1,127 @@
+import { isSqlite, table, type Db, type Transaction } from './database';
+import { toColumns, toFields } from './row-fields';
+import { forceIndex, insertRows, placeholders, rawChange, rawRows, tableBy } from './statements';
+
+/** A licence's key; only its digest is stored, and the key itself sealed where there is a secret. */
+export interface LicenseKey {
+  id: number;
+  licenseId: number;
+  keyDigest: string;
+  /** see `keyHint` in licensing/keys.ts */
+  keyHint: string | null;
+  keySealed: string | null;
+  label: string | null;
+  /** null: the licence's */
+  activationLimit: number | null;
+  /** null: with the licence */
+  endsAt: Date | null;
+  /** the key that took this one's place; what comes by this one counts as that one's */
+  replacedBy: number | null;
+  createdAt: Date;
+}
+
+export type NewKey = Omit<LicenseKey, 'id' | 'replacedBy'>;
+export type StoredKey = Pick<LicenseKey, 'keyDigest' | 'keyHint' | 'keySealed'>;
+
+/** A licence's keys, the oldest first. */
+export async function listKeys(db: Db, licenseId: number): Promise<LicenseKey[]> {
+  const rows = await db(tableBy(db, 'license_keys', 'license_id'))
+    .where({ license_id: licenseId })
+    .orderBy('id');
+  return (rows as object[]).map((row) => toFields(row) as LicenseKey);
+}
+
+export async function findKey(db: Db, id: number): Promise<LicenseKey | undefined> {
+  const row = (await db(table(db, 'license_keys')).where({ id }).first()) as object | undefined;
+  return row && (toFields(row) as LicenseKey);
+}
+
+export async function findKeyByDigest(db: Db, keyDigest: string): Promise<LicenseKey | undefined> {
+  const row = (await db(table(db, 'license_keys')).where({ key_digest: keyDigest }).first()) as
+    object | undefined;
+  return row && (toFields(row) as LicenseKey);
+}
+
+/** @throws a duplicate (`isDuplicate`) when the key exists already. @returns its id */
+export async function insertKey(trx: Transaction, key: NewKey): Promise<number> {
+  const [id] = await trx(table(trx, 'license_keys')).insert(toColumns(key));
+  return id as number;
+}
+
+/** Keys in one statement: more would be more than SQLite's values, or than MySQL plans as ranges. */
+const CHUNK = 500;
+
+/** Inserts keys of licences that have none, as their main keys. @throws a duplicate when one exists already */
+export async function insertMainKeys(trx: Transaction, keys: NewKey[]): Promise<void> {
+  const licenses = table(trx, 'licenses');
+  for (let i = 0; i < keys.length; i += CHUNK) {
+    const chunk = keys.slice(i, i + CHUNK);
+    await insertRows(trx, 'license_keys', chunk.map(toColumns));
+    await rawChange(
+      trx,
+      `UPDATE ${licenses}${forceIndex(trx, 'licenses')} SET main_key_id =
+         (SELECT k.id FROM ${table(trx, 'license_keys')} k WHERE k.license_id = ${licenses}.id)
+       WHERE id IN (${placeholders(chunk.length)})`,
+      chunk.map(({ licenseId }) => licenseId),
+    );
+  }
+}
+
+export type KeyChanges = Partial<
+  Pick<LicenseKey, 'label' | 'activationLimit' | 'endsAt' | 'replacedBy' | 'keySealed'>
+>;
+
+/** Changes a key: undefined keeps a value, null clears it. */
+export async function setKey(trx: Transaction, id: number, changes: KeyChanges): Promise<void> {
+  await trx(table(trx, 'license_keys')).where({ id }).update(toColumns(changes));
+}
+
+/** Makes `to` the key that took the place of `from`, also for those that `from` had replaced, with their activations. */
+export async function replaceKey(
+  trx: Transaction,
+  licenseId: number,
+  { from, to }: { from: number; to: number },
+): Promise<void> {
+  await trx(tableBy(trx, 'license_keys', 'license_id'))
+    .where({ license_id: licenseId, replaced_by: from })
+    .update({ replaced_by: to });
+  await setKey(trx, from, { replacedBy: to });
+  await trx(tableBy(trx, 'activations', 'key_id', 'free'))
+    .where({ key_id: from })
+    .update({ key_id: to });
+}
+
+/** The slots taken by each of a licence's keys; the main key's have no key id. */
+export async function countSlotsByKey(db: Db, licenseId: number): Promise<Map<number | null, number>> {
+  const rows = (await db(tableBy(db, 'activations', 'license_id', 'identifier'))
+    .where({ license_id: licenseId, free: 0 })
+    .groupBy('key_id')
+    .select('key_id')
+    .count({ n: '*' })) as { key_id: number | null; n: number }[];
+  return new Map(rows.map((row) => [row.key_id, row.n]));
+}
+
+export interface SealedKey {
+  licenseId: number;
+  keyDigest: string;
+  keySealed: string;
+}
+
+/** The oldest and newest sealed keys: if the secret has changed, these differ. */
+export async function sampleSealedKeys(db: Db, fromEachEnd: number): Promise<SealedKey[]> {
+  const end = (order: 'ASC' | 'DESC'): Promise<SealedKey[]> =>
+    rawRows<SealedKey>(
+      db,
+      `SELECT license_id AS licenseId, key_digest AS keyDigest, key_sealed AS keySealed
+         FROM ${table(db, 'license_keys')}${isSqlite(db) ? '' : forceIndex(db, 'license_keys', 'id')}
+        WHERE key_sealed IS NOT NULL ORDER BY id ${order} LIMIT ${fromEachEnd}`,
+      [],
+    );
+  const sample = [...(await end('ASC')), ...(await end('DESC'))];
+  return [...new Map(sample.map((one) => [one.keyDigest, one])).values()];
+}
+
+/** @param name before 015_main_keys, keys were in the table of licences */
+export async function hasSealedKeys(db: Db, name: 'licenses' | 'license_keys'): Promise<boolean> {
+  return (await db(table(db, name)).whereNotNull('key_sealed').first('key_sealed')) !== undefined;
+}

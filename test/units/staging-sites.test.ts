@@ -1,0 +1,38 @@
+import { expect, test } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { normalizeIdentifier } from '../../src/licensing/identifiers';
+import { isLocalSite, isStagingName, registrableDomain } from '../../src/licensing/staging-sites';
+
+/** The examples of the documentation: what it shows is what is tested. */
+const markdown = readFileSync(join(__dirname, '../../docs/staging-sites.md'), 'utf8');
+const ROW = /^\| `([^`]+)` +\| (?:`([^`]+)`|none) +\| (free, local|free, staging|takes one) +\| .*\|$/gm;
+const vectors = [...markdown.matchAll(ROW)].map(
+  ([, site = '', carrier, slot = '']) => [site, carrier, slot] as const,
+);
+
+/** What the ledger decides by the same three functions. */
+function slotOf(site: string, carrier: string | undefined): string {
+  if (isLocalSite(site)) return 'free, local';
+  const domain = registrableDomain(site);
+  const isCarried =
+    domain !== undefined &&
+    carrier !== undefined &&
+    domain === registrableDomain(carrier) &&
+    carrier !== site;
+  return isCarried && isStagingName(site, domain) ? 'free, staging' : 'takes one';
+}
+
+test('every line of the table is an example, and there are at least 150', () => {
+  const table = markdown.slice(markdown.indexOf('## Examples')).match(/^\|.*\|$/gm) ?? [];
+  expect(vectors).toHaveLength(table.length - 2);
+  expect(vectors.length).toBeGreaterThanOrEqual(150);
+});
+
+test.each(vectors)('%s, with %s having a slot: %s', (site, carrier, slot) => {
+  // IPv4-mapped addresses are written out in the table; their normalised form is hexadecimal.
+  const normalized = normalizeIdentifier('domain', site);
+  expect(normalized).toBeDefined();
+  expect(slotOf(normalized as string, carrier)).toBe(slot);
+  if (!site.startsWith('::ffff:')) expect(normalized).toBe(site);
+});

@@ -1,6 +1,6 @@
 import { isSqlite, table, type Db, type Transaction } from './database';
 import { toColumns, toFields } from './row-fields';
-import { forceIndex, insertRows, placeholders, rawChange, rawRows, tableBy } from './statements';
+import { forceIndex, insertRows, licenseIndex, placeholders, rawChange, rawRows, tableBy } from './statements';
 
 /** A licence's key; only its digest is stored, and the key itself sealed where there is a secret. */
 export interface LicenseKey {
@@ -93,11 +93,13 @@ export async function replaceKey(
 
 /** The slots taken by each of a licence's keys; the main key's have no key id. */
 export async function countSlotsByKey(db: Db, licenseId: number): Promise<Map<number | null, number>> {
-  const rows = (await db(tableBy(db, 'activations', 'license_id', 'identifier'))
-    .where({ license_id: licenseId, free: 0 })
-    .groupBy('key_id')
-    .select('key_id')
-    .count({ n: '*' })) as { key_id: number | null; n: number }[];
+  const rows = await rawRows<{ key_id: number | null; n: number }>(
+    db,
+    `SELECT key_id, COUNT(*) AS n
+       FROM ${table(db, 'activations')}${forceIndex(db, 'activations', ...licenseIndex('activations'))}
+      WHERE license_id = ? AND free = 0 GROUP BY key_id`,
+    [licenseId],
+  );
   return new Map(rows.map((row) => [row.key_id, row.n]));
 }
 

@@ -1,6 +1,14 @@
 import { isSqlite, table, type Db, type Transaction } from './database';
 import { toColumns, toFields } from './row-fields';
-import { forceIndex, insertRows, licenseIndex, placeholders, rawChange, rawRows, tableBy } from './statements';
+import {
+  forceIndex,
+  insertRows,
+  licenseIndex,
+  placeholders,
+  rawChange,
+  rawRows,
+  tableBy,
+} from './statements';
 
 /** A licence's key; only its digest is stored, and the key itself sealed where there is a secret. */
 export interface LicenseKey {

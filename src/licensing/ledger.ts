@@ -55,17 +55,22 @@ const ASK_FIRST_MS = 60_000;
 /** The share of the pool's connections that may wait for locks at once. */
 const LANES_SHARE = 0.4;
 
-/** @param recordChanges writes the history: `createClientHistory` for clients, `insertEvents` for the operator */
+/**
+ * @param recordChanges writes the history: `createClientHistory` for clients, `insertEvents` for the operator
+ * @param clock the time under the lock, by which a key may have ended since the request came; undefined: the request's
+ */
 export function createLedger(
   db: Db,
   find: (request: Named) => Promise<Found | undefined> = createBatches((requests) => lookUp(db, requests)),
   recordChanges: RecordChanges = insertEvents,
+  clock?: () => Date,
 ): Ledger {
+  const writeNow = (trx: Transaction, entries: Entry[]) => write(trx, entries, recordChanges, clock?.());
   const lanesAtOnce = Math.max(1, Math.floor(poolSize(db) * LANES_SHARE));
   const lanes = createLanes(lanesAtOnce, (items: (Entry | Check)[]) =>
     inTransaction(db, async (trx) => {
       await lockLicenses(trx, idsOf(items));
-      const outcomes = await write(trx, items.filter(isEntry), recordChanges);
+      const outcomes = await writeNow(trx, items.filter(isEntry));
       await recordChecks(trx, mergeChecks(items.filter(isCheck)));
       return items.map((item) => outcomes.get(item));
     }),
@@ -75,10 +80,9 @@ export function createLedger(
   const writeTogether = createBatches(async (entries: Entry[]) => {
     const tried = await tryTransaction(db, async (trx) => {
       const free = await lockLicenses(trx, idsOf(entries), { skipLocked: true });
-      return write(
+      return writeNow(
         trx,
         entries.filter(({ licenseId }) => free.has(licenseId)),
-        recordChanges,
       );
     });
     // Retrying them one by one would hit the same error.
@@ -179,10 +183,11 @@ async function write(
   trx: Transaction,
   entries: Entry[],
   recordChanges: RecordChanges,
+  now?: Date,
 ): Promise<Map<unknown, Outcome>> {
   if (entries.length === 0) return new Map();
   const found = await lookUp(trx, entries, { details: true });
-  const claims = entries.map((claim, i) => ({ claim, found: found[i] }));
+  const claims = entries.map((entry, i) => ({ claim: now ? { ...entry, now } : entry, found: found[i] }));
   const withStaging = claims.flatMap(({ found }) =>
     found?.license.plan.freeStaging ? found.license.id : [],
   );

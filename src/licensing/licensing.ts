@@ -29,7 +29,7 @@ export function createLicensing(
   onAccessLogError: (error: unknown, lost: number) => void,
 ): Licensing {
   const find = createBatches((requests: Named[]) => lookUp(db, requests));
-  const ledger = createLedger(db, find, createClientHistory());
+  const ledger = createLedger(db, find, createClientHistory(), now);
   return {
     db,
     now,

@@ -11,6 +11,7 @@ import * as repeats from './009_repeats';
 import * as unknownKeyHints from './010_unknown_key_hints';
 import * as afterExpiry from './011_after_expiry';
 import * as licenseKeys from './013_license_keys';
+import * as licenseMetadata from './014_license_metadata';
 import * as mainKeys from './015_main_keys';
 import * as activationSlots from './016_activation_slots';
 import * as freeStaging from './017_free_staging';
@@ -31,6 +32,7 @@ const migrations: Record<string, Knex.Migration> = {
   '010_unknown_key_hints': unknownKeyHints,
   '011_after_expiry': afterExpiry,
   '013_license_keys': licenseKeys,
+  '014_license_metadata': licenseMetadata,
   '015_main_keys': mainKeys,
   '016_activation_slots': activationSlots,
   '017_free_staging': freeStaging,

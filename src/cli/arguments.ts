@@ -6,6 +6,7 @@ import { requireCustomer } from '../licensing/customer-email';
 import { requireDuration } from '../licensing/durations';
 import { requireElement, requireIdentifierText, requireLabel, requireWholeNumber } from '../licensing/fields';
 import { explainReadFault } from '../packages/file-faults';
+import { requireMetadataChange, type MetadataChanges } from '../licensing/metadata';
 import { OperatorError } from '../licensing/operator-error';
 import { parseMoment } from '../licensing/timestamps';
 
@@ -111,12 +112,21 @@ export const emailAddress = (text: string): string => usage(() => requireCustome
 export const identifierText = (text: string): string => usage(() => requireIdentifierText(text));
 export const elementName = (text: string): string => usage(() => requireElement(text));
 
-function usage<T>(read: () => T): T {
+/** Runs a reader of the domain, whose refusal becomes a usage error. */
+export function usage<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
     throw error instanceof OperatorError ? new InvalidArgumentError(error.message) : error;
   }
+}
+
+/** Adds `name=text` to the earlier ones; `name=` removes a name. */
+export function metadataChange(text: string, before: MetadataChanges = {}): MetadataChanges {
+  const [, name = '', value] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
+  if (value === undefined) throw new InvalidArgumentError('It must be NAME=TEXT, or NAME= to remove it.');
+  const [checked, change] = usage(() => requireMetadataChange(name, value));
+  return { ...before, [checked]: change };
 }
 
 /** For commands that do nothing without at least one of their optional options. */

@@ -60,6 +60,7 @@ function addShow(customer: Command): void {
               'No activations.',
             ),
             '',
+            ...metadataTable(shown),
             formatTable(
               ['AT', 'LICENCE', 'ENDPOINT', 'OUTCOME', 'TIMES', 'VERSION', 'IP'],
               accesses
@@ -75,6 +76,14 @@ function addShow(customer: Command): void {
         if (last !== undefined) output.note(`There may be more: --after ${last}`);
       }),
     );
+}
+
+/** Followed by an empty line; nothing when no licence has metadata. */
+function metadataTable(licenses: LicenseWithActivations[]): string[] {
+  const rows = licenses.flatMap(({ id, metadata }) =>
+    Object.entries(metadata).map(([name, text]) => [id, name, text]),
+  );
+  return rows.length === 0 ? [] : [formatTable(['LICENCE', 'METADATA', 'TEXT'], rows), ''];
 }
 
 type LicenseWithActivations = ReturnType<typeof licenseJson> & {

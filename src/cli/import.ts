@@ -5,13 +5,14 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { quantity } from '../licensing/quantity';
 import { explainReadFault } from '../packages/file-faults';
 import { NOT_SENT_WHOLE } from '../licensing/keys';
+import { MAX_METADATA_NAMES } from '../licensing/metadata';
 import { OperatorError } from '../licensing/operator-error';
-import { CSV_FIELDS, type CsvField } from '../transfer/csv-licenses';
+import { CSV_FIELDS, metadataName, type CsvTarget } from '../transfer/csv-licenses';
 import { importRecords } from '../transfer/import';
 import { importCsv, type CsvImportReport } from '../transfer/import-csv';
 import type { ImportReport } from '../transfer/import-job';
 import { describeRemarks } from '../transfer/lines';
-import { folderName, usageError } from './arguments';
+import { folderName, usage, usageError } from './arguments';
 import { withSession, type Session } from './command';
 import { REKEY } from './hints';
 import { formatTable } from './tables';
@@ -21,7 +22,7 @@ interface ImportOptions {
   packages?: string;
   withoutSealedKeys?: boolean;
   csv?: boolean;
-  map?: Map<CsvField, string>;
+  map?: Map<CsvTarget, string>;
   ignore?: string[];
   delimiter?: string;
   separator?: string;
@@ -50,8 +51,8 @@ export function addImportCommand(program: Command): void {
     )
     .option(
       '--map <field=column,...>',
-      `which column is what; fields: ${CSV_FIELDS.join(', ')}`,
-      (text: string, before?: Map<CsvField, string>) => readMap(text, before),
+      `which column is what; fields: ${CSV_FIELDS.join(', ')}, and metadata.NAME for the licence's metadata`,
+      (text: string, before?: Map<CsvTarget, string>) => readMap(text, before),
     )
     .option(
       '--ignore <column,...>',
@@ -231,16 +232,19 @@ async function openInput(file: string): Promise<AsyncIterable<Buffer>> {
   }
 }
 
-function readMap(text: string, before = new Map<CsvField, string>()): Map<CsvField, string> {
+function readMap(text: string, before = new Map<CsvTarget, string>()): Map<CsvTarget, string> {
   for (const part of text.split(',')) {
-    const [, field = '', column = ''] = /^\s*([a-z]+)\s*=\s*(.*?)\s*$/.exec(part) ?? [];
-    if (!(CSV_FIELDS as readonly string[]).includes(field) || column === '')
+    const [, field = '', column = ''] = /^\s*([a-z]+(?:\.[^=\s]*)?)\s*=\s*(.*?)\s*$/.exec(part) ?? [];
+    const isField = (CSV_FIELDS as readonly string[]).includes(field);
+    if ((!isField && usage(() => metadataName(field)) === undefined) || column === '')
       throw new InvalidArgumentError(
         `It must be FIELD=COLUMN, with commas between; the fields are ${CSV_FIELDS.join(', ')}.`,
       );
-    if (before.has(field as CsvField)) throw new InvalidArgumentError(`${field} is there twice.`);
-    before.set(field as CsvField, column);
+    if (before.has(field as CsvTarget)) throw new InvalidArgumentError(`${field} is there twice.`);
+    before.set(field as CsvTarget, column);
   }
+  if ([...before.keys()].filter(metadataName).length > MAX_METADATA_NAMES)
+    throw new InvalidArgumentError(`A licence has at most ${MAX_METADATA_NAMES} names in its metadata.`);
   return before;
 }
 

@@ -1,19 +1,22 @@
 import type { Command } from 'commander';
-import { changePlan, revealKey, setCustomer, setLimit } from '../licensing/amend';
+import { changePlan, revealKey, setCustomer, setLimit, setMetadata } from '../licensing/amend';
 import { requirePlanNamed } from '../licensing/find-or-refuse';
+import type { MetadataChanges } from '../licensing/metadata';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { Plan } from '../licensing/catalogue';
 import { listEvents, type License } from '../licensing/licenses';
-import { emailAddress, label, nonNegativeInteger, positiveInteger, upTo } from './arguments';
+import { emailAddress, label, metadataChange, nonNegativeInteger, positiveInteger, upTo } from './arguments';
 import { withSession, type Output, type Session } from './command';
 import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-argument';
 import { eventJson, licenseJson } from '../licensing/views';
+import { formatFields } from './tables';
 
 /** The subcommands of `licensing license` that do not change a licence's state, and its history. */
 export function addAmendments(license: Command): void {
   addSetLimit(license);
   addChangePlan(license);
   addSetCustomer(license);
+  addMetadata(license);
   addReveal(license);
   addHistory(license);
 }
@@ -63,6 +66,33 @@ function addSetCustomer(license: Command): void {
       withSession(command, async (session) => {
         await amend(session, await requireLicense(session.db, key), (id, context) =>
           setCustomer(session.db, id, customer, context),
+        );
+      }),
+    );
+}
+
+function addMetadata(license: Command): void {
+  license
+    .command('metadata')
+    .description(
+      "Changes a licence's metadata: names and texts of your own, which customers never see. Other names stay. Without any, it prints what is there.",
+    )
+    .argument('<key>', KEY_ARGUMENT)
+    .argument('[name=text...]', 'NAME= removes a name', metadataChange)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  licensing license metadata 12 order_item=77 channel=fair\n  licensing license metadata 12 channel=\n  licensing license metadata 12',
+    )
+    .action((key: string, changes: MetadataChanges | undefined, _options: object, command: Command) =>
+      withSession(command, async ({ db, now, actor, output }) => {
+        const found =
+          changes === undefined
+            ? await requireLicenseToShow({ db, output }, key)
+            : await setMetadata(db, (await requireLicense(db, key)).id, changes, { actor, now });
+        const json = licenseJson(found, now);
+        const fields = Object.entries(json.metadata);
+        output.print(json, () =>
+          fields.length === 0 ? `Licence ${found.id} has no metadata.` : formatFields(fields),
         );
       }),
     );
@@ -150,13 +180,20 @@ function describeEvent({
   after,
 }: ReturnType<typeof eventJson>): string[] {
   const what = last_at === null ? action : `${action}, ${times} times until ${last_at}`;
-  const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
+  const [was, is] = [fieldsOf(before), fieldsOf(after)];
+  const names = [...new Set([...Object.keys(was), ...Object.keys(is)])];
   return [
     `${at}  ${actor}  ${what}`,
-    ...names.map(
-      (name) => `    ${name}: ${[before, after].flatMap((fields) => word(fields?.[name])).join(' -> ')}`,
-    ),
+    ...names.map((name) => `    ${name}: ${[was, is].flatMap((fields) => word(fields[name])).join(' -> ')}`),
   ];
+}
+
+/** With each name of the metadata as a field of its own. */
+function fieldsOf(recorded: Record<string, unknown> | null): Record<string, unknown> {
+  const { metadata, ...fields } = recorded ?? {};
+  if (typeof metadata !== 'object' || metadata === null) return recorded ?? {};
+  for (const [name, text] of Object.entries(metadata)) fields[`metadata.${name}`] = text;
+  return fields;
 }
 
 function word(value: unknown): string[] {

@@ -3,6 +3,7 @@ import { issueLicenses, MAX_ISSUED } from '../licensing/issue';
 import { isSentWhole, NOT_SENT_WHOLE } from '../licensing/keys';
 import { changeState, renew, type Renewal } from '../licensing/lifecycle';
 import { requirePlanNamed } from '../licensing/find-or-refuse';
+import { mergeMetadata, metadataDifference, readMetadata, type MetadataChanges } from '../licensing/metadata';
 import { liveStatus, STORED_STATUSES, type LiveStatus } from '../licensing/states';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import { findNamesake, readLicense, searchLicenses, type License } from '../licensing/licenses';
@@ -11,6 +12,7 @@ import {
   emailAddress,
   endDate,
   label,
+  metadataChange,
   nonNegativeInteger,
   oneOf,
   positiveInteger,
@@ -48,6 +50,7 @@ interface IssueOptions {
   expires?: Date;
   lifetime?: boolean;
   activationLimit?: number;
+  metadata?: MetadataChanges;
   key?: string;
   count?: number;
 }
@@ -68,6 +71,11 @@ function addIssue(license: Command): void {
     )
     .option('--lifetime', "no end, whatever the plan's duration is")
     .option('--activation-limit <n>', "slots, instead of the plan's; 0 for unlimited", nonNegativeInteger)
+    .option(
+      '--metadata <name=text>',
+      'a name and text of your own, such as order_item=77, kept with the licence; repeat it for more, 20 at the most',
+      metadataChange,
+    )
     .option('--key <key>', `a key of your own choice; ${FROM_STANDARD_INPUT}`)
     .option(
       '--count <n>',
@@ -80,7 +88,7 @@ function addIssue(license: Command): void {
     )
     .action((options: IssueOptions, command: Command) =>
       withSession(command, async ({ db, config, now, actor, output }) => {
-        const { plan, customer, reference, expires, lifetime, activationLimit, count } = options;
+        const { plan, customer, reference, expires, lifetime, activationLimit, metadata, count } = options;
         if (count !== undefined && count > 1 && (reference !== undefined || options.key !== undefined))
           usageError(
             command,
@@ -98,6 +106,7 @@ function addIssue(license: Command): void {
             reference,
             expiresAt: lifetime ? null : expires,
             activationLimit,
+            metadata,
             key: options.key === undefined ? undefined : await readValue(options.key, 'Licence key'),
             count: count ?? 1,
           },
@@ -156,6 +165,7 @@ function noteUnusable(output: Output, issued: { id: number; status: LiveStatus }
 function noteOtherTerms(output: Output, options: IssueOptions, issued: License | undefined): void {
   if (issued === undefined) return;
   const { id, activationLimit, expiresAt } = issued;
+  const metadata = readMetadata(issued.metadata);
   const end = options.lifetime ? null : options.expires;
   const differs = [
     ...(end === undefined || formatTimestampOrNull(end) === formatTimestampOrNull(expiresAt)
@@ -164,6 +174,9 @@ function noteOtherTerms(output: Output, options: IssueOptions, issued: License |
     ...(options.activationLimit === undefined || options.activationLimit === activationLimit
       ? []
       : [`its slots (${activationLimit || 'unlimited'}), which "licensing license set-limit" changes`]),
+    ...(metadataDifference(metadata, mergeMetadata(metadata, options.metadata ?? {})) === undefined
+      ? []
+      : ['its metadata, which "licensing license metadata" changes']),
   ];
   if (differs.length > 0)
     output.note(`note: licence ${id} was issued before, and keeps ${differs.join(', and ')}.`);
@@ -207,6 +220,7 @@ function formatLicense(license: License, now: Date): string {
     ['slots', `${row.activations_used} of ${row.activation_limit || 'unlimited'}, by ${row.activation_type}`],
     ['customer', row.customer],
     ['reference', row.reference],
+    ...Object.entries(row.metadata).map(([name, text]): [string, string] => [`metadata.${name}`, text]),
     ['expires', row.expires_at ?? 'never'],
     ['last check', row.last_check_at && `${row.last_check_at} from ${row.last_check_ip ?? '-'}`],
     ['checks', row.check_count],

@@ -13,6 +13,13 @@ import { requireCustomer } from './customer-email';
 import { openKey } from './issue';
 import { listKeys, requireKey } from './license-keys';
 import { changeLicense, type ChangeContext } from './lifecycle';
+import {
+  mergeMetadata,
+  metadataDifference,
+  readMetadata,
+  storedMetadata,
+  type MetadataChanges,
+} from './metadata';
 import { OperatorError } from './operator-error';
 import { noLicense, noPlan, requirePlan } from './find-or-refuse';
 
@@ -54,6 +61,30 @@ export function setCustomer(db: Db, id: number, customer: string, context: Chang
     before: { customer: license.customer },
     after: { customer: address },
   }));
+}
+
+/**
+ * Merges the changes into the metadata by name; null removes a name. Records the names that change, and nothing when
+ * there are none. @param changes checked by `requireMetadataChange` @throws OperatorError when there would be too many
+ */
+export function setMetadata(
+  db: Db,
+  id: number,
+  changes: MetadataChanges,
+  context: ChangeContext,
+): Promise<License> {
+  return amend(db, id, 'set-metadata', context, (license) => {
+    const stored = readMetadata(license.metadata);
+    const merged = mergeMetadata(stored, changes);
+    const difference = metadataDifference(stored, merged);
+    return (
+      difference && {
+        changes: { metadata: storedMetadata(merged) },
+        before: { metadata: difference.before },
+        after: { metadata: difference.after },
+      }
+    );
+  });
 }
 
 /** Keeps the end and the activations. @throws OperatorError for another product, or another type with activations */
@@ -124,7 +155,8 @@ function amend(
     const amendment = await decide(license, trx);
     if (amendment === undefined) return;
     const { changes, before, after } = amendment;
-    if (Object.keys(changes).length > 0) await setLicense(trx, id, changes);
+    // Also without changes: each event is a revision.
+    await setLicense(trx, id, changes);
     await insertEvents(trx, [{ licenseId: id, at: now, actor, action, before, after }]);
   });
 }

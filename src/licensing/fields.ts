@@ -15,8 +15,8 @@ export function requireWholeNumber(
 }
 
 /** A one-line name that fits its column. Licence keys are refused because labels are stored and shown unredacted. */
-export function requireLabel(text: string, field?: string): string {
-  const line = requireLine(MAX_LABEL_LENGTH, text, field);
+export function requireLabel(text: string, field?: string, most = MAX_LABEL_LENGTH): string {
+  const line = requireLine(most, text, field);
   if (containsKey(line)) throw invalid('It must not hold a licence key.', field);
   return line;
 }

@@ -14,6 +14,7 @@ import { inTransaction } from '../store/transaction';
 import { requireCustomer, storedCustomer } from './customer-email';
 import { addDuration } from './durations';
 import { canonicalKey, generateKey, keyDigest } from './keys';
+import { mergeMetadata, readMetadata, storedMetadata, type MetadataChanges } from './metadata';
 import { OperatorError, type RefusalFacts } from './operator-error';
 import { noPlan } from './find-or-refuse';
 import { openSealedKey, SealError, storedKey } from './sealing';
@@ -31,6 +32,8 @@ export interface IssueRequest {
   activationLimit: number | undefined;
   /** a key chosen by the operator; undefined: a new one */
   key: string | undefined;
+  /** checked by `requireMetadataChange` */
+  metadata?: MetadataChanges | undefined;
   count: number;
 }
 
@@ -95,7 +98,7 @@ function endOf({ expiresAt }: IssueRequest, { duration }: Plan, now: Date): Date
 /** @param key canonical */
 function draftLicense(
   key: string,
-  { activationLimit, customer, reference }: IssueRequest,
+  { activationLimit, customer, reference, metadata = {} }: IssueRequest,
   plan: Plan,
   times: Pick<NewLicense, 'expiresAt' | 'createdAt'>,
   secret: Buffer | undefined,
@@ -107,6 +110,7 @@ function draftLicense(
     activationLimit: activationLimit ?? plan.activationLimit,
     customer: customer === undefined ? null : requireCustomer(customer),
     reference: reference ?? null,
+    metadata: storedMetadata(mergeMetadata({}, metadata)),
     ...times,
   };
 }
@@ -130,6 +134,7 @@ function issueEvent(id: number, license: NewLicense, actor: string): LicenseEven
     customer: license.customer,
     reference: license.reference,
     expires_at: formatTimestampOrNull(license.expiresAt),
+    ...(license.metadata === null ? {} : { metadata: readMetadata(license.metadata) }),
   };
   return { licenseId: id, at: license.createdAt, actor, action: 'issue', before: null, after };
 }

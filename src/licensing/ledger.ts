@@ -221,11 +221,11 @@ export async function removeActivations(
 
 async function store(
   trx: Transaction,
-  { removed, added, renamed, freed, taken, moved }: SlotChanges,
+  { removed, added, renamed, freed, taken, moved, counts }: SlotChanges,
 ): Promise<void> {
   if (removed.length > 0) await deleteActivations(trx, removed);
-  await takeSlots(trx, taken);
-  await moveSlots(trx, moved);
+  await takeSlots(trx, taken, counts);
+  await moveSlots(trx, moved, counts);
   if (added.length > 0) await insertActivations(trx, added);
   for (const { licenseId, identifier, name } of renamed)
     await setActivationName(trx, licenseId, identifier, name);

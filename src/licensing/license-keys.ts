@@ -11,7 +11,7 @@ import {
   type LicenseKey,
   type NewKey,
 } from '../store/license-keys';
-import { setLicense, type LockedLicense } from '../store/licenses';
+import { setLicense, type LicenseChanges, type LockedLicense } from '../store/licenses';
 import { addDuration } from './durations';
 import { generateKey } from './keys';
 import { removeActivations } from './ledger';
@@ -163,7 +163,6 @@ export function rekey(
       overlap === undefined ? context.now : addDuration(context.now, overlap),
     );
     await setKey(trx, old.id, { endsAt: oldEndsAt });
-    if (old.id === license.mainKeyId) await setLicense(trx, id, { mainKeyId: added.stored.id });
     await record(
       trx,
       license,
@@ -175,6 +174,7 @@ export function rekey(
         key_hint: added.stored.keyHint,
         ...(overlap !== undefined && { old_key_ends_at: formatTimestamp(oldEndsAt) }),
       },
+      old.id === license.mainKeyId ? { mainKeyId: added.stored.id } : {},
     );
     return { ...added, oldEndsAt };
   });
@@ -290,13 +290,16 @@ function termsOf({ id, keyHint, label, activationLimit, endsAt }: LicenseKey): R
   };
 }
 
-function record(
+/** Writes the event, and raises the licence's revision. @param changes of the licence's row */
+async function record(
   trx: Transaction,
   { id: licenseId }: LockedLicense,
   action: EventAction,
   { actor, now: at }: ChangeContext,
   before: Record<string, unknown> | null,
   after: Record<string, unknown> | null,
+  changes: LicenseChanges = {},
 ): Promise<void> {
-  return insertEvents(trx, [{ licenseId, at, actor, action, before, after }]);
+  await setLicense(trx, licenseId, changes);
+  await insertEvents(trx, [{ licenseId, at, actor, action, before, after }]);
 }

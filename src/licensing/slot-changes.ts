@@ -41,8 +41,10 @@ export interface SlotChanges {
   freed: Pair[];
   /** slots taken within the limit, by licence id */
   taken: Map<number, number>;
-  /** slots freed (negative) or taken by the operator whatever the limit, by licence id */
+  /** slots freed (negative), taken by the operator whatever the limit, or neither (0), by licence id */
   moved: Map<number, number>;
+  /** the number of events of each licence, all of which are in `taken` or `moved` */
+  counts: Map<number, number>;
   events: LicenseEvent[];
 }
 
@@ -183,6 +185,7 @@ export function judgeClaims(
     if (same !== undefined) return same;
     const { license, key, activation } = now;
     const { actor, now: at, ip = null } = claim;
+    slots.set(license.id, slots.get(license.id) ?? 0);
     const name = claim.name ?? null;
     const taken = { ofLicense: 0, ofKey: 0 };
     if (verb === 'override') unbounded.add(license.id);
@@ -244,7 +247,9 @@ export function judgeClaims(
   }
 
   const all = [...places.values()];
-  const moves = [...slots].filter(([, by]) => by !== 0);
+  const moves = [...slots];
+  const counts = new Map<number, number>();
+  for (const { licenseId } of events) counts.set(licenseId, (counts.get(licenseId) ?? 0) + 1);
   const isBounded = ([licenseId, by]: [number, number]) => by > 0 && !unbounded.has(licenseId);
   const kept = all.flatMap(({ stored, current, ...pair }) =>
     stored && current && !current.added ? { ...pair, stored, current } : [],
@@ -260,6 +265,7 @@ export function judgeClaims(
       freed: kept.filter(({ stored, current }) => stored.free !== current.free),
       taken: new Map(moves.filter(isBounded)),
       moved: new Map(moves.filter((move) => !isBounded(move))),
+      counts,
       events,
     },
   };

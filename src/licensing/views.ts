@@ -6,6 +6,7 @@ import type { License } from '../store/licenses';
 import type { Release } from '../store/releases';
 import type { Issued } from './issue';
 import type { AddedKey, LicenseKey } from './license-keys';
+import { readMetadata } from './metadata';
 import { liveStatus } from './states';
 import { formatTimestamp, formatTimestampOrNull } from './timestamps';
 
@@ -48,11 +49,13 @@ export function licenseJson(license: License, now: Date) {
     activations_used: license.activationsUsed,
     customer: license.customer,
     reference: license.reference,
+    metadata: readMetadata(license.metadata),
     expires_at: formatTimestampOrNull(license.expiresAt),
     last_check_at: formatTimestampOrNull(license.lastCheckAt),
     last_check_ip: license.lastCheckIp,
     check_count: license.checkCount,
     created_at: formatTimestamp(license.createdAt),
+    revision: license.revision,
   };
 }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { requireEmail } from '../licensing/customer-email';
+import { MAX_METADATA_TEXT, readMetadata, storedMetadata, type Metadata } from '../licensing/metadata';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { FileKind, Sink } from '../packages/replace-file';
@@ -10,8 +11,9 @@ import type { Db, Transaction } from '../store/database';
 import { insertEvents } from '../store/events';
 import { readPages, type Row, type SqlValue } from '../store/export';
 import { findRows } from '../store/import';
-import { findLicensesByIds, lockLicenses, type License } from '../store/licenses';
+import { findLicensesByIds, lockLicenses, raiseRevisions, type License } from '../store/licenses';
 import {
+  findMetadataEvents,
   findTextRows,
   removeIps,
   setTexts,
@@ -400,37 +402,80 @@ async function eraseFromLicenses(
 ): Promise<number> {
   const licenses = [...(await lockLicenses(trx, ids)).values()];
   const theirs = new Set(licenses.filter((one) => customer.isIn(one.customer)).map(({ id }) => id));
-  const named = licenses.filter((one) => theirs.has(one.id) || customer.isIn(one.reference));
+  const named = licenses.filter(
+    (one) => theirs.has(one.id) || customer.isIn(one.reference) || customer.isIn(one.metadata),
+  );
   await changeTexts(
     trx,
     'licenses',
-    named.map(({ id, customer: name, reference }) => ({
-      seen: { id, customer: name, reference },
+    named.map(({ id, customer: name, reference, metadata }) => ({
+      seen: { id, customer: name, reference, metadata },
       changes: {
         ...(theirs.has(id) ? { customer: null } : {}),
         ...(customer.isIn(reference)
           ? { reference: withPlaceholder(reference as string, customer, MAX_LABEL_LENGTH) }
           : {}),
+        ...(metadata === null
+          ? {}
+          : { metadata: theirs.has(id) ? null : erasedMetadata(metadata, customer) }),
       },
     })),
   );
   let rows = 0;
   for (const name of ['activations', 'events', 'access_log'] as const)
     rows += await eraseRows(trx, name, customer, { licenseIds: ids });
-  if (theirs.size > 0) await removeIps(trx, [...theirs]);
+  if (theirs.size > 0) {
+    await removeIps(trx, [...theirs]);
+    rows += await eraseMetadataHistory(trx, [...theirs]);
+  }
+  await raiseRevisions(trx, new Map(licenses.map(({ id }) => [id, 1])));
   if (licenses.length > 0)
     await insertEvents(
       trx,
-      licenses.map(({ id }) => ({
+      licenses.map(({ id, metadata }) => ({
         licenseId: id,
         at: now,
         actor: customer.without(actor, ERASED),
         action: 'erase-customer',
         before: null,
-        after: theirs.has(id) ? { customer: null } : null,
+        after: theirs.has(id) ? { customer: null, ...(metadata === null ? {} : { metadata: null }) } : null,
       })),
     );
   return rows;
+}
+
+/** Another customer's metadata: only the address goes. */
+function erasedMetadata(stored: string, customer: CustomerAddress): string | null {
+  const texts = Object.entries(readMetadata(stored)).map(([name, text]) => [
+    name,
+    Array.from(customer.without(text, ERASED)).slice(0, MAX_METADATA_TEXT).join(''),
+  ]);
+  return storedMetadata(Object.fromEntries(texts) as Metadata);
+}
+
+/** Removes names and texts of metadata from the history of a customer's licences. @returns the number of events */
+async function eraseMetadataHistory(trx: Transaction, licenseIds: number[]): Promise<number> {
+  const without = (json: SqlValue | undefined): SqlValue => {
+    if (typeof json !== 'string') return null;
+    const fields = JSON.parse(json) as Record<string, unknown>;
+    delete fields.metadata;
+    return Object.keys(fields).length === 0 ? null : JSON.stringify(fields);
+  };
+  let count = 0;
+  for (let after = 0; ;) {
+    const rows = await findMetadataEvents(trx, licenseIds, after, PAGE);
+    await changeTexts(
+      trx,
+      'events',
+      rows.map((row) => ({
+        seen: row,
+        changes: { before_json: without(row.before_json), after_json: without(row.after_json) },
+      })),
+    );
+    count += rows.length;
+    if (rows.length < PAGE) return count;
+    after = rows.at(-1)?.id as number;
+  }
 }
 
 async function changeTexts(

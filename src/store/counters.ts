@@ -34,7 +34,10 @@ export async function setActivationsUsed(
   licenseId: number,
   activationsUsed: number,
 ): Promise<void> {
-  await trx(table(trx, 'licenses')).where({ id: licenseId }).update({ activations_used: activationsUsed });
+  await trx(table(trx, 'licenses'))
+    .where({ id: licenseId })
+    .increment('revision', 1)
+    .update({ activations_used: activationsUsed });
 }
 
 /** Sets the licences' counters to the number of their activations with a slot. */

@@ -15,6 +15,7 @@ export type EventAction =
   | 'set-limit'
   | 'change-plan'
   | 'set-customer'
+  | 'set-metadata'
   | 'erase-customer'
   | 'add-key'
   | 'edit-key'

@@ -38,6 +38,10 @@ export interface License extends LicenseTerms, StoredKey {
   lastCheckIp: string | null;
   checkCount: number;
   createdAt: Date;
+  /** JSON; null: none (licensing/metadata.ts) */
+  metadata: string | null;
+  /** the number of its latest change; 0: none since revisions are counted. Checks do not raise it */
+  revision: number;
 }
 
 /** The fields that cannot change while the licence's row is locked. */
@@ -45,10 +49,13 @@ export type LockedLicense = Omit<License, 'plan' | 'product' | keyof StoredKey> 
 
 type Terms = Omit<
   LockedLicense,
-  'id' | 'mainKeyId' | 'activationsUsed' | 'lastCheckAt' | 'lastCheckIp' | 'checkCount'
+  'id' | 'mainKeyId' | 'activationsUsed' | 'lastCheckAt' | 'lastCheckIp' | 'checkCount' | 'revision'
 >;
 
 export type NewLicense = Terms & StoredKey & { activationsUsed?: number };
+
+/** A new licence's first event is its first change. */
+export const FIRST_REVISION = 1;
 
 /** Validate calls to record on a licence; several calls for the same licence are merged. */
 export interface Check {
@@ -253,7 +260,7 @@ export async function insertLicenses(trx: Transaction, licenses: NewLicense[]): 
   for (let i = 0; i < licenses.length; i += CHUNK) {
     const chunk = licenses.slice(i, i + CHUNK);
     const rows = chunk.map(({ keyDigest, keyHint, keySealed, ...row }) => ({
-      row: toColumns(row),
+      row: toColumns({ ...row, revision: FIRST_REVISION }),
       key: { keyDigest, keyHint, keySealed, createdAt: row.createdAt },
     }));
     const added = await insertCounted(
@@ -278,9 +285,9 @@ export async function insertLicenses(trx: Transaction, licenses: NewLicense[]): 
 
 export type LicenseChanges = Partial<Terms & Pick<License, 'mainKeyId'>>;
 
-/** Changes a licence: undefined keeps a value, null clears it. */
+/** Changes a licence by one revision: undefined keeps a value, null clears it. */
 export async function setLicense(trx: Transaction, id: number, changes: LicenseChanges): Promise<void> {
-  await trx(table(trx, 'licenses')).where({ id }).update(toColumns(changes));
+  await trx(table(trx, 'licenses')).where({ id }).increment('revision', 1).update(toColumns(changes));
 }
 
 /** The next licences of a plan with exactly this limit, by id. */
@@ -298,15 +305,34 @@ export async function listIdsWithLimit(
     .pluck<number[]>('id');
 }
 
-/** Counts slots as used, by licence id. @throws when fewer are free; a last safeguard, since the caller has checked */
-export async function takeSlots(trx: Transaction, slots: Map<number, number>): Promise<void> {
+/** Raises revisions by the numbers of changes, by licence id, for changes by statements that do not raise them. */
+export async function raiseRevisions(trx: Transaction, changes: Map<number, number>): Promise<void> {
+  if (changes.size === 0) return;
+  const bindings: (string | number)[] = [];
+  await rawChange(
+    trx,
+    `UPDATE ${table(trx, 'licenses')}${forceIndex(trx, 'licenses')} SET revision = revision + ${byId([...changes], bindings)}
+      WHERE id IN (${placeholders(changes.size)})`,
+    [...bindings, ...changes.keys()],
+  );
+}
+
+/**
+ * Counts slots as used, by licence id, and raises the revisions by the numbers of changes, one where none is given.
+ * @throws when fewer are free; a last safeguard, since the caller has checked
+ */
+export async function takeSlots(
+  trx: Transaction,
+  slots: Map<number, number>,
+  changes = new Map<number, number>(),
+): Promise<void> {
   if (slots.size === 0) return;
   const bindings: (string | number)[] = [];
   const wanted = (): string => byId([...slots], bindings);
   const changed = await rawChange(
     trx,
     `UPDATE ${table(trx, 'licenses')}${forceIndex(trx, 'licenses')}
-        SET activations_used = activations_used + ${wanted()}
+        SET activations_used = activations_used + ${wanted()}, revision = revision + ${raised(slots, changes, bindings)}
       WHERE (activation_limit = 0 OR activations_used + ${wanted()} <= activation_limit)
         AND id IN (${placeholders(slots.size)})`,
     [...bindings, ...slots.keys()],
@@ -314,8 +340,15 @@ export async function takeSlots(trx: Transaction, slots: Map<number, number>): P
   if (changed !== slots.size) throw new Error('A slot was taken that is not free.');
 }
 
-/** Counts slots as used or, with a negative number, as free, whatever the limit. Counters never go below 0. */
-export async function moveSlots(trx: Transaction, slots: Map<number, number>): Promise<void> {
+/**
+ * Counts slots as used or, with a negative number, as free, whatever the limit. Counters never go below 0. Raises the
+ * revisions as `takeSlots` does.
+ */
+export async function moveSlots(
+  trx: Transaction,
+  slots: Map<number, number>,
+  changes = new Map<number, number>(),
+): Promise<void> {
   if (slots.size === 0) return;
   const bindings: (string | number)[] = [];
   // The column is unsigned on MySQL, which fails on a sum below 0.
@@ -323,9 +356,21 @@ export async function moveSlots(trx: Transaction, slots: Map<number, number>): P
   await rawChange(
     trx,
     `UPDATE ${table(trx, 'licenses')}${forceIndex(trx, 'licenses')}
-        SET activations_used = CASE WHEN ${moved()} < 0 THEN 0 ELSE ${moved()} END
+        SET activations_used = CASE WHEN ${moved()} < 0 THEN 0 ELSE ${moved()} END,
+            revision = revision + ${raised(slots, changes, bindings)}
       WHERE id IN (${placeholders(slots.size)})`,
     [...bindings, ...slots.keys()],
+  );
+}
+
+function raised(
+  slots: Map<number, number>,
+  changes: Map<number, number>,
+  bindings: (string | number)[],
+): string {
+  return byId(
+    [...slots.keys()].map((id) => [id, changes.get(id) ?? 1]),
+    bindings,
   );
 }
 

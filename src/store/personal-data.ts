@@ -6,7 +6,7 @@ import { licenseIndex, tableBy } from './statements';
 export const TEXT_COLUMNS = {
   products: ['name', 'element', 'update_xml'],
   plans: ['name'],
-  licenses: ['customer', 'reference'],
+  licenses: ['customer', 'reference', 'metadata'],
   activations: ['identifier', 'name'],
   releases: ['changelog', 'file_name'],
   access_log: ['identifier', 'user_agent', 'version'],
@@ -42,6 +42,22 @@ export async function findTextRows(
   if (only?.licenseIds === null) query.whereNull('license_id');
   else if (only) query.whereIn('license_id', only.licenseIds);
   return (await query) as Row[];
+}
+
+/** Events of licences that tell of metadata, by id. Texts in JSON have escaped quotes, so only fields are found. */
+export async function findMetadataEvents(
+  trx: Transaction,
+  licenseIds: number[],
+  after: number,
+  limit: number,
+): Promise<Row[]> {
+  const metadata = '%"metadata":%';
+  return (await trx(tableBy(trx, 'events', ...licenseIndex('events')))
+    .whereIn('license_id', licenseIds)
+    .where('id', '>', after)
+    .where((any) => any.where('before_json', 'like', metadata).orWhere('after_json', 'like', metadata))
+    .orderBy('id')
+    .limit(limit)) as Row[];
 }
 
 /** Changes rows whose columns are still as the caller saw them; rows changed meanwhile are left alone. */

@@ -3,6 +3,7 @@ import { normalizeIdentifier } from '../licensing/identifiers';
 import { EMAIL_EXPECTED, findEmail } from '../licensing/customer-email';
 import { requireKey } from '../licensing/issue';
 import { keyDigest } from '../licensing/keys';
+import { MAX_METADATA_TEXT, requireMetadataChange, type Metadata } from '../licensing/metadata';
 import { OperatorError } from '../licensing/operator-error';
 import { findNamed } from '../licensing/find-or-refuse';
 import type { StoredStatus } from '../licensing/states';
@@ -27,9 +28,13 @@ export const CSV_FIELDS = [
 ] as const;
 export type CsvField = (typeof CSV_FIELDS)[number];
 
+const METADATA = 'metadata.';
+/** What a column may fill: a field, or a name of the licence's metadata. */
+export type CsvTarget = CsvField | `${typeof METADATA}${string}`;
+
 export interface CsvTableOptions {
   /** column names in the heading, by field */
-  map: Map<CsvField, string>;
+  map: Map<CsvTarget, string>;
   /** names of columns left out on purpose */
   ignore: string[];
   /** separates the activations in a cell; undefined: see `splitIdentifiers` */
@@ -53,7 +58,7 @@ export interface CsvTable {
   references: Map<string, number>;
 }
 
-type Columns = Map<CsvField, { at: number; name: string }>;
+type Columns = Map<CsvTarget, { at: number; name: string }>;
 
 /** A valid row. Absent values are undefined. */
 export interface Candidate {
@@ -66,6 +71,7 @@ export interface Candidate {
   expiresAt: Date | null | undefined;
   customer: string | null;
   reference: string | null;
+  metadata: Metadata;
   identifiers: string[];
 }
 
@@ -95,7 +101,7 @@ export function readHeading(
 }
 
 /** Messages omit the names in the file: without a heading, its first line contains a key. */
-function findColumns(heading: string[], map: Map<CsvField, string>): Columns {
+function findColumns(heading: string[], map: Map<CsvTarget, string>): Columns {
   const names = heading.map((name) => name.trim());
   return new Map(
     [...map].map(([field, name]) => {
@@ -136,7 +142,7 @@ const NEEDED: [CsvField, RegExp][] = [
 ];
 
 /** An import cannot be undone, so columns that look like these fields must be mapped or ignored explicitly. */
-function refuseOverlooked(unmapped: string[], map: Map<CsvField, string>): void {
+function refuseOverlooked(unmapped: string[], map: Map<CsvTarget, string>): void {
   const overlooked = NEEDED.filter(([field]) => !map.has(field)).flatMap(([field, pattern]) =>
     unmapped.filter((name) => pattern.test(name)).map((name) => ({ field, name })),
   );
@@ -151,8 +157,8 @@ function refuseOverlooked(unmapped: string[], map: Map<CsvField, string>): void 
 export function readRow(table: CsvTable, { line, cells }: CsvRow): Candidate | Fault {
   const { columns, width, options } = table;
   const faults: string[] = [];
-  const cell = (field: CsvField) => cells[columns.get(field)?.at ?? -1]?.trim() ?? '';
-  const read = <T>(field: CsvField, reader: (text: string) => T | Fault): T | undefined => {
+  const cell = (field: CsvTarget) => cells[columns.get(field)?.at ?? -1]?.trim() ?? '';
+  const read = <T>(field: CsvTarget, reader: (text: string) => T | Fault): T | undefined => {
     const value = reader(cell(field));
     if (!(value instanceof Fault)) return value;
     const name = columns.get(field)?.name;
@@ -170,6 +176,12 @@ export function readRow(table: CsvTable, { line, cells }: CsvRow): Candidate | F
   const expiresAt = columns.has('expiry') ? read('expiry', readExpiry) : undefined;
   const customer = read('customer', readCustomer);
   const reference = read('reference', (text) => readLabel(text || null));
+  const metadata: Metadata = {};
+  for (const field of columns.keys()) {
+    const name = metadataName(field);
+    const text = name === undefined ? undefined : read(field, readMetadataText);
+    if (name !== undefined && text) metadata[name] = text;
+  }
   const identifiers = plan && read('activations', (text) => readIdentifiers(plan, text, options.separator));
   // Systems differ in whether a licence still works on its last day.
   if (status === 'expired' && expiresAt && dayOf(expiresAt) > dayOf(options.now))
@@ -195,6 +207,7 @@ export function readRow(table: CsvTable, { line, cells }: CsvRow): Candidate | F
     expiresAt,
     customer: customer ?? null,
     reference: reference ?? null,
+    metadata,
     identifiers,
   };
 }
@@ -310,6 +323,24 @@ function readLabel(text: string | null): string | null | Fault {
   return Array.from(text).length <= MAX_LABEL_LENGTH && !/\p{Cc}/u.test(text)
     ? text
     : new Fault(`the text has more than ${MAX_LABEL_LENGTH} characters, or more than one line`);
+}
+
+/** The name of the licence's metadata that a column fills. @throws OperatorError when it cannot be one */
+export function metadataName(target: string): string | undefined {
+  return target.startsWith(METADATA)
+    ? requireMetadataChange(target.slice(METADATA.length), null)[0]
+    : undefined;
+}
+
+function readMetadataText(text: string): string | null | Fault {
+  try {
+    return requireMetadataChange('text', text)[1];
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    return new Fault(
+      `the text has more than ${MAX_METADATA_TEXT} characters, more than one line, or a licence key`,
+    );
+  }
 }
 
 function readIdentifiers(plan: Plan, text: string, separator: string | undefined): string[] | Fault {

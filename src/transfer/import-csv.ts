@@ -1,6 +1,7 @@
 import { quantity } from '../licensing/quantity';
 import { storedCustomer } from '../licensing/customer-email';
 import { isSentWhole } from '../licensing/keys';
+import { storedMetadata } from '../licensing/metadata';
 import { OperatorError } from '../licensing/operator-error';
 import { findNamed } from '../licensing/find-or-refuse';
 import { storedKey } from '../licensing/sealing';
@@ -12,7 +13,7 @@ import type { Db, Transaction } from '../store/database';
 import { isDuplicate } from '../store/errors';
 import { insertEvents, type LicenseEvent } from '../store/events';
 import { findRows, inImportTransaction, insertInChunks } from '../store/import';
-import type { NewLicense } from '../store/licenses';
+import { FIRST_REVISION, type License, type NewLicense } from '../store/licenses';
 import { toColumns } from '../store/row-fields';
 import { toSqlTime } from '../store/time';
 import { readCsv } from './csv';
@@ -227,6 +228,7 @@ async function licensesOf(job: CsvJob, batch: Candidate[]): Promise<Map<string, 
 
 function differencesOf(candidate: Candidate, license: RecordOf<'license'>, now: Date): string[] {
   const { plan, status, limit, expiresAt, customer, reference } = candidate;
+  const metadata = storedMetadata(candidate.metadata);
   const live = liveStatus(
     { status: license.status, expiresAt: license.expires_at === null ? null : new Date(license.expires_at) },
     now,
@@ -239,6 +241,7 @@ function differencesOf(candidate: Candidate, license: RecordOf<'license'>, now: 
     expiry: differsInExpiry(candidate, license.expires_at),
     customer: customer !== null && customer !== storedCustomer(license.customer ?? ''),
     reference: reference !== null && reference !== license.reference,
+    metadata: metadata !== null && metadata !== storedMetadata(license.metadata),
   };
   return Object.keys(differs).filter((name) => differs[name]);
 }
@@ -268,8 +271,8 @@ async function insertCandidates(job: CsvJob, added: Candidate[]): Promise<void> 
   const { now, secret, actor } = options;
   const createdAt = toSqlTime(now);
   const rows = added.map((candidate) => {
-    const { key, plan, status, customer, reference, identifiers } = candidate;
-    const license: NewLicense & { activationsUsed: number } = {
+    const { key, plan, status, customer, reference, metadata, identifiers } = candidate;
+    const license: NewLicense & Pick<License, 'activationsUsed' | 'revision'> = {
       ...storedKey(key, secret),
       planId: plan.id,
       status: status === 'expired' ? 'active' : (status ?? 'active'),
@@ -277,8 +280,10 @@ async function insertCandidates(job: CsvJob, added: Candidate[]): Promise<void> 
       activationsUsed: identifiers.length,
       customer,
       reference,
+      metadata: storedMetadata(metadata),
       expiresAt: expiryOf(candidate, now),
       createdAt: now,
+      revision: FIRST_REVISION,
     };
     return toColumns(license);
   });
@@ -313,7 +318,7 @@ function importEvent(
   actor: string,
   now: Date,
 ): LicenseEvent {
-  const { id, status, plan_id, activation_limit, customer, reference, expires_at } = license;
+  const { id, status, plan_id, activation_limit, customer, reference, expires_at, metadata } = license;
   const after = {
     status,
     plan_id,
@@ -322,6 +327,7 @@ function importEvent(
     customer,
     reference,
     expires_at,
+    ...(storedMetadata(metadata) === null ? {} : { metadata }),
   };
   return { licenseId: id, at: now, actor, action: 'import', before: null, after };
 }

@@ -1,4 +1,5 @@
 import { findEmail } from '../licensing/customer-email';
+import { metadataDifference, storedMetadata } from '../licensing/metadata';
 import { isSealedWith } from '../licensing/sealing';
 import { isFinal } from '../licensing/states';
 import { activationKey, findActivations, setActivationName } from '../store/activations';
@@ -6,6 +7,7 @@ import { recountActivations } from '../store/counters';
 import { insertEvents, type LicenseEvent } from '../store/events';
 import type { Row } from '../store/export';
 import { findRows, lockRows, updateRows } from '../store/import';
+import { raiseRevisions } from '../store/licenses';
 import {
   conflict,
   hasChanges,
@@ -130,7 +132,10 @@ function licenseConflict(
   return undefined;
 }
 
-/** The operator's decisions come from the file. Of two counts the greater stays, so that no use is lost. */
+/**
+ * The operator's decisions come from the file. Of two counts the greater stays, so that no use is lost. A file without
+ * metadata removes none, because an older one has none.
+ */
 function licenseChanges(job: Job, here: RecordOf<'license'>, there: RecordOf<'license'>): Row {
   const row = toRow('license', there);
   const changes: Row = {};
@@ -140,7 +145,10 @@ function licenseChanges(job: Job, here: RecordOf<'license'>, there: RecordOf<'li
   if (plan.id !== here.plan_id) changes.plan_id = plan.id;
   for (const field of ['reference', 'key_sealed'] as const)
     if (here[field] === null && there[field] !== null) changes[field] = row[field] ?? null;
-  if (there.check_count > here.check_count) changes.check_count = there.check_count;
+  if (typeof row.metadata === 'string' && row.metadata !== storedMetadata(here.metadata))
+    changes.metadata = row.metadata;
+  for (const field of ['check_count', 'revision'] as const)
+    if (there[field] > here[field]) changes[field] = there[field];
   if (there.last_check_at !== null && (here.last_check_at ?? '') < there.last_check_at) {
     changes.last_check_at = row.last_check_at ?? null;
     changes.last_check_ip = there.last_check_ip;
@@ -177,15 +185,17 @@ async function changeLicenses(
     const there = { ...value, plan_id: planOf(job, value).id };
     const pick = (from: RecordOf<'license'>) =>
       Object.fromEntries(decided.map((field) => [field, from[field]]));
-    if (decided.length > 0)
-      events.push({
-        licenseId: id,
-        at: now,
-        actor,
-        action: 'import',
-        before: pick(here),
-        after: pick(there),
-      });
+    const metadata = 'metadata' in changes ? metadataDifference(here.metadata, value.metadata) : undefined;
+    if (decided.length === 0 && metadata === undefined) continue;
+    changes.revision = Math.max(here.revision, value.revision) + 1;
+    events.push({
+      licenseId: id,
+      at: now,
+      actor,
+      action: 'import',
+      before: { ...pick(here), ...(metadata && { metadata: metadata.before }) },
+      after: { ...pick(there), ...(metadata && { metadata: metadata.after }) },
+    });
   }
   await updateRows(job.trx, 'licenses', changed);
   if (events.length > 0) await insertEvents(job.trx, events);
@@ -204,6 +214,9 @@ export async function importActivations(job: Job, records: Numbered<'activation'
     return { record, licenseId: licenseHere(job, line, value.license_id) };
   });
   let added = entries;
+  /** by the id of a licence that was here before */
+  const changes = new Map<number, number>();
+  const countChange = (licenseId: number) => changes.set(licenseId, (changes.get(licenseId) ?? 0) + 1);
   const look = async () => {
     const wanted = job.empty.activation ? [] : added.map(pairOf).filter(isWritten);
     const existing = await findActivations(job.trx, wanted);
@@ -214,7 +227,9 @@ export async function importActivations(job: Job, records: Numbered<'activation'
       if (here === undefined) missing.push(entry);
       else if (name !== null && name !== here.name) {
         tally(job, 'activation', 'changed');
-        if (job.writes) await setActivationName(job.trx, entry.licenseId, identifier, name);
+        if (!job.writes) continue;
+        await setActivationName(job.trx, entry.licenseId, identifier, name);
+        countChange(entry.licenseId);
       } else tally(job, 'activation', 'same');
     }
     added = missing;
@@ -223,13 +238,15 @@ export async function importActivations(job: Job, records: Numbered<'activation'
   const insert = (ones: ActivationEntry[]) => insertActivationsOf(job, ones);
   const others = added.filter(({ licenseId }) => job.writes && !job.added.has(licenseId));
   await insert(added.filter((entry) => !others.includes(entry)));
-  if (others.length > 0)
+  if (others.length > 0 || changes.size > 0)
     job.last.push(async () => {
       // Whoever activates on these licences waits from here on; what they did before is looked at once more.
       await lockRows(job.trx, 'licenses', 'id', [...new Set(others.map(({ licenseId }) => licenseId))]);
       added = others;
       await look();
       await insert(added);
+      for (const { licenseId } of added) countChange(licenseId);
+      await raiseRevisions(job.trx, changes);
     });
 }
 

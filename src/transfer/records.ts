@@ -1,5 +1,6 @@
 import { DURATION } from '../licensing/durations';
 import { ACTIVATION_TYPES } from '../licensing/identifiers';
+import { isMetadata, readMetadata, storedMetadata, type Metadata } from '../licensing/metadata';
 import { STORED_STATUSES } from '../licensing/states';
 import { formatTimestamp, isStorable } from '../licensing/timestamps';
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32, MAX_USER_AGENT_LENGTH } from '../store/columns';
@@ -17,7 +18,7 @@ export const OLDEST_VERSION = 1;
 /** What records of earlier versions lack: by the version that brought the fields, and the record's type. */
 const ADDED_FIELDS: Record<number, Partial<Record<string, Record<string, unknown>>>> = {
   2: { event: { times: 1, last_at: null }, access: { times: 1, last_at: null } },
-  3: { plan: { after_expiry: 'nothing' } },
+  3: { plan: { after_expiry: 'nothing' }, license: { metadata: {}, revision: 0 } },
 };
 
 interface Field<T> {
@@ -93,6 +94,8 @@ export const RECORDS = {
     last_check_ip: nullable(ascii(45)),
     check_count: bigCount,
     created_at: time(),
+    metadata: metadata(),
+    revision: bigCount,
   }),
   activation: record('activations', ['license_id', 'identifier'], {
     id,
@@ -300,6 +303,15 @@ function object(): Field<Record<string, unknown>> {
       Buffer.byteLength(JSON.stringify(value)) < 1 << 24,
     toSql: (value) => JSON.stringify(value),
     fromSql: (value) => JSON.parse(value as string) as Record<string, unknown>,
+  };
+}
+
+function metadata(): Field<Metadata> {
+  return {
+    expected: 'an object of at most 20 texts, with the names and texts that a licence may have',
+    fits: isMetadata,
+    toSql: storedMetadata,
+    fromSql: (value) => readMetadata(value as string | null),
   };
 }
 

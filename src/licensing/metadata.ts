@@ -1,0 +1,78 @@
+import { requireLabel } from './fields';
+import { containsKey } from './keys';
+import { OperatorError } from './operator-error';
+
+/** A licence's metadata: names and texts of the shop's own. Pure: issue.ts and amend.ts store it. */
+
+export type Metadata = Record<string, string>;
+/** null removes a name. */
+export type MetadataChanges = Record<string, string | null>;
+
+export const MAX_METADATA_NAMES = 20;
+const NAME = /^[a-z0-9][a-z0-9_.-]{0,39}$/;
+/** In code points. */
+export const MAX_METADATA_TEXT = 500;
+
+/** A licence's metadata as stored: JSON, null for none. */
+export function readMetadata(stored: string | null): Metadata {
+  return stored === null ? {} : (JSON.parse(stored) as Metadata);
+}
+
+/** By name, so that equal metadata is stored as the same text. */
+export function storedMetadata(metadata: Metadata): string | null {
+  const entries = Object.entries(metadata).sort(([a], [b]) => (a < b ? -1 : 1));
+  return entries.length === 0 ? null : JSON.stringify(Object.fromEntries(entries));
+}
+
+/** An empty text becomes null. @throws OperatorError for a name or text that is not allowed; it repeats neither */
+export function requireMetadataChange(name: string, text: string | null): [string, string | null] {
+  if (!NAME.test(name) || containsKey(name))
+    throw invalid(
+      'A name must have 1 to 40 of a-z, 0-9, "_", "." and "-", with a letter or digit first, and be no licence key.',
+    );
+  return [
+    name,
+    text === null || text.trim() === '' ? null : requireLabel(text, 'metadata', MAX_METADATA_TEXT),
+  ];
+}
+
+/** @throws OperatorError when the result has too many names */
+export function mergeMetadata(stored: Metadata, changes: MetadataChanges): Metadata {
+  const merged = new Map<string, string | null>(Object.entries({ ...stored, ...changes }));
+  const left = [...merged].filter((entry): entry is [string, string] => entry[1] !== null);
+  if (left.length > MAX_METADATA_NAMES)
+    throw invalid(`A licence has at most ${MAX_METADATA_NAMES} names in its metadata. "NAME=" removes one.`);
+  return Object.fromEntries(left);
+}
+
+/** The names that differ, with null where a name is missing; undefined: none. */
+export function metadataDifference(
+  before: Metadata,
+  after: Metadata,
+): Record<'before' | 'after', MetadataChanges> | undefined {
+  const [was, is] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
+  const names = [...new Set([...was.keys(), ...is.keys()])]
+    .filter((name) => was.get(name) !== is.get(name))
+    .sort();
+  const pick = (from: Map<string, string>) =>
+    Object.fromEntries(names.map((name) => [name, from.get(name) ?? null]));
+  return names.length === 0 ? undefined : { before: pick(was), after: pick(is) };
+}
+
+/** Whether a value from a file is metadata that could be stored here. */
+export function isMetadata(value: unknown): value is Metadata {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  try {
+    const texts = Object.entries(value).map(([name, text]) =>
+      typeof text === 'string' ? requireMetadataChange(name, text)[1] : null,
+    );
+    return texts.length <= MAX_METADATA_NAMES && !texts.includes(null);
+  } catch (error) {
+    if (error instanceof OperatorError) return false;
+    throw error;
+  }
+}
+
+function invalid(message: string): OperatorError {
+  return new OperatorError(message, { code: 'INVALID_REQUEST', field: 'metadata' });
+}

@@ -78,7 +78,7 @@ function addMetadata(license: Command): void {
       "Changes a licence's metadata: names and texts of your own, which customers never see. Other names stay. Without any, it prints what is there.",
     )
     .argument('<key>', KEY_ARGUMENT)
-    .argument('[name=text...]', 'NAME= removes a name', metadataChange)
+    .argument('[metadata...]', 'NAME=TEXT sets a name, and NAME= removes it', metadataChange)
     .addHelpText(
       'after',
       '\nExamples:\n  licensing license metadata 12 order_item=77 channel=fair\n  licensing license metadata 12 channel=\n  licensing license metadata 12',

@@ -724,11 +724,13 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
       activations_used: 1,
       customer: 'joe@example.com',
       reference: 'order 3',
+      metadata: {},
       expires_at: null,
       last_check_at: null,
       last_check_ip: null,
       check_count: 0,
       created_at: expect.stringMatching(TIME),
+      revision: 2,
       activations: [
         {
           identifier: 'example.com',

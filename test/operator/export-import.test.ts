@@ -120,6 +120,7 @@ async function fill({ settings, db, operator: op }: Place): Promise<string> {
     await service.stop();
   }
   await op.json(['license', 'suspend', '4', '--reason', 'charge-back']);
+  await op.json(['license', 'metadata', '2', 'note=Größe "4" \\ 🚀', '9.z=1', 'channel=fair']);
   return (await op.json<{ license_key: string }>(['license', 'reveal', '1'])).license_key;
 }
 
@@ -137,7 +138,14 @@ function lines(file: string): Record<string, unknown>[] {
 }
 
 /** A record as the first version of the format had it. */
-function asFirst({ times: _times, last_at: _lastAt, after_expiry: _after, ...one }: Record<string, unknown>) {
+function asFirst({
+  times: _times,
+  last_at: _lastAt,
+  after_expiry: _after,
+  metadata: _metadata,
+  revision: _revision,
+  ...one
+}: Record<string, unknown>) {
   return one;
 }
 
@@ -954,6 +962,8 @@ function largeFile(count: number): string {
       last_check_ip: null,
       check_count: 0,
       created_at: time,
+      metadata: {},
+      revision: 1,
     })),
     ...ids.map((id) => ({
       type: 'activation',

@@ -3,7 +3,7 @@ import { issueLicenses, MAX_ISSUED } from '../licensing/issue';
 import { isSentWhole, NOT_SENT_WHOLE } from '../licensing/keys';
 import { changeState, renew, type Renewal } from '../licensing/lifecycle';
 import { requirePlanNamed } from '../licensing/find-or-refuse';
-import { mergeMetadata, metadataDifference, readMetadata, type MetadataChanges } from '../licensing/metadata';
+import { hasMetadata, readMetadata, type MetadataChanges } from '../licensing/metadata';
 import { liveStatus, STORED_STATUSES, type LiveStatus } from '../licensing/states';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import { findNamesake, readLicense, searchLicenses, type License } from '../licensing/licenses';
@@ -165,7 +165,6 @@ function noteUnusable(output: Output, issued: { id: number; status: LiveStatus }
 function noteOtherTerms(output: Output, options: IssueOptions, issued: License | undefined): void {
   if (issued === undefined) return;
   const { id, activationLimit, expiresAt } = issued;
-  const metadata = readMetadata(issued.metadata);
   const end = options.lifetime ? null : options.expires;
   const differs = [
     ...(end === undefined || formatTimestampOrNull(end) === formatTimestampOrNull(expiresAt)
@@ -174,7 +173,7 @@ function noteOtherTerms(output: Output, options: IssueOptions, issued: License |
     ...(options.activationLimit === undefined || options.activationLimit === activationLimit
       ? []
       : [`its slots (${activationLimit || 'unlimited'}), which "licensing license set-limit" changes`]),
-    ...(metadataDifference(metadata, mergeMetadata(metadata, options.metadata ?? {})) === undefined
+    ...(hasMetadata(readMetadata(issued.metadata), options.metadata ?? {})
       ? []
       : ['its metadata, which "licensing license metadata" changes']),
   ];

@@ -59,6 +59,13 @@ export function metadataDifference(
   return names.length === 0 ? undefined : { before: pick(was), after: pick(is) };
 }
 
+/** Whether the metadata is already as the changes would make it. */
+export function hasMetadata(metadata: Metadata, changes: MetadataChanges): boolean {
+  return Object.entries(changes).every(
+    ([name, text]) => (Object.hasOwn(metadata, name) ? metadata[name] : null) === text,
+  );
+}
+
 /** Whether a value from a file is metadata that could be stored here. */
 export function isMetadata(value: unknown): value is Metadata {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;

@@ -131,6 +131,8 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       expect((await repeated('channel=web')).stderr).toContain(
         `note: licence ${id} was issued before, and keeps its metadata, which "licensing license metadata" changes.`,
       );
+      const more = Array.from({ length: 20 }, (_, i) => ['--metadata', `n${i}=1`]).flat();
+      expect(await issue(...order, 'constructor=x', ...more)).toMatchObject({ id });
       expect(await show(id)).toMatchObject({ metadata: { channel: 'fair' }, revision: 1 });
     });
 
@@ -142,6 +144,10 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       const { code, stderr } = await shop.run(['license', 'metadata', String(id), 'more=1']);
       expect([code, stderr]).toEqual([1, expect.stringContaining('at most 20 names')]);
       expect(await set(id, 'more=1', `${many[0]}=`)).toMatchObject({ revision: 3 });
+      const before = await rows(db, 'licenses');
+      const tooMany = [...many, 'more'].flatMap((name) => ['--metadata', `${name}=1`]);
+      expect((await shop.run(['license', 'issue', '--plan', '1', ...tooMany])).code).toBe(1);
+      expect(await rows(db, 'licenses')).toEqual(before);
     });
 
     it.each([

@@ -203,6 +203,7 @@ const COMMANDS = [
   ['license', 'suspend', '70011'],
   ['license', 'set-customer', '70012', 'other@example.com'],
   ['license', 'change-plan', '70013', '2'],
+  ['license', 'metadata', '70013', 'channel=fair'],
   ['license', 'rekey', '70014'],
   ['activation', 'list', '70015'],
   ['activation', 'add', '70016', 'operator.example'],

@@ -2,7 +2,7 @@ import { isSqlite, table, type Db, type Transaction } from './database';
 import { toColumns, toFields } from './row-fields';
 import {
   forceIndex,
-  insertRows,
+  insertCounted,
   licenseIndex,
   placeholders,
   rawChange,
@@ -56,23 +56,20 @@ export async function insertKey(trx: Transaction, key: NewKey): Promise<number> 
   return id as number;
 }
 
-/** Keys in one statement: more would be more than SQLite's values, or than MySQL plans as ranges. */
-const CHUNK = 500;
-
-/** Inserts keys of licences that have none, as their main keys. @throws a duplicate when one exists already */
+/** Inserts the main keys of licences that have none. @throws a duplicate (`isDuplicate`) when a key exists already */
 export async function insertMainKeys(trx: Transaction, keys: NewKey[]): Promise<void> {
-  const licenses = table(trx, 'licenses');
-  for (let i = 0; i < keys.length; i += CHUNK) {
-    const chunk = keys.slice(i, i + CHUNK);
-    await insertRows(trx, 'license_keys', chunk.map(toColumns));
-    await rawChange(
-      trx,
-      `UPDATE ${licenses}${forceIndex(trx, 'licenses')} SET main_key_id =
-         (SELECT k.id FROM ${table(trx, 'license_keys')} k WHERE k.license_id = ${licenses}.id)
-       WHERE id IN (${placeholders(chunk.length)})`,
-      chunk.map(({ licenseId }) => licenseId),
-    );
-  }
+  const ids = await insertCounted(trx, 'license_keys', keys.map(toColumns));
+  // Not with a subquery: it would lock the gap behind the keys, where others insert theirs.
+  await rawChange(
+    trx,
+    `UPDATE ${table(trx, 'licenses')}${forceIndex(trx, 'licenses')}
+        SET main_key_id = CASE id ${'WHEN ? THEN ? '.repeat(keys.length)}END
+      WHERE id IN (${placeholders(keys.length)})`,
+    [
+      ...keys.flatMap(({ licenseId }, i) => [licenseId, ids[i] as number]),
+      ...keys.map(({ licenseId }) => licenseId),
+    ],
+  );
 }
 
 export type KeyChanges = Partial<

@@ -268,9 +268,17 @@ describe('locks, on a MariaDB of its own', () => {
     await holder.beginTransaction();
     const key = generateKey();
     await holder.query(
-      `INSERT INTO licensing_licenses (key_digest, plan_id, status, activation_limit, created_at)
-       VALUES (SHA2(?, 256), ?, 'active', 3, '2026-01-01 00:00:00')`,
-      [canonicalKey(key), planId],
+      `INSERT INTO licensing_licenses (plan_id, status, activation_limit, created_at)
+       VALUES (?, 'active', 3, '2026-01-01 00:00:00')`,
+      [planId],
+    );
+    await holder.query(
+      `INSERT INTO licensing_license_keys (key_digest, license_id, created_at)
+       VALUES (SHA2(?, 256), LAST_INSERT_ID(), '2026-01-01 00:00:00')`,
+      [canonicalKey(key)],
+    );
+    await holder.query(
+      'UPDATE licensing_licenses SET main_key_id = LAST_INSERT_ID() ORDER BY id DESC LIMIT 1',
     );
     const started = performance.now();
     for (const unknown of [key, generateKey(), generateKey()])

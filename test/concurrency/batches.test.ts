@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { createBatches, eachOnce, BusyError } from '../../src/licensing/batches';
 import { rememberBriefly } from '../../src/licensing/updates';
 import request from 'supertest';
@@ -19,6 +19,8 @@ import {
 import { processEnvironment, startProgram } from '../support/service-process';
 
 /** Calls that share their statements: what one of them meets must not touch the others. */
+
+afterEach(() => void jest.useRealTimers());
 
 describe('a group', () => {
   test('starts alone at once, and makes one batch of what arrives meanwhile', async () => {
@@ -117,13 +119,14 @@ test('what many ask at once is looked up once, and each gets its own answer', as
 });
 
 test('what is remembered is looked up once; one that fails late leaves the answer that came after it', async () => {
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate'] });
   const lookedUp: { resolve: (answer: string) => void; reject: (error: Error) => void }[] = [];
   const ask = rememberBriefly(
     () => new Promise<string>((resolve, reject) => lookedUp.push({ resolve, reject })),
   );
   const late = ask(42);
   expect(ask(42)).toBe(late);
-  await new Promise((resolve) => setTimeout(resolve, 1_050));
+  jest.advanceTimersByTime(1_050);
   const next = ask(42);
   lookedUp[1]?.resolve('answer');
   expect(await next).toBe('answer');

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { table, type Db } from '../../src/store/database';
 import { lockLicense } from '../../src/store/licenses';
+import { eventually } from '../support/processes';
 import {
   createMariaDbDatabase,
   giveLicense,
@@ -42,10 +43,18 @@ test('a validation that failed before its held licence could be written does not
   const holder = await db.transaction();
   await lockLicense(holder, license.id);
   await db.schema.renameTable(activations, moved);
-  // The look-up of the identifier fails at once; the write waits for the row, in vain and with nobody left to hear it.
+  // The look-up of the identifier fails at once. A write that waited for the row would fail later, with nobody to hear it.
   const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => validate(`site-${i}.example`)));
   expect(new Set(answers)).toEqual(new Set([503]));
-  await sleep(3_000);
+  await eventually(async () => {
+    const [statements] = await db.raw<[{ info: string }[]]>(
+      `SELECT info FROM information_schema.processlist
+       WHERE db = DATABASE() AND command <> 'Sleep' AND id <> CONNECTION_ID()`,
+    );
+    expect(statements).toEqual([]);
+  });
+  // By now the process would have ended.
+  await sleep(200);
   await db.schema.renameTable(moved, activations);
   await holder.rollback();
   expect(service.process.exitCode).toBeNull();

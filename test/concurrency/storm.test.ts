@@ -10,7 +10,7 @@ import { OperatorError } from '../../src/licensing/operator-error';
 import type { Db } from '../../src/store/database';
 import { isLockConflict } from '../../src/store/errors';
 import { operator, type Operator } from '../support/operator';
-import { temporaryFolder } from '../support/processes';
+import { eventually, temporaryFolder } from '../support/processes';
 import {
   createMariaDbDatabase,
   giveLicense,
@@ -97,14 +97,19 @@ test('slots, states and history agree after a storm, and nothing in it was a fau
     ...services.flatMap((service) => [client(service), client(service), client(service), client(service)]),
     ...works.map(worker),
   ];
-  await sleep(5_000);
-  running = false;
-  await Promise.all(everybody);
+  try {
+    // About 5 s.
+    await eventually(() => {
+      expect(imports).toBeGreaterThan(20);
+      const codes = ['ok', 'ACTIVATION_LIMIT_REACHED', 'ACTIVATION_NOT_FOUND', 'LICENSE_INACTIVE'];
+      expect(codes.filter((code) => (statuses.get(code) ?? 0) < 50)).toEqual([]);
+    }, 40_000);
+  } finally {
+    running = false;
+    await Promise.all(everybody);
+  }
 
   expect(faults).toEqual([]);
-  expect(imports).toBeGreaterThan(0);
-  for (const code of ['ok', 'ACTIVATION_LIMIT_REACHED', 'ACTIVATION_NOT_FOUND', 'LICENSE_INACTIVE'])
-    expect([code, statuses.get(code) ?? 0]).not.toEqual([code, 0]);
   const activations = await rows<{ license_id: number }>(db, 'activations');
   const events = await rows<{ license_id: number; action: string; times: number }>(db, 'events');
   for (const row of await rows<{ id: number; activations_used: number }>(db, 'licenses')) {

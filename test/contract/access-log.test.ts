@@ -12,7 +12,7 @@ import { table, type Db } from '../../src/store/database';
 import { operator } from '../support/operator';
 import { giveRelease } from '../support/packages';
 
-import { eventually, temporaryFolder } from '../support/processes';
+import { eventually, temporaryFolder, untilTried } from '../support/processes';
 import { startMariaDb, type MariaDb } from '../support/servers';
 import {
   BACKENDS,
@@ -419,7 +419,7 @@ describe('with the database gone', () => {
       await downloadWithoutKey(service).expect(400);
       expect(performance.now() - started).toBeLessThan(1_000);
     }
-    await sleep(1_500);
+    await untilTried(mariadb.port, 2);
     service.clock.now = new Date('2026-03-20T12:00:00Z');
     await mariadb.start();
 

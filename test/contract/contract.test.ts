@@ -1645,10 +1645,13 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
     it('logs the first refusal of an address in a window, and no other', async () => {
       const ip = newClient();
       await times(65, updates, from(ip));
-      const logged = () => limited.db(table(limited.db, 'access_log')).where({ ip });
+      const logged = (of = ip) => limited.db(table(limited.db, 'access_log')).where({ ip: of });
       await eventually(async () => expect(await logged()).toHaveLength(1));
       await times(5, updates, from(ip));
-      await sleep(600);
+      // What comes later is written later.
+      const later = newClient();
+      await times(65, updates, from(later));
+      await eventually(async () => expect(await logged(later)).toHaveLength(1));
       expect(await logged()).toEqual([
         expect.objectContaining({ endpoint: 'updates', outcome: 'RATE_LIMITED' }),
       ]);
@@ -1688,7 +1691,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
       const small = await startTestService({
         ...(await backend()),
         LICENSING_RATE_LIMIT: '2',
-        LICENSING_RATE_WINDOW: '3',
+        LICENSING_RATE_WINDOW: '2',
         LICENSING_DOWNLOAD_RATE_LIMIT: '3',
       });
       try {
@@ -1710,7 +1713,8 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
         const refused = await request(small.url).get(`${PREFIX}/updates/42`).set(client);
         const wait = Number(refused.headers['retry-after']);
         expect(wait).toBeGreaterThanOrEqual(1);
-        expect(wait).toBeLessThanOrEqual(3);
+        expect(wait).toBeLessThanOrEqual(2);
+        // Real time: the window has to end.
         await sleep(wait * 1000 + 50);
         expect((await request(small.url).get(`${PREFIX}/updates/42`).set(client)).status).toBe(200);
       } finally {

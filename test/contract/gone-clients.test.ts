@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -60,7 +61,14 @@ const openPackages = () =>
     }
   }).length;
 
+const downloads = () => logged(service).filter(({ endpoint }) => endpoint === 'download').length;
+
 test('a client that asks for a package and leaves at once is no failure', async () => {
+  let begun = 0;
+  const count = () => {
+    begun++;
+  };
+  subscribe('http.server.request.start', count);
   for (let i = 0; i < 40; i++) {
     const socket = await openSocket(service);
     const ask = (method: string) => `${method} ${address} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
@@ -69,8 +77,10 @@ test('a client that asks for a package and leaves at once is no failure', async 
     await sleep(i % 8);
     socket.destroy();
   }
-  // Longer than the deadline of a handler that waits for nobody.
-  await sleep(4_500);
+  await fetch(`${service.url}${address}`).then((answer) => answer.arrayBuffer());
+  // A handler that waited for nobody would end only at its deadline, as failed.
+  await eventually(() => expect(downloads()).toBe(begun));
+  unsubscribe('http.server.request.start', count);
   expect(logged(service).filter(({ msg }) => msg === 'failed')).toEqual([]);
   expect(openPackages()).toBe(0);
 });
@@ -85,7 +95,6 @@ test('a package that waited for its turn when its client left is not kept open',
 });
 
 test('nor one that is found when its client has left already', async () => {
-  const downloads = () => logged(service).filter(({ endpoint }) => endpoint === 'download').length;
   const before = downloads();
   const holder = await service.db.transaction();
   await holder.raw(`LOCK TABLES ${table(service.db, 'licenses')} WRITE`);

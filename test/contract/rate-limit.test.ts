@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import request from 'supertest';
 import type { Settings } from '../../src/config';
 import { createMemoryCounters } from '../../src/http/memory-counters';
-import { eventually, freePort } from '../support/processes';
+import { eventually, freePort, untilTried } from '../support/processes';
 import { startRedis, startRedisCluster } from '../support/servers';
 import { createMariaDbDatabase, PREFIX } from '../support/service';
 import { openMigrated, startServiceProcess, type ServiceProcess } from '../support/service-process';
@@ -248,7 +248,7 @@ describe('while Redis', () => {
       await breaks(redis);
       await eventually(() => expect(changes(service)).toEqual([AWAY]));
       expect(await allowedAtOnce([service], newClient(), 100)).toBe(60);
-      // Long enough for several tries to come back.
+      // The service tries to come back once a second, and nothing tells of a try that failed: time for two.
       await sleep(2_500);
       expect(await allowedAtOnce([service], newClient(), 100)).toBe(60);
       expect(changes(service)).toEqual([AWAY]);
@@ -258,6 +258,7 @@ describe('while Redis', () => {
       const after = newClient();
       expect(await allowedAtOnce([service], after, 100)).toBe(60);
       expect(await isCountedInRedis(redis.commander, after)).toBe(true);
+      // Whatever was under way at the change, a probe or a connection, ends within a second, and must change nothing.
       await sleep(1_200);
       expect(changes(service)).toEqual([AWAY, BACK]);
       await traffic.stop();
@@ -295,7 +296,7 @@ describe('at the start', () => {
     const traffic = steadyTraffic(service);
     await eventually(() => expect(changes(service)).toEqual([AWAY]));
     expect(await allowedAtOnce([service], newClient(), 100)).toBe(60);
-    await sleep(1_500);
+    await untilTried(redis.port, 2);
     await redis.start();
     await eventually(() => expect(changes(service)).toEqual([AWAY, BACK]));
     const client = newClient();
@@ -311,7 +312,10 @@ describe('at the start', () => {
     const traffic = steadyTraffic(service);
     await eventually(() => expect(changes(service)).toEqual([AWAY]));
     expect(await allowedAtOnce([service], newClient(), 100)).toBe(60);
-    await sleep(2_500);
+    await eventually(async () => {
+      const refused = /errorstat_WRONGPASS:count=(\d+)/.exec(await redis.commander.info('errorstats'));
+      expect(Number(refused?.[1])).toBeGreaterThanOrEqual(4);
+    });
     await traffic.stop();
     expect(changes(service)).toEqual([AWAY]);
     expect(service.lines.join('\n')).not.toMatch(/the-(right|wrong)-one/);

@@ -190,7 +190,7 @@ test('answers that wait behind a slow download on their connection are told as w
       ask('GET', 'Range: bytes=99999999-\r\n') +
       ask('GET', 'Connection: close\r\nRange: bytes=0-9\r\n'),
   );
-  // Longer than the deadline of a handler.
+  // Real time: a handler's deadline of 4 s has to pass while the answers wait.
   await sleep(4_500);
   const received: Buffer[] = [];
   for await (const chunk of socket) received.push(chunk as Buffer);

@@ -89,6 +89,20 @@ export function connects(to: { port: number } | { path: string }): Promise<void>
   });
 }
 
+/** Drops all connections to a free port until something has tried `times` times to connect; then the port is free again. */
+export async function untilTried(port: number, times: number): Promise<void> {
+  const server = createServer();
+  const tried = new Promise<void>((resolve) => {
+    server.on('connection', (socket) => {
+      socket.destroy();
+      if (--times === 0) resolve();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  await tried;
+  await new Promise((resolve) => server.close(resolve));
+}
+
 /** Repeats `attempt` until it succeeds; throws its last error after `patience` ms. */
 export async function eventually<T>(attempt: () => Promise<T> | T, patience = 10_000): Promise<T> {
   const until = performance.now() + patience;

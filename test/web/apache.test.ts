@@ -160,4 +160,11 @@ it('its own messages have no key, while the service is down', async () => {
   expect(server.log('error.log')).toContain('failed');
 });
 
-it('its logs hold no key after all of the above', () => shops.expectNoKeyInLogs());
+it('its logs hold no key after all of the above', () =>
+  shops.expectNoKeyInLogs(1, [
+    new RegExp(`"GET ${PREFIX}/downloads/42" 200 `),
+    new RegExp(`"GET ${APACHE.hidden}" (?:502|503) `),
+    /"GET \/blog\/afterwards HTTP\/1\.1" 200 /,
+    APACHE.fails[1],
+    ...APACHE.ownErrors,
+  ]));

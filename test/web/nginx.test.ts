@@ -1,9 +1,9 @@
 import { chmodSync, copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { checkNginx, type NginxOptions } from '../support/nginx';
+import { checkNginx, startNginx, type NginxOptions } from '../support/nginx';
 import { eventually, sharedFolder } from '../support/processes';
-import { PREFIX } from '../support/service';
+import { PREFIX, unusedAddress } from '../support/service';
 import { ask, get, hostOf, raw, validate } from '../support/web-server';
 import {
   download,
@@ -134,4 +134,41 @@ describe('the example site', () => {
   });
 });
 
-it('its logs hold no key after all of the above', () => shops.expectNoKeyInLogs());
+describe("nginx's own error messages, which repeat the address with the key, are not written", () => {
+  it.each<[string, RegExp, () => Promise<Partial<NginxOptions>>]>([
+    ['when the service is down', /connect\(\) failed/, async () => ({ upstream: await unusedAddress() })],
+    [
+      'when a package is missing',
+      /open\(\) ".*\.zip" failed/,
+      () => Promise.resolve({ packagesDir: sharedFolder() }),
+    ],
+  ])('%s', async (_when, message, given) => {
+    const options = { upstream: hostOf(shop.service), ...(await given()) };
+    const shipped = await shops.start(options);
+    const edit = (text: string) => text.replaceAll('error_log /dev/null emerg;', '');
+    // Not one of the shops': its log has the key.
+    const careless = await startNginx({ ...options, edit });
+    try {
+      const refused = await download({ ...shop, server: careless });
+      expect((await download({ ...shop, server: shipped })).status).toBe(refused.status);
+      await eventually(() => expect(careless.log('error.log')).toMatch(message));
+      expect(careless.log('error.log')).toContain(shop.key);
+    } finally {
+      await careless.stop();
+    }
+    // An error of the site is written after it, and nothing else.
+    await get(shipped, NGINX.fails[0]);
+    await eventually(() => expect(shipped.log('error.log')).toMatch(NGINX.fails[1]));
+    expect(shipped.log('error.log')).not.toMatch(/downloads|\.zip/);
+  });
+});
+
+it('its logs hold no key after all of the above', () =>
+  shops.expectNoKeyInLogs(1, [
+    ...[200, 503].map((status) => new RegExp(`"GET ${PREFIX}/downloads/42" ${status} `)),
+    // The service had the package, and nginx had not.
+    new RegExp(`"GET ${PREFIX}/downloads/42" 404 .* upstream=[\\d.]+:\\d+:200:`),
+    /"GET \(another path\)" 404 /,
+    /"GET \/none\.php HTTP\/1\.1" 404 /,
+    NGINX.fails[1],
+  ]));

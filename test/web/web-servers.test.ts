@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import type { RequestOptions } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -418,8 +419,39 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
       ]);
     });
 
+    it('have a line for each way a download can end, and for a page of the site that fails', async () => {
+      const settings = { ...kind.senders[0]![1], LICENSING_DOWNLOAD_RATE_LIMIT: '4' };
+      const limited = await shops.open(settings);
+      const statusOf = async (product: number, query = '') =>
+        (await get(limited.server, `${PREFIX}/downloads/${product}?dlid=${limited.key}${query}`)).status;
+      const statuses = [await statusOf(42), await statusOf(43), await statusOf(42, '&version=9.9')];
+      rmSync(join(limited.packagesDir, `${limited.sha256}.zip`));
+      statuses.push(await statusOf(42), await statusOf(42));
+      expect(statuses).toEqual([200, 403, 404, 404, 429]);
+
+      const [uri, line] = kind.fails;
+      await get(limited.server, uri);
+      await eventually(() => expect(limited.server.log('error.log')).toMatch(line));
+      await eventually(() => expect(limited.server.log('licensing.log')).toContain('/downloads/42" 429'));
+    });
+
     it('hold no key, of the web server or of the service, after all of the above', () => {
-      shops.expectNoKeyInLogs();
+      const logged = (request: string, status: number) =>
+        new RegExp(`"${request.replace(/[()]/g, '\\$&')}" ${status} `);
+      const download = `GET ${PREFIX}/downloads/42`;
+      // A shop for each sender, on a Unix socket, and two that are limited.
+      shops.expectNoKeyInLogs(kind.senders.length + 3, [
+        ...[200, 206, 304, 404, 416, 429, 503].map((status) => logged(download, status)),
+        logged(`GET ${PREFIX}/downloads/43`, 403),
+        ...[400, 404].map((status) => logged(`GET ${kind.hidden}`, status)),
+        ...[200, 429, 503].map((status) => logged(`POST ${PREFIX}/licenses/validate`, status)),
+        /"GET \/blog\/article HTTP\/1\.1" 200 /,
+        kind.fails[1],
+        ...kind.ownErrors,
+        ...['DOWNLOAD_NOT_FOUND', 'FILE_NOT_FOUND', 'RATE_LIMITED', 'INVALID_REQUEST', 'NOT_FOUND'].map(
+          (code) => new RegExp(`"code":"${code}"`),
+        ),
+      ]);
     });
   });
 });

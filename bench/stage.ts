@@ -7,11 +7,12 @@ import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import type { RowDataPacket } from 'mysql2/promise';
 import { packageRoot, type Settings } from '../src/config';
-import { startNginx, type TestNginx } from '../test/support/nginx';
+import { startNginx } from '../test/support/nginx';
 import { endProcess, sharedFolder, startProcess } from '../test/support/processes';
 import { installMariaDb, startMariaDb, startRedis, type MariaDb } from '../test/support/servers';
 import { processEnvironment, startServiceProcess } from '../test/support/service-process';
 import { hasDataSet, makeDataSet, publishPackages, warmDataSet } from './data';
+import type { TestWebServer } from '../test/support/web-server-process';
 
 const KEPT = join(packageRoot, 'var/bench/mariadb');
 const GIGABYTE = 1024 ** 3;
@@ -38,7 +39,7 @@ export interface Stage {
   bare(): Promise<Server>;
   ungrouped(): Promise<Server>;
   /** in front of a service; serves its packages below /static/ too */
-  nginx(service: Server): Promise<TestNginx>;
+  nginx(service: Server): Promise<TestWebServer>;
   facts(): Promise<string[]>;
   /** Stops everything started since the last call, the latest first. */
   clear(): Promise<void>;

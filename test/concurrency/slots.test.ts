@@ -6,18 +6,12 @@ import { canonicalKey, generateKey } from '../../src/licensing/keys';
 import type { Db } from '../../src/store/database';
 import { temporaryFolder } from '../support/processes';
 import { startMariaDb, type MariaDb } from '../support/servers';
-import {
-  createMariaDbDatabase,
-  giveLicense,
-  givePlan,
-  PREFIX,
-  rows,
-  type TestLicense,
-} from '../support/service';
+import { giveLicense, givePlan, PREFIX, rows, type TestLicense } from '../support/service';
 import {
   openMigrated,
   startLicensing,
   startServiceProcess,
+  startServicesOnMariaDb,
   type ServiceProcess,
 } from '../support/service-process';
 
@@ -61,19 +55,15 @@ function inParallel<T>(count: number, work: (index: number) => Promise<T>): Prom
 
 describe('two service processes on one MariaDB', () => {
   let db: Db;
-  let services: [ServiceProcess, ServiceProcess];
+  let services: ServiceProcess[];
+  let stop: () => Promise<void>;
   const either = (index: number) => services[index % 2] as ServiceProcess;
 
   beforeAll(async () => {
-    const settings = { LICENSING_DATABASE_URL: await createMariaDbDatabase() };
-    db = await openMigrated(settings);
-    services = await Promise.all([startServiceProcess(settings), startServiceProcess(settings)]);
+    ({ db, services, stop } = await startServicesOnMariaDb(2));
   });
 
-  afterAll(async () => {
-    await Promise.all(services.map((service) => service.stop()));
-    await db.destroy();
-  });
+  afterAll(() => stop());
 
   test('200 activations at once take exactly the seven slots there are', async () => {
     const license = await giveLicense(db, await givePlan(db, { limit: 7 }));

@@ -5,7 +5,6 @@ import { generateKey } from '../../src/licensing/keys';
 import type { Db } from '../../src/store/database';
 import {
   BACKENDS,
-  createMariaDbDatabase,
   giveLicense,
   givePlan,
   PREFIX,
@@ -15,7 +14,7 @@ import {
   type TestService,
 } from '../support/service';
 import { startMariaDb, type MariaDb } from '../support/servers';
-import { openMigrated, startServiceProcess, type ServiceProcess } from '../support/service-process';
+import { startServicesOnMariaDb, type ServiceProcess } from '../support/service-process';
 
 interface LicenseRow {
   id: number;
@@ -173,15 +172,11 @@ describe('a call that is alone', () => {
 describe('two service processes on one MariaDB', () => {
   let db: Db;
   let services: ServiceProcess[];
+  let stop: () => Promise<void>;
   beforeAll(async () => {
-    const settings = { LICENSING_DATABASE_URL: await createMariaDbDatabase() };
-    db = await openMigrated(settings);
-    services = await Promise.all([startServiceProcess(settings), startServiceProcess(settings)]);
+    ({ db, services, stop } = await startServicesOnMariaDb(2));
   });
-  afterAll(async () => {
-    await Promise.all(services.map((service) => service.stop()));
-    await db.destroy();
-  });
+  afterAll(() => stop());
 
   test('400 validates of the same ten licences at once are all counted, and none is refused', async () => {
     const planId = await givePlan(db);

@@ -2,15 +2,16 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { join } from 'node:path';
 import { isHealthy, isUnavailable, openStand, tally, type Stand } from '../support/load';
 import { underFault, unhealthy } from '../support/faults';
-import { startNginx, type TestNginx } from '../support/nginx';
+import { startNginx } from '../support/nginx';
 import { sharedFolder } from '../support/processes';
 import type { ServiceProcess } from '../support/service-process';
+import type { TestWebServer } from '../support/web-server-process';
 
 /** Two instances behind nginx, on a Unix socket each, of which one is killed. */
 
 const CLIENTS = 24;
 let stand: Stand;
-let nginx: TestNginx;
+let nginx: TestWebServer;
 let sockets: string[];
 let instances: ServiceProcess[];
 

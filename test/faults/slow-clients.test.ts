@@ -4,11 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { publishRelease } from '../../src/packages/releases';
 import { quantile, underFault, unhealthy, type Fault } from '../support/faults';
 import { openStand, tally, usage, type Goods, type Stand } from '../support/load';
-import { startNginx, type TestNginx } from '../support/nginx';
+import { startNginx } from '../support/nginx';
 import { makePackage } from '../support/packages';
 import { eventually } from '../support/processes';
 import { PREFIX } from '../support/service';
 import type { ServiceProcess } from '../support/service-process';
+import type { TestWebServer } from '../support/web-server-process';
 
 /** Clients that take their time, and those that must not wait for them. */
 
@@ -19,7 +20,7 @@ const PACKAGE_BYTES = 6_000_000;
 let stand: Stand;
 let service: ServiceProcess;
 let accelerated: ServiceProcess;
-let nginx: TestNginx;
+let nginx: TestWebServer;
 let pid: number;
 let sockets: Socket[] = [];
 const timers: NodeJS.Timeout[] = [];

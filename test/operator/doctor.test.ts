@@ -20,7 +20,7 @@ import { packagePath } from '../../src/packages/package-files';
 import { table, type Db } from '../../src/store/database';
 import { readVersion } from '../../src/store/server';
 import { createAuthority } from '../support/certificates';
-import { startNginx, type NginxOptions, type TestNginx } from '../support/nginx';
+import { startNginx, type NginxOptions } from '../support/nginx';
 import { operator } from '../support/operator';
 import { giveRelease, makePackage } from '../support/packages';
 import { freePort, sharedFolder, temporaryFolder } from '../support/processes';
@@ -37,6 +37,7 @@ import {
 } from '../support/service';
 import { startTlsFront } from '../support/static-site';
 import { openMigrated, processEnvironment, startProgram } from '../support/service-process';
+import type { TestWebServer } from '../support/web-server-process';
 
 /** Every finding of the doctor, provoked on real servers and found by the built command. */
 
@@ -761,7 +762,7 @@ describe.each([
 describe('the site', () => {
   let settings: Settings;
   let service: TestService;
-  let nginx: TestNginx;
+  let nginx: TestWebServer;
   const upstream = () => service.url.replace('http://', '');
   const LOGGED = ['licenses', 'events', 'activations'] as const;
 

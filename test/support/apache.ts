@@ -1,17 +1,8 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeCertificate } from './certificates';
-import { startPhp } from './php-fpm';
-import {
-  connects,
-  endProcess,
-  eventually,
-  freePort,
-  hasEnded,
-  sharedFolder,
-  startProcess,
-} from './processes';
+import { freePort, sharedFolder } from './processes';
+import { checkConfiguration, startWebServer, type TestWebServer } from './web-server-process';
 
 /** A private Apache with the configuration in deploy/apache, and a private PHP-FPM that serves the site. */
 
@@ -34,59 +25,18 @@ export interface ApacheOptions {
   edit?: (text: string, file: string) => string;
 }
 
-export interface TestApache {
-  /** the site's address: `https://127.0.0.1:port` */
-  url: string;
-  port: number;
-  httpPort: number;
-  /** a log file's text; empty when there is no file */
-  log(name: 'access.log' | 'error.log' | 'licensing.log'): string;
-  /** everything Apache wrote to its logs and standard error */
-  allLogs(): string;
-  stop(): Promise<void>;
-}
-
-export async function startApache(options: ApacheOptions): Promise<TestApache> {
+export async function startApache(options: ApacheOptions): Promise<TestWebServer> {
   const folder = sharedFolder();
   const [port, httpPort] = [await freePort(), await freePort()];
-  const stopPhp = await startPhp(folder);
   const conf = writeConfiguration(folder, options, httpPort, port);
-  const child = startProcess(APACHE, ['-f', conf, '-D', 'FOREGROUND'], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  let stderr = '';
-  child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString('latin1')));
-  const logs = join(folder, 'logs');
-  const log = (name: string) =>
-    existsSync(join(logs, name)) ? readFileSync(join(logs, name), 'latin1') : '';
-  const stop = async () => {
-    await endProcess(child);
-    await stopPhp();
-  };
-  try {
-    await eventually(async () => {
-      if (hasEnded(child)) throw new Error(`Apache ended at its start.\n${stderr}${log('error.log')}`);
-      await connects({ port });
-    });
-  } catch (error) {
-    await stop();
-    throw error;
-  }
-  return {
-    url: `https://127.0.0.1:${port}`,
-    port,
-    httpPort,
-    log,
-    allLogs: () => readdirSync(logs).map(log).join('') + stderr,
-    stop,
-  };
+  const url = `https://127.0.0.1:${port}`;
+  return startWebServer([APACHE, '-f', conf, '-D', 'FOREGROUND'], folder, { url, port, httpPort });
 }
 
 /** Runs `apache2 -t` on the shipped configuration. */
 export function checkApache(options: ApacheOptions): { ok: boolean; output: string } {
   const conf = writeConfiguration(sharedFolder(), options, 8080, 8443);
-  const { status, stderr } = spawnSync(APACHE, ['-t', '-f', conf], { encoding: 'utf8' });
-  return { ok: status === 0, output: stderr };
+  return checkConfiguration([APACHE, '-t', '-f', conf]);
 }
 
 /** The site's PHP pages return the request they received. */

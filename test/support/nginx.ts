@@ -1,17 +1,8 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeCertificate } from './certificates';
-import { startPhp } from './php-fpm';
-import {
-  connects,
-  endProcess,
-  eventually,
-  freePort,
-  hasEnded,
-  sharedFolder,
-  startProcess,
-} from './processes';
+import { freePort, sharedFolder } from './processes';
+import { checkConfiguration, startWebServer, type TestWebServer } from './web-server-process';
 
 /** A private nginx with the real files of nginx/, and a private PHP-FPM whose only page is the site. */
 
@@ -39,66 +30,20 @@ export interface NginxOptions {
   edit?: (text: string, file: string) => string;
 }
 
-export interface TestNginx {
-  /** the site's address: `http://127.0.0.1:port`, or `https://127.0.0.1:port` with `example` */
-  url: string;
-  port: number;
-  /** plain HTTP; equals `port` without `example` */
-  httpPort: number;
-  /** a log file's text; empty when there is no file */
-  log(name: 'access.log' | 'error.log' | 'licensing.log'): string;
-  /** everything nginx wrote to its logs and standard error */
-  allLogs(): string;
-  stop(): Promise<void>;
-}
-
-export async function startNginx(options: NginxOptions): Promise<TestNginx> {
+export async function startNginx(options: NginxOptions): Promise<TestWebServer> {
   const folder = sharedFolder();
   const httpPort = await freePort();
   const port = options.example ? await freePort() : httpPort;
-  const stopPhp = await startPhp(folder);
   const conf = writeConfiguration(folder, options, httpPort, port);
-  const child = startProcess(NGINX, ['-p', folder, '-c', conf], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  let stderr = '';
-  child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString('latin1')));
-  const stop = async () => {
-    await endProcess(child);
-    await stopPhp();
-  };
-  try {
-    await eventually(async () => {
-      if (hasEnded(child)) throw new Error(`nginx ended at its start.\n${stderr}`);
-      await connects({ port });
-    });
-  } catch (error) {
-    await stop();
-    throw error;
-  }
-  const logs = join(folder, 'logs');
-  const log = (name: string) => {
-    const path = join(logs, name);
-    return existsSync(path) ? readFileSync(path, 'latin1') : '';
-  };
-  return {
-    url: `${options.example ? 'https' : 'http'}://127.0.0.1:${port}`,
-    port,
-    httpPort,
-    log,
-    allLogs: () => readdirSync(logs).map(log).join('') + stderr,
-    stop,
-  };
+  const url = `${options.example ? 'https' : 'http'}://127.0.0.1:${port}`;
+  return startWebServer([NGINX, '-p', folder, '-c', conf], folder, { url, port, httpPort });
 }
 
 /** Runs `nginx -t` on the files in their contexts. */
 export function checkNginx(options: NginxOptions): { ok: boolean; output: string } {
   const folder = sharedFolder();
   const conf = writeConfiguration(folder, options, 8080, 8443);
-  const { status, stderr } = spawnSync(NGINX, ['-t', '-p', folder, '-c', conf], {
-    encoding: 'utf8',
-  });
-  return { ok: status === 0, output: stderr };
+  return checkConfiguration([NGINX, '-t', '-p', folder, '-c', conf]);
 }
 
 /** The site's PHP page returns the request it received. */

@@ -6,6 +6,7 @@ import { readConfig, type Settings } from '../../src/config';
 import { openDatabase, type Db } from '../../src/store/database';
 import { migrate } from '../../src/store/migrate';
 import { endProcess, startProcess, temporaryFolder } from './processes';
+import { createMariaDbDatabase } from './service';
 
 /** The build as in production: separate processes, reached over HTTP and observed by their logs. */
 
@@ -89,6 +90,22 @@ export async function startServiceProcess(
       await endProcess(child, signal);
       await closed;
       return child.exitCode;
+    },
+  };
+}
+
+/** Several such processes on a new MariaDB database, and the test's own handle on it. */
+export async function startServicesOnMariaDb(count: number) {
+  const settings = { LICENSING_DATABASE_URL: await createMariaDbDatabase() };
+  const db = await openMigrated(settings);
+  const services = await Promise.all(Array.from({ length: count }, () => startServiceProcess(settings)));
+  return {
+    settings,
+    db,
+    services,
+    stop: async () => {
+      await Promise.all(services.map((service) => service.stop()));
+      await db.destroy();
     },
   };
 }

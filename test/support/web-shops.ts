@@ -6,26 +6,12 @@ import { startNginx, type NginxOptions } from './nginx';
 import { giveRelease, makePackage, type TestPackage } from './packages';
 import { sharedFolder } from './processes';
 import { giveLicense, givePlan, PREFIX, startTestService, type TestService } from './service';
-import {
-  get,
-  hostOf,
-  startUpstream,
-  withoutOwn,
-  type Answer,
-  type Upstream,
-  type WebServer,
-} from './web-server';
+import { get, hostOf, startUpstream, withoutOwn, type Answer, type Upstream } from './web-server';
+import type { TestWebServer } from './web-server-process';
 
 /** Services behind a web server. */
 
-export interface TestWebServer extends WebServer {
-  /** plain HTTP; equals `port` where the site has no TLS */
-  httpPort: number;
-  log(name: 'access.log' | 'error.log' | 'licensing.log'): string;
-  /** everything it wrote to its logs and standard error */
-  allLogs(): string;
-  stop(): Promise<void>;
-}
+export type { TestWebServer };
 
 type ServerOptions = Pick<NginxOptions, 'upstream' | 'packagesDir' | 'edit' | 'example'>;
 

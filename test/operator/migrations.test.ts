@@ -3,12 +3,15 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise';
+import { pino } from 'pino';
 import request from 'supertest';
 import { migrationNames } from '../../migrations';
 import { readConfig, type Settings } from '../../src/config';
+import { startService } from '../../src/service';
 import { openDatabase, type Db } from '../../src/store/database';
 import { lockMigrations } from '../../src/store/migrate';
 import { DatabaseUnusable } from '../../src/store/error-messages';
+import { operator } from '../support/operator';
 import { endProcess, eventually, temporaryFolder } from '../support/processes';
 import { startRefusingServer } from '../support/refusing-server';
 import { createMariaDbDatabase, giveLicense, givePlan, PREFIX, rows } from '../support/service';
@@ -32,6 +35,8 @@ const startKnex = (args: string[], settings: Settings): Running =>
     processEnvironment(settings),
   );
 const startMigrate = (settings: Settings) => startLicensing(['migrate', '--json'], settings);
+/** In this process, where nobody else migrates and nothing is killed. */
+const migrate = (settings: Settings) => operator(settings).run(['migrate', '--json']);
 const startKnexLatest = (settings: Settings) => startKnex(['migrate:latest'], settings);
 
 const onMariaDb = async (): Promise<Settings> => ({ LICENSING_DATABASE_URL: await createMariaDbDatabase() });
@@ -69,12 +74,18 @@ async function recorded(db: Db): Promise<string[]> {
 async function expectToServe(settings: Settings): Promise<void> {
   const db = open(settings);
   const license = await giveLicense(db, await givePlan(db));
-  const service = await startServiceProcess(settings);
-  const answer = await request(service.url)
+  const own = {
+    LICENSING_LISTEN: '127.0.0.1:0',
+    LICENSING_ADMIN_LISTEN: '127.0.0.1:0',
+    LICENSING_PACKAGES_DIR: temporaryFolder(),
+  };
+  const config = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, { ...settings, ...own });
+  const service = await startService(config, pino({ level: 'silent' }));
+  const answer = await request(service.address)
     .post(`${PREFIX}/licenses/activate`)
     .send({ license_key: license.key, identifier: 'example.com' });
   expect(answer.status).toBe(200);
-  await service.stop('SIGKILL');
+  await service.stop();
 }
 
 function expectSuccess(ended: Ended[]): void {
@@ -106,31 +117,31 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings) => {
 
   test('"licensing migrate" and Knex keep the same book, whoever wrote it', async () => {
     const first = await createSettings();
-    expectSuccess([await startMigrate(first).ended]);
+    expectSuccess([await migrate(first)]);
     const knex = await startKnexLatest(first).ended;
     expect(knex).toMatchObject({ code: 0, stderr: '' });
     expect(knex.stdout).toContain('Already up to date');
 
     const second = await createSettings();
     expectSuccess([await startKnexLatest(second).ended]);
-    expect(JSON.parse((await startMigrate(second).ended).stdout)).toEqual({ run: [] });
-    const status = await startLicensing(['migrate', '--status', '--json'], second).ended;
+    expect(JSON.parse((await migrate(second)).stdout)).toEqual({ run: [] });
+    const status = await operator(second).run(['migrate', '--status', '--json']);
     expect(JSON.parse(status.stdout)).toEqual({ pending: [], completed: migrationNames });
   });
 
   test('a database that is newer than the code is refused in words by everything, and not changed', async () => {
     const settings = await createSettings();
-    expectSuccess([await startMigrate(settings).ended]);
+    expectSuccess([await migrate(settings)]);
     const db = open(settings);
     await db('licensing_migrations').insert({ name: '999_from_the_future', batch: 2 });
     await db('licensing_migrations').where({ name: '007_events' }).delete();
     const before = await recorded(db);
 
     const refused = [
-      await startMigrate(settings).ended,
-      await startLicensing(['migrate', '--status'], settings).ended,
+      await migrate(settings),
+      await operator(settings).run(['migrate', '--status']),
       await startKnexLatest(settings).ended,
-      await startLicensing(['product', 'list'], settings).ended,
+      await operator(settings).run(['product', 'list']),
     ];
     for (const { code, stdout, stderr } of refused) {
       expect(code).toBe(1);
@@ -147,7 +158,7 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings) => {
     await expect(startServiceProcess(settings)).rejects.toThrow(
       /cannot start: .*(?:001_products.*Run|There is no database .* make a new database there:) "licensing migrate"/,
     );
-    expectSuccess([await startMigrate(settings).ended]);
+    expectSuccess([await migrate(settings)]);
     const db = open(settings);
     await db.schema.dropTable('licensing_events');
     const gone = ['007_events', '009_repeats', '010_unknown_key_hints'];
@@ -162,10 +173,10 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings) => {
     await expect(startServiceProcess(settings)).rejects.toThrow(
       /cannot start: .*\(missing: 007_events, 009_repeats, 010_unknown_key_hints\)\. Run "licensing migrate"/,
     );
-    const command = await startLicensing(['product', 'list'], settings).ended;
+    const command = await operator(settings).run(['product', 'list']);
     expect(command).toMatchObject({ code: 1, stdout: '' });
     expect(command.stderr).toContain('Run "licensing migrate"');
-    expect(JSON.parse((await startMigrate(settings).ended).stdout)).toEqual({ run: gone });
+    expect(JSON.parse((await migrate(settings)).stdout)).toEqual({ run: gone });
     // What of an unknown key was kept that is not one of ours may be the end of a password.
     const accesses = await rows<{ key_hint: string | null; times: number }>(db, 'access_log');
     expect(accesses.map(({ key_hint, times }) => [key_hint, times])).toEqual([
@@ -179,8 +190,8 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings) => {
   test('a table prefix of 15 characters works, beside other tables of the same names', async () => {
     const settings = await createSettings();
     const prefixed = { ...settings, LICENSING_TABLE_PREFIX: 'abcdefghijklmn_' };
-    expectSuccess([await startMigrate(settings).ended]);
-    expect((await startMigrate(prefixed).ended).code).toBe(0);
+    expectSuccess([await migrate(settings)]);
+    expect((await migrate(prefixed)).code).toBe(0);
     const knex = await startKnexLatest(prefixed).ended;
     expect(knex.stdout).toContain('Already up to date');
     await expectToServe(prefixed);
@@ -190,10 +201,10 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings) => {
 
   test('first tables beside those of another prefix are made only under a prefix that is set', async () => {
     const settings = await createSettings();
-    expectSuccess([await startMigrate({ ...settings, LICENSING_TABLE_PREFIX: 'jos_' }).ended]);
+    expectSuccess([await migrate({ ...settings, LICENSING_TABLE_PREFIX: 'jos_' })]);
     const refused = [
-      await startMigrate(settings).ended,
-      await startLicensing(['migrate', '--status'], settings).ended,
+      await migrate(settings),
+      await operator(settings).run(['migrate', '--status']),
       await startKnexLatest(settings).ended,
     ];
     for (const { code, stdout, stderr } of refused) {
@@ -205,11 +216,11 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings) => {
       expect(await db.schema.hasTable(name)).toBe(false);
 
     const second = { ...settings, LICENSING_TABLE_PREFIX: 'second_' };
-    const made = await startMigrate(second).ended;
+    const made = await migrate(second);
     expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining('001_products') });
     // It may be a mistyped one as well.
     expect(made.stderr).toMatch(/^note: .*\(jos_licensing_\.\.\.\)\. If those are meant, correct LICENSING/);
-    expectSuccess([await startMigrate(second).ended]);
+    expectSuccess([await migrate(second)]);
     await expectToServe(second);
   });
 });
@@ -282,7 +293,7 @@ describe('a migration that was killed half-way', () => {
     await db.raw('DROP TRIGGER slow');
     expect(await recorded(db)).not.toContain(SLOW);
 
-    expectSuccess([await startMigrate(settings).ended]);
+    expectSuccess([await migrate(settings)]);
     expect(await recorded(db)).toEqual(migrationNames);
     expect(await db('licensing_migrations_lock').pluck('is_locked')).toEqual([0]);
     await expectToServe(settings);
@@ -370,7 +381,7 @@ describe('the character set and collation of a MariaDB database', () => {
       const connection = await connect(settings);
       const name = settings.LICENSING_DATABASE_URL!.split('/').at(-1)!;
       await connection.query(`ALTER DATABASE ${name} CHARACTER SET ${charset} COLLATE ${collation}`);
-      expectSuccess([await startMigrate(settings).ended]);
+      expectSuccess([await migrate(settings)]);
 
       const [columns] = await connection.query<RowDataPacket[]>(
         `SELECT DISTINCT COLLATION_NAME AS name FROM information_schema.COLUMNS

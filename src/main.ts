@@ -1,10 +1,12 @@
 #!/usr/bin/env node
 import './process/node-version';
 import type { Logger } from 'pino';
+import { withSchemaHint } from './cli/hints';
 import { readConfig } from './config';
 import { createLog } from './process/log';
 import { startService, type Running } from './service';
 import { reasonCode } from './store/errors';
+import { SchemaError } from './store/migrate';
 
 /** After this time the process exits anyway: a database that hangs must not block a restart. */
 const STOP_LIMIT_MS = 15 * 1000;
@@ -45,7 +47,12 @@ function stopOnSignal(service: Running, log: Logger): void {
 }
 
 main().catch((error: unknown) => {
-  const message = error instanceof Error ? error.message : String(error);
+  const message =
+    error instanceof SchemaError
+      ? withSchemaHint(error)
+      : error instanceof Error
+        ? error.message
+        : String(error);
   process.stderr.write(`licensing-gateway cannot start: ${message}\n`);
   process.exit(1);
 });

@@ -7,7 +7,7 @@ import { driverReason } from '../store/errors';
 import { SchemaError } from '../store/migrate';
 import { isOutcomeUnknown } from '../store/transaction';
 import { DatabaseUnusable } from '../store/error-messages';
-import { optionOf, withHint } from './hints';
+import { optionOf, withHint, withSchemaHint } from './hints';
 
 /** A failure as `--json` reports it, with the API's error codes where they fit. */
 export interface Failure {
@@ -58,7 +58,8 @@ export function describeError(error: unknown): string {
 /** Never shows a driver's message, which repeats the statement with its values. */
 function reasonOf(error: unknown): string {
   if (error instanceof OperatorError) return withHint(error);
-  if ([ConfigError, SchemaError, SealError, DatabaseUnusable].some((kind) => error instanceof kind))
+  if (error instanceof SchemaError) return withSchemaHint(error);
+  if ([ConfigError, SealError, DatabaseUnusable].some((kind) => error instanceof kind))
     return (error as Error).message;
   const reason = driverReason(error);
   return reason === undefined

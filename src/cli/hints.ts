@@ -55,6 +55,20 @@ export function withHint({ message, facts }: OperatorError): string {
   return message + (hint.startsWith('\n') ? '' : ' ') + hint;
 }
 
+const SCHEMA_HINTS = {
+  pending: ' Run "licensing migrate", then start again.',
+  'no-file': ' Correct LICENSING_DATABASE_URL, or make a new database there: "licensing migrate".',
+};
+
+/** Like `withHint`, for a SchemaError of the command or of the service's start. */
+export function withSchemaHint(error: {
+  message: string;
+  facts?: { reason: keyof typeof SCHEMA_HINTS } | undefined;
+}): string {
+  const { message, facts } = error;
+  return message + (facts === undefined ? '' : SCHEMA_HINTS[facts.reason]);
+}
+
 /** The option or argument that fills a JSON field. */
 export function optionOf(field: string): string {
   return field.replaceAll('_', '-');

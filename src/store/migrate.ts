@@ -27,8 +27,18 @@ export interface SchemaState {
   unknown: string[];
 }
 
-/** The schema does not fit this code. The message gives the remedy. */
-export class SchemaError extends Error {}
+/** What has to be mended by a command, which the caller names. */
+export type SchemaFacts = { reason: 'pending'; missing: string[] } | { reason: 'no-file'; file: string };
+
+/** The schema does not fit this code. */
+export class SchemaError extends Error {
+  constructor(
+    message: string,
+    readonly facts?: SchemaFacts,
+  ) {
+    super(message);
+  }
+}
 
 /** Used by `knex.migrate` and knexfile.ts, so that both use the same migrations table. */
 export function migrationConfig(prefix: string): Knex.MigratorConfig {
@@ -50,16 +60,17 @@ export async function readSchemaState(db: Db): Promise<SchemaState> {
   };
 }
 
-/** @throws SchemaError with the remedy when the schema is older or newer than this code, or the server too old */
+/** @throws SchemaError when the schema is older or newer than this code, or the server too old */
 export async function requireCurrentSchema(db: Db): Promise<void> {
   refuseMissingFile(db);
   await refuseOldServer(db);
   const state = await readSchemaState(db);
   refuseNewerSchema(state);
   if (state.pending.length > 0)
-    throw new SchemaError(
-      `The database's schema is not up to date (missing: ${state.pending.join(', ')}). Run "licensing migrate", then start again.`,
-    );
+    throw new SchemaError(`The database's schema is not up to date (missing: ${state.pending.join(', ')}).`, {
+      reason: 'pending',
+      missing: state.pending,
+    });
 }
 
 async function refuseOldServer(db: Db): Promise<void> {
@@ -76,9 +87,7 @@ async function refuseOldServer(db: Db): Promise<void> {
 function refuseMissingFile(db: Db): void {
   const file = sqliteFile(db);
   if (file !== undefined && statSync(file, { throwIfNoEntry: false }) === undefined)
-    throw new SchemaError(
-      `There is no database ${file}. Correct LICENSING_DATABASE_URL, or make a new database there: "licensing migrate".`,
-    );
+    throw new SchemaError(`There is no database ${file}.`, { reason: 'no-file', file });
 }
 
 export function refuseNewerSchema(state: SchemaState): void {

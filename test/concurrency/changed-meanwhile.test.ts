@@ -212,7 +212,7 @@ test('a deactivation on its way while its key ends frees nothing: the key is kno
     license,
     () => send('deactivate'),
     async (trx) =>
-      setKey(trx, (await findLicense(trx, license.id))!.mainKeyId, { endsAt: new Date(Date.now() - 1_000) }),
+      setKey(trx, (await findLicense(trx, license.id))!.mainKeyId, { endsAt: service.clock.now }),
   );
   expect(deactivated).toMatchObject({ status: 403, body: { error: { code: 'LICENSE_NOT_FOUND' } } });
   expect(await stored('licenses', license.id)).toMatchObject({ activations_used: 1 });

@@ -10,6 +10,7 @@ import * as productUpdateXml from './008_product_update_xml';
 import * as repeats from './009_repeats';
 import * as unknownKeyHints from './010_unknown_key_hints';
 import * as afterExpiry from './011_after_expiry';
+import * as bundles from './012_bundles';
 import * as licenseKeys from './013_license_keys';
 import * as licenseMetadata from './014_license_metadata';
 import * as mainKeys from './015_main_keys';
@@ -31,6 +32,7 @@ const migrations: Record<string, Knex.Migration> = {
   '009_repeats': repeats,
   '010_unknown_key_hints': unknownKeyHints,
   '011_after_expiry': afterExpiry,
+  '012_bundles': bundles,
   '013_license_keys': licenseKeys,
   '014_license_metadata': licenseMetadata,
   '015_main_keys': mainKeys,

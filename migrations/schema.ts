@@ -6,6 +6,8 @@ import type { Knex } from 'knex';
  */
 export interface TableDefinition {
   columns: Record<string, string>;
+  /** the primary key, where it is not a column of the type `id` or `smallId` */
+  primary?: string[];
   unique?: string[][];
   indexes?: string[][];
   /** the table each column refers to, by its id */
@@ -41,9 +43,10 @@ export function tableName(knex: Knex, name: string): string {
 
 export async function createTable(knex: Knex, name: string, definition: TableDefinition): Promise<void> {
   const full = tableName(knex, name);
-  const { columns, unique = [], indexes = [], references = {} } = definition;
+  const { columns, primary, unique = [], indexes = [], references = {} } = definition;
   const sqlite = isSqlite(knex);
   const parts = Object.entries(columns).map(([column, type]) => `${column} ${type}`);
+  if (primary !== undefined) parts.push(`PRIMARY KEY (${primary.join(', ')})`);
   for (const [column, target] of Object.entries(references))
     parts.push(
       `CONSTRAINT ${full}_${column}_fk FOREIGN KEY (${column}) REFERENCES ${tableName(knex, target)} (id)`,

@@ -4,7 +4,13 @@ import { rootCertificates } from 'node:tls';
 import { InvalidArgumentError, type Command, type CommanderError } from 'commander';
 import { requireCustomer } from '../licensing/customer-email';
 import { requireDuration } from '../licensing/durations';
-import { requireElement, requireIdentifierText, requireLabel, requireWholeNumber } from '../licensing/fields';
+import {
+  requireElement,
+  requireHttpsUrl,
+  requireIdentifierText,
+  requireLabel,
+  requireWholeNumber,
+} from '../licensing/fields';
 import { explainReadFault } from '../packages/file-faults';
 import { requireMetadataChange, type MetadataChanges } from '../licensing/metadata';
 import { OperatorError } from '../licensing/operator-error';
@@ -111,6 +117,13 @@ export const label = (text: string): string => usage(() => requireLabel(text));
 export const emailAddress = (text: string): string => usage(() => requireCustomer(text));
 export const identifierText = (text: string): string => usage(() => requireIdentifierText(text));
 export const elementName = (text: string): string => usage(() => requireElement(text));
+
+export const webAddress = (text: string): string => usage(() => requireHttpsUrl(text));
+
+/** A list such as `42,43`. */
+export function productIds(text: string): number[] {
+  return text.split(',').map((id) => positiveInteger(id.trim()));
+}
 
 /** Runs a reader of the domain, whose refusal becomes a usage error. */
 export function usage<T>(read: () => T): T {

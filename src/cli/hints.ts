@@ -6,6 +6,9 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'no-higher-id': () => 'Choose one with --id.',
   'product-in-use': () =>
     'A plan without licences can be removed ("licensing plan remove"), a version cannot.',
+  'includes-others': ({ product }) => `"licensing product show ${product}" shows which.`,
+  'is-included': ({ by }) =>
+    `Take it out there first: "licensing product edit ${by} --includes" with the other ids, or none.`,
   undecided: () => 'Say it with --licenses follow or --licenses keep.',
   'plan-in-use': ({ plan }) => `"licensing license list --plan ${plan}" shows its licences.`,
   'lifetime-license': () => '"--until" gives it an end.',

@@ -1,9 +1,59 @@
 import type { Command } from 'commander';
-import { addProduct, editProduct, listProducts, readProduct, removeProduct } from '../licensing/catalogue';
-import { elementName, label, positiveInteger, requireChange } from './arguments';
+import { includesNone, namesOf } from '../licensing/bundles';
+import {
+  addProduct,
+  editProduct,
+  listProducts,
+  readProduct,
+  removeProduct,
+  type Includes,
+  type ProductFields,
+} from '../licensing/catalogue';
+import { elementName, label, positiveInteger, productIds, requireChange, webAddress } from './arguments';
 import { withSession } from './command';
 import { planJson, productJson } from '../licensing/views';
 import { formatFields, formatTable } from './tables';
+
+interface Options {
+  name?: string;
+  element?: string;
+  includes?: string;
+  renewUrl?: string;
+  supportUrl?: string;
+}
+
+const INCLUDES_HELP =
+  'products that its licences cover too: their ids, such as 43,44; all (those without any of their own); or none';
+const RENEW_HELP = 'https address where a customer renews; none removes it';
+const SUPPORT_HELP = 'https address where a customer gets help; none removes it';
+
+/** The options as the catalogue takes them. They stay words in commander, which makes a null an empty text. */
+function readFields({ name, element, includes, renewUrl, supportUrl }: Options): ProductFields {
+  const orNone = (text: string | undefined) => (text === NONE ? null : text);
+  return {
+    name,
+    element: element === undefined ? undefined : element || null,
+    includes: includes === undefined ? undefined : readIncludes(includes),
+    renewUrl: orNone(renewUrl),
+    supportUrl: orNone(supportUrl),
+  };
+}
+
+const NONE = 'none';
+
+function readIncludes(text: string): Includes {
+  if (text === 'all') return text;
+  return text === NONE ? [] : productIds(text);
+}
+
+function includesOption(text: string): string {
+  readIncludes(text);
+  return text;
+}
+
+function addressOrNone(text: string): string {
+  return text === NONE ? text : webAddress(text);
+}
 
 export function addProductCommands(program: Command): void {
   const product = program
@@ -23,13 +73,17 @@ function addAdd(product: Command): void {
     .requiredOption('--name <name>', 'name shown to customers', label)
     .option('--id <id>', 'id of your choice; else the next free one', positiveInteger)
     .option('--element <element>', "Joomla's name of the extension, such as pkg_example", elementName)
+    .option('--includes <ids>', INCLUDES_HELP, includesOption)
+    .option('--renew-url <url>', RENEW_HELP, addressOrNone)
+    .option('--support-url <url>', SUPPORT_HELP, addressOrNone)
     .addHelpText(
       'after',
-      '\nExample:\n  licensing product add --name "Example Shop" --id 42 --element pkg_example',
+      '\nExamples:\n  licensing product add --name "Example Shop" --id 42 --element pkg_example\n  licensing product add --name "Club membership" --includes 42,43',
     )
-    .action((options: { name: string; id?: number; element?: string }, command: Command) =>
+    .action((options: Options & { name: string; id?: number }, command: Command) =>
       withSession(command, async ({ db, now, output }) => {
-        const added = await addProduct(db, { element: undefined, ...options }, now);
+        const { id, name } = options;
+        const added = await addProduct(db, { ...readFields(options), id, name }, now);
         output.print(productJson(added), `Product ${added.id} is added: ${added.name}.`);
       }),
     );
@@ -42,14 +96,17 @@ function addEdit(product: Command): void {
     .argument('<id>', 'product id', positiveInteger)
     .option('--name <name>', 'name shown to customers', label)
     .option('--element <element>', "Joomla's name of the extension; an empty text removes it", elementOrNone)
-    .addHelpText('after', '\nExample:\n  licensing product edit 42 --name "Example Shop Pro"')
-    .action((id: number, { name, element }: { name?: string; element?: string }, command: Command) =>
+    .option('--includes <ids>', INCLUDES_HELP, includesOption)
+    .option('--renew-url <url>', RENEW_HELP, addressOrNone)
+    .option('--support-url <url>', SUPPORT_HELP, addressOrNone)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  licensing product edit 42 --name "Example Shop Pro"\n  licensing product edit 44 --includes all --renew-url https://shop.example/renew',
+    )
+    .action((id: number, options: Options, command: Command) =>
       withSession(command, async ({ db, output }) => {
-        requireChange(command, name, element);
-        const edited = await editProduct(db, id, {
-          ...(name === undefined ? {} : { name }),
-          ...(element === undefined ? {} : { element: element || null }),
-        });
+        requireChange(command, ...(Object.values(options) as unknown[]));
+        const edited = await editProduct(db, id, readFields(options));
         output.print(productJson(edited), `Product ${id} is changed: ${edited.name}.`);
       }),
     );
@@ -77,10 +134,15 @@ function addList(product: Command): void {
     .action((_options: object, command: Command) =>
       withSession(command, async ({ db, output }) => {
         const products = await listProducts(db);
+        // A column without any value would only narrow the others.
+        const bundles = products.some((one) => !includesNone(one));
         output.print(products.map(productJson), () =>
           formatTable(
-            ['ID', 'NAME', 'ELEMENT'],
-            products.map(({ id, name, element }) => [id, name, element]),
+            ['ID', 'NAME', 'ELEMENT', ...(bundles ? ['INCLUDES'] : [])],
+            products.map(({ id, name, element, includes }) => [
+              ...[id, name, element],
+              ...(bundles ? [String(includes) || null] : []),
+            ]),
             'No products.',
           ),
         );
@@ -91,19 +153,31 @@ function addList(product: Command): void {
 function addShow(product: Command): void {
   product
     .command('show')
-    .description('Shows a product with its plans and published versions.')
+    .description(
+      'Shows a product with its plans and published versions, what it includes, and what includes it.',
+    )
     .argument('<id>', 'product id', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing product show 42')
     .action((id: number, _options: object, command: Command) =>
       withSession(command, async ({ db, output }) => {
-        const { product: found, plans, versions } = await readProduct(db, id);
+        const { product: found, included, bundles, plans, versions } = await readProduct(db, id);
+        const covered = included.length === 0 ? null : namesOf(included);
         output.print(
-          { ...productJson(found), plans: plans.map(planJson), published_versions: versions },
+          {
+            ...productJson(found),
+            included_in: bundles.map((bundle) => bundle.id),
+            plans: plans.map(planJson),
+            published_versions: versions,
+          },
           () =>
             formatFields([
               ['id', found.id],
               ['name', found.name],
               ['element', found.element],
+              ['includes', found.includes === 'all' ? `all: ${covered ?? 'none yet'}` : covered],
+              ['included in', bundles.length === 0 ? null : namesOf(bundles)],
+              ['renew at', found.renewUrl],
+              ['support at', found.supportUrl],
               ['plans', plans.map(({ id: planId, name }) => `${name} (${planId})`).join(', ') || null],
               ['published', versions.join(', ') || null],
             ]),

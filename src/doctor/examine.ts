@@ -1,3 +1,4 @@
+import { checkCatalogue } from './catalogue';
 import { checkConfiguration } from './configuration';
 import { checkCounters } from './counters';
 import { checkPrivileges, checkSchema, checkServer, checkSizes, checkTables } from './database';
@@ -18,6 +19,7 @@ const CHECKS: { name: string; check: Check; needsDatabase: boolean }[] = [
   { name: 'REDIS', check: checkRedis, needsDatabase: false },
   { name: 'PACKAGES_FOLDER', check: checkFolder, needsDatabase: false },
   { name: 'PACKAGES', check: checkPackages, needsDatabase: true },
+  { name: 'CATALOGUE', check: checkCatalogue, needsDatabase: true },
   { name: 'KEY_SECRET', check: checkKeys, needsDatabase: true },
   { name: 'COUNTERS', check: checkCounters, needsDatabase: true },
   { name: 'SITE', check: checkSite, needsDatabase: false },

@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { API_PATH } from '../api';
 import { API_TEXTS } from '../api';
+import { bundlesOf, readCatalogue } from '../licensing/bundles';
 import { createNetworkMatcher } from '../licensing/ip-addresses';
 import { generateKey, keyDigest, keyHint, redactKeys } from '../licensing/keys';
 import { latestRelease } from '../licensing/updates';
@@ -282,7 +283,11 @@ async function tryDownload(site: Site): Promise<Finding[]> {
   const release = await smallestLatest(db, config.packagesDir);
   if (release === undefined)
     return [unchecked('DOWNLOAD', 'No package that could be downloaded is published.')];
-  const [plan] = await listPlans(db, release.productId);
+  const covering = [
+    release.productId,
+    ...bundlesOf(await readCatalogue(db), release.productId).map(({ id }) => id),
+  ];
+  const plan = (await listPlans(db)).find(({ productId }) => covering.includes(productId));
   if (plan === undefined)
     return [
       unchecked(

@@ -60,7 +60,7 @@ export function downloadHandler(
     if (key === undefined) return refuse('INVALID_REQUEST', undefined, KEY_REQUIRED);
     if (productId === undefined) return refuse('INVALID_REQUEST', undefined, PRODUCT_ID_REQUIRED);
     const decision = await decideDownload(
-      await lookUp({ key, keyDigest: keyDigest(key), identifier }),
+      await lookUp({ key, keyDigest: keyDigest(key), identifier, productId }),
       findRelease,
       { productId, identifierGiven: identifier !== undefined, version },
       at,

@@ -3,13 +3,14 @@ import { formatTimestampOrNull } from '../licensing/timestamps';
 import { isRefusal, type Refusal } from '../licensing/verdict';
 import { licenseFields, sendData, sendRefusal } from './answers';
 import type { Context, Handler } from './context';
-import { readActivationRequest, readKeyAlone, readLabel, readLicenseRequest } from './requests';
+import { readActivationRequest, readCoverage, readKeyAlone, readLabel, readLicenseRequest } from './requests';
 
 /** POST licenses/activate: contract, section 4.1. */
 export function activateHandler({ ledger, now, accessLog }: Licensing): Handler {
   return async (ctx) => {
-    const request = readActivationRequest(ctx.request.body);
-    const name = readLabel(ctx.request.body, request.key);
+    const { body } = ctx.request;
+    const request = { ...readActivationRequest(body), productId: readCoverage(body) };
+    const name = readLabel(body, request.key);
     const { ip } = ctx.state.client;
     const claim = { ...request, name, ip, actor: `customer:${ip}`, now: now() };
     const outcome = await ledger.activate(claim);
@@ -52,20 +53,22 @@ export function deactivateHandler({ ledger, now, accessLog }: Licensing): Handle
 /** POST licenses/validate: contract, section 4.2. */
 export function validateHandler({ validate, now }: Licensing): Handler {
   return async (ctx) => {
-    const { key, keyDigest, identifier } = readLicenseRequest(ctx.request.body);
-    const outcome = await validate({ key, keyDigest, identifier, ip: ctx.state.client.ip, now: now() });
+    const request = readLicenseRequest(ctx.request.body);
+    const productId = readCoverage(ctx.request.body);
+    const outcome = await validate({ ...request, productId, ip: ctx.state.client.ip, now: now() });
     if (isRefusal(outcome)) {
       sendRefusal(ctx, outcome);
       return;
     }
-    const { license, status, valid, identifierActivated } = outcome;
+    const { license, status, valid, identifierActivated, covered } = outcome;
     sendData(ctx, {
       valid,
       status,
-      ...licenseFields(key, license),
+      ...licenseFields(request.key, license),
       activations_used: license.activationsUsed,
       expires_at: formatTimestampOrNull(license.expiresAt),
       identifier_activated: identifierActivated,
+      ...(covered === undefined ? {} : { product_covered: covered }),
     });
   };
 }
@@ -83,7 +86,11 @@ type ActivationEndpoint = 'activate' | 'deactivate';
 function refusedAccess(
   ctx: Context,
   endpoint: ActivationEndpoint,
-  { key, identifier }: { key: string | undefined; identifier: string | undefined },
+  {
+    key,
+    identifier,
+    productId,
+  }: { key: string | undefined; identifier: string | undefined; productId?: number | undefined },
   { refused, license }: Refusal,
   at: Date,
 ) {
@@ -94,6 +101,7 @@ function refusedAccess(
     key,
     license,
     identifier,
+    productId,
     ip: ctx.state.client.ip,
     client: ctx.state.client.limitKey,
     userAgent: ctx.get('User-Agent'),

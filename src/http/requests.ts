@@ -128,11 +128,24 @@ function notPlain(field: string): InvalidRequestError {
   return new InvalidRequestError(`"${field}" must not contain control characters.`);
 }
 
-/** The product id in the path. Undefined: not an integer. 0, which no product has: outside the column's range. */
+/** The product id in the path. Undefined: not an integer. */
 export function readProductId({ params }: Context): number | undefined {
-  const { product_id: text } = params as { product_id?: string };
-  if (text === undefined || !/^-?[0-9]+$/.test(text)) return undefined;
-  const id = Number(text);
+  return toProductId((params as { product_id?: unknown }).product_id);
+}
+
+/** The product whose coverage a body asks for; undefined: none. @throws InvalidRequestError */
+export function readCoverage(body: unknown): number | undefined {
+  const value = ownValue(requireFields(body), 'product_id');
+  if (value === undefined || value === null) return undefined;
+  const id = toProductId(value);
+  if (id === undefined) throw new InvalidRequestError('"product_id" must be an integer.');
+  return id;
+}
+
+/** Undefined: not an integer. 0, which no product has: outside the column's range. */
+function toProductId(value: unknown): number | undefined {
+  if (typeof value === 'string' ? !/^-?[0-9]+$/.test(value) : !Number.isInteger(value)) return undefined;
+  const id = Number(value);
   return id > 0 && id <= MAX_UINT32 ? id : 0;
 }
 

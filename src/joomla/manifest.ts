@@ -26,7 +26,7 @@ export interface ManifestSnippets {
 }
 
 /** The manifest lines that make Joomla ask for updates and show the Download Key field. @throws OperatorError */
-export function manifestSnippets({ name }: Product, updateXmlUrl: string): ManifestSnippets {
+export function manifestSnippets({ name }: Pick<Product, 'name'>, updateXmlUrl: string): ManifestSnippets {
   const url = requireWebAddress(updateXmlUrl, 'The address of the update XML');
   if (updateXmlUrl.includes('#'))
     throw new OperatorError(

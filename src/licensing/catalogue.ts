@@ -8,7 +8,7 @@ import {
   insertPlan,
   insertProduct,
   listPlans,
-  listProducts,
+  replaceIncludes,
   lockLicensesOfPlan,
   lockPlan,
   lockProduct,
@@ -26,21 +26,44 @@ import { listIdsWithLimit, listLicenses } from '../store/licenses';
 import { listPublishedVersions } from '../store/releases';
 import { inTransaction } from '../store/transaction';
 import { followLimit } from './amend';
+import {
+  bundlesOf,
+  findIncludesFault,
+  includedIn,
+  inOrder,
+  listedIn,
+  readCatalogue,
+  type CatalogueProduct,
+  type Includes,
+} from './bundles';
 import type { ActivationType } from './identifiers';
 import type { ChangeContext } from './lifecycle';
 import { OperatorError, type RefusalFacts } from './operator-error';
 import { noPlan, noProduct, requirePlan, requireProduct } from './find-or-refuse';
 
-export { listProducts, type AfterExpiry, type Plan, type Product };
+export { type AfterExpiry, type CatalogueProduct, type Includes, type Plan, type Product };
 
-/** A product with its plans and published versions, the highest first. */
-export async function readProduct(
-  db: Db,
-  id: number,
-): Promise<{ product: Product; plans: Plan[]; versions: string[] }> {
-  const product = await requireProduct(db, id);
+/** All products, by id. */
+export async function listProducts(db: Db): Promise<CatalogueProduct[]> {
+  return [...(await readCatalogue(db)).values()];
+}
+
+export interface ProductDetails {
+  product: CatalogueProduct;
+  /** what its licences cover besides itself */
+  included: CatalogueProduct[];
+  /** the products that include it */
+  bundles: CatalogueProduct[];
+  plans: Plan[];
+  /** published, the highest first */
+  versions: string[];
+}
+
+export async function readProduct(db: Db, id: number): Promise<ProductDetails> {
+  const catalogue = await readCatalogue(db);
+  const product = catalogue.get(id) ?? noProduct(id);
   const [plans, versions] = await Promise.all([listPlans(db, id), listPublishedVersions(db, id)]);
-  return { product, plans, versions };
+  return { product, included: includedIn(catalogue, id), bundles: bundlesOf(catalogue, id), plans, versions };
 }
 
 /** @throws OperatorError when there is no such product; undefined: the plans of all */
@@ -49,12 +72,21 @@ export async function plansOf(db: Db, productId: number | undefined): Promise<Pl
   return listPlans(db, productId);
 }
 
-/** @throws OperatorError when the id is taken, or no higher one is left */
+/** What may be said of a product; undefined keeps a value, null clears it. */
+export interface ProductFields {
+  name?: string | undefined;
+  element?: string | null | undefined;
+  includes?: Includes | undefined;
+  renewUrl?: string | null | undefined;
+  supportUrl?: string | null | undefined;
+}
+
+/** @throws OperatorError when the id is taken, no higher one is left, or it may not include what it should */
 export async function addProduct(
   db: Db,
-  { id, name, element }: { id?: number | undefined; name: string; element?: string | undefined },
+  { id, includes = [], ...fields }: ProductFields & { id?: number | undefined; name: string },
   now: Date,
-): Promise<Product> {
+): Promise<CatalogueProduct> {
   // The database would count on beyond it, or fail with its own message.
   if (id === undefined && (await findProduct(db, MAX_UINT32)) !== undefined)
     throw new OperatorError(`There is no higher id than ${MAX_UINT32}.`, {
@@ -64,8 +96,14 @@ export async function addProduct(
     });
   try {
     return await inTransaction(db, async (trx) => {
-      const inserted = await insertProduct(trx, { id, name, element: element ?? null, createdAt: now });
-      return (await findProduct(trx, inserted)) as Product;
+      await lockIncluded(trx, includes);
+      const inserted = await insertProduct(trx, {
+        id,
+        ...fields,
+        element: fields.element ?? null,
+        createdAt: now,
+      });
+      return setIncludes(trx, inserted, includes);
     });
   } catch (error) {
     if (isDuplicate(error))
@@ -122,14 +160,42 @@ function refuseFreeStaging({
     });
 }
 
-/** For a product added by mistake. @throws OperatorError when it has plans or versions, or does not exist */
-export function removeProduct(db: Db, id: number): Promise<Product> {
+/** In the order of the ids, in which all code locks several products. */
+async function lockIncluded(trx: Transaction, includes: Includes, id?: number): Promise<void> {
+  const involved = [...(includes === 'all' ? [] : includes), ...(id === undefined ? [] : [id])];
+  for (const one of inOrder(involved)) await lockProduct(trx, one as number);
+}
+
+/** Replaces what a locked product includes. @throws OperatorError when the rules of bundles forbid it */
+async function setIncludes(trx: Transaction, id: number, includes: Includes): Promise<CatalogueProduct> {
+  const catalogue = await readCatalogue(trx);
+  const fault = findIncludesFault(catalogue, id, includes);
+  if (fault !== undefined) throw fault;
+  const wanted = inOrder(includes);
+  await setProduct(trx, id, { includesAll: wanted === 'all' });
+  await replaceIncludes(trx, id, wanted === 'all' ? [] : wanted);
+  return { ...(catalogue.get(id) as CatalogueProduct), includesAll: wanted === 'all', includes: wanted };
+}
+
+/**
+ * For a product added by mistake.
+ * @throws OperatorError when it has plans or versions, is listed in a bundle, or does not exist
+ */
+export function removeProduct(db: Db, id: number): Promise<CatalogueProduct> {
   return removeUnused(
     db,
     async (trx) => {
-      const product = (await lockProduct(trx, id)) ?? noProduct(id);
+      if (!(await lockProduct(trx, id))) noProduct(id);
+      const catalogue = await readCatalogue(trx);
+      const by = listedIn(catalogue, id);
+      if (by !== undefined)
+        throw new OperatorError(`Product ${id} is included in product ${by}, and stays.`, {
+          code: 'CONFLICT',
+          facts: { reason: 'is-included', by },
+        });
+      await replaceIncludes(trx, id, []);
       await deleteProduct(trx, id);
-      return product;
+      return catalogue.get(id) as CatalogueProduct;
     },
     `Product ${id} has plans or versions, and stays.`,
     { reason: 'product-in-use' },
@@ -163,16 +229,18 @@ async function removeUnused<T>(
   }
 }
 
-/** @throws OperatorError when there is no such product */
+/** @throws OperatorError when there is no such product, or it may not include what it should */
 export function editProduct(
   db: Db,
   id: number,
-  changes: { name?: string; element?: string | null },
-): Promise<Product> {
+  { includes, ...changes }: ProductFields,
+): Promise<CatalogueProduct> {
   return inTransaction(db, async (trx) => {
-    if (!(await lockProduct(trx, id))) noProduct(id);
+    await lockIncluded(trx, includes ?? [], id);
+    if (!(await findProduct(trx, id))) noProduct(id);
     await setProduct(trx, id, changes);
-    return requireProduct(trx, id);
+    if (includes !== undefined) return setIncludes(trx, id, includes);
+    return (await readCatalogue(trx)).get(id) as CatalogueProduct;
   });
 }
 

@@ -1,4 +1,4 @@
-import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32 } from '../store/columns';
+import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32, MAX_URL_LENGTH } from '../store/columns';
 import { containsKey } from './keys';
 import { OperatorError } from './operator-error';
 
@@ -44,6 +44,30 @@ export function requireElement(text: string, field?: string): string {
   if (!/^[A-Za-z0-9._-]{1,100}$/.test(trimmed))
     throw invalid('It must be a name such as pkg_example: at most 100 letters, digits and . _ -', field);
   return trimmed;
+}
+
+/** An https address for customers, as a browser would write it. */
+export function requireHttpsUrl(text: string, field?: string): string {
+  const href = httpsUrl(text);
+  if (href === undefined)
+    throw invalid(
+      `It must be an https:// address without a user name, of at most ${MAX_URL_LENGTH} characters.`,
+      field,
+    );
+  if (containsKey(href)) throw invalid('It must not hold a licence key.', field);
+  return href;
+}
+
+/** Whether an address is one as `requireHttpsUrl` returns it. */
+export function isHttpsUrl(text: string): boolean {
+  return httpsUrl(text) === text;
+}
+
+function httpsUrl(text: string): string | undefined {
+  if (!URL.canParse(text.trim())) return undefined;
+  const url = new URL(text.trim());
+  if (url.protocol !== 'https:' || url.username !== '' || url.password !== '') return undefined;
+  return url.href.length <= MAX_URL_LENGTH ? url.href : undefined;
 }
 
 function invalid(message: string, field: string | undefined): OperatorError {

@@ -1,6 +1,7 @@
 import type { Db } from '../store/database';
 import type { LicenseTerms } from '../store/licenses';
-import { findTerms, type FoundActivation, type KeyTerms } from '../store/license-lookup';
+import { findInclusions } from '../store/bundles';
+import { findTerms, type FoundActivation, type KeyTerms, type Terms } from '../store/license-lookup';
 import { isKey } from './keys';
 import { spellings, type ActivationType, type Spellings } from './identifiers';
 
@@ -12,6 +13,8 @@ export interface Named {
   identifier?: string | undefined;
   /** a label; if given, the activation's details are looked up too */
   name?: string | undefined;
+  /** asks whether the licence covers this product */
+  productId?: number | undefined;
 }
 
 export interface Found {
@@ -21,6 +24,8 @@ export interface Found {
   identifier: string | undefined;
   /** the activation of that identifier; undefined when it is not activated */
   activation: FoundActivation | undefined;
+  /** whether it covers the product that was asked for; undefined when none was */
+  covered?: boolean | undefined;
   /** how the ledger would place the identifier; undefined until it holds the lock, or when slots are all there is */
   placing?: Placing | undefined;
 }
@@ -36,7 +41,7 @@ export interface Placing {
 }
 
 /**
- * Uses one statement, so that all answers are of the same moment. Reads details by default when a request has a label.
+ * Reads licences and activations in one statement, so that all answers are of the same moment. Reads details by default when a request has a label.
  * @returns in the order of the requests; undefined where the key is unknown
  */
 export async function lookUp(
@@ -60,7 +65,8 @@ export async function lookUp(
     new Map([...wanted].map(([digest, ofKey]) => [digest, [...ofKey.values()]])),
     { details },
   );
-  return requests.map(({ keyDigest }, i): Found | undefined => {
+  const covers = await readCoverage(db, requests, terms);
+  return requests.map(({ keyDigest, productId }, i): Found | undefined => {
     const known = terms.get(keyDigest);
     if (known === undefined) return undefined;
     const { license, key, activations } = known;
@@ -70,6 +76,24 @@ export async function lookUp(
       key,
       identifier,
       activation: identifier === undefined ? undefined : activations.get(identifier),
+      covered: productId === undefined ? undefined : covers(known, productId),
     };
   });
+}
+
+/** Looks up what bundles include, for products other than the licence's own. */
+async function readCoverage(
+  db: Db,
+  requests: Named[],
+  terms: Map<string, Terms>,
+): Promise<(terms: Terms, productId: number) => boolean> {
+  const others = requests.flatMap(({ keyDigest, productId }) => {
+    const known = terms.get(keyDigest);
+    return known && productId !== undefined && productId !== known.license.product.id ? productId : [];
+  });
+  const inclusions = others.length === 0 ? undefined : await findInclusions(db, [...new Set(others)]);
+  return ({ license: { product }, includesAll }, productId) =>
+    productId === product.id ||
+    (includesAll && inclusions?.plain.has(productId)) ||
+    (inclusions?.listedBy.get(productId)?.has(product.id) ?? false);
 }

@@ -15,6 +15,8 @@ export type RefusalFacts =
         | 'undecided';
     }
   | { reason: 'plan-in-use'; plan: number }
+  | { reason: 'includes-others'; product: number }
+  | { reason: 'is-included'; by: number }
   | {
       reason: 'other-customer' | 'key-not-kept' | 'activated' | 'not-activated' | 'no-key' | 'main-key';
       license: number;

@@ -44,6 +44,7 @@ export function judgeActivation(found: Found | undefined, now: Date): Refusal | 
   const status = liveStatus(license, now);
   if (isStopped(status)) return { refused: 'LICENSE_INACTIVE', license };
   if (status === 'expired') return { refused: 'LICENSE_EXPIRED', license };
+  if (found.covered === false) return { refused: 'PRODUCT_MISMATCH', license };
   if (identifier === undefined) return wrongIdentifier(license);
   if (activation !== undefined) return undefined;
   if (placing === undefined ? license.plan.freeStaging : placing.free) return undefined;
@@ -87,6 +88,8 @@ export interface Validation {
   valid: boolean;
   /** true when no identifier was given */
   identifierActivated: boolean;
+  /** whether the licence covers the product that was asked for; undefined when none was */
+  covered?: boolean | undefined;
 }
 
 /** The licence's validity now (contract, 4.2): a licence that was found is never refused. */
@@ -96,29 +99,30 @@ export function judgeValidation(
   now: Date,
 ): Validation | Refusal {
   if (found === undefined || hasEnded(found, now)) return unknownKey(found);
-  const { license, activation } = found;
+  const { license, activation, covered } = found;
   const status = liveStatus(license, now);
   return {
     license: asShown(found),
     status,
-    valid: status === 'active',
+    valid: status === 'active' && covered !== false,
     identifierActivated: !identifierGiven || activation !== undefined,
+    covered,
   };
 }
 
-/** Whether a licence may download a product (contract, 4.4). `entitledUntil` and `judgeRelease` come next. */
+/** Whether a licence may download the product it was looked up with (contract, 4.4). `entitledUntil` and `judgeRelease` come next. */
 export function judgeDownload(
   found: Found | undefined,
-  { productId, identifierGiven }: { productId: number; identifierGiven: boolean },
+  { identifierGiven }: { identifierGiven: boolean },
   now: Date,
 ): Refusal | undefined {
   if (found === undefined || hasEnded(found, now)) return unknownKey(found);
-  const { license, activation } = found;
+  const { license, activation, covered } = found;
   const status = liveStatus(license, now);
   if (isStopped(status)) return { refused: 'LICENSE_INACTIVE', license };
   if (status === 'expired' && entitledUntil(license, now) === undefined)
     return { refused: 'LICENSE_EXPIRED', license };
-  if (license.product.id !== productId) return { refused: 'PRODUCT_MISMATCH', license };
+  if (!covered) return { refused: 'PRODUCT_MISMATCH', license };
   if (identifierGiven && activation === undefined) return { refused: 'ACTIVATION_NOT_FOUND', license };
   return undefined;
 }

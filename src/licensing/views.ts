@@ -1,9 +1,10 @@
 import type { LoggedAccess } from '../store/access-log';
 import type { Activation } from '../store/activations';
-import type { Plan, Product } from '../store/catalogue';
+import type { Plan } from '../store/catalogue';
 import type { RecordedEvent } from '../store/events';
 import type { License } from '../store/licenses';
 import type { Release } from '../store/releases';
+import type { CatalogueProduct } from './bundles';
 import type { Issued } from './issue';
 import type { AddedKey, LicenseKey } from './license-keys';
 import { readMetadata } from './metadata';
@@ -12,11 +13,14 @@ import { formatTimestamp, formatTimestampOrNull } from './timestamps';
 
 /** The fields of the contract's section 2 as JSON in snake_case; only `issuedJson` and `addedKeyJson` show a key. */
 
-export function productJson(product: Product) {
+export function productJson(product: CatalogueProduct) {
   return {
     id: product.id,
     name: product.name,
     element: product.element,
+    includes: product.includes,
+    renew_url: product.renewUrl,
+    support_url: product.supportUrl,
     created_at: formatTimestamp(product.createdAt),
   };
 }

@@ -1,5 +1,5 @@
 import { isSqlite, table, type Db, type Transaction } from './database';
-import { rawRows, tableBy } from './statements';
+import { insertRows, rawRows, tableBy } from './statements';
 import { toColumns, toFields } from './row-fields';
 
 export interface Product {
@@ -7,7 +7,18 @@ export interface Product {
   name: string;
   /** Joomla's name of the extension, such as `pkg_x` */
   element: string | null;
+  /** includes every product that includes none itself; others are listed by `listIncludes` */
+  includesAll: boolean;
+  /** https addresses for customers whose licence ended */
+  renewUrl: string | null;
+  supportUrl: string | null;
   createdAt: Date;
+}
+
+/** Which product includes which, by id. */
+export interface Inclusion {
+  productId: number;
+  includedId: number;
 }
 
 export interface Plan {
@@ -41,19 +52,47 @@ export async function listProducts(db: Db): Promise<Product[]> {
 /** @throws a duplicate (`isDuplicate`) when the id is taken; without an id, the next free one is used */
 export async function insertProduct(
   db: Db,
-  product: Omit<Product, 'id'> & { id?: number | undefined },
+  {
+    includesAll,
+    ...product
+  }: Pick<Product, 'name' | 'element' | 'createdAt'> & { [K in keyof Product]?: Product[K] | undefined },
 ): Promise<number> {
-  const [id] = await db(table(db, 'products')).insert(toColumns(product));
+  const row = toColumns({ ...product, includesAll: Number(includesAll ?? false) });
+  const [id] = await db(table(db, 'products')).insert(row);
   return product.id ?? (id as number);
 }
 
-/** Changes a product: undefined keeps a value, null clears it. */
+/** Changes a product: undefined keeps a value, null clears it. What it lists is changed by `replaceIncludes`. */
 export async function setProduct(
   db: Db,
   id: number,
-  changes: Partial<Pick<Product, 'name' | 'element'>>,
+  { includesAll, ...changes }: { [K in keyof Omit<Product, 'id' | 'createdAt'>]?: Product[K] | undefined },
 ): Promise<void> {
-  await db(table(db, 'products')).where({ id }).update(toColumns(changes));
+  const all = includesAll === undefined ? {} : { includesAll: Number(includesAll) };
+  const given = Object.entries({ ...changes, ...all }).filter(([, value]) => value !== undefined);
+  if (given.length === 0) return;
+  const row = toColumns(Object.fromEntries(given));
+
+  await db(table(db, 'products')).where({ id }).update(row);
+}
+
+/** All inclusions by list, or those of one product, in the order of both ids. */
+export async function listIncludes(db: Db, of: Partial<Inclusion> = {}): Promise<Inclusion[]> {
+  const found = db(table(db, 'product_includes')).where(toColumns(of)).orderBy(['product_id', 'included_id']);
+  return ((await found) as object[]).map((row) => toFields(row) as Inclusion);
+}
+
+/** Replaces what a locked product includes by list; the included ones are locked too. */
+export async function replaceIncludes(
+  trx: Transaction,
+  productId: number,
+  included: number[],
+): Promise<void> {
+  // A DELETE that finds nothing would lock the gap that another product's rows go to.
+  if ((await listIncludes(trx, { productId })).length > 0)
+    await trx(table(trx, 'product_includes')).where({ product_id: productId }).delete();
+  const rows = included.map((includedId) => ({ product_id: productId, included_id: includedId }));
+  if (rows.length > 0) await insertRows(trx, 'product_includes', rows);
 }
 
 /** @throws a reference conflict (`isReferenceConflict`) when it has plans or releases */
@@ -160,6 +199,6 @@ export async function replacePlanLimit(
 
 /** Without the settings of the update XML, which few callers need. */
 function toProduct(row: object): Product {
-  const { id, name, element, createdAt } = toFields(row) as Product;
-  return { id, name, element, createdAt };
+  const { id, name, element, includesAll, renewUrl, supportUrl, createdAt } = toFields(row) as Product;
+  return { id, name, element, includesAll: Number(includesAll) > 0, renewUrl, supportUrl, createdAt };
 }

@@ -8,6 +8,8 @@ export const MAX_LABEL_LENGTH = 190;
 
 export const MAX_IDENTIFIER_LENGTH = 255;
 
+export const MAX_URL_LENGTH = 500;
+
 export const MAX_USER_AGENT_LENGTH = 255;
 
 /** For texts of refused requests in the access log. */

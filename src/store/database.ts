@@ -11,6 +11,7 @@ export type DatabaseSettings = MysqlSettings | SqliteSettings;
 
 export type TableName =
   | 'products'
+  | 'product_includes'
   | 'plans'
   | 'licenses'
   | 'license_keys'

@@ -105,6 +105,7 @@ export async function findMissingTables(db: Db): Promise<string[]> {
 
 const TABLES: TableName[] = [
   'products',
+  'product_includes',
   'plans',
   'licenses',
   'activations',
@@ -125,10 +126,11 @@ export async function tryTableRights(db: Db): Promise<string[]> {
   const missing: string[] = [];
   for (const name of TABLES) {
     const full = table(db, name);
+    const column = name === 'product_includes' ? 'product_id' : 'id';
     for (const [right, statement] of [
-      ['SELECT', `SELECT id FROM ${full} WHERE 1 = 0`],
+      ['SELECT', `SELECT ${column} FROM ${full} WHERE 1 = 0`],
       ['INSERT', `INSERT INTO ${full} SELECT * FROM ${full} WHERE 1 = 0`],
-      ['UPDATE', `UPDATE ${full} SET id = id WHERE 1 = 0`],
+      ['UPDATE', `UPDATE ${full} SET ${column} = ${column} WHERE 1 = 0`],
       ['DELETE', `DELETE FROM ${full} WHERE 1 = 0`],
     ] as const)
       try {

@@ -1,3 +1,4 @@
+import { namesOf } from '../licensing/bundles';
 import { entitledUntil } from '../licensing/verdict';
 import { liveStatus } from '../licensing/states';
 import { formatTimestamp } from '../licensing/timestamps';
@@ -8,7 +9,14 @@ import type { Circumstances, Finding, Name, NamedLicense } from './findings';
 /** Describes a licence's state and what keeps it from working now. */
 export function explainLicense(license: License, circumstances: Circumstances): Finding[] {
   const { id, product, activationLimit, activationsUsed } = license;
+  const { latestVersion, included, includedPublished } = circumstances;
   const findings: Finding[] = [explainState(license, circumstances)];
+  if (included.length > 0)
+    findings.push({
+      code: 'COVERS',
+      text: `It also covers what product ${product.id} includes: ${namesOf(included)}.`,
+      remedy: null,
+    });
   const usable = liveStatus(license, circumstances.now) === 'active';
   if (usable && activationLimit !== 0 && activationsUsed >= activationLimit)
     findings.push({
@@ -16,11 +24,11 @@ export function explainLicense(license: License, circumstances: Circumstances): 
       text: `${activationLimit === 1 ? 'The one slot' : `All ${activationLimit} slots`} of licence ${id} ${activationLimit === 1 ? 'is' : 'are'} in use (${activationsUsed}). What is activated keeps working; nothing more can be activated.`,
       remedy: freeSlot(license),
     });
-  if (circumstances.latestVersion === undefined)
+  if (latestVersion === undefined && !includedPublished)
     findings.push({
       code: 'NOTHING_PUBLISHED',
-      text: `Product ${product.id} (${product.name}) has no published version: there is nothing to download for anybody.`,
-      remedy: `licensing release publish --product ${product.id} --version VERSION --file FILE`,
+      text: `Product ${product.id} (${product.name}) has no published version${included.length > 0 ? ', nor has what it includes' : ''}: there is nothing to download for anybody.`,
+      remedy: `licensing release publish --product ${included[0]?.id ?? product.id} --version VERSION --file FILE`,
     });
   if (license.lastCheckAt)
     findings.push({

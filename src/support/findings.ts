@@ -1,4 +1,6 @@
+import type { Catalogue } from '../licensing/bundles';
 import type { LoggedAccess } from '../store/access-log';
+import type { Product } from '../store/catalogue';
 import type { LicenseEvent } from '../store/events';
 import type { License } from '../store/licenses';
 import type { Release } from '../store/releases';
@@ -50,6 +52,10 @@ export interface Circumstances {
   now: Date;
   /** the version offered to updaters; undefined: none is published */
   latestVersion: string | undefined;
+  /** what the licence covers besides its own product */
+  included: Product[];
+  /** whether any of those can be downloaded; not looked up where the own product can */
+  includedPublished: boolean;
   /** the event that suspended or ended an inactive licence */
   stopped: LicenseEvent | undefined;
   /** downloads refused since the licence became unusable */
@@ -70,6 +76,8 @@ export interface Facts {
   releases: Map<number, Release[]>;
   /** for licences refused as inactive: the events that suspended or ended them, the latest first */
   stops: Map<number, LicenseEvent[]>;
+  /** all products; empty unless an access was refused for its product */
+  catalogue: Catalogue;
   /** the licence asked about, and the ends of its present, former and mistyped keys */
   about?: { licenseId: number; keyHints: Set<string> };
 }

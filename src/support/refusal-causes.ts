@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { joomlaVersion } from '../joomla/updater/agent';
+import { includedIn, includesNone, namesOf } from '../licensing/bundles';
 import { entitledUntil } from '../licensing/verdict';
 import { liveStatus, type LiveStatus } from '../licensing/states';
 import { latestOf, OMITTED, type LoggedAccess } from '../store/access-log';
@@ -23,14 +24,7 @@ export function findCause(access: LoggedAccess, license: License | undefined, fa
     case 'LICENSE_INACTIVE':
       return unusable(access, license, facts);
     case 'PRODUCT_MISMATCH':
-      return {
-        code: 'WRONG_PRODUCT',
-        because: license
-          ? `the licence is for product ${license.product.id} (${license.product.name})`
-          : 'the licence is for another product',
-        remedy:
-          "The customer pasted the key at another extension's update site, or downloadurl in the update XML names the wrong product: licensing update-xml lint",
-      };
+      return wrongProduct(access, license, facts);
     case 'ACTIVATION_NOT_FOUND':
     case 'ACTIVATION_LIMIT_REACHED':
       return slotRefused(access, license, facts);
@@ -124,6 +118,38 @@ function unknownKey(access: LoggedAccess, facts: Facts): Cause {
 /** Whether an access came from an address of the licence asked about, but with a key that cannot be meant for it. */
 export function hasAnotherKey({ licenseId, keyHint }: LoggedAccess, { about }: Facts): boolean {
   return about !== undefined && licenseId === null && keyHint !== null && !about.keyHints.has(keyHint);
+}
+
+function wrongProduct(
+  { endpoint, productId }: LoggedAccess,
+  license: License | undefined,
+  { catalogue }: Facts,
+): Cause {
+  const mistake =
+    endpoint === 'download'
+      ? "The customer pasted the key at another extension's update site, or downloadurl in the update XML names the wrong product: licensing update-xml lint"
+      : "The customer entered another extension's key, or the extension sends the wrong product_id.";
+  if (license === undefined)
+    return { code: 'WRONG_PRODUCT', because: 'the licence is for another product', remedy: mistake };
+  const { id, name } = license.product;
+  const included = includedIn(catalogue, id);
+  const asked = catalogue.get(productId ?? 0);
+  const request = asked ? `product ${asked.id} (${asked.name})` : `product ${productId ?? '?'}`;
+  if (asked && [id, ...included.map((one) => one.id)].includes(asked.id))
+    return {
+      code: 'COVERED_SINCE',
+      because: `the licence did not cover ${request}; it covers it now`,
+      remedy: 'The customer can try again.',
+    };
+  const list = catalogue.get(id)?.includes ?? [];
+  const canInclude = asked && includesNone(asked) && list !== 'all' && included.length > 0;
+  return {
+    code: 'WRONG_PRODUCT',
+    because: `the licence is for product ${id} (${name})${included.length > 0 ? `, which includes ${namesOf(included)}` : ''}, and the request was for ${request}`,
+    remedy: canInclude
+      ? `${mistake} If product ${id} is to include ${asked.name} too: licensing product edit ${id} --includes ${[...list, asked.id].sort((a, b) => a - b).join(',')}`
+      : mistake,
+  };
 }
 
 /** Explains a refusal by the licence's state at that time, which may differ from today's. */

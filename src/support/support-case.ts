@@ -5,6 +5,7 @@ import {
   type ActivationType,
   type Spellings,
 } from '../licensing/identifiers';
+import { includedIn, readCatalogue } from '../licensing/bundles';
 import { storedCustomer } from '../licensing/customer-email';
 import { asHint, keyDigest, keyHint } from '../licensing/keys';
 import { latestRelease } from '../licensing/updates';
@@ -337,15 +338,28 @@ export async function openUnknownKeyCase(
 async function readCircumstances(db: Db, license: License, now: Date): Promise<Circumstances> {
   const { id, product, expiresAt } = license;
   const status = liveStatus(license, now);
-  const latestVersion = (await latestRelease(db, product.id))?.version;
-  if (status === 'active') return { now, latestVersion, stopped: undefined, refusedSince: 0 };
+  const known = { now, ...(await readOffer(db, product.id)) };
+  if (status === 'active') return { ...known, stopped: undefined, refusedSince: 0 };
   if (status === 'expired') {
     const refusedSince = await countDownloads(db, id, 'LICENSE_EXPIRED', expiresAt ?? new Date(0));
-    return { now, latestVersion, stopped: undefined, refusedSince };
+    return { ...known, stopped: undefined, refusedSince };
   }
   const [stopped] = await findEvents(db, STOPS, { licenseId: id }, 1);
   const refusedSince = await countDownloads(db, id, 'LICENSE_INACTIVE', stopped?.at ?? new Date(0));
-  return { now, latestVersion, stopped, refusedSince };
+  return { ...known, stopped, refusedSince };
+}
+
+/** What a product's licences cover, and whether anything of it is published. */
+async function readOffer(
+  db: Db,
+  productId: number,
+): Promise<Pick<Circumstances, 'latestVersion' | 'included' | 'includedPublished'>> {
+  const latestVersion = (await latestRelease(db, productId))?.version;
+  const included = includedIn(await readCatalogue(db), productId);
+  let includedPublished = false;
+  for (const { id } of latestVersion === undefined ? included : [])
+    includedPublished ||= (await latestRelease(db, id)) !== undefined;
+  return { latestVersion, included, includedPublished };
 }
 
 async function gatherFacts(
@@ -380,6 +394,9 @@ async function gatherFacts(
     latest,
     releases,
     stops: await findStops(db, accesses),
+    catalogue: accesses.some(({ outcome }) => outcome === 'PRODUCT_MISMATCH')
+      ? await readCatalogue(db)
+      : new Map<number, never>(),
   };
 }
 

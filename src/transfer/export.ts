@@ -1,7 +1,8 @@
 import { explainFileFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import type { FileKind, Sink } from '../packages/replace-file';
-import type { Db } from '../store/database';
+import { listIncludes } from '../store/catalogue';
+import type { Db, Transaction } from '../store/database';
 import { readPages, type Row } from '../store/export';
 import { isPackageWhole, packagePath, storePackage } from '../packages/package-files';
 import { needsPackage, type ReleaseState } from '../store/releases';
@@ -38,6 +39,7 @@ export function exportRecords(db: Db, sink: Sink, options: ExportOptions = {}): 
     for (const type of RECORD_TYPES) {
       counts[type] = 0;
       for await (const rows of readPages(trx, tableLayout(type), PAGE)) {
+        if (type === 'product') await addIncludes(trx, rows);
         await sink(rows.map((row) => `${writeLine(type, row)}\n`).join(''));
         if (type === 'release' && packages) await copyPackages(rows, packages.from, packages.to);
         counts[type] += rows.length;
@@ -47,6 +49,15 @@ export function exportRecords(db: Db, sink: Sink, options: ExportOptions = {}): 
     await sink(`${JSON.stringify({ type: 'footer', records: counts })}\n`);
     return counts;
   });
+}
+
+/** Puts the list of what a product includes where its record has it. */
+async function addIncludes(trx: Transaction, products: Row[]): Promise<void> {
+  const inclusions = await listIncludes(trx);
+  for (const row of products) {
+    const listed = inclusions.filter(({ productId }) => productId === row.id);
+    if (row.includes_all === 0) row.includes_all = JSON.stringify(listed.map(({ includedId }) => includedId));
+  }
 }
 
 function writeLine(type: RecordType, row: Row): string {

@@ -1,5 +1,6 @@
 import { compareVersions, isVersion, versionOrder } from '../licensing/versions';
-import { listPlans, lockProduct, type Plan } from '../store/catalogue';
+import { findIncludesFault, includesNone, readCatalogue, type Includes } from '../licensing/bundles';
+import { listPlans, lockProduct, replaceIncludes, setProduct, type Plan } from '../store/catalogue';
 import type { Row } from '../store/export';
 import { findRows, insertInChunks, lockRows } from '../store/import';
 import { statPackage } from '../packages/package-files';
@@ -19,8 +20,13 @@ export async function importProducts(job: Job, records: Numbered<'product'>[]): 
     const { line, value } = record;
     job.products.add(value.id);
     const row = existing.get(value.id);
-    if (row === undefined) added.push(record);
-    else {
+    const noteBundle = (counted: 'new' | 'same' | 'changed') => {
+      if (!includesNone(value)) job.bundles.push({ line, id: value.id, includes: value.includes, counted });
+    };
+    if (row === undefined) {
+      added.push(record);
+      noteBundle('new');
+    } else {
       const here = fromRow('product', row);
       if (here.name !== value.name)
         conflict(
@@ -34,9 +40,10 @@ export async function importProducts(job: Job, records: Numbered<'product'>[]): 
       else {
         const row = toRow('product', value);
         // Keep the update XML's settings, which contain a path of this machine. Only empty fields are filled.
-        const missing = (['element', 'update_xml'] as const).filter(
+        const missing = (['element', 'renew_url', 'support_url', 'update_xml'] as const).filter(
           (field) => here[field] === null && value[field] !== null,
         );
+        noteBundle(missing.length === 0 ? 'same' : 'changed');
         if (missing.length === 0) tally(job, 'product', 'same');
         else
           await changeRow(
@@ -53,8 +60,52 @@ export async function importProducts(job: Job, records: Numbered<'product'>[]): 
     await insertInChunks(
       job.trx,
       'products',
-      added.map(({ value }) => toRow('product', value)),
+      // What they include comes last (`importBundles`).
+      added.map(({ value }) => ({ ...toRow('product', value), includes_all: 0 })),
     );
+}
+
+/**
+ * Gives the file's bundles what they include, once all products of the file are there. A bundle that is here already
+ * keeps what it includes; another list in the file is a conflict.
+ */
+export async function importBundles(job: Job): Promise<void> {
+  const bundles = job.bundles.splice(0);
+  if (bundles.length === 0) return;
+  const { trx } = job;
+  const ids = bundles.flatMap(({ id, includes }) => (includes === 'all' ? [id] : [id, ...includes]));
+  if (job.writes) for (const id of [...new Set(ids)].sort((a, b) => a - b)) await lockProduct(trx, id);
+  const catalogue = await readCatalogue(trx);
+  // In a dry run, and after a conflict, the file's new products were not written.
+  const whole = new Map<number, { includes: Includes }>(
+    [...job.products].map((id) => [id, { includes: [] }]),
+  );
+  for (const [id, { includes }] of catalogue) whole.set(id, { includes });
+  for (const { line, id, includes, counted } of bundles) {
+    const refuse = (message: string) => {
+      tally(job, 'product', counted, -1);
+      conflict(job, 'product', line, message);
+    };
+    const here = whole.get(id)?.includes ?? [];
+    if (!includesNone({ includes: here })) {
+      if (String(here) !== String(includes))
+        refuse(`product ${id} includes other products here than in the file`);
+      continue;
+    }
+    const fault = findIncludesFault(whole, id, includes);
+    if (fault !== undefined) {
+      refuse(fault.message.replace(/\.$/, ''));
+      continue;
+    }
+    whole.set(id, { includes });
+    if (counted === 'same') {
+      tally(job, 'product', 'same', -1);
+      tally(job, 'product', 'changed');
+    }
+    if (!job.writes) continue;
+    if (includes === 'all') await setProduct(trx, id, { includesAll: true });
+    else await replaceIncludes(trx, id, includes);
+  }
 }
 
 /** Plans are matched by product and name; the id decides between equal names. */

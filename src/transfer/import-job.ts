@@ -1,3 +1,4 @@
+import type { Includes } from '../licensing/bundles';
 import { listPlans, sharePlans, type Plan } from '../store/catalogue';
 import type { Transaction } from '../store/database';
 import type { Row } from '../store/export';
@@ -46,6 +47,8 @@ export interface Job {
   /** tables that were empty at the start: nothing is matched, and the file's ids are kept */
   empty: Record<RecordType, boolean>;
   products: Set<number>;
+  /** products of the file that include others, until all products are read */
+  bundles: { line: number; id: number; includes: Includes; counted: 'new' | 'same' | 'changed' }[];
   /** the plans at the start */
   plansHere: Plan[];
   /** products and names of the file's plans read so far */
@@ -95,6 +98,7 @@ export async function startJob(trx: Transaction, options: ImportOptions): Promis
     writes: !options.dryRun,
     empty: await entries((type) => isEmptyTable(trx, RECORDS[type].table)),
     products: new Set(),
+    bundles: [],
     plansHere,
     planNames: new Set(),
     plans: new Map(),

@@ -2,7 +2,7 @@ import { OperatorError } from '../licensing/operator-error';
 import type { Db, Transaction } from '../store/database';
 import { isDuplicate } from '../store/errors';
 import { inImportTransaction } from '../store/import';
-import { importPlans, importProducts, importReleases } from './import-catalogue';
+import { importBundles, importPlans, importProducts, importReleases } from './import-catalogue';
 import { importAccesses, importEvents } from './import-history';
 import { startJob, type ImportOptions, type ImportReport, type Job } from './import-job';
 import { importActivations, importLicenses } from './import-licenses';
@@ -22,10 +22,12 @@ export function importRecords(
   const work = async (trx: Transaction) => {
     const job = await startJob(trx, options);
     for await (const batch of readRecords(source)) {
+      if (batch.type !== 'product') await importBundles(job);
       await importBatch(job, batch);
       const { new: added, same, changed, conflicting } = job.report.records[batch.type];
       options.onProgress?.(batch.type, added + same + changed + conflicting);
     }
+    await importBundles(job);
     if (job.writes) for (const work of job.last) await work();
     if (job.report.conflicting > 0 && !options.dryRun) throw refusal(job.report);
     return job.report;

@@ -1,9 +1,17 @@
+import type { Includes } from '../licensing/bundles';
 import { DURATION } from '../licensing/durations';
+import { isHttpsUrl } from '../licensing/fields';
 import { ACTIVATION_TYPES } from '../licensing/identifiers';
 import { isMetadata, readMetadata, storedMetadata, type Metadata } from '../licensing/metadata';
 import { STORED_STATUSES } from '../licensing/states';
 import { formatTimestamp, isStorable } from '../licensing/timestamps';
-import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32, MAX_USER_AGENT_LENGTH } from '../store/columns';
+import {
+  MAX_IDENTIFIER_LENGTH,
+  MAX_LABEL_LENGTH,
+  MAX_UINT32,
+  MAX_URL_LENGTH,
+  MAX_USER_AGENT_LENGTH,
+} from '../store/columns';
 import { AFTER_EXPIRY } from '../store/catalogue';
 import type { TableName } from '../store/database';
 import type { Row, SqlValue, TableLayout } from '../store/export';
@@ -18,7 +26,11 @@ export const OLDEST_VERSION = 1;
 /** What records of earlier versions lack: by the version that brought the fields, and the record's type. */
 const ADDED_FIELDS: Record<number, Partial<Record<string, Record<string, unknown>>>> = {
   2: { event: { times: 1, last_at: null }, access: { times: 1, last_at: null } },
-  3: { plan: { after_expiry: 'nothing' }, license: { metadata: {}, revision: 0 } },
+  3: {
+    plan: { after_expiry: 'nothing' },
+    product: { includes: [], renew_url: null, support_url: null },
+    license: { metadata: {}, revision: 0 },
+  },
 };
 
 interface Field<T> {
@@ -44,13 +56,21 @@ const count = integer(0, MAX_UINT32);
 const bigCount = integer(0, Number.MAX_SAFE_INTEGER);
 
 export const RECORDS = {
-  product: record('products', ['id'], {
-    id: smallId,
-    name: text(MAX_LABEL_LENGTH, 1),
-    element: nullable(text(100)),
-    update_xml: nullable(object()),
-    created_at: time(),
-  }),
+  product: record(
+    'products',
+    ['id'],
+    {
+      id: smallId,
+      name: text(MAX_LABEL_LENGTH, 1),
+      element: nullable(text(100)),
+      includes: includes(),
+      renew_url: nullable(webAddress()),
+      support_url: nullable(webAddress()),
+      update_xml: nullable(object()),
+      created_at: time(),
+    },
+    { includes: 'includes_all' },
+  ),
   plan: record('plans', ['id'], {
     id: smallId,
     product_id: smallId,
@@ -275,6 +295,26 @@ function hex(digits: number): Field<string> {
 
 function oneOf<V extends string>(values: readonly V[]): Field<V> {
   return plain(`one of ${values.join(', ')}`, (value) => (values as readonly unknown[]).includes(value));
+}
+
+function webAddress(): Field<string> {
+  return plain(
+    `an https address of at most ${MAX_URL_LENGTH} characters`,
+    (value) => typeof value === 'string' && isHttpsUrl(value),
+  );
+}
+
+/** Lists are rows of their own: the export puts them, as JSON, in place of the column; the import writes them. */
+function includes(): Field<Includes> {
+  return {
+    expected: '"all" or a list of product ids, ascending, each once',
+    fits: (value): value is Includes =>
+      value === 'all' ||
+      (Array.isArray(value) && value.every((id, i) => smallId.fits(id) && (i === 0 || id > value[i - 1]))),
+    toSql: (value) => Number(value === 'all'),
+    fromSql: (value) =>
+      typeof value === 'string' ? (JSON.parse(value) as number[]) : value === 1 ? 'all' : [],
+  };
 }
 
 function time(): Field<string> {

@@ -105,7 +105,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     url = 'https://shop.example',
   ) => `<extension type="package" method="upgrade">
       <name>Example</name><packagename>example</packagename><version>${version}</version>
-      ${manifestSnippets({ id: 42, name: 'Example', element: null, createdAt: new Date() }, `${url}/update.xml`).xml}
+      ${manifestSnippets({ name: 'Example' }, `${url}/update.xml`).xml}
     </extension>`;
 
   async function packed(version: string, url?: string): Promise<string> {

@@ -1,0 +1,103 @@
+import { listIncludes, listProducts, type Product } from '../store/catalogue';
+import type { Db } from '../store/database';
+import { OperatorError } from './operator-error';
+
+/** What a product includes: a list of ids, or every product that includes none itself, those added later too. */
+export type Includes = 'all' | number[];
+
+export interface CatalogueProduct extends Product {
+  includes: Includes;
+}
+
+/** All products by id, at one moment if read in a transaction. */
+export type Catalogue = Map<number, CatalogueProduct>;
+
+/** As much of a catalogue as the rules of bundles need. */
+export type Rules = ReadonlyMap<number, { includes: Includes }>;
+
+export async function readCatalogue(db: Db): Promise<Catalogue> {
+  const inclusions = await listIncludes(db);
+  return new Map(
+    (await listProducts(db)).map((product) => {
+      const listed = inclusions.filter(({ productId }) => productId === product.id);
+      const includes = product.includesAll ? 'all' : listed.map(({ includedId }) => includedId);
+      return [product.id, { ...product, includes }];
+    }),
+  );
+}
+
+/** A list with each id once, ascending. */
+export function inOrder(includes: Includes): Includes {
+  return includes === 'all' ? includes : [...new Set(includes)].sort((a, b) => a - b);
+}
+
+export function includesNone({ includes }: { includes: Includes }): boolean {
+  return includes !== 'all' && includes.length === 0;
+}
+
+/** The products that one includes, itself left out. */
+export function includedIn(catalogue: Catalogue, id: number): CatalogueProduct[] {
+  const includes = catalogue.get(id)?.includes ?? [];
+  return [...catalogue.values()].filter((other) =>
+    includes === 'all' ? other.id !== id && includesNone(other) : includes.includes(other.id),
+  );
+}
+
+/** The products that include one. */
+export function bundlesOf(catalogue: Catalogue, id: number): CatalogueProduct[] {
+  return [...catalogue.values()].filter((bundle) =>
+    includedIn(catalogue, bundle.id).some((included) => included.id === id),
+  );
+}
+
+/** The first product whose list has this one. */
+export function listedIn(catalogue: Rules, id: number): number | undefined {
+  for (const [bundle, { includes }] of catalogue)
+    if (includes !== 'all' && includes.includes(id)) return bundle;
+  return undefined;
+}
+
+/** A list for people, such as `Acme Forms (42), Acme Gallery (43)`. */
+export function namesOf(products: Product[]): string {
+  return products.map(({ id, name }) => `${name} (${id})`).join(', ');
+}
+
+/**
+ * The rules of what a product may include (selling, "Bundles"). The caller holds the locks of the product and of those
+ * that it lists.
+ */
+export function findIncludesFault(
+  catalogue: Rules,
+  id: number,
+  includes: Includes,
+): OperatorError | undefined {
+  if (includesNone({ includes })) return undefined;
+  const listed = includes === 'all' ? [] : includes;
+  if (listed.includes(id))
+    return new OperatorError(`Product ${id} cannot include itself: its licences cover it anyway.`, {
+      code: 'INVALID_REQUEST',
+      field: 'includes',
+    });
+  const unknown = listed.find((one) => !catalogue.has(one));
+  if (unknown !== undefined)
+    return new OperatorError(`There is no product ${unknown} to include.`, {
+      code: 'INVALID_REQUEST',
+      field: 'includes',
+      facts: { reason: 'no-product' },
+    });
+  const bundle = listed.find((one) => !includesNone(catalogue.get(one) as { includes: Includes }));
+  if (bundle !== undefined)
+    return new OperatorError(`Product ${bundle} includes others itself, so it cannot be included.`, {
+      code: 'CONFLICT',
+      field: 'includes',
+      facts: { reason: 'includes-others', product: bundle },
+    });
+  const by = listedIn(catalogue, id);
+  if (by !== undefined)
+    return new OperatorError(`Product ${id} is included in product ${by}, so it cannot include others.`, {
+      code: 'CONFLICT',
+      field: 'includes',
+      facts: { reason: 'is-included', by },
+    });
+  return undefined;
+}

@@ -108,6 +108,7 @@ const TABLES: TableName[] = [
   'product_includes',
   'plans',
   'licenses',
+  'license_keys',
   'activations',
   'releases',
   'access_log',

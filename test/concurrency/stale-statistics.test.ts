@@ -143,6 +143,20 @@ describe.each([
     expect(answers).toContain(status);
   });
 
+  test('calls for a product, and downloads, read no more than their rows', async () => {
+    const answers = new Set<number>();
+    const statements = await readingMany(async () => {
+      for (const product_id of [42, 43])
+        for (const id of IDS)
+          for (const verb of ['activate', 'validate'] as const)
+            answers.add(await call(verb, keyOf(id), 'first.example', { product_id }));
+      for (const id of IDS)
+        answers.add((await request(service.url).get(`${PREFIX}/downloads/43?dlid=${keyOf(id)}`)).status);
+    });
+    expect(statements).toEqual([]);
+    expect([...answers].sort()).toEqual([200, 403]);
+  });
+
   test('requests of one licence for several identifiers read no more than its rows', async () => {
     expect(
       await readingMany(() =>

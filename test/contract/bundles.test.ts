@@ -76,6 +76,7 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
       ),
     );
   });
+
   describe('what a licence covers', () => {
     it.each([
       ['a club: itself and its list', () => club, [42, 43, 44], [45, 46, 47, 99]],

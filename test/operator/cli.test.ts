@@ -366,6 +366,9 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
       id: 43,
       name: 'Zweites',
       element: 'com_zwei',
+      includes: [],
+      renew_url: null,
+      support_url: null,
       created_at: expect.stringMatching(TIME),
     });
     expect(await shop.run(['product', 'edit', '43', '--name', 'Drittes', '--element', ''])).toEqual({

@@ -138,15 +138,18 @@ function lines(file: string): Record<string, unknown>[] {
 }
 
 /** A record as the first version of the format had it. */
-function asFirst({
-  times: _times,
-  last_at: _lastAt,
-  after_expiry: _after,
-  metadata: _metadata,
-  revision: _revision,
-  ...one
-}: Record<string, unknown>) {
-  return one;
+function asFirst(record: Record<string, unknown>) {
+  const added = [
+    'times',
+    'last_at',
+    'after_expiry',
+    'includes',
+    'renew_url',
+    'support_url',
+    'metadata',
+    'revision',
+  ];
+  return Object.fromEntries(Object.entries(record).filter(([name]) => !added.includes(name)));
 }
 
 /** A file with other records, its footer made to fit. */
@@ -934,7 +937,17 @@ function largeFile(count: number): string {
   const time = '2026-01-01T00:00:00Z';
   const ids = Array.from({ length: count }, (_, index) => index + 1);
   return fileOf([
-    { type: 'product', id: 1, name: 'Large', element: null, update_xml: null, created_at: time },
+    {
+      type: 'product',
+      id: 1,
+      name: 'Large',
+      element: null,
+      includes: [],
+      renew_url: null,
+      support_url: null,
+      update_xml: null,
+      created_at: time,
+    },
     {
       type: 'plan',
       id: 1,

@@ -14,7 +14,7 @@ import {
 /** The seller's guides, from top to bottom, as somebody would who pastes their blocks one after the other. */
 
 const ROOT = join(__dirname, '../..');
-const PAGES = ['operator', 'releases', 'support', 'customers', 'move', 'import-csv', 'doctor'];
+const PAGES = ['operator', 'releases', 'support', 'customers', 'move', 'import-csv', 'doctor', 'clubs'];
 /** Of each section all that is to be run. */
 const blocks = PAGES.flatMap((name) =>
   readFileSync(join(ROOT, `docs/${name}.md`), 'utf8')

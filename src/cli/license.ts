@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import { includedIn, namesOf, readCatalogue, type CatalogueProduct } from '../licensing/bundles';
 import { issueLicenses, MAX_ISSUED } from '../licensing/issue';
 import { isSentWhole, NOT_SENT_WHOLE } from '../licensing/keys';
 import { changeState, renew, type Renewal } from '../licensing/lifecycle';
@@ -191,6 +192,7 @@ function addShow(license: Command): void {
       withSession(command, async ({ db, now, output }) => {
         const { id } = await requireLicenseToShow({ db, output }, key);
         const { license: found, keys, activations } = await readLicense(db, id);
+        const included = includedIn(await readCatalogue(db), found.product.id);
         const json = {
           ...licenseJson(found, now),
           keys: keys.map(({ key: one }) => keyJson(one)),
@@ -198,7 +200,7 @@ function addShow(license: Command): void {
         };
         output.print(json, () =>
           [
-            formatLicense(found, now),
+            formatLicense(found, included, now),
             ...(keys.length > 1 ? ['', keyTable(keys, now)] : []),
             '',
             activationTable(activations),
@@ -208,13 +210,14 @@ function addShow(license: Command): void {
     );
 }
 
-function formatLicense(license: License, now: Date): string {
+function formatLicense(license: License, included: CatalogueProduct[], now: Date): string {
   const row = licenseJson(license, now);
   return formatFields([
     ['id', row.id],
     ['key ends in', row.key_hint],
     ['status', row.status],
     ['product', `${row.product} (${row.product_id})`],
+    ...(included.length > 0 ? [['covers too', namesOf(included)] as [string, string]] : []),
     ['plan', `${row.plan} (${row.plan_id})`],
     ['slots', `${row.activations_used} of ${row.activation_limit || 'unlimited'}, by ${row.activation_type}`],
     ['customer', row.customer],

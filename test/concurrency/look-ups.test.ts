@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import { ACTIVATION_TYPES, normalizeIdentifier, spellings } from '../../src/licensing/identifiers';
-import { lookUp } from '../../src/licensing/lookup';
+import { lookUp, type Found } from '../../src/licensing/lookup';
 import { keyDigest } from '../../src/licensing/keys';
 import {
   BACKENDS,
@@ -33,7 +33,14 @@ describe('spellings', () => {
 describe.each(BACKENDS)('look-ups of a batch on %s', (_, settings) => {
   let service: TestService;
   /** of each type two: one has the first three texts activated, the other none */
-  const requests: { keyDigest: string; identifier: string | undefined; name: string }[] = [];
+  const requests: {
+    keyDigest: string;
+    identifier: string | undefined;
+    name: string;
+    productId: number | undefined;
+  }[] = [];
+  /** the licences' own, another, an unknown one, and none */
+  const PRODUCTS = [42, 43, 0, undefined];
 
   beforeAll(async () => {
     service = await startTestService(await settings());
@@ -46,21 +53,36 @@ describe.each(BACKENDS)('look-ups of a batch on %s', (_, settings) => {
             .post(`${PREFIX}/licenses/activate`)
             .send({ license_key: key, identifier, name: `for ${identifier}` })
             .expect(200);
-        for (const identifier of [...TEXTS, undefined])
-          requests.push({ keyDigest: keyDigest(key), identifier, name: 'another label' });
+        for (const [i, identifier] of [...TEXTS, undefined].entries())
+          requests.push({
+            keyDigest: keyDigest(key),
+            identifier,
+            name: 'another label',
+            productId: PRODUCTS[(i + requests.length) % PRODUCTS.length],
+          });
       }
     }
-    requests.push({ keyDigest: keyDigest('UNKNOWN'), identifier: 'shop.example', name: 'another label' });
+    requests.push({
+      keyDigest: keyDigest('UNKNOWN'),
+      identifier: 'shop.example',
+      name: 'another label',
+      productId: 42,
+    });
   });
 
   afterAll(() => service.stop());
 
   it('find for each request what it would find alone, in every order', async () => {
-    const alone = [];
+    const alone: (Found | undefined)[] = [];
     for (const one of requests) alone.push(...(await lookUp(service.db, [one])));
     const activated = alone.flatMap((found) => found?.activation ?? []);
     expect(activated).toHaveLength(4 * 3);
     for (const { name } of activated) expect(name).toMatch(/^for /);
+    expect(alone.map((found) => found?.covered)).toEqual(
+      requests.map(({ productId }, i) =>
+        alone[i] === undefined || productId === undefined ? undefined : productId === 42,
+      ),
+    );
     expect(await lookUp(service.db, requests)).toEqual(alone);
     expect(await lookUp(service.db, requests.toReversed())).toEqual(alone.toReversed());
     // Of each licence one request: the statement that finds it all at once.

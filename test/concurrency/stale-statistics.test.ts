@@ -88,10 +88,10 @@ async function grow(): Promise<void> {
 
 const keyOf = (id: number) => `BE9C0000-00000000-00000000-${id.toString(16).toUpperCase().padStart(8, '0')}`;
 
-function call(verb: string, key: string, identifier: string): Promise<number> {
+function call(verb: string, key: string, identifier: string, more: object = {}): Promise<number> {
   return request(service.url)
     .post(`${PREFIX}/licenses/${verb}`)
-    .send({ license_key: key, identifier, name: 'a label' })
+    .send({ license_key: key, identifier, name: 'a label', ...more })
     .then(({ status }) => status);
 }
 

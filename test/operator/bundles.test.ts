@@ -165,6 +165,9 @@ describe.each(DATABASE_KINDS)('in %s', (kind) => {
       'It also covers what product 40 includes: Acme Forms (42), Acme Photos (43).',
     );
     expect(await why()).not.toContain('no published version');
+    expect((await said(['license', 'show', String(id)])).text).toContain(
+      'covers too Acme Forms (42), Acme Photos (43)',
+    );
     await request(service.url).get(`${PREFIX}/downloads/44?dlid=${key}`).expect(403);
     const body = { license_key: key, identifier: 'shop.example', product_id: 44 };
     await request(service.url).post(`${PREFIX}/licenses/activate`).send(body).expect(403);

@@ -92,8 +92,9 @@ async function readCoverage(
     return known && productId !== undefined && productId !== known.license.product.id ? productId : [];
   });
   const inclusions = others.length === 0 ? undefined : await findInclusions(db, [...new Set(others)]);
-  return ({ license: { product }, includesAll }, productId) =>
-    productId === product.id ||
-    (includesAll && inclusions?.plain.has(productId)) ||
-    (inclusions?.listedBy.get(productId)?.has(product.id) ?? false);
+  return ({ license: { product }, includesAll }, productId) => {
+    if (productId === product.id) return true;
+    if (includesAll) return inclusions?.plain.has(productId) ?? false;
+    return inclusions?.listedBy.get(productId)?.has(product.id) ?? false;
+  };
 }

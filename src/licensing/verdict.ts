@@ -110,7 +110,10 @@ export function judgeValidation(
   };
 }
 
-/** Whether a licence may download the product it was looked up with (contract, 4.4). `entitledUntil` and `judgeRelease` come next. */
+/**
+ * Whether a licence may download the product that it was looked up with (contract, 4.4). `entitledUntil` and
+ * `judgeRelease` come next.
+ */
 export function judgeDownload(
   found: Found | undefined,
   { identifierGiven }: { identifierGiven: boolean },

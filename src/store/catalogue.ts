@@ -71,9 +71,9 @@ export async function setProduct(
   const all = includesAll === undefined ? {} : { includesAll: Number(includesAll) };
   const given = Object.entries({ ...changes, ...all }).filter(([, value]) => value !== undefined);
   if (given.length === 0) return;
-  const row = toColumns(Object.fromEntries(given));
-
-  await db(table(db, 'products')).where({ id }).update(row);
+  await db(table(db, 'products'))
+    .where({ id })
+    .update(toColumns(Object.fromEntries(given)));
 }
 
 /** All inclusions by list, or those of one product, in the order of both ids. */

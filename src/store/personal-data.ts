@@ -4,7 +4,7 @@ import { licenseIndex, tableBy } from './statements';
 
 /** Every column that can hold typed text. */
 export const TEXT_COLUMNS = {
-  products: ['name', 'element', 'update_xml'],
+  products: ['name', 'element', 'renew_url', 'support_url', 'update_xml'],
   plans: ['name'],
   licenses: ['customer', 'reference', 'metadata'],
   activations: ['identifier', 'name'],

@@ -17,15 +17,16 @@ export async function findInclusions(db: Db, productIds: number[]): Promise<Incl
     `SELECT i.included_id AS id, i.product_id AS bundle
        FROM ${includes} i${forceIndex(db, 'product_includes', 'included_id')}
       WHERE i.included_id ${isOneOf(productIds.length)}
-     UNION ALL SELECT r.id, 0
+     UNION ALL SELECT r.id, r.id
        FROM ${table(db, 'products')} r${forceIndex(db, 'products')}
       WHERE r.id ${isOneOf(productIds.length)} AND r.includes_all = 0
         AND NOT EXISTS (SELECT 1 FROM ${includes} i${forceIndex(db, 'product_includes')} WHERE i.product_id = r.id)`,
     [...productIds, ...productIds],
   );
   const inclusions: Inclusions = { listedBy: new Map(), plain: new Set() };
+  // No product lists itself; a constant here would make MariaDB answer with texts.
   for (const { id, bundle } of rows)
-    if (bundle === 0) inclusions.plain.add(id);
+    if (bundle === id) inclusions.plain.add(id);
     else inclusions.listedBy.set(id, (inclusions.listedBy.get(id) ?? new Set()).add(bundle));
   return inclusions;
 }

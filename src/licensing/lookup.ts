@@ -1,6 +1,6 @@
 import type { Db } from '../store/database';
 import type { LicenseTerms } from '../store/licenses';
-import { findInclusions } from '../store/bundles';
+import { findIncluded } from '../store/bundles';
 import { findTerms, type FoundActivation, type KeyTerms, type Terms } from '../store/license-lookup';
 import { isKey } from './keys';
 import { spellings, type ActivationType, type Spellings } from './identifiers';
@@ -88,13 +88,18 @@ async function readCoverage(
   terms: Map<string, Terms>,
 ): Promise<(terms: Terms, productId: number) => boolean> {
   const others = requests.flatMap(({ keyDigest, productId }) => {
-    const known = terms.get(keyDigest);
-    return known && productId !== undefined && productId !== known.license.product.id ? productId : [];
+    const own = terms.get(keyDigest)?.license.product.id;
+    return own !== undefined && productId !== undefined && productId !== own ? { own, productId } : [];
   });
-  const inclusions = others.length === 0 ? undefined : await findInclusions(db, [...new Set(others)]);
-  return ({ license: { product }, includesAll }, productId) => {
-    if (productId === product.id) return true;
-    if (includesAll) return inclusions?.plain.has(productId) ?? false;
-    return inclusions?.listedBy.get(productId)?.has(product.id) ?? false;
-  };
+  const distinct = (ids: number[]) => [...new Set(ids)];
+  const included =
+    others.length === 0
+      ? undefined
+      : await findIncluded(
+          db,
+          distinct(others.map(({ own }) => own)),
+          distinct(others.map(({ productId }) => productId)),
+        );
+  return ({ license: { product } }, productId) =>
+    productId === product.id || (included?.get(product.id)?.has(productId) ?? false);
 }

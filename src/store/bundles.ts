@@ -1,32 +1,32 @@
 import { table, type Db } from './database';
-import { forceIndex, isOneOf, rawRows } from './statements';
+import { forceIndex, isOneOf, orderedJoin, rawRows } from './statements';
 
-/** Which bundles include some products. */
-export interface Inclusions {
-  /** by product: the products that list it */
-  listedBy: Map<number, Set<number>>;
-  /** products that include none: every bundle of all products includes them */
-  plain: Set<number>;
-}
-
-/** In one statement, with the join order and indexes pinned as for licences. */
-export async function findInclusions(db: Db, productIds: number[]): Promise<Inclusions> {
+/**
+ * Which of some products include which of others. In one statement, so that a change of a bundle is seen whole, and with
+ * join order and indexes pinned as for licences.
+ *
+ * @returns the included products by the product that includes them, itself not among them
+ */
+export async function findIncluded(
+  db: Db,
+  bundles: number[],
+  products: number[],
+): Promise<Map<number, Set<number>>> {
+  const all = table(db, 'products');
   const includes = table(db, 'product_includes');
-  const rows = await rawRows<{ id: number; bundle: number }>(
+  const rows = await rawRows<{ bundle: number; included: number }>(
     db,
-    `SELECT i.included_id AS id, i.product_id AS bundle
-       FROM ${includes} i${forceIndex(db, 'product_includes', 'included_id')}
-      WHERE i.included_id ${isOneOf(productIds.length)}
-     UNION ALL SELECT r.id, r.id
-       FROM ${table(db, 'products')} r${forceIndex(db, 'products')}
-      WHERE r.id ${isOneOf(productIds.length)} AND r.includes_all = 0
+    `SELECT i.product_id AS bundle, i.included_id AS included
+       FROM ${includes} i${forceIndex(db, 'product_includes')}
+      WHERE i.product_id ${isOneOf(bundles.length)} AND i.included_id ${isOneOf(products.length)}
+     UNION ALL SELECT b.id, r.id
+       FROM ${all} b${forceIndex(db, 'products')}
+       ${orderedJoin(db)} ${all} r${forceIndex(db, 'products')} ON r.id ${isOneOf(products.length)}
+      WHERE b.id ${isOneOf(bundles.length)} AND b.includes_all = 1 AND r.includes_all = 0
         AND NOT EXISTS (SELECT 1 FROM ${includes} i${forceIndex(db, 'product_includes')} WHERE i.product_id = r.id)`,
-    [...productIds, ...productIds],
+    [...bundles, ...products, ...products, ...bundles],
   );
-  const inclusions: Inclusions = { listedBy: new Map(), plain: new Set() };
-  // No product lists itself; a constant here would make MariaDB answer with texts.
-  for (const { id, bundle } of rows)
-    if (bundle === id) inclusions.plain.add(id);
-    else inclusions.listedBy.set(id, (inclusions.listedBy.get(id) ?? new Set()).add(bundle));
-  return inclusions;
+  const included = new Map<number, Set<number>>();
+  for (const row of rows) included.set(row.bundle, (included.get(row.bundle) ?? new Set()).add(row.included));
+  return included;
 }

@@ -8,8 +8,6 @@ import { fromSqlTime } from './time';
 export interface Terms {
   license: LicenseTerms;
   key: KeyTerms;
-  /** whether its product includes all others (store/bundles.ts) */
-  includesAll: boolean;
   /** by identifier */
   activations: Map<string, FoundActivation>;
 }
@@ -54,7 +52,6 @@ interface TermsRow {
   free_staging: number;
   product_id: number;
   product_name: string;
-  includes_all: number;
   identifier: string | null;
   activation_name?: string | null;
   activation_key_id?: number | null;
@@ -82,7 +79,7 @@ export async function findTerms(
               (SELECT COUNT(*) FROM ${activations} u${forceIndex(db, 'activations', 'key_id', 'free')}
                 WHERE u.key_id = COALESCE(k.replaced_by, k.id) AND u.free = 0) END AS key_used,
             l.id, l.main_key_id, l.status, l.activation_limit, l.activations_used, l.expires_at,
-            l.plan_id, p.name AS plan_name, p.activation_type, p.after_expiry, p.free_staging, p.product_id, r.name AS product_name, r.includes_all,
+            l.plan_id, p.name AS plan_name, p.activation_type, p.after_expiry, p.free_staging, p.product_id, r.name AS product_name,
             a.identifier${details ? ', a.name AS activation_name, a.key_id AS activation_key_id, a.free, a.site' : ''}
        FROM ${table(db, 'license_keys')} k${forceIndex(db, 'license_keys')}
        ${orderedJoin(db)} ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} ON l.id = k.license_id
@@ -114,7 +111,6 @@ export async function findTerms(
     const known = terms.get(row.key_digest) ?? {
       license: toLicenseTerms(row),
       key: toKeyTerms(row),
-      includesAll: row.includes_all !== 0,
       activations: new Map<string, FoundActivation>(),
     };
     terms.set(row.key_digest, known);

@@ -13,20 +13,28 @@ import { openMigrated } from '../test/support/service-process';
 
 const CHUNK = 100_000;
 /** Change this with the data below: kept data sets of another edition are rebuilt. */
-const EDITION = '1';
+const EDITION = '2';
 
 const INSERT_LICENCES = `INSERT INTO licensing_licenses
-    (id, key_digest, key_hint, key_sealed, plan_id, status, activation_limit, activations_used, customer, reference,
+    (id, main_key_id, plan_id, status, activation_limit, activations_used, customer, reference,
      expires_at, last_check_at, last_check_ip, check_count, created_at)
-  SELECT seq, SHA2(CONCAT('BE9C0000-00000000-00000000-', LPAD(HEX(seq), 8, '0')), 256), LPAD(HEX(seq), 8, '0'),
-    REPEAT('k', 92), 1, 'active', 1000000, seq % 3 + 1, CONCAT('customer-', seq, '@example.com'),
+  SELECT seq, seq, 1, 'active', 1000000, seq % 3 + 1, CONCAT('customer-', seq, '@example.com'),
     CONCAT('order-', seq), '2099-01-01', '2026-01-01', '10.255.255.254', 0, '2026-01-01'
   FROM seq_:first_to_:last`;
 
-const INSERT_ACTIVATIONS = `INSERT INTO licensing_activations (license_id, identifier, name, ip, activated_at)
+const INSERT_KEYS = `INSERT INTO licensing_license_keys
+    (id, license_id, key_digest, key_hint, key_sealed, created_at)
+  SELECT seq, seq, SHA2(CONCAT('BE9C0000-00000000-00000000-', LPAD(HEX(seq), 8, '0')), 256), LPAD(HEX(seq), 8, '0'),
+    REPEAT('k', 92), '2026-01-01'
+  FROM seq_:first_to_:last`;
+
+const INSERT_ACTIVATIONS = `INSERT INTO licensing_activations (license_id, identifier, name, ip, site, activated_at)
   SELECT l.seq, LOWER(CONCAT('site-', LPAD(HEX(l.seq), 8, '0'), '-', n.seq, '.example.com')), 'Main site',
-    '10.255.255.254', '2026-01-01'
+    '10.255.255.254', 'example.com', '2026-01-01'
   FROM seq_:first_to_:last l JOIN seq_1_to_3 n ON n.seq <= l.seq % 3 + 1`;
+
+const INSERTS = [INSERT_LICENCES, INSERT_KEYS, INSERT_ACTIVATIONS];
+const TABLES = ['licensing_licenses', 'licensing_license_keys', 'licensing_activations'];
 
 /**
  * Creates a data set, replacing one of the same name.
@@ -46,13 +54,13 @@ export async function makeDataSet(
     await connection.query(`USE ${name}`);
     await connection.query('SET unique_checks = 0, foreign_key_checks = 0');
     for (let first = 1; first <= licences; first += CHUNK)
-      for (const insert of [INSERT_LICENCES, INSERT_ACTIVATIONS])
+      for (const insert of INSERTS)
         await connection.query(
           insert
             .replace(':first', String(first))
             .replace(':last', String(Math.min(first + CHUNK - 1, licences))),
         );
-    await connection.query('ANALYZE TABLE licensing_licenses, licensing_activations');
+    await connection.query(`ANALYZE TABLE ${TABLES.join(', ')}`);
     // Written last: a data set without this table is incomplete.
     await connection.query('CREATE TABLE complete (edition VARCHAR(20), licences INT)');
     await connection.query('INSERT INTO complete VALUES (?, ?)', [EDITION, licences]);
@@ -80,10 +88,9 @@ export async function growDataSet(
     const url = mariadb.url(name);
     await makeCatalogue(url);
     await connection.query(`USE ${name}`);
-    for (const table of ['licensing_licenses', 'licensing_activations'])
-      await connection.query(`ALTER TABLE ${table} STATS_AUTO_RECALC = 0`);
+    for (const table of TABLES) await connection.query(`ALTER TABLE ${table} STATS_AUTO_RECALC = 0`);
     const insert = async (first: number, last: number) => {
-      for (const sql of [INSERT_LICENCES, INSERT_ACTIVATIONS])
+      for (const sql of INSERTS)
         await connection.query(sql.replace(':first', String(first)).replace(':last', String(last)));
     };
     await insert(1, 1);
@@ -99,9 +106,9 @@ export async function growDataSet(
 export async function refreshStatistics(mariadb: MariaDb, name: string): Promise<void> {
   const connection = await mariadb.connect(name);
   try {
-    await connection.query('ANALYZE TABLE licensing_licenses, licensing_activations');
+    await connection.query(`ANALYZE TABLE ${TABLES.join(', ')}`);
     // Without names, FLUSH TABLES would flush every database's tables.
-    await connection.query('FLUSH TABLES licensing_licenses, licensing_activations');
+    await connection.query(`FLUSH TABLES ${TABLES.join(', ')}`);
   } finally {
     await connection.end();
   }
@@ -192,7 +199,7 @@ export async function warmDataSet(mariadb: MariaDb, licences: number): Promise<n
   try {
     for (const [table, index, column] of [
       ['licensing_licenses', 'PRIMARY', 'check_count'],
-      ['licensing_licenses', 'licensing_licenses_key_digest', 'key_digest'],
+      ['licensing_license_keys', 'PRIMARY', 'key_hint'],
       ['licensing_activations', 'PRIMARY', 'ip'],
       ['licensing_activations', 'licensing_activations_license_id_identifier', 'identifier'],
     ])

@@ -24,11 +24,12 @@ import { version } from '../src/version';
 
 const SELECT = `SELECT l.id, l.status, l.activation_limit, l.activations_used, l.expires_at,
     p.name AS plan_name, p.activation_type, r.name AS product_name, a.id AS activation_id
-  FROM licensing_licenses l
+  FROM licensing_license_keys k
+  JOIN licensing_licenses l ON l.id = k.license_id
   JOIN licensing_plans p ON p.id = l.plan_id
   JOIN licensing_products r ON r.id = p.product_id
   LEFT JOIN licensing_activations a ON a.license_id = l.id AND a.identifier = ?
-  WHERE l.key_digest = ?`;
+  WHERE k.key_digest = ?`;
 const UPDATE = `UPDATE licensing_licenses
   SET check_count = check_count + 1, last_check_at = ?, last_check_ip = ? WHERE id = ?`;
 

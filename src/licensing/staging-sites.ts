@@ -88,3 +88,36 @@ export function placeSite<Site extends { identifier: string }>(
   if (isStagingName(identifier, site)) return isFree(holders.length > 0);
   return { free: false, freed: holders.filter((one) => isStagingName(one.identifier, site)) };
 }
+
+/** A site of a licence as it is stored. */
+export interface PlacedSite {
+  identifier: string;
+  site: string | null;
+  free: boolean;
+}
+
+/**
+ * Places all identifiers of a licence at once, in the order of the list: as if the production sites had come first.
+ *
+ * @param limit the licence's slots; 0: unlimited
+ */
+export function placeSites(
+  { activationType, freeStaging }: { activationType: string; freeStaging: boolean },
+  limit: number,
+  identifiers: string[],
+): PlacedSite[] {
+  const sites = identifiers.map((identifier): PlacedSite => {
+    return { identifier, site: siteOf(activationType, identifier), free: false };
+  });
+  if (!freeStaging) return sites;
+  const holders = sites.filter(({ identifier, site }) => site !== null && !isStagingName(identifier, site));
+  let room = mostFree(limit);
+  for (const one of sites) {
+    if (holders.includes(one)) continue;
+    const carriers = holders.filter(({ site }) => site === one.site);
+    one.free = placeSite(one.identifier, one.site, carriers, room).free;
+    if (one.free) room--;
+    else holders.push(one);
+  }
+  return sites;
+}

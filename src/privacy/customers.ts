@@ -9,13 +9,14 @@ import { listActivations, type Activation } from '../store/activations';
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH } from '../store/columns';
 import type { Db, Transaction } from '../store/database';
 import { insertEvents } from '../store/events';
-import { readPages, type Row, type SqlValue } from '../store/export';
+import { readPages, withKeys, type Row, type SqlValue } from '../store/export';
 import { findRows } from '../store/import';
 import { findLicensesByIds, lockLicenses, raiseRevisions, type License } from '../store/licenses';
 import {
   findMetadataEvents,
   findTextRows,
   removeIps,
+  removeKeyLabels,
   setTexts,
   TEXT_COLUMNS,
   type Only,
@@ -28,8 +29,8 @@ import {
   RECORD_TYPES,
   RECORDS,
   tableLayout,
+  type KeyRecord,
   type RecordOf,
-  type RecordType,
 } from '../transfer/records';
 
 const PAGE = 500;
@@ -145,7 +146,10 @@ async function* customerLicenses(db: Db, customer: CustomerAddress, after = 0): 
 async function listCustomerSeats(db: Db, customer: CustomerAddress): Promise<RecordOf<'activation'>[]> {
   const seats: RecordOf<'activation'>[] = [];
   for await (const { row, license } of withLicenses(db, rowsNaming(db, 'activations', customer)))
-    if (!customer.isIn(license?.customer)) seats.push(fromRow('activation', row));
+    if (license !== undefined && !customer.isIn(license.customer)) {
+      const seat = fromRow('activation', row);
+      seats.push({ ...seat, key_id: seat.key_id ?? license.mainKeyId });
+    }
   return seats.sort((a, b) => a.license_id - b.license_id);
 }
 
@@ -267,7 +271,7 @@ export function exportCustomer(db: Db, text: string, now: Date, sink: Sink): Pro
     }
     await sink('],\n  "mentions": {');
     let mentions = 0;
-    for (const [index, type] of RECORD_TYPES.entries()) {
+    for (const [index, type] of MENTIONS.entries()) {
       await sink(`${index === 0 ? '' : ','}\n    "${type}": [`);
       mentions += await writeItems(sink, mentionItems(trx, type, customer, own));
       await sink(']');
@@ -290,18 +294,23 @@ async function writeItems(sink: Sink, items: AsyncIterable<unknown>): Promise<nu
 }
 
 async function licenseRecord(db: Db, license: License) {
-  const [row] = await findRows(db, 'licenses', 'id', [license.id]);
+  const rows = await withKeys(db, await findRows(db, 'licenses', 'id', [license.id]));
+  const record = fromRow('license', rows[0] as (typeof rows)[0]);
   return {
-    ...personalRecord('license', row as Row),
+    ...record,
+    keys: record.keys.map(personalKey),
     product: license.product.name,
     plan: license.plan.name,
   };
 }
 
-/** Leaves out the key's digest and sealed form, which say nothing about a person. */
-function personalRecord(type: RecordType, row: Row): object {
-  const fields = Object.entries(fromRow(type, row));
-  return Object.fromEntries(fields.filter(([name]) => name !== 'key_digest' && name !== 'key_sealed'));
+/** Leaves out a key's digest and sealed form, which say nothing about a person. */
+function personalKey({ key_digest: _digest, key_sealed: _sealed, ...key }: KeyRecord) {
+  return key;
+}
+
+function withoutKeys({ keys: _keys, ...license }: RecordOf<'license'>) {
+  return license;
 }
 
 async function* licenseItems(
@@ -314,21 +323,28 @@ async function* licenseItems(
     for (const row of rows) yield fromRow(type, row);
 }
 
+/** Types of records, and keys, which are parts of licences. */
+const MENTIONS = [...RECORD_TYPES, 'key'] as const;
+
 async function* mentionItems(
   db: Db,
-  type: RecordType,
+  type: (typeof MENTIONS)[number],
   customer: CustomerAddress,
   own: Set<number>,
 ): AsyncGenerator {
-  for await (const row of rowsNaming(db, RECORDS[type].table as TextTable, customer)) {
-    if (own.has((type === 'license' ? row.id : row.license_id) as number)) continue;
-    yield personalRecord(type, row);
+  const table = type === 'key' ? 'license_keys' : RECORDS[type].table;
+  for await (const row of rowsNaming(db, table as TextTable, customer)) {
+    const licenseId = (type === 'license' ? row.id : row.license_id) as number;
+    if (own.has(licenseId)) continue;
+    if (type === 'key') yield { license_id: licenseId, ...personalKey(fromRow('key', row)) };
+    else if (type === 'license') yield withoutKeys(fromRow('license', { ...row, keys: [] }));
+    else yield fromRow(type, row);
   }
 }
 
 /** Checked before writing starts, because output cannot be taken back. */
 async function isMentioned(db: Db, customer: CustomerAddress): Promise<boolean> {
-  for (const type of RECORD_TYPES)
+  for (const type of MENTIONS)
     if (!(await mentionItems(db, type, customer, new Set()).next()).done) return true;
   return false;
 }
@@ -388,7 +404,7 @@ export async function countMentions(db: Db, customer: CustomerAddress): Promise<
 async function licensesNaming(db: Db, customer: CustomerAddress): Promise<number[]> {
   const ids = new Set<number>();
   for await (const row of rowsNaming(db, 'licenses', customer)) ids.add(row.id as number);
-  for (const name of ['activations', 'events', 'access_log'] as const)
+  for (const name of ['license_keys', 'activations', 'events', 'access_log'] as const)
     for await (const row of rowsNaming(db, name, customer))
       if (row.license_id !== null) ids.add(row.license_id as number);
   return [...ids].sort((a, b) => a - b);
@@ -422,11 +438,12 @@ async function eraseFromLicenses(
     })),
   );
   let rows = 0;
-  for (const name of ['activations', 'events', 'access_log'] as const)
+  for (const name of ['license_keys', 'activations', 'events', 'access_log'] as const)
     rows += await eraseRows(trx, name, customer, { licenseIds: ids });
   if (theirs.size > 0) {
     await removeIps(trx, [...theirs]);
     rows += await eraseMetadataHistory(trx, [...theirs]);
+    await removeKeyLabels(trx, [...theirs]);
   }
   await raiseRevisions(trx, new Map(licenses.map(({ id }) => [id, 1])));
   if (licenses.length > 0)

@@ -25,7 +25,7 @@ export interface Activation {
   activatedAt: Date;
 }
 
-export type NamedActivation = Pick<Activation, 'licenseId' | 'identifier' | 'name'>;
+export type NamedActivation = Pick<Activation, 'licenseId' | 'identifier' | 'name' | 'free'>;
 
 /** Identifies an identifier of a licence, activated or not. */
 export function activationKey({
@@ -47,15 +47,15 @@ export async function findActivations(
   const found = new Map<string, NamedActivation>();
   for (let i = 0; i < distinct.length; i += MAX_PAIRS) {
     const chunk = distinct.slice(i, i + MAX_PAIRS);
-    const rows = await rawRows<{ license_id: number; identifier: string; name: string | null }>(
+    const rows = await rawRows<{ license_id: number; identifier: string; name: string | null; free: number }>(
       db,
-      `SELECT license_id, identifier, name
+      `SELECT license_id, identifier, name, free
          FROM ${table(db, 'activations')}${forceIndex(db, 'activations', ...licenseIndex('activations'))}
         WHERE ${isAnyOf(db, chunk.length)}`,
       chunk.flatMap(({ licenseId, identifier }) => [licenseId, identifier]),
     );
-    for (const { license_id: licenseId, identifier, name } of rows)
-      found.set(activationKey({ licenseId, identifier }), { licenseId, identifier, name });
+    for (const { license_id: licenseId, identifier, name, free } of rows)
+      found.set(activationKey({ licenseId, identifier }), { licenseId, identifier, name, free: free !== 0 });
   }
   return found;
 }

@@ -1,6 +1,15 @@
 import { isSqlite, table, type Db, type TableName, type Transaction } from './database';
 import type { Row, SqlValue } from './export';
-import { forceIndex, insertRows, licenseIndex, placeholders, rawChange, tableBy } from './statements';
+import {
+  forceIndex,
+  idIndex,
+  insertCounted,
+  insertRows,
+  licenseIndex,
+  placeholders,
+  rawChange,
+  tableBy,
+} from './statements';
 import { tryTransaction } from './transaction';
 
 /** Values in one INSERT: SQLite allows 32,766. */
@@ -43,6 +52,19 @@ export async function insertInChunks(trx: Transaction, name: TableName, rows: Ro
   for (let i = 0; i < rows.length; i += chunk) await insertRows(trx, name, rows.slice(i, i + chunk));
 }
 
+/** `insertInChunks` for rows without ids. @returns their ids, in the order of the rows */
+export async function insertCountedInChunks(
+  trx: Transaction,
+  name: TableName,
+  rows: Row[],
+): Promise<number[]> {
+  const chunk = Math.max(1, Math.floor(MAX_VALUES / Object.keys(rows[0] ?? {}).length));
+  const ids: number[] = [];
+  for (let i = 0; i < rows.length; i += chunk)
+    ids.push(...(await insertCounted(trx, name, rows.slice(i, i + chunk))));
+  return ids;
+}
+
 /** Rows with one of these values in the column. */
 export async function findRows(db: Db, name: TableName, column: string, values: SqlValue[]): Promise<Row[]> {
   if (values.length === 0) return [];
@@ -61,7 +83,7 @@ export async function lockRows(
 }
 
 function rowsWith(db: Db, name: TableName, column: string, values: SqlValue[]) {
-  const index = column === 'id' ? [] : name === 'releases' ? [column, 'version'] : [column];
+  const index = column === 'id' ? idIndex(name) : name === 'releases' ? [column, 'version'] : [column];
   return db(tableBy(db, name, ...index)).whereIn(column, values as (string | number)[]);
 }
 
@@ -80,6 +102,9 @@ export async function findEventRows(db: Db, licenseIds: number[], times: string[
   return found;
 }
 
+/** Rows in one UPDATE, which looks through the ids for each. */
+const MAX_UPDATED = 500;
+
 /** Changes rows, those of the same columns by one statement: somebody may wait for each of them. */
 export async function updateRows(
   trx: Transaction,
@@ -91,7 +116,12 @@ export async function updateRows(
     const columns = Object.keys(row[1]).join();
     groups.set(columns, [...(groups.get(columns) ?? []), row]);
   }
-  for (const group of groups.values()) {
+  const chunks = [...groups.values()].flatMap((group) =>
+    Array.from({ length: Math.ceil(group.length / MAX_UPDATED) }, (_, i) =>
+      group.slice(i * MAX_UPDATED, (i + 1) * MAX_UPDATED),
+    ),
+  );
+  for (const group of chunks) {
     const bindings: SqlValue[] = [];
     const set = Object.keys(group[0]?.[1] ?? {}).map((column) => {
       for (const [, changes] of group) bindings.push(changes[column] as SqlValue);
@@ -100,7 +130,7 @@ export async function updateRows(
     const ids = group.map(([id]) => id);
     await rawChange(
       trx,
-      `UPDATE ${table(trx, name)}${forceIndex(trx, name)} SET ${set.join(', ')} WHERE id IN (${placeholders(ids.length)})`,
+      `UPDATE ${table(trx, name)}${forceIndex(trx, name, ...idIndex(name))} SET ${set.join(', ')} WHERE id IN (${placeholders(ids.length)})`,
       [...bindings, ...ids],
     );
   }

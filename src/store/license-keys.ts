@@ -91,6 +91,11 @@ export async function replaceKey(
     .where({ license_id: licenseId, replaced_by: from })
     .update({ replaced_by: to });
   await setKey(trx, from, { replacedBy: to });
+  await moveActivations(trx, from, to);
+}
+
+/** Makes a key's activations those of another. @param to null: the main key */
+export async function moveActivations(trx: Transaction, from: number, to: number | null): Promise<void> {
   await trx(tableBy(trx, 'activations', 'key_id', 'free'))
     .where({ key_id: from })
     .update({ key_id: to });

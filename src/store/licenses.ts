@@ -108,13 +108,20 @@ export async function findLicensesByDigest(db: Db, digests: string[]): Promise<M
   return new Map([...owners].map(([digest, id]) => [digest, byId.get(id) as License]));
 }
 
+/** Rows or values in one statement. */
+const CHUNK = 500;
+
 /** The ids of licences, by the digests of any of their keys. */
 export async function findOwners(db: Db, digests: string[]): Promise<Map<string, number>> {
-  if (digests.length === 0) return new Map();
-  const rows = await db(tableBy(db, 'license_keys', ...(isSqlite(db) ? ['key_digest'] : [])))
-    .whereIn('key_digest', digests)
-    .select<{ license_id: number; key_digest: string }[]>('license_id', 'key_digest');
-  return new Map(rows.map((row) => [row.key_digest, row.license_id]));
+  const owners = new Map<string, number>();
+  // In pieces: MariaDB turns 1,000 values into a subquery.
+  for (let i = 0; i < digests.length; i += CHUNK) {
+    const rows = await db(tableBy(db, 'license_keys', ...(isSqlite(db) ? ['key_digest'] : [])))
+      .whereIn('key_digest', digests.slice(i, i + CHUNK))
+      .select<{ license_id: number; key_digest: string }[]>('license_id', 'key_digest');
+    for (const row of rows) owners.set(row.key_digest, row.license_id);
+  }
+  return owners;
 }
 
 export async function findLicenseByDigest(db: Db, digest: string): Promise<License | undefined> {
@@ -246,9 +253,6 @@ export async function lockLicenses(
   );
   return new Map(rows.map((row) => toFields(row) as LockedLicense).map((license) => [license.id, license]));
 }
-
-/** Rows in one INSERT. */
-const CHUNK = 500;
 
 /**
  * Inserts licences with their main keys.

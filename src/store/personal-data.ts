@@ -1,12 +1,13 @@
 import { isSqlite, type Db, type TableName, type Transaction } from './database';
 import type { Row, SqlValue } from './export';
-import { licenseIndex, tableBy } from './statements';
+import { idIndex, licenseIndex, tableBy } from './statements';
 
 /** Every column that can hold typed text. */
 export const TEXT_COLUMNS = {
   products: ['name', 'element', 'renew_url', 'support_url', 'update_xml'],
   plans: ['name'],
   licenses: ['customer', 'reference', 'metadata'],
+  license_keys: ['label'],
   activations: ['identifier', 'name'],
   releases: ['changelog', 'file_name'],
   access_log: ['identifier', 'user_agent', 'version'],
@@ -31,7 +32,7 @@ export async function findTextRows(
   // MySQL cannot compare an ASCII column with other characters.
   const lower = (column: string) =>
     isSqlite(db) ? `LOWER(${column})` : `LOWER(CONVERT(${column} USING utf8mb4))`;
-  const query = db(tableBy(db, name, ...(only ? licenseIndex(name) : [])))
+  const query = db(tableBy(db, name, ...(only ? licenseIndex(name) : idIndex(name))))
     .where('id', '>', after)
     .orderBy('id')
     .limit(limit);
@@ -68,7 +69,10 @@ export async function setTexts(
   seen: Row,
   changes: Record<string, SqlValue>,
 ): Promise<void> {
-  await trx(tableBy(trx, name)).whereIn('id', ids).where(seen).update(changes);
+  await trx(tableBy(trx, name, ...idIndex(name)))
+    .whereIn('id', ids)
+    .where(seen)
+    .update(changes);
 }
 
 /** Removes the IP addresses of licences from their activations, checks, accesses and history. */
@@ -83,4 +87,29 @@ export async function removeIps(trx: Transaction, licenseIds: number[]): Promise
     .whereIn('license_id', licenseIds)
     .where('actor', 'like', 'customer:%')
     .update({ actor: 'customer' });
+}
+
+/** Removes the labels of licences' keys, which may name people, also from the history. */
+export async function removeKeyLabels(trx: Transaction, licenseIds: number[]): Promise<void> {
+  await trx(tableBy(trx, 'license_keys', 'license_id'))
+    .whereIn('license_id', licenseIds)
+    .whereNotNull('label')
+    .update({ label: null });
+  const events = await trx(tableBy(trx, 'events', ...licenseIndex('events')))
+    .whereIn('license_id', licenseIds)
+    .where((any) => any.where('before_json', 'like', LABEL).orWhere('after_json', 'like', LABEL))
+    .select<{ id: number; before_json: Json; after_json: Json }[]>('id', 'before_json', 'after_json');
+  for (const { id, before_json, after_json } of events)
+    await trx(tableBy(trx, 'events'))
+      .where({ id })
+      .update({ before_json: withoutLabel(before_json), after_json: withoutLabel(after_json) });
+}
+
+const LABEL = '%"label":"%';
+type Json = string | null;
+
+function withoutLabel(json: Json): Json {
+  if (json === null) return null;
+  const value = JSON.parse(json) as Record<string, unknown>;
+  return JSON.stringify('label' in value ? { ...value, label: null } : value);
 }

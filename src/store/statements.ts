@@ -106,7 +106,13 @@ export function tableBy(db: Db, name: TableName, ...columns: string[]): Knex.Raw
 
 /** The columns of the index that finds a licence's rows in a table. */
 export function licenseIndex(name: TableName): string[] {
+  if (name === 'license_keys') return ['license_id'];
   return ['license_id', name === 'activations' ? 'identifier' : 'at'];
+}
+
+/** The columns of the index that finds rows by their ids; none: the primary key. */
+export function idIndex(name: TableName): string[] {
+  return name === 'license_keys' ? ['id'] : [];
 }
 
 /** Joins tables in the written order, for the same reason as `forceIndex`. */

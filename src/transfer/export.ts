@@ -3,10 +3,18 @@ import { OperatorError } from '../licensing/operator-error';
 import type { FileKind, Sink } from '../packages/replace-file';
 import { listIncludes } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
-import { readPages, type Row } from '../store/export';
+import { readPages, withKeys, type Row } from '../store/export';
 import { isPackageWhole, packagePath, storePackage } from '../packages/package-files';
 import { needsPackage, type ReleaseState } from '../store/releases';
-import { FORMAT, FORMAT_VERSION, RECORD_TYPES, tableLayout, toLine, type RecordType } from './records';
+import {
+  FORMAT,
+  FORMAT_VERSION,
+  RECORD_TYPES,
+  tableLayout,
+  toLine,
+  type RecordType,
+  type WholeRow,
+} from './records';
 import { inSnapshot } from '../store/transaction';
 
 export type RecordCounts = Record<RecordType, number>;
@@ -40,7 +48,8 @@ export function exportRecords(db: Db, sink: Sink, options: ExportOptions = {}): 
       counts[type] = 0;
       for await (const rows of readPages(trx, tableLayout(type), PAGE)) {
         if (type === 'product') await addIncludes(trx, rows);
-        await sink(rows.map((row) => `${writeLine(type, row)}\n`).join(''));
+        const whole = type === 'license' ? await withKeys(trx, rows) : rows;
+        await sink(whole.map((row) => `${writeLine(type, row)}\n`).join(''));
         if (type === 'release' && packages) await copyPackages(rows, packages.from, packages.to);
         counts[type] += rows.length;
         onProgress?.(type, counts[type]);
@@ -60,12 +69,12 @@ async function addIncludes(trx: Transaction, products: Row[]): Promise<void> {
   }
 }
 
-function writeLine(type: RecordType, row: Row): string {
+function writeLine(type: RecordType, row: WholeRow): string {
   try {
     return toLine(type, row);
   } catch {
     throw new OperatorError(
-      `The ${type} with the id ${row.id ?? '?'} holds something that is no JSON: somebody wrote it with SQL of their own. Repair its row first.`,
+      `The ${type} with the id ${(row.id as number | null) ?? '?'} holds something that is no JSON: somebody wrote it with SQL of their own. Repair its row first.`,
     );
   }
 }

@@ -114,6 +114,8 @@ export async function importPlans(job: Job, records: Numbered<'plan'>[]): Promis
   for (const { line, value } of records) {
     if (!job.products.has(value.product_id))
       throw atLine(line, `the file has no product ${value.product_id}`);
+    if (value.free_staging && value.activation_type !== 'domain')
+      throw atLine(line, 'staging sites are free only on plans that count domains');
     const known = (id: number) => {
       const plan = { id, productId: value.product_id, activationType: value.activation_type };
       job.plans.set(value.id, plan);

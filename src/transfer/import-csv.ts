@@ -5,17 +5,18 @@ import { storedMetadata } from '../licensing/metadata';
 import { OperatorError } from '../licensing/operator-error';
 import { findNamed } from '../licensing/find-or-refuse';
 import { storedKey } from '../licensing/sealing';
+import { placeSites, type PlacedSite } from '../licensing/staging-sites';
 import { liveStatus } from '../licensing/states';
 import { dayOf, formatTimestampOrNull } from '../licensing/timestamps';
-import { activationKey, findActivations } from '../store/activations';
+import { activationKey, findActivations, type Activation } from '../store/activations';
 import { listPlans, listProducts, sharePlans, type Plan, type Product } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
 import { isDuplicate } from '../store/errors';
 import { insertEvents, type LicenseEvent } from '../store/events';
+import { withKeys } from '../store/export';
 import { findRows, inImportTransaction, insertInChunks } from '../store/import';
-import { FIRST_REVISION, type License, type NewLicense } from '../store/licenses';
+import { findOwners, insertLicenses } from '../store/licenses';
 import { toColumns } from '../store/row-fields';
-import { toSqlTime } from '../store/time';
 import { readCsv } from './csv';
 import {
   Fault,
@@ -196,7 +197,7 @@ async function importBatch(job: CsvJob, batch: Candidate[]): Promise<void> {
     const { line, digest, reference, identifiers } = candidate;
     const license = existing.get(digest);
     const owner = reference === null ? undefined : owners.get(reference);
-    if (owner && owner.key_digest !== digest)
+    if (owner && owner.id !== license?.id)
       refuseRow(job, line, `the reference belongs to licence ${owner.id ?? ''} here, which has another key`);
     else if (license === undefined) added.push(candidate);
     else {
@@ -214,19 +215,29 @@ async function importBatch(job: CsvJob, batch: Candidate[]): Promise<void> {
         );
     }
   }
-  for (const candidate of added) remarkOverLimit(job, candidate);
+  const placed = added.map(place);
+  for (const one of placed) remarkOverLimit(job, one);
   job.report.new += added.length;
-  if (job.writes && added.length > 0) await insertCandidates(job, added);
+  if (job.writes && added.length > 0) await insertCandidates(job, placed);
 }
 
-/** Does not join the plans: in a table that has just grown, MariaDB would read all licences of a plan. */
-async function licensesOf(job: CsvJob, batch: Candidate[]): Promise<Map<string, RecordOf<'license'>>> {
-  const digests = batch.map(({ digest }) => digest);
-  const found = await findRows(job.trx, 'licenses', 'key_digest', digests);
-  return new Map(found.map((row) => [row.key_digest as string, fromRow('license', row)]));
+type LicenseRecord = RecordOf<'license'>;
+
+/** By the digest of any key. Does not join the plans: MariaDB would read all licences of a plan in a table just grown. */
+async function licensesOf(job: CsvJob, batch: Candidate[]): Promise<Map<string, LicenseRecord>> {
+  const owners = await findOwners(
+    job.trx,
+    batch.map(({ digest }) => digest),
+  );
+  const rows = await withKeys(
+    job.trx,
+    await findRows(job.trx, 'licenses', 'id', [...new Set(owners.values())]),
+  );
+  const byId = new Map(rows.map((row) => [row.id as number, fromRow('license', row)]));
+  return new Map([...owners].map(([digest, id]) => [digest, byId.get(id) as LicenseRecord]));
 }
 
-function differencesOf(candidate: Candidate, license: RecordOf<'license'>, now: Date): string[] {
+function differencesOf(candidate: Candidate, license: LicenseRecord, now: Date): string[] {
   const { plan, status, limit, expiresAt, customer, reference } = candidate;
   const metadata = storedMetadata(candidate.metadata);
   const live = liveStatus(
@@ -257,77 +268,79 @@ function limitOf({ limit, plan }: Candidate): number {
   return limit ?? plan.activationLimit;
 }
 
-function remarkOverLimit({ report }: CsvJob, candidate: Candidate): void {
-  const { line, identifiers } = candidate;
-  const limit = limitOf(candidate);
-  if (limit === 0 || identifiers.length <= limit) return;
-  report.overLimit++;
-  const slots = quantity(limit, 'slot');
-  keepRemark(report.overLimitRows, line, `${quantity(identifiers.length, 'activation')} on ${slots}`);
+/** A row with its activations as they are stored. */
+interface Placed {
+  candidate: Candidate;
+  sites: PlacedSite[];
+  /** slots taken */
+  used: number;
 }
 
-async function insertCandidates(job: CsvJob, added: Candidate[]): Promise<void> {
+function place(candidate: Candidate): Placed {
+  const sites = placeSites(candidate.plan, limitOf(candidate), candidate.identifiers);
+  return { candidate, sites, used: sites.filter(({ free }) => !free).length };
+}
+
+function remarkOverLimit({ report }: CsvJob, { candidate, used }: Placed): void {
+  const limit = limitOf(candidate);
+  if (limit === 0 || used <= limit) return;
+  report.overLimit++;
+  const slots = quantity(limit, 'slot');
+  keepRemark(report.overLimitRows, candidate.line, `${quantity(used, 'activation')} on ${slots}`);
+}
+
+async function insertCandidates(job: CsvJob, added: Placed[]): Promise<void> {
   const { trx, options } = job;
   const { now, secret, actor } = options;
-  const createdAt = toSqlTime(now);
-  const rows = added.map((candidate) => {
-    const { key, plan, status, customer, reference, metadata, identifiers } = candidate;
-    const license: NewLicense & Pick<License, 'activationsUsed' | 'revision'> = {
+  const licenses = added.map(({ candidate, used }) => {
+    const { key, plan, status, customer, reference, metadata } = candidate;
+    return {
       ...storedKey(key, secret),
       planId: plan.id,
       status: status === 'expired' ? 'active' : (status ?? 'active'),
       activationLimit: limitOf(candidate),
-      activationsUsed: identifiers.length,
+      activationsUsed: used,
       customer,
       reference,
       metadata: storedMetadata(metadata),
       expiresAt: expiryOf(candidate, now),
       createdAt: now,
-      revision: FIRST_REVISION,
     };
-    return toColumns(license);
   });
+  let ids: number[];
   try {
-    await insertInChunks(trx, 'licenses', rows);
+    ids = await insertLicenses(trx, licenses);
   } catch (error) {
     if (!isDuplicate(error)) throw error;
     throw new OperatorError(
       'Somebody else issued a licence with one of these keys or references meanwhile. Nothing was imported; try again.',
     );
   }
-  const inserted = await licensesOf(job, added);
-  const events: LicenseEvent[] = [];
-  const activations = [];
-  for (const { digest, identifiers } of added) {
-    const license = inserted.get(digest) as RecordOf<'license'>;
-    events.push(importEvent(license, identifiers.length, actor, now));
-    for (const identifier of identifiers)
-      activations.push({ license_id: license.id, identifier, name: null, ip: null, activated_at: createdAt });
-  }
-  await insertEvents(trx, events);
-  if (activations.length > 0) await insertInChunks(trx, 'activations', activations);
+  await insertEvents(
+    trx,
+    licenses.map((license, i): LicenseEvent => {
+      const { status, planId, activationLimit, activationsUsed, customer, reference, expiresAt } = license;
+      const after = {
+        status,
+        plan_id: planId,
+        activation_limit: activationLimit,
+        activations_used: activationsUsed,
+        customer,
+        reference,
+        expires_at: formatTimestampOrNull(expiresAt),
+        ...(license.metadata !== null && { metadata: added[i]?.candidate.metadata }),
+      };
+      return { licenseId: ids[i] as number, at: now, actor, action: 'import', before: null, after };
+    }),
+  );
+  const activations = added.flatMap(({ sites }, i) =>
+    sites.map((site): Activation => {
+      return { ...site, licenseId: ids[i] as number, name: null, ip: null, keyId: null, activatedAt: now };
+    }),
+  );
+  if (activations.length > 0) await insertInChunks(trx, 'activations', activations.map(toColumns));
 }
 
 function expiryOf({ status, expiresAt }: Candidate, now: Date): Date | null {
   return status === 'expired' && !(expiresAt && expiresAt <= now) ? now : (expiresAt ?? null);
-}
-
-function importEvent(
-  license: RecordOf<'license'>,
-  activationsUsed: number,
-  actor: string,
-  now: Date,
-): LicenseEvent {
-  const { id, status, plan_id, activation_limit, customer, reference, expires_at, metadata } = license;
-  const after = {
-    status,
-    plan_id,
-    activation_limit,
-    activations_used: activationsUsed,
-    customer,
-    reference,
-    expires_at,
-    ...(storedMetadata(metadata) === null ? {} : { metadata }),
-  };
-  return { licenseId: id, at: now, actor, action: 'import', before: null, after };
 }

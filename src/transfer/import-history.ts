@@ -1,62 +1,95 @@
 import type { Row } from '../store/export';
 import { findEventRows, findRows } from '../store/import';
-import { insertNew, licenseHere, NOT_WRITTEN, tally, type Job } from './import-job';
+import { insertNew, keyHere, licenseHere, NOT_WRITTEN, tally, type Job } from './import-job';
 import type { Numbered } from './record-reader';
-import { fromRow, toRow } from './records';
+import { fromRow, toRow, type RecordOf } from './records';
 
 /** Events have no key. Equal events are counted, and missing ones are added up to the file's count. */
 export async function importEvents(job: Job, records: Numbered<'event'>[]): Promise<void> {
-  await importCounted(
-    job,
-    'event',
-    records.map((record) => {
-      const license_id = licenseHere(job, record.line, record.value.license_id);
-      return { record, row: { ...toRow('event', record.value), license_id } };
+  await importCounted(job, 'event', records, {
+    keyIds: ({ value }) => [value.before, value.after].flatMap((one) => keyIdsOf(one).map(([, id]) => id)),
+    toRow: ({ line, value }) => ({
+      ...toRow('event', {
+        ...value,
+        before: withKeysHere(job, value.before),
+        after: withKeysHere(job, value.after),
+      }),
+      license_id: licenseHere(job, line, value.license_id),
     }),
-    (rows) => {
+    find: (rows) => {
       const ids = [...new Set(rows.map((row) => row.license_id as number))].filter(
         (id) => id !== NOT_WRITTEN,
       );
       return findEventRows(job.trx, ids, [...new Set(rows.map((row) => row.at as string))]);
     },
-  );
+  });
+}
+
+type Json = RecordOf<'event'>['before'];
+
+/** The fields of an event that name a key. */
+function keyIdsOf(json: Json): [field: string, id: number][] {
+  return ['key_id', 'main_key_id'].flatMap((field): [string, number][] => {
+    const id = json?.[field];
+    return typeof id === 'number' ? [[field, id]] : [];
+  });
+}
+
+function withKeysHere(job: Job, json: Json): Json {
+  const named = keyIdsOf(json).map(([field, id]) => [field, job.keys.get(id) ?? id] as const);
+  return named.length === 0 ? json : { ...json, ...Object.fromEntries(named) };
 }
 
 /** Counted like events. */
 export async function importAccesses(job: Job, records: Numbered<'access'>[]): Promise<void> {
-  await importCounted(
-    job,
-    'access',
-    records.map((record) => {
-      const { license_id: id } = record.value;
-      const license_id = id === null ? null : licenseHere(job, record.line, id);
-      return { record, row: { ...toRow('access', record.value), license_id } };
+  await importCounted(job, 'access', records, {
+    keyIds: ({ value }) => (value.key_id === null ? [] : [value.key_id]),
+    toRow: ({ line, value }) => ({
+      ...toRow('access', value),
+      license_id: value.license_id === null ? null : licenseHere(job, line, value.license_id),
+      key_id: value.key_id === null ? null : keyHere(job, line, value.key_id),
     }),
-    (rows) => findRows(job.trx, 'access_log', 'at', [...new Set(rows.map((row) => row.at as string))]),
-  );
+    find: (rows) => findRows(job.trx, 'access_log', 'at', [...new Set(rows.map((row) => row.at as string))]),
+  });
+}
+
+interface Counting<T extends 'event' | 'access'> {
+  /** the file's ids of the keys that a record names */
+  keyIds: (record: Numbered<T>) => number[];
+  toRow: (record: Numbered<T>) => Row;
+  /** rows that may be equal to these */
+  find: (rows: Row[]) => Promise<Row[]>;
 }
 
 async function importCounted<T extends 'event' | 'access'>(
   job: Job,
   type: T,
-  entries: { record: Numbered<T>; row: Row }[],
-  find: (rows: Row[]) => Promise<Row[]>,
+  records: Numbered<T>[],
+  { keyIds, toRow: toRowHere, find }: Counting<T>,
 ): Promise<void> {
-  const found = job.empty[type] ? [] : await find(entries.map(({ row }) => row));
-  const here = new Map<string, number>();
-  for (const row of found) {
-    const content = contentOf(toRow(type, fromRow(type, row)));
-    here.set(content, (here.get(content) ?? 0) + 1);
-  }
-  const added = entries.filter(({ row }) => {
-    const content = contentOf(row);
-    const left = here.get(content) ?? 0;
-    here.set(content, left - 1);
-    return left <= 0;
-  });
-  tally(job, type, 'same', entries.length - added.length);
-  const rows = new Map(added.map(({ record, row }) => [record, row]));
-  await insertNew(job, type, [...rows.keys()], (record) => rows.get(record) as Row);
+  const count = async (entries: { record: Numbered<T>; row: Row }[]) => {
+    const found = job.empty[type] ? [] : await find(entries.map(({ row }) => row));
+    const here = new Map<string, number>();
+    for (const row of found) {
+      const content = contentOf(toRow(type, fromRow(type, row)));
+      here.set(content, (here.get(content) ?? 0) + 1);
+    }
+    const added = entries.filter(({ row }) => {
+      const content = contentOf(row);
+      const left = here.get(content) ?? 0;
+      here.set(content, left - 1);
+      return left <= 0;
+    });
+    tally(job, type, 'same', entries.length - added.length);
+    const rows = new Map(added.map(({ record, row }) => [record, row]));
+    await insertNew(job, type, [...rows.keys()], (record) => rows.get(record) as Row);
+  };
+  const read = () => records.map((record) => ({ record, row: toRowHere(record) }));
+  const entries = read();
+  // New keys of licences here are written last. Equal records are counted together, so the whole batch waits.
+  const waits = records.some((record) => keyIds(record).some((id) => job.keys.get(id) === NOT_WRITTEN));
+  if (waits && job.writes) job.last.push(() => count(read()));
+  else await count(entries);
 }
 
 /** Leaves out the columns that change when a later equal record is counted on the row. */

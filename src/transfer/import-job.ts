@@ -58,6 +58,14 @@ export interface Job {
   localPlans: Map<number, LocalPlan>;
   /** the id here by the id in the file; NOT_WRITTEN for a new licence while nothing is written */
   licenses: Map<number, number>;
+  /** the id here of each key by its id in the file; NOT_WRITTEN as for licences, and for new keys of licences here */
+  keys: Map<number, number>;
+  /** by the ids in the file of keys that are not main keys: whose they are, and what their activations here come by */
+  otherKeys: Map<number, { licenseId: number; key: number | null }>;
+  /** licences in the file that count domains */
+  byDomain: Set<number>;
+  /** licences here that a record was matched with */
+  matched: Set<number>;
   /** the licences that this import has added */
   added: Set<number>;
   /** what locks licences that were here before: done last, so that their requests wait only for a moment */
@@ -104,6 +112,10 @@ export async function startJob(trx: Transaction, options: ImportOptions): Promis
     plans: new Map(),
     localPlans: new Map(plansHere.map((plan) => [plan.id, plan])),
     licenses: new Map(),
+    keys: new Map(),
+    otherKeys: new Map(),
+    byDomain: new Set(),
+    matched: new Set(),
     added: new Set(),
     last: [],
     digests: new Map(),
@@ -159,5 +171,12 @@ export function hasChanges(changes: Row): boolean {
 export function licenseHere(job: Job, line: number, id: number): number {
   const here = job.licenses.get(id);
   if (here === undefined) throw atLine(line, `the file has no licence ${id}`);
+  return here;
+}
+
+/** The id here of a key in the file, or NOT_WRITTEN. @throws OperatorError when the file has no such key */
+export function keyHere(job: Job, line: number, id: number): number {
+  const here = job.keys.get(id);
+  if (here === undefined) throw atLine(line, `the file has no key ${id}`);
   return here;
 }

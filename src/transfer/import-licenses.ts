@@ -1,13 +1,15 @@
 import { findEmail } from '../licensing/customer-email';
 import { metadataDifference, storedMetadata } from '../licensing/metadata';
 import { isSealedWith } from '../licensing/sealing';
+import { siteOf } from '../licensing/staging-sites';
 import { isFinal } from '../licensing/states';
-import { activationKey, findActivations, setActivationName } from '../store/activations';
+import { formatTimestamp } from '../licensing/timestamps';
+import { activationKey, findActivations, setActivationName, setFree } from '../store/activations';
 import { recountActivations } from '../store/counters';
 import { insertEvents, type LicenseEvent } from '../store/events';
-import type { Row } from '../store/export';
-import { findRows, lockRows, updateRows } from '../store/import';
-import { raiseRevisions } from '../store/licenses';
+import { withKeys, type Row } from '../store/export';
+import { findRows, insertCountedInChunks, insertInChunks, lockRows, updateRows } from '../store/import';
+import { findOwners, raiseRevisions } from '../store/licenses';
 import {
   conflict,
   hasChanges,
@@ -18,63 +20,80 @@ import {
   type Job,
   type LocalPlan,
 } from './import-job';
+import { changesKeys, checkKeys, mergeKeys, rememberKeys, writeKeys, type MergedKeys } from './import-keys';
 import { noteLine } from './lines';
 import { atLine, type Numbered } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
 
-/** Licences are matched by the key's digest. */
+type Found = Numbered<'license'> & { here: RecordOf<'license'> | undefined };
+
+/** Licences are matched by the digests of their keys: any of the file's, any of those here. */
 export async function importLicenses(job: Job, records: Numbered<'license'>[]): Promise<void> {
   for (const record of records) checkLicense(job, record);
   const values = records.map(({ value }) => value);
-  const digests = values.map(({ key_digest }) => key_digest);
+  const digests = values.flatMap(({ keys }) => keys.map(({ key_digest }) => key_digest));
   const references = values.flatMap(({ reference }) => reference ?? []);
-  const [matches, owners] = job.empty.license
-    ? [[], []]
-    : [
-        await findRows(job.trx, 'licenses', 'key_digest', digests),
-        await findRows(job.trx, 'licenses', 'reference', references),
-      ];
-  const here = new Map(matches.map((row) => [row.key_digest, fromRow('license', row)]));
-  const ownerOf = new Map(owners.map((row) => [row.reference, fromRow('license', row)]));
-  const added: Numbered<'license'>[] = [];
-  const differing: [Numbered<'license'>, RecordOf<'license'>][] = [];
+  const owners = job.empty.license ? new Map<string, number>() : await findOwners(job.trx, digests);
+  const here = await readLicenses(job, findRows, [...new Set(owners.values())]);
+  const byReference = job.empty.license ? [] : await findRows(job.trx, 'licenses', 'reference', references);
+  const ownerOf = new Map(byReference.map((row) => [row.reference, row.id as number]));
+  const added: Found[] = [];
+  const differing: Found[] = [];
   for (const record of records) {
     const { line, value } = record;
-    const match = here.get(value.key_digest);
+    const ids = [...new Set(value.keys.flatMap(({ key_digest }) => owners.get(key_digest) ?? []))];
+    const match = here.get(ids[0] ?? NOT_WRITTEN);
     const owner = value.reference === null ? undefined : ownerOf.get(value.reference);
-    if (owner && owner.key_digest !== value.key_digest)
-      conflict(
-        job,
-        'license',
-        line,
-        `its reference belongs to licence ${owner.id} here, which has another key`,
-      );
-    else if (match === undefined) added.push(record);
+    const merge = mergeKeys(match, value, formatTimestamp(job.options.now));
+    const found: Found = { ...record, here: match };
+    if (ids.length > 1)
+      conflict(job, 'license', line, `its keys belong to several licences here: ${ids.join(', ')}`);
+    else if (match !== undefined && job.matched.has(match.id))
+      conflict(job, 'license', line, `licence ${match.id} here has its key, and that of an earlier line`);
+    else if (owner !== undefined && owner !== match?.id)
+      conflict(job, 'license', line, `its reference belongs to licence ${owner} here, which has another key`);
+    else if (match === undefined) added.push(found);
     else {
       const difference = licenseConflict(job, match, value);
       if (difference !== undefined) conflict(job, 'license', line, difference);
-      else if (hasChanges(licenseChanges(job, match, value))) differing.push([record, match]);
+      else if (hasChanges(licenseChanges(job, match, value)) || changesKeys(merge, match))
+        differing.push(found);
       else tally(job, 'license', 'same');
     }
+    if (match !== undefined) job.matched.add(match.id);
+    if (planOf(job, value).activationType === 'domain') job.byDomain.add(value.id);
     job.licenses.set(value.id, match?.id ?? NOT_WRITTEN);
+    const idsHere = new Map(match?.keys.map(({ key_digest, id }) => [key_digest, id]));
+    rememberKeys(job, value, merge, (digest) => idsHere.get(digest) ?? NOT_WRITTEN);
   }
-  await insertNew(job, 'license', added, ({ value }) => ({ plan_id: planOf(job, value).id }));
-  if (job.writes) await rememberLicenses(job, added);
+  tally(job, 'license', 'new', added.length);
+  if (job.writes) await insertLicenses(job, added);
   if (job.writes) job.last.push(() => changeLicenses(job, differing));
   else tally(job, 'license', 'changed', differing.length);
+}
+
+/** Licences with their keys, by id. */
+async function readLicenses(
+  job: Job,
+  read: typeof findRows | typeof lockRows,
+  ids: number[],
+): Promise<Map<number, RecordOf<'license'>>> {
+  const rows = await withKeys(job.trx, await read(job.trx, 'licenses', 'id', ids));
+  return new Map(rows.map((row) => [row.id as number, fromRow('license', row)]));
 }
 
 function checkLicense(job: Job, { line, value }: Numbered<'license'>): void {
   // Exports from before addresses were required may hold another text, which stays unchanged.
   if (value.customer !== null) value.customer = findEmail(value.customer) ?? value.customer;
   if (!job.plans.has(value.plan_id)) throw atLine(line, `the file has no plan ${value.plan_id}`);
-  once(job.digests, value.key_digest, line, 'key');
+  checkKeys(job, { line, value });
+  for (const { key_digest } of value.keys) once(job.digests, key_digest, line, 'key');
   if (value.reference !== null) once(job.references, value.reference, line, 'reference');
   const { secret, withoutSealedKeys } = job.options;
-  if (withoutSealedKeys) value.key_sealed = null;
-  if (value.key_sealed === null) return;
-  if (secret === undefined) job.report.sealedUnchecked++;
-  else if (!isSealedWith(value.key_sealed, secret))
+  if (withoutSealedKeys) for (const key of value.keys) key.key_sealed = null;
+  const sealed = value.keys.flatMap(({ key_sealed }) => key_sealed ?? []);
+  if (sealed.length > 0 && secret === undefined) job.report.sealedUnchecked++;
+  else if (secret !== undefined && !sealed.every((one) => isSealedWith(one, secret)))
     throw atLine(
       line,
       'the key of this licence is sealed with another LICENSING_KEY_SECRET than the one set here',
@@ -91,25 +110,33 @@ function planOf(job: Job, { plan_id }: RecordOf<'license'>): LocalPlan {
   return job.plans.get(plan_id) as LocalPlan;
 }
 
-async function rememberLicenses(job: Job, added: Numbered<'license'>[]): Promise<void> {
-  if (job.empty.license)
-    for (const { value } of added) {
-      job.licenses.set(value.id, value.id);
-      job.added.add(value.id);
-    }
-  else {
-    const digests = added.map(({ value }) => value.key_digest);
-    const ids = new Map(
-      (await findRows(job.trx, 'licenses', 'key_digest', digests)).map((row) => [
-        row.key_digest,
-        row.id as number,
-      ]),
+async function insertLicenses(job: Job, added: Found[]): Promise<void> {
+  const rows = added.map(({ value }) => ({ ...toRow('license', value), plan_id: planOf(job, value).id }));
+  if (job.empty.license) {
+    await insertInChunks(job.trx, 'licenses', rows);
+    const keys = added.flatMap(({ value }) =>
+      value.keys.map((key) => ({ ...toRow('key', key), license_id: value.id })),
     );
-    for (const { value } of added) {
-      const id = ids.get(value.key_digest) as number;
-      job.licenses.set(value.id, id);
-      job.added.add(id);
-    }
+    await insertInChunks(job.trx, 'license_keys', keys);
+  }
+  const ids = job.empty.license
+    ? added.map(({ value }) => value.id)
+    : await insertCountedInChunks(
+        job.trx,
+        'licenses',
+        rows.map(({ id: _id, ...row }: Row) => ({ ...row, main_key_id: null })),
+      );
+  const now = formatTimestamp(job.options.now);
+  const merged = added.map(({ value: there }, i): MergedKeys => {
+    const licenseId = ids[i] as number;
+    job.licenses.set(there.id, licenseId);
+    job.added.add(licenseId);
+    return { licenseId, here: undefined, there, merge: mergeKeys(undefined, there, now) };
+  });
+  if (!job.empty.license) return writeKeys(job, merged);
+  for (const { there, merge } of merged) {
+    const keyIds = new Map(there.keys.map(({ key_digest, id }) => [key_digest, id]));
+    rememberKeys(job, there, merge, (digest) => keyIds.get(digest) as number);
   }
 }
 
@@ -143,8 +170,7 @@ function licenseChanges(job: Job, here: RecordOf<'license'>, there: RecordOf<'li
     if (here[field] !== there[field]) changes[field] = row[field] ?? null;
   const plan = planOf(job, there);
   if (plan.id !== here.plan_id) changes.plan_id = plan.id;
-  for (const field of ['reference', 'key_sealed'] as const)
-    if (here[field] === null && there[field] !== null) changes[field] = row[field] ?? null;
+  if (here.reference === null && there.reference !== null) changes.reference = there.reference;
   if (typeof row.metadata === 'string' && row.metadata !== storedMetadata(here.metadata))
     changes.metadata = row.metadata;
   for (const field of ['check_count', 'revision'] as const)
@@ -158,25 +184,23 @@ function licenseChanges(job: Job, here: RecordOf<'license'>, there: RecordOf<'li
 
 const DECISIONS = ['status', 'plan_id', 'activation_limit', 'customer', 'reference', 'expires_at'] as const;
 
-async function changeLicenses(
-  job: Job,
-  differing: [Numbered<'license'>, RecordOf<'license'>][],
-): Promise<void> {
+async function changeLicenses(job: Job, differing: Found[]): Promise<void> {
   const { actor, now } = job.options;
-  const ids = differing.map(([, { id }]) => id);
   // Compare again under the lock: the service may have counted a check, or an operator revoked a licence.
-  const locked = new Map(
-    (await lockRows(job.trx, 'licenses', 'id', ids)).map((row) => [row.id, fromRow('license', row)]),
-  );
+  const ids = differing.flatMap(({ here }) => here?.id ?? []);
+  const locked = await readLicenses(job, lockRows, ids);
   const events: LicenseEvent[] = [];
   const changed: [number, Row][] = [];
-  for (const [{ line, value }, { id }] of differing) {
-    const here = locked.get(id) as RecordOf<'license'>;
+  const merged: MergedKeys[] = [];
+  for (const { line, value, here: before } of differing) {
+    const here = locked.get(before?.id as number) as RecordOf<'license'>;
+    const { id } = here;
     const difference = licenseConflict(job, here, value);
     if (difference !== undefined) {
       conflict(job, 'license', line, difference);
       continue;
     }
+    merged.push({ licenseId: id, here, there: value, merge: mergeKeys(here, value, formatTimestamp(now)) });
     tally(job, 'license', 'changed');
     const changes = licenseChanges(job, here, value);
     if (!hasChanges(changes)) continue;
@@ -199,9 +223,13 @@ async function changeLicenses(
   }
   await updateRows(job.trx, 'licenses', changed);
   if (events.length > 0) await insertEvents(job.trx, events);
+  await writeKeys(job, merged);
 }
 
-/** Activations are matched by licence and identifier. Stored dates and addresses stay. */
+/**
+ * Activations are matched by licence and identifier. Stored dates, addresses and keys stay. One that holds a slot here
+ * gives it back when it is free in the file, as it would have when its production site came; never the reverse.
+ */
 export async function importActivations(job: Job, records: Numbered<'activation'>[]): Promise<void> {
   const entries: ActivationEntry[] = records.map((record) => {
     const { line, value } = record;
@@ -211,6 +239,8 @@ export async function importActivations(job: Job, records: Numbered<'activation'
     if (identifiers.has(value.identifier))
       throw atLine(line, 'this identifier is activated on its licence already');
     identifiers.add(value.identifier);
+    if (value.key_id !== null && job.otherKeys.get(value.key_id)?.licenseId !== value.license_id)
+      throw atLine(line, `its licence has no key ${value.key_id} besides the main key`);
     return { record, licenseId: licenseHere(job, line, value.license_id) };
   });
   let added = entries;
@@ -222,15 +252,21 @@ export async function importActivations(job: Job, records: Numbered<'activation'
     const existing = await findActivations(job.trx, wanted);
     const missing: ActivationEntry[] = [];
     for (const entry of added) {
-      const { name, identifier } = entry.record.value;
+      const { name, identifier, free } = entry.record.value;
       const here = existing.get(activationKey(pairOf(entry)));
-      if (here === undefined) missing.push(entry);
-      else if (name !== null && name !== here.name) {
-        tally(job, 'activation', 'changed');
-        if (!job.writes) continue;
+      if (here === undefined) {
+        missing.push(entry);
+        continue;
+      }
+      const isRenamed = name !== null && name !== here.name;
+      const isFreed = free && !here.free;
+      tally(job, 'activation', isRenamed || isFreed ? 'changed' : 'same');
+      if (!job.writes) continue;
+      if (isRenamed) {
         await setActivationName(job.trx, entry.licenseId, identifier, name);
         countChange(entry.licenseId);
-      } else tally(job, 'activation', 'same');
+      }
+      if (isFreed) job.last.push(() => freeActivation(job, entry));
     }
     added = missing;
   };
@@ -250,6 +286,12 @@ export async function importActivations(job: Job, records: Numbered<'activation'
     });
 }
 
+async function freeActivation({ trx }: Job, entry: ActivationEntry): Promise<void> {
+  await lockRows(trx, 'licenses', 'id', [entry.licenseId]);
+  await setFree(trx, [pairOf(entry)]);
+  await recountActivations(trx, [entry.licenseId]);
+}
+
 async function insertActivationsOf(job: Job, added: ActivationEntry[]): Promise<void> {
   const ids = new Map(added.map(({ record, licenseId }) => [record, licenseId]));
   await insertNew(
@@ -257,7 +299,15 @@ async function insertActivationsOf(job: Job, added: ActivationEntry[]): Promise<
     'activation',
     // New ids follow the order of activation.
     [...ids.keys()].sort((a, b) => a.value.id - b.value.id),
-    (record) => ({ license_id: ids.get(record) as number }),
+    (record) => {
+      const { license_id, identifier, key_id, site } = record.value;
+      return {
+        license_id: ids.get(record) as number,
+        key_id: key_id === null ? null : (job.otherKeys.get(key_id)?.key ?? null),
+        // Earlier versions of the format had no registrable domains.
+        site: site ?? (job.byDomain.has(license_id) ? siteOf('domain', identifier) : null),
+      };
+    },
   );
   if (job.writes) await recountActivations(job.trx, [...new Set(ids.values())]);
 }

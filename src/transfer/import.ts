@@ -28,7 +28,7 @@ export function importRecords(
       options.onProgress?.(batch.type, added + same + changed + conflicting);
     }
     await importBundles(job);
-    if (job.writes) for (const work of job.last) await work();
+    if (job.writes) for (const work of job.last) await explainDuplicates(work, 'The file');
     if (job.report.conflicting > 0 && !options.dryRun) throw refusal(job.report);
     return job.report;
   };
@@ -42,29 +42,37 @@ function refusal({ conflicts, conflicting }: ImportReport): OperatorError {
   );
 }
 
-async function importBatch(job: Job, batch: AnyBatch): Promise<void> {
+function importBatch(job: Job, batch: AnyBatch): Promise<void> {
+  const [first, last] = [batch.records[0]?.line ?? 0, batch.records.at(-1)?.line ?? 0];
+  return explainDuplicates(() => importRecordsOf(job, batch), `Lines ${first} to ${last}`);
+}
+
+async function importRecordsOf(job: Job, batch: AnyBatch): Promise<void> {
+  switch (batch.type) {
+    case 'product':
+      return importProducts(job, batch.records);
+    case 'plan':
+      return importPlans(job, batch.records);
+    case 'release':
+      return importReleases(job, batch.records);
+    case 'license':
+      return importLicenses(job, batch.records);
+    case 'activation':
+      return importActivations(job, batch.records);
+    case 'event':
+      return importEvents(job, batch.records);
+    case 'access':
+      return importAccesses(job, batch.records);
+  }
+}
+
+async function explainDuplicates(work: () => Promise<void>, where: string): Promise<void> {
   try {
-    switch (batch.type) {
-      case 'product':
-        return await importProducts(job, batch.records);
-      case 'plan':
-        return await importPlans(job, batch.records);
-      case 'release':
-        return await importReleases(job, batch.records);
-      case 'license':
-        return await importLicenses(job, batch.records);
-      case 'activation':
-        return await importActivations(job, batch.records);
-      case 'event':
-        return await importEvents(job, batch.records);
-      case 'access':
-        return await importAccesses(job, batch.records);
-    }
+    await work();
   } catch (error) {
     if (!isDuplicate(error)) throw error;
-    const [first, last] = [batch.records[0]?.line ?? 0, batch.records.at(-1)?.line ?? 0];
     throw new OperatorError(
-      `Lines ${first} to ${last}: an id or another record that may be there once only is there twice, or somebody else wrote one meanwhile. Nothing was imported; if the service is in use, try again.`,
+      `${where}: an id or another record that may be there once only is there twice, or somebody else wrote one meanwhile. Nothing was imported; if the service is in use, try again.`,
     );
   }
 }

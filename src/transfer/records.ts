@@ -27,9 +27,11 @@ export const OLDEST_VERSION = 1;
 const ADDED_FIELDS: Record<number, Partial<Record<string, Record<string, unknown>>>> = {
   2: { event: { times: 1, last_at: null }, access: { times: 1, last_at: null } },
   3: {
-    plan: { after_expiry: 'nothing' },
+    plan: { after_expiry: 'nothing', free_staging: false },
     product: { includes: [], renew_url: null, support_url: null },
     license: { metadata: {}, revision: 0 },
+    activation: { key_id: null, free: false, site: null },
+    access: { key_id: null },
   },
 };
 
@@ -39,7 +41,12 @@ interface Field<T> {
   fits(value: unknown): value is T;
   toSql(value: T): SqlValue;
   fromSql(value: SqlValue): T;
+  /** rows of another table, which belong to the record's own row */
+  isList?: true;
 }
+
+/** A row; a licence's has those of its keys. */
+export type WholeRow = Record<string, SqlValue | Row[]>;
 
 interface RecordLayout<F> {
   table: TableName;
@@ -54,6 +61,18 @@ const smallId = integer(1, MAX_UINT32);
 const id = integer(1, Number.MAX_SAFE_INTEGER);
 const count = integer(0, MAX_UINT32);
 const bigCount = integer(0, Number.MAX_SAFE_INTEGER);
+
+const KEY = record('license_keys', ['id'], {
+  id,
+  key_digest: hex(64),
+  key_hint: nullable(text(16)),
+  key_sealed: nullable(matching(/^[A-Za-z0-9+/=]{1,512}$/, 'base64 of at most 512 characters')),
+  label: nullable(text(MAX_LABEL_LENGTH)),
+  activation_limit: nullable(integer(1, MAX_UINT32)),
+  ends_at: nullable(time()),
+  replaced_by: nullable(id),
+  created_at: time(),
+});
 
 export const RECORDS = {
   product: record(
@@ -79,6 +98,7 @@ export const RECORDS = {
     activation_limit: count,
     duration: nullable(matching(DURATION, 'a duration as 1y, 6m or 30d')),
     after_expiry: oneOf(AFTER_EXPIRY),
+    free_staging: flag(),
     created_at: time(),
   }),
   release: record('releases', ['id'], {
@@ -101,9 +121,8 @@ export const RECORDS = {
   }),
   license: record('licenses', ['id'], {
     id,
-    key_digest: hex(64),
-    key_hint: nullable(text(16)),
-    key_sealed: nullable(matching(/^[A-Za-z0-9+/=]{1,512}$/, 'base64 of at most 512 characters')),
+    main_key_id: id,
+    keys: list<KeyRecord>('key'),
     plan_id: smallId,
     status: oneOf(STORED_STATUSES),
     activation_limit: count,
@@ -123,6 +142,9 @@ export const RECORDS = {
     identifier: text(MAX_IDENTIFIER_LENGTH, 1),
     name: nullable(text(MAX_LABEL_LENGTH)),
     ip: nullable(ascii(45)),
+    key_id: nullable(id),
+    free: flag(),
+    site: nullable(text(255)),
     activated_at: time(),
   }),
   event: record(
@@ -147,6 +169,7 @@ export const RECORDS = {
     endpoint: ascii(16),
     outcome: ascii(32),
     license_id: nullable(id),
+    key_id: nullable(id),
     key_hint: nullable(text(16)),
     product_id: nullable(bigCount),
     version: nullable(text(64)),
@@ -159,10 +182,12 @@ export const RECORDS = {
 } as const;
 
 export type RecordType = keyof typeof RECORDS;
-type FieldsOf<T extends RecordType> = (typeof RECORDS)[T]['fields'];
-export type RecordOf<T extends RecordType> = {
-  -readonly [K in keyof FieldsOf<T>]: FieldsOf<T>[K] extends Field<infer V> ? V : never;
-};
+/** With the lists inside of records. */
+const LAYOUTS = { ...RECORDS, key: KEY };
+type RowType = keyof typeof LAYOUTS;
+type Values<F> = { -readonly [K in keyof F]: F[K] extends Field<infer V> ? V : never };
+export type RecordOf<T extends RowType> = Values<(typeof LAYOUTS)[T]['fields']>;
+export type KeyRecord = Values<(typeof KEY)['fields']>;
 
 /** In the file's order: records come after those they refer to. */
 export const RECORD_TYPES = Object.keys(RECORDS) as RecordType[];
@@ -170,20 +195,18 @@ export const RECORD_TYPES = Object.keys(RECORDS) as RecordType[];
 /** How the store reads and writes a type's rows. */
 export function tableLayout(type: RecordType): TableLayout {
   const { table, order } = layoutOf(type);
-  return { table, columns: columnsOf(type).map(([, column]) => column), order };
+  return { table, columns: ownColumnsOf(type).map(([, column]) => column), order };
 }
 
 /** A row as a line of the file, without the line end. */
-export function toLine(type: RecordType, row: Row): string {
-  const value: Record<string, unknown> = { type };
-  for (const [name, column, field] of columnsOf(type)) value[name] = field.fromSql(row[column] as SqlValue);
-  return JSON.stringify(value);
+export function toLine(type: RecordType, row: WholeRow): string {
+  return JSON.stringify({ type, ...fromRow(type, row) });
 }
 
-/** A record as a row: times and objects as text, under the columns' names. */
-export function toRow<T extends RecordType>(type: T, value: RecordOf<T>): Row {
+/** A record as a row, without those of its lists: times and objects as text, under the columns' names. */
+export function toRow<T extends RowType>(type: T, value: RecordOf<T>): Row {
   return Object.fromEntries(
-    columnsOf(type).map(([name, column, field]) => [
+    ownColumnsOf(type).map(([name, column, field]) => [
       column,
       field.toSql((value as Record<string, unknown>)[name]),
     ]),
@@ -191,7 +214,7 @@ export function toRow<T extends RecordType>(type: T, value: RecordOf<T>): Row {
 }
 
 /** A whole row as a record. */
-export function fromRow<T extends RecordType>(type: T, row: Row): RecordOf<T> {
+export function fromRow<T extends RowType>(type: T, row: WholeRow): RecordOf<T> {
   return Object.fromEntries(
     columnsOf(type).map(([name, column, field]) => [name, field.fromSql(row[column] as SqlValue)]),
   ) as RecordOf<T>;
@@ -200,17 +223,29 @@ export function fromRow<T extends RecordType>(type: T, row: Row): RecordOf<T> {
 /** Converts a record of an earlier format version to the current one. */
 export function upgradeRecord(
   type: RecordType,
-  value: Record<string, unknown>,
+  record: Record<string, unknown>,
   version: number,
 ): Record<string, unknown> {
+  const value = type === 'license' && version < 3 ? withOneKey(record) : record;
   const missing = Object.entries(ADDED_FIELDS).flatMap(([since, added]) =>
     version < Number(since) ? Object.entries(added[type] ?? {}) : [],
   );
   return missing.length === 0 ? value : { ...value, ...Object.fromEntries(missing) };
 }
 
+/** A licence had one key, in fields of its own. Licences' ids are unique, so they can be their keys' ids too. */
+function withOneKey({ key_digest, key_hint, key_sealed, ...license }: Record<string, unknown>) {
+  const { id, created_at } = license;
+  const terms = { label: null, activation_limit: null, ends_at: null, replaced_by: null };
+  return {
+    ...license,
+    main_key_id: id,
+    keys: [{ id, key_digest, key_hint, key_sealed, ...terms, created_at }],
+  };
+}
+
 /** The fault that keeps a line from being a record of this type, without repeating values; undefined: none */
-export function recordFault(type: RecordType, value: Record<string, unknown>): string | undefined {
+export function recordFault(type: RowType, value: Record<string, unknown>): string | undefined {
   const columns = columnsOf(type);
   for (const [name, , field] of columns) {
     if (!(name in value)) return `the ${type} has no "${name}"`;
@@ -222,9 +257,14 @@ export function recordFault(type: RecordType, value: Record<string, unknown>): s
 }
 
 type Column = [name: string, column: string, field: Field<unknown>];
-const columnLists = new Map<RecordType, Column[]>();
+const columnLists = new Map<RowType, Column[]>();
 
-function columnsOf(type: RecordType): Column[] {
+/** The columns of the type's table. */
+function ownColumnsOf(type: RowType): Column[] {
+  return columnsOf(type).filter(([, , { isList }]) => !isList);
+}
+
+function columnsOf(type: RowType): Column[] {
   let columns = columnLists.get(type);
   if (columns === undefined) {
     const { fields, columns: renamed } = layoutOf(type);
@@ -234,8 +274,8 @@ function columnsOf(type: RecordType): Column[] {
   return columns;
 }
 
-function layoutOf(type: RecordType): RecordLayout<Record<string, Field<unknown>>> {
-  return RECORDS[type];
+function layoutOf(type: RowType): RecordLayout<Record<string, Field<unknown>>> {
+  return LAYOUTS[type];
 }
 
 function record<F extends Record<string, Field<unknown>>>(
@@ -330,6 +370,30 @@ function time(): Field<string> {
 function isTimestamp(value: string): boolean {
   const date = new Date(value);
   return isStorable(date) && formatTimestamp(date) === value;
+}
+
+function flag(): Field<boolean> {
+  return {
+    expected: 'true or false',
+    fits: (value): value is boolean => typeof value === 'boolean',
+    toSql: Number,
+    fromSql: (value) => value !== 0,
+  };
+}
+
+/** The rows of another table that belong to the record, at least one. */
+function list<T>(type: 'key'): Field<T[]> {
+  const isItem = (item: unknown) =>
+    typeof item === 'object' &&
+    item !== null &&
+    recordFault(type, item as Record<string, unknown>) === undefined;
+  return {
+    isList: true,
+    expected: `a list of ${type}s with all their fields`,
+    fits: (value): value is T[] => Array.isArray(value) && value.length > 0 && value.every(isItem),
+    toSql: () => null,
+    fromSql: (rows) => (rows as unknown as Row[]).map((row) => fromRow(type, row) as T),
+  };
 }
 
 /** JSON in a text column, at most 16 MB. */

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -72,9 +72,11 @@ async function grow(): Promise<void> {
   const hex = "LPAD(HEX(seq), 8, '0')";
   const each = `FROM seq_2_to_${LICENSES}`;
   for (const insert of [
-    `licenses (id, key_digest, key_hint, plan_id, status, activation_limit, activations_used, customer, reference, expires_at, created_at)
-       SELECT seq, SHA2(CONCAT('BE9C0000-00000000-00000000-', ${hex}), 256), ${hex}, ${plans[0]}, 'active', 3, 1,
+    `licenses (id, main_key_id, plan_id, status, activation_limit, activations_used, customer, reference, expires_at, created_at)
+       SELECT seq, seq, ${plans[0]}, 'active', 3, 1,
        CONCAT('customer-', seq DIV 4, '@example.com'), CONCAT('order-', seq), '2099-01-01', '2026-01-01' ${each}`,
+    `license_keys (id, license_id, key_digest, key_hint, created_at)
+       SELECT seq, seq, SHA2(CONCAT('BE9C0000-00000000-00000000-', ${hex}), 256), ${hex}, '2026-01-01' ${each}`,
     `activations (license_id, identifier, ip, activated_at)
        SELECT seq, CONCAT('site-', seq, '.example'), '10.0.0.1', '2026-01-01' ${each}`,
     `events (license_id, at, actor, action, after_json) SELECT seq, '2026-01-01', 'operator:test', 'issue', '{}' ${each}`,
@@ -250,6 +252,29 @@ test('imports look up what they need and no more', async () => {
         await licensing.json([...csv, '--plan', '1', '--product', '42', ...more]);
     }),
   ).toEqual([]);
+});
+
+test('an import of new keys reads the rows of their licences', async () => {
+  const lines = readFileSync(files.small, 'utf8').trim().split('\n');
+  const records = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  const license = records.find(({ type }) => type === 'license')!;
+  const [key] = license.keys as Record<string, unknown>[];
+  const newKey = (id: number) => ({ ...key!, id, key_digest: String(id).repeat(64) });
+  const rekeyed = { ...license, main_key_id: 8, keys: [{ ...key!, replaced_by: 8 }, newKey(8)] };
+  const other = { ...license, id: 9, reference: null, main_key_id: 9, keys: [newKey(9)] };
+  const changed = records.flatMap((one) =>
+    one === license
+      ? [rekeyed, other]
+      : one.type === 'footer'
+        ? [{ ...one, records: { ...(one.records as object), license: 2 } }]
+        : [one],
+  );
+  writeFileSync(files.small, changed.map((one) => `${JSON.stringify(one)}\n`).join(''));
+  const reports: unknown[] = [];
+  expect(await readingMany(async () => reports.push(await licensing.json(['import', files.small])))).toEqual(
+    [],
+  );
+  expect(reports).toMatchObject([{ records: { license: { new: 1, changed: 1 } } }]);
 });
 
 test('an export reads each page by its index', async () => {

@@ -27,6 +27,7 @@ const TABLES: TableName[] = [
   'products',
   'plans',
   'licenses',
+  'license_keys',
   'activations',
   'releases',
   'access_log',
@@ -306,6 +307,54 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
     expect(await rows(db, 'events')).toHaveLength(events.length);
   });
 
+  it('is handed out keys, and labels of keys go with the address, which may name others too', async () => {
+    const addKey = (license: TestLicense, label: string) =>
+      op.json<{ id: number; license_key: string }>([
+        ...['license', 'key', 'add', String(license.id), '--label', label, '--limit', '2'],
+      ]);
+    await op.json(['license', 'set-limit', String(own.id), '5']);
+    await op.json(['license', 'reinstate', String(own.id)]);
+    const added = await addKey(own, 'Anna Muster');
+    await op.json(['license', 'key', 'edit', String(own.id), String(added.id), '--label', 'Bob Muster']);
+    await call('activate', { id: own.id, key: added.license_key }, 'muster.example', '203.0.113.15');
+    const named = await addKey(team, 'For Jane@Example.com');
+    await addKey(team, 'Carl Corp');
+
+    const file = join(temporaryFolder(), 'jane.json');
+    await op.json(['customer', 'export', JANE, '--out', file]);
+    const text = readFileSync(file, 'utf8');
+    const value = JSON.parse(text) as {
+      licenses: { main_key_id: number; keys: object[]; activations: object[] }[];
+      mentions: { key: object[] };
+    };
+    const [license] = value.licenses;
+    expect(license!.keys).toMatchObject([
+      { id: license!.main_key_id, key_hint: own.key.slice(-8), label: null },
+      { id: added.id, key_hint: added.license_key.slice(-8), label: 'Bob Muster', activation_limit: 2 },
+    ]);
+    expect(license!.activations).toMatchObject([
+      { identifier: 'jane-doe.example', key_id: null, free: false },
+      { identifier: 'muster.example', key_id: added.id, free: false },
+    ]);
+    expect(value.mentions.key).toMatchObject([
+      { license_id: team.id, id: named.id, label: 'For Jane@Example.com' },
+    ]);
+    for (const absent of ['key_digest', 'key_sealed', 'Carl']) expect(text).not.toContain(absent);
+
+    expect((await placesOf('Muster')).length).toBeGreaterThan(3);
+    await op.json(['customer', 'erase', JANE, '--yes']);
+    expect((await placesOf('Muster')).filter((one) => one.includes('Muster'))).toEqual([]);
+    expect(await placesOfJane()).toEqual([]);
+    const labels = (await rows<{ label: string | null }>(db, 'license_keys')).map(({ label }) => label);
+    expect(labels.filter((label) => label !== null)).toEqual(['For erased', 'Carl Corp']);
+    const edits = (
+      await rows<{ action: string; before_json: string; after_json: string }>(db, 'events')
+    ).filter(({ action }) => action === 'edit-key');
+    expect(edits.map((one) => JSON.parse(one.after_json) as object)).toMatchObject([
+      { key_id: added.id, label: null, activation_limit: 2 },
+    ]);
+  });
+
   it('is not erased without a yes', async () => {
     const before = await placesOfJane();
     const { code, stdout, stderr } = await op.run(['customer', 'erase', JANE]);
@@ -372,17 +421,10 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
     const chosen: Record<string, string[]> = {
       plans: ['activation_type', 'duration', 'after_expiry', 'created_at'],
       products: ['created_at'],
-      licenses: [
-        'key_digest',
-        'key_hint',
-        'key_sealed',
-        'status',
-        'expires_at',
-        'last_check_at',
-        'last_check_ip',
-        'created_at',
-      ],
-      activations: ['ip', 'activated_at'],
+      licenses: ['status', 'expires_at', 'last_check_at', 'last_check_ip', 'created_at'],
+      license_keys: ['key_digest', 'key_hint', 'key_sealed', 'ends_at', 'created_at'],
+      // A site is the end of a domain, which holds no address.
+      activations: ['ip', 'site', 'activated_at'],
       releases: [
         'version',
         'version_order',

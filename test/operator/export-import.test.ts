@@ -9,7 +9,8 @@ import request from 'supertest';
 import type { Settings } from '../../src/config';
 import { issueLicenses } from '../../src/licensing/issue';
 import { keyDigest } from '../../src/licensing/keys';
-import { RECORDS, tableLayout, type RecordType } from '../../src/transfer/records';
+import { addKey, endKey, rekey } from '../../src/licensing/license-keys';
+import { RECORDS, tableLayout, type KeyRecord, type RecordType } from '../../src/transfer/records';
 import { insertActivations } from '../../src/store/activations';
 import { table, type Db } from '../../src/store/database';
 import { lockLicense, moveSlots } from '../../src/store/licenses';
@@ -73,7 +74,8 @@ async function fill({ settings, db, operator: op }: Place): Promise<string> {
       ['9', 'Team', 'seat', '5', 'lifetime'],
     ] as const)
       await addPlan(op, product, name, type, limit, '--duration', duration);
-    await op.json(['plan', 'edit', '2', '--after-expiry', 'last-release']);
+    await op.json(['plan', 'edit', '2', '--after-expiry', 'last-release', '--free-staging', 'on']);
+    const secret = Buffer.from(SECRET, 'base64');
     const issue = (planId: number, customer: string | undefined, reference: string | undefined) =>
       issueLicenses(
         db,
@@ -87,7 +89,7 @@ async function fill({ settings, db, operator: op }: Place): Promise<string> {
           count: 1,
         },
         'operator:test',
-        Buffer.from(SECRET, 'base64'),
+        secret,
         service.clock.now,
       );
     const [shop] = await issue(1, 'Jane@Example.com', 'order-1');
@@ -109,6 +111,20 @@ async function fill({ settings, db, operator: op }: Place): Promise<string> {
     const [event] = (await rows(service.db, 'events')).slice(-1);
     await service.db(table(service.db, 'events')).insert({ ...event, id: null });
     await call('activate', { license_key: team!.key, identifier: 'Jane@Example.com' });
+    const context = { actor: 'operator:test', now: service.clock.now };
+    const [client, leaked, banned] = await Promise.all(
+      [
+        { label: 'Çelik "Ltd"', activationLimit: 2 },
+        { activationLimit: 3, endsAt: new Date('2099-01-01T00:00:00Z') },
+        { label: 'Gone' },
+      ].map((terms) => addKey(db, agency!.license.id, terms, secret, context)),
+    );
+    for (const identifier of ['staging.client.co.uk', 'client.co.uk', 'dev.client.co.uk', 'localhost'])
+      await call('activate', { license_key: client!.key, identifier });
+    await call('activate', { license_key: leaked!.key, identifier: 'leaked.co.uk' });
+    await rekey(db, agency!.license.id, { keyId: leaked!.stored.id, overlap: '14d' }, secret, context);
+    await endKey(db, agency!.license.id, banned!.stored.id, { free: false }, context);
+    await rekey(db, shop!.license.id, { overlap: '14d' }, secret, context);
     await call('validate', { license_key: shop!.key });
     await call('validate', { license_key: shop!.key });
     await giveRelease(service, { version: '1.0.0', changelog: 'First\nline' });
@@ -119,6 +135,11 @@ async function fill({ settings, db, operator: op }: Place): Promise<string> {
   } finally {
     await service.stop();
   }
+  const oldKey = await db(table(db, 'license_keys'))
+    .where({ license_id: 1 })
+    .min({ id: 'id' })
+    .first<{ id: number }>();
+  await db(table(db, 'access_log')).where({ license_id: 1 }).update({ key_id: oldKey.id });
   await op.json(['license', 'suspend', '4', '--reason', 'charge-back']);
   await op.json(['license', 'metadata', '2', 'note=Größe "4" \\ 🚀', '9.z=1', 'channel=fair']);
   return (await op.json<{ license_key: string }>(['license', 'reveal', '1'])).license_key;
@@ -137,20 +158,25 @@ function lines(file: string): Record<string, unknown>[] {
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
+const LATER_FIELDS = {
+  ...{ times: 1, last_at: 1, after_expiry: 1, free_staging: 1 },
+  ...{ key_id: 1, free: 1, site: 1, keys: 1, main_key_id: 1 },
+  ...{ includes: 1, renew_url: 1, support_url: 1, metadata: 1, revision: 1 },
+};
+
 /** A record as the first version of the format had it. */
-function asFirst(record: Record<string, unknown>) {
-  const added = [
-    'times',
-    'last_at',
-    'after_expiry',
-    'includes',
-    'renew_url',
-    'support_url',
-    'metadata',
-    'revision',
-  ];
-  return Object.fromEntries(Object.entries(record).filter(([name]) => !added.includes(name)));
+function asFirst(one: Record<string, unknown>): Record<string, unknown> {
+  const fields = Object.entries(one).filter(([name]) => !(name in LATER_FIELDS));
+  if (one.type !== 'license') return Object.fromEntries(fields);
+  const { key_digest, key_hint, key_sealed } = keysOf(one).find(({ id }) => id === one.main_key_id)!;
+  return { ...Object.fromEntries(fields), key_digest, key_hint, key_sealed };
 }
+
+const keysOf = (license: Record<string, unknown>) => license.keys as KeyRecord[];
+
+/** Whether an event names a key. */
+const namesKey = ({ before, after }: Record<string, unknown>) =>
+  [before, after].some((json) => json !== null && typeof json === 'object' && 'key_id' in json);
 
 /** A file with other records, its footer made to fit. */
 function fileOf(records: Record<string, unknown>[]): string {
@@ -172,8 +198,11 @@ function writeText(text: string | Buffer): string {
 }
 
 /** All rows of all tables. */
-async function contents(db: Db): Promise<Record<RecordType, Record<string, unknown>[]>> {
-  const all = {} as Record<RecordType, Record<string, unknown>[]>;
+async function contents(db: Db): Promise<Record<RecordType | 'key', Record<string, unknown>[]>> {
+  const all = { key: await rows(db, 'license_keys') } as Record<
+    RecordType | 'key',
+    Record<string, unknown>[]
+  >;
   for (const type of TYPES) all[type] = await rows(db, RECORDS[type].table);
   return all;
 }
@@ -183,7 +212,7 @@ async function expectCountersExact(db: Db): Promise<void> {
   for (const { id, activations_used } of license)
     expect({ id, activations_used }).toEqual({
       id,
-      activations_used: activation.filter(({ license_id }) => license_id === id).length,
+      activations_used: activation.filter(({ license_id, free }) => license_id === id && free === 0).length,
     });
 }
 
@@ -256,6 +285,9 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
         columns: there.sort(),
       });
     }
+    const ofKey = Object.keys(lines(file).flatMap((one) => (one.type === 'license' ? keysOf(one) : []))[0]!);
+    const there = Object.keys(await source.db(table(source.db, 'license_keys')).columnInfo());
+    expect([...ofKey, 'license_id'].sort()).toEqual(there.sort());
   });
 
   it('changes nothing where it comes from, nor the second time elsewhere', async () => {
@@ -290,6 +322,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     await to.operator.json(['product', 'add', '--id', '42', '--name', 'Example Shop']);
     await addPlan(to.operator, '42', 'Other', 'device', '1');
     await addPlan(to.operator, '42', 'Agency', 'domain', '0', '--after-expiry', 'last-release');
+    await to.operator.json(['plan', 'edit', '2', '--free-staging', 'on']);
     await to.operator.json(['license', 'issue', '--plan', '2', '--count', '7']);
     const report = await importJson(to, file);
     expect(report.records).toMatchObject({
@@ -299,12 +332,42 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     });
     const all = await contents(to.db);
     expect(all.license).toHaveLength(11);
-    const digests = new Map(
-      lines(file)
-        .filter(({ type }) => type === 'license')
-        .map(({ id, key_digest }) => [id, key_digest]),
+    const filesKeys = lines(file).flatMap((one) =>
+      one.type === 'license' ? keysOf(one).map((key) => ({ ...key, license_id: one.id })) : [],
     );
-    const idHere = (id: unknown) => all.license.find(({ key_digest }) => key_digest === digests.get(id))!.id;
+    const keyHere = (id: unknown) => {
+      const digest = filesKeys.find((key) => key.id === id)?.key_digest;
+      return all.key.find(({ key_digest }) => key_digest === digest)?.id ?? null;
+    };
+    const idHere = (id: unknown) => {
+      const digests = filesKeys.filter(({ license_id }) => license_id === id).map((key) => key.key_digest);
+      const [license] = new Set(
+        all.key.filter((key) => digests.includes(key.key_digest as string)).map((key) => key.license_id),
+      );
+      return license;
+    };
+    for (const { id, main_key_id } of lines(file).filter(({ type }) => type === 'license'))
+      expect(all.license.find((one) => one.id === idHere(id))!.main_key_id).toBe(keyHere(main_key_id));
+    for (const { id, replaced_by } of filesKeys)
+      expect(all.key.find((one) => one.id === keyHere(id))!.replaced_by).toBe(keyHere(replaced_by));
+    for (const { license_id, identifier, key_id } of lines(file).filter(({ type }) => type === 'activation'))
+      expect(
+        all.activation.find((one) => one.license_id === idHere(license_id) && one.identifier === identifier),
+      ).toMatchObject({ key_id: keyHere(key_id) });
+    const keyIds = lines(file).filter((one) => one.type === 'event' && namesKey(one));
+    expect(keyIds.length).toBeGreaterThan(5);
+    for (const { license_id, action, after } of keyIds)
+      expect(
+        all.event.filter((one) => one.license_id === idHere(license_id) && one.action === action),
+      ).toContainEqual(
+        expect.objectContaining({
+          after_json: JSON.stringify({
+            ...(after as object),
+            ...{ key_id: keyHere((after as { key_id: number }).key_id) },
+          }),
+        }),
+      );
+    expect(all.access.flatMap(({ key_id }) => key_id ?? [])).toContain(keyHere(filesKeys[0]!.id));
     for (const type of ['activation', 'event'] as const)
       for (const record of lines(file).filter((one) => one.type === type))
         expect(all[type].filter(({ license_id }) => license_id === idHere(record.license_id)).length).toBe(
@@ -391,7 +454,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
   it('of an earlier version of the format is read: each event and access was one, no plan gave more', async () => {
     const to = await place(kind);
     const old = lines(file)
-      .filter(({ type }) => type !== 'header' && type !== 'footer')
+      .filter((one) => one.type !== 'header' && one.type !== 'footer' && !namesKey(one))
       .map(asFirst);
     const counts: Record<string, number> = {};
     for (const { type } of old) counts[type as string] = (counts[type as string] ?? 0) + 1;
@@ -399,12 +462,24 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
       .map((one) => JSON.stringify(one))
       .join('\n');
     expect((await importJson(to, writeText(text))).records.event).toMatchObject({ new: counts.event });
-    const events = await rows<{ times: number; last_at: string | null }>(to.db, 'events');
-    expect(new Set(events.map(({ times, last_at }) => `${times} ${last_at}`))).toEqual(new Set(['1 null']));
-    const plans = await rows<{ after_expiry: string }>(to.db, 'plans');
+    const imported = await rows<{ times: number; last_at: string | null }>(to.db, 'events');
+    expect(new Set(imported.map(({ times, last_at }) => `${times} ${last_at}`))).toEqual(new Set(['1 null']));
+    const plans = await rows<{ after_expiry: string; free_staging: number }>(to.db, 'plans');
     expect(plans.map(({ after_expiry }) => after_expiry)).toEqual(['nothing', 'nothing', 'nothing']);
-    // What was counted on the same rows since is the same event.
-    expect((await importJson(to, file)).records.event).toMatchObject({ new: 0 });
+    expect(plans.map(({ free_staging }) => free_staging)).toEqual([0, 0, 0]);
+    const activations = await rows<{ identifier: string; site: string | null }>(to.db, 'activations');
+    expect(activations.find(({ identifier }) => identifier === 'dev.client.co.uk')).toMatchObject({
+      ...{ key_id: null, free: 0, site: 'client.co.uk' },
+    });
+    await expectCountersExact(to.db);
+    // What was counted on the same rows since is the same event. The other keys, and what is free, are new.
+    const again = await importJson(to, file);
+    const events = lines(file).filter((one) => one.type === 'event');
+    expect(again.records.event).toMatchObject({ new: events.filter(namesKey).length });
+    expect(again.records.license).toMatchObject({ new: 0, changed: 2, conflicting: 0 });
+    expect((await contents(to.db)).key).toHaveLength((await contents(source.db)).key.length);
+    await expectCountersExact(to.db);
+    expect(totals(await importJson(to, file))).toMatchObject({ new: 0, changed: 0, conflicting: 0 });
   });
 
   it('brings the one of two equal events that is missing', async () => {
@@ -576,12 +651,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     );
     expect(Object.values(await contents(other.db)).flat()).toEqual([]);
     await importJson(other, file, '--without-sealed-keys');
-    expect((await contents(other.db)).license.map(({ key_sealed }) => key_sealed)).toEqual([
-      null,
-      null,
-      null,
-      null,
-    ]);
+    expect((await contents(other.db)).key.filter(({ key_sealed }) => key_sealed !== null)).toEqual([]);
 
     const none = await place(kind, {});
     const noted = await none.operator.run(['import', file]);
@@ -932,6 +1002,17 @@ async function expectUncommittedRows({ settings, db }: Place): Promise<void> {
   }
 }
 
+/** A key of a file. */
+function newKey(id: number, terms: Partial<KeyRecord> = {}): KeyRecord {
+  return {
+    id,
+    key_digest: randomBytes(32).toString('hex'),
+    ...{ key_hint: null, key_sealed: null, label: null, activation_limit: null, ends_at: null },
+    ...{ replaced_by: null, created_at: '2026-01-01T00:00:00Z' },
+    ...terms,
+  };
+}
+
 /** A file of many licences, with an activation and an event each. */
 function largeFile(count: number): string {
   const time = '2026-01-01T00:00:00Z';
@@ -957,14 +1038,14 @@ function largeFile(count: number): string {
       activation_limit: 2,
       duration: null,
       after_expiry: 'nothing',
+      free_staging: false,
       created_at: time,
     },
     ...ids.map((id) => ({
       type: 'license',
       id,
-      key_digest: randomBytes(32).toString('hex'),
-      key_hint: null,
-      key_sealed: null,
+      main_key_id: id,
+      keys: [newKey(id)],
       plan_id: 1,
       status: 'active',
       activation_limit: 2,
@@ -985,6 +1066,9 @@ function largeFile(count: number): string {
       identifier: `site-${id}.example`,
       name: null,
       ip: null,
+      key_id: null,
+      free: false,
+      site: null,
       activated_at: time,
     })),
     ...ids.map((id) => ({
@@ -1095,7 +1179,9 @@ describe('an import into a database in use', () => {
   it('locks what it changes when it has read everything, and no sooner', async () => {
     const to = await place('MariaDB');
     const both = lines(largeFile(2)).map((one) =>
-      one.type === 'license' && one.id === 1 ? { ...one, key_digest: keyDigest('KNOWN-KEY') } : one,
+      one.type === 'license' && one.id === 1
+        ? { ...one, keys: [newKey(1, { key_digest: keyDigest('KNOWN-KEY') })] }
+        : one,
     );
     const isSecond = ({ type, id, license_id }: (typeof both)[0]) =>
       license_id === 2 || (type === 'license' && id === 2);

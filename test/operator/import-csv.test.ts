@@ -15,6 +15,7 @@ const SECRET = Buffer.alloc(32, 7).toString('base64');
 
 interface LicenseRow {
   id: number;
+  main_key_id: number;
   key_digest: string;
   plan_id: number;
   status: string;
@@ -80,7 +81,13 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
   const table = (...lines: string[]) => `${[HEADING, ...lines].join('\n')}\n`;
   const run = (content: string | Buffer, ...args: string[]) => op.run(importing(content, ...args));
   const json = (content: string | Buffer, ...args: string[]) => op.json<Report>(importing(content, ...args));
-  const licenses = () => rows<LicenseRow>(db, 'licenses');
+  const licenses = async () => {
+    const keys = await rows<{ id: number; key_digest: string }>(db, 'license_keys');
+    return (await rows<Omit<LicenseRow, 'key_digest'>>(db, 'licenses')).map((row): LicenseRow => ({
+      ...row,
+      key_digest: keys.find(({ id }) => id === row.main_key_id)!.key_digest,
+    }));
+  };
 
   it('becomes licences whose keys work at once, with their activations, states and dates', async () => {
     const own = generateKey();
@@ -368,6 +375,58 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
     ['UTF-16, big-endian', Buffer.from('\ufeffKey,Plan\nkey-1,1\nkey-2,1\n', 'utf16le').swap16(), []],
     ['plans given beside it', 'Key\nkey-1\nkey-2\n', ['--map', 'key=Key', '--plan', '1']],
   ];
+  it('gives staging sites no slot where the plan gives them none, as if the production sites had come first', async () => {
+    await addPlan(op, '42', 'Staging', 'domain', '1', '--free-staging', 'on');
+    const sites = 'staging.shop.co.uk|localhost|shop.co.uk|dev.shop.co.uk|dev.other.co.uk|10.0.0.1';
+    const report = await json(
+      table(`key-with-staging-1,42,Staging,,,,,,${sites}`, `key-without-staging,42,Single,,9,,,,${sites}`),
+    );
+    expect(report.over_limit_rows).toMatchObject([{ line: 2, message: '2 activations on 1 slot' }]);
+    const stored = await rows<{ license_id: number; identifier: string; free: number; site: string | null }>(
+      db,
+      'activations',
+    );
+    expect(
+      stored.filter(({ license_id }) => license_id === 1).map((one) => [one.identifier, one.free, one.site]),
+    ).toEqual([
+      ['staging.shop.co.uk', 1, 'shop.co.uk'],
+      ['localhost', 1, null],
+      ['shop.co.uk', 0, 'shop.co.uk'],
+      ['dev.shop.co.uk', 1, 'shop.co.uk'],
+      ['dev.other.co.uk', 0, 'other.co.uk'],
+      ['10.0.0.1', 1, null],
+    ]);
+    const [first, second] = await licenses();
+    expect([first!.activations_used, second!.activations_used]).toEqual([2, 6]);
+    expect(
+      stored.filter(({ license_id, free }) => license_id === 2 && free === 0).map(({ site }) => site),
+    ).toEqual(['shop.co.uk', null, 'shop.co.uk', 'shop.co.uk', 'other.co.uk', null]);
+    // Five free ones for each slot, and the sixth takes one.
+    const six = [1, 2, 3, 4, 5, 6].map((i) => `staging${i}.more.co.uk`).join('|');
+    await json(table(`key-with-staging-2,42,Staging,,,,,,more.co.uk|${six}`));
+    expect((await licenses())[2]).toMatchObject({ activations_used: 2 });
+  });
+
+  it('knows a licence by any of its keys', async () => {
+    await json(table('key-of-a-licence-1,42,Single,active,,,,order-1,'));
+    await op.json(['license', 'rekey', '1', '--overlap', '14d']);
+    const added = await op.json<{ license_key: string }>(['license', 'key', 'add', '1', '--label', 'Client']);
+    expect(
+      await json(
+        table(
+          'key-of-a-licence-1,42,Single,active,,,,order-1,',
+          `${added.license_key},42,Single,active,,,,,`,
+        ),
+      ),
+    ).toMatchObject({ new: 0, same: 2, bad: 0 });
+    expect(
+      await json(table('key-of-somebody-else,42,Single,active,,,,order-1,'), '--skip-bad-rows'),
+    ).toMatchObject({
+      bad: 1,
+      bad_rows: [{ message: 'the reference belongs to licence 1 here, which has another key' }],
+    });
+  });
+
   it('is read however it is spelled', async () => {
     for (const [what, content, args] of spelled) {
       const before = (await licenses()).length;

@@ -36,6 +36,7 @@ import { describeDatabase } from '../store/error-messages';
 import { fileName, folderName } from './arguments';
 import { createOutput, type Output } from './command';
 import { databaseFiles, withDatabase, type Db } from './database';
+import { noteUnfinished } from './migrate';
 import { changeFile } from './output-file';
 
 interface Place {
@@ -95,6 +96,7 @@ async function init({ dryRun = false, ...place }: InitOptions, output: Output): 
       await requirePrivileges(db, config);
       await mkdir(config.packagesDir, { recursive: true, mode: 0o750 });
       await migrate(db, config.database);
+      noteUnfinished(output, (await readSchemaState(db)).contracting);
       await addToEnvFile(file, additions);
     }
   });

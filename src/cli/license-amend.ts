@@ -184,7 +184,10 @@ function describeEvent({
   const names = [...new Set([...Object.keys(was), ...Object.keys(is)])];
   return [
     `${at}  ${actor}  ${what}`,
-    ...names.map((name) => `    ${name}: ${[was, is].flatMap((fields) => word(fields[name])).join(' -> ')}`),
+    ...names.map((name) => {
+      const words = [was, is].flatMap((fields) => word(fields[name]));
+      return `    ${name}: ${[...new Set(words)].join(' -> ')}`;
+    }),
   ];
 }
 

@@ -41,7 +41,8 @@ export function addMigrateCommand(program: Command): void {
           output.print({ pending, contracting, completed }, () =>
             pending.length === 0 ? 'The database is up to date.' : `To be run: ${pending.join(', ')}.`,
           );
-          noteUnfinished(output, contracting);
+          // Until then, the call that runs the others says so, or runs these too.
+          if (pending.length === 0) noteUnfinished(output, contracting);
           return;
         }
         const isFirst = (await readSchemaState(db)).completed.length === 0;
@@ -59,7 +60,8 @@ export function addMigrateCommand(program: Command): void {
     });
 }
 
-function noteUnfinished(output: Output, contracting: string[]): void {
+/** Says how to finish an upgrade whose earlier version may still be running. */
+export function noteUnfinished(output: Output, contracting: string[]): void {
   if (contracting.length > 0)
     output.note(
       `Restart every instance now. Then run "licensing migrate --finish": it removes what only the earlier version read (${contracting.join(', ')}).`,

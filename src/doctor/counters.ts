@@ -8,12 +8,14 @@ import { ok, problem, type Check, type Patient } from './finding';
 /** The most licences read at once and the most counted in a finding. */
 const PAGE = 100;
 
-/** Compares every licence's counter with its number of activations; `repairAs` also corrects it. */
+/** Compares every licence's counter with its number of activations with a slot; `repairAs` also corrects it. */
 export const checkCounters: Check = async (patient) => {
   const { db, repairAs, progress } = patient;
   const miscounts = await findMiscounts(db, PAGE + 1);
   if (miscounts.length === 0)
-    return [ok('COUNTERS', 'The used slots of every licence are the number of its activations.')];
+    return [
+      ok('COUNTERS', 'The used slots of every licence are the number of its activations that take one.'),
+    ];
   const list = `${miscounts
     .slice(0, 10)
     .map(
@@ -27,7 +29,7 @@ export const checkCounters: Check = async (patient) => {
       : quantity(miscounts.length, 'licence counts', 'licences count');
   if (repairAs === undefined)
     return [
-      problem('COUNTERS', `${many} other slots than there are activations: ${list}.`, {
+      problem('COUNTERS', `${many} other slots than are taken by activations: ${list}.`, {
         why: 'Customers are refused a slot that is free, or given more than they bought. It comes from changing tables by hand, or from restoring one without the other.',
         remedy: 'licensing doctor --repair',
       }),
@@ -44,7 +46,7 @@ export const checkCounters: Check = async (patient) => {
   return [
     ok(
       'COUNTERS_REPAIRED',
-      `${quantity(repaired, 'licence')} counted other slots than there are activations, and ${repaired === 1 ? 'counts' : 'count'} right now: ${list}.`,
+      `${quantity(repaired, 'licence')} counted other slots than are taken by activations, and ${repaired === 1 ? 'counts' : 'count'} right now: ${list}.`,
     ),
   ];
 };

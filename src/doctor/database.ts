@@ -81,7 +81,7 @@ async function checkFile(database: DatabaseSettings): Promise<Finding[]> {
 }
 
 export const checkSchema: Check = async ({ db }) => {
-  const { pending, completed, unknown } = await readSchemaState(db);
+  const { pending, contracting, completed, unknown } = await readSchemaState(db);
   if (unknown.length > 0)
     return [
       problem(
@@ -106,13 +106,27 @@ export const checkSchema: Check = async ({ db }) => {
       ? await findOtherPrefixes(db)
       : [];
   if (others.length > 0) return [otherPrefix(tablePrefix(db), completed.length > 0, others)];
+  if (pending.length > 0)
+    return [
+      problem('SCHEMA_OLD', `The tables are not those of this version (missing: ${pending.join(', ')}).`, {
+        why: 'The service does not start on them.',
+        remedy: 'licensing migrate',
+      }),
+    ];
   return [
-    pending.length > 0
-      ? problem('SCHEMA_OLD', `The tables are not those of this version (missing: ${pending.join(', ')}).`, {
-          why: 'The service does not start on them.',
-          remedy: 'licensing migrate',
-        })
-      : ok('SCHEMA', 'The tables are those of this version.'),
+    ok('SCHEMA', 'The tables are those of this version.'),
+    ...(contracting.length === 0
+      ? []
+      : [
+          warning(
+            'SCHEMA_UNFINISHED',
+            `The tables still have what only the earlier version reads (${contracting.join(', ')}).`,
+            {
+              why: 'Licences that a process of the earlier version adds are unknown to this version until the upgrade is finished.',
+              remedy: 'Restart every instance, then: licensing migrate --finish',
+            },
+          ),
+        ]),
   ];
 };
 

@@ -52,10 +52,10 @@ export const checkKeys: Check = async ({ config, db }) => {
     ...(damaged.length === 0
       ? []
       : [
-          problem('SEALED_KEY_DAMAGED', `Sealed keys are damaged: licences ${ids(damaged)}.`, {
+          problem('SEALED_KEY_DAMAGED', `Sealed keys are damaged: licences ${ids(damaged, withKey)}.`, {
             why: '"license reveal" cannot show them. The keys themselves go on working.',
             remedy:
-              'Restore the column key_sealed of these rows; or licensing license rekey ID, and tell the customer.',
+              'Restore the column key_sealed of these rows of license_keys; or licensing license rekey ID --key-id KEY_ID, and tell the customer.',
           }),
         ]),
   ];
@@ -69,7 +69,11 @@ function opens({ keySealed, keyDigest: digest }: SealedKey, secret: Buffer): boo
   }
 }
 
-function ids(keys: SealedKey[]): string {
-  const named = keys.slice(0, 10).map(({ licenseId }) => licenseId);
-  return `${named.join(', ')}${keys.length > named.length ? ', ...' : ''}`;
+function withKey({ licenseId, id }: SealedKey): string {
+  return `${licenseId} (key ${id})`;
+}
+
+function ids(keys: SealedKey[], name: (key: SealedKey) => string | number = (key) => key.licenseId): string {
+  const names = [...new Set(keys.map(name))];
+  return `${names.slice(0, 10).join(', ')}${names.length > 10 ? ', ...' : ''}`;
 }

@@ -5,8 +5,7 @@ import { decideDownload } from '../licensing/download';
 import { keyDigest } from '../licensing/keys';
 import { createBatches, eachOnce } from '../licensing/batches';
 import type { Licensing } from '../licensing/licensing';
-import { isRefusal, type RefusalCode } from '../licensing/verdict';
-import type { LicenseTerms } from '../store/licenses';
+import { isRefusal, type Refusal, type RefusalCode } from '../licensing/verdict';
 import { packageFileName, statPackage } from '../packages/package-files';
 import type { Release } from '../store/releases';
 import { KEY_REQUIRED, PRODUCT_ID_REQUIRED } from '../api';
@@ -19,6 +18,9 @@ export interface DownloadSettings {
   /** nginx's internal location; undefined: the service sends the bytes itself */
   accelLocation: string | undefined;
 }
+
+/** What is known of the licence, for the access log. */
+type Known = Pick<Refusal, 'license' | 'keyId'>;
 
 /** GET downloads/{product_id}: contract, section 4.4; the order of refusals: decisions, "Downloads". */
 export function downloadHandler(
@@ -38,13 +40,14 @@ export function downloadHandler(
     const identifier = query.get('identifier')?.trim() || undefined;
     const version = query.get('version')?.trim() || undefined;
     const at = now();
-    const record = (outcome: RefusalCode | 'ok', license?: LicenseTerms, release?: Release) =>
+    const record = (outcome: RefusalCode | 'ok', { license, keyId }: Known, release?: Release) =>
       accessLog.record({
         at,
         endpoint: 'download',
         outcome,
         key,
         license,
+        keyId,
         identifier,
         productId,
         version: release?.version ?? version,
@@ -52,8 +55,8 @@ export function downloadHandler(
         client: ctx.state.client.limitKey,
         userAgent: ctx.get('User-Agent'),
       });
-    const refuse = (refused: RefusalCode, license?: LicenseTerms, message?: string) => {
-      record(refused, license);
+    const refuse = (refused: RefusalCode, known: Known = {}, message?: string) => {
+      record(refused, known);
       sendRefusal(ctx, { refused, ...(message === undefined ? {} : { message }) });
     };
 
@@ -65,17 +68,17 @@ export function downloadHandler(
       { productId, identifierGiven: identifier !== undefined, version },
       at,
     );
-    if (isRefusal(decision)) return refuse(decision.refused, decision.license, decision.message);
-    const { license, release } = decision;
+    if (isRefusal(decision)) return refuse(decision.refused, decision, decision.message);
+    const { release } = decision;
     const stats = await findPackage(release.sha256);
     // Refuse a truncated package: Joomla would unpack the part that is there.
-    if (stats?.size !== release.fileSize) return refuse('FILE_NOT_FOUND', license);
+    if (stats?.size !== release.fileSize) return refuse('FILE_NOT_FOUND', decision);
     const isLate = () => ctx.state.answered;
     if (isLate()) return;
     const sent = await sendPackage(ctx, release, settings);
     if (isLate()) return;
-    if (sent) record('ok', license, release);
-    else refuse('FILE_NOT_FOUND', license);
+    if (sent) record('ok', decision, release);
+    else refuse('FILE_NOT_FOUND', decision);
   };
 }
 

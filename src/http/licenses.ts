@@ -91,7 +91,7 @@ function refusedAccess(
     identifier,
     productId,
   }: { key: string | undefined; identifier: string | undefined; productId?: number | undefined },
-  { refused, license }: Refusal,
+  { refused, license, keyId }: Refusal,
   at: Date,
 ) {
   return {
@@ -100,6 +100,7 @@ function refusedAccess(
     outcome: refused,
     key,
     license,
+    keyId,
     identifier,
     productId,
     ip: ctx.state.client.ip,

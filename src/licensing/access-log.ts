@@ -13,6 +13,8 @@ export interface AccessEntry {
   outcome: string;
   key?: string | undefined;
   license?: LicenseTerms | undefined;
+  /** the id of the licence's key that it came by */
+  keyId?: number | undefined;
   productId?: number | undefined;
   version?: string | undefined;
   identifier?: string | undefined;
@@ -172,7 +174,7 @@ function unwritten(batch: Row[], times: number[]): number {
 function bare(access: Access): Access {
   const { at, endpoint, outcome, ip } = access;
   if (outcome === 'ok') return { ...access, identifier: null, userAgent: null };
-  const nothing = { licenseId: null, keyHint: null, productId: null, version: null };
+  const nothing = { licenseId: null, keyId: null, keyHint: null, productId: null, version: null };
   return {
     ...{ at, endpoint, outcome: outcome === 'RATE_LIMITED' ? outcome : OMITTED, ip },
     ...{ ...nothing, identifier: null, userAgent: null },
@@ -188,6 +190,7 @@ function toAccess({ key, license, ...entry }: AccessEntry): Access {
     endpoint: entry.endpoint,
     outcome: entry.outcome,
     licenseId: license?.id ?? null,
+    keyId: entry.keyId ?? null,
     keyHint: hintOf(key, license !== undefined),
     productId: entry.productId ?? null,
     version: text(entry.version, 64),

@@ -4,7 +4,7 @@ import { findRelease, type Release } from '../store/releases';
 import { createBatches, eachOnce } from './batches';
 import type { Found } from './lookup';
 import { latestRelease } from './updates';
-import { entitledUntil, isRefusal, judgeDownload, judgeRelease, type Refusal } from './verdict';
+import { byKey, entitledUntil, isRefusal, judgeDownload, judgeRelease, type Refusal } from './verdict';
 import { isVersion } from './versions';
 
 export interface DownloadRequest {
@@ -44,15 +44,15 @@ export async function decideDownload(
   findRelease: FindRelease,
   request: DownloadRequest,
   now: Date,
-): Promise<{ license: LicenseTerms; release: Release } | Refusal> {
+): Promise<{ license: LicenseTerms; keyId: number; release: Release } | Refusal> {
   const refusal = judgeDownload(known, request, now);
-  if (refusal !== undefined) return refusal;
-  const { license } = known as Found;
+  if (refusal !== undefined) return byKey(refusal, known);
+  const { license, key } = known as Found;
   const { version } = request;
   // MySQL cannot compare the ASCII column with other characters.
   const isFindable = version === undefined || isVersion(version);
   const until = entitledUntil(license, now);
   const found = isFindable ? await findRelease({ ...request, until }) : undefined;
   const release = judgeRelease(license, found, now);
-  return isRefusal(release) ? release : { license, release };
+  return isRefusal(release) ? byKey(release, known) : { license, keyId: key.rowId, release };
 }

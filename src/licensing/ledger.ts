@@ -26,7 +26,7 @@ import {
   type SlotChanges,
   type Verb,
 } from './slot-changes';
-import type { Refusal } from './verdict';
+import { byKey, type Refusal } from './verdict';
 
 /**
  * The only writer of slots and check counts. A batch locks the licences whose rows are free, judges, writes and
@@ -97,7 +97,7 @@ export function createLedger(
     // A call that changes nothing is answered without a lock.
     const found = await find(request);
     const refusal = JUDGES[verb](found, request.now);
-    if (refusal !== undefined) return refusal;
+    if (refusal !== undefined) return byKey(refusal, found);
     const known = found as Found;
     const outcome = unchanged(verb, request, known);
     if (outcome !== undefined) return outcome;

@@ -4,7 +4,7 @@ import type { FoundActivation } from '../store/license-lookup';
 import type { LicenseTerms } from '../store/licenses';
 import type { Found, Named, Placing } from './lookup';
 import { mostFree, placeSite, siteOf } from './staging-sites';
-import { asShown, judgeActivation, judgeDeactivation, judgeOverride, type Refusal } from './verdict';
+import { asShown, byKey, judgeActivation, judgeDeactivation, judgeOverride, type Refusal } from './verdict';
 
 /** What a batch of claims changes in the slots of its licences. Pure: the ledger looks up before and writes after. */
 
@@ -136,7 +136,7 @@ export function judgeClaims(
       now && { ...now, placing: placing && countsOf(placing, now) },
       claim.now,
     );
-    return refusal ?? carryOut(claim, now as Found, place as Place, placing);
+    return refusal ? byKey(refusal, found) : carryOut(claim, now as Found, place as Place, placing);
   });
 
   function placeOf({ licenseId, identifier }: Pair, stored: FoundActivation | undefined): Place {

@@ -22,6 +22,8 @@ export interface Refusal {
   refused: RefusalCode;
   /** the licence concerned, once found */
   license?: LicenseTerms;
+  /** the licence's key that the request came by (`byKey`) */
+  keyId?: number;
   /** replaces the code's usual text */
   message?: string;
   /** only with ACTIVATION_LIMIT_REACHED */
@@ -160,6 +162,13 @@ export function judgeRelease(
 /** Clients do not learn that a key has ended; the access log keeps which licence it was. */
 function unknownKey(found: Found | undefined): Refusal {
   return { refused: 'LICENSE_NOT_FOUND', ...(found && { license: found.license }) };
+}
+
+/** Adds the key to a refusal, for the access log: an ended key itself, any other as it counts for its licence. */
+export function byKey(refusal: Refusal, found: Found | undefined): Refusal {
+  if (found === undefined) return refusal;
+  const { rowId, sentId } = found.key;
+  return { ...refusal, keyId: refusal.refused === 'LICENSE_NOT_FOUND' ? sentId : rowId };
 }
 
 function hasEnded({ key }: Found, now: Date): boolean {

@@ -18,6 +18,8 @@ export interface Access {
   /** `ok`, the refusal's code, or OMITTED */
   outcome: string;
   licenseId: number | null;
+  /** the key that it came by: for one that was replaced, until its end, the key in its place */
+  keyId: number | null;
   keyHint: string | null;
   productId: number | null;
   version: string | null;
@@ -39,7 +41,7 @@ export function latestOf({ at, lastAt }: LoggedAccess): Date {
 }
 
 export interface AccessFilter {
-  /** null: accesses that named no known licence */
+  /** null: accesses that were answered as if they named no licence: by unknown keys, and by ended ones */
   licenseId?: number | null;
   keyHints?: string[];
   ips?: string[];
@@ -70,6 +72,7 @@ function contentRow(access: Access) {
     endpoint: access.endpoint,
     outcome: access.outcome,
     license_id: access.licenseId,
+    key_id: access.keyId,
     key_hint: access.keyHint,
     product_id: access.productId,
     version: access.version,
@@ -129,7 +132,8 @@ export async function listAccesses(
       { column: 'id', order: 'desc' },
     ])
     .limit(limit);
-  if (licenseId === null) query.whereNull('license_id');
+  if (licenseId === null)
+    query.where((unknown) => unknown.whereNull('license_id').orWhere('outcome', 'LICENSE_NOT_FOUND'));
   else if (licenseId !== undefined) query.where('license_id', licenseId);
   if (keyHints !== undefined) query.whereIn('key_hint', keyHints);
   if (ips !== undefined) query.whereIn('ip', ips);

@@ -25,7 +25,7 @@ export interface Activation {
   activatedAt: Date;
 }
 
-export type NamedActivation = Pick<Activation, 'licenseId' | 'identifier' | 'name' | 'free'>;
+export type NamedActivation = Pick<Activation, 'licenseId' | 'identifier' | 'name' | 'keyId' | 'free'>;
 
 /** Identifies an identifier of a licence, activated or not. */
 export function activationKey({
@@ -47,15 +47,27 @@ export async function findActivations(
   const found = new Map<string, NamedActivation>();
   for (let i = 0; i < distinct.length; i += MAX_PAIRS) {
     const chunk = distinct.slice(i, i + MAX_PAIRS);
-    const rows = await rawRows<{ license_id: number; identifier: string; name: string | null; free: number }>(
+    const rows = await rawRows<{
+      license_id: number;
+      identifier: string;
+      name: string | null;
+      key_id: number | null;
+      free: number;
+    }>(
       db,
-      `SELECT license_id, identifier, name, free
+      `SELECT license_id, identifier, name, key_id, free
          FROM ${table(db, 'activations')}${forceIndex(db, 'activations', ...licenseIndex('activations'))}
         WHERE ${isAnyOf(db, chunk.length)}`,
       chunk.flatMap(({ licenseId, identifier }) => [licenseId, identifier]),
     );
-    for (const { license_id: licenseId, identifier, name, free } of rows)
-      found.set(activationKey({ licenseId, identifier }), { licenseId, identifier, name, free: free !== 0 });
+    for (const { license_id: licenseId, identifier, name, key_id: keyId, free } of rows)
+      found.set(activationKey({ licenseId, identifier }), {
+        licenseId,
+        identifier,
+        name,
+        keyId,
+        free: free !== 0,
+      });
   }
   return found;
 }
@@ -88,16 +100,25 @@ export async function listActivations(db: Db, licenseId: number): Promise<Activa
   return rows.map((row) => toFields(row) as Activation);
 }
 
+/** The first of a licence's activations without a slot. */
+export async function listFree(db: Db, licenseId: number, limit: number): Promise<Activation[]> {
+  const rows = (await db(tableBy(db, 'activations', ...licenseIndex('activations')))
+    .where({ license_id: licenseId, free: 1 })
+    .orderBy('id')
+    .limit(limit)) as object[];
+  return rows.map((row) => toFields(row) as Activation);
+}
+
 /** A licence and a registrable domain. */
 export type SitePair = Pick<Activation, 'licenseId'> & { site: string };
 
-/** The activations of these licences with these registrable domains. For licences that are locked. */
-export async function findActivationsOfSites(trx: Transaction, pairs: SitePair[]): Promise<Activation[]> {
+/** The activations of these licences with these registrable domains. */
+export async function findActivationsOfSites(db: Db, pairs: SitePair[]): Promise<Activation[]> {
   const found: Activation[] = [];
   for (const { licenseId, site } of pairs)
     found.push(
       ...(
-        (await trx(tableBy(trx, 'activations', 'license_id', 'site'))
+        (await db(tableBy(db, 'activations', 'license_id', 'site'))
           .where({ license_id: licenseId, site })
           .orderBy('id')) as object[]
       ).map((row) => toFields(row) as Activation),

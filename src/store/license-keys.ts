@@ -44,6 +44,40 @@ export async function findKey(db: Db, id: number): Promise<LicenseKey | undefine
   return row && (toFields(row) as LicenseKey);
 }
 
+export async function findKeys(db: Db, ids: number[]): Promise<LicenseKey[]> {
+  if (ids.length === 0) return [];
+  const rows = await db(tableBy(db, 'license_keys', ...(isSqlite(db) ? [] : ['id']))).whereIn('id', ids);
+  return (rows as object[]).map((row) => toFields(row) as LicenseKey);
+}
+
+export async function findKeysByDigests(db: Db, digests: string[]): Promise<LicenseKey[]> {
+  if (digests.length === 0) return [];
+  const rows = await db(tableBy(db, 'license_keys', ...(isSqlite(db) ? ['key_digest'] : []))).whereIn(
+    'key_digest',
+    digests,
+  );
+  return (rows as object[]).map((row) => toFields(row) as LicenseKey);
+}
+
+/** Keys with the hint `seen`, in any case, come first. The LIKE `patterns` scan the whole index of hints. */
+export async function findKeysByHints(
+  db: Db,
+  seen: string,
+  { exact, patterns }: { exact: string[]; patterns: string[] },
+  limit: number,
+): Promise<LicenseKey[]> {
+  const query = db(
+    patterns.length === 0 ? tableBy(db, 'license_keys', 'key_hint') : table(db, 'license_keys'),
+  )
+    .orderByRaw('CASE WHEN UPPER(key_hint) = ? THEN 0 ELSE 1 END, license_id', [seen.toUpperCase()])
+    .limit(limit);
+  query.where((any) => {
+    any.whereIn('key_hint', exact);
+    for (const pattern of patterns) any.orWhere('key_hint', 'like', pattern);
+  });
+  return ((await query) as object[]).map((row) => toFields(row) as LicenseKey);
+}
+
 export async function findKeyByDigest(db: Db, keyDigest: string): Promise<LicenseKey | undefined> {
   const row = (await db(table(db, 'license_keys')).where({ key_digest: keyDigest }).first()) as
     object | undefined;
@@ -113,7 +147,21 @@ export async function countSlotsByKey(db: Db, licenseId: number): Promise<Map<nu
   return new Map(rows.map((row) => [row.key_id, row.n]));
 }
 
+/** The slots taken by each of these keys, which are not main keys. */
+export async function countSlotsOfKeys(db: Db, ids: number[]): Promise<Map<number, number>> {
+  if (ids.length === 0) return new Map();
+  const rows = await rawRows<{ key_id: number; n: number }>(
+    db,
+    `SELECT key_id, COUNT(*) AS n
+       FROM ${table(db, 'activations')}${forceIndex(db, 'activations', 'key_id', 'free')}
+      WHERE key_id IN (${placeholders(ids.length)}) AND free = 0 GROUP BY key_id`,
+    ids,
+  );
+  return new Map(rows.map((row) => [row.key_id, row.n]));
+}
+
 export interface SealedKey {
+  id: number;
   licenseId: number;
   keyDigest: string;
   keySealed: string;
@@ -124,7 +172,7 @@ export async function sampleSealedKeys(db: Db, fromEachEnd: number): Promise<Sea
   const end = (order: 'ASC' | 'DESC'): Promise<SealedKey[]> =>
     rawRows<SealedKey>(
       db,
-      `SELECT license_id AS licenseId, key_digest AS keyDigest, key_sealed AS keySealed
+      `SELECT id, license_id AS licenseId, key_digest AS keyDigest, key_sealed AS keySealed
          FROM ${table(db, 'license_keys')}${isSqlite(db) ? '' : forceIndex(db, 'license_keys', 'id')}
         WHERE key_sealed IS NOT NULL ORDER BY id ${order} LIMIT ${fromEachEnd}`,
       [],

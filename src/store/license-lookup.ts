@@ -19,6 +19,10 @@ export type SpelledIdentifier = Record<string, string | undefined>;
 export interface KeyTerms {
   /** null: the main key, also of the activations that came by it */
   id: number | null;
+  /** the same with the main key's id */
+  rowId: number;
+  /** the id of the key that was sent, also if it was replaced */
+  sentId: number;
   endsAt: Date | null;
   /** its own, which is never unlimited; undefined: the licence's */
   limit: { slots: number; used: number } | undefined;
@@ -37,6 +41,7 @@ interface TermsRow {
   id: number;
   key_digest: string;
   key_id: number;
+  sent_key_id: number;
   key_ends_at: string | null;
   key_limit: number | null;
   key_used: number | null;
@@ -74,7 +79,7 @@ export async function findTerms(
   const bindings: (string | null)[] = [];
   const select = (digests: string[], isWantedIdentifier: string): string => {
     bindings.push(...digests);
-    return `SELECT k.key_digest, COALESCE(k.replaced_by, k.id) AS key_id, k.ends_at AS key_ends_at, k.activation_limit AS key_limit,
+    return `SELECT k.key_digest, COALESCE(k.replaced_by, k.id) AS key_id, k.id AS sent_key_id, k.ends_at AS key_ends_at, k.activation_limit AS key_limit,
             CASE WHEN k.activation_limit IS NULL THEN NULL ELSE
               (SELECT COUNT(*) FROM ${activations} u${forceIndex(db, 'activations', 'key_id', 'free')}
                 WHERE u.key_id = COALESCE(k.replaced_by, k.id) AND u.free = 0) END AS key_used,
@@ -166,6 +171,8 @@ function toLicenseTerms(row: TermsRow): LicenseTerms {
 function toKeyTerms(row: TermsRow): KeyTerms {
   return {
     id: row.key_id === row.main_key_id ? null : row.key_id,
+    rowId: row.key_id,
+    sentId: row.sent_key_id,
     endsAt: row.key_ends_at === null ? null : fromSqlTime(row.key_ends_at),
     limit: row.key_limit === null ? undefined : { slots: row.key_limit, used: row.key_used ?? 0 },
   };

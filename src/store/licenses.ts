@@ -148,27 +148,6 @@ export async function findLicensesOfCustomers(
   return findLicensesByIds(db, await query.pluck<number[]>('id'));
 }
 
-/** Licences that have a key with the hint `seen`, in any case, come first. The LIKE `patterns` scan the whole index of hints. */
-export async function findLicensesByHints(
-  db: Db,
-  seen: string,
-  { exact, patterns }: { exact: string[]; patterns: string[] },
-  limit: number,
-): Promise<License[]> {
-  const query = db(
-    patterns.length === 0 ? tableBy(db, 'license_keys', 'key_hint') : table(db, 'license_keys'),
-  )
-    .orderByRaw('CASE WHEN UPPER(key_hint) = ? THEN 0 ELSE 1 END, license_id', [seen.toUpperCase()])
-    .limit(limit);
-  query.where((any) => {
-    any.whereIn('key_hint', exact);
-    for (const pattern of patterns) any.orWhere('key_hint', 'like', pattern);
-  });
-  const ids = [...new Set(await query.pluck<number[]>('license_id'))];
-  const byId = new Map((await findLicensesByIds(db, ids)).map((license) => [license.id, license]));
-  return ids.map((id) => byId.get(id) as License);
-}
-
 /** By id, in the filter's states as of `now`: an active licence past its end is expired. */
 export async function listLicenses(db: Db, filter: LicenseFilter, now: Date): Promise<License[]> {
   if (filter.productId !== undefined) {

@@ -35,6 +35,7 @@ function isSame(a: LoggedAccess, b: LoggedAccess): boolean {
       'endpoint',
       'outcome',
       'licenseId',
+      'keyId',
       'keyHint',
       'productId',
       'version',
@@ -50,7 +51,7 @@ function explainAccess(access: LoggedAccess, count: number, facts: Facts): Findi
   const license = access.licenseId === null ? undefined : facts.licenses.get(access.licenseId);
   if (access.outcome === 'ok') return explainGranted(access, who, count);
   const { code, because, remedy } = findCause(access, license, facts);
-  const by = hasAnotherKey(access, facts) ? ' with another key' : '';
+  const by = license === undefined && hasAnotherKey(access, facts) ? ' with another key' : '';
   return { code, text: `${attempt(access)}${by} was refused to ${who}: ${because}.`, remedy };
 }
 
@@ -109,7 +110,7 @@ export function hasCause(findings: Finding[], accesses: Told[]): boolean {
 
 const CAUSES = new Set([
   ...['EXPIRED', 'SUSPENDED', 'REVOKED', 'CANCELLED', 'SLOTS_FULL', 'NOTHING_PUBLISHED'],
-  ...['KEY_MISTYPED', 'KEY_REPLACED'],
+  ...['KEY_MISTYPED', 'KEY_REPLACED', 'KEY_ENDED', 'KEY_SLOTS_FULL'],
 ]);
 
 /** For a licence without recorded requests, when other requests may have been meant for it. */

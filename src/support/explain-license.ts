@@ -4,6 +4,7 @@ import { liveStatus } from '../licensing/states';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { LicenseEvent } from '../store/events';
 import type { License } from '../store/licenses';
+import { explainFreeSites } from './explain-sites';
 import type { Circumstances, Finding, Name, NamedLicense } from './findings';
 
 /** Describes a licence's state and what keeps it from working now. */
@@ -24,6 +25,7 @@ export function explainLicense(license: License, circumstances: Circumstances): 
       text: `${activationLimit === 1 ? 'The one slot' : `All ${activationLimit} slots`} of licence ${id} ${activationLimit === 1 ? 'is' : 'are'} in use (${activationsUsed}). What is activated keeps working; nothing more can be activated.`,
       remedy: freeSlot(license),
     });
+  findings.push(...explainFreeSites(circumstances.free, circumstances.holders));
   if (latestVersion === undefined && !includedPublished)
     findings.push({
       code: 'NOTHING_PUBLISHED',

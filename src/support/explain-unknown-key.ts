@@ -16,6 +16,7 @@ const SLIPS: Record<Likely['slip'], (id: number, whose: string) => string> = {
   shape: (id) =>
     `it ends like licence ${id}'s, but is not a whole key: before its end a character is missing, or one too many, or not one of 0-9 and A-F`,
   replaced: (id) => `it ends like the key that licence ${id} had before "licensing license rekey"`,
+  ended: (id) => `it ends like a key of licence ${id} that has ended`,
 };
 
 /** `whose` names what was compared, the key or its end; `more` is the text when there is no candidate. */
@@ -33,13 +34,13 @@ export function unknownKeyCause(
       remedy:
         'Ask the customer for the whole key, for "licensing why -", or for their e-mail, for "licensing why EMAIL". There is no end of a key that has fewer than 16 characters.',
     };
-  const { license, slip, by } = first;
+  const { license, slip, by, hasEnded } = first;
   const theirs = by === 'key' ? '' : `it may be meant for licence ${license.id}: `;
   const also =
     others.length === 0 ? '' : ` (also possible: ${others.map((other) => other.license.id).join(', ')})`;
   const cause = {
-    code: slip === 'replaced' ? 'KEY_REPLACED' : 'KEY_MISTYPED',
-    because: `the key is unknown; ${theirs}${SLIPS[slip](license.id, whose)}${also}`,
+    code: slip === 'replaced' ? 'KEY_REPLACED' : slip === 'ended' ? 'KEY_ENDED' : 'KEY_MISTYPED',
+    because: `the key is unknown; ${theirs}${SLIPS[slip](license.id, whose)}${also}${hasEnded ? ', and that key has ended' : ''}`,
   };
   const status = liveStatus(license, now);
   // The correct key would be refused as well.
@@ -49,6 +50,8 @@ export function unknownKeyCause(
       because: `${cause.because}; licence ${license.id} is ${status} now`,
       remedy: about?.licenseId === license.id ? null : `licensing why ${license.id}`,
     };
+  if (slip === 'ended' || hasEnded)
+    return { ...cause, remedy: about?.licenseId === license.id ? null : `licensing why ${license.id}` };
   return {
     ...cause,
     remedy:

@@ -1,7 +1,9 @@
 import type { Catalogue } from '../licensing/bundles';
 import type { LoggedAccess } from '../store/access-log';
+import type { Activation } from '../store/activations';
 import type { Product } from '../store/catalogue';
 import type { LicenseEvent } from '../store/events';
+import type { LicenseKey } from '../store/license-keys';
 import type { License } from '../store/licenses';
 import type { Release } from '../store/releases';
 import type { Slip } from './similar-keys';
@@ -24,8 +26,10 @@ export interface Told extends Finding {
 /** A licence that an unknown key may have been meant for. */
 export interface Likely {
   license: License;
-  /** `replaced`: the licence's former key */
-  slip: Slip | 'replaced';
+  /** `replaced`: the licence's former key; `ended`: another of its keys, which has ended */
+  slip: Slip | 'replaced' | 'ended';
+  /** the key that it was meant to be has ended */
+  hasEnded?: boolean;
   /** whether the whole key was compared or only its end, which other keys may share */
   by: 'key' | 'hint';
 }
@@ -60,6 +64,18 @@ export interface Circumstances {
   stopped: LicenseEvent | undefined;
   /** downloads refused since the licence became unusable */
   refusedSince: number;
+  /** the first of its activations without a slot */
+  free: Activation[];
+  /** those with a slot that share a registrable domain with them */
+  holders: Activation[];
+}
+
+/** A key, and the one in its place, if it was replaced. */
+export interface KeyFacts {
+  key: LicenseKey;
+  successor: LicenseKey | undefined;
+  /** slots taken by it, or by the one in its place */
+  used: number;
 }
 
 /** The present facts by which accesses are judged, so that a sentence can say whether its cause persists. */
@@ -69,8 +85,12 @@ export interface Facts {
   licenses: Map<number, License>;
   /** by hint of an unknown key: the licences it may have been meant for, the likeliest first */
   likely: Map<string, Likely[]>;
-  /** the activated licences and identifiers, as `activationKey` writes them */
-  activated: Set<string>;
+  /** the keys named by accesses, by id */
+  keys: Map<number, KeyFacts>;
+  /** the key ids of activated licences and identifiers, as `activationKey` writes them; null: the main key */
+  activated: Map<string, number | null>;
+  /** by licence on whose plan staging sites are free, and which was full: its activations */
+  sites: Map<number, Activation[]>;
   /** the latest published version by product */
   latest: Map<number, string | undefined>;
   releases: Map<number, Release[]>;

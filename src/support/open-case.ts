@@ -17,6 +17,7 @@ import {
   openLoggedCase,
   openNearEmailCase,
   openUnknownKeyCase,
+  type AskedKey,
   type CaseOptions,
   type SupportCase,
 } from './support-case';
@@ -40,18 +41,23 @@ async function openMeaning(db: Db, written: string, options: CaseOptions): Promi
   const numbered = isNumber ? await findLicense(db, Number(written)) : undefined;
   if (numbered) return openNumberCase(db, numbered, written, options);
   const license = await findLicenseByDigest(db, keyDigest(key));
-  if (license) return openLicenseCase(db, license, options);
+  if (license) return openLicenseCase(db, license, options, { asked: { by: 'key', text: keyDigest(key) } });
   const named = await findLicensesNamed(db, written, options.now);
   const [only, ...others] = named;
-  if (only) return others.length === 0 ? openLicenseCase(db, only.license, options) : openListCase(named);
+  if (only && others.length > 0) return openListCase(named);
+  const end = asHint(written);
+  if (only) {
+    const asked: AskedKey | undefined =
+      only.by === 'hint' && end !== undefined ? { by: 'hint', text: end } : undefined;
+    return openLicenseCase(db, only.license, options, { asked });
+  }
   const logged = await openLoggedCase(db, written, options);
   if (logged) return logged;
   const near = await findLicensesByNearEmail(db, written);
   const [nearest] = near;
   if (nearest) return near.length === 1 ? openNearEmailCase(db, nearest, options) : openListCase(near);
-  const hint = asHint(written);
-  const ended = hint === undefined ? undefined : await openHintCase(db, hint, options);
-  if (ended) return ended;
+  const unknownEnd = end === undefined ? undefined : await openHintCase(db, end, options);
+  if (unknownEnd) return unknownEnd;
   if (isNumber) throw new OperatorError(`${NOTHING_FOUND} "licensing license list" shows them all.`);
   return openUnknownKeyCase(db, key, options);
 }

@@ -8,7 +8,9 @@ import { activationKey } from '../store/activations';
 import type { EventAction } from '../store/events';
 import type { License } from '../store/licenses';
 import type { Release } from '../store/releases';
+import { effective, endedKeyCause, keyFullCause, nameKey, useOfKey } from './explain-keys';
 import { day, freeSlot, revival } from './explain-license';
+import { placeOfSite } from './explain-sites';
 import { unknownKeyCause } from './explain-unknown-key';
 import type { Cause, Facts } from './findings';
 
@@ -19,7 +21,7 @@ export function findCause(access: LoggedAccess, license: License | undefined, fa
     case 'INVALID_REQUEST':
       return invalidRequest(access, license);
     case 'LICENSE_NOT_FOUND':
-      return unknownKey(access, facts);
+      return license ? endedKey(access, license, facts) : unknownKey(access, facts);
     case 'LICENSE_EXPIRED':
     case 'LICENSE_INACTIVE':
       return unusable(access, license, facts);
@@ -98,6 +100,12 @@ function invalidRequest(access: LoggedAccess, license: License | undefined): Cau
   };
 }
 
+function endedKey(access: LoggedAccess, license: License, facts: Facts): Cause {
+  const cause = endedKeyCause(facts.keys.get(access.keyId ?? 0), license, facts.now);
+  // A remedy for another licence does not help the licence asked about.
+  return hasAnotherKey(access, facts) ? { ...cause, remedy: null } : cause;
+}
+
 function unknownKey(access: LoggedAccess, facts: Facts): Cause {
   const { keyHint: hint } = access;
   const candidates = hint === null ? [] : (facts.likely.get(hint) ?? []);
@@ -117,7 +125,8 @@ function unknownKey(access: LoggedAccess, facts: Facts): Cause {
 
 /** Whether an access came from an address of the licence asked about, but with a key that cannot be meant for it. */
 export function hasAnotherKey({ licenseId, keyHint }: LoggedAccess, { about }: Facts): boolean {
-  return about !== undefined && licenseId === null && keyHint !== null && !about.keyHints.has(keyHint);
+  if (about === undefined || keyHint === null || licenseId === about.licenseId) return false;
+  return licenseId !== null || !about.keyHints.has(keyHint);
 }
 
 function wrongProduct(
@@ -194,11 +203,32 @@ function stoppedAs(access: LoggedAccess, { stops }: Facts): LiveStatus | undefin
   return stop && STOPPED[stop.action];
 }
 
-function slotRefused(access: LoggedAccess, license: License | undefined, { activated, now }: Facts): Cause {
+/** A key with a limit of its own frees only what came by it. @returns undefined when that was not the reason */
+function otherKeys(
+  { endpoint, identifier, keyId }: LoggedAccess,
+  license: License,
+  { activated, keys }: Facts,
+): Cause | undefined {
+  const facts = keys.get(keyId ?? 0);
+  const own = facts && effective(facts);
+  if (endpoint !== 'deactivate' || identifier === null || !own?.activationLimit) return undefined;
+  const by = activated.get(activationKey({ licenseId: license.id, identifier }));
+  if (by === undefined || by === own.id) return undefined;
+  return {
+    code: 'OTHER_KEY',
+    because: `${license.plan.activationType === 'domain' ? 'this site' : 'it'} came by another key (${by === null ? 'the main key' : `key ${by}`}), and ${nameKey(own)} frees only what came by it`,
+    remedy: `licensing activation remove ${license.id} ${shellWord(identifier)}`,
+  };
+}
+
+function slotRefused(access: LoggedAccess, license: License | undefined, facts: Facts): Cause {
+  const { activated, keys, now } = facts;
   const { identifier, outcome, endpoint } = access;
   const full = outcome === 'ACTIVATION_LIMIT_REACHED';
   const was = full ? 'all slots were in use' : `${identifier ?? 'that'} was not activated`;
   if (license === undefined) return { code: outcome, because: was, remedy: null };
+  const byOtherKey = otherKeys(access, license, facts);
+  if (byOtherKey) return byOtherKey;
   const status = liveStatus(license, now);
   // A free slot or another try would not help.
   if (status !== 'active')
@@ -222,13 +252,24 @@ function slotRefused(access: LoggedAccess, license: License | undefined, { activ
       remedy: `The customer's software must activate it first; or do it for them: licensing activation add ${license.id} ${shellWord(identifier)}`,
     };
   const { activationLimit, activationsUsed } = license;
-  return activationLimit === 0 || activationsUsed < activationLimit
-    ? { code: 'SLOT_FREE', because: `${was}; a slot is free now`, remedy: 'The customer can try again.' }
-    : {
-        code: 'SLOTS_FULL',
-        because: activationLimit === 1 ? 'the one slot is in use' : `all ${activationLimit} slots are in use`,
-        remedy: freeSlot(license),
-      };
+  const place = placeOfSite(identifier ?? '', license, facts.sites.get(license.id) ?? []);
+  const key = keys.get(access.keyId ?? 0);
+  const limit = key && effective(key).activationLimit;
+  if (!place.free && activationLimit !== 0 && activationsUsed >= activationLimit)
+    return {
+      code: 'SLOTS_FULL',
+      because: `${activationLimit === 1 ? 'the one slot is' : `all ${activationLimit} slots are`} in use${useOfKey(key)}${place.why}`,
+      remedy: freeSlot(license),
+    };
+  if (!place.free && key && limit && key.used >= limit) {
+    const cause = keyFullCause(key, license);
+    return { ...cause, because: cause.because + place.why };
+  }
+  return {
+    code: 'SLOT_FREE',
+    because: `${was}; ${place.free ? 'this site takes no slot now' : 'a slot is free now'}`,
+    remedy: 'The customer can try again.',
+  };
 }
 
 function notPublished(access: LoggedAccess, facts: Facts): Cause {

@@ -17,22 +17,33 @@ import {
   listAccesses,
   type LoggedAccess,
 } from '../store/access-log';
-import { activationKey, findActivations, findActivationsOf } from '../store/activations';
+import { isOpen } from '../licensing/license-keys';
+import {
+  activationKey,
+  findActivations,
+  findActivationsOf,
+  findActivationsOfSites,
+  listActivations,
+  listFree,
+} from '../store/activations';
 import type { Db } from '../store/database';
 import { findEvents, type EventAction } from '../store/events';
 import {
-  findLicensesByDigest,
-  findLicensesByHints,
-  findLicensesByIds,
-  findLicensesOfCustomers,
-  listLicenses,
-  type License,
-} from '../store/licenses';
+  countSlotsOfKeys,
+  findKeys,
+  findKeysByDigests,
+  findKeysByHints,
+  listKeys,
+  type LicenseKey,
+} from '../store/license-keys';
+import { findLicensesByIds, findLicensesOfCustomers, listLicenses, type License } from '../store/licenses';
 import { listReleases } from '../store/releases';
 import { explainAccesses, explainLogged, explainNearby, explainSilence } from './explain-accesses';
+import { explainAskedKey } from './explain-keys';
 import { explainLicense, explainNearEmail, explainSeveral } from './explain-license';
+import { FREE_SITES_READ } from './explain-sites';
 import { explainUnknownKey } from './explain-unknown-key';
-import type { Circumstances, Facts, Finding, Likely, Name, NamedLicense, Told } from './findings';
+import type { Circumstances, Facts, Finding, KeyFacts, Likely, Name, NamedLicense, Told } from './findings';
 import {
   compareHints,
   emailsNear,
@@ -67,6 +78,9 @@ const MAX_HINTS = 20;
 /** A search for a replaced key scans all events. */
 const MAX_HISTORY_SEARCHES = 5;
 const MAX_CANDIDATES = 5;
+/** A licence's open keys besides the main key, and its former keys, that mistyped ones are compared with. */
+const MAX_OTHER_KEYS = 5;
+const MAX_FORMER_KEYS = 50;
 /** Licences whose history is read, and stops read for each. */
 const MAX_HISTORIES = 20;
 const MAX_STOPS = 20;
@@ -80,6 +94,7 @@ const MAX_ALIKE = 5_000;
 /** The likeliest first: certain matches, then guesses. */
 const RANK: Likely['slip'][] = [
   'replaced',
+  'ended',
   'elsewhere',
   'spelling',
   'shape',
@@ -98,15 +113,13 @@ export async function openLicenseCase(
   db: Db,
   license: License,
   options: CaseOptions,
-  logged: LoggedAccess[] = [],
+  { logged = [], asked }: { logged?: LoggedAccess[]; asked?: AskedKey | undefined } = {},
 ): Promise<SupportCase> {
   const { now, limit, logDays } = options;
-  const rekeyed = await findEvents(db, ['rekey'], { licenseId: license.id }, 10);
-  const formerHints = rekeyed.flatMap(({ before }) =>
-    typeof before?.key_hint === 'string' ? [before.key_hint] : [],
-  );
+  const stored = await listKeys(db, license.id);
+  const { openHints, formerHints } = await hintsOf(db, license, stored, now);
   const own = await listAccesses(db, { licenseId: license.id }, limit);
-  const keyHints = [...(license.keyHint === null ? [] : hintsOfSlips(license.keyHint)), ...formerHints];
+  const keyHints = [...openHints.flatMap(hintsOfSlips), ...formerHints];
   const slips = await listAccesses(db, { licenseId: null, keyHints }, limit);
   const ips = distinct([license.lastCheckIp, ...own.map(({ ip }) => ip)]).slice(0, MAX_ADDRESSES);
   const nearby = await listAccesses(db, { licenseId: null, ips }, limit);
@@ -119,9 +132,7 @@ export async function openLicenseCase(
   for (const [hint, candidates] of facts.likely) {
     const slip = formerHints.includes(hint)
       ? 'replaced'
-      : license.keyHint === null
-        ? undefined
-        : compareHints(hint, license.keyHint);
+      : openHints.flatMap((own) => compareHints(hint, own) ?? []).at(0);
     // Prefer the licence asked about to others that are as near.
     if (slip !== undefined)
       facts.likely.set(hint, [
@@ -133,6 +144,7 @@ export async function openLicenseCase(
     license,
     findings: [
       ...explainLogged(logged, facts),
+      ...(asked ? await explainAsked(db, license, asked, now) : []),
       ...explainLicense(license, await readCircumstances(db, license, now)),
       ...(own.length > 0
         ? []
@@ -144,6 +156,45 @@ export async function openLicenseCase(
     ],
     accesses: explainAccesses(accesses, facts),
   };
+}
+
+/** The key of a licence that a text named, whole or by its end. */
+export interface AskedKey {
+  by: 'key' | 'hint';
+  /** the canonical key's digest, or the hint */
+  text: string;
+}
+
+async function explainAsked(db: Db, license: License, { by, text }: AskedKey, now: Date): Promise<Finding[]> {
+  const keys = await listKeys(db, license.id);
+  const named = keys.filter(
+    ({ keyDigest: digest, keyHint: hint }) => (by === 'key' ? digest : hint) === text,
+  );
+  // The newest of several with this end.
+  const key = named.find((one) => isOpen(one, now)) ?? named.at(-1);
+  const facts = key && (await readKeys(db, [key.id])).get(key.id);
+  return facts
+    ? explainAskedKey(facts, license, { what: by === 'key' ? 'This key' : 'The key with this end', now })
+    : [];
+}
+
+/** The ends of a licence's keys, the main key's first, and of those that it had before. */
+async function hintsOf(
+  db: Db,
+  { id, keyHint: main }: License,
+  keys: LicenseKey[],
+  now: Date,
+): Promise<{ openHints: string[]; formerHints: string[] }> {
+  const others = (isWanted: (key: LicenseKey) => boolean) =>
+    distinct(keys.filter(isWanted).map(({ keyHint: hint }) => hint)).reverse();
+  const openHints = distinct([main, ...others((key) => isOpen(key, now)).slice(0, MAX_OTHER_KEYS)]);
+  // Keys that were replaced before licences could have several are in the history alone.
+  const rekeyed = await findEvents(db, ['rekey'], { licenseId: id }, 10);
+  const formerHints = distinct([
+    ...rekeyed.map(({ before }) => (typeof before?.key_hint === 'string' ? before.key_hint : null)),
+    ...others((key) => !isOpen(key, now)).slice(0, MAX_FORMER_KEYS),
+  ]).filter((hint) => !openHints.includes(hint));
+  return { openHints, formerHints };
 }
 
 /** All accesses from an address. */
@@ -228,7 +279,7 @@ export async function openLoggedCase(
   const [only, ...others] = licenses;
   if (only)
     return others.length === 0
-      ? openLicenseCase(db, only, options, accesses)
+      ? openLicenseCase(db, only, options, { logged: accesses })
       : openListCase(licenses.map((license) => ({ license, by: 'access' })));
   if (accesses.length === 0) return undefined;
   const facts = await gatherFacts(db, accesses, options.now);
@@ -298,7 +349,7 @@ export async function openHintCase(
   const accesses = await listAccesses(db, { keyHints: [hint] }, limit);
   if (accesses.length === 0 && !/\d/.test(hint)) return undefined;
   const facts = await gatherFacts(db, accesses, now);
-  const likely = facts.likely.get(hint) ?? (await findLikely(db, hint));
+  const likely = facts.likely.get(hint) ?? (await findLikely(db, hint, now));
   return {
     license: undefined,
     findings: [
@@ -319,11 +370,11 @@ export async function openUnknownKeyCase(
   // An e-mail or a domain has a common end such as ".com", which identifies nothing.
   const hint = /[@.]/.test(canonical) ? null : keyHint(canonical);
   const accesses = hint === null ? [] : await listAccesses(db, { licenseId: null, keyHints: [hint] }, limit);
-  const certain = await findLicensesOfNearKeys(db, canonical);
+  const certain = await findLicensesOfNearKeys(db, canonical, now);
   const likely =
     certain.length > 0 || hint === null
       ? certain
-      : await findLikely(db, hint, { inHistory: true, own: mayBeOwn(canonical) });
+      : await findLikely(db, hint, now, { inHistory: true, own: mayBeOwn(canonical) });
   const facts = await gatherFacts(db, accesses, now, hint === null ? [] : [[hint, likely]]);
   return {
     license: undefined,
@@ -338,7 +389,10 @@ export async function openUnknownKeyCase(
 async function readCircumstances(db: Db, license: License, now: Date): Promise<Circumstances> {
   const { id, product, expiresAt } = license;
   const status = liveStatus(license, now);
-  const known = { now, ...(await readOffer(db, product.id)) };
+  const free = await listFree(db, id, FREE_SITES_READ);
+  const sites = distinct(free.map(({ site }) => site)).map((site) => ({ licenseId: id, site }));
+  const holders = (await findActivationsOfSites(db, sites)).filter((one) => !one.free);
+  const known = { now, free, holders, ...(await readOffer(db, product.id)) };
   if (status === 'active') return { ...known, stopped: undefined, refusedSince: 0 };
   if (status === 'expired') {
     const refusedSince = await countDownloads(db, id, 'LICENSE_EXPIRED', expiresAt ?? new Date(0));
@@ -370,13 +424,15 @@ async function gatherFacts(
 ): Promise<Facts> {
   const licenses = await findLicensesByIds(db, distinct(accesses.map(({ licenseId }) => licenseId)));
   const byId = new Map(licenses.map((license) => [license.id, license]));
-  const unknown = accesses.filter(({ outcome }) => outcome === 'LICENSE_NOT_FOUND');
+  const unknown = accesses.filter(
+    ({ outcome, licenseId }) => outcome === 'LICENSE_NOT_FOUND' && licenseId === null,
+  );
   const likely = new Map(known);
   for (const [i, hint] of distinct(unknown.map(({ keyHint: seen }) => seen))
     .filter((seen) => !likely.has(seen))
     .slice(0, MAX_HINTS)
     .entries())
-    likely.set(hint, await findLikely(db, hint, { inHistory: i < MAX_HISTORY_SEARCHES }));
+    likely.set(hint, await findLikely(db, hint, now, { inHistory: i < MAX_HISTORY_SEARCHES }));
   const products = distinct(
     accesses.map(({ outcome, productId }) => (outcome === 'DOWNLOAD_NOT_FOUND' ? productId : null)),
   );
@@ -390,7 +446,9 @@ async function gatherFacts(
     now,
     licenses: byId,
     likely,
+    keys: await readKeys(db, distinct(accesses.map(concernedKey))),
     activated: await findActivated(db, accesses, byId),
+    sites: await readSites(db, accesses, byId),
     latest,
     releases,
     stops: await findStops(db, accesses),
@@ -398,6 +456,39 @@ async function gatherFacts(
       ? await readCatalogue(db)
       : new Map<number, never>(),
   };
+}
+
+/** The key that an access is explained by. */
+function concernedKey({ outcome, keyId }: LoggedAccess): number | null {
+  return outcome === 'LICENSE_NOT_FOUND' || outcome.startsWith('ACTIVATION_') ? keyId : null;
+}
+
+async function readKeys(db: Db, ids: number[]): Promise<Map<number, KeyFacts>> {
+  const keys = await findKeys(db, ids);
+  const successors = await findKeys(db, distinct(keys.map(({ replacedBy }) => replacedBy)));
+  const byId = new Map(successors.map((key) => [key.id, key]));
+  const slots = await countSlotsOfKeys(db, distinct(keys.map(({ id, replacedBy }) => replacedBy ?? id)));
+  return new Map(
+    keys.map((key) => {
+      const effective = key.replacedBy ?? key.id;
+      return [key.id, { key, successor: byId.get(effective), used: slots.get(effective) ?? 0 }];
+    }),
+  );
+}
+
+async function readSites(
+  db: Db,
+  accesses: LoggedAccess[],
+  licenses: Map<number, License>,
+): Promise<Facts['sites']> {
+  const full = accesses.filter(
+    ({ outcome, licenseId }) =>
+      outcome === 'ACTIVATION_LIMIT_REACHED' && licenses.get(licenseId ?? 0)?.plan.freeStaging,
+  );
+  const sites: Facts['sites'] = new Map();
+  for (const licenseId of distinct(full.map((access) => access.licenseId)).slice(0, MAX_HISTORIES))
+    sites.set(licenseId, await listActivations(db, licenseId));
+  return sites;
 }
 
 async function findStops(db: Db, accesses: LoggedAccess[]): Promise<Facts['stops']> {
@@ -412,7 +503,7 @@ async function findActivated(
   db: Db,
   accesses: LoggedAccess[],
   licenses: Map<number, License>,
-): Promise<Set<string>> {
+): Promise<Facts['activated']> {
   const asked = new Map<string, { licenseId: number; identifier: string }>();
   for (const { licenseId, identifier, outcome } of accesses) {
     if (licenseId === null || identifier === null || !outcome.startsWith('ACTIVATION_')) continue;
@@ -422,20 +513,28 @@ async function findActivated(
       asked.set(activationKey({ licenseId, identifier }), { licenseId, identifier: normalized });
   }
   const found = await findActivations(db, [...asked.values()]);
-  return new Set([...asked].filter(([, pair]) => found.has(activationKey(pair))).map(([sent]) => sent));
+  return new Map(
+    [...asked].flatMap(([sent, pair]): [string, number | null][] => {
+      const activation = found.get(activationKey(pair));
+      return activation ? [[sent, activation.keyId]] : [];
+    }),
+  );
 }
 
 /** The licences a key that ends in `hint` may be meant for. `own`: it may be in our format, with longer hints. */
 async function findLikely(
   db: Db,
   hint: string,
+  now: Date,
   { inHistory = true, own = true }: { inHistory?: boolean; own?: boolean } = {},
 ): Promise<Likely[]> {
   const { exact, patterns } = hintsNear(hint);
   const near = { exact, patterns: own ? patterns : [] };
-  const found = await findLicensesByHints(db, hint, near, 2 * MAX_CANDIDATES);
-  const candidates: Likely[] = found.flatMap((license) => {
-    const slip = license.keyHint === null ? undefined : compareHints(hint, license.keyHint);
+  const found = await findKeysByHints(db, hint, near, 2 * MAX_CANDIDATES);
+  const candidates = await withLicenses(db, found, (key, license): Likely[] => {
+    const { keyHint: own } = key;
+    const slip =
+      own === null ? undefined : isOpen(key, now) ? compareHints(hint, own) : formerSlip(key, hint);
     return slip === undefined ? [] : [{ license, slip, by: 'hint' }];
   });
   if (inHistory) {
@@ -446,20 +545,44 @@ async function findLikely(
   return ranked(candidates);
 }
 
-async function findLicensesOfNearKeys(db: Db, canonical: string): Promise<Likely[]> {
+/** A request with an ended key itself is logged with its licence, so this one was mistyped, or came before. */
+function formerSlip({ keyHint: own, replacedBy }: LicenseKey, hint: string): Likely['slip'] | undefined {
+  if (own !== hint) return undefined;
+  return replacedBy === null ? 'ended' : 'replaced';
+}
+
+async function withLicenses<T>(
+  db: Db,
+  keys: LicenseKey[],
+  read: (key: LicenseKey, license: License) => T[],
+): Promise<T[]> {
+  const licenses = await findLicensesByIds(db, distinct(keys.map(({ licenseId }) => licenseId)));
+  const byId = new Map(licenses.map((license) => [license.id, license]));
+  return keys.flatMap((key) => {
+    const license = byId.get(key.licenseId);
+    return license ? read(key, license) : [];
+  });
+}
+
+async function findLicensesOfNearKeys(db: Db, canonical: string, now: Date): Promise<Likely[]> {
   const near = keysNear(canonical);
   const found: Likely[] = [];
   for (let i = 0; i < near.length && found.length < MAX_CANDIDATES; i += DIGESTS_AT_ONCE) {
     const slips = new Map(near.slice(i, i + DIGESTS_AT_ONCE).map(({ key, slip }) => [keyDigest(key), slip]));
-    const licenses = await findLicensesByDigest(db, [...slips.keys()]);
-    for (const [digest, license] of licenses)
-      found.push({ license, slip: slips.get(digest) as Slip, by: 'key' });
+    found.push(
+      ...(await withLicenses(db, await findKeysByDigests(db, [...slips.keys()]), (key, license): Likely[] => {
+        const slip = slips.get(key.keyDigest) as Slip;
+        return [{ license, slip, by: 'key', hasEnded: !isOpen(key, now) }];
+      })),
+    );
   }
   return ranked(found);
 }
 
 function ranked(candidates: Likely[]): Likely[] {
-  return [...candidates].sort((a, b) => RANK.indexOf(a.slip) - RANK.indexOf(b.slip)).slice(0, MAX_CANDIDATES);
+  const likeliestFirst = [...candidates].sort((a, b) => RANK.indexOf(a.slip) - RANK.indexOf(b.slip));
+  const ids = likeliestFirst.map(({ license }) => license.id);
+  return likeliestFirst.filter((one, i) => ids.indexOf(one.license.id) === i).slice(0, MAX_CANDIDATES);
 }
 
 function newest(accesses: LoggedAccess[], limit: number): LoggedAccess[] {

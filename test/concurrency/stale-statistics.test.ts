@@ -221,6 +221,8 @@ const COMMANDS = [
   ['license', 'change-plan', '70013', '2'],
   ['license', 'metadata', '70013', 'channel=fair'],
   ['license', 'rekey', '70014'],
+  ['license', 'key', 'add', '70014', '--limit', '1'],
+  ['license', 'key', 'list', '70014'],
   ['activation', 'list', '70015'],
   ['activation', 'add', '70016', 'operator.example'],
   ['activation', 'remove', '70017', 'site-70017.example'],

@@ -33,6 +33,7 @@ interface AccessRow {
   endpoint: string;
   outcome: string;
   license_id: number | null;
+  key_id: number | null;
   key_hint: string | null;
   product_id: number | null;
   version: string | null;
@@ -111,6 +112,8 @@ describe.each(BACKENDS)('what is written, on %s', (_name, settings) => {
       endpoint,
       outcome,
       license_id: null,
+      // Each licence has one key, so their ids are the same.
+      key_id: more.license_id ?? null,
       key_hint: hint,
       identifier: null,
       ...more,
@@ -495,7 +498,7 @@ describe.each(BACKENDS)('pruning, on %s', (_name, settings) => {
     );
     const kept = [new Date(now.getTime() - 90 * day), new Date(now.getTime() - day), now];
     const all = [...kept, ...old].map((at) => ({
-      ...{ at, endpoint: 'download', outcome: 'ok', licenseId: 1, keyHint: null, productId: 42 },
+      ...{ at, endpoint: 'download', outcome: 'ok', licenseId: 1, keyId: 1, keyHint: null, productId: 42 },
       ...{ version: null, identifier: null, ip: '198.51.100.7', userAgent: null },
     })) as Parameters<typeof insertAccesses>[1];
     for (let i = 0; i < all.length; i += 500) await insertAccesses(db, all.slice(i, i + 500));
@@ -521,8 +524,16 @@ describe.each(BACKENDS)('pruning, on %s', (_name, settings) => {
     await insertAccesses(
       db,
       Array.from({ length: 150 }, () => ({
-        ...{ at: old, endpoint: 'download' as const, outcome: 'ok' as const, licenseId: 1, keyHint: null },
-        ...{ productId: 42, version: null, identifier: null, ip: '198.51.100.7', userAgent: null },
+        ...{ at: old, endpoint: 'download' as const, outcome: 'ok' as const, licenseId: 1 },
+        ...{
+          keyId: 1,
+          keyHint: null,
+          productId: 42,
+          version: null,
+          identifier: null,
+          ip: '198.51.100.7',
+          userAgent: null,
+        },
       })),
     );
     db.on('query', ({ sql, bindings }: { sql: string; bindings: unknown[] }) => {

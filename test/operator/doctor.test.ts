@@ -709,10 +709,17 @@ describe('sealed keys', () => {
       'problem',
       /3 of 3 .* licences 1, 2, 3/,
     );
-    const [first, second] = await rows<{ key_sealed: string }>(db, 'licenses');
-    await db(table(db, 'licenses')).where({ id: 2 }).update({ key_sealed: first!.key_sealed });
-    expectFinding(await doctor(sealing), 'SEALED_KEY_DAMAGED', 'problem', /licences 2\.$/);
-    await db(table(db, 'licenses')).where({ id: 2 }).update({ key_sealed: second!.key_sealed });
+    // A licence's other keys are tried like its main key.
+    await operator(sealing).json(['license', 'key', 'add', '2', '--label', 'Bakery']);
+    const [first, , , other] = await rows<{ key_sealed: string }>(db, 'license_keys');
+    const keys = () => db(table(db, 'license_keys')).where({ id: 4 });
+    await keys().update({ key_sealed: first!.key_sealed });
+    const found = await doctor(sealing);
+    expectFinding(found, 'SEALED_KEY_DAMAGED', 'problem', /licences 2 \(key 4\)\.$/);
+    expect(find(found, 'SEALED_KEY_DAMAGED')?.remedy).toMatch(
+      /of license_keys; or licensing license rekey ID --key-id KEY_ID,/,
+    );
+    await keys().update({ key_sealed: other!.key_sealed });
     expect(problems(await doctor(sealing))).not.toContain('SEALED_KEY_DAMAGED');
   });
 });

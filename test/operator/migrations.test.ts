@@ -126,7 +126,7 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings) => {
     expectSuccess([await startKnexLatest(second).ended]);
     expect(JSON.parse((await migrate(second)).stdout)).toEqual({ run: [] });
     const status = await operator(second).run(['migrate', '--status', '--json']);
-    expect(JSON.parse(status.stdout)).toEqual({ pending: [], completed: migrationNames });
+    expect(JSON.parse(status.stdout)).toEqual({ pending: [], contracting: [], completed: migrationNames });
   });
 
   test('a database that is newer than the code is refused in words by everything, and not changed', async () => {
@@ -258,7 +258,9 @@ describe('a migration that was killed half-way', () => {
     expect(await db('licensing_migrations_lock').pluck('is_locked')).toEqual([1]);
     expect(await db.schema.hasTable('licensing_activations')).toBe(true);
 
-    expectSuccess([await next(settings).ended]);
+    expect(await next(settings).ended).toMatchObject({ code: 0 });
+    // Tables that were not made in one go may be in use.
+    expectSuccess([await startLicensing(['migrate', '--finish'], settings).ended]);
     expect(await recorded(db)).toEqual(migrationNames);
     expect(await db('licensing_migrations_lock').pluck('is_locked')).toEqual([0]);
     await expectToServe(settings);

@@ -400,9 +400,67 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     await get(`42?dlid=${key}`, ip);
     for (const what of [id, ip, key.slice(-8)]) {
       const { accesses } = await why(what);
-      expect(accesses).toMatchObject([{ code: 'KEY_REPLACED' }]);
+      expect(accesses).toMatchObject([
+        { code: 'KEY_REPLACED', remedy: `The customer needs the new key: licensing license reveal ${id}` },
+      ]);
+      expect(accesses[0]?.text).toMatch(
+        new RegExp(
+          `: the key ended on [0-9-]{10}; another took its place, which ends in ${newKey.slice(-8)}\\.$`,
+        ),
+      );
+    }
+  });
+
+  test('a key that was replaced before licences had several keys is in the history alone', async () => {
+    const { id, key } = await give();
+    const { license_key: newKey } = await shop.json<{ license_key: string }>([
+      'license',
+      'rekey',
+      String(id),
+    ]);
+    keys.add(newKey);
+    await service
+      .db(table(service.db, 'license_keys'))
+      .where({ license_id: id })
+      .whereNotNull('replaced_by')
+      .delete();
+    const ip = newClient();
+    await get(`42?dlid=${key}`, ip);
+    for (const what of [id, ip, key.slice(-8)]) {
+      const { accesses } = await why(what);
+      expect(accesses).toMatchObject([{ code: 'KEY_REPLACED', license_id: null }]);
       expect(accesses[0]?.text).toContain(`licence ${id} had before`);
     }
+  });
+
+  test('a mistyped key of several, or of one that has ended: the licence is named all the same', async () => {
+    const { id } = await give();
+    const add = async (...args: string[]) => {
+      const added = await shop.json<{ id: number; license_key: string }>([
+        ...['license', 'key', 'add', String(id), ...args],
+      ]);
+      keys.add(added.license_key);
+      return added;
+    };
+    const other = await add('--label', 'Bakery');
+    const ended = await add();
+    await shop.json(['license', 'key', 'end', String(id), String(ended.id)]);
+    const slip = (key: string) => key.slice(0, -1) + (key.endsWith('0') ? '1' : '0');
+    expect((await why(slip(other.license_key))).findings[0]).toMatchObject({
+      code: 'KEY_MISTYPED',
+      text: expect.stringContaining(`it differs from licence ${id}'s in one character.`),
+      remedy: expect.stringContaining('paste the whole key again'),
+    });
+    expect((await why(slip(ended.license_key))).findings[0]).toMatchObject({
+      code: 'KEY_MISTYPED',
+      text: expect.stringContaining(
+        `it differs from licence ${id}'s in one character, and that key has ended.`,
+      ),
+      remedy: `licensing why ${id}`,
+    });
+    const ip = newClient();
+    await get(`42?dlid=${slip(other.license_key)}`, ip);
+    expect((await why(id)).accesses).toMatchObject([{ code: 'KEY_MISTYPED', license_id: null }]);
   });
 
   test('a key that was replaced, of a licence that has ended since: that is said first', async () => {
@@ -419,12 +477,18 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     const { findings } = await why(key.slice(-8));
     expect(findings[0]).toMatchObject({
       code: 'KEY_REPLACED',
-      text: expect.stringMatching(/before "licensing license rekey"; licence \d+ is cancelled now\.$/),
-      remedy: `licensing why ${id}`,
+      text: expect.stringMatching(/^The key with this end ended on .*; another took its place/),
+      remedy: null,
     });
-    // Here the licence's own state is told already.
+    expect(findings[1]).toMatchObject({ code: 'CANCELLED' });
     const own = (await why(id)).accesses;
-    expect(own).toMatchObject([{ code: 'KEY_REPLACED', remedy: null }]);
+    expect(own).toMatchObject([
+      {
+        code: 'KEY_REPLACED',
+        text: expect.stringMatching(/; the licence is cancelled now\.$/),
+        remedy: null,
+      },
+    ]);
   });
 
   test("another key from a licence's address is called that, and another licence's remedy is left out", async () => {
@@ -444,7 +508,7 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
       {
         code: 'KEY_REPLACED',
         text: expect.stringMatching(
-          /^A download of product 42 with another key was refused .* licence \d+ had before/,
+          /^A download of product 42 with licence \d+ was refused .*; another took its place/,
         ),
         remedy: null,
       },
@@ -635,6 +699,7 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
         endpoint: 'activate',
         outcome: 'ACTIVATION_LIMIT_REACHED',
         licenseId: id,
+        keyId: null,
         keyHint: null,
         productId: null,
         version: null,

@@ -106,6 +106,12 @@ export function rows<T = Record<string, unknown>>(db: Db, name: TableName): Prom
   return db(table(db, name)).orderBy('id');
 }
 
+/** A licence's row, with the columns of its main key. */
+export async function storedLicense(db: Db, id: number): Promise<Record<string, unknown>> {
+  const license = (await rows(db, 'licenses')).find((row) => row.id === id);
+  return { ...(await rows(db, 'license_keys')).find((key) => key.id === license?.main_key_id), ...license };
+}
+
 /** The number of accesses or events in a table, where equal ones share a row. */
 export async function countTimes(
   db: Db,

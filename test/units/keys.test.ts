@@ -6,7 +6,15 @@ import request from 'supertest';
 import { issueLicenses } from '../../src/licensing/issue';
 import { canonicalKey, generateKey, hasOwnShape, keyDigest, keyHint } from '../../src/licensing/keys';
 import { isSealedWith, openSealedKey, sealKey, SealError } from '../../src/licensing/sealing';
-import { BACKENDS, giveLicense, givePlan, PREFIX, rows, startTestService } from '../support/service';
+import {
+  BACKENDS,
+  giveLicense,
+  givePlan,
+  PREFIX,
+  rows,
+  startTestService,
+  storedLicense,
+} from '../support/service';
 
 const KEY = 'A1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6';
 /** One that another shop made. */
@@ -304,7 +312,7 @@ describe.each(BACKENDS)('a stored licence, on %s', (_name, settings) => {
 
   it('holds the digest and the hint of its key, and the key nowhere', async () => {
     const { id, key } = await giveLicense(context.service.db, context.planId);
-    const row = (await rows(context.service.db, 'licenses')).find((one) => one.id === id);
+    const row = await storedLicense(context.service.db, id);
     expect(row).toMatchObject({ key_digest: keyDigest(key), key_hint: key.slice(-8), key_sealed: null });
     const everything = JSON.stringify([
       row,
@@ -317,13 +325,10 @@ describe.each(BACKENDS)('a stored licence, on %s', (_name, settings) => {
   it('holds its key sealed under a secret', async () => {
     const secret = randomBytes(32);
     const [issued] = await context.issue('Sealed-Key-0123-wxyz', secret);
-    const row = (
-      await rows<{ id: number; key_sealed: string; key_digest: string; key_hint: string }>(
-        context.service.db,
-        'licenses',
-      )
-    ).find((one) => one.id === issued!.license.id);
-    expect(openSealedKey(row!.key_sealed, row!.key_digest, secret)).toBe('Sealed-Key-0123-wxyz');
+    const row = await storedLicense(context.service.db, issued!.license.id);
+    expect(openSealedKey(row.key_sealed as string, row.key_digest as string, secret)).toBe(
+      'Sealed-Key-0123-wxyz',
+    );
     expect(row).toMatchObject({ key_digest: keyDigest('Sealed-Key-0123-wxyz'), key_hint: 'wxyz' });
   });
 

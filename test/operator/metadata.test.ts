@@ -320,13 +320,14 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
         const { id } = await issue('--metadata', 'channel=fair', '--metadata', 'size=4');
         await set(id, 'size=5');
         const digest = async (where: Db, of: number) =>
-          (await rows<{ id: number; key_digest: string }>(where, 'licenses')).find((one) => one.id === of)!
-            .key_digest;
+          (await rows<{ license_id: number; key_digest: string }>(where, 'license_keys')).find(
+            (one) => one.license_id === of,
+          )!.key_digest;
         const theirs = async () => {
           const [row] = await to
-            .db(table(to.db, 'licenses'))
+            .db(table(to.db, 'license_keys'))
             .where({ key_digest: await digest(db, id) })
-            .pluck<number[]>('id');
+            .pluck<number[]>('license_id');
           return to.shop.json<Shown>(['license', 'show', `id:${row}`]);
         };
         const file = await written(shop);
@@ -353,8 +354,10 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
         expect(await theirs()).toEqual(changed);
 
         const older = fileOf(
-          linesOf(file).map(({ metadata: _metadata, revision: _revision, after_expiry: _after, ...line }) =>
-            line.type === 'header' ? { ...line, version: 2 } : line,
+          linesOf(file).map(({ metadata: _metadata, revision: _revision, keys, ...line }) =>
+            line.type === 'header'
+              ? { ...line, version: 2 }
+              : { ...(keys as object[] | undefined)?.[0], ...line },
           ),
         );
         await to.shop.json(['import', older]);

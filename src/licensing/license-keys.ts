@@ -114,7 +114,8 @@ export function endKey(
   context: ChangeContext,
 ): Promise<{ key: LicenseKey; freed: string[] }> {
   return changeKeys(db, id, async (trx, license, keys) => {
-    const key = free ? requireKey(keys, license, keyId) : requireOpenKey(keys, license, keyId, context);
+    const key = requireKey(keys, license, keyId);
+    if (!free) refuseEnded(key, context);
     refuseMainKey(license, key);
     const ended = { ...key, endsAt: earlier(key.endsAt, context.now) };
     await change(trx, keys, ended);
@@ -232,19 +233,21 @@ function requireOpenKey(
   keys: LicenseKey[],
   license: LockedLicense,
   keyId: number,
-  { now }: ChangeContext,
+  context: ChangeContext,
 ): LicenseKey {
   const key = requireKey(keys, license, keyId);
   if (key.replacedBy !== null)
     throw new OperatorError(`Key ${keyId} was replaced by key ${key.replacedBy}.`, { code: 'CONFLICT' });
+  refuseEnded(key, context);
+  return key;
+}
+
+function refuseEnded(key: LicenseKey, { now }: ChangeContext): void {
   if (!isOpen(key, now))
     throw new OperatorError(
-      `Key ${keyId} ended on ${formatTimestampOrNull(key.endsAt) ?? ''}. Add another key.`,
-      {
-        code: 'CONFLICT',
-      },
+      `Key ${key.id} ended on ${formatTimestampOrNull(key.endsAt) ?? ''}. Add another key.`,
+      { code: 'CONFLICT' },
     );
-  return key;
 }
 
 function refuseMainKey(license: LockedLicense, key: LicenseKey): void {

@@ -166,6 +166,11 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     expect((await table()).replace(/\s+/g, ' ')).toMatch(
       new RegExp(`${limited.id} ${limited.key_hint} Bakery - \\S+, replaced by ${successor!.id} `),
     );
+    // A leaked key need not wait for the end of its overlap.
+    await key('end', id, String(limited.id));
+    expect(
+      (await list(id)).map(({ ends_at }) => ends_at !== null && Date.parse(ends_at) <= Date.now()),
+    ).toEqual([false, true, false]);
     await key('end', id, String(successor!.id));
     expect((await table()).replace(/\s+/g, ' ')).toMatch(/ 1\/2 ended \S+Z/);
   });

@@ -1,6 +1,9 @@
 import type { Knex } from 'knex';
 import { siteOf } from '../src/licensing/staging-sites';
-import { addColumns, addIndex, columnTypes, dropColumns, dropIndex, tableName } from './schema';
+import { table } from '../src/store/database';
+import { forceIndex, orderedJoin, placeholders, rawRows } from '../src/store/statements';
+import { inTransaction } from '../src/store/transaction';
+import { addColumns, addIndex, columnTypes, dropColumns, dropIndex } from './schema';
 
 /**
  * The key that an activation came by (null: the main key), whether it takes no slot, and its registrable domain, by which
@@ -28,24 +31,29 @@ export async function up(knex: Knex): Promise<void> {
 
 /** For activations by domain without one. Can be run again at any time. */
 export async function fillSites(knex: Knex): Promise<void> {
-  const activations = tableName(knex, 'activations');
+  const activations = table(knex, 'activations');
+  const join = (name: 'licenses' | 'plans', alias: string) =>
+    `${orderedJoin(knex)} ${table(knex, name)} ${alias}${forceIndex(knex, name)}`;
   for (let after = 0; ;) {
-    const rows: ActivationRow[] = await knex({ a: activations })
-      .join({ l: tableName(knex, 'licenses') }, 'l.id', 'a.license_id')
-      .join({ p: tableName(knex, 'plans') }, 'p.id', 'l.plan_id')
-      .where('a.id', '>', after)
-      .orderBy('a.id')
-      .limit(PIECE)
-      .select('a.id', 'a.identifier', 'a.site', 'p.activation_type');
-    const sites = rows.flatMap(({ id, identifier, site, activation_type: type }): [number, string][] => {
-      const found = site === null ? siteOf(type, identifier) : null;
-      return found === null ? [] : [[id, found]];
+    // The server would rather join and sort all activations for each piece.
+    const rows = await rawRows<ActivationRow>(
+      knex,
+      `SELECT a.id, a.identifier, p.activation_type FROM ${activations} a${forceIndex(knex, 'activations')}
+         ${join('licenses', 'l')} ON l.id = a.license_id ${join('plans', 'p')} ON p.id = l.plan_id
+        WHERE a.id > ? AND a.site IS NULL ORDER BY a.id LIMIT ${PIECE}`,
+      [after],
+    );
+    const sites = rows.flatMap(({ id, identifier, activation_type: type }): [number, string][] => {
+      const site = siteOf(type, identifier);
+      return site === null ? [] : [[id, site]];
     });
     if (sites.length > 0)
-      await knex.raw(
-        `UPDATE ${activations} SET site = CASE id ${'WHEN ? THEN ? '.repeat(sites.length)}END
-          WHERE id IN (${sites.map(() => '?').join(', ')})`,
-        [...sites.flat(), ...sites.map(([id]) => id)],
+      await inTransaction(knex, (trx) =>
+        trx.raw(
+          `UPDATE ${activations} SET site = CASE id ${'WHEN ? THEN ? '.repeat(sites.length)}END
+            WHERE id IN (${placeholders(sites.length)})`,
+          [...sites.flat(), ...sites.map(([id]) => id)],
+        ),
       );
     if (rows.length < PIECE) return;
     after = rows.at(-1)?.id ?? after;
@@ -55,7 +63,6 @@ export async function fillSites(knex: Knex): Promise<void> {
 interface ActivationRow {
   id: number;
   identifier: string;
-  site: string | null;
   activation_type: string;
 }
 

@@ -21,6 +21,13 @@ export async function fillMainKeys(knex: Knex): Promise<void> {
   for (let after = 0; after < (last ?? 0); after += PIECE) {
     const piece = [after, after + PIECE];
     await inTransaction(knex, async (trx) => {
+      // The INSERT would lock them too, but only against writers: the UPDATE could then meet one in a deadlock.
+      await trx(licenses)
+        .where('id', '>', after)
+        .where('id', '<=', after + PIECE)
+        .orderBy('id')
+        .forUpdate()
+        .pluck('id');
       await trx.raw(
         `INSERT INTO ${keys} (key_digest, license_id, key_hint, key_sealed, created_at)
          SELECT l.key_digest, l.id, l.key_hint, l.key_sealed, l.created_at FROM ${licenses} l

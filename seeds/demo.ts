@@ -4,23 +4,62 @@ import { packageRoot, readConfig } from '../src/config';
 import { addPlan, addProduct } from '../src/licensing/catalogue';
 import type { ActivationType } from '../src/licensing/identifiers';
 import { issueLicenses } from '../src/licensing/issue';
+import { keyDigest } from '../src/licensing/keys';
 import { changeState } from '../src/licensing/lifecycle';
+import { storedKey } from '../src/licensing/sealing';
 import { publishRelease } from '../src/packages/releases';
 import type { LiveStatus, Transition } from '../src/licensing/states';
 import { findProduct, listPlans, listProducts } from '../src/store/catalogue';
 import type { Db } from '../src/store/database';
+import { findKeyByDigest, insertKey } from '../src/store/license-keys';
 import { findRelease } from '../src/store/releases';
+import { inTransaction } from '../src/store/transaction';
 
-/** Product 42 with a published package, a plan of each activation type, and a licence in each state. */
+/**
+ * Product 42 with a published package, a plan of each activation type, and a licence in each state; a club of three
+ * products; and an agency's licence with the key of a client.
+ */
 
-const PRODUCT = { id: 42, name: 'Example Shop', element: 'pkg_example' };
-const VERSION = '1.1.0';
-const ACTOR = 'operator:demo';
+const PRODUCTS = [
+  { id: 42, name: 'Example Shop', element: 'pkg_example' },
+  { id: 43, name: 'Example Gallery', element: 'pkg_gallery' },
+  { id: 45, name: 'Example Forms', element: 'pkg_forms' },
+  { id: 44, name: 'Club membership', includes: [42, 43, 45] },
+];
+
+const RELEASES = [
+  { productId: 42, version: '1.1.0', changelog: 'Faster start.\nFixes the order of the menu.' },
+  { productId: 43, version: '1.0.0', changelog: 'The first version.' },
+  { productId: 45, version: '1.0.0', changelog: 'The first version.' },
+];
+
+interface DemoPlan {
+  productId: number;
+  name: string;
+  activationType: ActivationType;
+  activationLimit: number;
+  freeStaging?: boolean;
+}
+
+const PLANS = {
+  domain: { productId: 42, name: 'Sites', activationType: 'domain', activationLimit: 3 },
+  device: { productId: 42, name: 'Devices', activationType: 'device', activationLimit: 3 },
+  seat: { productId: 42, name: 'Seats', activationType: 'seat', activationLimit: 3 },
+  instance: { productId: 42, name: 'Instances', activationType: 'instance', activationLimit: 3 },
+  club: { productId: 44, name: 'Club', activationType: 'domain', activationLimit: 5 },
+  agency: {
+    productId: 42,
+    name: 'Agency',
+    activationType: 'domain',
+    activationLimit: 25,
+    freeStaging: true,
+  },
+} as const satisfies Record<string, DemoPlan>;
 
 interface DemoLicense {
   /** public, so for demonstrations only */
   key: string;
-  plan: ActivationType;
+  plan: keyof typeof PLANS;
   state: LiveStatus;
 }
 
@@ -35,12 +74,24 @@ export const demoLicenses: DemoLicense[] = [
   { key: 'DE300042-00000000-00000000-00000008', plan: 'domain', state: 'cancelled' },
 ];
 
-const PLANS: Record<ActivationType, string> = {
-  domain: 'Sites',
-  device: 'Devices',
-  seat: 'Seats',
-  instance: 'Instances',
+export const demoClub: DemoLicense = {
+  key: 'DE300044-00000000-00000000-0000000B',
+  plan: 'club',
+  state: 'active',
 };
+
+export const demoAgency: DemoLicense = {
+  key: 'DE300042-00000000-00000000-00000009',
+  plan: 'agency',
+  state: 'active',
+};
+
+/** A further key of the agency's licence. */
+export const demoClient = { key: 'DE300042-00000000-00000000-0000000A', label: 'Bakery Smith', limit: 1 };
+
+/** The reference that the demo's licence has. */
+export const referenceOf = ({ key, plan }: DemoLicense) =>
+  `demo-${plan === 'club' || plan === 'agency' ? plan : key.slice(-1)}`;
 
 /** The action that brings an active licence into each state; undefined: none, or its end date. */
 const TRANSITIONS = {
@@ -51,55 +102,65 @@ const TRANSITIONS = {
   cancelled: 'cancel',
 } as const satisfies Record<LiveStatus, Transition | undefined>;
 
+const ACTOR = 'operator:demo';
+
 /** Fills an empty database with the demonstration. Running it again completes an interrupted run. */
 export async function seedDemo(db: Db, packagesDir: string, now: Date): Promise<void> {
   await refuseOtherData(db);
-  if (!(await findProduct(db, PRODUCT.id))) await addProduct(db, PRODUCT, now);
-  const plans = new Map((await listPlans(db, PRODUCT.id)).map((plan) => [plan.name, plan.id]));
-  for (const [activationType, name] of Object.entries(PLANS) as [ActivationType, string][])
-    if (!plans.has(name)) {
-      const plan = { productId: PRODUCT.id, name, activationType, activationLimit: 3, duration: null };
-      plans.set(name, (await addPlan(db, plan, now)).id);
+  for (const product of PRODUCTS)
+    if (!(await findProduct(db, product.id))) await addProduct(db, product, now);
+  for (const plan of Object.values(PLANS))
+    if ((await findPlanId(db, plan)) === undefined) await addPlan(db, { ...plan, duration: null }, now);
+  for (const license of [...demoLicenses, demoClub]) await giveLicense(db, license, now);
+  await giveClientKey(db, await giveLicense(db, demoAgency, now), now);
+  for (const { productId, version, changelog } of RELEASES)
+    if (!(await findRelease(db, productId, version))) {
+      const element = PRODUCTS.find(({ id }) => id === productId)?.element ?? '';
+      const file = join(packageRoot, `seeds/${element}-${version}.zip`);
+      const release = { productId, version, file, changelog, draft: false, date: undefined };
+      await publishRelease(db, packagesDir, release, now);
     }
-  for (const { key, plan, state } of demoLicenses) {
-    const [issued] = await issueLicenses(
-      db,
-      {
-        planId: plans.get(PLANS[plan]) as number,
-        customer: 'customer@example.com',
-        reference: `demo-${key.slice(-1)}`,
-        expiresAt: state === 'expired' ? new Date('2026-01-01T00:00:00Z') : null,
-        activationLimit: undefined,
-        key,
-        count: 1,
-      },
-      ACTOR,
-      undefined,
-      now,
-    );
-    const transition = TRANSITIONS[state];
-    if (issued && transition && issued.license.status === 'active')
-      await changeState(db, issued.license.id, transition, { actor: ACTOR, now });
-  }
-  if (!(await findRelease(db, PRODUCT.id, VERSION)))
-    await publishRelease(
-      db,
-      packagesDir,
-      {
-        productId: PRODUCT.id,
-        version: VERSION,
-        file: join(packageRoot, `seeds/pkg_example-${VERSION}.zip`),
-        changelog: 'Faster start.\nFixes the order of the menu.',
-        draft: false,
-        date: undefined,
-      },
-      now,
-    );
+}
+
+async function findPlanId(db: Db, { productId, name }: DemoPlan): Promise<number | undefined> {
+  return (await listPlans(db, productId)).find((plan) => plan.name === name)?.id;
+}
+
+/** @returns its id */
+async function giveLicense(db: Db, license: DemoLicense, now: Date): Promise<number> {
+  const { key, plan, state } = license;
+  const [issued] = await issueLicenses(
+    db,
+    {
+      planId: (await findPlanId(db, PLANS[plan])) as number,
+      customer: `${plan === 'agency' ? 'agency' : 'customer'}@example.com`,
+      reference: referenceOf(license),
+      expiresAt: state === 'expired' ? new Date('2026-01-01T00:00:00Z') : null,
+      activationLimit: undefined,
+      key,
+      count: 1,
+    },
+    ACTOR,
+    undefined,
+    now,
+  );
+  const { id, status } = (issued as { license: { id: number; status: string } }).license;
+  const transition = TRANSITIONS[state];
+  if (transition && status === 'active') await changeState(db, id, transition, { actor: ACTOR, now });
+  return id;
+}
+
+/** Not by `addKey`, which makes a key that nobody knows. */
+async function giveClientKey(db: Db, licenseId: number, createdAt: Date): Promise<void> {
+  const { key, label, limit: activationLimit } = demoClient;
+  if (await findKeyByDigest(db, keyDigest(key))) return;
+  const terms = { licenseId, label, activationLimit, endsAt: null, createdAt };
+  await inTransaction(db, (trx) => insertKey(trx, { ...storedKey(key, undefined), ...terms }));
 }
 
 async function refuseOtherData(db: Db): Promise<void> {
   const others = (await listProducts(db)).filter(
-    ({ id, name }) => id !== PRODUCT.id || name !== PRODUCT.name,
+    ({ id, name }) => !PRODUCTS.some((product) => product.id === id && product.name === name),
   );
   if (others.length > 0)
     throw new Error(

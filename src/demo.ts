@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { demoLicenses, seedDemo } from '../seeds/demo';
+import { demoAgency, demoClient, demoClub, demoLicenses, referenceOf, seedDemo } from '../seeds/demo';
 import { environment, packageRoot, readConfig } from './config';
 import { API_PATH } from './api';
 import { createLog } from './process/log';
@@ -100,13 +100,23 @@ function introduction(address: string): string {
     ask(`/licenses/${verb}`, `-H 'Content-Type: application/json' -d '${JSON.stringify(body)}' -w '\\n'`);
   const licensing = (args: string) => `  npm run -s demo:licensing -- ${args}`;
   const site = { license_key: key, identifier: 'https://www.example.com/shop' };
-  const file = join(tmpdir(), 'example-shop.zip');
+  const download = (product: number, by: string, name: string) => {
+    const file = join(tmpdir(), `${name}.zip`);
+    const written = `HTTP %{http_code}, %{size_download} bytes in ${file}`;
+    return ask(`/downloads/${product}?dlid=${by}`, `-o ${file} -w '${written}\\n'`);
+  };
+  const client = (identifier: string) => post('activate', { license_key: demoClient.key, identifier });
   return `
 licensing-gateway answers at ${base}${API_PATH}/
 Its data are in ${FOLDER}: remove that folder to begin again. Ctrl-C stops it.
 
-Licence keys of product 42, which everybody knows:
+Licence keys, which everybody knows. Of product 42:
 ${demoLicenses.map((license) => `  ${license.key}  ${license.state}, by ${license.plan}`).join('\n')}
+Of a club, which is one key for the products 42, 43 and 45:
+  ${demoClub.key}
+Of an agency, and of one of its clients, for one site:
+  ${demoAgency.key}
+  ${demoClient.key}
 
 Paste these lines into a second terminal, in this folder.
 
@@ -122,7 +132,7 @@ Is there a newer version?
 ${ask('/updates/42')}
 
 Download it:
-${ask(`/downloads/42?dlid=${key}`, `-o ${file} -w 'HTTP %{http_code}, %{size_download} bytes in ${file}\\n'`)}
+${download(42, key, 'example-shop')}
 
 Free the slot again:
 ${post('deactivate', site)}
@@ -140,6 +150,20 @@ ${ask(`/downloads/42?dlid=${expired.key}`)}
 
 The customer writes to you. Ask why it failed and what to do about it (${number} is the licence's number in the list):
 ${licensing(`why ${number}`)}
+
+A CLUB, AN AGENCY AND STAGING SITES
+
+Download two products of the club by the same key:
+${download(43, demoClub.key, 'example-gallery')}
+${download(45, demoClub.key, 'example-forms')}
+
+Activate the site of the agency's client. Its staging site is free. Another site is refused, because the key is for one:
+${client('https://bakery.example.com')}
+${client('https://staging.bakery.example.com')}
+${client('https://florist.example.com')}
+
+See the agency's keys and sites, and which of them takes a slot:
+${licensing(`license show ${referenceOf(demoAgency)}`)}
 
 `;
 }

@@ -39,9 +39,8 @@ test('the tarball holds what is needed to run and to set it up, and nothing else
       .map((path) => `${name}/${path}`)
       .filter((path) => statSync(join(ROOT, path)).isFile()),
   );
-  expect([...paths].sort()).toEqual(
-    [...sources, ...beside, 'package.json', 'README.md', 'seeds/pkg_example-1.1.0.zip'].sort(),
-  );
+  const packages = ['example-1.1.0', 'forms-1.0.0', 'gallery-1.0.0'].map((name) => `seeds/pkg_${name}.zip`);
+  expect([...paths].sort()).toEqual([...sources, ...beside, ...packages, 'package.json', 'README.md'].sort());
 });
 
 test('installed from the tarball in an empty folder it runs', async () => {

@@ -60,7 +60,7 @@ describe('with its usual port taken by another program', () => {
       env: { ...env, LICENSING_DATABASE_URL: 'mysql://127.0.0.1:1/shop' },
     });
     demo.stdout!.setEncoding('utf8').on('data', (text: string) => (output += text));
-    await eventually(() => expect(output).toMatch(/demo:licensing -- why/), 30_000);
+    await eventually(() => expect(output).toMatch(/demo:licensing -- license show/), 30_000);
   });
   afterAll(async () => {
     await endProcess(demo);
@@ -81,6 +81,12 @@ describe('with its usual port taken by another program', () => {
       /^[0-9A-F-]{35} /,
       /^License has expired\n$/,
       /^Licence 5 .* expired on 2026-01-01.*refused.*\n +-> licensing license renew 5/,
+      /^HTTP 200, 887 bytes in .*gallery/,
+      /^HTTP 200, 872 bytes in .*forms/,
+      /^\{"data":\{"status":"active".*"activation_limit":1,"activations_used":1.*"bakery\.example\.com"/,
+      /^\{"data":\{"status":"active".*"activation_limit":1,"activations_used":1.*"staging\.bakery\.example\.com"/,
+      /^\{"error":\{"code":"ACTIVATION_LIMIT_REACHED".*"activation_limit":1,"activations_used":1/,
+      /slots +1 of 25[^]* Bakery Smith +1\/1 [^]*\nbakery\.\S+ .* one\nstaging\.\S+ .* free\n$/,
     ];
     expect(lines).toHaveLength(answers.length);
     for (const turn of ['first', 'second'])

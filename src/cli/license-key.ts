@@ -9,10 +9,12 @@ import {
   type KeyUse,
   type LicenseKey,
 } from '../licensing/license-keys';
+import type { License } from '../licensing/licenses';
+import { liveStatus } from '../licensing/states';
 import { formatTimestamp } from '../licensing/timestamps';
 import { addedKeyJson, keyJson } from '../licensing/views';
 import { duration, endDate, label, orNull, positiveInteger, requireChange, unlessNone } from './arguments';
-import { withSession } from './command';
+import { withSession, type Output } from './command';
 import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-argument';
 import { formatTable } from './tables';
 
@@ -49,15 +51,29 @@ function addAdd(key: Command): void {
     .addHelpText('after', '\nExample:\n  licensing license key add 12 --label "Bakery Smith" --limit 1')
     .action((given: string, { label, limit, ends }: AddOptions, command: Command) =>
       withSession(command, async ({ db, config, now, actor, output }) => {
-        const { id } = await requireLicense(db, given);
+        const license = await requireLicense(db, given);
+        const { id } = license;
         const terms = { label, activationLimit: limit, endsAt: ends };
         const added = await addKey(db, id, terms, config.keySecret, { actor, now });
         output.print(addedKeyJson(added), added.key);
         output.note(
           `It is key ${added.stored.id} of licence ${id}, and ends with "licensing license key end ${id} ${added.stored.id}".`,
         );
+        noteWiderTerms(output, license, added.stored, now);
       }),
     );
+}
+
+/** The licence's own state, limit and end hold all the same. */
+function noteWiderTerms(output: Output, license: License, key: LicenseKey, now: Date): void {
+  const { id, activationLimit, expiresAt } = license;
+  const status = liveStatus(license, now);
+  if (status !== 'active')
+    output.note(`note: licence ${id} is ${status}, and so this key opens nothing now.`);
+  if (activationLimit !== 0 && (key.activationLimit ?? 0) > activationLimit)
+    output.note(`note: licence ${id} has ${activationLimit} slots in all, fewer than this key's limit.`);
+  if (expiresAt !== null && key.endsAt !== null && key.endsAt > expiresAt)
+    output.note(`note: licence ${id} ends before this key, on ${formatTimestamp(expiresAt)}.`);
 }
 
 interface EditOptions {
@@ -87,7 +103,8 @@ function addEdit(key: Command): void {
     .action((given: string, keyId: number, options: EditOptions, command: Command) =>
       withSession(command, async ({ db, now, actor, output }) => {
         requireChange(command, options.label, options.limit, options.ends);
-        const { id } = await requireLicense(db, given);
+        const license = await requireLicense(db, given);
+        const { id } = license;
         const terms = {
           label: orNull(options.label),
           activationLimit: orNull(options.limit),
@@ -95,6 +112,7 @@ function addEdit(key: Command): void {
         };
         const changed = await editKey(db, id, keyId, terms, { actor, now });
         output.print(keyJson(changed), `Key ${keyId} of licence ${id} is changed.`);
+        noteWiderTerms(output, license, changed, now);
       }),
     );
 }

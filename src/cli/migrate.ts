@@ -39,7 +39,11 @@ export function addMigrateCommand(program: Command): void {
           refuseNewerSchema(state);
           const { pending, contracting, completed } = state;
           output.print({ pending, contracting, completed }, () =>
-            pending.length === 0 ? 'The database is up to date.' : `To be run: ${pending.join(', ')}.`,
+            pending.length > 0
+              ? `To be run: ${pending.join(', ')}.`
+              : contracting.length === 0
+                ? 'The database is up to date.'
+                : 'The database serves this version, and still the earlier one.',
           );
           // Until then, the call that runs the others says so, or runs these too.
           if (pending.length === 0) noteUnfinished(output, contracting);

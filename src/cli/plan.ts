@@ -8,6 +8,7 @@ import {
   type Limits,
   type NewPlan,
   type AfterExpiry,
+  type Plan,
 } from '../licensing/catalogue';
 import { ACTIVATION_TYPES } from '../licensing/identifiers';
 import { OperatorError } from '../licensing/operator-error';
@@ -164,6 +165,15 @@ function addRemove(plan: Command): void {
     );
 }
 
+/** What a plan grants besides; null: nothing. */
+function optionsOf({ freeStaging, afterExpiry }: Plan): string | null {
+  const options = [
+    ...(freeStaging ? ['free staging'] : []),
+    ...(afterExpiry === 'last_release' ? ['last release after the end'] : []),
+  ];
+  return options.length === 0 ? null : options.join(', ');
+}
+
 function addList(plan: Command): void {
   plan
     .command('list')
@@ -173,9 +183,10 @@ function addList(plan: Command): void {
     .action(({ product }: { product?: number }, command: Command) =>
       withSession(command, async ({ db, output }) => {
         const plans = await plansOf(db, product);
+        const withOptions = plans.some((one) => optionsOf(one) !== null);
         output.print(plans.map(planJson), () =>
           formatTable(
-            ['ID', 'PRODUCT', 'NAME', 'TYPE', 'SLOTS', 'DURATION'],
+            ['ID', 'PRODUCT', 'NAME', 'TYPE', 'SLOTS', 'DURATION', ...(withOptions ? ['OPTIONS'] : [])],
             plans.map((one) => [
               one.id,
               one.productId,
@@ -183,6 +194,7 @@ function addList(plan: Command): void {
               one.activationType,
               one.activationLimit || 'unlimited',
               one.duration ?? 'lifetime',
+              ...(withOptions ? [optionsOf(one)] : []),
             ]),
             'No plans.',
           ),

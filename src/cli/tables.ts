@@ -27,11 +27,13 @@ export function licenseTable(licenses: License[], now: Date): string {
 /** A table of activations. */
 export function activationTable(activations: Activation[]): string {
   const withFree = activations.some(({ free }) => free);
+  const withKeys = activations.some(({ keyId }) => keyId !== null);
   return formatTable(
-    ['IDENTIFIER', 'NAME', 'IP', 'ACTIVATED', ...(withFree ? ['SLOT'] : [])],
+    ['IDENTIFIER', 'NAME', 'IP', 'ACTIVATED', ...(withFree ? ['SLOT'] : []), ...(withKeys ? ['BY KEY'] : [])],
     activations.map((one) => [
       ...[one.identifier, one.name, one.ip, formatTimestamp(one.activatedAt)],
       ...(withFree ? [one.free ? 'free' : 'one'] : []),
+      ...(withKeys ? [one.keyId ?? 'main'] : []),
     ]),
     'No activations.',
   );

@@ -53,9 +53,10 @@ export function deactivateHandler({ ledger, now, accessLog }: Licensing): Handle
 /** POST licenses/validate: contract, section 4.2. */
 export function validateHandler({ validate, now }: Licensing): Handler {
   return async (ctx) => {
-    const request = readLicenseRequest(ctx.request.body);
+    const { key, keyDigest, identifier } = readLicenseRequest(ctx.request.body);
     const productId = readCoverage(ctx.request.body);
-    const outcome = await validate({ ...request, productId, ip: ctx.state.client.ip, now: now() });
+    const { ip } = ctx.state.client;
+    const outcome = await validate({ key, keyDigest, identifier, productId, ip, now: now() });
     if (isRefusal(outcome)) {
       sendRefusal(ctx, outcome);
       return;
@@ -64,11 +65,12 @@ export function validateHandler({ validate, now }: Licensing): Handler {
     sendData(ctx, {
       valid,
       status,
-      ...licenseFields(request.key, license),
+      ...licenseFields(key, license),
       activations_used: license.activationsUsed,
       expires_at: formatTimestampOrNull(license.expiresAt),
       identifier_activated: identifierActivated,
-      ...(covered === undefined ? {} : { product_covered: covered }),
+      // undefined, and so left out, unless product_id was sent
+      product_covered: covered,
     });
   };
 }

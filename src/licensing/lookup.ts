@@ -41,7 +41,8 @@ export interface Placing {
 }
 
 /**
- * Reads licences and activations in one statement, so that all answers are of the same moment. Reads details by default when a request has a label.
+ * Reads licences and activations in one statement, so that all answers are of the same moment. Reads details by default
+ * when a request has a label.
  * @returns in the order of the requests; undefined where the key is unknown
  */
 export async function lookUp(
@@ -65,7 +66,9 @@ export async function lookUp(
     new Map([...wanted].map(([digest, ofKey]) => [digest, [...ofKey.values()]])),
     { details },
   );
-  const covers = await readCoverage(db, requests, terms);
+  const covers = requests.some(({ productId }) => productId !== undefined)
+    ? await readCoverage(db, requests, terms)
+    : () => undefined;
   return requests.map(({ keyDigest, productId }, i): Found | undefined => {
     const known = terms.get(keyDigest);
     if (known === undefined) return undefined;

@@ -40,12 +40,13 @@ export interface FoundActivation {
 interface TermsRow {
   id: number;
   key_digest: string;
-  key_id: number;
-  sent_key_id: number;
-  key_ends_at: string | null;
-  key_limit: number | null;
-  key_used: number | null;
-  main_key_id: number;
+  /** null: the key is another, whose terms were not read */
+  main_key_id: number | null;
+  key_id?: number;
+  sent_key_id?: number;
+  key_ends_at?: string | null;
+  key_limit?: number | null;
+  key_used?: number;
   status: string;
   activation_limit: number;
   activations_used: number;
@@ -68,22 +69,28 @@ interface TermsRow {
  * Finds licences and wanted identifiers by digest in one statement: a second one could see an activation that the first
  * one's counter lacks. Without details, activations come from the index alone. The join order is fixed, because the
  * server's statistics may date from when the tables were empty.
+ *
+ * @param anyKey reads the terms of other keys than main keys; by default, licences found by such a key are read again
  */
 export async function findTerms(
   db: Db,
   wanted: Map<string, SpelledIdentifier[]>,
-  { details }: { details: boolean },
+  { details, anyKey = false }: { details: boolean; anyKey?: boolean },
 ): Promise<Map<string, Terms>> {
   const activations = table(db, 'activations');
+  // Nearly all requests come by main keys, which have no terms of their own to read.
+  const keyColumns = anyKey
+    ? `l.main_key_id, COALESCE(k.replaced_by, k.id) AS key_id, k.id AS sent_key_id, k.ends_at AS key_ends_at,
+            k.activation_limit AS key_limit,
+            (SELECT COUNT(*) FROM ${activations} u${forceIndex(db, 'activations', 'key_id', 'free')}
+              WHERE u.key_id = COALESCE(k.replaced_by, k.id) AND u.free = 0) AS key_used`
+    : 'CASE WHEN k.id = l.main_key_id THEN k.id END AS main_key_id';
   // In the order of the SQL text: the condition's bindings before the digests of its SELECT.
   const bindings: (string | null)[] = [];
   const select = (digests: string[], isWantedIdentifier: string): string => {
     bindings.push(...digests);
-    return `SELECT k.key_digest, COALESCE(k.replaced_by, k.id) AS key_id, k.id AS sent_key_id, k.ends_at AS key_ends_at, k.activation_limit AS key_limit,
-            CASE WHEN k.activation_limit IS NULL THEN NULL ELSE
-              (SELECT COUNT(*) FROM ${activations} u${forceIndex(db, 'activations', 'key_id', 'free')}
-                WHERE u.key_id = COALESCE(k.replaced_by, k.id) AND u.free = 0) END AS key_used,
-            l.id, l.main_key_id, l.status, l.activation_limit, l.activations_used, l.expires_at,
+    return `SELECT k.key_digest, ${keyColumns},
+            l.id, l.status, l.activation_limit, l.activations_used, l.expires_at,
             l.plan_id, p.name AS plan_name, p.activation_type, p.after_expiry, p.free_staging, p.product_id, r.name AS product_name,
             a.identifier${details ? ', a.name AS activation_name, a.key_id AS activation_key_id, a.free, a.site' : ''}
        FROM ${table(db, 'license_keys')} k${forceIndex(db, 'license_keys')}
@@ -112,16 +119,23 @@ export async function findTerms(
   const prepared = digests.length === 1 && withOneAtMost.length === 1;
   const rows = await rawRows<TermsRow>(db, selects.join(' UNION ALL '), bindings, { prepared });
   const terms = new Map<string, Terms>();
+  const byOtherKeys = new Map<string, SpelledIdentifier[]>();
   for (const row of rows) {
-    const known = terms.get(row.key_digest) ?? {
+    const digest = row.key_digest;
+    if (row.main_key_id === null) {
+      byOtherKeys.set(digest, wanted.get(digest) ?? []);
+      continue;
+    }
+    const known = terms.get(digest) ?? {
       license: toLicenseTerms(row),
-      key: toKeyTerms(row),
+      key: toKeyTerms(row, row.main_key_id),
       activations: new Map<string, FoundActivation>(),
     };
-    terms.set(row.key_digest, known);
+    terms.set(digest, known);
     if (row.identifier !== null) known.activations.set(row.identifier, toFoundActivation(row));
   }
-  return terms;
+  if (byOtherKeys.size === 0) return terms;
+  return new Map([...terms, ...(await findTerms(db, byOtherKeys, { details, anyKey: true }))]);
 }
 
 /** Picks the wanted identifier by digest and plan type. A single digest or spelling needs no CASE. */
@@ -168,13 +182,19 @@ function toLicenseTerms(row: TermsRow): LicenseTerms {
   };
 }
 
-function toKeyTerms(row: TermsRow): KeyTerms {
+function toKeyTerms(row: TermsRow, mainKeyId: number): KeyTerms {
+  const {
+    key_id: rowId = mainKeyId,
+    sent_key_id: sentId = rowId,
+    key_limit: slots,
+    key_used: used = 0,
+  } = row;
   return {
-    id: row.key_id === row.main_key_id ? null : row.key_id,
-    rowId: row.key_id,
-    sentId: row.sent_key_id,
-    endsAt: row.key_ends_at === null ? null : fromSqlTime(row.key_ends_at),
-    limit: row.key_limit === null ? undefined : { slots: row.key_limit, used: row.key_used ?? 0 },
+    id: rowId === mainKeyId ? null : rowId,
+    rowId,
+    sentId,
+    endsAt: row.key_ends_at ? fromSqlTime(row.key_ends_at) : null,
+    limit: typeof slots === 'number' ? { slots, used } : undefined,
   };
 }
 

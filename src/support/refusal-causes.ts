@@ -1,6 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { joomlaVersion } from '../joomla/updater/agent';
 import { includedIn, includesNone, namesOf } from '../licensing/bundles';
+import { isOpen } from '../licensing/license-keys';
 import { entitledUntil } from '../licensing/verdict';
 import { liveStatus, type LiveStatus } from '../licensing/states';
 import { latestOf, OMITTED, type LoggedAccess } from '../store/access-log';
@@ -185,7 +186,7 @@ function unusable(access: LoggedAccess, license: License | undefined, facts: Fac
   if (access.endpoint === 'download' && entitledUntil(license, facts.now))
     return {
       ...cause,
-      because: `${expired}, and ${access.version ? `version ${access.version}` : 'every version'} was published after that. It still downloads what was published before, by its version: &version=X`,
+      because: `${expired}, and ${access.version ? `version ${access.version}` : 'every version'} was published after that. It still downloads what was published before`,
     };
   return { ...cause, because: expired };
 }
@@ -265,6 +266,10 @@ function slotRefused(access: LoggedAccess, license: License | undefined, facts: 
     const cause = keyFullCause(key, license);
     return { ...cause, because: cause.because + place.why };
   }
+  if (key && !isOpen(effective(key), now)) {
+    const cause = endedKeyCause(key, license, now);
+    return { ...cause, because: `${was}; ${cause.because}` };
+  }
   return {
     code: 'SLOT_FREE',
     because: `${was}; ${place.free ? 'this site takes no slot now' : 'a slot is free now'}`,
@@ -274,6 +279,7 @@ function slotRefused(access: LoggedAccess, license: License | undefined, facts: 
 
 function notPublished(access: LoggedAccess, facts: Facts): Cause {
   const { productId, version } = access;
+  const included = includedIn(facts.catalogue, productId ?? 0);
   const now = productId === null ? undefined : facts.latest.get(productId);
   const release = facts.releases.get(productId ?? 0)?.find((one) => one.version === version);
   if (release) return refusedRelease(access, release, now);
@@ -286,7 +292,7 @@ function notPublished(access: LoggedAccess, facts: Facts): Cause {
   return now === undefined
     ? {
         code: 'NOTHING_PUBLISHED',
-        because: 'the product has no published version',
+        because: `the product has no published version${included.length > 0 ? `; the licence also covers ${namesOf(included)}, each by its own product id` : ''}`,
         remedy: `licensing release publish --product ${productId ?? 'ID'} --version VERSION --file FILE`,
       }
     : {

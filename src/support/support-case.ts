@@ -452,7 +452,7 @@ async function gatherFacts(
     latest,
     releases,
     stops: await findStops(db, accesses),
-    catalogue: accesses.some(({ outcome }) => outcome === 'PRODUCT_MISMATCH')
+    catalogue: accesses.some(({ outcome }) => ['PRODUCT_MISMATCH', 'DOWNLOAD_NOT_FOUND'].includes(outcome))
       ? await readCatalogue(db)
       : new Map<number, never>(),
   };

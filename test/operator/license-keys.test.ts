@@ -70,7 +70,7 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
 
   async function text(...args: string[]): Promise<string> {
     const { code, stdout, stderr } = await shop.run(args);
-    expect({ args, code, stderr: stderr.replace(/^It is key .*\n|^The old key .*\n/, '') }).toEqual({
+    expect({ args, code, stderr: stderr.replace(/^(?:It is key|The old key|note:) .*\n/gm, '') }).toEqual({
       args,
       code: 0,
       stderr: '',
@@ -173,6 +173,18 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     ).toEqual([false, true, false]);
     await key('end', id, String(successor!.id));
     expect((await table()).replace(/\s+/g, ' ')).toMatch(/ 1\/2 ended \S+Z/);
+  });
+
+  it('says when a key is given more than its licence has', async () => {
+    const { id } = await issue();
+    const added = await shop.run(['license', 'key', 'add', String(id), '--limit', '30']);
+    expect(added).toMatchObject({ code: 0, stderr: expect.stringMatching(/has 3 slots in all, fewer/) });
+    await shop.json(['license', 'renew', String(id), '--until', '2098-01-01']);
+    const later = await shop.run(['license', 'key', 'add', String(id), '--ends', '2099-01-01']);
+    expect(later.stderr).toMatch(/ends before this key, on 2098-01-01T23:59:59Z/);
+    await shop.json(['license', 'suspend', String(id)]);
+    const closed = await shop.run(['license', 'key', 'add', String(id)]);
+    expect(closed.stderr).toMatch(/is suspended, and so this key opens nothing now/);
   });
 
   it('changes the terms of a key, and takes them away', async () => {

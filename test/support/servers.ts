@@ -119,6 +119,9 @@ export async function startMariaDb(options: string[] = [], kept?: string): Promi
   });
 }
 
+/** Of the shared Redis: so many that suites do not share one by chance, where their requests would count together. */
+export const REDIS_DATABASES = 4_096;
+
 export async function startRedis(options: string[] = []): Promise<PrivateServer & { url: string }> {
   const folder = temporaryFolder('licensing-redis');
   const port = await freePort();

@@ -10,6 +10,7 @@ import { startService } from '../../src/service';
 import { openDatabase, table, type Db, type TableName } from '../../src/store/database';
 import { migrate } from '../../src/store/migrate';
 import { freePort, temporaryFolder } from './processes';
+import { REDIS_DATABASES } from './servers';
 
 export const PREFIX = '/api/index.php/v1/licensing';
 
@@ -48,7 +49,7 @@ export const BACKENDS: [string, () => Promise<Settings>][] = [
     'MariaDB, limits in Redis',
     async () => ({
       LICENSING_DATABASE_URL: await createMariaDbDatabase(),
-      LICENSING_REDIS_URL: `${process.env.TEST_REDIS_URL as string}/${Math.floor(Math.random() * 16)}`,
+      LICENSING_REDIS_URL: `${process.env.TEST_REDIS_URL as string}/${Math.floor(Math.random() * REDIS_DATABASES)}`,
     }),
   ],
 ];

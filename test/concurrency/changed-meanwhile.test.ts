@@ -4,6 +4,7 @@ import request from 'supertest';
 import { readConfig, type Settings } from '../../src/config';
 import { changePlan, setLimit } from '../../src/licensing/amend';
 import { addPlan, changePlanLimit, editPlan, removePlan } from '../../src/licensing/catalogue';
+import { addKey } from '../../src/licensing/license-keys';
 import { setKey } from '../../src/store/license-keys';
 import { createLedger } from '../../src/licensing/ledger';
 import { publishRelease } from '../../src/packages/releases';
@@ -202,21 +203,21 @@ test('an activation that had to wait is answered by the limit and the end that i
 
 test('a deactivation on its way while its key ends frees nothing: the key is known no more', async () => {
   const license = await giveLicense(db, await givePlan(db));
+  const { key, stored: added } = await addKey(db, license.id, {}, undefined, context);
   const send = (verb: string) =>
     request(service.url)
       .post(`${PREFIX}/licenses/${verb}`)
-      .send({ license_key: license.key, identifier: 'example.com' })
+      .send({ license_key: key, identifier: 'example.com' })
       .then(({ status, body }) => ({ status, body: body as object }));
   expect(await send('activate')).toMatchObject({ status: 200 });
   const deactivated = await whileHeld(
     license,
     () => send('deactivate'),
-    async (trx) =>
-      setKey(trx, (await findLicense(trx, license.id))!.mainKeyId, { endsAt: service.clock.now }),
+    (trx) => setKey(trx, added.id, { endsAt: service.clock.now }),
   );
   expect(deactivated).toMatchObject({ status: 403, body: { error: { code: 'LICENSE_NOT_FOUND' } } });
   expect(await stored('licenses', license.id)).toMatchObject({ activations_used: 1 });
-  expect(await eventsOf(license)).toEqual(['issue', 'activate']);
+  expect((await eventsOf(license)).sort()).toEqual(['activate', 'add-key', 'issue']);
 });
 
 test.each<[string, (trx: Transaction, license: License) => Promise<unknown>]>([

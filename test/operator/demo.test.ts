@@ -86,7 +86,7 @@ describe('with its usual port taken by another program', () => {
       /^\{"data":\{"status":"active".*"activation_limit":1,"activations_used":1.*"bakery\.example\.com"/,
       /^\{"data":\{"status":"active".*"activation_limit":1,"activations_used":1.*"staging\.bakery\.example\.com"/,
       /^\{"error":\{"code":"ACTIVATION_LIMIT_REACHED".*"activation_limit":1,"activations_used":1/,
-      /slots +1 of 25[^]* Bakery Smith +1\/1 [^]*\nbakery\.\S+ .* one\nstaging\.\S+ .* free\n$/,
+      /slots +1 of 25[^]* Bakery Smith +1\/1 [^]*\nbakery\.\S+ .* one +11\nstaging\.\S+ .* free +11\n$/,
     ];
     expect(lines).toHaveLength(answers.length);
     for (const turn of ['first', 'second'])

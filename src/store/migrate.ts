@@ -161,11 +161,18 @@ export async function migrate(
   const unlock = await lockMigrations(settings, tablePrefix(db));
   try {
     const { pending, contracting, completed } = await prepareMigration(db);
-    const all = finish || completed.length === 0 || isSqlite(db);
+    const isNew = completed.length === 0;
+    const all = finish || isNew || isSqlite(db);
     const run = migrationNames.filter(
       (name) => pending.includes(name) || (all && contracting.includes(name)),
     );
-    for (const name of run) await db.migrate.up({ ...migrationConfig(tablePrefix(db)), name });
+    // On SQLite a service of the earlier version would answer 500 from then on.
+    const release = run.length > 0 && !isNew ? await claimDatabase(settings, servedMeanwhile) : undefined;
+    try {
+      for (const name of run) await db.migrate.up({ ...migrationConfig(tablePrefix(db)), name });
+    } finally {
+      await release?.();
+    }
     return run;
   } finally {
     await unlock();
@@ -219,15 +226,24 @@ export async function lockMigrations(
  * Commands may run beside it.
  * @returns releases it, as does the end of the process
  */
-export async function claimDatabase(settings: DatabaseSettings): Promise<() => Promise<void>> {
+export async function claimDatabase(
+  settings: DatabaseSettings,
+  refusal: (path: string) => Error = servedAlready,
+): Promise<() => Promise<void>> {
   if (settings.kind !== 'sqlite') return () => Promise.resolve();
-  return lockFile(
-    `${settings.path}.service-lock`,
-    0,
-    () =>
-      new Error(
-        `Another process serves ${settings.path} already. An SQLite database serves one: stop the other, or set LICENSING_DATABASE_URL to MySQL or MariaDB.`,
-      ),
+  const { path } = settings;
+  return lockFile(`${path}.service-lock`, 0, () => refusal(path));
+}
+
+function servedAlready(path: string): Error {
+  return new Error(
+    `Another process serves ${path} already. An SQLite database serves one: stop the other, or set LICENSING_DATABASE_URL to MySQL or MariaDB.`,
+  );
+}
+
+function servedMeanwhile(path: string): Error {
+  return new SchemaError(
+    `A service uses ${path}, and could not read the new tables. Stop it, migrate, and start it again. Nothing was changed.`,
   );
 }
 

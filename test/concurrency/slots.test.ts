@@ -4,6 +4,7 @@ import type { RowDataPacket } from 'mysql2/promise';
 import request from 'supertest';
 import { canonicalKey, generateKey } from '../../src/licensing/keys';
 import type { Db } from '../../src/store/database';
+import { operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';
 import { startMariaDb, type MariaDb } from '../support/servers';
 import { giveLicense, givePlan, PREFIX, rows, type TestLicense } from '../support/service';
@@ -307,6 +308,24 @@ describe('a service process and the operator command on one SQLite file', () => 
     await first.stop('SIGKILL');
     const second = await startServiceProcess(settings);
     expect(await second.stop()).toBe(0);
+  });
+
+  test('a service in use is not migrated under its feet: the command says what to do first', async () => {
+    const settings = { LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'shared.sqlite')}` };
+    const db = await openMigrated(settings);
+    const service = await startServiceProcess(settings);
+    const shop = operator(settings);
+    expect(await shop.json(['migrate'])).toEqual({ run: [] });
+    // As an upgrade of the program leaves it.
+    await db('licensing_migrations').where({ name: '017_free_staging' }).delete();
+    const refused = await shop.run(['migrate']);
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining('Stop it, migrate, and start it again.'),
+    ]);
+    await service.stop();
+    expect(await shop.json(['migrate'])).toEqual({ run: ['017_free_staging'] });
+    await db.destroy();
   });
 
   test('activations, issuing and changes of state at the same time all succeed and are exact', async () => {

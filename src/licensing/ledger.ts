@@ -200,7 +200,7 @@ async function write(
   return new Map(entries.map((entry, i) => [entry, outcomes[i] as Outcome]));
 }
 
-/** Removes activations in the operator's own transaction, which holds the licence's lock. */
+/** Removes stored activations in the operator's own transaction, which holds the licence's lock. */
 export async function removeActivations(
   trx: Transaction,
   { id: licenseId, keyDigest }: { id: number; keyDigest: string },
@@ -212,6 +212,7 @@ export async function removeActivations(
     licenseId,
     keyDigest,
     identifier,
+    isStored: true,
     actor,
     now,
   }));

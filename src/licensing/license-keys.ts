@@ -72,10 +72,7 @@ export function addKey(
   context: ChangeContext,
 ): Promise<AddedKey> {
   return changeKeys(db, id, async (trx, license, keys) => {
-    if (keys.filter((key) => isOpen(key, context.now)).length >= MAX_KEYS)
-      throw new OperatorError(`Licence ${id} has ${MAX_KEYS} keys, the most that a licence can have.`, {
-        code: 'CONFLICT',
-      });
+    refuseTooMany(keys, license, context);
     refusePast(endsAt, context);
     const added = await insertNew(trx, { licenseId: id, label, activationLimit, endsAt }, secret, context);
     await record(trx, license, 'add-key', context, null, termsOf(added.stored));
@@ -156,6 +153,7 @@ export function rekey(
 ): Promise<AddedKey & { oldEndsAt: Date }> {
   return changeKeys(db, id, async (trx, license, keys) => {
     const old = requireOpenKey(keys, license, keyId ?? license.mainKeyId, context);
+    if (overlap !== undefined) refuseTooMany(keys, license, context);
     const { label, activationLimit, endsAt } = old;
     const added = await insertNew(trx, { licenseId: id, label, activationLimit, endsAt }, secret, context);
     await replaceKey(trx, id, { from: old.id, to: added.stored.id });
@@ -256,6 +254,13 @@ function refuseMainKey(license: LockedLicense, key: LicenseKey): void {
       `Key ${key.id} is the main key of licence ${license.id}. It has the licence's limit and end; rekeying replaces it.`,
       { code: 'CONFLICT', facts: { reason: 'main-key', license: license.id } },
     );
+}
+
+function refuseTooMany(keys: LicenseKey[], { id }: LockedLicense, { now }: ChangeContext): void {
+  if (keys.filter((key) => isOpen(key, now)).length >= MAX_KEYS)
+    throw new OperatorError(`Licence ${id} has ${MAX_KEYS} keys, the most that a licence can have.`, {
+      code: 'CONFLICT',
+    });
 }
 
 function refusePast(endsAt: Date | null | undefined, { now }: ChangeContext): void {

@@ -11,6 +11,8 @@ export interface Named {
   key?: string | undefined;
   /** as the client wrote it */
   identifier?: string | undefined;
+  /** the identifier is as it is stored, which need not be what its own normalisation gives (`www.www.example.com`) */
+  isStored?: boolean;
   /** a label; if given, the activation's details are looked up too */
   name?: string | undefined;
   /** asks whether the licence covers this product */
@@ -50,11 +52,10 @@ export async function lookUp(
   requests: Named[],
   { details = requests.some(({ name }) => name !== undefined) } = {},
 ): Promise<(Found | undefined)[]> {
-  const spelled = requests.map(({ identifier, key }) =>
-    identifier === undefined || (key !== undefined && isKey(identifier, key))
-      ? undefined
-      : spellings(identifier),
-  );
+  const spelled = requests.map(({ identifier, key, isStored }) => {
+    if (identifier === undefined || (key !== undefined && isKey(identifier, key))) return undefined;
+    return isStored ? asStored(identifier) : spellings(identifier);
+  });
   const wanted = new Map<string, Map<string, Spellings>>();
   requests.forEach(({ keyDigest, identifier }, i) => {
     const ofKey = wanted.get(keyDigest) ?? new Map<string, Spellings>();
@@ -82,6 +83,10 @@ export async function lookUp(
       covered: productId === undefined ? undefined : covers(known, productId),
     };
   });
+}
+
+function asStored(identifier: string): Spellings {
+  return { domain: identifier, device: identifier, seat: identifier, instance: identifier };
 }
 
 /** Looks up what bundles include, for products other than the licence's own. */

@@ -85,10 +85,9 @@ export function concernedSites(claims: FoundClaim[]): SitePair[] {
   const pairs = claims.flatMap(({ claim, found }): SitePair[] => {
     if (found?.identifier === undefined) return [];
     const { license, identifier, activation } = found;
-    const site =
-      activation === undefined
-        ? license.plan.freeStaging && siteOf(license.plan.activationType, identifier)
-        : claim.verb === 'deactivate' && activation.site;
+    // An earlier claim of the batch may activate what a later one deactivates.
+    const isConcerned = claim.verb === 'deactivate' || (activation === undefined && license.plan.freeStaging);
+    const site = isConcerned && (activation?.site ?? siteOf(license.plan.activationType, identifier));
     return site ? [{ licenseId: license.id, site }] : [];
   });
   return [...new Map(pairs.map((pair) => [`${pair.licenseId} ${pair.site}`, pair])).values()];

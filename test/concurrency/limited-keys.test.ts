@@ -107,6 +107,20 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
     expect(await findMiscounts(service.db, 1)).toEqual([]);
   });
 
+  it('frees what came by an ended key and nothing else, also a name that is normalised to another', async () => {
+    license = await giveLicense(service.db, await givePlan(service.db, { limit: 50 }));
+    await send('activate', license.key, 'example.com');
+    const client = await giveKey(1);
+    // One leading "www." is dropped, and so one is stored.
+    await send('activate', client.key, 'www.www.example.com');
+    const { freed } = await endKey(service.db, license.id, client.stored.id, { free: true }, context());
+    expect(freed).toEqual(['www.example.com']);
+    expect((await listActivations(service.db, license.id)).map((one) => one.identifier)).toEqual([
+      'example.com',
+    ]);
+    expect(await findMiscounts(service.db, 1)).toEqual([]);
+  });
+
   it('leaves nothing that came by a key which is ended with its slots', async () => {
     license = await giveLicense(service.db, await givePlan(service.db, { limit: 50 }));
     await send('activate', license.key, 'own.example.com');

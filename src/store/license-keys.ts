@@ -39,11 +39,6 @@ export async function listKeys(db: Db, licenseId: number): Promise<LicenseKey[]>
   return (rows as object[]).map((row) => toFields(row) as LicenseKey);
 }
 
-export async function findKey(db: Db, id: number): Promise<LicenseKey | undefined> {
-  const row = (await db(table(db, 'license_keys')).where({ id }).first()) as object | undefined;
-  return row && (toFields(row) as LicenseKey);
-}
-
 export async function findKeys(db: Db, ids: number[]): Promise<LicenseKey[]> {
   if (ids.length === 0) return [];
   const rows = await db(tableBy(db, 'license_keys', ...(isSqlite(db) ? [] : ['id']))).whereIn('id', ids);

@@ -18,6 +18,7 @@ import * as activationSlots from './016_activation_slots';
 import * as freeStaging from './017_free_staging';
 import * as optionalLicenseKeys from './018_optional_license_keys';
 import * as dropLicenseKeys from './019_drop_license_keys';
+import * as idempotency from './026_idempotency';
 
 /** In order. The database stores the names, without a file extension. */
 const migrations: Record<string, Knex.Migration> = {
@@ -40,6 +41,7 @@ const migrations: Record<string, Knex.Migration> = {
   '017_free_staging': freeStaging,
   '018_optional_license_keys': optionalLicenseKeys,
   '019_drop_license_keys': dropLicenseKeys,
+  '026_idempotency': idempotency,
 };
 
 /** Removes what only earlier versions read: run on a database in use once every process has been restarted. */

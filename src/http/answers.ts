@@ -39,6 +39,10 @@ export function sendData(ctx: Context, data: object): void {
   sendWritten(ctx, writeData(data));
 }
 
+export function sendJson(ctx: Context, status: number, body: object): void {
+  send(ctx, status, JSON_TYPE, JSON.stringify(body));
+}
+
 /** The body for `sendWritten`, where one body answers many requests. */
 export function writeData(data: object): string {
   return JSON.stringify({ data });
@@ -79,7 +83,7 @@ export function sendFailure(
   for (const header of [...PACKAGE_HEADERS, 'Accept-Ranges']) ctx.remove(header);
   if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter));
   if (isForPerson(ctx)) sendText(ctx, status, message);
-  else send(ctx, status, JSON_TYPE, JSON.stringify({ error: { code, message, ...options.details } }));
+  else sendJson(ctx, status, { error: { code, message, ...options.details } });
 }
 
 /** The fields that activate and validate share (contract, 4.1 and 4.2). */

@@ -25,7 +25,7 @@ export function answerFault(ctx: Context, error: unknown): void {
 }
 
 /** Gives up on a handler at the deadline, once the body is read. An AbortSignal would cost 25 µs a request. */
-export function inTime(work: Promise<void>): Promise<void> {
+export function inTime<T>(work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
       () => reject(new DeadlineError('The request was not answered in time.')),

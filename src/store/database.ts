@@ -19,6 +19,7 @@ export type TableName =
   | 'releases'
   | 'access_log'
   | 'events'
+  | 'idempotency'
   | 'migrations';
 
 /** On the small machines this runs on, more connections would only queue inside the server. */

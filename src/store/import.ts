@@ -1,4 +1,4 @@
-import { isSqlite, table, type Db, type TableName, type Transaction } from './database';
+import { table, type Db, type TableName, type Transaction } from './database';
 import type { Row, SqlValue } from './export';
 import {
   forceIndex,
@@ -10,37 +10,9 @@ import {
   rawChange,
   tableBy,
 } from './statements';
-import { tryTransaction } from './transaction';
 
 /** Values in one INSERT: SQLite allows 32,766. */
 const MAX_VALUES = 16_000;
-
-/**
- * Runs an import in one transaction, which the server rolls back if the process dies. READ COMMITTED, so that reads see
- * what others have committed, and the search for an unknown key locks no gap. InnoDB refuses it with binlog_format
- * STATEMENT. REPEATABLE READ then fails when a unique index meets a row that somebody else committed meanwhile.
- */
-export async function inImportTransaction<T>(db: Db, work: (trx: Transaction) => Promise<T>): Promise<T> {
-  const tried = await (isSqlite(db)
-    ? tryTransaction(db, async (trx) => {
-        // Take SQLite's write lock first: a transaction that has read cannot write after others have written.
-        await trx(table(trx, 'licenses')).where({ id: 0 }).update({ id: 0 });
-        return work(trx);
-      })
-    : tryTransaction(db, work, {
-        isolationLevel: (await logsStatements(db)) ? 'repeatable read' : 'read committed',
-      }));
-  if ('failure' in tried) throw tried.failure;
-  return tried.result;
-}
-
-async function logsStatements(db: Db): Promise<boolean> {
-  const [variables] = (await db.raw(
-    "SHOW VARIABLES WHERE Variable_name IN ('log_bin', 'binlog_format')",
-  )) as [{ Value: string }[]];
-  const values = variables.map(({ Value }) => Value);
-  return values.includes('ON') && values.includes('STATEMENT');
-}
 
 export async function isEmptyTable(db: Db, name: TableName): Promise<boolean> {
   return (await db(table(db, name)).first('id')) === undefined;

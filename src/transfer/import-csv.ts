@@ -14,7 +14,7 @@ import type { Db, Transaction } from '../store/database';
 import { isDuplicate } from '../store/errors';
 import { insertEvents, type LicenseEvent } from '../store/events';
 import { withKeys } from '../store/export';
-import { findRows, inImportTransaction, insertInChunks } from '../store/import';
+import { findRows, insertInChunks } from '../store/import';
 import { findOwners, insertLicenses } from '../store/licenses';
 import { toColumns } from '../store/row-fields';
 import { readCsv } from './csv';
@@ -28,7 +28,7 @@ import {
 } from './csv-licenses';
 import { describeRemarks, keepFirst, keepRemark, type Remark } from './lines';
 import { fromRow, type RecordOf } from './records';
-import { inSnapshot } from '../store/transaction';
+import { inReadCommitted, inSnapshot } from '../store/transaction';
 
 export interface CsvImportOptions extends CsvTableOptions {
   /** one character; undefined: detected */
@@ -97,7 +97,7 @@ export function importCsv(
     if (job.report.bad > 0 && !options.skipBadRows && !options.dryRun) throw refusal(job.report);
     return job.report;
   };
-  return options.dryRun ? inSnapshot(db, work) : inImportTransaction(db, work);
+  return options.dryRun ? inSnapshot(db, work) : inReadCommitted(db, work, { isOnce: true });
 }
 
 function refusal({ bad, badRows }: CsvImportReport): OperatorError {

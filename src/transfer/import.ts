@@ -1,14 +1,13 @@
 import { OperatorError } from '../licensing/operator-error';
 import type { Db, Transaction } from '../store/database';
 import { isDuplicate } from '../store/errors';
-import { inImportTransaction } from '../store/import';
 import { importBundles, importPlans, importProducts, importReleases } from './import-catalogue';
 import { importAccesses, importEvents } from './import-history';
 import { startJob, type ImportOptions, type ImportReport, type Job } from './import-job';
 import { importActivations, importLicenses } from './import-licenses';
 import { describeRemarks } from './lines';
 import { readRecords, type AnyBatch } from './record-reader';
-import { inSnapshot } from '../store/transaction';
+import { inReadCommitted, inSnapshot } from '../store/transaction';
 
 /**
  * Imports an export file in one transaction (docs/import.md). Returns what was done, or with `dryRun` what would be,
@@ -32,7 +31,7 @@ export function importRecords(
     if (job.report.conflicting > 0 && !options.dryRun) throw refusal(job.report);
     return job.report;
   };
-  return options.dryRun ? inSnapshot(db, work) : inImportTransaction(db, work);
+  return options.dryRun ? inSnapshot(db, work) : inReadCommitted(db, work, { isOnce: true });
 }
 
 function refusal({ conflicts, conflicting }: ImportReport): OperatorError {

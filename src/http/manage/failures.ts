@@ -1,0 +1,84 @@
+import { InvalidRequestError } from '../requests';
+import { SealError } from '../../licensing/sealing';
+import { OperatorError, type OperatorErrorCode } from '../../licensing/operator-error';
+
+/** The operator's API's refusals: codes with their status (operator-api, "Form"). */
+
+const STATUSES = {
+  INVALID_REQUEST: 400,
+  UNAUTHORIZED: 401,
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  CONFLICT: 409,
+  PAYLOAD_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  IDEMPOTENCY_MISMATCH: 422,
+  RATE_LIMITED: 429,
+} as const;
+
+export type ManageCode = keyof typeof STATUSES;
+
+/** A refusal, as it is answered. */
+export interface Failure {
+  status: number;
+  error: { code: ManageCode; message: string; field?: string };
+  /** seconds */
+  retryAfter?: number;
+}
+
+export class ManageError extends Error {
+  constructor(
+    readonly code: ManageCode,
+    message: string,
+    readonly options: { field?: string | undefined; retryAfter?: number } = {},
+  ) {
+    super(message);
+  }
+}
+
+export function notFound(what: string): ManageError {
+  return new ManageError('NOT_FOUND', `There is no such ${what}.`);
+}
+
+export function invalid(field: string, message: string): ManageError {
+  return new ManageError('INVALID_REQUEST', message, { field });
+}
+
+/** An installation that lacks something for this call, such as a secret, cannot do it now: a conflict. */
+const CODES: Record<OperatorErrorCode, ManageCode> = {
+  INVALID_REQUEST: 'INVALID_REQUEST',
+  NOT_FOUND: 'NOT_FOUND',
+  CONFLICT: 'CONFLICT',
+  REFUSED: 'CONFLICT',
+};
+
+/** The refusal that an error means; undefined: a fault. @param given the request's query and body, by field */
+export function toFailure(error: unknown, given: object): Failure | undefined {
+  if (error instanceof ManageError) return failure(error.code, error.message, error.options);
+  if (error instanceof InvalidRequestError) return failure('INVALID_REQUEST', error.message);
+  if (error instanceof SealError) return failure('CONFLICT', error.message);
+  if (!(error instanceof OperatorError)) return undefined;
+  const field = error.field ?? namedBy(error, given);
+  // What a field names and nothing has is a wrong field; 404 is for the address.
+  const code = error.code === 'NOT_FOUND' && field !== undefined ? 'INVALID_REQUEST' : CODES[error.code];
+  return failure(code, error.message, { field });
+}
+
+function failure(
+  code: ManageCode,
+  message: string,
+  { field, retryAfter }: { field?: string | undefined; retryAfter?: number } = {},
+): Failure {
+  return {
+    status: STATUSES[code],
+    error: { code, message, ...(field === undefined ? {} : { field }) },
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+  };
+}
+
+/** The field that names a thing which there is not. */
+function namedBy({ facts }: OperatorError, given: object): string | undefined {
+  const fields = facts?.reason === 'no-product' ? ['product_id', 'includes'] : facts?.reason === 'no-plan' ? ['plan_id'] : [];
+  return fields.find((field) => Object.hasOwn(given, field));
+}

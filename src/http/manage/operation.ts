@@ -1,0 +1,135 @@
+import type { Static, TNever, TSchema } from '@sinclair/typebox';
+import type { Caller, Scope } from '../../access/caller';
+import type { ChangeContext } from '../../licensing/lifecycle';
+import type { Db } from '../../store/database';
+import type { Context } from '../context';
+import type { ManageSettings } from './settings';
+
+/**
+ * An operation of the operator's API is declared once: reading, types and `openapi.json` come from its schemas. Its
+ * handler calls one function of the domain and maps the result.
+ */
+
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+
+export interface Call<Query = unknown, Body = unknown> {
+  /** with an `Idempotency-Key`: the transaction that also stores the answer */
+  db: Db;
+  caller: Caller;
+  now: Date;
+  /** for changes: the caller's name in the history, and the time */
+  context: ChangeContext;
+  /** the parts of the path, by name */
+  path: Record<string, string>;
+  query: Query;
+  body: Body;
+  settings: ManageSettings;
+  ctx: Context;
+}
+
+export interface Answer<Data = unknown> {
+  /** the operation's own unless given */
+  status?: number;
+  data: Data;
+  /** of a list: the cursor of the next page; null: there is none */
+  next?: string | null;
+}
+
+interface Terms {
+  summary: string;
+  description?: string;
+  /** `read` may not call an operation for `write`; by default GET is for `read`, the others for `write` */
+  scope?: Exclude<Scope, 'issue'>;
+  /** a shop's token (`issue`) may call it too */
+  forShops?: boolean;
+  /** a body that is no JSON, read by the handler: its media types, and the parts of a form */
+  upload?: { types: string[]; parts: TSchema };
+  /** by default 200, or 204 without data */
+  status?: number;
+  /** another status with the same form of answer, and when it is given */
+  otherStatus?: { status: number; when: string };
+  /** false: it may take longer than a request's deadline */
+  hasDeadline?: boolean;
+  /** what has to follow a change once it is committed, each time it is answered: more fields of the answer's data */
+  afterCommit?: (call: Call, data: object) => Promise<object>;
+}
+
+/** What is said of an operation besides its method, path and handler: the fields of its query, of its JSON body, and its data. */
+interface Declared<Q extends TSchema, B extends TSchema, D extends TSchema> extends Terms {
+  query?: Q;
+  body?: B;
+  data?: D;
+}
+
+export interface Operation {
+  method: Method;
+  /** below `P/manage`, such as `/licenses/{id}` */
+  path: string;
+  summary: string;
+  description: string | undefined;
+  scope: Exclude<Scope, 'issue'>;
+  forShops: boolean;
+  query: TSchema | undefined;
+  body: TSchema | undefined;
+  upload: Terms['upload'];
+  status: number;
+  otherStatus: Terms['otherStatus'];
+  hasDeadline: boolean;
+  afterCommit: Terms['afterCommit'];
+  isList: boolean;
+  /** of `data` in the answer, or of each of a list; undefined: no content */
+  data: TSchema | undefined;
+  handle: (call: Call) => Promise<Answer>;
+}
+
+const one =
+  (method: Method) =>
+  <Q extends TSchema = TNever, B extends TSchema = TNever, D extends TSchema = TNever>(
+    path: string,
+    declared: Declared<Q, B, D>,
+    handle: (call: Call<Static<Q>, Static<B>>) => Promise<Answer<Static<D>>>,
+  ): Operation =>
+    declare(method, path, false, declared, handle as Operation['handle']);
+
+export const get = one('get');
+export const post = one('post');
+export const put = one('put');
+export const patch = one('patch');
+
+/** A DELETE, answered without content. */
+export function remove<Q extends TSchema = TNever>(
+  path: string,
+  declared: Declared<Q, TNever, TNever>,
+  handle: (call: Call<Static<Q>>) => Promise<unknown>,
+): Operation {
+  return declare('delete', path, false, declared, async (call) => {
+    await handle(call as Call<Static<Q>>);
+    return { data: undefined };
+  });
+}
+
+/** A GET whose answer is a list. */
+export function list<D extends TSchema, Q extends TSchema = TNever>(
+  path: string,
+  declared: Declared<Q, TNever, D>,
+  handle: (call: Call<Static<Q>>) => Promise<{ data: Static<D>[]; next: string | null }>,
+): Operation {
+  return declare('get', path, true, declared, handle as Operation['handle']);
+}
+
+function declare(
+  method: Method,
+  path: string,
+  isList: boolean,
+  { data, query, body, upload, description, otherStatus, afterCommit, ...terms }: Declared<TSchema, TSchema, TSchema>,
+  handle: Operation['handle'],
+): Operation {
+  return {
+    scope: method === 'get' ? 'read' : 'write',
+    forShops: false,
+    status: data === undefined ? 204 : 200,
+    hasDeadline: true,
+    ...terms,
+    ...{ method, path, isList, query, body, upload, data, description, otherStatus, afterCommit, handle },
+  };
+}

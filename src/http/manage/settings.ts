@@ -1,0 +1,19 @@
+/** A finding of the doctor, as the service can tell it. */
+export interface Examined {
+  id: string;
+  state: 'ok' | 'warning' | 'problem';
+  message: string;
+}
+
+/** What the operator's API needs to know of the installation. */
+export interface ManageSettings {
+  packagesDir: string;
+  /** seals keys; undefined: keys are not kept */
+  keySecret: Buffer | undefined;
+  /** bytes of a package */
+  uploadLimit: number;
+  /** how long the access log is kept */
+  logDays: number;
+  /** examines the installation, as far as the service can look */
+  examine: () => Promise<Examined[]>;
+}

@@ -1,0 +1,89 @@
+import { table, type Db, type Transaction } from './database';
+import { isDuplicate } from './errors';
+import { toColumns, toFields } from './row-fields';
+import { toSqlTime } from './time';
+
+/** Calls with an Idempotency-Key. A row is a claim until it has an answer. */
+
+export interface Claim {
+  keyDigest: string;
+  /** a random text; whoever takes an abandoned claim over writes its own */
+  claim: string;
+  /** null: the body has not been read yet */
+  requestDigest: string | null;
+  /** until then nobody else may take it over */
+  leaseEndsAt: Date;
+  createdAt: Date;
+}
+
+export interface StoredCall extends Claim {
+  /** sealed; null: not done yet */
+  answer: string | null;
+}
+
+/** Inserts the claim. @returns the row that has the key already, if any */
+export async function insertClaim(db: Db, claim: Claim): Promise<StoredCall | undefined> {
+  try {
+    await db(table(db, 'idempotency')).insert(toColumns(claim));
+    return undefined;
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+    const row = (await db(table(db, 'idempotency')).where({ key_digest: claim.keyDigest }).first()) as
+      object | undefined;
+    // It was removed in between.
+    return row === undefined ? insertClaim(db, claim) : (toFields(row) as StoredCall);
+  }
+}
+
+/** Puts a claim in the place of another one. @returns false when that was changed meanwhile */
+export async function replaceClaim(db: Db, earlier: StoredCall, claim: Claim): Promise<boolean> {
+  const changed = await db(table(db, 'idempotency'))
+    .where({ key_digest: earlier.keyDigest, claim: earlier.claim })
+    .update({ ...toColumns(claim), answer: null });
+  return changed === 1;
+}
+
+/** @returns false when somebody else has taken it over */
+export async function prolongClaim(
+  db: Db,
+  { keyDigest, claim }: Claim,
+  leaseEndsAt: Date,
+): Promise<boolean> {
+  const changed = await db(table(db, 'idempotency'))
+    .where({ key_digest: keyDigest, claim })
+    .update({ lease_ends_at: toSqlTime(leaseEndsAt) });
+  return changed === 1;
+}
+
+/** Stores the answer where the claim is still there. @returns false when somebody else has taken it over */
+export async function completeClaim(
+  db: Db | Transaction,
+  { keyDigest, claim }: Claim,
+  requestDigest: string,
+  answer: string,
+): Promise<boolean> {
+  const changed = await db(table(db, 'idempotency'))
+    .where({ key_digest: keyDigest, claim })
+    .whereNull('answer')
+    .update({ request_digest: requestDigest, answer });
+  return changed === 1;
+}
+
+/** Gives a claim back. An answer stays: a COMMIT that seemed to fail may have stored it. */
+export async function deleteClaim(db: Db, { keyDigest, claim }: Claim): Promise<void> {
+  await db(table(db, 'idempotency'))
+    .where({ key_digest: keyDigest, claim })
+    .whereNull('answer')
+    .delete();
+}
+
+/** Deletes a few calls older than `before`. @returns how many were found */
+export async function pruneCalls(db: Db, before: Date, limit: number): Promise<number> {
+  const digests = await db(table(db, 'idempotency'))
+    .where('created_at', '<', toSqlTime(before))
+    .orderBy('created_at')
+    .limit(limit)
+    .pluck<string[]>('key_digest');
+  for (const key_digest of digests) await db(table(db, 'idempotency')).where({ key_digest }).delete();
+  return digests.length;
+}

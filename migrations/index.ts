@@ -18,6 +18,8 @@ import * as activationSlots from './016_activation_slots';
 import * as freeStaging from './017_free_staging';
 import * as optionalLicenseKeys from './018_optional_license_keys';
 import * as dropLicenseKeys from './019_drop_license_keys';
+import * as tokens from './020_tokens';
+import * as issuedBy from './021_issued_by';
 import * as idempotency from './026_idempotency';
 
 /** In order. The database stores the names, without a file extension. */
@@ -41,6 +43,8 @@ const migrations: Record<string, Knex.Migration> = {
   '017_free_staging': freeStaging,
   '018_optional_license_keys': optionalLicenseKeys,
   '019_drop_license_keys': dropLicenseKeys,
+  '020_tokens': tokens,
+  '021_issued_by': issuedBy,
   '026_idempotency': idempotency,
 };
 

@@ -372,6 +372,7 @@ async function insertTrialLicense(db: Db, key: string, plan: Plan, now: Date): P
         customer: null,
         reference: null,
         metadata: null,
+        issuedBy: null,
         // Expires soon, in case this process is killed before it removes the licence.
         expiresAt: new Date(now.getTime() + TRIAL_LIFETIME_MS),
         createdAt: now,

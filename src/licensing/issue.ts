@@ -34,6 +34,8 @@ export interface IssueRequest {
   key: string | undefined;
   /** checked by `requireMetadataChange` */
   metadata?: MetadataChanges | undefined;
+  /** the name of the token that may see only its own licences; undefined: the caller sees all */
+  issuedBy?: string | undefined;
   count: number;
 }
 
@@ -98,7 +100,7 @@ function endOf({ expiresAt }: IssueRequest, { duration }: Plan, now: Date): Date
 /** @param key canonical */
 function draftLicense(
   key: string,
-  { activationLimit, customer, reference, metadata = {} }: IssueRequest,
+  { activationLimit, customer, reference, metadata = {}, issuedBy }: IssueRequest,
   plan: Plan,
   times: Pick<NewLicense, 'expiresAt' | 'createdAt'>,
   secret: Buffer | undefined,
@@ -111,6 +113,7 @@ function draftLicense(
     customer: customer === undefined ? null : requireCustomer(customer),
     reference: reference ?? null,
     metadata: storedMetadata(mergeMetadata({}, metadata)),
+    issuedBy: issuedBy ?? null,
     ...times,
   };
 }
@@ -142,7 +145,7 @@ function issueEvent(id: number, license: NewLicense, actor: string): LicenseEven
 /** @throws OperatorError when the reference belongs to a licence that does not match the request */
 function asIssued(
   license: License,
-  { key, planId, customer }: IssueRequest,
+  { key, planId, customer, issuedBy }: IssueRequest,
   secret: Buffer | undefined,
 ): Issued {
   const refusal = (why: string, facts?: RefusalFacts) =>
@@ -150,6 +153,12 @@ function asIssued(
       `The reference ${license.reference ?? ''} belongs to licence ${license.id}, which ${why}`,
       { code: 'CONFLICT', facts },
     );
+  // Before anything else: the others' messages say more than this caller may know.
+  if (issuedBy !== undefined && license.issuedBy !== issuedBy)
+    throw new OperatorError('This reference is in use. A new order needs a reference of its own.', {
+      code: 'CONFLICT',
+      field: 'reference',
+    });
   if (license.plan.id !== planId)
     throw refusal(`is on plan ${license.plan.id} and not on ${planId}.`, { reason: 'other-plan' });
   // Two shops may use the same order numbers: one shop's customer must not get the other's key.

@@ -20,6 +20,7 @@ export type TableName =
   | 'access_log'
   | 'events'
   | 'idempotency'
+  | 'tokens'
   | 'migrations';
 
 /** On the small machines this runs on, more connections would only queue inside the server. */

@@ -40,6 +40,8 @@ export interface License extends LicenseTerms, StoredKey {
   createdAt: Date;
   /** JSON; null: none (licensing/metadata.ts) */
   metadata: string | null;
+  /** the name of the token that issued it; null: issued in another way */
+  issuedBy: string | null;
   /** the number of its latest change; 0: none since revisions are counted. Checks do not raise it */
   revision: number;
 }

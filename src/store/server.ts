@@ -113,6 +113,7 @@ const TABLES: TableName[] = [
   'releases',
   'access_log',
   'events',
+  'tokens',
 ];
 const REFUSED = new Set([
   'ER_TABLEACCESS_DENIED_ERROR',

@@ -303,6 +303,7 @@ async function insertCandidates(job: CsvJob, added: Placed[]): Promise<void> {
       customer,
       reference,
       metadata: storedMetadata(metadata),
+      issuedBy: null,
       expiresAt: expiryOf(candidate, now),
       createdAt: now,
     };

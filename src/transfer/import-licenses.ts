@@ -171,6 +171,7 @@ function licenseChanges(job: Job, here: RecordOf<'license'>, there: RecordOf<'li
   const plan = planOf(job, there);
   if (plan.id !== here.plan_id) changes.plan_id = plan.id;
   if (here.reference === null && there.reference !== null) changes.reference = there.reference;
+  if (here.issued_by === null && there.issued_by !== null) changes.issued_by = there.issued_by;
   if (typeof row.metadata === 'string' && row.metadata !== storedMetadata(here.metadata))
     changes.metadata = row.metadata;
   for (const field of ['check_count', 'revision'] as const)

@@ -29,7 +29,7 @@ const ADDED_FIELDS: Record<number, Partial<Record<string, Record<string, unknown
   3: {
     plan: { after_expiry: 'nothing', free_staging: false },
     product: { includes: [], renew_url: null, support_url: null },
-    license: { metadata: {}, revision: 0 },
+    license: { metadata: {}, revision: 0, issued_by: null },
     activation: { key_id: null, free: false, site: null },
     access: { key_id: null },
   },
@@ -135,6 +135,7 @@ export const RECORDS = {
     created_at: time(),
     metadata: metadata(),
     revision: bigCount,
+    issued_by: nullable(text(MAX_LABEL_LENGTH)),
   }),
   activation: record('activations', ['license_id', 'identifier'], {
     id,

@@ -4,7 +4,7 @@ import { readConfig } from '../src/config';
 import { createApp } from '../src/http/app';
 import { createClientAddressReader } from '../src/http/client-address';
 import { createMetrics } from '../src/http/metrics';
-import { createRedisLimiter } from '../src/http/rate-limit';
+import { createRedisLimiter, MANAGE_FAILURES } from '../src/http/rate-limit';
 import { connectRedis } from '../src/http/redis';
 import { startServer } from '../src/http/server';
 import { normalizeIdentifier } from '../src/licensing/identifiers';
@@ -82,7 +82,12 @@ async function main(): Promise<void> {
   const log = createLog(config.logLevel);
   const redis = connectRedis(config.redisUrls, () => undefined);
   const settings = {
-    limits: { api: config.rateLimit, download: config.downloadRateLimit },
+    limits: {
+      api: config.rateLimit,
+      download: config.downloadRateLimit,
+      manage: config.manageRateLimit,
+      manage_failures: MANAGE_FAILURES,
+    },
     window: config.rateWindow,
   };
   const metrics = createMetrics({

@@ -38,6 +38,10 @@ export interface Config {
   /** seconds */
   rateWindow: number;
   downloadRateLimit: number;
+  /** calls of one token to the operator's API in a minute */
+  manageRateLimit: number;
+  /** ids of the Joomla groups whose API tokens may manage licences */
+  operatorGroups: number[];
   logLevel: string;
   logDays: number;
   envFile: string | undefined;
@@ -124,6 +128,8 @@ export function buildConfig(
     rateLimit,
     rateWindow: integer(get, 'LICENSING_RATE_WINDOW', 60, 1, LONGEST_RATE_WINDOW_S),
     downloadRateLimit: integer(get, 'LICENSING_DOWNLOAD_RATE_LIMIT', rateLimit),
+    manageRateLimit: integer(get, 'LICENSING_MANAGE_RATE_LIMIT', 600),
+    operatorGroups: parseGroups(get('LICENSING_OPERATOR_GROUPS') ?? '8'),
     logLevel: oneOf('LICENSING_LOG_LEVEL', get('LICENSING_LOG_LEVEL') ?? 'info', LOG_LEVELS),
     logDays: integer(get, 'LICENSING_LOG_DAYS', 90, 1, 36_500),
     envFile: file,
@@ -216,6 +222,16 @@ function parseProxies(text: string): string[] {
         `LICENSING_TRUSTED_PROXIES must list addresses or networks, as 127.0.0.1,10.0.0.0/8,::1; "${entry}" is neither.`,
       );
   return entries;
+}
+
+function parseGroups(text: string): number[] {
+  const ids = text.split(',').map((part) => part.trim());
+  for (const id of ids)
+    if (!/^[1-9]\d{0,9}$/.test(id))
+      throw new ConfigError(
+        `LICENSING_OPERATOR_GROUPS must list ids of Joomla's user groups, such as 8 or 7,8; it reads "${text}".`,
+      );
+  return ids.map(Number);
 }
 
 function parseAccelLocation(text: string): string {

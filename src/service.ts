@@ -6,7 +6,7 @@ import { createMonitoringListener } from './http/monitoring';
 import { createApp } from './http/app';
 import { createClientAddressReader } from './http/client-address';
 import { createMetrics } from './http/metrics';
-import { createMemoryLimiter, createRedisLimiter, type Limiter } from './http/rate-limit';
+import { createMemoryLimiter, createRedisLimiter, MANAGE_FAILURES, type Limiter } from './http/rate-limit';
 import { connectRedis, type RedisConnection } from './http/redis';
 import { startServer, type Listen } from './http/server';
 import { startHousekeeping } from './process/housekeeping';
@@ -157,7 +157,12 @@ function openRedis(config: Config, log: Logger): RedisConnection | undefined {
 
 function openLimiter(config: Config, redis: RedisConnection | undefined): Limiter {
   const settings = {
-    limits: { api: config.rateLimit, download: config.downloadRateLimit },
+    limits: {
+      api: config.rateLimit,
+      download: config.downloadRateLimit,
+      manage: config.manageRateLimit,
+      manage_failures: MANAGE_FAILURES,
+    },
     window: config.rateWindow,
   };
   return redis ? createRedisLimiter(settings, redis) : createMemoryLimiter(settings);

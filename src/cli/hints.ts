@@ -42,6 +42,9 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
       .slice(0, 1)
       .map(({ field, name }) => `${field}=${name}`)
       .join('')}", or leave it out on purpose: --ignore "${columns.map(({ name }) => name).join(',')}".`,
+  'token-name': () =>
+    '"licensing token list" shows it; to replace it, revoke it first: "licensing token revoke ID".',
+  'no-token': () => '"licensing token list" shows those there are.',
   'bad-rows': ({ rows }) => `--skip-bad-rows imports the others.\n${rows}`,
 };
 
@@ -74,7 +77,7 @@ export function withSchemaHint(error: {
 
 /** The option or argument that fills a JSON field. */
 export function optionOf(field: string): string {
-  return field.replaceAll('_', '-');
+  return field === 'expires_at' ? 'expires' : field.replaceAll('_', '-');
 }
 
 /** For a key that `isSentWhole` refuses. */

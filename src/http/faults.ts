@@ -1,5 +1,6 @@
 import type { Context as KoaContext } from 'koa';
 import type { Logger } from 'pino';
+import { SiteAwayError } from '../access/authenticate';
 import { BusyError } from '../licensing/batches';
 import { API_PATH } from '../api';
 import { isUnavailable } from '../store/errors';
@@ -19,7 +20,8 @@ export function answerFault(ctx: Context, error: unknown): void {
   else if (error instanceof ClientGoneError) ctx.state.code = 'CLIENT_GONE';
   else {
     ctx.state.fault = error;
-    const unavailable = error instanceof DeadlineError || error instanceof BusyError || isUnavailable(error);
+    const isAway = [DeadlineError, BusyError, SiteAwayError].some((kind) => error instanceof kind);
+    const unavailable = isAway || isUnavailable(error);
     sendFailure(ctx, unavailable ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_ERROR');
   }
 }

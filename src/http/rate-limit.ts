@@ -3,13 +3,21 @@ import { createMemoryCounters, type Counted } from './memory-counters';
 import { batchScripts } from './batched-scripts';
 import type { RedisConnection } from './redis';
 
-/** Activate, deactivate, validate and updates share one bucket; downloads have their own. */
-export type Bucket = 'api' | 'download';
+/**
+ * Activate, deactivate, validate and updates share one bucket; downloads have their own. The operator's API counts its
+ * callers by `callerKey` (manage), and refused credentials by the client's network (manage_failures).
+ */
+export type Bucket = 'api' | 'download' | 'manage' | 'manage_failures';
+
+/** Of a client that sent no valid credential, in a minute. */
+export const MANAGE_FAILURES = 10;
+/** The operator's API counts in minutes, whatever the window of the customers' API. */
+const MANAGE_WINDOW = 60;
 
 export interface RateLimits {
   /** requests in each window */
   limits: Record<Bucket, number>;
-  /** seconds */
+  /** seconds, for `api` and `download` */
   window: number;
 }
 
@@ -26,22 +34,35 @@ export type Limiter = (bucket: Bucket, client: string) => Promise<Allowance>;
 
 /** Counts in this process only. */
 export function createMemoryLimiter({ limits, window }: RateLimits): Limiter {
-  const count = createMemoryCounters(window * 1000);
-  return (bucket, client) => Promise.resolve(allowance(count(`${bucket}:${client}`), limits[bucket]));
+  const customers = createMemoryCounters(window * 1000);
+  // Apart, so that a flood from many networks cannot push out the counters of tokens.
+  const counters = {
+    api: customers,
+    download: customers,
+    manage: createMemoryCounters(MANAGE_WINDOW * 1000),
+    manage_failures: createMemoryCounters(MANAGE_WINDOW * 1000),
+  };
+  return (bucket, client) =>
+    Promise.resolve(allowance(counters[bucket](`${bucket}:${client}`), limits[bucket]));
 }
 
 /** Counts in Redis, shared by all instances. While Redis is away, each instance counts in its own memory. */
 export function createRedisLimiter(settings: RateLimits, redis: RedisConnection): Limiter {
   const { limits, window } = settings;
   const client = batchScripts(redis.client);
-  const limiterOf = (bucket: Bucket) =>
+  const limiterOf = (bucket: Bucket, duration: number) =>
     new RateLimiterRedis({
       storeClient: client,
       keyPrefix: `licensing:${bucket}`,
       points: limits[bucket],
-      duration: window,
+      duration,
     });
-  const limiters = { api: limiterOf('api'), download: limiterOf('download') };
+  const limiters = {
+    api: limiterOf('api', window),
+    download: limiterOf('download', window),
+    manage: limiterOf('manage', MANAGE_WINDOW),
+    manage_failures: limiterOf('manage_failures', MANAGE_WINDOW),
+  };
   const memory = createMemoryLimiter(settings);
   // A Redis that answers PING may still be unable to count: its memory is full, or it is a read-only replica.
   redis.watch(() => count(limiters.api, 'probe'));

@@ -14,6 +14,7 @@ const GROUP = `[0-9a-f](?:${GAP}[0-9a-f]){7}`;
 const WRITTEN_KEY = `${GROUP}(?:${GAP}-${GAP}${GROUP}){3}`;
 const KEY_BY_ITSELF = new RegExp(`(?<![0-9a-z-])${WRITTEN_KEY}(?![0-9a-z-])`, 'iu');
 const KEY_ANYWHERE = new RegExp(WRITTEN_KEY, 'giu');
+const TOKEN_ANYWHERE = /lgw_[\w-]{49}/g;
 
 const WRAPPING = new Set('"\'`´_“”„‟‘’‚‛«»‹›');
 const PASTED_NAME = 'dlid=';
@@ -83,9 +84,9 @@ export function isSentWhole(key: string): boolean {
 export const NOT_SENT_WHOLE =
   "Joomla's updater cannot send a key with #, &, % before two hexadecimal digits, or anything beyond ASCII.";
 
-/** Replaces keys of our own shape in a text for logs and messages. */
+/** Replaces keys of our own shape and tokens (access/token-text.ts) in a text for logs and messages. */
 export function redactKeys(text: string): string {
-  return text.replace(KEY_ANYWHERE, '[key]');
+  return text.replace(KEY_ANYWHERE, '[key]').replace(TOKEN_ANYWHERE, '[token]');
 }
 
 /** SHA-256 in hex, `SHA2(key, 256)` in SQL. Nobody can guess one of our keys from it: they have 128 random bits. */

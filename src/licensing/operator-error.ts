@@ -28,7 +28,8 @@ export type RefusalFacts =
   | { reason: 'manifest-version'; version: string | undefined }
   | { reason: 'other-element'; product: number; element: string; inPackage: string }
   | { reason: 'overlooked-columns'; columns: { field: string; name: string }[] }
-  | { reason: 'bad-rows'; rows: string };
+  | { reason: 'bad-rows'; rows: string }
+  | { reason: 'token-name' | 'no-token' };
 
 /** A refusal in words that fit every caller. Nothing has changed when it is thrown. */
 export class OperatorError extends Error {

@@ -4,6 +4,7 @@ import type { Plan } from '../store/catalogue';
 import type { RecordedEvent } from '../store/events';
 import type { License } from '../store/licenses';
 import type { Release } from '../store/releases';
+import type { Token } from '../store/tokens';
 import type { CatalogueProduct } from './bundles';
 import type { Issued } from './issue';
 import type { AddedKey, LicenseKey } from './license-keys';
@@ -134,6 +135,17 @@ export function accessJson(access: LoggedAccess) {
     identifier: access.identifier,
     ip: access.ip,
     user_agent: access.userAgent,
+  };
+}
+
+export function tokenJson(token: Token) {
+  return {
+    id: token.id,
+    name: token.name,
+    scope: token.scope,
+    created_at: formatTimestamp(token.createdAt),
+    expires_at: formatTimestampOrNull(token.expiresAt),
+    last_used_at: formatTimestampOrNull(token.lastUsedAt),
   };
 }
 

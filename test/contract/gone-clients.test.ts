@@ -131,7 +131,10 @@ describe('a package that is sent by a server with little patience', () => {
         () => new Date(),
         () => undefined,
       ),
-      limiter: createMemoryLimiter({ limits: { api: 100, download: 100 }, window: 60 }),
+      limiter: createMemoryLimiter({
+        limits: { api: 100, download: 100, manage: 100, manage_failures: 100 },
+        window: 60,
+      }),
       clientAddress: createClientAddressReader([]),
       downloads: { packagesDir: service.packagesDir, accelLocation: undefined },
       log,

@@ -66,6 +66,23 @@ export function readJoomlaSite(root: string, sockets: readonly string[] = SOCKET
   };
 }
 
+export interface SiteSecret {
+  /** `$secret`; empty: not set */
+  secret: string;
+  /** `$root_user`, an id or a login name; empty: not set */
+  rootUser: string;
+}
+
+/**
+ * Reads what the site's API tokens are checked with. Call it at each use: `$secret` also protects the site's sessions, so
+ * nothing may keep, log or print it. @throws JoomlaConfigurationError
+ */
+export function readSiteSecret(root: string): SiteSecret {
+  const file = join(root, 'configuration.php');
+  const values = readConfiguration(root, file);
+  return { secret: text(values, file, 'secret'), rootUser: text(values, file, 'root_user') };
+}
+
 /**
  * Parses `class JConfig { public $name = value; ... }` without running PHP. Accepts what Joomla's registry writes and
  * common hand edits, and refuses anything else. @throws JoomlaConfigurationError with the line

@@ -1,0 +1,132 @@
+import type { DatabaseSettings, Db } from '../store/database';
+import { findTokenByDigest, setTokenUsed, type Token } from '../store/tokens';
+import { findSite, judgeSiteAccount, judgeSiteToken, type SiteVerdict } from '../joomla/site/api-tokens';
+import { JoomlaConfigurationError } from '../joomla/site/configuration';
+import { createCache } from './cache';
+import type { Caller, Scope } from './caller';
+import { isTokenText, tokenDigest } from './token-text';
+
+export interface AuthenticatorDependencies {
+  db: Db;
+  now: () => Date;
+  /** the connection of `db` */
+  database: DatabaseSettings;
+  /** undefined: no Joomla site, and no tokens of it */
+  joomlaRoot: string | undefined;
+  operatorGroups: readonly number[];
+}
+
+export interface Credentials {
+  /** the header of that name */
+  authorization: string | undefined;
+  /** X-Joomla-Token */
+  joomlaToken: string | undefined;
+}
+
+export interface Refused {
+  refused: 'UNAUTHORIZED' | 'FORBIDDEN';
+}
+
+export type Authenticate = (credentials: Credentials) => Promise<Caller | Refused>;
+
+/** The site's configuration cannot be read at this moment, for example because Joomla is writing it. */
+export class SiteAwayError extends Error {}
+
+const UNAUTHORIZED: Refused = { refused: 'UNAUTHORIZED' };
+
+/** A revoked token is refused within two seconds: this, and a call that is under way. */
+const OWN_LIFETIME_MS = 1_000;
+const SITE_LIFETIME_MS = 60_000;
+const USE_RECORDED_EVERY_MS = 60_000;
+
+/**
+ * Finds out who calls: by one of our own tokens, else by the site's Joomla API token.
+ * @throws what the database throws; SiteAwayError
+ */
+export function createAuthenticator({
+  db,
+  now,
+  database,
+  joomlaRoot,
+  operatorGroups,
+}: AuthenticatorDependencies): Authenticate {
+  const site = findSite(joomlaRoot, database, operatorGroups);
+  const ownTokens = createCache<Token | undefined>(
+    OWN_LIFETIME_MS,
+    () => performance.now(),
+    (token) => token !== undefined,
+  );
+  const clock = () => now().getTime();
+  // Refusals for wrong tokens are not kept: there are as many of them as anybody likes to send.
+  const siteTokens = createCache<SiteVerdict>(SITE_LIFETIME_MS, clock, isKnown);
+  const siteAccounts = createCache<SiteVerdict>(SITE_LIFETIME_MS, clock, isKnown);
+  const recordUse = createUseRecorder(db, now);
+
+  async function ownCaller(credential: string): Promise<Caller | Refused> {
+    if (!isTokenText(credential)) return UNAUTHORIZED;
+    const digest = tokenDigest(credential);
+    const token = await ownTokens(digest, () => findTokenByDigest(db, digest));
+    if (token === undefined || (token.expiresAt !== null && token.expiresAt <= now())) return UNAUTHORIZED;
+    const { id, name, scope, joomlaUserId } = token;
+    if (joomlaUserId !== null && !(await isAccountIn(joomlaUserId))) return UNAUTHORIZED;
+    recordUse(token);
+    return { scope: scope as Scope, name, actor: `token:${name}`, tokenId: id, joomlaUserId, credential };
+  }
+
+  /** Whether the account that a token was made through may still call. */
+  async function isAccountIn(userId: number): Promise<boolean> {
+    if (typeof site === 'string') return false;
+    const look = () => judgeSiteAccount(db, site, userId).catch(siteAway);
+    return 'user' in (await siteAccounts(String(userId), look));
+  }
+
+  async function siteCaller(credential: string): Promise<Caller | Refused> {
+    if (typeof site === 'string') return UNAUTHORIZED;
+    const look = () => judgeSiteToken(db, site, credential).catch(siteAway);
+    const verdict = await siteTokens(tokenDigest(credential), look);
+    if ('refused' in verdict) return verdict;
+    const { id, login } = verdict.user;
+    return {
+      scope: 'write',
+      name: login,
+      actor: `joomla:${login}`,
+      tokenId: null,
+      joomlaUserId: id,
+      credential,
+    };
+  }
+
+  return async (credentials) => {
+    const own = /^bearer +(lgw_.*)$/i.exec(credentials.authorization ?? '')?.[1]?.trim();
+    if (own !== undefined) return ownCaller(own);
+    const token = siteTokenOf(credentials);
+    return token === '' ? UNAUTHORIZED : siteCaller(token);
+  };
+}
+
+function isKnown(verdict: SiteVerdict): boolean {
+  return 'user' in verdict || verdict.refused === 'FORBIDDEN';
+}
+
+function siteAway(error: unknown): never {
+  if (!(error instanceof JoomlaConfigurationError)) throw error;
+  throw new SiteAwayError("The site's configuration.php cannot be read.", { cause: error });
+}
+
+/** As Joomla's plugin reads the headers: "Bearer " in exactly this case, and X-Joomla-Token only where that gives nothing. */
+function siteTokenOf({ authorization = '', joomlaToken = '' }: Credentials): string {
+  const bearer = authorization.startsWith('Bearer ') ? authorization.slice('Bearer '.length) : '';
+  return bearer.replace(/[^A-Za-z0-9/+=]/g, '') || joomlaToken.trim();
+}
+
+/** Records that tokens are used, at most once a minute each; no call waits for it or fails by it. */
+function createUseRecorder(db: Db, now: () => Date): (token: Token) => void {
+  const recorded = new Map<number, number>();
+  return ({ id, lastUsedAt }) => {
+    const at = now();
+    const since = new Date(at.getTime() - USE_RECORDED_EVERY_MS);
+    if (Math.max(lastUsedAt?.getTime() ?? 0, recorded.get(id) ?? 0) > since.getTime()) return;
+    recorded.set(id, at.getTime());
+    setTokenUsed(db, id, at, since).catch(() => undefined);
+  };
+}

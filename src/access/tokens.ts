@@ -1,0 +1,90 @@
+import { requireLabel } from '../licensing/fields';
+import { redactKeys } from '../licensing/keys';
+import { OperatorError } from '../licensing/operator-error';
+import { formatTimestamp } from '../licensing/timestamps';
+import type { Db } from '../store/database';
+import { isDuplicate } from '../store/errors';
+import { insertToken, listTokens, retireExpired, revokeToken as revoke, type Token } from '../store/tokens';
+import type { Scope } from './caller';
+import { generateToken, tokenDigest } from './token-text';
+
+export { listTokens, type Token };
+
+export interface NewToken {
+  name: string;
+  scope: Scope;
+  /** null: never */
+  expiresAt: Date | null;
+}
+
+/** Who adds a token, and when. */
+export interface TokenContext {
+  actor: string;
+  now: Date;
+  /** the caller's own (access/caller.ts); the token ends with that account's right */
+  joomlaUserId?: number | null;
+}
+
+export interface AddedToken {
+  /** shown once, stored nowhere */
+  token: string;
+  stored: Token;
+}
+
+/** So that `token:NAME` fits the history's column. */
+const MAX_NAME_LENGTH = 100;
+
+/**
+ * Adds a token. Its name differs from those of all live tokens, not only in case, because the history and the licences it
+ * issues name it. An expired token can never be used again, so its name is free.
+ * @throws OperatorError
+ */
+export async function addToken(
+  db: Db,
+  { name, scope, expiresAt }: NewToken,
+  { actor, now, joomlaUserId = null }: TokenContext,
+): Promise<AddedToken> {
+  const label = requireLabel(name, 'name', MAX_NAME_LENGTH);
+  if (redactKeys(label) !== label)
+    throw new OperatorError('It must not hold a token.', { code: 'INVALID_REQUEST', field: 'name' });
+  if (expiresAt !== null && expiresAt <= now)
+    throw new OperatorError(`Its end must be in the future, and not ${formatTimestamp(expiresAt)}.`, {
+      code: 'INVALID_REQUEST',
+      field: 'expires_at',
+    });
+  const token = generateToken();
+  const row = {
+    name: label,
+    liveName: label.toLowerCase(),
+    scope,
+    tokenDigest: tokenDigest(token),
+    createdBy: actor,
+    joomlaUserId,
+    createdAt: now,
+    expiresAt,
+  };
+  await retireExpired(db, row.liveName, now);
+  try {
+    const id = await insertToken(db, row);
+    return { token, stored: { ...row, id, lastUsedAt: null, revokedAt: null, revokedBy: null } };
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+    throw new OperatorError(`There is a token of the name ${label} already.`, {
+      code: 'CONFLICT',
+      field: 'name',
+      facts: { reason: 'token-name' },
+    });
+  }
+}
+
+/** Ends a token at once; every instance refuses it within two seconds. Its row stays. @throws OperatorError */
+export async function revokeToken(
+  db: Db,
+  id: number,
+  { actor, now }: Pick<TokenContext, 'actor' | 'now'>,
+): Promise<Token> {
+  const revoked = await revoke(db, id, actor, now);
+  if (revoked === undefined)
+    throw new OperatorError(`There is no token ${id}.`, { code: 'NOT_FOUND', facts: { reason: 'no-token' } });
+  return revoked;
+}

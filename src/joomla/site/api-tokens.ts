@@ -1,0 +1,212 @@
+import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { DatabaseSettings, Db } from '../../store/database';
+import {
+  findRootRules,
+  findSiteAccount,
+  isSiteUnreadable,
+  listSiteGroups,
+  listTokenPlugins,
+  siteTableNames,
+  type SiteAccount,
+  type SitePlugin,
+  type SiteTableName,
+} from '../../store/site-accounts';
+import type { ServerLocation } from '../../store/tls';
+import { readJoomlaSite, readSiteSecret, type SiteSecret } from './configuration';
+
+/**
+ * Joomla's API tokens, as Joomla 4.0 to 6.1 check them: plugins/api-authentication/token, plugins/user/token,
+ * plugins/user/joomla (core.login.api), libraries/src/Access. Only reads the site's tables.
+ */
+
+export interface Site {
+  root: string;
+  tables: SiteTableName;
+  /** groups whose accounts may manage licences */
+  operatorGroups: readonly number[];
+}
+
+/** Why the site's tokens cannot be checked. */
+export type SiteOff = 'no-site' | 'sqlite' | 'other-server';
+
+/** Where the service's own connection finds the site's tables. @throws JoomlaConfigurationError */
+export function findSite(
+  root: string | undefined,
+  database: DatabaseSettings,
+  operatorGroups: readonly number[],
+): Site | SiteOff {
+  if (root === undefined) return 'no-site';
+  if (database.kind === 'sqlite') return 'sqlite';
+  const site = readJoomlaSite(root);
+  // Another server may have a copy of the site under the same names, with accounts that are no longer blocked there.
+  if (!isSameServer(site.database, database)) return 'other-server';
+  return { root, tables: siteTableNames(site.database.database, site.tablePrefix), operatorGroups };
+}
+
+const DEFAULT_PORT = 3306;
+
+function isSameServer(one: ServerLocation, other: ServerLocation): boolean {
+  if (one.socketPath !== undefined && other.socketPath !== undefined)
+    return withoutVar(one.socketPath) === withoutVar(other.socketPath);
+  const portOf = ({ socketPath, port }: ServerLocation) => (socketPath === undefined ? port : DEFAULT_PORT);
+  return hostOf(one) === hostOf(other) && portOf(one) === portOf(other);
+}
+
+/** Debian has `/run` under both names. */
+function withoutVar(path: string): string {
+  return path.replace(/^\/var\/run\//, '/run/');
+}
+
+function hostOf({ host, socketPath }: ServerLocation): string {
+  const name = host.toLowerCase();
+  return socketPath !== undefined || ['localhost', '127.0.0.1', '::1'].includes(name) ? 'localhost' : name;
+}
+
+export type SiteVerdict = { user: { id: number; login: string } } | { refused: 'UNAUTHORIZED' | 'FORBIDDEN' };
+
+const UNAUTHORIZED = { refused: 'UNAUTHORIZED' } as const;
+
+/** Longer ones are refused unread; Joomla's have about 180 characters. */
+const MAX_TOKEN_LENGTH = 1_000;
+
+/**
+ * Judges a token: UNAUTHORIZED is what Joomla itself would refuse, or what cannot be looked up; FORBIDDEN is an account that
+ * is in none of the operator's groups. Does the same work for an account that does not exist.
+ * @throws what the database throws; JoomlaConfigurationError
+ */
+export async function judgeSiteToken(db: Db, site: Site, token: string): Promise<SiteVerdict> {
+  const parts = readSiteToken(token);
+  if (parts === undefined) return UNAUTHORIZED;
+  const secret = readSiteSecret(site.root);
+  if (secret.secret === '') return UNAUTHORIZED;
+  const facts = await readFacts(db, site.tables, parts.userId);
+  if (facts === undefined) return UNAUTHORIZED;
+  const isRight = matches(parts, facts.account?.seed ?? null, secret.secret);
+  const verdict = judgeAccount(facts, secret, site.operatorGroups);
+  return isRight ? verdict : UNAUTHORIZED;
+}
+
+/** Whether an account that was let in by its token may still come in by what it made. @throws as `judgeSiteToken` */
+export async function judgeSiteAccount(db: Db, site: Site, userId: number): Promise<SiteVerdict> {
+  const secret = readSiteSecret(site.root);
+  const facts = await readFacts(db, site.tables, userId);
+  return facts === undefined ? UNAUTHORIZED : judgeAccount(facts, secret, site.operatorGroups);
+}
+
+type Algorithm = 'sha256' | 'sha512';
+
+interface SiteToken {
+  algorithm: Algorithm;
+  userId: number;
+  hmac: string;
+}
+
+function readSiteToken(token: string): SiteToken | undefined {
+  if (token.length > MAX_TOKEN_LENGTH) return undefined;
+  const [algorithm, user, ...rest] = decodeLax(token).toString('latin1').split(':');
+  if (rest.length === 0 || (algorithm !== 'sha256' && algorithm !== 'sha512')) return undefined;
+  // PHP's (int): the digits in front; anything else is the account 0, which no site has.
+  const userId = Number(/^\s*\+?(\d{1,15})/.exec(user ?? '')?.[1] ?? 0);
+  return { algorithm, userId, hmac: rest.join(':') };
+}
+
+/** PHP's base64_decode() skips all other characters, also "=" in the middle. */
+function decodeLax(text: string): Buffer {
+  return Buffer.from(text.replace(/[^A-Za-z0-9+/]/g, ''), 'base64');
+}
+
+/** Takes the place of a seed that is not there. */
+const NO_SEED = randomBytes(32);
+
+function matches({ algorithm, hmac }: SiteToken, stored: string | null, secret: string): boolean {
+  const seed = decodeLax(stored ?? '');
+  const expected = createHmac(algorithm, secret)
+    .update(seed.length === 0 ? NO_SEED : seed)
+    .digest('hex');
+  // Digests, because timingSafeEqual() needs equal lengths.
+  const isEqual = timingSafeEqual(hash('sha256', hmac, 'buffer'), hash('sha256', expected, 'buffer'));
+  return isEqual && seed.length > 0;
+}
+
+/** What the site says of an account at one moment. */
+interface Facts {
+  account: SiteAccount | undefined;
+  groups: number[];
+  plugins: SitePlugin[];
+  rules: Rules;
+}
+
+type Rules = Record<string, Record<string, unknown> | undefined>;
+
+/** @returns undefined when the tables cannot be read: then the site's tokens are not accepted */
+async function readFacts(db: Db, tables: SiteTableName, userId: number): Promise<Facts | undefined> {
+  try {
+    const [account, groups, plugins, rules] = await Promise.all([
+      findSiteAccount(db, tables, userId),
+      listSiteGroups(db, tables, userId),
+      listTokenPlugins(db, tables),
+      findRootRules(db, tables),
+    ]);
+    return { account, groups, plugins, rules: (parseObject(rules) ?? {}) as Rules };
+  } catch (error) {
+    if (isSiteUnreadable(error)) return undefined;
+    throw error;
+  }
+}
+
+function judgeAccount(
+  { account, groups, plugins, rules }: Facts,
+  { rootUser }: SiteSecret,
+  operatorGroups: readonly number[],
+): SiteVerdict {
+  if (account === undefined || Number(account.enabled ?? 0) !== 1) return UNAUTHORIZED;
+  const { id, username } = account;
+  if (!plugins.some(({ folder, enabled }) => folder === 'api-authentication' && enabled === 1))
+    return UNAUTHORIZED;
+  const userPlugin = plugins.find(({ folder, enabled }) => folder === 'user' && enabled === 1);
+  const allowed = allowedUserGroups(userPlugin);
+  if (allowed.length > 0 && !groups.some((group) => allowed.includes(group))) return UNAUTHORIZED;
+  const isPending = !['', '0'].includes((account.activation ?? '').trim());
+  if (account.block !== 0 || account.requireReset !== 0 || isPending) return UNAUTHORIZED;
+  const allows = (action: string) => isAllowed(rules[action], [-id, ...groups]);
+  const isSuperUser = isRootUser(rootUser, account) || allows('core.admin');
+  if (!isSuperUser && !allows('core.login.api')) return UNAUTHORIZED;
+  if (!isSuperUser && !groups.some((group) => operatorGroups.includes(group)))
+    return { refused: 'FORBIDDEN' };
+  return { user: { id, login: username } };
+}
+
+const SUPER_USERS = 8;
+
+/** The plugin's parameter as Registry::get() and PHP's empty() read it. Empty: every group. */
+function allowedUserGroups(plugin: SitePlugin | undefined): number[] {
+  const value = parseObject(plugin?.params)?.allowedUserGroups;
+  if (value === undefined || value === null || value === '') return [SUPER_USERS];
+  if (Array.isArray(value)) return value.map(Number);
+  if (value === 0 || value === '0' || value === false) return [];
+  return [Number(value)];
+}
+
+/** Joomla's Rule::allow(): one refusal among the identities outweighs every permission. */
+function isAllowed(rule: Record<string, unknown> | undefined, identities: number[]): boolean {
+  const said = identities
+    .map((identity) => rule?.[identity])
+    .filter((one) => one !== undefined && one !== null);
+  const permits = (one: unknown) => one !== 0 && one !== '0' && one !== '' && one !== false;
+  return said.length > 0 && said.every(permits);
+}
+
+/** `$root_user` of the configuration: an id or a login name. */
+function isRootUser(rootUser: string, { id, username }: SiteAccount): boolean {
+  if (rootUser === '') return false;
+  return /^\d+$/.test(rootUser) ? Number(rootUser) === id : rootUser === username;
+}
+
+function parseObject(json: string | undefined): Record<string, unknown> | undefined {
+  try {
+    const value = JSON.parse(json ?? '') as unknown;
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,124 @@
+import type { Db } from './database';
+import { codeOf } from './errors';
+import { rawRows } from './statements';
+
+/** Reads the Joomla tables that say who may use the site's API. Nothing is ever written to them. */
+
+/** The tables, without prefix, that these functions read. */
+export const SITE_TABLES = [
+  'users',
+  'user_profiles',
+  'user_usergroup_map',
+  'usergroups',
+  'extensions',
+  'assets',
+] as const;
+export type SiteTable = (typeof SITE_TABLES)[number];
+
+/** A table's quoted name, with its database. */
+export type SiteTableName = (table: SiteTable) => string;
+
+/** @param prefix the site's, such as `jos_` */
+export function siteTableNames(database: string, prefix: string): SiteTableName {
+  const quoted = (name: string) => `\`${name.replaceAll('`', '``')}\``;
+  return (table) => `${quoted(database)}.${quoted(prefix + table)}`;
+}
+
+/** A row of `#__users` with the account's profile values; null where there is none. */
+export interface SiteAccount {
+  id: number;
+  username: string;
+  block: number;
+  activation: string | null;
+  requireReset: number;
+  seed: string | null;
+  enabled: string | null;
+}
+
+export async function findSiteAccount(
+  db: Db,
+  name: SiteTableName,
+  id: number,
+): Promise<SiteAccount | undefined> {
+  const profile = (alias: string, key: string) =>
+    `LEFT JOIN ${name('user_profiles')} ${alias} ON ${alias}.user_id = u.id AND ${alias}.profile_key = '${key}'`;
+  const [account] = await rawRows<SiteAccount>(
+    db,
+    `SELECT u.id, u.username, u.block, u.activation, u.requireReset, s.profile_value AS seed, e.profile_value AS enabled
+       FROM ${name('users')} u
+       ${profile('s', 'joomlatoken.token')}
+       ${profile('e', 'joomlatoken.enabled')}
+      WHERE u.id = ?`,
+    [id],
+  );
+  return account;
+}
+
+/** The ids of an account's groups and of their parents. */
+export async function listSiteGroups(db: Db, name: SiteTableName, userId: number): Promise<number[]> {
+  const rows = await rawRows<{ id: number }>(
+    db,
+    `SELECT DISTINCT parent.id
+       FROM ${name('user_usergroup_map')} m
+       JOIN ${name('usergroups')} own ON own.id = m.group_id
+       JOIN ${name('usergroups')} parent ON parent.lft <= own.lft AND parent.rgt >= own.rgt
+      WHERE m.user_id = ?`,
+    [userId],
+  );
+  return rows.map(({ id }) => id);
+}
+
+export interface SitePlugin {
+  /** `user` gives accounts their tokens, `api-authentication` accepts them */
+  folder: string;
+  enabled: number;
+  /** JSON */
+  params: string;
+}
+
+/** The two plugins of the element `token`. */
+export function listTokenPlugins(db: Db, name: SiteTableName): Promise<SitePlugin[]> {
+  return rawRows<SitePlugin>(
+    db,
+    `SELECT folder, enabled, params FROM ${name('extensions')}
+      WHERE type = 'plugin' AND element = 'token' AND folder IN ('user', 'api-authentication')`,
+    [],
+  );
+}
+
+/** The rules of the site's root asset, as JSON. */
+export async function findRootRules(db: Db, name: SiteTableName): Promise<string | undefined> {
+  const [asset] = await rawRows<{ rules: string }>(
+    db,
+    `SELECT rules FROM ${name('assets')} WHERE id = 1`,
+    [],
+  );
+  return asset?.rules;
+}
+
+const UNREADABLE = new Set([
+  'ER_TABLEACCESS_DENIED_ERROR',
+  'ER_COLUMNACCESS_DENIED_ERROR',
+  'ER_DBACCESS_DENIED_ERROR',
+  'ER_NO_SUCH_TABLE',
+  'ER_BAD_DB_ERROR',
+  'ER_BAD_FIELD_ERROR',
+]);
+
+/** Whether an error says that a table of the site is not there, or not for this database user. */
+export function isSiteUnreadable(error: unknown): boolean {
+  return UNREADABLE.has(codeOf(error));
+}
+
+/** The tables that this database user cannot read. */
+export async function findUnreadableTables(db: Db, name: SiteTableName): Promise<SiteTable[]> {
+  const unreadable: SiteTable[] = [];
+  for (const table of SITE_TABLES)
+    try {
+      await rawRows(db, `SELECT 1 FROM ${name(table)} LIMIT 1`, []);
+    } catch (error) {
+      if (!isSiteUnreadable(error)) throw error;
+      unreadable.push(table);
+    }
+  return unreadable;
+}

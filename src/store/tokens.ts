@@ -1,0 +1,84 @@
+import { table, type Db } from './database';
+import { toColumns, toFields } from './row-fields';
+import { toSqlTime } from './time';
+
+/** A token of the operator's API, without its secret. */
+export interface Token {
+  id: number;
+  name: string;
+  /** a Scope (access/caller.ts) */
+  scope: string;
+  /** SHA-256 of the whole token, in hex */
+  tokenDigest: string;
+  /** the name in lower case, unique; null: the token has ended */
+  liveName: string | null;
+  createdBy: string;
+  /** the Joomla account it was made through, with whose right it ends */
+  joomlaUserId: number | null;
+  createdAt: Date;
+  /** null: never */
+  expiresAt: Date | null;
+  lastUsedAt: Date | null;
+  revokedAt: Date | null;
+  revokedBy: string | null;
+}
+
+/** @throws a duplicate (`isDuplicate`) when there is a live token of this name */
+export async function insertToken(
+  db: Db,
+  token: Omit<Token, 'id' | 'lastUsedAt' | 'revokedAt' | 'revokedBy'>,
+): Promise<number> {
+  const [id] = await db(table(db, 'tokens')).insert(toColumns(token));
+  return id as number;
+}
+
+/** A live token, which may have expired. */
+export async function findTokenByDigest(db: Db, digest: string): Promise<Token | undefined> {
+  const row = (await db(table(db, 'tokens'))
+    .where({ token_digest: digest })
+    .whereNotNull('live_name')
+    .first()) as object | undefined;
+  return row && (toFields(row) as Token);
+}
+
+/** Live tokens by id, with those that have expired. */
+export async function listTokens(
+  db: Db,
+  { after, limit }: { after?: number | undefined; limit?: number | undefined } = {},
+): Promise<Token[]> {
+  const query = db(table(db, 'tokens')).whereNotNull('live_name').orderBy('id');
+  if (after !== undefined) query.where('id', '>', after);
+  if (limit !== undefined) query.limit(limit);
+  return ((await query) as object[]).map((row) => toFields(row) as Token);
+}
+
+/** Frees the name of a token that has expired. */
+export async function retireExpired(db: Db, liveName: string, now: Date): Promise<void> {
+  // By id: a search for a name that is gone would lock the gap that others insert into.
+  const ids = await db(table(db, 'tokens'))
+    .where({ live_name: liveName })
+    .where('expires_at', '<=', toSqlTime(now))
+    .pluck<number[]>('id');
+  for (const id of ids)
+    await db(table(db, 'tokens')).where({ id, live_name: liveName }).update({ live_name: null });
+}
+
+/** @returns the token, or undefined when there is no live one of this id */
+export async function revokeToken(db: Db, id: number, by: string, now: Date): Promise<Token | undefined> {
+  const changed = await db(table(db, 'tokens'))
+    .where({ id })
+    .whereNotNull('live_name')
+    .update({ live_name: null, revoked_at: toSqlTime(now), revoked_by: by });
+  if (changed === 0) return undefined;
+  return toFields((await db(table(db, 'tokens')).where({ id }).first()) as object) as Token;
+}
+
+/** Records a use, unless another one after `unlessAfter` is recorded. */
+export async function setTokenUsed(db: Db, id: number, at: Date, unlessAfter: Date): Promise<void> {
+  await db(table(db, 'tokens'))
+    .where({ id })
+    .where((earlier) =>
+      earlier.whereNull('last_used_at').orWhere('last_used_at', '<=', toSqlTime(unlessAfter)),
+    )
+    .update({ last_used_at: toSqlTime(at) });
+}

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { addActivation, removeActivation } from '../licensing/activations';
+import { OperatorError } from '../licensing/operator-error';
 import { listActivations } from '../licensing/licenses';
 import { identifierText, label } from './arguments';
 import { withSession } from './command';
@@ -48,6 +49,10 @@ function addAdd(activation: Command): void {
       withSession(command, async ({ db, now, actor, output }) => {
         const license = await requireLicense(db, key);
         const added = await addActivation(db, license, { identifier, name }, { actor, now });
+        if (added.repeated)
+          throw new OperatorError(`${added.identifier} is activated on licence ${license.id} already.`, {
+            code: 'CONFLICT',
+          });
         const { activationLimit } = license;
         if (activationLimit !== 0 && added.activationsUsed > activationLimit)
           output.note(

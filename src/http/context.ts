@@ -8,7 +8,9 @@ export interface State {
   requestId: string;
   client: ClientAddress;
   /** for logs and metrics; undefined outside the endpoints */
-  endpoint: Endpoint | undefined;
+  endpoint: Endpoint | 'manage' | undefined;
+  /** of the operator's API, for logs: the pattern of the path */
+  route?: string;
   /** the answered refusal or fault, for logs and metrics */
   code: string | undefined;
   /** nothing may be written any more: a handler that missed the deadline still runs to its end */

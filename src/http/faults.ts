@@ -12,7 +12,7 @@ import { InvalidRequestError, readPath } from './requests';
 const DEADLINE_MS = 4_000;
 
 class DeadlineError extends Error {}
-class ClientGoneError extends Error {}
+export class ClientGoneError extends Error {}
 
 /** Turns an error into an answer: a fixed text for the client, and details in the log under the request's id. */
 export function answerFault(ctx: Context, error: unknown): void {
@@ -85,7 +85,7 @@ const NOT_DECODABLE = /\bZ_(?:DATA_ERROR|BUF_ERROR|NEED_DICT)\b|\bERR_\w*ERROR_F
 
 /** Refusals at `info`, faults at `error`, the rest at `debug`; no query or headers, which hold keys and cookies. */
 export function logAnswer(log: Logger, ctx: Context): void {
-  const { code, fault, requestId, client, endpoint } = ctx.state;
+  const { code, fault, requestId, client, endpoint, route } = ctx.state;
   const level = fault === undefined ? (code === undefined ? 'debug' : 'info') : 'error';
   if (!log.isLevelEnabled(level)) return;
   log[level](
@@ -93,7 +93,7 @@ export function logAnswer(log: Logger, ctx: Context): void {
       request_id: requestId,
       method: ctx.method,
       // The endpoint's name is enough; any part of an unknown path may be a key.
-      ...(endpoint === undefined ? { path: redact(readPath(ctx) ?? '*') } : { endpoint }),
+      ...(endpoint === undefined ? { path: redact(readPath(ctx) ?? '*') } : { endpoint, route }),
       status: ctx.status,
       code,
       ip: client.ip,

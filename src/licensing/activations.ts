@@ -6,7 +6,10 @@ import type { ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
 import { isRefusal } from './verdict';
 
-/** In every state, and above the limit. @throws OperatorError when the identifier is invalid or already activated */
+/**
+ * In every state, and above the limit. One that is activated already stays as it is (`repeated`).
+ * @throws OperatorError when the identifier is invalid
+ */
 export async function addActivation(
   db: Db,
   { id, keyDigest, plan }: License,
@@ -14,12 +17,7 @@ export async function addActivation(
   { actor, now }: ChangeContext,
 ): Promise<Activated> {
   const added = await createLedger(db).override({ keyDigest, identifier, name, actor, now });
-  if (!isRefusal(added)) {
-    if (!added.repeated) return added;
-    throw new OperatorError(`${added.identifier} is activated on licence ${id} already.`, {
-      code: 'CONFLICT',
-    });
-  }
+  if (!isRefusal(added)) return added;
   if (added.refused === 'INVALID_REQUEST')
     throw new OperatorError(`This is not a valid ${plan.activationType}, which plan ${plan.id} counts by.`, {
       code: 'INVALID_REQUEST',

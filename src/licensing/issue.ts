@@ -41,6 +41,8 @@ export interface IssueRequest {
 
 export interface Issued {
   license: License;
+  /** false: it was issued before, for the same reference */
+  isNew: boolean;
   /** undefined when the licence existed before and its key cannot be revealed */
   key: string | undefined;
   /** why the key is missing */
@@ -78,7 +80,7 @@ export async function issueLicenses(
       const issued: Issued[] = [];
       for (let i = 0; i < licenses.length; i += CHUNK) {
         const added = await insertIssued(trx, licenses.slice(i, i + CHUNK), actor);
-        issued.push(...added.map((license, k) => ({ key: keys[i + k], license })));
+        issued.push(...added.map((license, k) => ({ key: keys[i + k], license, isNew: true })));
       }
       return issued;
     });
@@ -174,10 +176,10 @@ function asIssued(
   if (key !== undefined && keyDigest(canonicalKey(key)) !== license.keyDigest)
     throw refusal('has another key. Another licence needs a reference of its own.');
   try {
-    return { license, key: openKey(license.id, license, secret) };
+    return { license, isNew: false, key: openKey(license.id, license, secret) };
   } catch (error) {
     if (error instanceof OperatorError || error instanceof SealError)
-      return { license, key: undefined, withheld: error };
+      return { license, isNew: false, key: undefined, withheld: error };
     throw error;
   }
 }

@@ -18,7 +18,7 @@ import { keysOf, type KeyUse } from './license-keys';
 import { OperatorError } from './operator-error';
 import { endOfDay } from './timestamps';
 
-export { listActivations, listEvents, type Activation, type License };
+export { findLicense, findLicenseByReference, listActivations, listEvents, type Activation, type License };
 
 /** The licences a text may name: several when a shop's order numbers overlap with licence ids. */
 type Meanings = ['id' | 'key' | 'reference', License][];

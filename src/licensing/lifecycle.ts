@@ -42,8 +42,29 @@ export function changeState(
 
 /** A duration counts from now or the end, whichever is later. A suspended licence becomes active again. */
 export function renew(db: Db, id: number, renewal: Renewal, context: ChangeContext): Promise<License> {
+  return changeEnd(db, id, renewal, context, () => undefined);
+}
+
+/** Sets the end like `renew`, but makes no suspended licence active. @param until null: lifetime */
+export function moveEnd(db: Db, id: number, until: Date | null, context: ChangeContext): Promise<License> {
+  return changeEnd(db, id, { until }, context, (license) => {
+    if (license.status === 'suspended')
+      throw new OperatorError(`Licence ${id} is suspended: renewing gives it an end and makes it active.`, {
+        code: 'CONFLICT',
+      });
+  });
+}
+
+function changeEnd(
+  db: Db,
+  id: number,
+  renewal: Renewal,
+  context: ChangeContext,
+  refuse: (license: LockedLicense) => void,
+): Promise<License> {
   const { now, actor } = context;
   return changeLicense(db, id, async (trx, license) => {
+    refuse(license);
     const status = requireTransition(license, 'renew', now);
     const expiresAt = renewedUntil(license, renewal, now);
     await setLicense(trx, id, { status, expiresAt });

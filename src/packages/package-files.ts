@@ -63,44 +63,74 @@ export async function isPackageWhole(dir: string, sha256: string): Promise<boole
   return hash.digest('hex') === sha256;
 }
 
-/**
- * Writes and hashes a temporary file, checks, syncs and renames it, so that the whole package is there, or nothing.
- * @param check inspects the copy before it is accepted, and throws to refuse it
- */
-export async function storePackage(
+/** A package on its way in: a temporary file in the folder, which nobody offers yet. */
+export interface StagedPackage extends StoredPackage {
+  path: string;
+}
+
+/** Copies a file into the folder and hashes it. @throws NoFile, or a system error; nothing is left then */
+export async function stageFile(
   dir: string,
   source: string,
-  check: (path: string) => Promise<void>,
+  onProgress?: (bytes: number) => void,
+): Promise<StagedPackage> {
+  const { handle, stats } = await openPackage(source);
+  // Stop at the size seen first: a file that is still growing must not fill the disk.
+  const bytes = handle.createReadStream({ highWaterMark: 1 << 20, end: Math.max(stats.size, 1) - 1 });
+  return stageBytes(dir, bytes, onProgress).finally(() => bytes.destroy());
+}
+
+/** `stageFile` for bytes as they arrive. */
+export async function stageBytes(
+  dir: string,
+  bytes: AsyncIterable<Buffer>,
   onProgress: (bytes: number) => void = () => undefined,
-): Promise<StoredPackage> {
+): Promise<StagedPackage> {
   await mkdir(dir, { recursive: true });
   await removeAbandoned(dir);
-  const temporary = join(dir, `${INCOMING}${randomBytes(8).toString('hex')}`);
+  const path = join(dir, `${INCOMING}${randomBytes(8).toString('hex')}`);
   try {
-    const stored = await copyAndHash(source, temporary, onProgress);
-    await check(temporary);
-    // nginx and the service are other users: the folder decides who may read packages, not the publisher's umask.
-    await chmod(temporary, 0o644);
-    await syncFile(temporary);
-    await rename(temporary, packagePath(dir, stored.sha256));
-    await syncFile(dir);
-    return stored;
-  } finally {
-    await rm(temporary, { force: true });
+    return { ...(await copyAndHash(bytes, path, onProgress)), path };
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
   }
 }
 
+export function removeStaged({ path }: StagedPackage): Promise<void> {
+  return rm(path, { force: true });
+}
+
+/**
+ * Checks, syncs and renames a staged package, so that the whole package is there, or nothing. May be repeated.
+ * @param check inspects it before it is accepted, and throws to refuse it
+ */
+export async function acceptPackage(
+  dir: string,
+  { path: staged, ...stored }: StagedPackage,
+  check: (path: string) => Promise<void>,
+): Promise<StoredPackage> {
+  const target = packagePath(dir, stored.sha256);
+  const path = (await stat(staged).catch(() => undefined)) ? staged : target;
+  await check(path);
+  if (path === target) return stored;
+  // nginx and the service are other users: the folder decides who may read packages, not the publisher's umask.
+  await chmod(path, 0o644);
+  await syncFile(path);
+  await rename(path, target);
+  await syncFile(dir);
+  return stored;
+}
+
 async function copyAndHash(
-  source: string,
+  source: AsyncIterable<Buffer>,
   target: string,
   onProgress: (bytes: number) => void,
 ): Promise<StoredPackage> {
   const hashes = ['sha256', 'sha384', 'sha512'].map((name) => createHash(name));
   let size = 0;
-  const { handle, stats } = await openPackage(source);
   await pipeline(
-    // Stop at the size seen first: a file that is still growing must not fill the disk.
-    handle.createReadStream({ highWaterMark: 1 << 20, end: Math.max(stats.size, 1) - 1 }),
+    source,
     async function* (chunks: AsyncIterable<Buffer>) {
       for await (const chunk of chunks) {
         for (const hash of hashes) hash.update(chunk);

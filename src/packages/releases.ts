@@ -1,7 +1,15 @@
 import { join } from 'node:path';
 import type { Db } from '../store/database';
 import { lockProduct, type Product } from '../store/catalogue';
-import { isPackageWhole, NoFile, storePackage } from './package-files';
+import {
+  acceptPackage,
+  isPackageWhole,
+  NoFile,
+  removeStaged,
+  stageFile,
+  type StagedPackage,
+  type StoredPackage,
+} from './package-files';
 import {
   findRelease,
   insertRelease,
@@ -22,8 +30,8 @@ export type { Release };
 export interface PublishRequest {
   productId: number;
   version: string;
-  /** a zip to store; undefined: publish the existing draft of this version */
-  file: string | undefined;
+  /** a zip to store: a path, or one that is in the folder already; undefined: publish the existing draft of this version */
+  file: string | StagedPackage | undefined;
   /** undefined: none, or the draft's */
   changelog: string | undefined;
   draft: boolean;
@@ -211,13 +219,20 @@ async function refuseEqualVersion(db: Db, productId: number, version: string): P
     );
 }
 
-async function storePackageFile(dir: string, file: string, { onProgress, inspect }: PublishHooks) {
+/** A staged package stays its owner's to remove. */
+async function storePackageFile(
+  dir: string,
+  file: string | StagedPackage,
+  { onProgress, inspect }: PublishHooks,
+): Promise<StoredPackage> {
+  const check = async (path: string) => {
+    await checkZip(path);
+    await inspect?.(path);
+  };
+  if (typeof file !== 'string') return acceptPackage(dir, file, check);
   try {
-    const check = async (path: string) => {
-      await checkZip(path);
-      await inspect?.(path);
-    };
-    return await storePackage(dir, file, check, onProgress);
+    const staged = await stageFile(dir, file, onProgress);
+    return await acceptPackage(dir, staged, check).finally(() => removeStaged(staged));
   } catch (error) {
     if (error instanceof NoFile) throw new OperatorError(`${file} is ${error.message}, not a zip file.`);
     switch ((error as NodeJS.ErrnoException).code) {

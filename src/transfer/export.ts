@@ -4,7 +4,7 @@ import type { FileKind, Sink } from '../packages/replace-file';
 import { listIncludes } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
 import { readPages, withKeys, type Row } from '../store/export';
-import { isPackageWhole, packagePath, storePackage } from '../packages/package-files';
+import { acceptPackage, isPackageWhole, packagePath, removeStaged, stageFile } from '../packages/package-files';
 import { needsPackage, type ReleaseState } from '../store/releases';
 import {
   FORMAT,
@@ -104,7 +104,8 @@ export async function bringPackage(
   // The copy is named by the digest of its own bytes, so a wrong package cannot get this name.
   if (fault !== undefined) return fault;
   try {
-    await storePackage(to, packagePath(from, sha256), () => Promise.resolve());
+    const staged = await stageFile(to, packagePath(from, sha256));
+    await acceptPackage(to, staged, () => Promise.resolve()).finally(() => removeStaged(staged));
   } catch (error) {
     const why = explainFileFault(error, packagePath(to, sha256));
     throw why === undefined ? error : new OperatorError(`The packages were not copied to ${to}: ${why}.`);

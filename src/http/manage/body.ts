@@ -15,7 +15,7 @@ const readBody = koaBody({
   parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT, HttpMethodEnum.PATCH],
   onError: (error, ctx) => {
     if ((error as { status?: number }).status === 413) discard(ctx);
-    return bodyError(error, ctx);
+    bodyError(error, ctx);
   },
 }) as Middleware;
 
@@ -32,7 +32,7 @@ export function hasBody({ headers }: Context): boolean {
 }
 
 /** @returns the refusal of a body that is of another type than those expected */
-export function unsupported(ctx: Context, types: string[]): ManageError {
+export function unsupported(ctx: Context, types: readonly string[]): ManageError {
   drain(ctx);
   return new ManageError('UNSUPPORTED_MEDIA_TYPE', `The body must be ${types.join(' or ')}.`);
 }

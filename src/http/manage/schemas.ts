@@ -22,6 +22,11 @@ export function oneOf<const V extends readonly string[]>(values: V, options: obj
   return Type.Unsafe<V[number]>({ type: 'string', enum: [...values], ...options });
 }
 
+/** `oneOf` for an answer, whose values the database holds as texts. */
+export function wordOf(values: readonly string[]): TUnsafe<string> {
+  return Type.Unsafe<string>({ type: 'string', enum: [...values] });
+}
+
 export const Id = Type.Integer({ minimum: 1, maximum: 2 ** 53 - 1 });
 /** The id of a product or plan in a request. */
 export const IdGiven = Type.Integer({ minimum: 1, maximum: MAX_UINT32 });
@@ -44,6 +49,9 @@ export const DurationGiven = Type.String({
   examples: ['1y'],
 });
 export const Limit = Type.Integer({ minimum: 0, maximum: MAX_UINT32, description: '0: unlimited.' });
+
+/** In a query. */
+export const Flag = oneOf(['1', '0', 'true', 'false']);
 
 /** The query of a list. */
 export const Paging = {

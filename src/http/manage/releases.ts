@@ -1,0 +1,151 @@
+import { Type, type Static } from '@sinclair/typebox';
+import { followUpdateXml } from '../../joomla/follow-xml';
+import { publish, versionOf } from '../../joomla/publish';
+import { releasePage } from '../../licensing/lists';
+import { releaseJson } from '../../licensing/views';
+import { removeStaged, stageBytes, type StagedPackage } from '../../packages/package-files';
+import { editRelease, findReleaseById, withdrawRelease } from '../../packages/releases';
+import { invalid, notFound } from './failures';
+import { get, list, patch, post, type Call } from './operation';
+import { isSet, readId } from './reading';
+import { exactly, Flag, Paging, Text } from './schemas';
+import { Release, ReleaseWithXml } from './things';
+
+const UploadFields = exactly({
+  version: Type.Optional(Type.String({ description: "Such as 2.1.0; else the package's own. Both must agree." })),
+  changelog: Type.Optional(Type.String({ description: 'What is new.' })),
+  draft: Type.Optional(Flag),
+  new_update_server: Type.Optional(
+    Type.Unsafe<Static<typeof Flag>>({
+      ...Flag,
+      description:
+        'Allows another update-server address in the manifest than the version before had. Joomla up to 5.3.0 drops the Download Key then.',
+    }),
+  ),
+});
+
+/** The release of the path. */
+async function requireRelease(call: Pick<Call, 'db' | 'path'>) {
+  return (await findReleaseById(call.db, readId(call, 'id', 'release'))) ?? notThere();
+}
+
+function notThere(): never {
+  throw notFound('release');
+}
+
+/** Joomla learns of a change by the update XML. */
+async function follow({ db, settings }: Call, data: object): Promise<object> {
+  const { product_id } = data as { product_id: number };
+  const { state, url } = await followUpdateXml(db, settings.updateXml, product_id);
+  return { update_xml: { state, url } };
+}
+
+async function upload({ db, path, query, body, settings, now }: Call<Static<typeof UploadFields>, Upload>) {
+  const { file } = body;
+  if (file === undefined) throw invalid('file', 'The package is missing: the part "file".');
+  const version = query.version?.trim() ?? (await versionOf(file.path));
+  if (version === undefined)
+    throw invalid('version', 'The package does not say its version: give "version".');
+  const { release } = await publish(
+    db,
+    settings.packagesDir,
+    {
+      productId: readId({ path }, 'id', 'product'),
+      version,
+      file,
+      changelog: query.changelog,
+      draft: isSet(query.draft),
+      date: undefined,
+      newUpdateServer: isSet(query.new_update_server),
+    },
+    now,
+  );
+  return { data: releaseJson(release) };
+}
+
+interface Upload {
+  file: StagedPackage | undefined;
+}
+
+const PACKAGE_TYPES = ['application/zip', 'application/x-zip-compressed', 'application/octet-stream'];
+
+export const releaseOperations = [
+  list(
+    '/products/{id}/releases',
+    { summary: "List a product's versions, the newest first", query: exactly(Paging), data: Release },
+    async (call) => {
+      const { items, next } = await releasePage(call.db, readId(call, 'id', 'product'), call.query);
+      return { data: items.map(releaseJson), next };
+    },
+  ),
+  post(
+    '/products/{id}/releases',
+    {
+      summary: 'Publish a version by its package',
+      description:
+        'The body is the package, or a form with the part `file`. The other fields stand in the query or in the form. A published package never changes.',
+      query: UploadFields,
+      upload: {
+        types: PACKAGE_TYPES,
+        rules: ({ packagesDir, uploadLimit }) => ({
+          limit: uploadLimit,
+          take: (bytes) => stageBytes(packagesDir, bytes),
+          discard: removeStaged,
+        }),
+      },
+      data: ReleaseWithXml,
+      status: 201,
+      hasDeadline: false,
+      afterCommit: follow,
+    },
+    upload,
+  ),
+  get('/releases/{id}', { summary: 'Read a version', data: Release }, async (call) => ({
+    data: releaseJson(await requireRelease(call)),
+  })),
+  patch(
+    '/releases/{id}',
+    {
+      summary: "Change a version's changelog; its package never changes",
+      body: exactly({ changelog: Text }),
+      data: ReleaseWithXml,
+      afterCommit: follow,
+    },
+    async (call) => {
+      const { productId, version } = await requireRelease(call);
+      return { data: releaseJson(await editRelease(call.db, productId, version, call.body)) };
+    },
+  ),
+  post(
+    '/releases/{id}/publish',
+    {
+      summary: 'Publish a draft',
+      body: exactly({ new_update_server: Type.Optional(Type.Boolean()) }),
+      data: ReleaseWithXml,
+      hasDeadline: false,
+      afterCommit: follow,
+    },
+    async (call) => {
+      const { productId, version } = await requireRelease(call);
+      const request = {
+        ...{ productId, version, file: undefined, changelog: undefined, draft: false, date: undefined },
+        newUpdateServer: call.body.new_update_server ?? false,
+      };
+      const { release } = await publish(call.db, call.settings.packagesDir, request, call.now);
+      return { data: releaseJson(release) };
+    },
+  ),
+  post(
+    '/releases/{id}/withdraw',
+    {
+      summary: 'Take a version back, for good',
+      body: exactly({}),
+      data: ReleaseWithXml,
+      afterCommit: follow,
+    },
+    async (call) => {
+      const { productId, version } = await requireRelease(call);
+      return { data: releaseJson(await withdrawRelease(call.db, productId, version)) };
+    },
+  ),
+];

@@ -17,6 +17,7 @@ import { addPlanCommands } from './cli/plan';
 import { addProductCommands } from './cli/product';
 import { addReleaseCommands } from './cli/release';
 import { hasStandardOutput, jsonLine, writeStandardOutput } from './cli/standard-output';
+import { addTokenCommands } from './cli/token';
 import { addUpdateXmlCommands } from './cli/update-xml';
 import { addWhyCommand } from './cli/why';
 import { redactKeys } from './licensing/keys';
@@ -54,6 +55,7 @@ export async function run(argv: string[]): Promise<number> {
   addUpdateXmlCommands(program);
   addManifestCommand(program);
   addCustomerCommands(program);
+  addTokenCommands(program);
   addExportCommand(program);
   addImportCommand(program);
   addWhyCommand(program);

@@ -1,3 +1,4 @@
+import { checkAccess } from './access';
 import { checkCatalogue } from './catalogue';
 import { checkConfiguration } from './configuration';
 import { checkCounters } from './counters';
@@ -21,6 +22,7 @@ const CHECKS: { name: string; check: Check; needsDatabase: boolean }[] = [
   { name: 'PACKAGES', check: checkPackages, needsDatabase: true },
   { name: 'CATALOGUE', check: checkCatalogue, needsDatabase: true },
   { name: 'KEY_SECRET', check: checkKeys, needsDatabase: true },
+  { name: 'API_TOKENS', check: checkAccess, needsDatabase: true },
   { name: 'COUNTERS', check: checkCounters, needsDatabase: true },
   { name: 'SITE', check: checkSite, needsDatabase: false },
 ];

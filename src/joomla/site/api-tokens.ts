@@ -178,13 +178,17 @@ function judgeAccount(
 
 const SUPER_USERS = 8;
 
-/** The plugin's parameter as Registry::get() and PHP's empty() read it. Empty: every group. */
+/** The plugin's parameter as PHP reads it: where it is absent, super users; where it is empty, every group. */
 function allowedUserGroups(plugin: SitePlugin | undefined): number[] {
   const value = parseObject(plugin?.params)?.allowedUserGroups;
-  if (value === undefined || value === null || value === '') return [SUPER_USERS];
-  if (Array.isArray(value)) return value.map(Number);
-  if (value === 0 || value === '0' || value === false) return [];
-  return [Number(value)];
+  if (value === undefined) return [SUPER_USERS];
+  if (typeof value === 'object' && value !== null) return Object.values(value).map(Number);
+  return isEmpty(value) ? [] : [Number(value)];
+}
+
+/** PHP's empty(), for what is not a list. */
+function isEmpty(value: unknown): boolean {
+  return ['', '0', 0, false, null].includes(value as null);
 }
 
 /** Joomla's Rule::allow(): one refusal among the identities outweighs every permission. */
@@ -192,8 +196,7 @@ function isAllowed(rule: Record<string, unknown> | undefined, identities: number
   const said = identities
     .map((identity) => rule?.[identity])
     .filter((one) => one !== undefined && one !== null);
-  const permits = (one: unknown) => one !== 0 && one !== '0' && one !== '' && one !== false;
-  return said.length > 0 && said.every(permits);
+  return said.length > 0 && !said.some(isEmpty);
 }
 
 /** `$root_user` of the configuration: an id or a login name. */

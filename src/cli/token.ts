@@ -1,0 +1,95 @@
+import type { Command } from 'commander';
+import { SCOPES, type Scope } from '../access/caller';
+import { addToken, listTokens, revokeToken, type Token } from '../access/tokens';
+import { formatTimestamp } from '../licensing/timestamps';
+import { tokenJson } from '../licensing/views';
+import { endDate, label, oneOf, positiveInteger } from './arguments';
+import { withSession } from './command';
+import { formatTable } from './tables';
+
+const SCOPE_HELP =
+  'what it may do. read: see everything but keys. issue, for a shop: issue licences, and handle those it issued. write: everything';
+
+export function addTokenCommands(program: Command): void {
+  const token = program.command('token').description("Tokens of the operator's API, for shops and scripts.");
+  addAdd(token);
+  addList(token);
+  addRevoke(token);
+}
+
+function addAdd(token: Command): void {
+  token
+    .command('add')
+    .description('Makes a token and prints it, this once: only its digest is stored.')
+    .requiredOption('--name <name>', 'who uses it; the history shows it as token:NAME', label)
+    .requiredOption('--scope <scope>', SCOPE_HELP, oneOf(SCOPES))
+    .option('--expires <date>', 'its last day, the whole of it (UTC); without it, it never expires', endDate)
+    .addHelpText(
+      'after',
+      '\nCalls send it as "Authorization: Bearer lgw_...". A licence keeps the name of the issue token that issued it: to replace that token, revoke it and make one of the same name.' +
+        '\n\nExample:\n  licensing token add --name shop --scope issue --expires 2027-12-31',
+    )
+    .action(({ name, scope, expires }: { name: string; scope: Scope; expires?: Date }, command: Command) =>
+      withSession(command, async ({ db, now, actor, output }) => {
+        const added = await addToken(db, { name, scope, expiresAt: expires ?? null }, { actor, now });
+        const { id, expiresAt } = added.stored;
+        output.print({ id, name: added.stored.name, scope, token: added.token }, added.token);
+        output.note(
+          `Keep it now: it cannot be shown again. It is token ${id}, and ends with "licensing token revoke ${id}"${expiresAt === null ? '' : ` or on ${formatTimestamp(expiresAt)}`}.`,
+        );
+        output.note(CAN[scope]);
+      }),
+    );
+}
+
+const CAN: Record<Scope, string> = {
+  read: 'Whoever has it can read customers, licences, sites and history, and change nothing.',
+  issue:
+    'Whoever has it can issue licences with their keys, and renew, suspend, reinstate or cancel those it issued. It sees no others.',
+  write:
+    'Whoever has it can do everything: read keys, publish packages to all customers, and make further tokens.',
+};
+
+function addList(token: Command): void {
+  token
+    .command('list')
+    .description('Lists tokens that are not revoked, without the tokens themselves.')
+    .addHelpText('after', '\nExample:\n  licensing token list')
+    .action((_options: object, command: Command) =>
+      withSession(command, async ({ db, now, output }) => {
+        const tokens = await listTokens(db);
+        output.print(tokens.map(tokenJson), () =>
+          formatTable(
+            ['ID', 'NAME', 'SCOPE', 'EXPIRES', 'LAST USED'],
+            tokens.map((one) => [
+              one.id,
+              one.name,
+              one.scope,
+              endOf(one, now),
+              one.lastUsedAt === null ? 'never' : formatTimestamp(one.lastUsedAt),
+            ]),
+            'No tokens.',
+          ),
+        );
+      }),
+    );
+}
+
+function endOf({ expiresAt }: Token, now: Date): string {
+  if (expiresAt === null) return 'never';
+  return `${expiresAt <= now ? 'expired ' : ''}${formatTimestamp(expiresAt)}`;
+}
+
+function addRevoke(token: Command): void {
+  token
+    .command('revoke')
+    .description('Ends a token: every instance refuses it within two seconds. It cannot be brought back.')
+    .argument('<id>', 'id of the token: "licensing token list" shows it', positiveInteger)
+    .addHelpText('after', '\nExample:\n  licensing token revoke 3')
+    .action((id: number, _options: object, command: Command) =>
+      withSession(command, async ({ db, now, actor, output }) => {
+        const revoked = await revokeToken(db, id, { actor, now });
+        output.print(tokenJson(revoked), `Token ${id}, ${revoked.name}, is revoked.`);
+      }),
+    );
+}

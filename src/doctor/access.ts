@@ -1,0 +1,108 @@
+import { listTokens, type Token } from '../access/tokens';
+import type { Config } from '../config';
+import { findSite, type Site } from '../joomla/site/api-tokens';
+import { readSiteSecret } from '../joomla/site/configuration';
+import { quantity } from '../licensing/quantity';
+import { dayOf } from '../licensing/timestamps';
+import type { Db } from '../store/database';
+import { findUnreadableTables, listTokenPlugins, type SiteTable } from '../store/site-accounts';
+import { ok, warning, type Check, type Finding } from './finding';
+
+const SOON_MS = 30 * 24 * 60 * 60 * 1000;
+
+/** Checks who can call the operator's API: tokens of our own, and the site's Joomla API tokens. */
+export const checkAccess: Check = async ({ config, db, now }) => {
+  const tokens = (await listTokens(db)).filter(({ expiresAt }) => expiresAt === null || expiresAt > now());
+  const off = await whySiteIsOff(config, db);
+  return [
+    ok(
+      'API_TOKENS',
+      tokens.length === 0
+        ? 'The API has no token of its own.'
+        : `The API has ${quantity(tokens.length, 'token')} of its own: ${listed(tokens)}.`,
+    ),
+    ...checkEnds(tokens, now()),
+    off === undefined
+      ? ok(
+          'API_JOOMLA_TOKENS',
+          `Joomla API tokens of the groups ${config.operatorGroups.join(', ')} and of super users are accepted.`,
+        )
+      : { ...ok('API_JOOMLA_TOKENS', `Joomla API tokens are not accepted: ${off.why}.`), remedy: off.remedy },
+    ...(off === undefined ? [] : checkOrphans(tokens)),
+  ];
+};
+
+function checkEnds(tokens: Token[], now: Date): Finding[] {
+  const ending = tokens.filter(
+    ({ expiresAt }) => expiresAt !== null && expiresAt.getTime() < now.getTime() + SOON_MS,
+  );
+  if (ending.length === 0) return [];
+  const named = listed(ending, ({ expiresAt }) => ` (${dayOf(expiresAt as Date)})`);
+  return [
+    warning('API_TOKENS_ENDING', `${quantity(ending.length, 'API token')} will expire soon: ${named}.`, {
+      why: 'The shop or script that uses it is refused from then on.',
+      remedy:
+        'At a quiet time, revoke it and make another of the same name, which sees the same licences: licensing token add --help',
+    }),
+  ];
+}
+
+/** Tokens that were made through a Joomla account, whose right nobody can check now. */
+function checkOrphans(tokens: Token[]): Finding[] {
+  const orphans = tokens.filter(({ joomlaUserId }) => joomlaUserId !== null);
+  if (orphans.length === 0) return [];
+  return [
+    warning('API_TOKENS_REFUSED', `API tokens are refused: ${listed(orphans)}.`, {
+      why: "They were made through a Joomla account, and the account's right cannot be checked.",
+      remedy: 'Make new ones: licensing token add --help',
+    }),
+  ];
+}
+
+function listed(tokens: Token[], more: (token: Token) => string = () => ''): string {
+  const named = tokens.slice(0, 10).map((token) => `${token.id} ${token.name}${more(token)}`);
+  return [...named, ...(tokens.length > 10 ? ['...'] : [])].join(', ');
+}
+
+interface Off {
+  why: string;
+  remedy: string | null;
+}
+
+/** @returns undefined when the site's tokens are accepted */
+async function whySiteIsOff(config: Config, db: Db): Promise<Off | undefined> {
+  const site = findSite(config.joomlaRoot, config.database, config.operatorGroups);
+  switch (site) {
+    case 'no-site':
+      return { why: 'LICENSING_JOOMLA_ROOT is not set', remedy: null };
+    case 'sqlite':
+      return { why: "the service's database is SQLite, which cannot read the site's tables", remedy: null };
+    case 'other-server':
+      return { why: "the site's database is on another server than the service's", remedy: null };
+    default:
+      return whyReadingFails(config, db, site);
+  }
+}
+
+async function whyReadingFails(config: Config, db: Db, site: Site): Promise<Off | undefined> {
+  const unreadable = await findUnreadableTables(db, site.tables);
+  if (unreadable.length > 0)
+    return {
+      why: `the database user cannot read the site's tables ${unreadable.map(site.tables).join(', ')}`,
+      remedy: `To accept them, as the database's administrator: ${grants(config, site, unreadable)}`,
+    };
+  if (readSiteSecret(site.root).secret === '')
+    return { why: "$secret of the site's configuration.php is empty", remedy: null };
+  const plugins = await listTokenPlugins(db, site.tables);
+  if (!plugins.some(({ folder, enabled }) => folder === 'api-authentication' && enabled === 1))
+    return {
+      why: 'the site\'s plugin "API Authentication - Web Services Joomla Token" is disabled',
+      remedy: null,
+    };
+  return undefined;
+}
+
+function grants({ database }: Config, site: Site, tables: SiteTable[]): string {
+  const user = database.kind === 'mysql' ? database.user : '';
+  return tables.map((name) => `GRANT SELECT ON ${site.tables(name)} TO '${user}'@'...';`).join(' ');
+}

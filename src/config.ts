@@ -32,6 +32,10 @@ export interface Config {
   packagesDir: string;
   /** nginx's internal location, with a slash at both ends */
   accelLocation: string | undefined;
+  /** where update XMLs are written, which the web server serves at /licensing-updates/ */
+  xmlDir: string;
+  /** the site's address without a slash at its end; undefined: neither set nor given by the site's live_site */
+  publicUrl: string | undefined;
   /** 32 bytes; undefined: not set */
   keySecret: Buffer | undefined;
   rateLimit: number;
@@ -101,6 +105,11 @@ export function buildConfig(
         ...warnings,
       ].join(' '),
     );
+  const liveSite = optional(site?.liveSite, readPublicUrl);
+  if (site?.liveSite !== undefined && liveSite === undefined && get('LICENSING_PUBLIC_URL') === undefined)
+    warnings.push(
+      "$live_site in the site's configuration.php is not an address such as https://shop.example, and is ignored. Set LICENSING_PUBLIC_URL.",
+    );
   const rateLimit = integer(get, 'LICENSING_RATE_LIMIT', 60);
   refuseWorkers(get('LICENSING_WORKERS'));
   return {
@@ -124,6 +133,8 @@ export function buildConfig(
     trustedProxies: parseProxies(get('LICENSING_TRUSTED_PROXIES') ?? '127.0.0.0/8,::1'),
     packagesDir: resolve(base, get('LICENSING_PACKAGES_DIR') ?? join(packageRoot, 'var/packages')),
     accelLocation: optional(get('LICENSING_ACCEL_LOCATION'), parseAccelLocation),
+    xmlDir: resolve(base, get('LICENSING_XML_DIR') ?? join(packageRoot, 'var/xml')),
+    publicUrl: optional(get('LICENSING_PUBLIC_URL'), parsePublicUrl) ?? liveSite,
     keySecret: optional(get('LICENSING_KEY_SECRET'), parseKeySecret),
     rateLimit,
     rateWindow: integer(get, 'LICENSING_RATE_WINDOW', 60, 1, LONGEST_RATE_WINDOW_S),
@@ -240,6 +251,22 @@ function parseAccelLocation(text: string): string {
       `LICENSING_ACCEL_LOCATION must be the path of nginx's internal location, with a slash at both ends, as /_licensing_packages/; it reads "${text}".`,
     );
   return text;
+}
+
+function parsePublicUrl(text: string): string {
+  const url = readPublicUrl(text);
+  if (url === undefined)
+    throw new ConfigError(
+      `LICENSING_PUBLIC_URL must be the site's address, as https://shop.example or https://shop.example/joomla, without "?" and "#"; it reads "${text}".`,
+    );
+  return url;
+}
+
+/** The address without slashes at its end; undefined when it is not one of a site. */
+function readPublicUrl(text: string): string | undefined {
+  if (!/^https?:\/\/[^\s?#@\\]+$/i.test(text) || !URL.canParse(text)) return undefined;
+  const { origin, pathname } = new URL(text);
+  return origin + pathname.replace(/\/+$/, '');
 }
 
 function parseKeySecret(text: string): Buffer {

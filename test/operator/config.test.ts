@@ -145,6 +145,8 @@ describe('a good value', () => {
       trustedProxies: ['127.0.0.0/8', '::1'],
       packagesDir: join(packageRoot, 'var/packages'),
       accelLocation: undefined,
+      xmlDir: join(packageRoot, 'var/xml'),
+      publicUrl: undefined,
       keySecret: undefined,
       rateLimit: 60,
       rateWindow: 60,

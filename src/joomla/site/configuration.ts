@@ -9,6 +9,8 @@ export interface JoomlaSite {
   database: MysqlSettings;
   /** `$dbprefix`, for example `jos_` */
   tablePrefix: string;
+  /** `$live_site`, the site's address if its administrator fixed it */
+  liveSite: string | undefined;
 }
 
 export type ConfigurationValue = string | number | boolean | null;
@@ -63,6 +65,7 @@ export function readJoomlaSite(root: string, sockets: readonly string[] = SOCKET
       ...(tls === undefined ? {} : { tls }),
     },
     tablePrefix: text(values, file, 'dbprefix'),
+    liveSite: readLiveSite(values),
   };
 }
 
@@ -81,6 +84,12 @@ export function readSiteSecret(root: string): SiteSecret {
   const file = join(root, 'configuration.php');
   const values = readConfiguration(root, file);
   return { secret: text(values, file, 'secret'), rootUser: text(values, file, 'root_user') };
+}
+
+/** Of no use to the database, so a value that is not text (`false` in old files) is no fault. */
+function readLiveSite(values: Configuration): string | undefined {
+  const value = values.get('live_site');
+  return typeof value === 'string' ? value.trim() || undefined : undefined;
 }
 
 /**

@@ -57,7 +57,7 @@ export function sendWritten(ctx: Context, body: string): void {
 export function sendRefusal(ctx: Context, refusal: Refusal): void {
   const { refused, message, slots } = refusal;
   // A refused download is always 403 (decisions, "Downloads"); 404 is for the package.
-  const status = refused === 'ACTIVATION_NOT_FOUND' && ctx.state.endpoint === 'download' ? 403 : undefined;
+  const status = refused === 'ACTIVATION_NOT_FOUND' && isOfDownload(ctx) ? 403 : undefined;
   sendFailure(ctx, refused, {
     ...(message === undefined ? {} : { message }),
     ...(status === undefined ? {} : { status }),
@@ -99,9 +99,14 @@ export function licenseFields(key: string, license: LicenseTerms) {
 
 /** A failed download is answered in text, for Joomla to show, unless only `license_key` was sent (contract, 4.4). */
 function isForPerson(ctx: Context): boolean {
-  if (ctx.state.endpoint !== 'download') return false;
+  if (!isOfDownload(ctx)) return false;
   const query = readQuery(ctx.querystring);
   return !query.has('license_key') || query.has('dlid');
+}
+
+/** A check that cannot be answered gets the answer of its download. */
+function isOfDownload({ state }: Context): boolean {
+  return state.endpoint === 'download' || state.endpoint === 'check';
 }
 
 function sendText(ctx: Context, status: number, text: string): void {

@@ -7,7 +7,7 @@ import { sendFailure } from './answers';
 import { BODY_OPTIONS } from './body-options';
 import type { createClientAddressReader } from './client-address';
 import type { Context, Endpoint, Handler, Middleware, State } from './context';
-import { downloadHandler, type DownloadSettings } from './downloads';
+import { downloadEndpoint, downloadHandler, type DownloadSettings } from './downloads';
 import { answerFault, bodyError, inTime, logAnswer, logSendFault } from './faults';
 import { frontPage } from './front-page';
 import { activateHandler, deactivateHandler, recordUnread, validateHandler } from './licenses';
@@ -74,7 +74,7 @@ export function createApp({
   router.all('/updates{/:product_id}', endpoint('updates', get, updatesHandler(licensing)));
   router.all(
     '/downloads{/:product_id}',
-    endpoint('download', { ...get, bucket: 'download' }, downloadHandler(licensing, downloads)),
+    endpoint(downloadEndpoint, { ...get, bucket: 'download' }, downloadHandler(licensing, downloads)),
   );
   router.get('/', frontPage);
   return app;
@@ -89,9 +89,13 @@ interface Rules {
 
 /** The steps of a request, in order. One function: a layer of middleware costs as much as most of these steps. */
 function createEndpoints(limiter: Limiter, licensing: Licensing) {
-  return (name: Endpoint, { methods, readBody, bucket = 'api' }: Rules, handler: Handler): Middleware =>
+  return (
+      name: Endpoint | ((ctx: Context) => Endpoint),
+      { methods, readBody, bucket = 'api' }: Rules,
+      handler: Handler,
+    ): Middleware =>
     async (ctx) => {
-      ctx.state.endpoint = name;
+      ctx.state.endpoint = typeof name === 'string' ? name : name(ctx);
       const allowance = await limiter(bucket, ctx.state.client.limitKey);
       if (!allowance.allowed) {
         refuseOverLimit(ctx, allowance, licensing);

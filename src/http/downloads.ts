@@ -2,14 +2,16 @@ import type { ReadStream, Stats } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import send from 'send';
 import { decideDownload } from '../licensing/download';
+import { gatherFacts, type DownloadFacts } from '../licensing/download-check';
 import { keyDigest } from '../licensing/keys';
 import { createBatches, eachOnce } from '../licensing/batches';
 import type { Licensing } from '../licensing/licensing';
+import { formatTimestampOrNull } from '../licensing/timestamps';
 import { isRefusal, type Refusal, type RefusalCode } from '../licensing/verdict';
 import { packageFileName, statPackage } from '../packages/package-files';
 import type { Release } from '../store/releases';
-import { KEY_REQUIRED, PRODUCT_ID_REQUIRED } from '../api';
-import { PACKAGE_HEADERS, sendRefusal } from './answers';
+import { API_TEXTS, KEY_REQUIRED, PRODUCT_ID_REQUIRED } from '../api';
+import { PACKAGE_HEADERS, sendData, sendRefusal } from './answers';
 import type { Context, Handler } from './context';
 import { chooseKey, readProductId, readQuery, readQueryKey } from './requests';
 
@@ -22,9 +24,17 @@ export interface DownloadSettings {
 /** What is known of the licence, for the access log. */
 type Known = Pick<Refusal, 'license' | 'keyId'>;
 
-/** GET downloads/{product_id}: contract, section 4.4; the order of refusals: decisions, "Downloads". */
+/** A request with `check=1` asks for the verdict only. */
+export function downloadEndpoint(ctx: Context): 'download' | 'check' {
+  return readQuery(ctx.querystring).get('check')?.trim() === '1' ? 'check' : 'download';
+}
+
+/**
+ * GET downloads/{product_id}: contract, section 4.4; the order of refusals: decisions, "Downloads". With `check=1` the
+ * same verdict as JSON, without the package: operator-api, "Download check".
+ */
 export function downloadHandler(
-  { lookUp, findRelease, now, accessLog }: Licensing,
+  { lookUp, findRelease, findProduct, now, accessLog }: Licensing,
   settings: DownloadSettings,
 ): Handler {
   const findPackage = createBatches(
@@ -43,7 +53,7 @@ export function downloadHandler(
     const record = (outcome: RefusalCode | 'ok', { license, keyId }: Known, release?: Release) =>
       accessLog.record({
         at,
-        endpoint: 'download',
+        endpoint: ctx.state.endpoint ?? 'download',
         outcome,
         key,
         license,
@@ -62,17 +72,27 @@ export function downloadHandler(
 
     if (key === undefined) return refuse('INVALID_REQUEST', undefined, KEY_REQUIRED);
     if (productId === undefined) return refuse('INVALID_REQUEST', undefined, PRODUCT_ID_REQUIRED);
-    const decision = await decideDownload(
-      await lookUp({ key, keyDigest: keyDigest(key), identifier, productId }),
-      findRelease,
-      { productId, identifierGiven: identifier !== undefined, version },
-      at,
-    );
-    if (isRefusal(decision)) return refuse(decision.refused, decision, decision.message);
-    const { release } = decision;
-    const stats = await findPackage(release.sha256);
+    const found = await lookUp({ key, keyDigest: keyDigest(key), identifier, productId });
+    const request = { productId, identifierGiven: identifier !== undefined, version };
+    const decision = await decideDownload(found, findRelease, request, at);
+    const release = isRefusal(decision) ? undefined : decision.release;
     // Refuse a truncated package: Joomla would unpack the part that is there.
-    if (stats?.size !== release.fileSize) return refuse('FILE_NOT_FOUND', decision);
+    const isMissing = release && (await findPackage(release.sha256))?.size !== release.fileSize;
+    const refusal: Refusal | undefined = isRefusal(decision)
+      ? decision
+      : isMissing
+        ? { refused: 'FILE_NOT_FOUND', license: decision.license, keyId: decision.keyId }
+        : undefined;
+    if (ctx.state.endpoint === 'check') {
+      const code = refusal?.refused ?? null;
+      const facts = await gatherFacts(found, { code, release }, request, { findRelease, findProduct }, at);
+      record(code ?? 'ok', refusal ?? decision, release);
+      return sendVerdict(ctx, refusal, facts);
+    }
+    if (refusal || isRefusal(decision) || release === undefined) {
+      const { refused, message } = refusal as Refusal;
+      return refuse(refused, refusal, message);
+    }
     const isLate = () => ctx.state.answered;
     if (isLate()) return;
     const sent = await sendPackage(ctx, release, settings);
@@ -80,6 +100,21 @@ export function downloadHandler(
     if (sent) record('ok', decision, release);
     else refuse('FILE_NOT_FOUND', decision);
   };
+}
+
+function sendVerdict(ctx: Context, refusal: Refusal | undefined, facts: DownloadFacts): void {
+  const code = refusal?.refused ?? null;
+  ctx.state.code = code ?? undefined;
+  sendData(ctx, {
+    allowed: code === null,
+    code,
+    message: code === null ? '' : (refusal?.message ?? API_TEXTS[code]),
+    expires_at: formatTimestampOrNull(facts.expiresAt),
+    version: facts.version,
+    entitled_version: facts.entitledVersion,
+    renew_url: facts.renewUrl,
+    support_url: facts.supportUrl,
+  });
 }
 
 /** nginx checks these before it learns our ETag, and would refuse an `If-Match` with that very ETag. */

@@ -1,3 +1,4 @@
+import { findProduct, type Product } from '../store/catalogue';
 import type { Db } from '../store/database';
 import { createAccessLog, type AccessLog } from './access-log';
 import { createClientHistory } from './client-history';
@@ -5,7 +6,7 @@ import { createReleaseFinder, type FindRelease } from './download';
 import { createBatches } from './batches';
 import { createLedger, type Ledger } from './ledger';
 import { lookUp, type Found, type Named } from './lookup';
-import { createLatestUpdate, type Update } from './updates';
+import { createLatestUpdate, rememberBriefly, type Update } from './updates';
 import { createValidator, type ValidateRequest } from './validate';
 import type { Refusal, Validation } from './verdict';
 
@@ -19,6 +20,8 @@ export interface Licensing {
   validate: (request: ValidateRequest) => Promise<Validation | Refusal>;
   findRelease: FindRelease;
   latestUpdate: (productId: number) => Promise<Update | undefined>;
+  /** from a short memory, as `latestUpdate` */
+  findProduct: (productId: number) => Promise<Product | undefined>;
   accessLog: AccessLog;
 }
 
@@ -38,6 +41,7 @@ export function createLicensing(
     validate: createBatches(createValidator(db, ledger)),
     findRelease: createReleaseFinder(db),
     latestUpdate: createLatestUpdate(db),
+    findProduct: rememberBriefly((id) => findProduct(db, id)),
     accessLog: createAccessLog(db, onAccessLogError),
   };
 }

@@ -52,16 +52,27 @@ function explainAccess(access: LoggedAccess, count: number, facts: Facts): Findi
   if (access.outcome === 'ok') return explainGranted(access, who, count);
   const { code, because, remedy } = findCause(access, license, facts);
   const by = license === undefined && hasAnotherKey(access, facts) ? ' with another key' : '';
-  return { code, text: `${attempt(access)}${by} was refused to ${who}: ${because}.`, remedy };
+  return {
+    code,
+    text: `${attempt(access)}${by} was ${access.endpoint === 'check' ? 'answered with no' : 'refused'} to ${who}: ${because}.`,
+    remedy,
+  };
 }
 
 /** Joomla sends one request per click on Update (no retry, no HEAD), so a second request is a second try. */
 function explainGranted(
-  { version, userAgent, licenseId }: LoggedAccess,
+  { endpoint, version, userAgent, licenseId }: LoggedAccess,
   who: string,
   count: number,
 ): Finding {
-  const text = `Version ${version ?? '?'} was granted to ${who}${licenseId === null ? '' : ` with licence ${licenseId}`}`;
+  const by = licenseId === null ? '' : ` with licence ${licenseId}`;
+  if (endpoint === 'check')
+    return {
+      code: 'CHECKED',
+      text: `A check by ${who} was told that version ${version ?? '?'} may be downloaded${by}.`,
+      remedy: null,
+    };
+  const text = `Version ${version ?? '?'} was granted to ${who}${by}`;
   if (count < 2 || joomlaVersion(userAgent) === undefined || isTrial(userAgent))
     return { code: 'GRANTED', text: `${text}.`, remedy: null };
   return {
@@ -74,8 +85,9 @@ function explainGranted(
 function attempt({ endpoint, version, productId, identifier, licenseId }: LoggedAccess): string {
   const of = licenseId === null ? '' : ` with licence ${licenseId}`;
   switch (endpoint) {
+    case 'check':
     case 'download':
-      return `A download ${productId === null ? 'without a product id' : `of product ${productId}`}${version === null ? '' : `, version ${version},`}${of}`;
+      return `A download${endpoint === 'check' ? ' check' : ''} ${productId === null ? 'without a product id' : `of product ${productId}`}${version === null ? '' : `, version ${version},`}${of}`;
     case 'activate':
     case 'deactivate':
       return `${endpoint === 'activate' ? 'Activating' : 'Deactivating'} ${identifier ?? '(no identifier)'}${of}`;

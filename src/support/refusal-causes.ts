@@ -51,6 +51,11 @@ export function findCause(access: LoggedAccess, license: License | undefined, fa
   }
 }
 
+/** A check of a download is refused for the same reasons. */
+function isOfDownload(endpoint: LoggedAccess['endpoint']): boolean {
+  return endpoint === 'download' || endpoint === 'check';
+}
+
 function rateLimited({ ip, endpoint }: LoggedAccess): Cause {
   const because =
     'this address sent more requests than the limit allows (only the first refusal of each time window is recorded)';
@@ -63,13 +68,13 @@ function rateLimited({ ip, endpoint }: LoggedAccess): Cause {
   return {
     code: 'RATE_LIMITED',
     because,
-    remedy: `Wait a minute (LICENSING_RATE_WINDOW), then try again. If many customers share this address, raise ${endpoint === 'download' ? 'LICENSING_DOWNLOAD_RATE_LIMIT' : 'LICENSING_RATE_LIMIT'}.`,
+    remedy: `Wait a minute (LICENSING_RATE_WINDOW), then try again. If many customers share this address, raise ${isOfDownload(endpoint) ? 'LICENSING_DOWNLOAD_RATE_LIMIT' : 'LICENSING_RATE_LIMIT'}.`,
   };
 }
 
 function invalidRequest(access: LoggedAccess, license: License | undefined): Cause {
   const { endpoint, productId } = access;
-  if (endpoint !== 'download')
+  if (!isOfDownload(endpoint))
     return license
       ? {
           code: 'BAD_IDENTIFIER',
@@ -135,10 +140,9 @@ function wrongProduct(
   license: License | undefined,
   { catalogue }: Facts,
 ): Cause {
-  const mistake =
-    endpoint === 'download'
-      ? "The customer pasted the key at another extension's update site, or downloadurl in the update XML names the wrong product: licensing update-xml lint"
-      : "The customer entered another extension's key, or the extension sends the wrong product_id.";
+  const mistake = isOfDownload(endpoint)
+    ? "The customer pasted the key at another extension's update site, or downloadurl in the update XML names the wrong product: licensing update-xml lint"
+    : "The customer entered another extension's key, or the extension sends the wrong product_id.";
   if (license === undefined)
     return { code: 'WRONG_PRODUCT', because: 'the licence is for another product', remedy: mistake };
   const { id, name } = license.product;
@@ -183,7 +187,7 @@ function unusable(access: LoggedAccess, license: License | undefined, facts: Fac
   if (expiresAt !== null && expiresAt > latestOf(access))
     return { ...cause, because: `${was}, and is expired now` };
   const expired = expiresAt ? `the licence expired on ${day(expiresAt)}` : 'the licence has expired';
-  if (access.endpoint === 'download' && entitledUntil(license, facts.now))
+  if (isOfDownload(access.endpoint) && entitledUntil(license, facts.now))
     return {
       ...cause,
       because: `${expired}, and ${access.version ? `version ${access.version}` : 'every version'} was published after that. It still downloads what was published before`,

@@ -1,0 +1,62 @@
+import type { Product } from '../store/catalogue';
+import type { Release } from '../store/releases';
+import type { DownloadRequest, FindRelease } from './download';
+import type { Found } from './lookup';
+import { entitledUntil, isRefusal, judgeDownload, judgeRelease, type RefusalCode } from './verdict';
+
+/** What a customer's site is told beside the verdict on a download (spec: operator-api, "Download check"). */
+export interface DownloadFacts {
+  expiresAt: Date | null;
+  /** what was asked for, else what the download would give, else the latest */
+  version: string | null;
+  /** the latest this licence may have */
+  entitledVersion: string | null;
+  renewUrl: string | null;
+  supportUrl: string | null;
+}
+
+export interface Catalogue {
+  findRelease: FindRelease;
+  findProduct: (id: number) => Promise<Product | undefined>;
+}
+
+/**
+ * @param outcome the verdict on the download. Of a key that is unknown to the client nothing is told
+ * @param outcome.release what the download gives, or would give if its file were there
+ */
+export async function gatherFacts(
+  found: Found | undefined,
+  { code, release }: { code: RefusalCode | null; release: Release | undefined },
+  { productId, version }: DownloadRequest,
+  { findRelease, findProduct }: Catalogue,
+  now: Date,
+): Promise<DownloadFacts> {
+  const known = code === 'LICENSE_NOT_FOUND' ? undefined : found;
+  const [own, asked, entitled] = await Promise.all([
+    known && findProduct(known.license.product.id),
+    findProduct(productId),
+    known && findEntitled(known, productId, findRelease, now),
+  ]);
+  const given = version ?? release?.version;
+  return {
+    expiresAt: known?.license.expiresAt ?? null,
+    version: given ?? (await findRelease({ productId, version: undefined }))?.version ?? null,
+    entitledVersion: entitled?.version ?? null,
+    renewUrl: own?.renewUrl ?? asked?.renewUrl ?? null,
+    supportUrl: own?.supportUrl ?? asked?.supportUrl ?? null,
+  };
+}
+
+/** Whichever site asks: the entitlement is the licence's. */
+async function findEntitled(
+  found: Found,
+  productId: number,
+  findRelease: FindRelease,
+  now: Date,
+): Promise<Release | undefined> {
+  if (judgeDownload(found, { identifierGiven: false }, now) !== undefined) return undefined;
+  const until = entitledUntil(found.license, now);
+  const latest = await findRelease({ productId, version: undefined, until });
+  const release = judgeRelease(found.license, latest, now);
+  return isRefusal(release) ? undefined : release;
+}

@@ -23,6 +23,9 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'no-draft': () => 'Name the package with --file.',
   'no-draft-package': () => 'Name it again with --file.',
   'no-version': ({ product }) => `"licensing release list --product ${product}" shows its versions.`,
+  'xml-of-another': ({ product }) =>
+    `Name another file: licensing update-xml write --product ${product} --out FILE`,
+  'other-update-server': () => 'To publish it all the same: --new-update-server.',
   'too-much-xml': ({ product }) =>
     `\nPack it again with its XML files, but for the manifest, in folders of folders; ${notForJoomla(product)}`,
   'no-manifest': ({ product }) => `\nPack it again with the manifest at its top; ${notForJoomla(product)}`,

@@ -13,6 +13,7 @@ import { elementName, label, positiveInteger, productIds, requireChange, webAddr
 import { withSession } from './command';
 import { planJson, productJson } from '../licensing/views';
 import { formatFields, formatTable } from './tables';
+import { followXml } from './update-xml';
 
 interface Options {
   name?: string;
@@ -104,10 +105,21 @@ function addEdit(product: Command): void {
       '\nExamples:\n  licensing product edit 42 --name "Example Shop Pro"\n  licensing product edit 44 --includes all --renew-url https://shop.example/renew',
     )
     .action((id: number, options: Options, command: Command) =>
-      withSession(command, async ({ db, output }) => {
+      withSession(command, async (session) => {
+        const { db, output } = session;
         requireChange(command, ...(Object.values(options) as unknown[]));
         const edited = await editProduct(db, id, readFields(options));
-        output.print(productJson(edited), `Product ${id} is changed: ${edited.name}.`);
+        const text = `Product ${id} is changed: ${edited.name}.`;
+        if (options.name === undefined && options.element === undefined) {
+          output.print(productJson(edited), text);
+          return;
+        }
+        const { json, line } = await followXml(
+          session,
+          id,
+          `Product ${id} IS changed, but not in its update XML`,
+        );
+        output.print({ ...productJson(edited), update_xml: json }, [text, ...line].join('\n'));
       }),
     );
 }

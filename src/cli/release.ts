@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
-import { findWrittenXml, isLeftOut, requireUpdateXmlSettings } from '../joomla/update-xml';
+import { requireUpdateXmlSettings } from '../joomla/update-xml';
+import { readUpdateXmlState } from '../joomla/follow-xml';
 import { publish } from '../joomla/publish';
 import { explainReadFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
@@ -11,7 +12,15 @@ import { withSession, type Session } from './command';
 import { explained } from './database';
 import { describeError } from './describe-error';
 import { ownFiles } from './output-file';
-import { ALLOW_DOWNGRADE, describeWritten, writeAndLint, writtenJson } from './update-xml';
+import {
+  writeCommand,
+  ALLOW_DOWNGRADE,
+  describeWritten,
+  followXml,
+  stateJson,
+  writeAndLint,
+  writtenJson,
+} from './update-xml';
 import { releaseJson } from '../licensing/views';
 import { formatTable } from './tables';
 
@@ -26,9 +35,14 @@ interface PublishOptions {
   /** true: the remembered file */
   writeXml?: string | true;
   allowDowngrade?: true;
+  newUpdateServer?: true;
 }
 
-const WRITE_XML = 'then write the update XML too, with the options "update-xml write" remembers';
+const WRITE_XML =
+  'the file of the update XML, which is written anyway; with it, nothing changes when it cannot be written';
+
+const NEW_UPDATE_SERVER =
+  'publish a package with other addresses of update servers: Joomla up to 5.3.0 drops the Download Key';
 
 export function addReleaseCommands(program: Command): void {
   const release = program.command('release').description('Versions of a product and their packages.');
@@ -42,7 +56,7 @@ function addPublish(release: Command): void {
   release
     .command('publish')
     .description(
-      'Takes over a zip file and publishes it as a version, which never changes then. The API offers it within a second, Joomla when the update XML is written (--write-xml).',
+      'Takes over a zip file and publishes it as a version, which never changes then. The API offers it within a second, Joomla by the update XML, which is written too.',
     )
     .requiredOption('--product <id>', 'product id', positiveInteger)
     .requiredOption('--version <version>', 'as 2.1.0 or 2.1.0-beta2')
@@ -52,6 +66,7 @@ function addPublish(release: Command): void {
     .option('--draft', 'store it without publishing')
     .option('--date <date>', 'publication date, instead of now', startDate)
     .addOption(new Option('--write-xml [file]', WRITE_XML).conflicts('draft'))
+    .option('--new-update-server', NEW_UPDATE_SERVER)
     .addHelpText(
       'after',
       '\nExample:\n  licensing release publish --product 42 --version 2.1.0 --file pkg_example.zip --changelog "Faster"',
@@ -75,6 +90,7 @@ function addPublish(release: Command): void {
             changelog: await changelogOf(options),
             draft: options.draft ?? false,
             date: options.date,
+            newUpdateServer: options.newUpdateServer ?? false,
           },
           now,
           (bytes) => output.progress(`${(bytes / 1_000_000).toFixed(0)} MB`),
@@ -84,13 +100,10 @@ function addPublish(release: Command): void {
           output.note(`note: ${manifestRemark} "licensing manifest" prints what to add.`);
         const text = `Version ${published.version} is ${published.state === 'draft' ? 'stored as a draft' : 'published'}: ${published.fileName}, ${published.fileSize} bytes.`;
         // Publish before writing the XML, so that updaters find the package it names.
-        await printWithXml(
-          session,
-          published,
-          text,
+        await printWithXml(session, published, text, {
           writeXml,
-          'IS published, but Joomla offers it only when its update XML is written',
-        );
+          otherwise: 'IS published, but Joomla offers it only when its update XML is written',
+        });
       }),
     );
 }
@@ -112,11 +125,13 @@ function addEdit(release: Command): void {
         options: Pick<PublishOptions, 'product' | 'version' | 'changelog' | 'changelogFile'>,
         command: Command,
       ) =>
-        withSession(command, async ({ db, output }) => {
+        withSession(command, async (session) => {
           requireChange(command, options.changelog, options.changelogFile);
           const changelog = (await changelogOf(options)) ?? '';
-          const edited = await editRelease(db, options.product, options.version.trim(), { changelog });
-          output.print(releaseJson(edited), `The changelog of version ${edited.version} is changed.`);
+          const edited = await editRelease(session.db, options.product, options.version.trim(), {
+            changelog,
+          });
+          await printWithXml(session, edited, `The changelog of version ${edited.version} is changed.`);
         }),
     );
 }
@@ -151,7 +166,7 @@ function addWithdraw(release: Command): void {
   release
     .command('withdraw')
     .description(
-      'Takes a version back, for good: it is downloaded no more. The API stops offering it within a second, Joomla when the update XML is written (--write-xml).',
+      'Takes a version back, for good: it is downloaded no more. The API stops offering it within a second, Joomla by the update XML, which is written too.',
     )
     .requiredOption('--product <id>', 'product id', positiveInteger)
     .requiredOption('--version <version>', 'the version')
@@ -174,14 +189,11 @@ function addWithdraw(release: Command): void {
             command.error('error: --allow-downgrade is of the update XML: it needs --write-xml');
           if (writeXml !== undefined) await requireXml(session, product, writeXml);
           const withdrawn = await withdrawRelease(db, product, version.trim());
-          await printWithXml(
-            session,
-            withdrawn,
-            `Version ${withdrawn.version} is withdrawn.`,
+          await printWithXml(session, withdrawn, `Version ${withdrawn.version} is withdrawn.`, {
             writeXml,
-            'IS withdrawn, but Joomla offers it until its update XML is written',
+            otherwise: 'IS withdrawn, but Joomla offers it until its update XML is written',
             allowDowngrade,
-          );
+          });
         }),
     );
 }
@@ -196,23 +208,35 @@ function requireXml(
   productId: number,
   writeXml: PublishOptions['writeXml'],
 ): Promise<void> {
-  return requireUpdateXmlSettings(db, productId, outOf(writeXml), process.cwd(), ownFiles(config));
+  return requireUpdateXmlSettings(db, productId, outOf(writeXml), process.cwd(), ownFiles(config), config);
 }
 
-/** Writes the XML first, if asked. @param otherwise the state of the version when the XML cannot be written */
+interface XmlWanted {
+  writeXml: PublishOptions['writeXml'];
+  /** the state of the version when the XML cannot be written */
+  otherwise: string;
+  allowDowngrade?: true | undefined;
+}
+
+/** Writes the XML first. */
 async function printWithXml(
   session: Session,
   release: Release,
   text: string,
-  writeXml: PublishOptions['writeXml'],
-  otherwise: string,
-  allowDowngrade?: true,
+  { writeXml, otherwise, allowDowngrade }: XmlWanted = { writeXml: undefined, otherwise: 'is changed' },
 ): Promise<void> {
-  const { config, output } = session;
-  const { productId, version } = release;
+  const { db, config, output } = session;
+  const { productId, version, state } = release;
+  // Nobody is offered a draft.
+  if (state === 'draft') {
+    const xml = await readUpdateXmlState(db, config, productId);
+    output.print({ ...releaseJson(release), update_xml: stateJson(xml) }, text);
+    return;
+  }
   if (writeXml === undefined) {
-    output.print(releaseJson(release), text);
-    return noteStaleXml(session, release);
+    const { json, line } = await followXml(session, productId, `Version ${version} ${otherwise}`);
+    output.print({ ...releaseJson(release), update_xml: json }, [text, ...line].join('\n'));
+    return;
   }
   const { out } = outOf(writeXml);
   const written = await writeAndLint(session, productId, { out, allowDowngrade }).catch((error: unknown) => {
@@ -222,29 +246,12 @@ async function printWithXml(
     );
   });
   output.print(
-    { ...releaseJson(release), update_xml: writtenJson(written) },
+    {
+      ...releaseJson(release),
+      update_xml: { state: 'written', url: written.url, ...writtenJson(written) },
+    },
     `${text}\n${describeWritten(written)}`,
   );
-}
-
-/** Tells that the update XML is older than this publication or withdrawal. */
-async function noteStaleXml({ db, output }: Session, release: Release): Promise<void> {
-  const { productId, version, state } = release;
-  const xml = await findWrittenXml(db, productId);
-  if (xml === undefined) return;
-  const { out, versions, known } = xml;
-  if (state === 'withdrawn' && versions.includes(version))
-    output.note(
-      `note: ${out} still offers version ${version}, whose download fails now. Write it again: ${writeCommand(productId)}`,
-    );
-  if (state === 'published' && isLeftOut(version, known))
-    output.note(
-      `note: ${out} still offers ${versions.join(', ') || 'nothing'}. Joomla offers version ${version} when it is written again: ${writeCommand(productId)}`,
-    );
-}
-
-function writeCommand(productId: number): string {
-  return `licensing update-xml write --product ${productId}`;
 }
 
 async function changelogOf({

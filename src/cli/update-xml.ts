@@ -17,12 +17,14 @@ import {
 import { lintUpdateXml, lintUpdateXmlAt, type LintOptions } from '../joomla/lint/lint';
 import { readPublished } from '../joomla/lint/published';
 import { ASSUMED_JOOMLA, tryUpdate, type Verdict } from '../joomla/updater/try';
+import { followUpdateXml, type UpdateXmlState } from '../joomla/follow-xml';
 import { explainReadFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { STABILITIES, type Stability } from '../licensing/versions';
 import { authorities, elementName, oneOf, positiveInteger } from './arguments';
 import { createOutput, withSession, type Output, type Session } from './command';
-import { isWithoutDatabase, withCurrentDatabase } from './database';
+import { explained, isWithoutDatabase, withCurrentDatabase } from './database';
+import { describeError } from './describe-error';
 import { printable } from './printable';
 import { ownFiles } from './output-file';
 import { FROM_STANDARD_INPUT, readValue } from './standard-input';
@@ -67,8 +69,8 @@ function addWrite(updateXml: Command): void {
       'Writes the update XML of a product. Options are remembered: next time --product is enough. An empty text forgets one.',
     )
     .requiredOption('--product <id>', 'product id', positiveInteger)
-    .option('--base-url <url>', "the site's address, as https://shop.example")
-    .option('--out <file>', 'the file to write')
+    .option('--base-url <url>', "the site's address, as https://shop.example; else LICENSING_PUBLIC_URL")
+    .option('--out <file>', 'the file to write; else one in LICENSING_XML_DIR, which nginx or Apache serves')
     .option('--info-url <url>', 'page about the product; else the base address')
     .option('--info-title <text>', "that page's title; else the product's name")
     .option('--description <text>', "else the product's name")
@@ -183,11 +185,46 @@ function addTry(updateXml: Command): void {
 
 /** Notes tell what was assumed, what `lint` found, and whether an earlier file is no longer written. */
 export async function writeAndLint(
-  { db, config, output }: Session,
+  session: Session,
   productId: number,
   given: GivenSettings,
 ): Promise<WrittenXml> {
-  const written = await writeUpdateXml(db, productId, given, process.cwd(), ownFiles(config));
+  const { db, config } = session;
+  const written = await writeUpdateXml(db, productId, given, process.cwd(), ownFiles(config), config);
+  await noteWritten(session, productId, written);
+  return written;
+}
+
+/**
+ * Lets the update XML follow a change that was made.
+ * @param what the change, for a note when the XML could not be written
+ * @returns what --json and the text say about it
+ */
+export async function followXml(
+  session: Session,
+  productId: number,
+  what: string,
+): Promise<{ json: ReturnType<typeof stateJson>; line: string[] }> {
+  const { db, config, output } = session;
+  const followed = await followUpdateXml(db, config, productId, { own: ownFiles(config) });
+  const { state, written, fault } = followed;
+  if (written) await noteWritten(session, productId, written);
+  if (state === 'stale')
+    output.note(
+      `note: ${what}. ${describeError(explained(fault, config))} When that is mended: ${writeCommand(productId)}`,
+    );
+  return { json: stateJson(followed), line: written ? [describeWritten(written)] : [] };
+}
+
+export function writeCommand(productId: number): string {
+  return `licensing update-xml write --product ${productId}`;
+}
+
+export function stateJson({ state, url }: UpdateXmlState) {
+  return { state, url };
+}
+
+async function noteWritten({ output }: Session, productId: number, written: WrittenXml): Promise<void> {
   if (written.assumedPackage !== undefined)
     output.note(
       `note: "${written.assumedPackage}" is written as a package, as neither a prefix nor --type says what it is. If it is something else, say so, as: licensing update-xml write --product ${productId} --type plugin --folder GROUP`,
@@ -211,7 +248,6 @@ export async function writeAndLint(
         `note: ${written.leftBehind} stays as it is, and is not written any more: from now on ${written.out} is. A site that asks for the earlier one is offered what that says.`,
       ),
     );
-  return written;
 }
 
 export function writtenJson({ out, updates, heldBack }: WrittenXml) {
@@ -228,9 +264,9 @@ export function writtenJson({ out, updates, heldBack }: WrittenXml) {
   };
 }
 
-export function describeWritten({ out, updates }: WrittenXml): string {
-  if (updates.length === 0) return `${out} offers nothing.`;
-  return `${out} offers ${updates.map(({ version, tag }) => `${version} (${tag})`).join(', ')}.`;
+export function describeWritten({ out, url, updates }: WrittenXml): string {
+  const offers = updates.map(({ version, tag }) => `${version} (${tag})`).join(', ') || 'nothing';
+  return `${out} offers ${offers}.${url === null ? '' : ` Its address: ${url}`}`;
 }
 
 function lint(source: string, options: LintOptions): Promise<LintFinding[]> {

@@ -27,12 +27,14 @@ export function readDownloadAddress(address: string): AskedDownload | undefined 
 }
 
 /** Requires an http or https address without a user name. @throws OperatorError that begins with `what` */
-export function requireWebAddress(text: string, what: string): URL {
+export function requireWebAddress(text: string, what: string, field?: string): URL {
+  const refuse = (message: string) =>
+    new OperatorError(message, field === undefined ? {} : { code: 'INVALID_REQUEST', field });
   const address = text.trim();
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url || !/^https?:\/\//i.test(address) || /\s/.test(address))
-    throw new OperatorError(`${what} must be a complete address, as https://shop.example/.`);
-  if (url.username || url.password) throw new OperatorError(`${what} must not hold a user name or password.`);
+    throw refuse(`${what} must be a complete address, as https://shop.example/.`);
+  if (url.username || url.password) throw refuse(`${what} must not hold a user name or password.`);
   return url;
 }
 

@@ -66,6 +66,7 @@ export interface PackageManifest {
   /** Joomla's name of the extension, if the manifest alone determines it */
   element: string | undefined;
   hasDownloadKey: boolean;
+  /** as written, blanks around them included */
   updateServers: string[];
 }
 
@@ -131,7 +132,7 @@ function readManifest(path: string, bytes: Buffer): PackageManifest | undefined 
     hasDownloadKey: Array.from(root.children).some(({ tagName }) => tagName === 'dlid'),
     updateServers: descendants(root)
       .filter(({ tagName }) => tagName === 'server')
-      .map((server) => ownText(server).trim()),
+      .map((server) => ownText(server)),
   };
 }
 

@@ -5,6 +5,8 @@ import { publishRelease, type PublishRequest } from '../packages/releases';
 import type { Db } from '../store/database';
 import type { Product } from '../store/catalogue';
 import type { Release } from '../store/releases';
+import { latestRelease } from '../licensing/updates';
+import { packagePath, statPackage } from '../packages/package-files';
 import {
   describeMisses,
   findManifest,
@@ -21,6 +23,12 @@ export interface Published {
   manifestRemark: string | undefined;
 }
 
+/** A version to publish, by whichever door. */
+export interface JoomlaPublishRequest extends PublishRequest {
+  /** accept other addresses of update servers than those of the latest published version's package */
+  newUpdateServer?: boolean;
+}
+
 /**
  * Publishes a version like `publishRelease`, which accepts a package only if sites can be updated by it.
  *
@@ -30,22 +38,29 @@ export interface Published {
 export async function publish(
   db: Db,
   packagesDir: string,
-  request: PublishRequest,
+  { newUpdateServer = false, ...request }: JoomlaPublishRequest,
   now: Date,
   onProgress?: (bytes: number) => void,
 ): Promise<Published> {
-  const { productId, version, date, draft } = request;
+  const { productId, version, date, draft, file } = request;
   const product = await requireProduct(db, productId);
   let manifestRemark: string | undefined;
+  let serverRemark: string | undefined;
   const release = await publishRelease(db, packagesDir, request, now, {
     ...(onProgress && { onProgress }),
     // Inspect the stored package: the named file may have changed since.
     inspect: async (path) => {
-      manifestRemark = await checkManifest(path, version, product);
+      const manifest = await findManifest(path);
+      // A draft was examined when it was stored.
+      if (file !== undefined) manifestRemark = checkManifest(manifest, version, product);
+      const fault = newUpdateServer ? undefined : await findServerFault(db, packagesDir, productId, manifest);
+      if (fault instanceof OperatorError && !draft) throw fault;
+      serverRemark = fault instanceof OperatorError ? `when it is published: ${fault.message}` : fault;
     },
   });
   const remarks = [
     remarkOnVersion(version),
+    serverRemark,
     date !== undefined && date > now && !draft
       ? 'the date lies in the future; the version is offered from now on all the same.'
       : undefined,
@@ -60,8 +75,11 @@ export async function publish(
  * @returns a remark on what the manifest lacks
  * @throws OperatorError when the manifest is of another product or version
  */
-async function checkManifest(file: string, version: string, product: Product): Promise<string | undefined> {
-  const manifest = await findManifest(file);
+function checkManifest(
+  manifest: PackageManifest | NoManifest,
+  version: string,
+  product: Product,
+): string | undefined {
   if (product.element !== null) requireElement(manifest, product.id, product.element);
   if (typeof manifest === 'string') return undefined;
   const { path, version: inside } = manifest;
@@ -73,6 +91,43 @@ async function checkManifest(file: string, version: string, product: Product): P
     );
   const misses = product.element === null ? [] : describeMisses(manifest);
   return misses.length === 0 ? undefined : `the manifest in the package (${path}) ${misses.join('. It ')}.`;
+}
+
+/**
+ * Joomla keeps the Download Key with the update site, by its address. Up to 5.3.0, a package with another address makes
+ * a new update site without the key (plg_extension_joomla, addUpdateSite); a package without one removes it. Compared
+ * with the latest published version, which most sites have.
+ *
+ * @returns the refusal, or a remark when it cannot be told
+ */
+async function findServerFault(
+  db: Db,
+  packagesDir: string,
+  productId: number,
+  manifest: PackageManifest | NoManifest,
+): Promise<OperatorError | string | undefined> {
+  const latest = await latestRelease(db, productId);
+  if (latest === undefined || typeof manifest === 'string') return undefined;
+  if (!(await statPackage(packagesDir, latest.sha256)))
+    return `the package of version ${latest.version} is missing, so its update servers could not be compared with these.`;
+  const before = await findManifest(packagePath(packagesDir, latest.sha256));
+  // Sites that were never offered an update have no key to lose.
+  if (typeof before === 'string' || before.updateServers.length === 0) return undefined;
+  const [earlier, named] = [before, manifest].map(({ updateServers }) => [...updateServers].sort());
+  if (JSON.stringify(earlier) === JSON.stringify(named)) return undefined;
+  return new OperatorError(
+    `The manifest in the package (${manifest.path}) names ${describeServers(manifest)}, and that of version ` +
+      `${latest.version} names ${describeServers(before)}. Joomla keeps the Download Key by this address: up to 5.3.0 ` +
+      'a site that installs this version loses its key, and can no longer update until its administrator enters it ' +
+      'again. Pack it again with the earlier address, byte by byte. Nothing was published.',
+    { code: 'INVALID_REQUEST', field: 'file', facts: { reason: 'other-update-server' } },
+  );
+}
+
+function describeServers({ updateServers }: PackageManifest): string {
+  return updateServers.length === 0
+    ? 'no update server'
+    : `the update server ${updateServers.map((server) => `"${server}"`).join(', ')}`;
 }
 
 /** Only a product for Joomla has an element. A site finds the installed extension by it, ignoring case. */

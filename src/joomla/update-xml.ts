@@ -1,6 +1,7 @@
-import { resolve } from 'node:path';
+import { mkdir } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { OperatorError } from '../licensing/operator-error';
-import { requireProduct } from '../licensing/find-or-refuse';
+import { noProduct, requireProduct } from '../licensing/find-or-refuse';
 import {
   compareVersions,
   isPrerelease,
@@ -16,12 +17,28 @@ import {
   type OwnFile,
   type Place,
 } from '../packages/replace-file';
-import { findUpdateXmlSettings, setProduct, setUpdateXmlSettings, type Product } from '../store/catalogue';
+import { explainFileFault } from '../packages/file-faults';
+import {
+  findUpdateXmlSettings,
+  listUpdateXmlSettings,
+  lockProduct,
+  setProduct,
+  setUpdateXmlSettings,
+  type Product,
+} from '../store/catalogue';
 import type { Db } from '../store/database';
 import { listPublishedVersions, listReleases, type Release } from '../store/releases';
+import { inTransaction } from '../store/transaction';
 import { API_PATH } from '../api';
 import { downloadAddress, requireWebAddress, siteFolder } from './addresses';
-import { clientOfType, typeOfElement, type ExtensionClient, type ExtensionType } from './extension-types';
+import {
+  clientOfType,
+  EXTENSION_CLIENTS,
+  EXTENSION_TYPES,
+  typeOfElement,
+  type ExtensionClient,
+  type ExtensionType,
+} from './extension-types';
 import { nameInJoomla } from './manifest';
 import {
   coversPlatform,
@@ -58,6 +75,11 @@ interface Settings extends Requirements {
 
 /** Stored for each product: the options given so far, and each version's requirements when it was last considered. */
 interface Remembered extends Partial<Settings> {
+  /**
+   * Its name in LICENSING_XML_DIR, where it was written without `out`. Another element does not change it, because
+   * customers' sites ask for it by this name.
+   */
+  file?: string;
   versions?: Record<string, Requirements & { tag?: Stability; notOffered?: true; downgradeAllowed?: true }>;
 }
 
@@ -77,6 +99,8 @@ export interface WrittenUpdate extends Requirements {
 
 export interface WrittenXml {
   out: string;
+  /** where customers' sites ask for it; null: not known */
+  url: string | null;
   xml: string;
   updates: WrittenUpdate[];
   /** versions left out because the higher version `withdrawn` was withdrawn, the highest first */
@@ -87,19 +111,86 @@ export interface WrittenXml {
   assumedPackage: string | undefined;
 }
 
+/** Where update XMLs go that were not given a file of their own, and what the addresses are. */
+export interface XmlHome {
+  /** LICENSING_XML_DIR */
+  xmlDir: string;
+  /** LICENSING_PUBLIC_URL; undefined: XMLs without a file of their own are not written */
+  publicUrl: string | undefined;
+  /** the site's folder, whose files it serves */
+  joomlaRoot?: string | undefined;
+}
+
+/** The web server serves LICENSING_XML_DIR below this path of the site. */
+export const XML_PATH = '/licensing-updates/';
+
 /**
  * Writes a product's update XML and stores the given settings; an empty text clears one. A relative `out` starts at
- * `cwd`, and files of `own` are never overwritten. @throws OperatorError with nothing written or stored
+ * `cwd`, and files of `own` are never overwritten.
+ *
+ * All of it happens under the lock of the product's row: of two writers at the same time, the later one reads the
+ * releases after the earlier one has renamed its file, so the file that stays has the changes of both.
+ * @throws OperatorError with nothing written or stored
  */
-export async function writeUpdateXml(
+export function writeUpdateXml(
   db: Db,
   productId: number,
   given: GivenSettings,
   cwd: string,
   own: OwnFile[] = [],
+  home?: XmlHome,
 ): Promise<WrittenXml> {
-  const { product, settings, remembered, isTypeAssumed } = await readSettings(db, productId, given, cwd);
-  const place = await requirePlace(settings.out, own);
+  return inTransaction(db, async (trx) => {
+    await lockProduct(trx, productId);
+    const planned = await planUpdateXml(trx, productId, given, cwd, home);
+    const { product, out, url, xml, remember, remembered } = planned;
+    if (planned.file !== undefined) await makeFolder(dirname(out));
+    const place = await requirePlace(out, own);
+    // The web server must be able to read it. The operator may restrict other readers.
+    await replaceFile(place, (place.there?.mode ?? 0) & 0o777 || 0o644, (sink) => sink(xml));
+    if (given.element !== undefined) await setProduct(trx, productId, { element: product.element });
+    await setUpdateXmlSettings(trx, productId, JSON.stringify(remember));
+    const before =
+      remembered.out ?? (remembered.file && home ? join(home.xmlDir, remembered.file) : undefined);
+    return {
+      out,
+      url,
+      xml,
+      leftBehind: await findLeftBehind(before, place),
+      assumedPackage: planned.assumedPackage,
+      heldBack: planned.heldBack,
+      updates: planned.updates,
+    };
+  });
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true });
+  } catch (error) {
+    const fault = explainFileFault(error, join(folder, 'update.xml'));
+    throw fault === undefined ? error : new OperatorError(`The folder ${folder} was not made: ${fault}.`);
+  }
+}
+
+export interface PlannedXml extends Omit<WrittenXml, 'leftBehind'> {
+  product: KnownProduct;
+  /** the name in LICENSING_XML_DIR; undefined: the file lies elsewhere */
+  file: string | undefined;
+  remembered: Remembered;
+  remember: Remembered;
+}
+
+/** What `writeUpdateXml` would write now. @throws OperatorError */
+export async function planUpdateXml(
+  db: Db,
+  productId: number,
+  given: GivenSettings,
+  cwd: string,
+  home: XmlHome | undefined,
+): Promise<PlannedXml> {
+  const known = await readSettings(db, productId, given, cwd, home);
+  const { product, settings, remembered, file } = known;
   const releases = await listReleases(db, productId);
   const published = releases.filter(({ state }) => state === 'published');
   const withdrawn = releases.filter(
@@ -113,40 +204,54 @@ export async function writeUpdateXml(
   const standing = gone.filter(({ downgradeAllowed }) => !downgradeAllowed);
   // Write even an empty XML, so that the last withdrawn version is no longer offered.
   const updates = suitable.filter((update) => !standing.some((one) => holdsBack(one, update)));
-  const xml = renderUpdateXml(product, settings, updates);
-  // The web server must be able to read it. The operator may restrict other readers.
-  await replaceFile(place, (place.there?.mode ?? 0) & 0o777 || 0o644, (sink) => sink(xml));
-  if (given.element !== undefined) await setProduct(db, productId, { element: product.element });
-  await setUpdateXmlSettings(
-    db,
-    productId,
-    JSON.stringify(toRemember(remembered, given, settings.out, [...suitable, ...gone], updates)),
-  );
+  const place = file === undefined ? { out: settings.out } : { file };
   return {
+    product,
     out: settings.out,
-    xml,
-    leftBehind: await findLeftBehind(remembered.out, place),
-    assumedPackage: isTypeAssumed ? product.element : undefined,
+    url: home === undefined ? null : addressOf(settings.out, settings.baseUrl, home),
+    file,
+    xml: renderUpdateXml(product, settings, updates),
+    remembered,
+    remember: toRemember(remembered, given, place, [...suitable, ...gone], updates),
+    assumedPackage: known.isTypeAssumed ? product.element : undefined,
     heldBack: describeHeldBack(suitable, updates, standing),
     updates: updates.map(({ release, ...written }) => ({ version: release.version, ...written })),
   };
+}
+
+/**
+ * The file of a product's update XML and its address, null where that is not known. Undefined: it has no element, or
+ * neither a file of its own nor LICENSING_PUBLIC_URL.
+ */
+export async function findXmlPlace(
+  db: Db,
+  { id, element }: Pick<Product, 'id' | 'element'>,
+  home: XmlHome,
+): Promise<{ out: string; url: string | null } | undefined> {
+  if (element === null) return undefined;
+  const { out, file = `${element}.xml`, baseUrl } = await findRemembered(db, id);
+  if (out === undefined && home.publicUrl === undefined) return undefined;
+  const path = out ?? join(home.xmlDir, basename(file));
+  return { out: path, url: addressOf(path, baseUrl ?? home.publicUrl, home) };
+}
+
+function addressOf(
+  out: string,
+  baseUrl: string | undefined,
+  { xmlDir, publicUrl, joomlaRoot }: XmlHome,
+): string | null {
+  if (dirname(out) === xmlDir)
+    return publicUrl === undefined ? null : publicUrl + XML_PATH + encodeURIComponent(basename(out));
+  if (joomlaRoot === undefined || baseUrl === undefined) return null;
+  const path = relative(joomlaRoot, out);
+  if (path.startsWith('..') || isAbsolute(path)) return null;
+  return `${baseUrl}/${path.split('/').map(encodeURIComponent).join('/')}`;
 }
 
 async function findLeftBehind(before: string | undefined, { target }: Place): Promise<string | undefined> {
   if (before === undefined) return undefined;
   const earlier = await lookAt(before);
   return earlier.there && earlier.target !== target ? before : undefined;
-}
-
-/** Where a product's update XML was last written, and its versions; `known` adds those withdrawn or held back. */
-export async function findWrittenXml(
-  db: Db,
-  productId: number,
-): Promise<{ out: string; versions: string[]; known: string[] } | undefined> {
-  const { out, versions = {} } = await findRemembered(db, productId);
-  if (out === undefined) return undefined;
-  const known = Object.keys(versions).filter((version) => !versions[version]?.downgradeAllowed);
-  return { out, known, versions: known.filter((version) => !versions[version]?.notOffered) };
 }
 
 /** A product's published versions that are not held back, the highest first. */
@@ -169,6 +274,130 @@ export function isLeftOut(version: string, offered: string[]): boolean {
   );
 }
 
+/** The options of a product's update XML as JSON in snake_case; null: the default. */
+export interface XmlOptions {
+  description: string | null;
+  info_url: string | null;
+  info_title: string | null;
+  target_platform: string | null;
+  php_minimum: string | null;
+  supported_databases: DatabaseMinimums | null;
+  /** of the highest published version */
+  tag: Stability | null;
+  type: ExtensionType | null;
+  client: ExtensionClient | null;
+  folder: string | null;
+}
+
+/** @throws OperatorError when there is no such product */
+export async function readUpdateXmlOptions(db: Db, productId: number): Promise<XmlOptions> {
+  await requireProduct(db, productId);
+  const remembered = await findRemembered(db, productId);
+  const [highest] = await listPublishedVersions(db, productId);
+  return {
+    description: remembered.description ?? null,
+    info_url: remembered.infoUrl ?? null,
+    info_title: remembered.infoTitle ?? null,
+    target_platform: remembered.targetPlatform ?? null,
+    php_minimum: remembered.phpMinimum ?? null,
+    supported_databases: remembered.supportedDatabases ?? null,
+    tag: (highest === undefined ? undefined : remembered.versions?.[highest]?.tag) ?? null,
+    type: remembered.type ?? null,
+    client: remembered.client ?? null,
+    folder: remembered.folder ?? null,
+  };
+}
+
+/**
+ * Stores options of a product's update XML, judged as those of `update-xml write`: undefined keeps one, null or an
+ * empty text clears it. The file follows with `followUpdateXml`.
+ * @throws OperatorError that names the option; nothing is stored then
+ */
+export function setUpdateXmlOptions(
+  db: Db,
+  productId: number,
+  options: { [K in keyof XmlOptions]?: XmlOptions[K] | '' | undefined },
+): Promise<XmlOptions> {
+  return inTransaction(db, async (trx) => {
+    const product = (await lockProduct(trx, productId)) ?? noProduct(productId);
+    const { tag } = options;
+    refuseUnknown('type', options.type, EXTENSION_TYPES);
+    refuseUnknown('client', options.client, EXTENSION_CLIENTS);
+    refuseUnknown('tag', tag, STABILITIES);
+    const cleared = <T>(value: T | null | undefined) => (value === null ? ('' as const) : value);
+    const given = {
+      description: cleared(options.description),
+      infoUrl: cleared(options.info_url),
+      infoTitle: cleared(options.info_title),
+      targetPlatform: cleared(options.target_platform),
+      phpMinimum: cleared(options.php_minimum),
+      supportedDatabases: cleared(options.supported_databases),
+      type: cleared(options.type),
+      client: cleared(options.client),
+      folder: cleared(options.folder),
+    };
+    const { versions = {}, ...before } = await findRemembered(trx, productId);
+    const said = Object.entries({ ...before, ...withoutUndefined(given) }).filter(
+      ([, value]) => value !== '',
+    );
+    const changed = Object.fromEntries(said) as Remembered;
+    refuseOptions(changed, product.element);
+    const tagged =
+      tag === undefined ? versions : await withTag(trx, productId, versions, changed, tag || null);
+    await setUpdateXmlSettings(trx, productId, JSON.stringify({ ...changed, versions: tagged }));
+    return readUpdateXmlOptions(trx, productId);
+  });
+}
+
+function refuseUnknown(field: string, value: unknown, known: readonly string[]): void {
+  if (value !== undefined && value !== null && value !== '' && !known.includes(value as string))
+    throw refusedOption(field, `It must be one of ${known.join(', ')}.`);
+}
+
+function refuseOptions(options: Remembered, element: string | null): void {
+  const type = options.type ?? (element === null ? undefined : (typeOfElement(element) ?? 'package'));
+  const { targetPlatform, phpMinimum, infoUrl, folder = '', supportedDatabases = {} } = options;
+  if (type !== undefined) {
+    if (options.client === undefined) defaultClient(type);
+    refuseFolder(type, folder);
+  }
+  if (targetPlatform !== undefined) refusePattern(targetPlatform);
+  if (phpMinimum !== undefined) refusePhp(phpMinimum);
+  if (infoUrl !== undefined) refuseInfoUrl(infoUrl);
+  for (const [name, version] of Object.entries(supportedDatabases))
+    if (!(DATABASES as readonly string[]).includes(name) || !/^[0-9][0-9A-Za-z.+-]*$/.test(version))
+      throw refusedOption(
+        'supported_databases',
+        `It must give the least version of some of ${DATABASES.join(', ')}, as 8.0.13.`,
+      );
+}
+
+/** Sets or clears the tag of the highest published version. */
+async function withTag(
+  db: Db,
+  productId: number,
+  versions: NonNullable<Remembered['versions']>,
+  { targetPlatform, phpMinimum, supportedDatabases }: Remembered,
+  tag: Stability | null,
+): Promise<Remembered['versions']> {
+  const [highest] = await listPublishedVersions(db, productId);
+  if (highest === undefined) {
+    if (tag === null) return versions;
+    throw refusedOption('tag', 'It is of the highest published version, and none is published.');
+  }
+  const known: NonNullable<Remembered['versions']>[string] = versions[highest] ?? {
+    targetPlatform: targetPlatform ?? DEFAULT_TARGET_PLATFORM,
+    phpMinimum: phpMinimum ?? DEFAULT_PHP_MINIMUM,
+    supportedDatabases: supportedDatabases ?? {},
+    // Until the XML is written with it.
+    notOffered: true as const,
+  };
+  const tagged = { ...known };
+  if (tag === null) delete tagged.tag;
+  else tagged.tag = tag;
+  return { ...versions, [highest]: tagged };
+}
+
 async function findRemembered(db: Db, productId: number): Promise<Remembered> {
   return JSON.parse((await findUpdateXmlSettings(db, productId)) ?? '{}') as Remembered;
 }
@@ -180,8 +409,9 @@ export async function requireUpdateXmlSettings(
   given: GivenSettings,
   cwd: string,
   own: OwnFile[],
+  home?: XmlHome,
 ): Promise<void> {
-  const { settings } = await readSettings(db, productId, given, cwd);
+  const { settings } = await readSettings(db, productId, given, cwd, home);
   await requirePlace(settings.out, own);
 }
 
@@ -210,9 +440,11 @@ async function readSettings(
   productId: number,
   given: GivenSettings,
   cwd: string,
+  home: XmlHome | undefined,
 ): Promise<{
   product: KnownProduct;
   settings: Settings;
+  file: string | undefined;
   remembered: Remembered;
   isTypeAssumed: boolean;
 }> {
@@ -227,8 +459,10 @@ async function readSettings(
     const value = given[name] ?? remembered[name];
     return value === '' ? undefined : (value as Settings[K] | undefined);
   };
-  const baseUrl = readBaseUrl(said('baseUrl'));
-  const out = given.out === undefined || given.out === '' ? said('out') : resolve(cwd, given.out);
+  const baseUrl = readBaseUrl(said('baseUrl') ?? home?.publicUrl);
+  const own = given.out === undefined || given.out === '' ? said('out') : resolve(cwd, given.out);
+  const file = own === undefined ? await homeFile(db, { ...product, element }, remembered, home) : undefined;
+  const out = own ?? (file === undefined ? undefined : join(home?.xmlDir ?? '', file));
   if (out === undefined)
     throw new OperatorError('Name the file to write with --out. It is remembered for the next time.');
   const knownType = said('type') ?? typeOfElement(element);
@@ -247,7 +481,36 @@ async function readSettings(
     supportedDatabases: said('supportedDatabases') ?? {},
   };
   refuseUseless(settings);
-  return { product: { ...product, element }, settings, remembered, isTypeAssumed: knownType === undefined };
+  return {
+    product: { ...product, element },
+    settings,
+    file,
+    remembered,
+    isTypeAssumed: knownType === undefined,
+  };
+}
+
+/** The name in LICENSING_XML_DIR. @throws OperatorError when another product's update XML has it */
+async function homeFile(
+  db: Db,
+  { id, element }: KnownProduct,
+  remembered: Remembered,
+  home: XmlHome | undefined,
+): Promise<string | undefined> {
+  if (home?.publicUrl === undefined) return undefined;
+  // From an import, both may be any text.
+  if (remembered.file !== undefined) return basename(remembered.file);
+  const file = basename(`${element}.xml`);
+  const out = join(home.xmlDir, file);
+  const taken = (await listUpdateXmlSettings(db)).find(({ productId, json }) => {
+    const other = JSON.parse(json) as Remembered;
+    return productId !== id && (other.out ?? (other.file && join(home.xmlDir, other.file))) === out;
+  });
+  if (taken === undefined) return file;
+  throw new OperatorError(
+    `${out} is the update XML of product ${taken.productId} already, whose customers ask for it by this name.`,
+    { facts: { reason: 'xml-of-another', product: id } },
+  );
 }
 
 function readBaseUrl(text: string | undefined): string {
@@ -269,36 +532,53 @@ function readBaseUrl(text: string | undefined): string {
 function defaultClient(type: ExtensionType): ExtensionClient {
   const client = clientOfType(type);
   if (client === undefined)
-    throw new OperatorError(
+    throw refusedOption(
+      'client',
       `A ${type} is one of the site or of the administrator: say --client site or --client administrator.`,
     );
   return client;
 }
 
 function refuseUseless({ type, folder, targetPlatform, phpMinimum, infoUrl }: Settings): void {
+  refuseFolder(type, folder);
+  refusePattern(targetPlatform);
+  refusePhp(phpMinimum);
+  refuseInfoUrl(infoUrl);
+}
+
+function refusedOption(field: string, message: string): OperatorError {
+  return new OperatorError(message, { code: 'INVALID_REQUEST', field });
+}
+
+function refuseFolder(type: ExtensionType, folder: string): void {
   if (type === 'plugin' && folder === '')
-    throw new OperatorError(
+    throw refusedOption(
+      'folder',
       'Joomla finds a plugin by its folder (its group): say --folder, as --folder system.',
     );
   if (type !== 'plugin' && folder !== '')
-    throw new OperatorError(`Only plugins have a folder; Joomla would not find a ${type} with one.`);
-  refusePattern(targetPlatform);
+    throw refusedOption('folder', `Only plugins have a folder; Joomla would not find a ${type} with one.`);
+}
+
+function refusePhp(phpMinimum: string): void {
   if (!isPhpVersion(phpMinimum))
-    throw new OperatorError(`"${phpMinimum}" is no PHP version; write it as 8.1 or 8.1.2.`);
-  requireWebAddress(infoUrl, 'The info address');
+    throw refusedOption('php_minimum', `"${phpMinimum}" is no PHP version; write it as 8.1 or 8.1.2.`);
+}
+
+function refuseInfoUrl(infoUrl: string): void {
+  requireWebAddress(infoUrl, 'The info address', 'info_url');
 }
 
 function refusePattern(pattern: string): void {
+  const refuse = (message: string) => refusedOption('target_platform', message);
   const found = findPatternFault(pattern);
   switch (found?.fault) {
     case 'runaway':
-      throw new OperatorError(
-        `The target platform is too long, or repeats too much, to be tried. ${MATCH_A_MAJOR}`,
-      );
+      throw refuse(`The target platform is too long, or repeats too much, to be tried. ${MATCH_A_MAJOR}`);
     case 'no-expression':
-      throw new OperatorError(`The target platform "${pattern}" is no regular expression. ${MATCH_A_MAJOR}`);
+      throw refuse(`The target platform "${pattern}" is no regular expression. ${MATCH_A_MAJOR}`);
     case 'accidents':
-      throw new OperatorError(
+      throw refuse(
         `The target platform "${pattern}" also matches Joomla ${found.accidents[0] ?? ''}: Joomla ties it to the beginning only. ${MATCH_A_MINOR}`,
       );
   }
@@ -420,11 +700,11 @@ function coversDatabases(newer: DatabaseMinimums, older: DatabaseMinimums): bool
 function toRemember(
   { versions: known = {}, ...before }: Remembered,
   { element: _element, tag: givenTag, allowDowngrade: _once, ...given }: GivenSettings,
-  out: string,
+  place: Pick<Remembered, 'out' | 'file'>,
   planned: PlannedUpdate[],
   offered: PlannedUpdate[],
 ): Remembered {
-  const said = Object.entries({ ...before, ...withoutUndefined(given), out });
+  const said = Object.entries({ ...before, ...withoutUndefined(given), out: '', file: '', ...place });
   const versions = planned.map((update, i) => {
     const { release, tag, targetPlatform, phpMinimum, supportedDatabases, downgradeAllowed } = update;
     const tagged = (i === 0 && givenTag !== undefined) || known[release.version]?.tag !== undefined;

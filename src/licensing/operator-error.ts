@@ -22,7 +22,8 @@ export type RefusalFacts =
       license: number;
     }
   | { reason: 'no-draft' | 'no-draft-package' }
-  | { reason: 'no-version'; product: number }
+  | { reason: 'no-version' | 'xml-of-another'; product: number }
+  | { reason: 'other-update-server' }
   | { reason: 'no-package' | 'not-an-export' | 'sealed-elsewhere' | 'no-key-column' | 'no-plan-column' }
   | { reason: 'too-much-xml' | 'no-manifest'; product: number }
   | { reason: 'manifest-version'; version: string | undefined }

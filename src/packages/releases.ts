@@ -5,6 +5,7 @@ import {
   acceptPackage,
   isPackageWhole,
   NoFile,
+  packagePath,
   removeStaged,
   stageFile,
   type StagedPackage,
@@ -70,7 +71,10 @@ export async function publishRelease(
       code: 'NOT_FOUND',
       facts: { reason: 'no-draft' },
     });
-  if (file === undefined && existing) await requirePackage(packagesDir, existing);
+  if (file === undefined && existing) {
+    await requirePackage(packagesDir, existing);
+    await hooks.inspect?.(packagePath(packagesDir, existing.sha256));
+  }
 
   const state = draft ? 'draft' : 'published';
   const publishedAt = draft ? null : (request.date ?? now);

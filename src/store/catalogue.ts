@@ -106,6 +106,15 @@ export async function findUpdateXmlSettings(db: Db, id: number): Promise<string 
   return settings[0] ?? null;
 }
 
+/** Those of all products that have any. */
+export async function listUpdateXmlSettings(db: Db): Promise<{ productId: number; json: string }[]> {
+  const rows = db(table(db, 'products')).whereNotNull('update_xml').select<object[]>('id', 'update_xml');
+  return ((await rows) as { id: number; update_xml: string }[]).map(({ id, update_xml: json }) => ({
+    productId: id,
+    json,
+  }));
+}
+
 export async function setUpdateXmlSettings(db: Db, id: number, json: string): Promise<void> {
   await db(table(db, 'products')).where({ id }).update({ update_xml: json });
 }

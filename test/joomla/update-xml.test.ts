@@ -63,6 +63,12 @@ function readXml(text: string): ReadUpdate[] {
   ) as ReadUpdate[];
 }
 
+function versionsIn(file: string): (string | undefined)[] {
+  return readXml(readFileSync(file, 'utf8')).map(({ fields }) => fields.version);
+}
+
+const of = (productId: number, version: string) => ['--product', String(productId), '--version', version];
+
 // The rows are plain ones: what holds on the production database is not repeated on the other.
 describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
   let settings: Settings;
@@ -706,32 +712,46 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       ]);
     });
 
-    it('is named where it still reads as before', async () => {
+    it('follows every publish, withdrawal and edit to the file it was written to', async () => {
       const productId = await product('1.0.0');
       const act = async (verb: string, version: string, ...options: string[]) => {
-        const { code, stderr } = await shop.run([
-          ...['release', verb, '--product', String(productId), '--version', version, ...options],
-        ]);
+        const args = ['release', verb, '--product', String(productId), '--version', version, ...options];
+        const { code, stdout, stderr } = await shop.run(args);
         expect(code).toBe(0);
-        return stderr;
+        return (stdout.split('\n')[1] ?? '') + stderr;
       };
       const publish = async (version: string) => act('publish', version, '--file', await packed(version));
       const command = `licensing update-xml write --product ${productId}`;
+      // There is neither a file nor LICENSING_PUBLIC_URL.
       expect(await publish('1.1.0')).toBe('');
       await write(productId);
-      expect(await publish('1.0.1')).toBe('');
-      expect(await publish('1.2.0')).toBe(
-        `note: ${out} still offers 1.1.0. Joomla offers version 1.2.0 when it is written again: ${command}\n`,
+      expect(await publish('1.0.1')).toBe(`${out} offers 1.1.0 (stable).`);
+      expect(await publish('1.2.0')).toBe(`${out} offers 1.2.0 (stable).`);
+      expect(versionsIn(out)).toEqual(['1.2.0']);
+      const withdrawn = await act('withdraw', '1.2.0');
+      expect(withdrawn).toMatch(
+        /^.*update\.xml offers nothing\.note: 1\.1\.0 is not offered, because 1\.2\.0 was/,
       );
-      expect(await act('withdraw', '1.2.0')).toBe('');
-      expect(await act('withdraw', '1.1.0')).toBe(
-        `note: ${out} still offers version 1.1.0, whose download fails now. Write it again: ${command}\n`,
+      expect(versionsIn(out)).toEqual([]);
+      expect(await publish('1.3.0')).toBe(`${out} offers 1.3.0 (stable).`);
+      expect(await act('edit', '1.3.0', '--changelog', 'Faster')).toBe(`${out} offers 1.3.0 (stable).`);
+
+      // A file that is not an update XML is never overwritten, and the version is published all the same.
+      writeFileSync(out, 'the only copy of a poem');
+      const stale = await publish('1.4.0');
+      expect(stale).toMatch(
+        /^note: Version 1\.4\.0 IS published, but Joomla offers it only when .*update\.xml was not written: it holds something else/,
       );
-      await act('withdraw', '1.0.1');
-      await act('withdraw', '1.0.0', '--write-xml');
-      expect(await publish('1.3.0')).toMatch(
-        /^note: .* still offers nothing\. Joomla offers version 1\.3\.0 /,
-      );
+      expect(stale).toContain(`When that is mended: ${command}\n`);
+      expect(readFileSync(out, 'utf8')).toBe('the only copy of a poem');
+      rmSync(out);
+      expect(
+        await shop.json(['release', 'edit', ...of(productId, '1.4.0'), '--changelog', '']),
+      ).toMatchObject({
+        state: 'published',
+        update_xml: { state: 'written', url: null },
+      });
+      expect(versionsIn(out)).toEqual(['1.4.0']);
     });
 
     it('publishes nothing when the update XML could not be written for want of options', async () => {

@@ -95,7 +95,8 @@ export function remarksOnManifest(manifest: PackageManifest, update: XmlUpdate, 
   if (manifest.element !== undefined && manifest.element !== element)
     remarks.push(`it installs ${manifest.element}, the XML says ${element}`);
   remarks.push(...describeMisses(manifest).map((miss) => `it ${miss}`));
-  if (manifest.updateServers.length > 0 && !manifest.updateServers.includes(url))
-    remarks.push(`its <updateservers> name ${manifest.updateServers.join(', ')}, not ${url}`);
+  const servers = manifest.updateServers.map((server) => server.trim());
+  if (servers.length > 0 && !servers.includes(url))
+    remarks.push(`its <updateservers> name ${servers.join(', ')}, not ${url}`);
   return remarks;
 }

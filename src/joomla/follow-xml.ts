@@ -1,0 +1,104 @@
+import { readFile } from 'node:fs/promises';
+import { requireProduct } from '../licensing/find-or-refuse';
+import { OperatorError } from '../licensing/operator-error';
+import type { OwnFile } from '../packages/replace-file';
+import type { Db } from '../store/database';
+import {
+  findXmlPlace,
+  planUpdateXml,
+  readUpdateXmlOptions,
+  writeUpdateXml,
+  type WrittenXml,
+  type XmlHome,
+  type XmlOptions,
+} from './update-xml';
+
+/** Whether Joomla is offered what is published, as answers say it in `update_xml`. */
+export interface UpdateXmlState {
+  /** `stale`: the file lacks the latest change; `not_set`: no element, or no address to write it for */
+  state: 'written' | 'stale' | 'not_set';
+  /** where customers' sites ask for it; null: `not_set`, or a file elsewhere whose address is not known */
+  url: string | null;
+}
+
+export interface FollowedXml extends UpdateXmlState {
+  /** why it is `stale`, in a sentence for the operator; null: it is not */
+  reason: string | null;
+  /** what was written; undefined unless `written` */
+  written: WrittenXml | undefined;
+  /** what was thrown, for the log or for other words; undefined: nothing */
+  fault: unknown;
+}
+
+const NOT_SET: FollowedXml = {
+  state: 'not_set',
+  url: null,
+  reason: null,
+  written: undefined,
+  fault: undefined,
+};
+
+/**
+ * Writes a product's update XML after a change of a release, the product or an option. Never throws: the change itself
+ * has been made, and a failure here must not read as if it had not. A withdrawn version that holds lower ones back
+ * (`update-xml write`) leaves them out, and the XML is `written`; `written.heldBack` names them.
+ *
+ * @param own files that are never overwritten
+ */
+export async function followUpdateXml(
+  db: Db,
+  home: XmlHome,
+  productId: number,
+  { own = [] }: { own?: OwnFile[] } = {},
+): Promise<FollowedXml> {
+  let url: string | null = null;
+  try {
+    const place = await findXmlPlace(db, await requireProduct(db, productId), home);
+    if (place === undefined) return NOT_SET;
+    url = place.url;
+    const written = await writeUpdateXml(db, productId, {}, home.xmlDir, own, home);
+    return { state: 'written', url, reason: null, written, fault: undefined };
+  } catch (error) {
+    return { state: 'stale', url, reason: reasonOf(error), written: undefined, fault: error };
+  }
+}
+
+/** The driver's own words repeat the statement and its values. */
+function reasonOf(error: unknown): string {
+  return error instanceof OperatorError
+    ? error.message
+    : 'The update XML could not be written: the database or the disk failed.';
+}
+
+export interface ReadUpdateXml extends UpdateXmlState {
+  reason: string | null;
+  /** the file's path; null: `not_set` */
+  out: string | null;
+  /** what the file should have, for an operator who puts it there by hand; null: it cannot be made */
+  xml: string | null;
+  options: XmlOptions;
+}
+
+/** Compares a product's update XML with what is published now. @throws OperatorError when there is no such product */
+export async function readUpdateXmlState(db: Db, home: XmlHome, productId: number): Promise<ReadUpdateXml> {
+  const place = await findXmlPlace(db, await requireProduct(db, productId), home);
+  const options = await readUpdateXmlOptions(db, productId);
+  if (place === undefined)
+    return { state: 'not_set', url: null, reason: null, out: null, xml: null, options };
+  const { out, url } = place;
+  try {
+    const { xml } = await planUpdateXml(db, productId, {}, home.xmlDir, home);
+    const there = await readFile(out, 'utf8').catch(() => undefined);
+    if (there === xml) return { state: 'written', url, reason: null, out, xml, options };
+    return { state: 'stale', url, reason: describeDifference(out, there), out, xml, options };
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    return { state: 'stale', url, reason: error.message, out, xml: null, options };
+  }
+}
+
+function describeDifference(out: string, there: string | undefined): string {
+  return there === undefined
+    ? `${out} is not there, or may not be read by this user.`
+    : `${out} does not offer what is published now.`;
+}

@@ -8,7 +8,7 @@ const LAYERS = {
   licensing: ['store'],
   packages: ['licensing', 'process', 'store'],
   access: ['joomla', 'licensing', 'store'],
-  http: ['access', 'licensing', 'packages', 'store'],
+  http: ['access', 'joomla', 'licensing', 'packages', 'privacy', 'store', 'support', 'transfer'],
   joomla: ['licensing', 'packages', 'process', 'store'],
   transfer: ['licensing', 'packages', 'store'],
   privacy: ['licensing', 'packages', 'store', 'transfer'],

@@ -46,6 +46,8 @@ export interface Config {
   manageRateLimit: number;
   /** ids of the Joomla groups whose API tokens may manage licences */
   operatorGroups: number[];
+  /** bytes of an uploaded package */
+  uploadLimit: number;
   logLevel: string;
   logDays: number;
   envFile: string | undefined;
@@ -58,6 +60,8 @@ export class ConfigError extends Error {}
 
 /** The folder with package.json; `.env` and relative paths start here, wherever the build is below it. */
 export const packageRoot = findPackageRoot(__dirname);
+
+const MEGABYTE = 1_048_576;
 
 const LONGEST_RATE_WINDOW_S = 86_400;
 
@@ -141,6 +145,7 @@ export function buildConfig(
     downloadRateLimit: integer(get, 'LICENSING_DOWNLOAD_RATE_LIMIT', rateLimit),
     manageRateLimit: integer(get, 'LICENSING_MANAGE_RATE_LIMIT', 600),
     operatorGroups: parseGroups(get('LICENSING_OPERATOR_GROUPS') ?? '8'),
+    uploadLimit: MEGABYTE * integer(get, 'LICENSING_UPLOAD_LIMIT', 256, 1, 10_000),
     logLevel: oneOf('LICENSING_LOG_LEVEL', get('LICENSING_LOG_LEVEL') ?? 'info', LOG_LEVELS),
     logDays: integer(get, 'LICENSING_LOG_DAYS', 90, 1, 36_500),
     envFile: file,

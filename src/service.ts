@@ -2,6 +2,8 @@ import { mkdir } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import type { Logger } from 'pino';
 import type { Config, Variable } from './config';
+import { createAuthenticator } from './access/authenticate';
+import { examineFromWithin } from './doctor/examine';
 import { createMonitoringListener } from './http/monitoring';
 import { createApp } from './http/app';
 import { createClientAddressReader } from './http/client-address';
@@ -72,6 +74,8 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       limiter: openLimiter(config, redis),
       clientAddress: createClientAddressReader(config.trustedProxies),
       downloads: { packagesDir: config.packagesDir, accelLocation: config.accelLocation },
+      authenticate: createAuthenticator({ ...config, db, now }),
+      manage: { ...config, updateXml: config, examine: () => examineFromWithin(config, db, now) },
       log,
       onAnswered: metrics.observe,
     });

@@ -1,4 +1,5 @@
 import { requireLabel } from '../licensing/fields';
+import { isCursorId, readCursor, toPage, type Page, type PageRequest } from '../licensing/cursors';
 import { redactKeys } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp } from '../licensing/timestamps';
@@ -87,4 +88,10 @@ export async function revokeToken(
   if (revoked === undefined)
     throw new OperatorError(`There is no token ${id}.`, { code: 'NOT_FOUND', facts: { reason: 'no-token' } });
   return revoked;
+}
+
+/** By id, those that have expired too. */
+export async function listTokenPage(db: Db, { after, limit }: PageRequest): Promise<Page<Token>> {
+  const [id] = readCursor<[number]>(after, [isCursorId]) ?? [];
+  return toPage(await listTokens(db, { after: id, limit: limit + 1 }), limit, (token) => [token.id]);
 }

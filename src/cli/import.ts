@@ -232,20 +232,8 @@ async function openInput(file: string): Promise<AsyncIterable<Buffer>> {
   }
 }
 
-function readMap(text: string, before = new Map<CsvTarget, string>()): Map<CsvTarget, string> {
-  for (const part of text.split(',')) {
-    const [, field = '', column = ''] = /^\s*([a-z]+(?:\.[^=\s]*)?)\s*=\s*(.*?)\s*$/.exec(part) ?? [];
-    const isField = (CSV_FIELDS as readonly string[]).includes(field);
-    if ((!isField && usage(() => metadataName(field)) === undefined) || column === '')
-      throw new InvalidArgumentError(
-        `It must be FIELD=COLUMN, with commas between; the fields are ${CSV_FIELDS.join(', ')}.`,
-      );
-    if (before.has(field as CsvTarget)) throw new InvalidArgumentError(`${field} is there twice.`);
-    before.set(field as CsvTarget, column);
-  }
-  if ([...before.keys()].filter(metadataName).length > MAX_METADATA_NAMES)
-    throw new InvalidArgumentError(`A licence has at most ${MAX_METADATA_NAMES} names in its metadata.`);
-  return before;
+function readMap(text: string, before?: Map<CsvTarget, string>): Map<CsvTarget, string> {
+  return usage(() => readCsvMap(text, before));
 }
 
 /** A separator that occurs inside an activation would split it, and an import cannot be undone. */

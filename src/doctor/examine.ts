@@ -1,3 +1,6 @@
+import type { Config } from '../config';
+import type { Db } from '../store/database';
+import type { Examined } from '../http/manage/settings';
 import { checkAccess } from './access';
 import { checkCatalogue } from './catalogue';
 import { checkConfiguration } from './configuration';
@@ -27,10 +30,21 @@ const CHECKS: { name: string; check: Check; needsDatabase: boolean }[] = [
   { name: 'SITE', check: checkSite, needsDatabase: false },
 ];
 
+/** Checks that read all packages or all licences: too much for a service between its requests. */
+const THOROUGH = ['PACKAGES', 'COUNTERS'];
+
+/** What a running service can tell of itself within seconds. */
+export async function examineFromWithin(config: Config, db: Db, now: () => Date): Promise<Examined[]> {
+  const nothing = { url: undefined, ca: undefined, repairAs: undefined, progress: () => undefined };
+  const findings = await examine({ config, db, now, ...nothing }, THOROUGH);
+  return findings.map(({ code, level, what }) => ({ id: code, state: level, message: what }));
+}
+
 /** Runs every check, even after others have failed. */
-export async function examine(patient: Patient): Promise<Finding[]> {
+export async function examine(patient: Patient, except: string[] = []): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { name, check, needsDatabase } of CHECKS) {
+    if (except.includes(name)) continue;
     if (needsDatabase && findings.some(({ code }) => code === 'DATABASE_UNREACHABLE')) {
       findings.push(unchecked(name, `${name} could not be checked without the database.`));
       continue;

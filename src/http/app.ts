@@ -2,6 +2,7 @@ import Router from '@koa/router';
 import Koa from 'koa';
 import { koaBody } from 'koa-body';
 import type { Logger } from 'pino';
+import type { Authenticate } from '../access/authenticate';
 import type { Licensing } from '../licensing/licensing';
 import { sendFailure } from './answers';
 import { BODY_OPTIONS } from './body-options';
@@ -12,6 +13,8 @@ import { answerFault, bodyError, inTime, logAnswer, logSendFault } from './fault
 import { frontPage } from './front-page';
 import { activateHandler, deactivateHandler, recordUnread, validateHandler } from './licenses';
 import { API_PATH } from '../api';
+import { mountManage } from './manage/endpoint';
+import type { ManageSettings } from './manage/settings';
 import type { Allowance, Bucket, Limiter } from './rate-limit';
 import { assignRequestId } from './request-id';
 import { InvalidRequestError, readPath, readProductId } from './requests';
@@ -22,6 +25,9 @@ export interface AppDependencies {
   limiter: Limiter;
   clientAddress: ReturnType<typeof createClientAddressReader>;
   downloads: DownloadSettings;
+  /** who may call the operator's API, and what it works on */
+  authenticate: Authenticate;
+  manage: ManageSettings;
   log: Logger;
   /** called after every answered request; for metrics */
   onAnswered?: (ctx: Context, seconds: number) => void;
@@ -33,6 +39,8 @@ export function createApp({
   limiter,
   clientAddress,
   downloads,
+  authenticate,
+  manage,
   log,
   onAnswered = () => undefined,
 }: AppDependencies): Koa {
@@ -76,6 +84,7 @@ export function createApp({
     '/downloads{/:product_id}',
     endpoint(downloadEndpoint, { ...get, bucket: 'download' }, downloadHandler(licensing, downloads)),
   );
+  mountManage(router, { db: licensing.db, now: licensing.now, authenticate, limiter, settings: manage });
   router.get('/', frontPage);
   return app;
 }

@@ -12,7 +12,8 @@ export type RefusalFacts =
         | 'lifetime-license'
         | 'no-license-named'
         | 'other-plan'
-        | 'undecided';
+        | 'undecided'
+        | 'too-many-rows';
     }
   | { reason: 'plan-in-use'; plan: number }
   | { reason: 'includes-others'; product: number }

@@ -3,7 +3,8 @@ import { normalizeIdentifier } from '../licensing/identifiers';
 import { EMAIL_EXPECTED, findEmail } from '../licensing/customer-email';
 import { requireKey } from '../licensing/issue';
 import { keyDigest } from '../licensing/keys';
-import { MAX_METADATA_TEXT, requireMetadataChange, type Metadata } from '../licensing/metadata';
+import {
+  MAX_METADATA_NAMES, MAX_METADATA_TEXT, requireMetadataChange, type Metadata } from '../licensing/metadata';
 import { OperatorError } from '../licensing/operator-error';
 import { findNamed } from '../licensing/find-or-refuse';
 import type { StoredStatus } from '../licensing/states';
@@ -75,8 +76,18 @@ export interface Candidate {
   identifiers: string[];
 }
 
+/** What is wrong with a row. */
+export interface RowFault {
+  /** null: it is not one field's */
+  field: CsvTarget | null;
+  text: string;
+}
+
 export class Fault {
-  constructor(readonly text: string) {}
+  constructor(
+    readonly text: string,
+    readonly parts: RowFault[] = [{ field: null, text }],
+  ) {}
 }
 
 /** Reads a table's first line as its heading. @throws OperatorError when a column is missing or overlooked */
@@ -156,17 +167,18 @@ function refuseOverlooked(unmapped: string[], map: Map<CsvTarget, string>): void
 /** @returns the row's licence, or all its faults */
 export function readRow(table: CsvTable, { line, cells }: CsvRow): Candidate | Fault {
   const { columns, width, options } = table;
-  const faults: string[] = [];
+  const faults: RowFault[] = [];
+  const fault = (text: string, field: CsvTarget | null = null) => faults.push({ field, text });
   const cell = (field: CsvTarget) => cells[columns.get(field)?.at ?? -1]?.trim() ?? '';
   const read = <T>(field: CsvTarget, reader: (text: string) => T | Fault): T | undefined => {
     const value = reader(cell(field));
     if (!(value instanceof Fault)) return value;
     const name = columns.get(field)?.name;
-    faults.push(name === undefined ? value.text : `${name}: ${value.text}`);
+    fault(name === undefined ? value.text : `${name}: ${value.text}`, field);
     return undefined;
   };
   if (cells.length < width || cells.slice(width).some((extra) => extra.trim() !== ''))
-    faults.push(
+    fault(
       `the row has ${quantity(cells.length, 'cell')}, and the first line ${quantity(width, 'column')}`,
     );
   const key = read('key', readKey);
@@ -185,18 +197,18 @@ export function readRow(table: CsvTable, { line, cells }: CsvRow): Candidate | F
   const identifiers = plan && read('activations', (text) => readIdentifiers(plan, text, options.separator));
   // Systems differ in whether a licence still works on its last day.
   if (status === 'expired' && expiresAt && dayOf(expiresAt) > dayOf(options.now))
-    faults.push('the status says expired, and the date is in the future');
+    fault('the status says expired, and the date is in the future', 'status');
   const digest = key === undefined ? '' : keyDigest(key);
   if (key !== undefined) {
     const twin = noteLine(table.digests, digest, line);
-    if (twin !== undefined) faults.push(`the key is the same as in line ${twin}`);
+    if (twin !== undefined) fault(`the key is the same as in line ${twin}`, 'key');
   }
   if (reference) {
     const twin = noteLine(table.references, reference, line);
-    if (twin !== undefined) faults.push(`the reference is the same as in line ${twin}`);
+    if (twin !== undefined) fault(`the reference is the same as in line ${twin}`, 'reference');
   }
   if (faults.length > 0 || key === undefined || plan === undefined || identifiers === undefined)
-    return new Fault(faults.join('; '));
+    return new Fault(faults.map(({ text }) => text).join('; '), faults);
   return {
     line,
     key,
@@ -323,6 +335,28 @@ function readLabel(text: string | null): string | null | Fault {
   return Array.from(text).length <= MAX_LABEL_LENGTH && !/\p{Cc}/u.test(text)
     ? text
     : new Fault(`the text has more than ${MAX_LABEL_LENGTH} characters, or more than one line`);
+}
+
+/**
+ * Reads `field=Column,...`.
+ * @param before earlier parts, which are added to
+ * @throws OperatorError for an unknown field, or one that is there twice
+ */
+export function readCsvMap(text: string, before = new Map<CsvTarget, string>()): Map<CsvTarget, string> {
+  const refusal = (message: string) => new OperatorError(message, { code: 'INVALID_REQUEST', field: 'map' });
+  for (const part of text.split(',')) {
+    const [, field = '', column = ''] = /^\s*([a-z]+(?:\.[^=\s]*)?)\s*=\s*(.*?)\s*$/.exec(part) ?? [];
+    const isField = (CSV_FIELDS as readonly string[]).includes(field);
+    if ((!isField && metadataName(field) === undefined) || column === '')
+      throw refusal(
+        `It must be FIELD=COLUMN, with commas between; the fields are ${CSV_FIELDS.join(', ')}.`,
+      );
+    if (before.has(field as CsvTarget)) throw refusal(`${field} is there twice.`);
+    before.set(field as CsvTarget, column);
+  }
+  if ([...before.keys()].filter(metadataName).length > MAX_METADATA_NAMES)
+    throw refusal(`A licence has at most ${MAX_METADATA_NAMES} names in its metadata.`);
+  return before;
 }
 
 /** The name of the licence's metadata that a column fills. @throws OperatorError when it cannot be one */

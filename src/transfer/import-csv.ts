@@ -20,6 +20,7 @@ import { toColumns } from '../store/row-fields';
 import { readCsv } from './csv';
 import {
   Fault,
+  type RowFault,
   readHeading,
   readRow,
   type Candidate,
@@ -39,6 +40,10 @@ export interface CsvImportOptions extends CsvTableOptions {
   secret: Buffer | undefined;
   actor: string;
   onProgress?: (rows: number) => void;
+  /** the most rows; undefined: any number */
+  maxRows?: number;
+  /** called for each thing that is wrong with a row */
+  onFault?: (line: number, fault: RowFault) => void;
 }
 
 export interface CsvImportReport {
@@ -80,9 +85,9 @@ export function importCsv(
         job.report.unmappedColumns = table.unmapped;
         continue;
       }
-      job.report.rows++;
+      if (++job.report.rows > (options.maxRows ?? Infinity)) throw tooManyRows(options.maxRows);
       const candidate = readRow(table, row);
-      if (candidate instanceof Fault) refuseRow(job, row.line, candidate.text);
+      if (candidate instanceof Fault) refuseRow(job, row.line, candidate);
       else {
         remarkNotSentWhole(job, candidate);
         batch.push(candidate);
@@ -105,6 +110,13 @@ function refusal({ bad, badRows }: CsvImportReport): OperatorError {
     `Nothing was imported: ${bad === 1 ? 'one row does' : `${bad} rows do`} not fit.`,
     { facts: { reason: 'bad-rows', rows: describeRemarks(badRows, bad) } },
   );
+}
+
+function tooManyRows(most = 0): OperatorError {
+  return new OperatorError(`The file has more than ${most} rows. Nothing was imported.`, {
+    field: 'file',
+    facts: { reason: 'too-many-rows' },
+  });
 }
 
 interface CsvJob {
@@ -157,11 +169,16 @@ async function startCsvJob(trx: Transaction, options: CsvImportOptions): Promise
   };
 }
 
-function refuseRow(job: CsvJob, line: number, message: string): void {
+function refuseRow(job: CsvJob, line: number, { text, parts }: Fault): void {
   const { report, options } = job;
   report.bad++;
-  keepRemark(report.badRows, line, message);
+  keepRemark(report.badRows, line, text);
+  for (const part of parts) options.onFault?.(line, part);
   if (!options.skipBadRows) job.writes = false;
+}
+
+function faultOf(field: RowFault['field'], text: string): Fault {
+  return new Fault(text, [{ field, text }]);
 }
 
 function remarkNotSentWhole({ report }: CsvJob, { line, key }: Candidate): void {
@@ -198,7 +215,11 @@ async function importBatch(job: CsvJob, batch: Candidate[]): Promise<void> {
     const license = existing.get(digest);
     const owner = reference === null ? undefined : owners.get(reference);
     if (owner && owner.id !== license?.id)
-      refuseRow(job, line, `the reference belongs to licence ${owner.id ?? ''} here, which has another key`);
+      refuseRow(
+        job,
+        line,
+        faultOf('reference', `the reference belongs to licence ${owner.id ?? ''} here, which has another key`),
+      );
     else if (license === undefined) added.push(candidate);
     else {
       const differences = differencesOf(candidate, license, job.options.now);
@@ -211,7 +232,10 @@ async function importBatch(job: CsvJob, batch: Candidate[]): Promise<void> {
         refuseRow(
           job,
           line,
-          `the key is that of licence ${license.id}, which is here already and differs in: ${differences.join(', ')}`,
+          faultOf(
+            'key',
+            `the key is that of licence ${license.id}, which is here already and differs in: ${differences.join(', ')}`,
+          ),
         );
     }
   }

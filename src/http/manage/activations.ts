@@ -1,11 +1,11 @@
 import { Type } from '@sinclair/typebox';
 import { addActivation, readActivation, removeActivation } from '../../licensing/activations';
 import { requireIdentifierText, requireLabel } from '../../licensing/fields';
-import { activationPage } from '../../licensing/lists';
+import { listActivationPage } from '../../licensing/lists';
 import { activationJson } from '../../licensing/views';
 import { notFound } from './failures';
 import { list, post, remove, type Call } from './operation';
-import { readId, requireLicense } from './reading';
+import { pageOf, readId, requireLicense } from './reading';
 import { exactly, Paging, Text } from './schemas';
 import { Activation } from './things';
 
@@ -24,7 +24,7 @@ export const activationOperations = [
     { summary: 'List the activations of a licence', forShops: true, query: exactly(Paging), data: Activation },
     async (call) => {
       const license = await requireLicense(call);
-      const { items, next } = await activationPage(call.db, license.id, call.query);
+      const { items, next } = await listActivationPage(call.db, license.id, pageOf(call.query));
       return { data: items.map((one) => activationJson(one, license)), next };
     },
   ),

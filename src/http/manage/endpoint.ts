@@ -9,10 +9,11 @@ import type { Limiter } from '../rate-limit';
 import { readJsonBody } from './body';
 import { ManageError, toFailure, type Failure } from './failures';
 import { performOnce, type Written } from './idempotency';
-import type { Call, Operation } from './operation';
+import type { Call, Operation, UploadTerms } from './operation';
 import { OPERATIONS } from './operations';
 import { bodyReader, queryReader, type Reader } from './read-input';
 import type { ManageSettings } from './settings';
+import { receiveUpload, type Upload } from './upload';
 
 export interface ManageDependencies {
   db: Db;
@@ -23,7 +24,7 @@ export interface ManageDependencies {
 }
 
 interface Endpoint extends Operation {
-  readQuery: (query: string) => object;
+  readQuery: (query: URLSearchParams) => object;
   readBody: Reader;
 }
 
@@ -46,30 +47,100 @@ function endpoint(methods: Map<string, Endpoint>, path: string, dependencies: Ma
   return async (ctx) => {
     ctx.state.endpoint = 'manage';
     ctx.state.route = path;
-    let given: object = {};
-    const answer = async (): Promise<Written> => {
+    const given: Given = { query: {}, body: {} };
+    try {
       const caller = await authenticate(ctx, dependencies);
       const operation = methods.get(ctx.method === 'HEAD' ? 'get' : ctx.method.toLowerCase());
       if (operation === undefined) throw noOperation(ctx, methods);
       requireScope(caller, operation);
-      const query = operation.readQuery(ctx.querystring);
-      const body = operation.upload === undefined ? await readJsonBody(ctx, operation) : {};
-      given = { ...query, ...body };
-      const now = dependencies.now();
-      const call: Call = {
-        ...{ caller, now, ctx, query },
-        body: operation.upload === undefined ? operation.readBody(body) : {},
-        db: dependencies.db,
-        context: { actor: caller.actor, now },
-        path: ctx.params as Record<string, string>,
-        settings: dependencies.settings,
-      };
-      const work = perform(operation, call, dependencies);
-      return operation.hasDeadline ? inTime(work) : work;
-    };
-    const written = await answer().catch((error: unknown) => refusalOf(ctx, error, given));
-    if (written !== undefined) send(ctx, written);
+      const work = answer(ctx, operation, caller, given, dependencies);
+      send(ctx, await (operation.hasDeadline ? inTime(work) : work));
+    } catch (error) {
+      const failure = toFailure(error, { ...given.query, ...given.body });
+      if (failure === undefined) throw error;
+      sendFailure(ctx, failure);
+    }
   };
+}
+
+/** What a request says; for refusals that name a field. */
+interface Given {
+  query: object;
+  body: object;
+}
+
+/** Reads the request and performs it: once, where it has an Idempotency-Key. */
+async function answer(
+  ctx: Context,
+  operation: Endpoint,
+  caller: Caller,
+  given: Given,
+  { db, now, settings }: ManageDependencies,
+): Promise<Written> {
+  given.query = operation.readQuery(new URLSearchParams(ctx.querystring));
+  if (operation.upload === undefined) given.body = operation.readBody(await readJsonBody(ctx));
+  const at = now();
+  const call = {
+    ...{ caller, now: at, ctx, settings, context: { actor: caller.actor, now: at } },
+    path: ctx.params as Record<string, string>,
+  };
+  const handle = (handleOn: Db) => run(operation, { ...call, ...given, db: handleOn });
+  const upload = operation.upload && receiver(ctx, operation, operation.upload, given, settings);
+  try {
+    const key = operation.method === 'post' ? idempotencyKeyOf(ctx) : undefined;
+    let written: Written;
+    if (key === undefined) {
+      await upload?.receive();
+      written = await handle(db);
+    } else {
+      const address = `${ctx.path}\n${JSON.stringify(given.query)}`;
+      const once = { credential: caller.credential, key, address };
+      const refusal = (error: unknown) => refusalOf(error, given);
+      const readBody = upload?.receive ?? (() => Promise.resolve(JSON.stringify(given.body)));
+      written = await performOnce(db, now, once, { readBody, isRead: !upload }, handle, refusal);
+    }
+    return await withAfterCommit(operation, { ...call, ...given, db }, written);
+  } finally {
+    await upload?.discard();
+  }
+}
+
+/** Reads an upload into the call. `receive` returns what tells it from another. */
+function receiver(
+  ctx: Context,
+  { readQuery }: Endpoint,
+  { types, rules: rulesOf }: UploadTerms,
+  given: Given,
+  settings: ManageSettings,
+) {
+  const rules = rulesOf(settings);
+  let received: Upload<unknown> | undefined;
+  return {
+    async receive(): Promise<string> {
+      received = await receiveUpload(ctx, types, rules);
+      const query = new URLSearchParams(ctx.querystring);
+      for (const [name, value] of Object.entries(received.fields)) query.append(name, value);
+      given.query = readQuery(query);
+      given.body = { file: received.file };
+      return JSON.stringify([received.fields, received.file === undefined ? null : rules.digest(received.file)]);
+    },
+    async discard(): Promise<void> {
+      if (received?.file !== undefined) await rules.discard(received.file);
+    },
+  };
+}
+
+/** What has to follow the change, each time it is answered. */
+async function withAfterCommit({ afterCommit }: Operation, call: Call, written: Written): Promise<Written> {
+  const { body } = written;
+  if (afterCommit === undefined || body === undefined || !('data' in body)) return written;
+  const data = body.data as object;
+  return { ...written, body: { ...body, data: { ...data, ...(await afterCommit(call, data)) } } };
+}
+
+function refusalOf(error: unknown, { query, body }: Given): Written | undefined {
+  const failure = toFailure(error, { ...query, ...body });
+  return failure && { status: failure.status, body: { error: failure.error } };
 }
 
 /** @throws ManageError for a wrong credential, or too many requests */
@@ -107,42 +178,6 @@ function requireScope({ scope }: Caller, { scope: needed, forShops }: Operation)
     );
 }
 
-async function perform(operation: Endpoint, call: Call, { db, now }: ManageDependencies): Promise<Written> {
-  const written = await performOrRepeat(operation, call, db, now);
-  const { afterCommit } = operation;
-  const { body } = written;
-  if (afterCommit === undefined || body === undefined || !('data' in body)) return written;
-  const data = body.data as object;
-  return { ...written, body: { ...body, data: { ...data, ...(await afterCommit(call, data)) } } };
-}
-
-async function performOrRepeat(
-  operation: Endpoint,
-  call: Call,
-  db: Db,
-  now: () => Date,
-): Promise<Written> {
-  const { ctx, caller, query, body } = call;
-  const key = operation.method === 'post' ? idempotencyKeyOf(ctx) : undefined;
-  if (key === undefined) return run(operation, call);
-  return performOnce(
-    db,
-    now,
-    {
-      credential: caller.credential,
-      key,
-      address: `${ctx.path}\n${JSON.stringify(query)}`,
-      body: JSON.stringify(body),
-    },
-    undefined,
-    (trx) => run(operation, { ...call, db: trx }),
-    (error) => {
-      const failure = toFailure(error, { ...(query as object), ...(body as object) });
-      return failure && { status: failure.status, body: { error: failure.error } };
-    },
-  );
-}
-
 async function run({ handle, status, isList }: Operation, call: Call): Promise<Written> {
   const answer = await handle(call);
   const { data, next = null } = answer;
@@ -156,13 +191,6 @@ function idempotencyKeyOf(ctx: Context): string | undefined {
   if (key === undefined) return undefined;
   if (typeof key === 'string' && /^[\x20-\x7e]{1,255}$/.test(key)) return key;
   throw new ManageError('INVALID_REQUEST', 'Idempotency-Key must be 1 to 255 printable ASCII characters.');
-}
-
-/** Answers a refusal. @throws any other error */
-function refusalOf(ctx: Context, error: unknown, given: object): undefined {
-  const failure = toFailure(error, given);
-  if (failure === undefined) throw error;
-  sendFailure(ctx, failure);
 }
 
 function sendFailure(ctx: Context, { status, error, retryAfter }: Failure): void {

@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
-import { accessPage, eventPage } from '../../licensing/lists';
+import { listRequestPage, listEventPage } from '../../licensing/lists';
 import { parseMoment } from '../../licensing/timestamps';
 import { accessJson, eventJson } from '../../licensing/views';
 import { list } from './operation';
-import { requireLicense } from './reading';
+import { pageOf, requireLicense } from './reading';
 import { exactly, IdGiven, Paging, Text, TimeGiven } from './schemas';
 import { Access, LicenseEvent } from './things';
 
@@ -20,7 +20,7 @@ export const historyOperations = [
       data: LicenseEvent,
     },
     async (call) => {
-      const { items, next } = await eventPage(call.db, (await requireLicense(call)).id, call.query);
+      const { items, next } = await listEventPage(call.db, (await requireLicense(call)).id, pageOf(call.query));
       return { data: items.map(eventJson), next };
     },
   ),
@@ -35,7 +35,7 @@ export const historyOperations = [
     },
     async (call) => {
       const { id } = await requireLicense(call);
-      const { items, next } = await accessPage(call.db, { licenseId: id }, call.query);
+      const { items, next } = await listRequestPage(call.db, { licenseId: id }, pageOf(call.query));
       return { data: items.map(accessJson), next };
     },
   ),
@@ -56,7 +56,7 @@ export const historyOperations = [
     },
     async ({ db, query: { limit, after, since, product_id: productId, ...filter } }) => {
       const from = since === undefined ? undefined : parseMoment(since, 'first', 'refused', 'since');
-      const { items, next } = await accessPage(db, { ...filter, productId, since: from }, { limit, after });
+      const { items, next } = await listRequestPage(db, { ...filter, productId, since: from }, pageOf({ limit, after }));
       return { data: items.map(accessJson), next };
     },
   ),

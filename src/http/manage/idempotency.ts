@@ -30,8 +30,13 @@ export interface OnceOnly {
   key: string;
   /** the address with its query */
   address: string;
-  /** what the body says; undefined: it has to be read first, as `readBody` does */
-  body: string | undefined;
+}
+
+/** What the body says. */
+export interface Body {
+  readBody: () => Promise<string>;
+  /** false: reading it takes as long as the caller likes */
+  isRead: boolean;
 }
 
 /** In seconds. A call that dies is taken over after this time. */
@@ -46,7 +51,6 @@ const RUNNING = 'The first request with this Idempotency-Key is still under way.
 class TakenOver extends Error {}
 
 /**
- * @param readBody reads a body that is not known yet; undefined: it is
  * @param perform makes the change in the transaction that completes the claim, and returns the answer. It may throw
  * @param refusal the answer that an error means, undefined where it is none; which are kept is decided here
  * @throws ManageError when the call is another one, or still under way
@@ -55,7 +59,7 @@ export async function performOnce(
   db: Db,
   now: () => Date,
   call: OnceOnly,
-  readBody: (() => Promise<string>) | undefined,
+  { readBody, isRead }: Body,
   perform: (db: Db) => Promise<Written>,
   refusal: (error: unknown) => Written | undefined,
 ): Promise<Written> {
@@ -66,13 +70,13 @@ export async function performOnce(
   const claim: Claim = {
     keyDigest: createHash('sha256').update('licensing idempotency').update(secret).digest('hex'),
     claim: randomBytes(16).toString('hex'),
-    requestDigest: call.body === undefined ? null : digestOf(call.body),
+    requestDigest: isRead ? digestOf(await readBody()) : null,
     leaseEndsAt: leaseFrom(now()),
     createdAt: now(),
   };
   const earlier = await take(db, claim, now());
   if (earlier !== undefined) {
-    const digest = claim.requestDigest ?? digestOf((await readBody?.()) ?? '');
+    const digest = claim.requestDigest ?? digestOf(await readBody());
     if (earlier.requestDigest !== digest) throw new ManageError('IDEMPOTENCY_MISMATCH', MISMATCH);
     return open(earlier.answer, claim.keyDigest, sealKey);
   }
@@ -81,7 +85,7 @@ export async function performOnce(
     prolongClaim(db, claim, leaseFrom(now())).catch(() => undefined);
   }, PROLONG_EVERY_MS);
   try {
-    const digest = claim.requestDigest ?? digestOf((await readBody?.()) ?? '');
+    const digest = claim.requestDigest ?? digestOf(await readBody());
     const complete = async (to: Db, answer: Written) => {
       if (!(await completeClaim(to, claim, digest, seal(answer, claim.keyDigest, sealKey))))
         throw new TakenOver();

@@ -3,10 +3,10 @@ import { revealKey } from '../../licensing/amend';
 import { requireDuration } from '../../licensing/durations';
 import { requireLabel } from '../../licensing/fields';
 import { addKey, editKey, endKey, rekey } from '../../licensing/license-keys';
-import { keyPage } from '../../licensing/lists';
+import { listKeyPage } from '../../licensing/lists';
 import { addedKeyJson, keyJson } from '../../licensing/views';
 import { list, patch, post, remove } from './operation';
-import { isSet, readEnd, readId, requireLicense } from './reading';
+import { isSet, pageOf, readEnd, readId, requireLicense } from './reading';
 import { DurationGiven, exactly, Flag, Id, orNull, Paging, Text, TextOrNull, TimeGiven } from './schemas';
 import { AddedKey, Key } from './things';
 
@@ -31,7 +31,7 @@ export const licenseKeyOperations = [
     '/licenses/{id}/keys',
     { summary: "List a licence's keys, those that have ended too", query: exactly(Paging), data: Key },
     async (call) => {
-      const { items, next } = await keyPage(call.db, (await requireLicense(call)).id, call.query);
+      const { items, next } = await listKeyPage(call.db, (await requireLicense(call)).id, pageOf(call.query));
       return { data: items.map(keyJson), next };
     },
   ),

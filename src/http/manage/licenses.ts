@@ -4,14 +4,14 @@ import { requireDuration } from '../../licensing/durations';
 import { requireLabel } from '../../licensing/fields';
 import { requirePlan } from '../../licensing/find-or-refuse';
 import { issueLicenses, MAX_ISSUED, type Issued } from '../../licensing/issue';
-import { licensePage } from '../../licensing/license-lists';
+import { listLicensePage } from '../../licensing/lists';
 import { changeState, moveEnd, renew, type Renewal } from '../../licensing/lifecycle';
 import { readLicense, type License } from '../../licensing/licenses';
 import { activationJson, keyJson, licenseJson } from '../../licensing/views';
 import { inReadCommitted } from '../../store/transaction';
 import { invalid } from './failures';
 import { get, list, patch, post, type Call } from './operation';
-import { readEnd, readMetadataChanges, requireLicense } from './reading';
+import { pageOf, readEnd, readMetadataChanges, requireLicense } from './reading';
 import { DurationGiven, exactly, IdGiven, Limit, oneOf, orNull, Paging, Text, TextOrNull, TimeGiven } from './schemas';
 import { IssuedLicense, License as LicenseSchema, LicenseDetails, STATUSES } from './things';
 
@@ -146,14 +146,15 @@ export const licenseOperations = [
       query: exactly({ ...Filters, ...Paging }),
       data: LicenseSchema,
     },
-    async ({ db, query: { limit, after, ...filters }, caller, now }) => {
+    async ({ db, query, caller, now }) => {
+      const { limit, after, product_id, plan_id, ...filters } = query;
       const filter = {
         ...filters,
-        productId: filters.product_id,
-        planId: filters.plan_id,
+        productId: product_id,
+        planId: plan_id,
         issuedBy: caller.scope === 'issue' ? caller.name : undefined,
       };
-      const { items, next } = await licensePage(db, filter, { limit, after }, now);
+      const { items, next } = await listLicensePage(db, filter, pageOf({ limit, after }), now);
       return { data: items.map((one) => licenseJson(one, now)), next };
     },
   ),

@@ -4,6 +4,7 @@ import type { ChangeContext } from '../../licensing/lifecycle';
 import type { Db } from '../../store/database';
 import type { Context } from '../context';
 import type { ManageSettings } from './settings';
+import type { UploadRules } from './upload';
 
 /**
  * An operation of the operator's API is declared once: reading, types and `openapi.json` come from its schemas. Its
@@ -42,8 +43,8 @@ interface Terms {
   scope?: Exclude<Scope, 'issue'>;
   /** a shop's token (`issue`) may call it too */
   forShops?: boolean;
-  /** a body that is no JSON, read by the handler: its media types, and the parts of a form */
-  upload?: { types: string[]; parts: TSchema };
+  /** the body is a file, or a form with it; the fields of `query` may stand in the form too. The call's body is `{ file }` */
+  upload?: UploadTerms;
   /** by default 200, or 204 without data */
   status?: number;
   /** another status with the same form of answer, and when it is given */
@@ -52,6 +53,12 @@ interface Terms {
   hasDeadline?: boolean;
   /** what has to follow a change once it is committed, each time it is answered: more fields of the answer's data */
   afterCommit?: (call: Call, data: object) => Promise<object>;
+}
+
+export interface UploadTerms {
+  /** of the file alone */
+  types: string[];
+  rules: (settings: ManageSettings) => UploadRules<never>;
 }
 
 /** What is said of an operation besides its method, path and handler: the fields of its query, of its JSON body, and its data. */

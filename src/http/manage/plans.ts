@@ -4,10 +4,10 @@ import { requireDuration } from '../../licensing/durations';
 import { requireLabel } from '../../licensing/fields';
 import { requirePlan } from '../../licensing/find-or-refuse';
 import { ACTIVATION_TYPES } from '../../licensing/identifiers';
-import { planPage } from '../../licensing/lists';
+import { listPlanPage } from '../../licensing/lists';
 import { planJson } from '../../licensing/views';
 import { get, list, patch, post, remove } from './operation';
-import { readId } from './reading';
+import { pageOf, readId } from './reading';
 import { DurationGiven, exactly, IdGiven, Limit, oneOf, orNull, Paging, Text } from './schemas';
 import { Plan } from './things';
 
@@ -44,8 +44,8 @@ export const planOperations = [
       query: exactly({ product_id: Type.Optional(IdGiven), ...Paging }),
       data: Plan,
     },
-    async ({ db, query: { product_id, ...page } }) => {
-      const { items, next } = await planPage(db, { productId: product_id }, page);
+    async ({ db, query }) => {
+      const { items, next } = await listPlanPage(db, query.product_id, pageOf(query));
       return { data: items.map(planJson), next };
     },
   ),

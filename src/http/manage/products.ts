@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox';
 import { addProduct, editProduct, readProduct, removeProduct, type ProductFields } from '../../licensing/catalogue';
 import { requireElement, requireHttpsUrl, requireLabel } from '../../licensing/fields';
-import { productPage } from '../../licensing/lists';
+import { listProductPage } from '../../licensing/lists';
 import { productJson } from '../../licensing/views';
 import { get, list, patch, post, remove } from './operation';
-import { readId } from './reading';
+import { pageOf, readId } from './reading';
 import { exactly, IdGiven, orNull, Paging, Text, TextOrNull } from './schemas';
 import { Product } from './things';
 
@@ -42,7 +42,7 @@ export const productOperations = [
     '/products',
     { summary: 'List products', forShops: true, query: exactly(Paging), data: Product },
     async ({ db, query }) => {
-      const { items, next } = await productPage(db, query);
+      const { items, next } = await listProductPage(db, pageOf(query));
       return { data: items.map(productJson), next };
     },
   ),

@@ -1,5 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020';
+import { redactKeys } from '../../licensing/keys';
 import { ManageError } from './failures';
 
 /** Reads queries and bodies by the schemas of their operation. Refusals name the first wrong field. */
@@ -16,12 +17,11 @@ export function bodyReader(schema: TSchema | undefined): Reader {
   return reader(ofBodies, schema);
 }
 
-/** @returns a reader of what `URLSearchParams` accepts */
-export function queryReader(schema: TSchema | undefined): (query: string) => object {
+export function queryReader(schema: TSchema | undefined): (query: URLSearchParams) => object {
   const read = reader(ofQueries, schema);
   return (query) => {
     const fields: Record<string, string> = Object.create(null) as Record<string, string>;
-    for (const [name, value] of new URLSearchParams(query)) {
+    for (const [name, value] of query) {
       if (name in fields) throw refused(`"${printable(name)}" is given twice.`, name);
       fields[name] = value;
     }
@@ -69,7 +69,7 @@ function unescape(part: string): string {
 
 /** A name that was sent may be anything, also a key that was pasted into the wrong place. */
 function printable(name: string): string {
-  return /^[a-z][a-z_.0-9]{0,60}$/.test(name) ? name : name.slice(0, 20).replace(/[^\x20-\x7e]/g, '?');
+  return redactKeys(name.slice(0, 100).replace(/[^\x20-\x7e]/g, '?'));
 }
 
 function refused(message: string, field?: string): ManageError {

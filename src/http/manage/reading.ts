@@ -1,6 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import { requireMetadataChange, type MetadataChanges } from '../../licensing/metadata';
 import { parseMoment } from '../../licensing/timestamps';
+import type { PageRequest } from '../../licensing/lists';
 import { findLicense, findLicenseByReference, type License } from '../../licensing/licenses';
 import { notFound } from './failures';
 import type { Call } from './operation';
@@ -48,4 +49,8 @@ export function readMetadataChanges(
 /** Whether a flag of a query, such as `?free=1`, is set. */
 export function isSet(flag: Static<typeof Flag> | undefined): boolean {
   return flag === '1' || flag === 'true';
+}
+
+export function pageOf({ limit = 50, after }: { limit?: number; after?: string }): PageRequest {
+  return { limit, after };
 }

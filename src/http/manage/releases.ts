@@ -1,13 +1,13 @@
 import { Type, type Static } from '@sinclair/typebox';
 import { followUpdateXml } from '../../joomla/follow-xml';
 import { publish, versionOf } from '../../joomla/publish';
-import { releasePage } from '../../licensing/lists';
+import { listReleasePage } from '../../licensing/lists';
 import { releaseJson } from '../../licensing/views';
 import { removeStaged, stageBytes, type StagedPackage } from '../../packages/package-files';
 import { editRelease, findReleaseById, withdrawRelease } from '../../packages/releases';
 import { invalid, notFound } from './failures';
 import { get, list, patch, post, type Call } from './operation';
-import { isSet, readId } from './reading';
+import { isSet, pageOf, readId } from './reading';
 import { exactly, Flag, Paging, Text } from './schemas';
 import { Release, ReleaseWithXml } from './things';
 
@@ -74,7 +74,7 @@ export const releaseOperations = [
     '/products/{id}/releases',
     { summary: "List a product's versions, the newest first", query: exactly(Paging), data: Release },
     async (call) => {
-      const { items, next } = await releasePage(call.db, readId(call, 'id', 'product'), call.query);
+      const { items, next } = await listReleasePage(call.db, readId(call, 'id', 'product'), pageOf(call.query));
       return { data: items.map(releaseJson), next };
     },
   ),
@@ -90,6 +90,7 @@ export const releaseOperations = [
         rules: ({ packagesDir, uploadLimit }) => ({
           limit: uploadLimit,
           take: (bytes) => stageBytes(packagesDir, bytes),
+          digest: ({ sha256 }) => sha256,
           discard: removeStaged,
         }),
       },

@@ -1,3 +1,5 @@
+import type { XmlHome } from '../../joomla/update-xml';
+
 /** A finding of the doctor, as the service can tell it. */
 export interface Examined {
   id: string;
@@ -12,6 +14,7 @@ export interface ManageSettings {
   keySecret: Buffer | undefined;
   /** bytes of a package */
   uploadLimit: number;
+  updateXml: XmlHome;
   /** how long the access log is kept */
   logDays: number;
   /** examines the installation, as far as the service can look */

@@ -9,11 +9,11 @@ import { invalid, ManageError } from './failures';
 
 /** What an operation does with the bytes, while they arrive. */
 export interface UploadRules<F> {
-  /** of the file alone */
-  types: string[];
   /** bytes */
   limit: number;
   take: (bytes: AsyncIterable<Buffer>) => Promise<F>;
+  /** tells a file from others */
+  digest: (file: F) => string;
   /** undoes `take` */
   discard: (file: F) => Promise<unknown>;
 }
@@ -30,10 +30,14 @@ const MAX_FIELDS = 20;
 const MAX_FIELD_BYTES = 2 * 1024 * 1024;
 
 /** Reads the whole body. Nothing of it is left when this throws. @throws ManageError */
-export async function receiveUpload<F>(ctx: Context, rules: UploadRules<F>): Promise<Upload<F>> {
+export async function receiveUpload<F>(
+  ctx: Context,
+  types: string[],
+  rules: UploadRules<F>,
+): Promise<Upload<F>> {
   if (!hasBody(ctx)) throw invalid('file', 'The body must be the file, or a form with the part "file".');
   if (ctx.is(FORM)) return receiveForm(ctx, rules);
-  if (!ctx.is(...rules.types)) throw unsupported(ctx, [...rules.types, FORM]);
+  if (!ctx.is(...types)) throw unsupported(ctx, [...types, FORM]);
   const file = await rules.take(limited(ctx.req, rules.limit)).catch((error: unknown) => {
     throw ctx.req.errored || ctx.req.readableAborted ? new ClientGoneError() : error;
   });

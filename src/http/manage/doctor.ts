@@ -1,0 +1,17 @@
+import { list } from './operation';
+import { oneOf, exactly, Text } from './schemas';
+
+export const doctorOperations = [
+  list(
+    '/doctor',
+    {
+      summary: 'Examine the installation, as far as the service can look',
+      data: exactly(
+        { id: Text, state: oneOf(['ok', 'warning', 'problem']), message: Text },
+        { title: 'Finding' },
+      ),
+      hasDeadline: false,
+    },
+    async ({ settings }) => ({ data: await settings.examine(), next: null }),
+  ),
+];

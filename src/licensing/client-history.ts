@@ -8,11 +8,12 @@ import {
   type RecordedEvent,
 } from '../store/events';
 import { createMemory } from './memory';
+import { dayOf } from './timestamps';
 
 /** Records a client's changes of licences, in the transaction that makes them. */
 export type RecordChanges = (trx: Transaction, events: LicenseEvent[]) => Promise<void>;
 
-/** An event is counted on the first equal one for this long. */
+/** An event is counted on the first equal one for this long, but not beyond its day, for the daily sums. */
 const WINDOW_MS = 60 * 60 * 1000;
 /** Events one client may add to one licence's history in that time; later ones lose their identifier and name. */
 const MAX_EVENTS = 200;
@@ -36,13 +37,13 @@ export function createClientHistory(): RecordChanges {
 
   function classify(event: LicenseEvent): { key: string; event: LicenseEvent; first: First | undefined } {
     const client = `${event.licenseId} ${clientOf(event.actor)}`;
-    const key = `${client} ${event.action} ${JSON.stringify(identifierOf(event))}`;
+    const kind = `${client} ${dayOf(event.at)} ${event.action}`;
+    const key = `${kind} ${JSON.stringify(identifierOf(event))}`;
     const first = firsts.get(key, event.at);
     if (first) return { key, event, first };
     const budget = budgets.get(client, event.at) ?? budgets.set(client, { at: event.at, events: 0 });
     if (budget.events++ < MAX_EVENTS) return { key, event, first };
-    const shared = `${client} ${event.action}`;
-    return { key: shared, event: withoutTexts(event), first: firsts.get(shared, event.at) };
+    return { key: kind, event: withoutTexts(event), first: firsts.get(kind, event.at) };
   }
 
   return async (trx, events) => {

@@ -15,6 +15,7 @@ import { findLicensesByIds, lockLicenses, raiseRevisions, type License } from '.
 import {
   findMetadataEvents,
   findTextRows,
+  idRange,
   removeIps,
   removeKeyLabels,
   setTexts,
@@ -34,6 +35,8 @@ import {
 } from '../transfer/records';
 
 const PAGE = 500;
+/** Ids in one search of a whole table, which must end before a service's statements time out. */
+const SCANNED_AT_ONCE = 20_000;
 const ERASED = 'erased';
 
 /** Matches one customer's e-mail address, but not `mary-jane@example.com` for `jane@example.com`. */
@@ -116,8 +119,21 @@ async function* textRows(
   only?: Only,
   from = 0,
 ): AsyncGenerator<Row> {
-  for (let after = from; ;) {
-    const rows = await findTextRows(db, name, patterns, after, PAGE, only);
+  if (only) return yield* matchingRows(db, name, patterns, { after: from }, only);
+  const { first, last } = (await idRange(db, name)) ?? { first: 1, last: 0 };
+  for (let after = Math.max(from, first - 1); after < last; after += SCANNED_AT_ONCE)
+    yield* matchingRows(db, name, patterns, { after, upTo: after + SCANNED_AT_ONCE });
+}
+
+async function* matchingRows(
+  db: Db,
+  name: TextTable,
+  patterns: string[],
+  ids: { after: number; upTo?: number },
+  only?: Only,
+): AsyncGenerator<Row> {
+  for (let { after } = ids; ;) {
+    const rows = await findTextRows(db, name, patterns, { ...ids, after }, PAGE, only);
     yield* rows;
     if (rows.length < PAGE) return;
     after = rows.at(-1)?.id as number;
@@ -227,7 +243,7 @@ export async function readCustomer(
   });
 }
 
-async function latestAccesses(db: Db, licenseIds: number[]): Promise<LoggedAccess[]> {
+export async function latestAccesses(db: Db, licenseIds: number[]): Promise<LoggedAccess[]> {
   const accesses: LoggedAccess[] = [];
   for (const licenseId of licenseIds)
     accesses.push(...(await listAccesses(db, { licenseId }, LATEST_ACCESSES)));

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { listPlans, type Plan } from './catalogue';
+import { customerDigest } from './customer-digest';
 import { isSqlite, table, type Db, type TableName, type Transaction } from './database';
 import { insertMainKeys, type StoredKey } from './license-keys';
 import {
@@ -245,7 +246,7 @@ export async function insertLicenses(trx: Transaction, licenses: NewLicense[]): 
   for (let i = 0; i < licenses.length; i += CHUNK) {
     const chunk = licenses.slice(i, i + CHUNK);
     const rows = chunk.map(({ keyDigest, keyHint, keySealed, ...row }) => ({
-      row: toColumns({ ...row, revision: FIRST_REVISION }),
+      row: toColumns({ ...row, customerDigest: customerDigest(row.customer), revision: FIRST_REVISION }),
       key: { keyDigest, keyHint, keySealed, createdAt: row.createdAt },
     }));
     const added = await insertCounted(
@@ -272,7 +273,12 @@ export type LicenseChanges = Partial<Terms & Pick<License, 'mainKeyId'>>;
 
 /** Changes a licence by one revision: undefined keeps a value, null clears it. */
 export async function setLicense(trx: Transaction, id: number, changes: LicenseChanges): Promise<void> {
-  await trx(table(trx, 'licenses')).where({ id }).increment('revision', 1).update(toColumns(changes));
+  const { customer } = changes;
+  const digest = customer === undefined ? {} : { customerDigest: customerDigest(customer) };
+  await trx(table(trx, 'licenses'))
+    .where({ id })
+    .increment('revision', 1)
+    .update(toColumns({ ...changes, ...digest }));
 }
 
 /** The next licences of a plan with exactly this limit, by id. */

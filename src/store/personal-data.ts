@@ -1,4 +1,5 @@
-import { isSqlite, type Db, type TableName, type Transaction } from './database';
+import { customerDigest } from './customer-digest';
+import { isSqlite, table, type Db, type TableName, type Transaction } from './database';
 import type { Row, SqlValue } from './export';
 import { idIndex, licenseIndex, tableBy } from './statements';
 
@@ -20,12 +21,20 @@ export interface Only {
   licenseIds: number[] | null;
 }
 
-/** Scans the whole table, by id. @param patterns for LIKE, in lower case, with `!` before literal characters */
+/** The lowest and the highest id; undefined for an empty table. */
+export async function idRange(db: Db, name: TextTable): Promise<{ first: number; last: number } | undefined> {
+  // In one statement, MySQL would read the whole index.
+  const [first] = await db(table(db, name)).orderBy('id').limit(1).pluck<number[]>('id');
+  const [last] = await db(table(db, name)).orderBy('id', 'desc').limit(1).pluck<number[]>('id');
+  return first === undefined || last === undefined ? undefined : { first, last };
+}
+
+/** Scans the rows with these ids, by id. @param patterns for LIKE, in lower case, with `!` before literal characters */
 export async function findTextRows(
   db: Db,
   name: TextTable,
   patterns: string[],
-  after: number,
+  { after, upTo }: { after: number; upTo?: number },
   limit: number,
   only?: Only,
 ): Promise<Row[]> {
@@ -36,6 +45,7 @@ export async function findTextRows(
     .where('id', '>', after)
     .orderBy('id')
     .limit(limit);
+  if (upTo !== undefined) query.where('id', '<=', upTo);
   query.where((any) => {
     for (const column of TEXT_COLUMNS[name])
       for (const pattern of patterns) any.orWhereRaw(`${lower(column)} LIKE ? ESCAPE '!'`, [pattern]);
@@ -69,10 +79,12 @@ export async function setTexts(
   seen: Row,
   changes: Record<string, SqlValue>,
 ): Promise<void> {
+  const digest =
+    'customer' in changes ? { customer_digest: customerDigest(changes.customer as string | null) } : {};
   await trx(tableBy(trx, name, ...idIndex(name)))
     .whereIn('id', ids)
     .where(seen)
-    .update(changes);
+    .update({ ...changes, ...digest });
 }
 
 /** Removes the IP addresses of licences from their activations, checks, accesses and history. */

@@ -6,6 +6,7 @@ import { isFinal } from '../licensing/states';
 import { formatTimestamp } from '../licensing/timestamps';
 import { activationKey, findActivations, setActivationName, setFree } from '../store/activations';
 import { recountActivations } from '../store/counters';
+import { customerDigest } from '../store/customer-digest';
 import { insertEvents, type LicenseEvent } from '../store/events';
 import { withKeys, type Row } from '../store/export';
 import { findRows, insertCountedInChunks, insertInChunks, lockRows, updateRows } from '../store/import';
@@ -111,7 +112,11 @@ function planOf(job: Job, { plan_id }: RecordOf<'license'>): LocalPlan {
 }
 
 async function insertLicenses(job: Job, added: Found[]): Promise<void> {
-  const rows = added.map(({ value }) => ({ ...toRow('license', value), plan_id: planOf(job, value).id }));
+  const rows = added.map(({ value }) => ({
+    ...toRow('license', value),
+    customer_digest: customerDigest(value.customer),
+    plan_id: planOf(job, value).id,
+  }));
   if (job.empty.license) {
     await insertInChunks(job.trx, 'licenses', rows);
     const keys = added.flatMap(({ value }) =>
@@ -168,6 +173,7 @@ function licenseChanges(job: Job, here: RecordOf<'license'>, there: RecordOf<'li
   const changes: Row = {};
   for (const field of ['status', 'activation_limit', 'customer', 'expires_at'] as const)
     if (here[field] !== there[field]) changes[field] = row[field] ?? null;
+  if ('customer' in changes) changes.customer_digest = customerDigest(there.customer);
   const plan = planOf(job, there);
   if (plan.id !== here.plan_id) changes.plan_id = plan.id;
   if (here.reference === null && there.reference !== null) changes.reference = there.reference;

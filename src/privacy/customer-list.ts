@@ -1,0 +1,98 @@
+import { findEmail } from '../licensing/customer-email';
+import { OperatorError } from '../licensing/operator-error';
+import { formatTimestampOrNull } from '../licensing/timestamps';
+import { accessJson, activationJson, licenseJson } from '../licensing/views';
+import { listActivations } from '../store/activations';
+import { customerDigest, isCustomerDigest } from '../store/customer-digest';
+import {
+  findCustomerByDigest,
+  findSeatRows,
+  listCustomerSums,
+  type CustomerFilter,
+} from '../store/customers';
+import type { Db } from '../store/database';
+import { listLicenses } from '../store/licenses';
+import { fromRow } from '../transfer/records';
+import { eraseCustomer, latestAccesses, type Erased } from './customers';
+
+/** Customers as the operator's API names them: by an id that says nothing about the person, or by the address. */
+
+export interface CustomerSummary {
+  id: string;
+  customer: string;
+  /** how many they have */
+  licenses: number;
+  /** the first end among the active ones */
+  next_end: string | null;
+}
+
+/** By address. `beginning` is what was typed of an address. */
+export async function listCustomers(db: Db, filter: CustomerFilter, now: Date): Promise<CustomerSummary[]> {
+  const beginning = filter.beginning?.trim().toLowerCase();
+  return (await listCustomerSums(db, { ...filter, beginning }, now)).map(
+    ({ customer, licenses, nextEnd }) => ({
+      id: customerDigest(customer),
+      customer,
+      licenses,
+      next_end: formatTimestampOrNull(nextEnd),
+    }),
+  );
+}
+
+/** The address of a customer named by id or address. @throws OperatorError (NOT_FOUND) for anything else */
+export async function resolveCustomer(db: Db, idOrAddress: string): Promise<string> {
+  const address = isCustomerDigest(idOrAddress)
+    ? await findCustomerByDigest(db, idOrAddress)
+    : findEmail(idOrAddress);
+  return address ?? noCustomer();
+}
+
+function noCustomer(): never {
+  throw new OperatorError('There is no such customer.', { code: 'NOT_FOUND' });
+}
+
+/**
+ * A page of a customer's licences by id, with their activations, the latest accesses, and the seats that the customer has
+ * on licences of others. Reads by indexes only: what else names the customer is found by `exportCustomer`.
+ *
+ * @throws OperatorError (NOT_FOUND) when there is nothing
+ */
+export async function readCustomerJson(
+  db: Db,
+  idOrAddress: string,
+  { after, limit }: { after?: number | undefined; limit: number },
+  now: Date,
+) {
+  const customer = await resolveCustomer(db, idOrAddress);
+  const found = await listLicenses(db, { customer, after, limit: limit + 1 }, now);
+  const licenses = found.slice(0, limit);
+  const seats = after === undefined ? await findSeatRows(db, customer) : [];
+  if (after === undefined && licenses.length + seats.length === 0) return noCustomer();
+  const activations = await Promise.all(licenses.map(({ id }) => listActivations(db, id)));
+  const accesses = await latestAccesses(
+    db,
+    licenses.map(({ id }) => id),
+  );
+  return {
+    id: customerDigest(customer),
+    customer,
+    licenses: licenses.map((license, i) => ({
+      ...licenseJson(license, now),
+      activations: (activations[i] ?? []).map((one) => activationJson(one, license)),
+    })),
+    seats: seats.map((row) => fromRow('activation', row)),
+    accesses: accesses.map(accessJson),
+    /** the licence after which the next page begins; null: there are no more */
+    next: found.length > limit ? (licenses.at(-1)?.id ?? null) : null,
+  };
+}
+
+/** `eraseCustomer`, by id or address. @throws OperatorError (NOT_FOUND) when nothing is stored about the customer */
+export async function deleteCustomer(
+  db: Db,
+  idOrAddress: string,
+  context: { actor: string; now: Date },
+): Promise<Erased> {
+  const erased = await eraseCustomer(db, await resolveCustomer(db, idOrAddress), context);
+  return erased.licenses + erased.rows === 0 ? noCustomer() : erased;
+}

@@ -1,0 +1,14 @@
+import { createHash } from 'node:crypto';
+
+const DIGEST_DIGITS = 32;
+
+/** A customer's id: hex digits of a digest of the address, so that a log can name a customer who is erased later. */
+export function customerDigest(customer: string): string;
+export function customerDigest(customer: string | null): string | null;
+export function customerDigest(customer: string | null): string | null {
+  return customer && createHash('sha256').update(customer).digest('hex').slice(0, DIGEST_DIGITS);
+}
+
+export function isCustomerDigest(text: string): boolean {
+  return /^[0-9a-f]+$/.test(text) && text.length === DIGEST_DIGITS;
+}

@@ -1,0 +1,109 @@
+import { customerDigest } from './customer-digest';
+import { table, type Db } from './database';
+import { updateRows } from './import';
+import { lockLicenses } from './licenses';
+import { forceIndex, orderedJoin, placeholders, rawRows, tableBy } from './statements';
+import { fromSqlTime, toSqlTime } from './time';
+import { inTransaction } from './transaction';
+
+export interface CustomerSum {
+  customer: string;
+  licenses: number;
+  /** the first end among the active licences; null: none of them ends */
+  nextEnd: Date | null;
+}
+
+export interface CustomerFilter {
+  /** the beginning of an address, in lower case */
+  beginning?: string | undefined;
+  /** cursor: only addresses after this one */
+  after?: string | undefined;
+  limit: number;
+}
+
+/** By address. */
+export async function listCustomerSums(
+  db: Db,
+  { beginning = '', after = '', limit }: CustomerFilter,
+  now: Date,
+): Promise<CustomerSum[]> {
+  // Not LIKE, which uses no index on SQLite.
+  const rows = await rawRows<{ customer: string; licenses: number; next_end: string | null }>(
+    db,
+    `SELECT customer, COUNT(*) AS licenses,
+            MIN(CASE WHEN status = 'active' AND expires_at > ? THEN expires_at END) AS next_end
+       FROM ${table(db, 'licenses')}${forceIndex(db, 'licenses', 'customer')}
+      WHERE customer > ? AND customer >= ? AND customer < ?
+      GROUP BY customer ORDER BY customer LIMIT ?`,
+    [toSqlTime(now), after, beginning, `${beginning}\u{10ffff}`, limit],
+  );
+  return rows.map(({ next_end, ...row }) => ({
+    ...row,
+    nextEnd: next_end === null ? null : fromSqlTime(next_end),
+  }));
+}
+
+/** The address of the customer with an id. */
+export async function findCustomerByDigest(db: Db, digest: string): Promise<string | undefined> {
+  const found = await db(tableBy(db, 'licenses', 'customer_digest'))
+    .where({ customer_digest: digest })
+    .limit(1)
+    .pluck<string[]>('customer');
+  return found[0];
+}
+
+/** Sets the missing and outdated digests of licences, which an earlier version wrote. */
+export async function fillCustomerDigests(db: Db, ids: number[]): Promise<void> {
+  const isOutdated = (row: Pick<DigestRow, 'customer' | 'customer_digest'>) =>
+    row.customer_digest !== customerDigest(row.customer);
+  if (ids.length === 0) return;
+  const found = await rawRows<DigestRow>(
+    db,
+    `SELECT id, customer, customer_digest FROM ${table(db, 'licenses')}${forceIndex(db, 'licenses')}
+      WHERE id IN (${placeholders(ids.length)})`,
+    ids,
+  );
+  const outdated = found.filter(isOutdated).map(({ id }) => id);
+  if (outdated.length === 0) return;
+  await inTransaction(db, async (trx) => {
+    const locked = [...(await lockLicenses(trx, outdated)).values()];
+    await updateRows(
+      trx,
+      'licenses',
+      locked.map(({ id, customer }) => [id, { customer_digest: customerDigest(customer) }]),
+    );
+  });
+}
+
+interface DigestRow {
+  id: number;
+  customer: string | null;
+  customer_digest: string | null;
+}
+
+const NAMING = ['issue', 'import', 'set-customer', 'erase-customer'];
+
+/** The licences whose customer was set or erased by these events. */
+export async function findLicensesNamedBy(db: Db, eventIds: number[]): Promise<number[]> {
+  return db(tableBy(db, 'events'))
+    .whereIn('id', eventIds)
+    .whereIn('action', NAMING)
+    .distinct()
+    .pluck<number[]>('license_id');
+}
+
+/** The seats that an address has on licences of other customers, by licence id. */
+export async function findSeatRows(
+  db: Db,
+  address: string,
+): Promise<Record<string, string | number | null>[]> {
+  return rawRows(
+    db,
+    `SELECT a.* FROM ${table(db, 'activations')} a${forceIndex(db, 'activations', 'identifier')}
+       ${orderedJoin(db)} ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} ON l.id = a.license_id
+       ${orderedJoin(db)} ${table(db, 'plans')} p${forceIndex(db, 'plans')} ON p.id = l.plan_id
+      WHERE a.identifier = ? AND p.activation_type = 'seat' AND (l.customer IS NULL OR l.customer <> ?)
+      ORDER BY a.license_id`,
+    [address, address],
+  );
+}

@@ -20,7 +20,14 @@ import * as optionalLicenseKeys from './018_optional_license_keys';
 import * as dropLicenseKeys from './019_drop_license_keys';
 import * as tokens from './020_tokens';
 import * as issuedBy from './021_issued_by';
+import * as leases from './025_leases';
 import * as idempotency from './026_idempotency';
+import * as dailySums from './027_daily_sums';
+import * as refusedLicenses from './028_refused_licenses';
+import * as licenseCounts from './029_license_counts';
+import * as licenseStanding from './030_license_standing';
+import * as unsummed from './031_unsummed';
+import * as customerIds from './032_customer_ids';
 
 /** In order. The database stores the names, without a file extension. */
 const migrations: Record<string, Knex.Migration> = {
@@ -45,7 +52,14 @@ const migrations: Record<string, Knex.Migration> = {
   '019_drop_license_keys': dropLicenseKeys,
   '020_tokens': tokens,
   '021_issued_by': issuedBy,
+  '025_leases': leases,
   '026_idempotency': idempotency,
+  '027_daily_sums': dailySums,
+  '028_refused_licenses': refusedLicenses,
+  '029_license_counts': licenseCounts,
+  '030_license_standing': licenseStanding,
+  '031_unsummed': unsummed,
+  '032_customer_ids': customerIds,
 };
 
 /** Removes what only earlier versions read: run on a database in use once every process has been restarted. */

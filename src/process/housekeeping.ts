@@ -1,10 +1,19 @@
+import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { countAllLicenses, sumUp } from '../licensing/statistics';
+import { dayOf } from '../licensing/timestamps';
 import { pruneAccesses } from '../store/access-log';
 import type { Db } from '../store/database';
 import { reasonCode } from '../store/errors';
+import { holdLease, releaseLease, type Lease } from '../store/leases';
+import { pruneRefused } from '../store/sums';
 
-const EVERY_MS = 60 * 60 * 1000;
+/** With the lease, a killed instance is replaced before the statistics are a minute old. */
+const EVERY_MS = 20 * 1000;
+/** Between the batches of a backlog, for the requests of a small machine. */
+const SUM_PAUSE_MS = 20;
+const PRUNE_EVERY_MS = 60 * 60 * 1000;
 /** With more than 200 ids MariaDB plans from its statistics, and may read and lock the whole log. */
 const ROWS_AT_ONCE = 100;
 const LEAST_AT_ONCE = 10;
@@ -13,31 +22,35 @@ const PAUSE_MS = 100;
 const PAUSE_AFTER_FAILURE_MS = 3_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Deletes access log entries older than `logDays`, now and every hour, in small deletes. Call the result to stop. */
+/**
+ * Keeps the daily sums up to date, and deletes access log entries older than `logDays` once they are summed, now and
+ * every hour, in small deletes. One instance does both for all. Call the result to stop.
+ */
 export function startHousekeeping(
   db: Db,
   logDays: number,
   log: Logger,
   now: () => Date,
 ): () => Promise<void> {
+  const lease: Lease = { name: 'housekeeping', holder: randomBytes(16).toString('hex') };
   const stopping = new AbortController();
   const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal }).catch(() => undefined);
-  let running: Promise<void> | undefined;
-  const run = () => {
-    running ??= prune()
-      .catch((error: unknown) => {
-        log.warn(
-          { reason: reasonCode(error) },
-          'the access log could not be pruned; it is tried again in an hour',
-        );
-      })
-      .finally(() => (running = undefined));
+  const isHeld = async () => !stopping.signal.aborted && (await holdLease(db, lease, now()));
+  const goesOn = async () => {
+    await pause(SUM_PAUSE_MS);
+    return !stopping.signal.aborted;
   };
+
   async function prune(): Promise<void> {
     const before = new Date(now().getTime() - logDays * DAY_MS);
-    for (let rows = ROWS_AT_ONCE; !stopping.signal.aborted;)
+    await pruneAll((rows) => pruneAccesses(db, before, rows));
+    await pruneAll((rows) => pruneRefused(db, dayOf(before), rows));
+  }
+
+  async function pruneAll(pruneSome: (rows: number) => Promise<number>): Promise<void> {
+    for (let rows = ROWS_AT_ONCE; await isHeld();)
       try {
-        if ((await pruneAccesses(db, before, rows)) < rows) return;
+        if ((await pruneSome(rows)) < rows) return;
         await pause(PAUSE_MS);
       } catch (error) {
         // A slow disk may not manage this many rows within the statement time-out, now or in an hour.
@@ -46,11 +59,51 @@ export function startHousekeeping(
         await pause(PAUSE_AFTER_FAILURE_MS);
       }
   }
+
+  let nextPruning = -Infinity;
+  let pruning: Promise<void> | undefined;
+  /** Takes too long to wait for when many entries are old. */
+  function startPruning(): void {
+    nextPruning = performance.now() + PRUNE_EVERY_MS;
+    pruning ??= prune()
+      .catch((error: unknown) => {
+        log.warn(
+          { reason: reasonCode(error) },
+          'the access log could not be pruned; it is tried again in an hour',
+        );
+      })
+      .finally(() => (pruning = undefined));
+  }
+
+  async function work(): Promise<void> {
+    if (!(await isHeld()) || !(await sumUp(db, lease, now, goesOn))) return;
+    await countAllLicenses(db, lease, now);
+    if (performance.now() >= nextPruning && !stopping.signal.aborted) startPruning();
+  }
+
+  let running: Promise<void> | undefined;
+  let failures = 0;
+  function run(): void {
+    running ??= work()
+      .then(
+        () => void (failures = 0),
+        (error: unknown) => {
+          if (failures++ === 0)
+            log.warn(
+              { reason: reasonCode(error) },
+              'the daily sums are behind; they are tried again every 20 s',
+            );
+        },
+      )
+      .finally(() => (running = undefined));
+  }
   run();
   const timer = setInterval(run, EVERY_MS).unref();
   return async () => {
     stopping.abort();
     clearInterval(timer);
     await running;
+    await pruning;
+    await releaseLease(db, lease).catch(() => undefined);
   };
 }

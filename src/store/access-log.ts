@@ -108,9 +108,10 @@ export async function countRepeats(db: Db, repeats: Repeats[]): Promise<void> {
   const lastAt = each((one) => toSqlTime(one.lastAt));
   await rawChange(
     db,
-    `UPDATE ${table(db, 'access_log')}${forceIndex(db, 'access_log')} SET times = times + ${times.sql}, last_at = ${lastAt.sql}
+    `UPDATE ${table(db, 'access_log')}${forceIndex(db, 'access_log')} SET times = times + ${times.sql},
+            unsummed = unsummed + ${times.sql}, last_at = ${lastAt.sql}
       WHERE id IN (${placeholders(repeats.length)})`,
-    [...times.bindings, ...lastAt.bindings, ...repeats.map(({ id }) => id)],
+    [...times.bindings, ...times.bindings, ...lastAt.bindings, ...repeats.map(({ id }) => id)],
   );
 }
 
@@ -193,10 +194,11 @@ export async function findAccessAddress(
   return ip;
 }
 
-/** Deletes a few entries older than `before`. @returns how many were found; others may have deleted them first */
+/** Deletes a few entries older than `before` that the daily sums have. @returns how many were found; others may have deleted them first */
 export async function pruneAccesses(db: Db, before: Date, limit: number): Promise<number> {
   const ids = await db(tableBy(db, 'access_log', 'at'))
     .where('at', '<', toSqlTime(before))
+    .where('unsummed', 0)
     .orderBy('at')
     .limit(limit)
     .pluck<number[]>('id');

@@ -21,6 +21,10 @@ export type TableName =
   | 'events'
   | 'idempotency'
   | 'tokens'
+  | 'leases'
+  | 'daily_sums'
+  | 'refused_licenses'
+  | 'license_counts'
   | 'migrations';
 
 /** On the small machines this runs on, more connections would only queue inside the server. */

@@ -86,7 +86,7 @@ export async function repeatEvent(
 ): Promise<void> {
   await trx(table(trx, 'events'))
     .where({ id })
-    .increment('times', times)
+    .increment({ times, unsummed: times })
     .update({ last_at: lastAt && toSqlTime(lastAt), after_json: after && JSON.stringify(after) });
 }
 

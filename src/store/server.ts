@@ -114,7 +114,19 @@ const TABLES: TableName[] = [
   'access_log',
   'events',
   'tokens',
+  'leases',
+  'daily_sums',
+  'refused_licenses',
+  'license_counts',
 ];
+/** Of the tables without an id. */
+const FIRST_COLUMNS: Partial<Record<TableName, string>> = {
+  product_includes: 'product_id',
+  leases: 'name',
+  daily_sums: 'product_id',
+  refused_licenses: 'day',
+  license_counts: 'product_id',
+};
 const REFUSED = new Set([
   'ER_TABLEACCESS_DENIED_ERROR',
   'ER_COLUMNACCESS_DENIED_ERROR',
@@ -128,7 +140,7 @@ export async function tryTableRights(db: Db): Promise<string[]> {
   const missing: string[] = [];
   for (const name of TABLES) {
     const full = table(db, name);
-    const column = name === 'product_includes' ? 'product_id' : 'id';
+    const column = FIRST_COLUMNS[name] ?? 'id';
     for (const [right, statement] of [
       ['SELECT', `SELECT ${column} FROM ${full} WHERE 1 = 0`],
       ['INSERT', `INSERT INTO ${full} SELECT * FROM ${full} WHERE 1 = 0`],

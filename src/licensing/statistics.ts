@@ -1,0 +1,228 @@
+import { listPlans } from '../store/catalogue';
+import { fillCustomerDigests, findLicensesNamedBy } from '../store/customers';
+import type { Db, Transaction } from '../store/database';
+import { lockLease, type Lease } from '../store/leases';
+import {
+  addSums,
+  ALL_PRODUCTS,
+  countLicenses,
+  findProductsOf,
+  findUnsummed,
+  listLicenseCounts,
+  listSums,
+  noteRefused,
+  replaceLicenseCounts,
+  takeUnsummed,
+  type DailySum,
+  type LicenseCount,
+  type SummedTable,
+  type SumKind,
+  type UnsummedAccess,
+  type UnsummedEvent,
+} from '../store/sums';
+import { inTransaction } from '../store/transaction';
+import { OperatorError } from './operator-error';
+import { dayOf, parseMoment } from './timestamps';
+
+/** In one transaction; the changes of licences in one of these rows wait for it, for some ms. */
+const ROWS_AT_ONCE = 500;
+const DAY_MS = 24 * 60 * 60 * 1000;
+const USUAL_DAYS = 30;
+const MAX_DAYS = 366;
+/** The current month, and the next 12. */
+const MONTHS = 13;
+
+export interface Statistics {
+  /** by live status; without those that no licence has */
+  licenses: Record<string, number>;
+  /** active licences, by the month of their end: this month and the next 12 */
+  expiring: { month: string; count: number }[];
+  days: DayStatistics[];
+}
+
+export interface DayStatistics {
+  day: string;
+  issued: number;
+  imported: number;
+  renewed: number;
+  activated: number;
+  /** by version */
+  downloads: Record<string, number>;
+  /** by code */
+  refused: Record<string, { requests: number; licenses: number }>;
+}
+
+export interface StatisticsRequest {
+  /** UTC days such as `2026-11-24`, both included; undefined: 30 days, up to today */
+  from?: string | undefined;
+  to?: string | undefined;
+  productId?: number | undefined;
+}
+
+/** Reads kept figures only, at most a minute old. @throws OperatorError for days that are none, or too many */
+export async function readStatistics(db: Db, request: StatisticsRequest, now: Date): Promise<Statistics> {
+  const { productId } = request;
+  const days = daysOf(request, now);
+  const counts = await listLicenseCounts(db, productId);
+  const sums = await listSums(db, productId ?? ALL_PRODUCTS, days[0] as string, days.at(-1) as string);
+  return {
+    licenses: totals(counts, ({ status }) => status),
+    expiring: expiringOf(counts, now),
+    days: dayStatistics(days, sums),
+  };
+}
+
+function daysOf({ from, to }: StatisticsRequest, now: Date): string[] {
+  const dayOfField = (text: string, field: string) =>
+    new Date(dayOf(parseMoment(text, 'first', 'utc', field))).getTime();
+  const last = to === undefined ? new Date(dayOf(now)).getTime() : dayOfField(to, 'to');
+  const first = from === undefined ? last - (USUAL_DAYS - 1) * DAY_MS : dayOfField(from, 'from');
+  const count = (last - first) / DAY_MS + 1;
+  const refusal = (message: string) => new OperatorError(message, { code: 'INVALID_REQUEST', field: 'from' });
+  if (count < 1) throw refusal('The first day is after the last.');
+  if (count > MAX_DAYS) throw refusal(`From the first day to the last there may be ${MAX_DAYS} days.`);
+  return Array.from({ length: count }, (_, i) => dayOf(new Date(first + i * DAY_MS)));
+}
+
+function totals(counts: LicenseCount[], by: (count: LicenseCount) => string): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const count of counts) sums[by(count)] = (sums[by(count)] ?? 0) + count.licenses;
+  return sums;
+}
+
+function expiringOf(counts: LicenseCount[], now: Date): Statistics['expiring'] {
+  const byMonth = totals(counts, ({ month }) => month);
+  return Array.from({ length: MONTHS }, (_, i) => {
+    const month = dayOf(monthStart(now, i)).slice(0, 7);
+    return { month, count: byMonth[month] ?? 0 };
+  });
+}
+
+/** The first moment of the month that comes so many months after this one. */
+function monthStart(now: Date, months: number): Date {
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months, 1));
+}
+
+function dayStatistics(days: string[], sums: DailySum[]): DayStatistics[] {
+  const byDay = new Map(
+    days.map((day): [string, DayStatistics] => [
+      day,
+      { day, issued: 0, imported: 0, renewed: 0, activated: 0, downloads: {}, refused: {} },
+    ]),
+  );
+  for (const { day, kind, name, times, licenses } of sums) {
+    const one = byDay.get(day) as DayStatistics;
+    if (kind === 'download') one.downloads[name] = times;
+    else if (kind === 'refused') one.refused[name] = { requests: times, licenses };
+    else one[kind] = times;
+  }
+  return [...byDay.values()];
+}
+
+/**
+ * Adds everything to the sums that they do not have yet. Rows and sums change in one transaction, so that nothing is
+ * counted twice, however often and by however many instances this is done.
+ *
+ * @param pause lets requests go first on a small machine; false: stop
+ * @returns false when another instance has the lease by now, or it was stopped
+ */
+export async function sumUp(
+  db: Db,
+  lease: Lease,
+  now: () => Date,
+  pause: () => Promise<boolean> = () => Promise.resolve(true),
+): Promise<boolean> {
+  for (const name of ['events', 'access_log'] as const)
+    for (const which of ['new', 'repeated'] as const)
+      for (let after = 0; ;) {
+        const ids = await findUnsummed(db, name, which, after, ROWS_AT_ONCE);
+        if (ids.length > 0) {
+          // Before the events count as summed: an earlier version, which may still run, writes no digests.
+          if (name === 'events') await fillCustomerDigests(db, await findLicensesNamedBy(db, ids));
+          const isHeld = await inTransaction(db, async (trx) => {
+            if (!(await lockLease(trx, lease, now()))) return false;
+            await sumRows(trx, name, ids);
+            return true;
+          });
+          if (!isHeld) return false;
+        }
+        if (ids.length < ROWS_AT_ONCE) break;
+        after = ids.at(-1) as number;
+        if (!(await pause())) return false;
+      }
+  return true;
+}
+
+async function sumRows(trx: Transaction, name: SummedTable, ids: number[]): Promise<void> {
+  const counted =
+    name === 'events'
+      ? (await takeUnsummed(trx, name, ids)).flatMap(eventCount)
+      : (await takeUnsummed(trx, name, ids)).flatMap(accessCount);
+  const licenseIds = new Set(
+    counted.flatMap(({ productId, licenseId }) => (productId ? [] : (licenseId ?? []))),
+  );
+  const products = await findProductsOf(trx, [...licenseIds]);
+  const sums = new Map<string, DailySum & { refused: Set<number> }>();
+  for (const { productId, licenseId, at, kind, name: what, times } of counted) {
+    const ofProduct = productId ?? (licenseId === null ? undefined : products.get(licenseId));
+    for (const product of new Set([ALL_PRODUCTS, ofProduct ?? ALL_PRODUCTS])) {
+      const one = { productId: product, day: dayOf(at), kind, name: what };
+      const key = JSON.stringify(one);
+      const sum = sums.get(key) ?? { ...one, times: 0, licenses: 0, refused: new Set<number>() };
+      sums.set(key, sum);
+      sum.times += times;
+      if (kind === 'refused' && licenseId !== null) sum.refused.add(licenseId);
+    }
+  }
+  for (const sum of sums.values())
+    if (sum.refused.size > 0) sum.licenses = await noteRefused(trx, sum, [...sum.refused]);
+  await addSums(trx, [...sums.values()]);
+}
+
+/** What a row adds to the sums. */
+interface Counted {
+  /** null: the licence's */
+  productId: number | null;
+  licenseId: number | null;
+  at: Date;
+  kind: SumKind;
+  name: string;
+  times: number;
+}
+
+const KINDS: Record<string, SumKind> = {
+  issue: 'issued',
+  import: 'imported',
+  renew: 'renewed',
+  activate: 'activated',
+};
+
+/** An import also changes licences that were there. */
+function eventCount({ licenseId, at, action, isFirst, times }: UnsummedEvent): Counted[] {
+  const kind = action === 'import' && !isFirst ? undefined : KINDS[action];
+  return kind === undefined ? [] : [{ productId: null, licenseId, at, kind, name: '', times }];
+}
+
+/** A check of a download (`check`) is neither a download nor a refusal. */
+function accessCount({ endpoint, outcome, version, ...row }: UnsummedAccess): Counted[] {
+  if (endpoint === 'check') return [];
+  if (outcome !== 'ok') return [{ ...row, kind: 'refused', name: outcome }];
+  return endpoint === 'download' ? [{ ...row, kind: 'download', name: version ?? '' }] : [];
+}
+
+/** Counts the licences by status and end. @returns false when another instance has the lease by now */
+export async function countAllLicenses(db: Db, lease: Lease, now: () => Date): Promise<boolean> {
+  const at = now();
+  const counts = new Map<string, LicenseCount>();
+  for (const plan of await listPlans(db))
+    for (const count of await countLicenses(db, plan, at, monthStart(at, MONTHS))) {
+      const key = `${count.productId} ${count.status} ${count.month}`;
+      const before = counts.get(key)?.licenses ?? 0;
+      counts.set(key, { ...count, licenses: before + count.licenses });
+    }
+  return inTransaction(db, async (trx) => {
+    if (!(await lockLease(trx, lease, now()))) return false;
+    await replaceLicenseCounts(trx, [...counts.values()]);
+    return true;
+  });
+}

@@ -1,0 +1,224 @@
+import { isSqlite, table, type Db, type Transaction } from './database';
+import { toFields } from './row-fields';
+import { forceIndex, insertRows, orderedJoin, placeholders, rawChange, rawRows, tableBy } from './statements';
+import { toSqlTime } from './time';
+
+/** What is kept for statistics: sums by UTC day, which outlive the access log, and counts of licences. */
+
+export type SumKind = 'issued' | 'imported' | 'renewed' | 'activated' | 'download' | 'refused';
+
+/** The product under which the sums of all products are kept. */
+export const ALL_PRODUCTS = 0;
+
+export interface DailySum {
+  productId: number;
+  /** `2026-11-24` */
+  day: string;
+  kind: SumKind;
+  /** a download's version, a refusal's code; otherwise empty */
+  name: string;
+  times: number;
+  /** different licences that were refused */
+  licenses: number;
+}
+
+/** What is summed, and how many of its times still have to be. */
+interface Unsummed {
+  id: number;
+  at: Date;
+  times: number;
+}
+
+export interface UnsummedEvent extends Unsummed {
+  licenseId: number;
+  action: string;
+  /** whether the licence came to be by it */
+  isFirst: boolean;
+}
+
+export interface UnsummedAccess extends Unsummed {
+  licenseId: number | null;
+  productId: number | null;
+  endpoint: string;
+  outcome: string;
+  version: string | null;
+}
+
+const COLUMNS = {
+  events: ['license_id', 'action', 'before_json IS NULL AND after_json IS NOT NULL AS is_first'],
+  access_log: ['license_id', 'product_id', 'endpoint', 'outcome', 'version'],
+};
+
+interface UnsummedOf {
+  events: UnsummedEvent;
+  access_log: UnsummedAccess;
+}
+
+export type SummedTable = keyof UnsummedOf;
+
+/** The next rows above the id `after` that the sums do not have at all, or that were counted on since; by id. */
+export async function findUnsummed(
+  db: Db,
+  name: SummedTable,
+  which: 'new' | 'repeated',
+  after: number,
+  limit: number,
+): Promise<number[]> {
+  const query = db(tableBy(db, name, 'unsummed'))
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(limit);
+  if (which === 'new') query.whereNull('unsummed');
+  else query.where('unsummed', '>', 0);
+  return query.pluck<number[]>('id');
+}
+
+/**
+ * Takes rows for the sums: nobody else can take them, or what they hold by now, again. Rows in use are left out, so
+ * that the caller waits for nobody while it holds others.
+ */
+export async function takeUnsummed<T extends SummedTable>(
+  trx: Transaction,
+  name: T,
+  ids: number[],
+): Promise<UnsummedOf[T][]> {
+  const [full, index, isAnyOf] = [
+    table(trx, name),
+    forceIndex(trx, name),
+    `id IN (${placeholders(ids.length)})`,
+  ];
+  const rows = await rawRows<object>(
+    trx,
+    `SELECT id, at, ${COLUMNS[name].join(', ')}, COALESCE(unsummed, times) AS times FROM ${full}${index}
+      WHERE ${isAnyOf} AND (unsummed IS NULL OR unsummed > 0)
+      ORDER BY id${isSqlite(trx) ? '' : ' FOR UPDATE SKIP LOCKED'}`,
+    ids,
+  );
+  const taken = rows.map((row) => toFields(row) as UnsummedOf[T]);
+  if (taken.length > 0)
+    await rawChange(
+      trx,
+      `UPDATE ${full}${index} SET unsummed = 0 WHERE id IN (${placeholders(taken.length)})`,
+      taken.map(({ id }) => id),
+    );
+  return taken;
+}
+
+/** The products of licences, by licence id. */
+export async function findProductsOf(db: Db, licenseIds: number[]): Promise<Map<number, number>> {
+  if (licenseIds.length === 0) return new Map();
+  const rows = await rawRows<{ id: number; product_id: number }>(
+    db,
+    `SELECT l.id, p.product_id FROM ${table(db, 'licenses')} l${forceIndex(db, 'licenses')}
+       ${orderedJoin(db)} ${table(db, 'plans')} p${forceIndex(db, 'plans')} ON p.id = l.plan_id
+      WHERE l.id IN (${placeholders(licenseIds.length)})`,
+    licenseIds,
+  );
+  return new Map(rows.map(({ id, product_id }) => [id, product_id]));
+}
+
+/** Adds to the sums; each may be named once. */
+export async function addSums(trx: Transaction, sums: DailySum[]): Promise<void> {
+  if (sums.length === 0) return;
+  const key = ['product_id', 'day', 'kind', 'name'];
+  const added = (column: string) => (isSqlite(trx) ? `excluded.${column}` : `VALUES(${column})`);
+  const onKey = isSqlite(trx) ? `ON CONFLICT (${key.join(', ')}) DO UPDATE SET` : 'ON DUPLICATE KEY UPDATE';
+  await rawChange(
+    trx,
+    `INSERT INTO ${table(trx, 'daily_sums')} (${key.join(', ')}, times, licenses)
+     VALUES (?, ?, ?, ?, ?, ?)${', (?, ?, ?, ?, ?, ?)'.repeat(sums.length - 1)}
+     ${onKey} times = times + ${added('times')}, licenses = licenses + ${added('licenses')}`,
+    sums.flatMap((one) => [one.productId, one.day, one.kind, one.name, one.times, one.licenses]),
+  );
+}
+
+/** Notes licences refused on a day. @returns how many of them had not been noted */
+export async function noteRefused(
+  trx: Transaction,
+  { day, productId, name: code }: Pick<DailySum, 'day' | 'productId' | 'name'>,
+  licenseIds: number[],
+): Promise<number> {
+  return rawChange(
+    trx,
+    `INSERT ${isSqlite(trx) ? 'OR IGNORE' : 'IGNORE'} INTO ${table(trx, 'refused_licenses')} (day, product_id, code, license_id)
+     VALUES (?, ?, ?, ?)${', (?, ?, ?, ?)'.repeat(licenseIds.length - 1)}`,
+    licenseIds.flatMap((id) => [day, productId, code, id]),
+  );
+}
+
+/** Forgets a few licences refused before a day. @returns how many were found */
+export async function pruneRefused(db: Db, before: string, limit: number): Promise<number> {
+  const found = (await db(table(db, 'refused_licenses'))
+    .where('day', '<', before)
+    .orderBy(['day', 'product_id', 'code', 'license_id'])
+    .limit(limit)) as Record<string, string | number>[];
+  if (found.length > 0)
+    await rawChange(
+      db,
+      `DELETE FROM ${table(db, 'refused_licenses')}
+        WHERE (day, product_id, code, license_id) IN (${isSqlite(db) ? 'VALUES ' : ''}(?, ?, ?, ?)${', (?, ?, ?, ?)'.repeat(found.length - 1)})`,
+      found.flatMap((row) => [row.day, row.product_id, row.code, row.license_id] as (string | number)[]),
+    );
+  return found.length;
+}
+
+/** A product's sums, or those of all, from one day to another. */
+export async function listSums(db: Db, productId: number, from: string, to: string): Promise<DailySum[]> {
+  const rows = await rawRows<object>(
+    db,
+    `SELECT * FROM ${table(db, 'daily_sums')} WHERE product_id = ? AND day >= ? AND day <= ? ORDER BY day, kind, name`,
+    [productId, from, to],
+  );
+  return rows.map((row) => toFields(row) as DailySum);
+}
+
+export interface LicenseCount {
+  productId: number;
+  /** as it is now */
+  status: string;
+  /** `2026-12`, in which an active licence ends; empty: later than is counted, or never */
+  month: string;
+  licenses: number;
+}
+
+/**
+ * Counts a plan's licences, by reading all their entries in an index: 0.3 s for 1,000,000.
+ * @param until the first moment that is not counted by month
+ */
+export async function countLicenses(
+  db: Db,
+  { id, productId }: { id: number; productId: number },
+  now: Date,
+  until: Date,
+): Promise<LicenseCount[]> {
+  const rows = await rawRows<{ status: string; month: string; n: number }>(
+    db,
+    `SELECT status, CASE WHEN status <> 'active' OR expires_at IS NULL OR expires_at >= ? THEN ''
+                         WHEN expires_at <= ? THEN 'past' ELSE SUBSTR(expires_at, 1, 7) END AS month, COUNT(*) AS n
+       FROM ${table(db, 'licenses')}${forceIndex(db, 'licenses', 'plan_id', 'status', 'expires_at')}
+      WHERE plan_id = ? GROUP BY 1, 2`,
+    [toSqlTime(until), toSqlTime(now), id],
+  );
+  return rows.map(({ status, month, n }) => ({
+    productId,
+    ...(month === 'past' ? { status: 'expired', month: '' } : { status, month }),
+    licenses: n,
+  }));
+}
+
+export async function replaceLicenseCounts(trx: Transaction, counts: LicenseCount[]): Promise<void> {
+  await rawChange(trx, `DELETE FROM ${table(trx, 'license_counts')}`, []);
+  const rows = counts.map((one) => ({
+    product_id: one.productId,
+    status: one.status,
+    month: one.month,
+    licenses: one.licenses,
+  }));
+  if (rows.length > 0) await insertRows(trx, 'license_counts', rows);
+}
+
+export async function listLicenseCounts(db: Db, productId: number | undefined): Promise<LicenseCount[]> {
+  const query = db(table(db, 'license_counts')).orderBy(['product_id', 'status', 'month']);
+  if (productId !== undefined) query.where({ product_id: productId });
+  return ((await query) as object[]).map((row) => toFields(row) as LicenseCount);
+}

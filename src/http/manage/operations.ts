@@ -1,13 +1,32 @@
+import { activationOperations } from './activations';
+import { customerOperations } from './customers';
+import { doctorOperations } from './doctor';
+import { historyOperations } from './history';
+import { importOperations } from './imports';
+import { licenseKeyOperations } from './license-keys';
+import { licenseOperations } from './licenses';
 import { meOperations } from './me';
 import type { Operation } from './operation';
 import { planOperations } from './plans';
 import { productOperations } from './products';
+import { releaseOperations } from './releases';
+import { statisticsOperations } from './statistics';
+import { tokenOperations } from './tokens';
+import { updateXmlOperations } from './update-xml';
 
-/** The operator's API, in the order of its document. */
+/** The operator's API by group, in the order of its document. */
 export const OPERATION_GROUPS: Record<string, Operation[]> = {
-  Caller: meOperations,
+  Licences: licenseOperations,
+  Keys: licenseKeyOperations,
+  Activations: activationOperations,
+  History: historyOperations,
   Products: productOperations,
   Plans: planOperations,
+  Releases: [...releaseOperations, ...updateXmlOperations],
+  Customers: customerOperations,
+  Imports: importOperations,
+  Statistics: statisticsOperations,
+  Installation: [...meOperations, ...tokenOperations, ...doctorOperations],
 };
 
 export const OPERATIONS: Operation[] = Object.values(OPERATION_GROUPS).flat();

@@ -37,7 +37,7 @@ export const STATUSES = [...STORED_STATUSES, 'expired'] as const;
 
 export const Metadata = Type.Record(Type.String(), Type.String(), { title: 'Metadata' });
 
-const licenseFields = {
+export const licenseFields = {
   id: Id,
   key_hint: orNull(Type.String({ description: 'The end of the key.' })),
   status: wordOf(STATUSES),

@@ -1,8 +1,9 @@
 import { chmodSync, existsSync, lstatSync, rmSync } from 'node:fs';
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { connect, Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { API_PATH } from '../api';
 
 export type Listen = { host: string; port: number } | { path: string };
 
@@ -20,6 +21,8 @@ const MAX_HEADER_BYTES = 16 * 1024;
 /** For a request line, headers and 64 KiB of body. Slower clients hold a socket and nothing else. */
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 20_000;
+/** For a package on a slow line; one on which nothing moves is cut off by the stall limit. */
+const UPLOAD_TIMEOUT_MS = 3_600_000;
 
 /** How often the limits above are checked; Node's default of 30 s would be too coarse. */
 const TIMEOUT_CHECK_MS = 5_000;
@@ -47,6 +50,7 @@ export async function startServer(
   let draining = false;
   const answer: RequestListener = (request, response) => {
     if (draining) closeAfter(response);
+    if (!isForManagement(request)) limitBody(server, request);
     listener(request, response);
   };
   const server = createServer(
@@ -54,7 +58,7 @@ export async function startServer(
       maxHeaderSize: MAX_HEADER_BYTES,
       keepAliveTimeout: KEEP_ALIVE_MS,
       headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
+      requestTimeout: UPLOAD_TIMEOUT_MS,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
     },
     answer,
@@ -81,6 +85,21 @@ export async function startServer(
       await drain(server);
     },
   };
+}
+
+function isForManagement({ url = '' }: IncomingMessage): boolean {
+  return url.startsWith(`${API_PATH}/manage/`);
+}
+
+/** Node has one limit for all requests; this one is for those that are no upload. */
+function limitBody(server: Server, request: IncomingMessage): void {
+  const { headers, socket } = request;
+  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;
+  const timer = setTimeout(() => {
+    if (!request.complete)
+      server.emit('clientError', Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket);
+  }, REQUEST_TIMEOUT_MS);
+  request.once('close', () => clearTimeout(timer));
 }
 
 /** A client that resets before it is accepted has no address, so its headers would be believed. */

@@ -20,6 +20,8 @@ import * as optionalLicenseKeys from './018_optional_license_keys';
 import * as dropLicenseKeys from './019_drop_license_keys';
 import * as tokens from './020_tokens';
 import * as issuedBy from './021_issued_by';
+import * as listIndexes from './023_list_indexes';
+import * as licenseRefusals from './024_license_refusals';
 import * as leases from './025_leases';
 import * as idempotency from './026_idempotency';
 import * as dailySums from './027_daily_sums';
@@ -52,6 +54,8 @@ const migrations: Record<string, Knex.Migration> = {
   '019_drop_license_keys': dropLicenseKeys,
   '020_tokens': tokens,
   '021_issued_by': issuedBy,
+  '023_list_indexes': listIndexes,
+  '024_license_refusals': licenseRefusals,
   '025_leases': leases,
   '026_idempotency': idempotency,
   '027_daily_sums': dailySums,

@@ -3,6 +3,7 @@ import { MAX_IDENTIFIER_LENGTH, MAX_REFUSED_TEXT_LENGTH, MAX_USER_AGENT_LENGTH }
 import type { Db } from '../store/database';
 import { isUnavailable } from '../store/errors';
 import type { LicenseTerms } from '../store/licenses';
+import { recordRefusals } from '../store/refusals';
 import { canonicalKey, hasAboutOwnShape, keyHint, LEAST_KEY, redactKeys } from './keys';
 import { createMemory } from './memory';
 import { dayOf } from './timestamps';
@@ -93,6 +94,11 @@ export function createAccessLog(db: Db, onError: (error: unknown, lost: number) 
         if (added.length === 0 && batch.some(isNew)) continue;
         // Accesses that arrive during the statement are left for the next one.
         times = batch.map((row) => row.times);
+        // First, since it may be repeated.
+        await recordRefusals(
+          db,
+          batch.map(({ access, lastAt }) => ({ ...access, at: lastAt })),
+        );
         if (added.length > 0) await insertAccesses(db, batch.map(toInsert));
         else await countRepeats(db, batch.map(toRepeats));
       } catch (error) {

@@ -1,4 +1,4 @@
-import { listIncludes, listProducts, type Product } from '../store/catalogue';
+import { listIncludes, listProducts, type Inclusion, type Product } from '../store/catalogue';
 import type { Db } from '../store/database';
 import { OperatorError } from './operator-error';
 
@@ -17,13 +17,14 @@ export type Rules = ReadonlyMap<number, { includes: Includes }>;
 
 export async function readCatalogue(db: Db): Promise<Catalogue> {
   const inclusions = await listIncludes(db);
-  return new Map(
-    (await listProducts(db)).map((product) => {
-      const listed = inclusions.filter(({ productId }) => productId === product.id);
-      const includes = product.includesAll ? 'all' : listed.map(({ includedId }) => includedId);
-      return [product.id, { ...product, includes }];
-    }),
-  );
+  const products = await listProducts(db);
+  return new Map(products.map((product) => [product.id, withIncludes(product, inclusions)]));
+}
+
+/** @param inclusions at least the product's own */
+export function withIncludes(product: Product, inclusions: Inclusion[]): CatalogueProduct {
+  const listed = inclusions.filter(({ productId }) => productId === product.id);
+  return { ...product, includes: product.includesAll ? 'all' : listed.map(({ includedId }) => includedId) };
 }
 
 /** A list with each id once, ascending. */

@@ -317,7 +317,7 @@ export async function editPlanAndLicenses(
   const limits = { from: before.activationLimit, to: activationLimit ?? before.activationLimit };
   const follow = (await hasFollowers(db, id, limits)) && (await requireDecision(decide, limits)) === 'follow';
   const changes = { ...others, ...(follow || activationLimit === undefined ? {} : { activationLimit }) };
-  const inUse = (await listLicenses(db, { planId: id, limit: 1 }, context.now)).length > 0;
+  const inUse = (await listLicenses(db, { planIds: [id], limit: 1 }, context.now)).length > 0;
   const plan = Object.keys(changes).length > 0 ? await editPlan(db, id, changes) : before;
   const followers = follow ? await changePlanLimit(db, id, limits, context, onProgress) : undefined;
   return {

@@ -15,16 +15,27 @@ export function requireDuration(text: string, field = 'duration'): string {
 
 /** By the UTC calendar: 31 January plus one month is 28 or 29 February. */
 export function addDuration(from: Date, duration: string): Date {
-  const [, amount, unit] = DURATION.exec(requireDuration(duration)) as unknown as [string, string, string];
-  const later = new Date(from);
-  if (unit === 'd') later.setUTCDate(later.getUTCDate() + Number(amount));
-  else {
-    const months = Number(amount) * (unit === 'y' ? 12 : 1);
-    later.setUTCMonth(later.getUTCMonth() + months);
-    // The month was too short and the day overflowed into the next: go back to the month's last day.
-    if (later.getUTCDate() !== from.getUTCDate()) later.setUTCDate(0);
-  }
+  const later = shift(from, duration, 1);
   if (!(later.getUTCFullYear() <= 9999))
     throw new OperatorError(`${duration} from then is beyond the year 9999.`);
   return later;
+}
+
+/** Like `addDuration`, but before; the year 1000 at the earliest, as databases hold times. */
+export function subtractDuration(from: Date, duration: string): Date {
+  const earlier = shift(from, duration, -1);
+  return earlier.getUTCFullYear() >= 1000 ? earlier : new Date(Date.UTC(1000, 0, 1));
+}
+
+function shift(from: Date, duration: string, sign: 1 | -1): Date {
+  const [, amount, unit] = DURATION.exec(requireDuration(duration)) as unknown as [string, string, string];
+  const shifted = new Date(from);
+  if (unit === 'd') shifted.setUTCDate(shifted.getUTCDate() + sign * Number(amount));
+  else {
+    const months = sign * Number(amount) * (unit === 'y' ? 12 : 1);
+    shifted.setUTCMonth(shifted.getUTCMonth() + months);
+    // The month was too short and the day overflowed into the next: go back to the month's last day.
+    if (shifted.getUTCDate() !== from.getUTCDate()) shifted.setUTCDate(0);
+  }
+  return shifted;
 }

@@ -1,24 +1,21 @@
 import { listActivations, type Activation } from '../store/activations';
 import type { Db } from '../store/database';
-import { listEvents } from '../store/events';
+import { findEventPlace, listLatestEvents, type RecordedEvent } from '../store/events';
 import {
   findLicense,
   findLicenseByDigest,
   findLicenseByReference,
   listLicenses,
   type License,
-  type LicenseFilter,
 } from '../store/licenses';
 import { inSnapshot } from '../store/transaction';
-import { storedCustomer } from './customer-email';
-import { addDuration } from './durations';
 import { noLicense, requirePlanNamed, requireProduct } from './find-or-refuse';
-import { asHint, canonicalKey, keyDigest } from './keys';
+import { canonicalKey, keyDigest } from './keys';
 import { keysOf, type KeyUse } from './license-keys';
+import { toLicenseFilter } from './license-filter';
 import { OperatorError } from './operator-error';
-import { endOfDay } from './timestamps';
 
-export { findLicense, findLicenseByReference, listActivations, listEvents, type Activation, type License };
+export { findLicense, findLicenseByReference, listActivations, type Activation, type License };
 
 /** The licences a text may name: several when a shop's order numbers overlap with licence ids. */
 type Meanings = ['id' | 'key' | 'reference', License][];
@@ -106,26 +103,41 @@ export function readLicense(
   });
 }
 
-export interface LicenseSearch extends Omit<LicenseFilter, 'planId' | 'expiringBefore'> {
+/** A licence's latest events in order of time, only those before the event with the id `before`. */
+export async function listEvents(
+  db: Db,
+  licenseId: number,
+  { before, limit }: { before: number | undefined; limit: number },
+): Promise<RecordedEvent[]> {
+  const after = before === undefined ? undefined : await findEventPlace(db, licenseId, before);
+  if (before !== undefined && after === undefined) return [];
+  return (await listLatestEvents(db, licenseId, { after, limit })).reverse();
+}
+
+export interface LicenseSearch {
+  productId?: number | undefined;
   /** a plan's id or name */
   plan?: string | undefined;
+  /** a live status */
+  status?: string | undefined;
+  customer?: string | undefined;
+  reference?: string | undefined;
+  hint?: string | undefined;
   /** active licences that expire within this duration, until the end of its last day (UTC) */
   expiring?: string | undefined;
+  /** only ids above this one */
+  after?: number | undefined;
+  limit: number;
 }
 
 /** By id. @throws OperatorError when there is no such product or plan */
 export async function searchLicenses(
   db: Db,
-  { plan, expiring, customer, hint, ...others }: LicenseSearch,
+  { productId, plan, limit, after, ...others }: LicenseSearch,
   now: Date,
 ): Promise<License[]> {
-  if (others.productId !== undefined) await requireProduct(db, others.productId);
-  const filter: LicenseFilter = {
-    ...others,
-    planId: plan === undefined ? undefined : (await requirePlanNamed(db, plan, others.productId)).id,
-    customer: customer === undefined ? undefined : storedCustomer(customer),
-    hint: hint === undefined ? undefined : (asHint(hint) ?? hint),
-    expiringBefore: expiring === undefined ? undefined : endOfDay(addDuration(now, expiring)),
-  };
-  return listLicenses(db, filter, now);
+  if (productId !== undefined) await requireProduct(db, productId);
+  const planId = plan === undefined ? undefined : (await requirePlanNamed(db, plan, productId)).id;
+  const filter = await toLicenseFilter(db, { ...others, productId, planId }, now);
+  return listLicenses(db, { ...filter, limit, after }, now);
 }

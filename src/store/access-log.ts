@@ -8,6 +8,7 @@ import {
   rawChange,
   tableBy,
 } from './statements';
+import type { TimePlace } from './events';
 import { toFields } from './row-fields';
 import { toSqlTime } from './time';
 
@@ -139,6 +140,69 @@ export async function listAccesses(
   if (keyHints !== undefined) query.whereIn('key_hint', keyHints);
   if (ips !== undefined) query.whereIn('ip', ips);
   return ((await query) as object[]).map((row) => toFields(row) as LoggedAccess);
+}
+
+/** All that is said must hold. */
+export interface RequestFilter {
+  licenseId?: number | undefined;
+  outcome?: string | undefined;
+  productId?: number | undefined;
+  keyHint?: string | undefined;
+  ip?: string | undefined;
+  /** entries with an access since then */
+  since?: Date | undefined;
+}
+
+/** The longest time between the first and the last access of a row (licensing/access-log.ts). */
+const ROW_LASTS_MS = 60 * 60 * 1000;
+/** Rows after which another filter's index is tried. */
+const FEW = 5_000;
+
+/** Entries newest first: by time, then id. */
+export async function listRequests(
+  db: Db,
+  filter: RequestFilter,
+  { after, limit }: { after?: TimePlace | undefined; limit: number },
+): Promise<LoggedAccess[]> {
+  const { licenseId, outcome, productId, keyHint, ip, since } = filter;
+  const equal = Object.entries({
+    license_id: licenseId,
+    key_hint: keyHint,
+    ip,
+    product_id: productId,
+    outcome,
+  });
+  const given = new Map(equal.flatMap(([column, value]) => (value === undefined ? [] : [[column, value]])));
+  const query = db(tableBy(db, 'access_log', ...(await indexOf(db, given)), 'at'))
+    .orderBy([
+      { column: 'at', order: 'desc' },
+      { column: 'id', order: 'desc' },
+    ])
+    .limit(limit)
+    .where(Object.fromEntries(given));
+  if (since !== undefined)
+    query
+      .where('at', '>=', toSqlTime(new Date(since.getTime() - ROW_LASTS_MS)))
+      .whereRaw('COALESCE(last_at, at) >= ?', [toSqlTime(since)]);
+  if (after !== undefined)
+    query.where('at', '<=', after.at).whereRaw('(at < ? OR id < ?)', [after.at, after.id]);
+  return ((await query) as object[]).map((row) => toFields(row) as LoggedAccess);
+}
+
+/** The columns of the index to read by, without the time: of the first value that few entries have, else the last. */
+async function indexOf(db: Db, given: Map<string, string | number>): Promise<string[]> {
+  const choices = [...given.keys()].map((column) => [column]);
+  if (given.has('product_id') && given.has('outcome')) choices.push(['product_id', 'outcome']);
+  for (const columns of choices.slice(0, -1)) {
+    const values = Object.fromEntries(columns.map((column) => [column, given.get(column)]));
+    const beyondFew = await db(tableBy(db, 'access_log', ...columns, 'at'))
+      .where(values)
+      .offset(FEW)
+      .limit(1)
+      .select('id');
+    if (beyondFew.length === 0) return columns;
+  }
+  return choices.at(-1) ?? [];
 }
 
 /**

@@ -79,13 +79,13 @@ function isAnyOf(db: Db, pairs: number): string {
     : `(license_id, identifier) IN ((?, ?)${', (?, ?)'.repeat(pairs - 1)})`;
 }
 
-/** By licence id. Scans an index for operators, as one on the identifier would slow down every activation. */
+/** By licence id. */
 export async function findActivationsOf(
   db: Db,
   identifiers: string[],
   limit: number,
 ): Promise<Pick<Activation, 'licenseId' | 'identifier'>[]> {
-  const rows = await db(table(db, 'activations'))
+  const rows = await db(tableBy(db, 'activations', 'identifier', 'license_id'))
     .whereIn('identifier', identifiers)
     .orderBy('license_id')
     .limit(limit)
@@ -98,6 +98,22 @@ export async function listActivations(db: Db, licenseId: number): Promise<Activa
     .where({ license_id: licenseId })
     .orderBy('id')) as object[];
   return rows.map((row) => toFields(row) as Activation);
+}
+
+export type StoredActivation = Activation & { id: number };
+
+/** A licence's activations behind an identifier, in the order of identifiers, for which there is an index. */
+export async function listActivationsAfter(
+  db: Db,
+  licenseId: number,
+  { after, limit }: { after: string | undefined; limit: number },
+): Promise<StoredActivation[]> {
+  const query = db(tableBy(db, 'activations', ...licenseIndex('activations')))
+    .where({ license_id: licenseId })
+    .orderBy('identifier')
+    .limit(limit);
+  if (after !== undefined) query.where('identifier', '>', after);
+  return ((await query) as object[]).map((row) => toFields(row) as StoredActivation);
 }
 
 /** The first of a licence's activations without a slot. */

@@ -45,8 +45,23 @@ export async function findProduct(db: Db, id: number): Promise<Product | undefin
   return row && toProduct(row);
 }
 
-export async function listProducts(db: Db): Promise<Product[]> {
-  return ((await db(table(db, 'products')).orderBy('id')) as object[]).map(toProduct);
+/** A part of a list by id. */
+export interface Part {
+  /** only ids above this one */
+  after?: number | undefined;
+  limit?: number;
+}
+
+/** By id. */
+export async function listProducts(db: Db, part: Part = {}): Promise<Product[]> {
+  return ((await byId(db, 'products', part)) as object[]).map(toProduct);
+}
+
+function byId(db: Db, name: 'products' | 'plans', { after, limit }: Part) {
+  const query = db(table(db, name)).orderBy('id');
+  if (after !== undefined) query.where('id', '>', after);
+  if (limit !== undefined) query.limit(limit);
+  return query;
 }
 
 /** @throws a duplicate (`isDuplicate`) when the id is taken; without an id, the next free one is used */
@@ -170,8 +185,9 @@ export async function sharePlans(trx: Transaction): Promise<Plan[]> {
   );
 }
 
-export async function listPlans(db: Db, productId?: number): Promise<Plan[]> {
-  const query = db(table(db, 'plans')).orderBy('id');
+/** By id. */
+export async function listPlans(db: Db, productId?: number, part: Part = {}): Promise<Plan[]> {
+  const query = byId(db, 'plans', part);
   if (productId !== undefined) query.where({ product_id: productId });
   return ((await query) as object[]).map((row) => toFields(row) as Plan);
 }

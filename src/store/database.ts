@@ -18,6 +18,7 @@ export type TableName =
   | 'activations'
   | 'releases'
   | 'access_log'
+  | 'license_refusals'
   | 'events'
   | 'idempotency'
   | 'tokens'

@@ -90,28 +90,34 @@ export async function repeatEvent(
     .update({ last_at: lastAt && toSqlTime(lastAt), after_json: after && JSON.stringify(after) });
 }
 
-/** A licence's latest events in order of time, only those before the event with the id `before`. */
-export async function listEvents(
+/** Where a list by time continues: behind this entry. */
+export interface TimePlace {
+  at: string;
+  id: number;
+}
+
+/** A licence's events, newest first: by time, then id, as in the index, so that only a part of a long history is read. */
+export async function listLatestEvents(
   db: Db,
   licenseId: number,
-  { before, limit }: { before: number | undefined; limit: number },
+  { after, limit }: { after?: TimePlace | undefined; limit: number },
 ): Promise<RecordedEvent[]> {
-  // By time, then id, as in the index, so that only this part of a long history is read.
-  const query = db(table(db, 'events'))
+  const query = db(tableBy(db, 'events', ...licenseIndex('events')))
     .where({ license_id: licenseId })
     .orderBy([
       { column: 'at', order: 'desc' },
       { column: 'id', order: 'desc' },
     ])
     .limit(limit);
-  if (before !== undefined) {
-    const [at] = await db(table(db, 'events'))
-      .where({ id: before, license_id: licenseId })
-      .pluck<string[]>('at');
-    if (at === undefined) return [];
-    query.where('at', '<=', at).whereRaw('(at < ? OR id < ?)', [at, before]);
-  }
-  return ((await query) as object[]).map(toEvent).reverse();
+  if (after !== undefined)
+    query.where('at', '<=', after.at).whereRaw('(at < ? OR id < ?)', [after.at, after.id]);
+  return ((await query) as object[]).map(toEvent);
+}
+
+/** Where one of a licence's events is in its list. */
+export async function findEventPlace(db: Db, licenseId: number, id: number): Promise<TimePlace | undefined> {
+  const [at] = await db(table(db, 'events')).where({ id, license_id: licenseId }).pluck<string[]>('at');
+  return at === undefined ? undefined : { at, id };
 }
 
 /** Events with certain actions, newest first: of one licence, or with a certain value in a field before the change. */

@@ -31,12 +31,18 @@ export interface LicenseKey {
 export type NewKey = Omit<LicenseKey, 'id' | 'replacedBy'>;
 export type StoredKey = Pick<LicenseKey, 'keyDigest' | 'keyHint' | 'keySealed'>;
 
-/** A licence's keys, the oldest first. */
-export async function listKeys(db: Db, licenseId: number): Promise<LicenseKey[]> {
-  const rows = await db(tableBy(db, 'license_keys', 'license_id'))
+/** A licence's keys, the oldest first; with `after`, only some of those with higher ids. */
+export async function listKeys(
+  db: Db,
+  licenseId: number,
+  { after, limit }: { after?: number | undefined; limit?: number } = {},
+): Promise<LicenseKey[]> {
+  const query = db(tableBy(db, 'license_keys', 'license_id'))
     .where({ license_id: licenseId })
     .orderBy('id');
-  return (rows as object[]).map((row) => toFields(row) as LicenseKey);
+  if (after !== undefined) query.where('id', '>', after);
+  if (limit !== undefined) query.limit(limit);
+  return ((await query) as object[]).map((row) => toFields(row) as LicenseKey);
 }
 
 export async function findKeys(db: Db, ids: number[]): Promise<LicenseKey[]> {

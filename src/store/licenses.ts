@@ -1,7 +1,8 @@
 import type { Knex } from 'knex';
-import { listPlans, type Plan } from './catalogue';
+import type { Plan } from './catalogue';
 import { customerDigest } from './customer-digest';
 import { isSqlite, table, type Db, type TableName, type Transaction } from './database';
+import { listLicensePositions, type LicenseFilter } from './license-lists';
 import { insertMainKeys, type StoredKey } from './license-keys';
 import {
   forceIndex,
@@ -66,21 +67,6 @@ export interface Check {
   calls: number;
   at: Date;
   ip: string;
-}
-
-export interface LicenseFilter {
-  productId?: number | undefined;
-  planId?: number | undefined;
-  /** a live status */
-  status?: string | undefined;
-  customer?: string | undefined;
-  reference?: string | undefined;
-  hint?: string | undefined;
-  /** active licences that expire no later than this */
-  expiringBefore?: Date | undefined;
-  /** cursor: only ids above this one */
-  after?: number | undefined;
-  limit: number;
 }
 
 type JoinedFields = LockedLicense &
@@ -151,57 +137,27 @@ export async function findLicensesOfCustomers(
   return findLicensesByIds(db, await query.pluck<number[]>('id'));
 }
 
-/** By id, in the filter's states as of `now`: an active licence past its end is expired. */
-export async function listLicenses(db: Db, filter: LicenseFilter, now: Date): Promise<License[]> {
-  if (filter.productId !== undefined) {
-    // Plan by plan, since no index has a product's licences by id.
-    const found: License[] = [];
-    const { productId, ...others } = filter;
-    const plans = (await listPlans(db, productId)).filter(({ id }) => id === (filter.planId ?? id));
-    for (const { id } of plans) found.push(...(await listLicenses(db, { ...others, planId: id }, now)));
-    return found.sort((a, b) => a.id - b.id).slice(0, filter.limit);
-  }
-  // Read the page before joining; otherwise the server would join and sort all licences.
-  const page = db(tableBy(db, 'licenses', ...indexFor(filter)))
-    .orderBy('id')
-    .limit(filter.limit);
-  if (filter.planId !== undefined) page.where('plan_id', filter.planId);
-  if (filter.customer !== undefined) page.where('customer', filter.customer);
-  if (filter.reference !== undefined) page.where('reference', filter.reference);
-  if (filter.hint !== undefined)
-    page.whereIn(
-      'id',
-      await db(tableBy(db, 'license_keys', 'key_hint'))
-        .where({ key_hint: filter.hint })
-        .pluck('license_id'),
-    );
-  if (filter.after !== undefined) page.where('id', '>', filter.after);
-  if (filter.expiringBefore !== undefined)
-    page
-      .where('status', 'active')
-      .where('expires_at', '>', toSqlTime(now))
-      .where('expires_at', '<=', toSqlTime(filter.expiringBefore));
-  if (filter.status === 'expired')
-    page.where((either) =>
-      either
-        .where('status', 'expired')
-        .orWhere((past) => past.where('status', 'active').where('expires_at', '<=', toSqlTime(now))),
-    );
-  else if (filter.status === 'active')
-    page
-      .where('status', 'active')
-      .where((either) => either.whereNull('expires_at').orWhere('expires_at', '>', toSqlTime(now)));
-  else if (filter.status !== undefined) page.where('status', filter.status);
-  return ((await joined(db, page.as('l')).orderBy('l.id')) as object[]).map(toLicense);
+/** Licences in the order of these ids; those that are gone are left out. */
+export async function readLicenses(db: Db, ids: number[]): Promise<License[]> {
+  const byId = new Map<number, License>();
+  for (let i = 0; i < ids.length; i += CHUNK)
+    for (const license of await findLicensesByIds(db, ids.slice(i, i + CHUNK))) byId.set(license.id, license);
+  return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
-/** The index that leaves the fewest licences, or has them by id. */
-function indexFor(filter: LicenseFilter): string[] {
-  if (filter.reference !== undefined) return ['reference'];
-  if (filter.customer !== undefined) return ['customer'];
-  if (filter.hint !== undefined) return [];
-  if (filter.expiringBefore !== undefined) return ['expires_at'];
-  return filter.planId === undefined ? [] : ['plan_id'];
+/** The first licences after an id, by id, in the filter's states as of `now`. */
+export async function listLicenses(
+  db: Db,
+  { limit, after, ...filter }: LicenseFilter & { limit: number; after?: number | undefined },
+  now: Date,
+): Promise<License[]> {
+  const place = after === undefined ? undefined : { id: after, expiresAt: null };
+  const page = { order: 'oldest', after: place, limit } as const;
+  const positions = await listLicensePositions(db, filter, page, now);
+  return readLicenses(
+    db,
+    positions.map(({ id }) => id),
+  );
 }
 
 /** Locks one licence's row; see `lockLicenses`. */
@@ -406,6 +362,7 @@ export async function deleteTrialLicense(
 ): Promise<void> {
   const ids = [...(await findOwners(db, [keyDigest])).values()];
   await db(table(db, 'access_log')).where('id', '>', after).where({ user_agent: userAgent }).delete();
+  await db(table(db, 'license_refusals')).whereIn('license_id', ids).delete();
   await db(table(db, 'license_keys')).whereIn('license_id', ids).delete();
   await db(table(db, 'licenses')).whereIn('id', ids).delete();
 }

@@ -43,12 +43,16 @@ export async function listPublishedVersions(db: Db, productId: number, by?: Date
   return query.pluck<string[]>('version');
 }
 
-/** All of a product's releases, highest version first. */
-export async function listReleases(db: Db, productId: number): Promise<Release[]> {
-  const rows = (await db(table(db, 'releases'))
-    .where({ product_id: productId })
-    .orderBy('version_order', 'desc')) as object[];
-  return rows.map((row) => toFields(row) as Release);
+/** A product's releases, highest version first; with `after`, only some of those behind that version. */
+export async function listReleases(
+  db: Db,
+  productId: number,
+  { after, limit }: { after?: string | undefined; limit?: number } = {},
+): Promise<Release[]> {
+  const query = db(table(db, 'releases')).where({ product_id: productId }).orderBy('version_order', 'desc');
+  if (after !== undefined) query.where('version_order', '<', after);
+  if (limit !== undefined) query.limit(limit);
+  return ((await query) as object[]).map((row) => toFields(row) as Release);
 }
 
 const STATES_WITH_PACKAGE: ReleaseState[] = ['published', 'draft'];

@@ -112,20 +112,24 @@ const TABLES: TableName[] = [
   'activations',
   'releases',
   'access_log',
+  'license_refusals',
   'events',
   'tokens',
   'leases',
   'daily_sums',
   'refused_licenses',
   'license_counts',
+  'idempotency',
 ];
 /** Of the tables without an id. */
 const FIRST_COLUMNS: Partial<Record<TableName, string>> = {
   product_includes: 'product_id',
+  license_refusals: 'license_id',
   leases: 'name',
   daily_sums: 'product_id',
   refused_licenses: 'day',
   license_counts: 'product_id',
+  idempotency: 'key_digest',
 };
 const REFUSED = new Set([
   'ER_TABLEACCESS_DENIED_ERROR',

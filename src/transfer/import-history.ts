@@ -1,5 +1,7 @@
 import type { Row } from '../store/export';
 import { findEventRows, findRows } from '../store/import';
+import { recordRefusals } from '../store/refusals';
+import { fromSqlTime } from '../store/time';
 import { insertNew, keyHere, licenseHere, NOT_WRITTEN, tally, type Job } from './import-job';
 import type { Numbered } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
@@ -50,6 +52,15 @@ export async function importAccesses(job: Job, records: Numbered<'access'>[]): P
       key_id: value.key_id === null ? null : keyHere(job, line, value.key_id),
     }),
     find: (rows) => findRows(job.trx, 'access_log', 'at', [...new Set(rows.map((row) => row.at as string))]),
+    added: (rows) =>
+      recordRefusals(
+        job.trx,
+        rows.map(({ license_id: id, outcome, at, last_at: last }) => ({
+          licenseId: id as number | null,
+          outcome: outcome as string,
+          at: fromSqlTime((last ?? at) as string),
+        })),
+      ),
   });
 }
 
@@ -59,13 +70,15 @@ interface Counting<T extends 'event' | 'access'> {
   toRow: (record: Numbered<T>) => Row;
   /** rows that may be equal to these */
   find: (rows: Row[]) => Promise<Row[]>;
+  /** called with the rows that were written */
+  added?: (rows: Row[]) => Promise<void>;
 }
 
 async function importCounted<T extends 'event' | 'access'>(
   job: Job,
   type: T,
   records: Numbered<T>[],
-  { keyIds, toRow: toRowHere, find }: Counting<T>,
+  { keyIds, toRow: toRowHere, find, added: afterwards }: Counting<T>,
 ): Promise<void> {
   const count = async (entries: { record: Numbered<T>; row: Row }[]) => {
     const found = job.empty[type] ? [] : await find(entries.map(({ row }) => row));
@@ -83,6 +96,7 @@ async function importCounted<T extends 'event' | 'access'>(
     tally(job, type, 'same', entries.length - added.length);
     const rows = new Map(added.map(({ record, row }) => [record, row]));
     await insertNew(job, type, [...rows.keys()], (record) => rows.get(record) as Row);
+    if (job.writes) await afterwards?.([...rows.values()]);
   };
   const read = () => records.map((record) => ({ record, row: toRowHere(record) }));
   const entries = read();

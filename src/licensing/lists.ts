@@ -1,0 +1,166 @@
+import { listRequests, type LoggedAccess, type RequestFilter } from '../store/access-log';
+import { listActivationsAfter, type StoredActivation } from '../store/activations';
+import { listIncludes, listPlans, listProducts, type Plan } from '../store/catalogue';
+import type { Db } from '../store/database';
+import { listLatestEvents, type RecordedEvent } from '../store/events';
+import { listKeys, type LicenseKey } from '../store/license-keys';
+import { listLicensePositions } from '../store/license-lists';
+import { readLicenses, type License } from '../store/licenses';
+import { listReleases, type Release } from '../store/releases';
+import { toSqlTime } from '../store/time';
+import { withIncludes, type CatalogueProduct } from './bundles';
+import {
+  isAscii,
+  isCursorId,
+  isCursorText,
+  isCursorTime,
+  readCursor,
+  toPage,
+  type Page,
+  type PageRequest,
+} from './cursors';
+import { requireProduct } from './find-or-refuse';
+import { canonicalAddress } from './ip-addresses';
+import { asHint } from './keys';
+import { toLicenseFilter, type LicenseQuery } from './license-filter';
+
+/**
+ * Pages of everything an operator lists. Each continues behind the last row of the page before, so that rows that come
+ * and go meanwhile neither repeat nor hide others. A cursor that is not one of the list is refused (`readCursor`).
+ */
+
+export type { LicenseQuery, Page, PageRequest };
+
+/** Newest first, but with `expiring` the soonest end first. @throws OperatorError, naming the field of the query */
+export async function listLicensePage(
+  db: Db,
+  query: LicenseQuery,
+  { limit, after }: PageRequest,
+  now: Date,
+): Promise<Page<License>> {
+  const place =
+    query.expiring === undefined
+      ? readCursor<[number]>(after, [isCursorId])
+      : readCursor<[number, string]>(after, [isCursorId, isCursorTime]);
+  const positions = await listLicensePositions(
+    db,
+    await toLicenseFilter(db, query, now),
+    {
+      order: query.expiring === undefined ? 'newest' : 'soonest',
+      after: place && { id: place[0], expiresAt: place[1] ?? null },
+      limit: limit + 1,
+    },
+    now,
+  );
+  const { items, next } = toPage(positions, limit, ({ id, expiresAt }) =>
+    expiresAt === null ? [id] : [id, expiresAt],
+  );
+  const licenses = await readLicenses(
+    db,
+    items.map(({ id }) => id),
+  );
+  return { items: licenses, next };
+}
+
+/** A licence's history, newest first. */
+export async function listEventPage(
+  db: Db,
+  licenseId: number,
+  page: PageRequest,
+): Promise<Page<RecordedEvent>> {
+  const events = await listLatestEvents(db, licenseId, byTime(page));
+  return toPage(events, page.limit, timePlace);
+}
+
+export interface RequestQuery extends Omit<RequestFilter, 'keyHint'> {
+  /** the end of a key */
+  hint?: string | undefined;
+}
+
+/** The access log, newest first. */
+export async function listRequestPage(
+  db: Db,
+  { hint, ip, ...others }: RequestQuery,
+  page: PageRequest,
+): Promise<Page<LoggedAccess>> {
+  const filter: RequestFilter = {
+    ...others,
+    keyHint: hint === undefined ? undefined : (asHint(hint) ?? hint),
+    ip: ip === undefined ? undefined : (canonicalAddress(ip) ?? ip),
+  };
+  // A column of ASCII cannot be compared with other text.
+  if (![filter.outcome, filter.ip].every((text) => text === undefined || isAscii(text)))
+    return { items: [], next: null };
+  const requests = await listRequests(db, filter, byTime(page));
+  return toPage(requests, page.limit, timePlace);
+}
+
+function byTime({ after, limit }: PageRequest) {
+  const place = readCursor<[string, number]>(after, [isCursorTime, isCursorId]);
+  return { after: place && { at: place[0], id: place[1] }, limit: limit + 1 };
+}
+
+function timePlace({ at, id }: { at: Date; id: number }): [string, number] {
+  return [toSqlTime(at), id];
+}
+
+/** In the order of identifiers. */
+export async function listActivationPage(
+  db: Db,
+  licenseId: number,
+  { after, limit }: PageRequest,
+): Promise<Page<StoredActivation>> {
+  const [place] = readCursor<[string]>(after, [isCursorText]) ?? [];
+  const rows = await listActivationsAfter(db, licenseId, { after: place, limit: limit + 1 });
+  return toPage(rows, limit, ({ identifier }) => [identifier]);
+}
+
+/** The oldest first, those that have ended too. */
+export async function listKeyPage(
+  db: Db,
+  licenseId: number,
+  { after, limit }: PageRequest,
+): Promise<Page<LicenseKey>> {
+  return byId(await listKeys(db, licenseId, part(after, limit)), limit);
+}
+
+/** By id. */
+export async function listProductPage(
+  db: Db,
+  { after, limit }: PageRequest,
+): Promise<Page<CatalogueProduct>> {
+  const { items, next } = byId(await listProducts(db, part(after, limit)), limit);
+  const inclusions = await listIncludes(db);
+  return { items: items.map((product) => withIncludes(product, inclusions)), next };
+}
+
+/** By id. @throws OperatorError when there is no such product; undefined: the plans of all */
+export async function listPlanPage(
+  db: Db,
+  productId: number | undefined,
+  { after, limit }: PageRequest,
+): Promise<Page<Plan>> {
+  if (productId !== undefined) await requireProduct(db, productId);
+  return byId(await listPlans(db, productId, part(after, limit)), limit);
+}
+
+/** The highest version first. @throws OperatorError when there is no such product */
+export async function listReleasePage(
+  db: Db,
+  productId: number,
+  { after, limit }: PageRequest,
+): Promise<Page<Release>> {
+  await requireProduct(db, productId);
+  const [place] = readCursor<[string]>(after, [isAscii]) ?? [];
+  const rows = await listReleases(db, productId, { after: place, limit: limit + 1 });
+  return toPage(rows, limit, ({ versionOrder }) => [versionOrder]);
+}
+
+function part(after: string | undefined, limit: number): { after: number | undefined; limit: number } {
+  const [id] = readCursor<[number]>(after, [isCursorId]) ?? [];
+  return { after: id, limit: limit + 1 };
+}
+
+function byId<Row extends { id: number }>(rows: Row[], limit: number): Page<Row> {
+  return toPage(rows, limit, ({ id }) => [id]);
+}

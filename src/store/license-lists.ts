@@ -1,0 +1,517 @@
+import { isSqlite, table, type Db } from './database';
+import { forceIndex, orderedJoin, placeholders, rawRows } from './statements';
+import { toSqlTime } from './time';
+
+/**
+ * Pages of licences by filters, fast with a million licences: a filter that few licences match gives their ids, and any
+ * other is read in the order of an index. Indexes and join orders are named, because statistics may be stale.
+ */
+
+export interface LicenseFilter {
+  /** any of these plans */
+  planIds?: number[] | undefined;
+  /** a live status */
+  status?: string | undefined;
+  customer?: string | undefined;
+  reference?: string | undefined;
+  hint?: string | undefined;
+  /** active licences that expire no later than this */
+  expiringBefore?: Date | undefined;
+  /** licences with a refused request since this */
+  refusedSince?: Date | undefined;
+  /** the name of the token that issued them */
+  issuedBy?: string | undefined;
+  search?: LicenseSearchText | undefined;
+}
+
+/** A text as all that it may name. */
+export interface LicenseSearchText {
+  /** of a customer's e-mail */
+  beginning: string;
+  reference: string;
+  id: number | undefined;
+  hint: string | undefined;
+  identifiers: string[];
+}
+
+/** By id, or for licences that expire by their end. */
+export type LicenseOrder = 'newest' | 'oldest' | 'soonest';
+
+/** Where a page ends. */
+export interface LicensePosition {
+  id: number;
+  /** as stored; only in the order `soonest` */
+  expiresAt: string | null;
+}
+
+interface Page {
+  order: LicenseOrder;
+  after: LicensePosition | undefined;
+  limit: number;
+}
+
+/** What decides how a page is read; tests set it lower. */
+export interface Bounds {
+  /** so many licences of a part of the filter are looked at one by one */
+  few: number;
+  /** the most index entries that are sorted for a page */
+  sortable: number;
+  /** ids from the start of a page that are searched before anything is sorted */
+  window: number;
+}
+
+const BOUNDS: Bounds = { few: 5_000, sortable: 200_000, window: 20_000 };
+/** More values make MariaDB read them as a subquery. */
+const IDS_AT_ONCE = 500;
+/** Pieces in one statement; SQLite takes 500. */
+const PIECES_AT_ONCE = 16;
+const HEADS_AT_ONCE = 100;
+
+type Binding = string | number;
+
+interface Condition {
+  sql: string;
+  bindings: Binding[];
+}
+
+type Part = keyof LicenseFilter;
+
+/** A range of an index. */
+interface Piece {
+  /** tables with their indexes; licences have the alias `l` */
+  from: string;
+  /** the first of these tables, in whose order the piece is */
+  driver: string;
+  /** the licence's id in the driver */
+  id: string;
+  /** what the index serves */
+  range: Condition[];
+  /** what is checked row by row besides the rest of the filter */
+  rest: Condition[];
+  /** the parts of the filter that these conditions say */
+  says: Part[];
+  /** a licence may be in it several times */
+  repeats?: boolean;
+}
+
+/** The ids of a page, in its order. An active licence past its end is expired at `now`. */
+export async function listLicensePositions(
+  db: Db,
+  filter: LicenseFilter,
+  page: Page,
+  now: Date,
+  bounds = BOUNDS,
+): Promise<LicensePosition[]> {
+  if (filter.planIds?.length === 0 || (filter.expiringBefore && (filter.status ?? 'active') !== 'active'))
+    return [];
+  const checks = checksOf(db, filter, now);
+  const runs = runsOf(db, filter, page.order, now);
+  if (runs.every((run) => run.rest.length === 0 && remaining(run, checks).length === 0))
+    return merge(db, runs, checks, page);
+  const ways = waysOf(db, filter, now);
+  const few = await findFew(db, ways, bounds.few);
+  if (few !== undefined) return pick(db, few, [...checks.values()].flat(), page);
+  if (page.order === 'soonest') return merge(db, runs, checks, page);
+  // Nearly always there are enough near the page's start.
+  const start = page.after?.id ?? (await findOutermost(db, page.order));
+  const near = await merge(
+    db,
+    runs,
+    checks,
+    page,
+    start + (page.order === 'newest' ? -bounds.window : bounds.window),
+  );
+  if (near.length >= page.limit) return near;
+  for (const pieces of ways)
+    if (await areAtMost(db, pieces, bounds.sortable)) return merge(db, pieces, checks, page);
+  return merge(db, runs, checks, page);
+}
+
+/** Each part of a filter as conditions on a licence. */
+function checksOf(db: Db, filter: LicenseFilter, now: Date): Map<Part, Condition[]> {
+  const checks = new Map<Part, Condition[]>();
+  const { planIds, status, customer, reference, hint, expiringBefore, refusedSince, issuedBy, search } =
+    filter;
+  if (planIds !== undefined)
+    checks.set('planIds', [{ sql: `l.plan_id IN (${placeholders(planIds.length)})`, bindings: planIds }]);
+  if (customer !== undefined) checks.set('customer', [equal('customer', customer)]);
+  if (reference !== undefined) checks.set('reference', [equal('reference', reference)]);
+  if (issuedBy !== undefined) checks.set('issuedBy', [equal('issued_by', issuedBy)]);
+  if (hint !== undefined) checks.set('hint', [hasHint(db, hint)]);
+  if (refusedSince !== undefined)
+    // As a value: MariaDB would turn EXISTS into a join, in an order of its own.
+    checks.set('refusedSince', [
+      {
+        sql: `(SELECT r.at FROM ${table(db, 'license_refusals')} r WHERE r.license_id = l.id) >= ?`,
+        bindings: [toSqlTime(refusedSince)],
+      },
+    ]);
+  if (search !== undefined) checks.set('search', [isFound(db, search)]);
+  if (expiringBefore !== undefined)
+    checks.set('expiringBefore', [equal('status', 'active'), ...expiring(now, expiringBefore)]);
+  if (status !== undefined) {
+    const either = standings(filter, now).map((conditions) => all(conditions));
+    checks.set('status', [
+      {
+        sql: `(${either.map(({ sql }) => sql).join(' OR ')})`,
+        bindings: either.flatMap(({ bindings }) => bindings),
+      },
+    ]);
+  }
+  return checks;
+}
+
+function equal(column: string, value: Binding): Condition {
+  return { sql: `l.${column} = ?`, bindings: [value] };
+}
+
+function all(conditions: Condition[]): Condition {
+  return {
+    sql: `(${conditions.map(({ sql }) => sql).join(' AND ')})`,
+    bindings: conditions.flatMap(({ bindings }) => bindings),
+  };
+}
+
+function expiring(now: Date, before: Date): Condition[] {
+  return [{ sql: 'l.expires_at > ? AND l.expires_at <= ?', bindings: [toSqlTime(now), toSqlTime(before)] }];
+}
+
+/** The stored states that a filter's live status means, each with its condition on the end. */
+function standings({ status, expiringBefore }: LicenseFilter, now: Date): [Condition, ...Condition[]][] {
+  const at = toSqlTime(now);
+  if (expiringBefore !== undefined) return [[equal('status', 'active'), ...expiring(now, expiringBefore)]];
+  if (status === 'expired')
+    return [
+      [equal('status', 'expired')],
+      [equal('status', 'active'), { sql: 'l.expires_at <= ?', bindings: [at] }],
+    ];
+  if (status === 'active')
+    return [
+      [equal('status', 'active'), { sql: '(l.expires_at IS NULL OR l.expires_at > ?)', bindings: [at] }],
+    ];
+  return status === undefined ? [] : [[equal('status', status)]];
+}
+
+function hasHint(db: Db, hint: string): Condition {
+  const keys = `${table(db, 'license_keys')} k${forceIndex(db, 'license_keys', 'license_id')}`;
+  return {
+    sql: `(SELECT COUNT(*) FROM ${keys} WHERE k.license_id = l.id AND k.key_hint = ?) > 0`,
+    bindings: [hint],
+  };
+}
+
+/** As a range, since SQLite has no index for LIKE with an escape. Nothing sorts behind the last code point. */
+function begins(beginning: string): Condition {
+  return { sql: '(l.customer >= ? AND l.customer < ?)', bindings: [beginning, `${beginning}\u{10ffff}`] };
+}
+
+function isFound(db: Db, { beginning, reference, id, hint, identifiers }: LicenseSearchText): Condition {
+  const activations = `${table(db, 'activations')} a${forceIndex(db, 'activations', 'license_id', 'identifier')}`;
+  const either = [
+    begins(beginning),
+    equal('reference', reference),
+    ...(id === undefined ? [] : [equal('id', id)]),
+    ...(hint === undefined ? [] : [hasHint(db, hint)]),
+    ...identifiers.map((identifier) => ({
+      sql: `(SELECT COUNT(*) FROM ${activations} WHERE a.license_id = l.id AND a.identifier = ?) > 0`,
+      bindings: [identifier],
+    })),
+  ];
+  return {
+    sql: `(${either.map(({ sql }) => sql).join(' OR ')})`,
+    bindings: either.flatMap(({ bindings }) => bindings),
+  };
+}
+
+/** Indexes read in the page's order: a piece for each plan and stored status. */
+function runsOf(db: Db, filter: LicenseFilter, order: LicenseOrder, now: Date): Piece[] {
+  if (order === 'soonest') return rangesOf(db, filter, now);
+  const { customer, issuedBy, refusedSince, planIds } = filter;
+  const states = standings(filter, now);
+  if (customer !== undefined) return [byColumn(db, 'customer', customer, 'customer')];
+  if (planIds === undefined && states.length === 0) {
+    if (issuedBy !== undefined) return [byColumn(db, 'issued_by', issuedBy, 'issuedBy')];
+    if (refusedSince !== undefined) return [refused(db, refusedSince)];
+    return [piece(db, [], [], [])];
+  }
+  return eachPlan(planIds).flatMap(({ index, plan }) =>
+    states.length === 0
+      ? [piece(db, ['plan_id'], plan, ['planIds'])]
+      : states.map(([status, ...ends]) => ({
+          ...piece(db, [...index, 'status', 'id', 'expires_at'], [...plan, status], STANDING),
+          rest: ends,
+        })),
+  );
+}
+
+const STANDING: Part[] = ['planIds', 'status', 'expiringBefore'];
+
+/** Ranges of indexes, one way for each part of the filter: all licences that the part leaves. */
+function waysOf(db: Db, filter: LicenseFilter, now: Date): Piece[][] {
+  const { customer, reference, hint, search, refusedSince, issuedBy } = filter;
+  const ways: Piece[][] = [];
+  if (reference !== undefined) ways.push([byColumn(db, 'reference', reference, 'reference')]);
+  if (customer !== undefined) ways.push([byColumn(db, 'customer', customer, 'customer')]);
+  if (hint !== undefined) ways.push([byOther(db, 'license_keys', ['key_hint'], hint, 'hint')]);
+  if (search !== undefined) ways.push(searchPieces(db, search));
+  if (refusedSince !== undefined) ways.push([refused(db, refusedSince, 'at')]);
+  if (issuedBy !== undefined) ways.push([byColumn(db, 'issued_by', issuedBy, 'issuedBy')]);
+  const ranges = rangesOf(db, filter, now);
+  if (ranges.length > 0 && ranges.length <= PIECES_AT_ONCE) ways.push(ranges);
+  return ways;
+}
+
+/** Ranges of the plans and states, by the end. */
+function rangesOf(db: Db, filter: LicenseFilter, now: Date): Piece[] {
+  const states = standings(filter, now);
+  if (states.length === 0 && filter.planIds === undefined) return [];
+  return eachPlan(filter.planIds).flatMap(({ index, plan }) =>
+    states.length === 0
+      ? [piece(db, ['plan_id'], plan, ['planIds'])]
+      : states.map((conditions) =>
+          piece(db, [...index, 'status', 'expires_at'], [...plan, ...conditions], STANDING),
+        ),
+  );
+}
+
+function eachPlan(planIds: number[] | undefined): { index: string[]; plan: Condition[] }[] {
+  return (
+    planIds?.map((id) => ({ index: ['plan_id'], plan: [equal('plan_id', id)] })) ?? [{ index: [], plan: [] }]
+  );
+}
+
+/** What a text finds, by an index for each meaning. A licence may be found twice. */
+function searchPieces(db: Db, { beginning, reference, id, hint, identifiers }: LicenseSearchText): Piece[] {
+  return [
+    piece(db, ['customer'], [begins(beginning)], ['search']),
+    byColumn(db, 'reference', reference, 'search'),
+    ...(id === undefined ? [] : [piece(db, [], [equal('id', id)], ['search'])]),
+    ...(hint === undefined ? [] : [byOther(db, 'license_keys', ['key_hint'], hint, 'search')]),
+    ...identifiers.map((identifier) =>
+      byOther(db, 'activations', ['identifier', 'license_id'], identifier, 'search'),
+    ),
+  ];
+}
+
+function piece(db: Db, index: string[], range: Condition[], says: Part[]): Piece {
+  const from = `${table(db, 'licenses')} l${forceIndex(db, 'licenses', ...index)}`;
+  return { from, driver: from, id: 'l.id', range, rest: [], says };
+}
+
+function byColumn(db: Db, column: string, value: string, part: Part): Piece {
+  return piece(db, [column], [equal(column, value)], [part]);
+}
+
+/** Licences by the rows `o` of another table. */
+function byOther(
+  db: Db,
+  name: 'license_keys' | 'activations',
+  index: [column: string, ...others: string[]],
+  value: string,
+  part: Part,
+): Piece {
+  const driver = `${table(db, name)} o${forceIndex(db, name, ...index)}`;
+  return {
+    ...joined(db, driver),
+    range: [{ sql: `o.${index[0]} = ?`, bindings: [value] }],
+    rest: [],
+    says: [part],
+    // Several keys of a licence may have the same end.
+    repeats: name === 'license_keys',
+  };
+}
+
+/** @param index none: in the order of licences */
+function refused(db: Db, since: Date, ...index: ['at'] | []): Piece {
+  const driver = `${table(db, 'license_refusals')} o${forceIndex(db, 'license_refusals', ...index)}`;
+  const range = [{ sql: 'o.at >= ?', bindings: [toSqlTime(since)] }];
+  const [served, rest] = index.length > 0 ? [range, []] : [[], range];
+  return { ...joined(db, driver), range: served, rest, says: ['refusedSince'] };
+}
+
+function joined(db: Db, driver: string): Pick<Piece, 'from' | 'driver' | 'id'> {
+  const licenses = `${table(db, 'licenses')} l${forceIndex(db, 'licenses')}`;
+  return {
+    from: `${driver} ${orderedJoin(db)} ${licenses} ON l.id = o.license_id`,
+    driver,
+    id: 'o.license_id',
+  };
+}
+
+/** The ids of the first way that has few; undefined when each has more. */
+async function findFew(db: Db, ways: Piece[][], few: number): Promise<number[] | undefined> {
+  for (const pieces of ways) {
+    const ids: number[] = [];
+    for (const { driver, id, range } of pieces) {
+      const where = all(range);
+      const sql = `SELECT ${id} AS id FROM ${driver} WHERE ${where.sql} LIMIT ${few + 1}`;
+      ids.push(...(await rawRows<{ id: number }>(db, sql, where.bindings)).map((row) => row.id));
+      if (ids.length > few) break;
+    }
+    if (ids.length <= few) return [...new Set(ids)];
+  }
+  return undefined;
+}
+
+/** Whether pieces have at most so many rows together. */
+async function areAtMost(db: Db, pieces: Piece[], most: number): Promise<boolean> {
+  let left = most;
+  for (const { driver, range } of pieces) {
+    const where = all(range);
+    const [found] = await rawRows<{ n: number }>(
+      db,
+      `SELECT COUNT(*) AS n FROM (SELECT 1 FROM ${driver} WHERE ${where.sql} LIMIT ${left + 1}) counted`,
+      where.bindings,
+    );
+    left -= found?.n ?? 0;
+    if (left < 0) return false;
+  }
+  return true;
+}
+
+async function findOutermost(db: Db, order: LicenseOrder): Promise<number> {
+  const [found] = await read(db, [piece(db, [], [], [])], new Map(), { order, limit: 1 });
+  return (found?.id ?? 0) + (order === 'newest' ? 1 : -1);
+}
+
+/** The conditions of the filter that a piece does not say. */
+function remaining({ says }: Piece, checks: Map<Part, Condition[]>): Condition[] {
+  return [...checks].flatMap(([part, conditions]) => (says.includes(part) ? [] : conditions));
+}
+
+/** The page's part of some ids. */
+async function pick(
+  db: Db,
+  ids: number[],
+  checks: Condition[],
+  { order, after, limit }: Page,
+): Promise<LicensePosition[]> {
+  const found: LicensePosition[] = [];
+  const isAhead = (id: number) =>
+    order === 'soonest' || after === undefined || (order === 'newest' ? id < after.id : id > after.id);
+  const ordered = ids.filter(isAhead).sort((a, b) => (order === 'newest' ? b - a : a - b));
+  for (let i = 0; i < ordered.length && (order === 'soonest' || found.length < limit); i += IDS_AT_ONCE) {
+    const chunk = ordered.slice(i, i + IDS_AT_ONCE);
+    const among = { sql: `l.id IN (${placeholders(chunk.length)})`, bindings: chunk };
+    found.push(
+      ...(await read(db, [piece(db, [], [among, ...checks], [])], new Map(), { order, after, limit })),
+    );
+  }
+  return found.sort(comparing(order)).slice(0, limit);
+}
+
+/**
+ * The page's part of pieces. Of many pieces, those that begin nearest to the page's start come first, and those that
+ * begin behind its end are not read.
+ * @param until the last id to look at
+ */
+async function merge(
+  db: Db,
+  pieces: Piece[],
+  checks: Map<Part, Condition[]>,
+  { order, after, limit }: Page,
+  until?: number,
+): Promise<LicensePosition[]> {
+  const compare = comparing(order);
+  const span: Span = {
+    order,
+    after,
+    until: until === undefined ? undefined : { id: until, expiresAt: null },
+  };
+  const isMany = pieces.length > PIECES_AT_ONCE;
+  const waiting = isMany
+    ? await findHeads(db, pieces, span)
+    : pieces.map((one) => ({ piece: one, head: undefined }));
+  let found: LicensePosition[] = [];
+  for (let i = 0; i < waiting.length;) {
+    const last = found[limit - 1];
+    const head = waiting[i]?.head;
+    if (last !== undefined && head !== undefined && compare(head, last) > 0) break;
+    // The first of many alone, since they bound what is read of the others.
+    const batch = waiting.slice(i, i + (isMany && i === 0 ? 2 : PIECES_AT_ONCE));
+    const rows = await read(
+      db,
+      batch.map((one) => one.piece),
+      checks,
+      { ...span, until: last ?? span.until, limit },
+    );
+    const distinct = new Map([...found, ...rows].map((one) => [one.id, one]));
+    found = [...distinct.values()].sort(compare).slice(0, limit);
+    i += batch.length;
+  }
+  return found;
+}
+
+/** Pieces that have rows, with a place that none of their rows is before, the first of these first. */
+async function findHeads(
+  db: Db,
+  pieces: Piece[],
+  span: Span,
+): Promise<{ piece: Piece; head: LicensePosition }[]> {
+  const heads: { piece: Piece; head: LicensePosition }[] = [];
+  for (let i = 0; i < pieces.length; i += HEADS_AT_ONCE) {
+    const batch = pieces.slice(i, i + HEADS_AT_ONCE);
+    const bare = batch.map((one) => ({ ...one, rest: [] }));
+    for (const { piece: n, ...head } of await read(db, bare, new Map(), { ...span, limit: 1 }))
+      heads.push({ piece: batch[n] as Piece, head });
+  }
+  return heads.sort((a, b) => comparing(span.order)(a.head, b.head));
+}
+
+/** A part of an order, without `after` and with `until`. */
+interface Span {
+  order: LicenseOrder;
+  after?: LicensePosition | undefined;
+  until?: LicensePosition | undefined;
+}
+
+/** The first rows of each piece, in no order. */
+async function read(
+  db: Db,
+  pieces: Piece[],
+  checks: Map<Part, Condition[]>,
+  { order, after, until, limit }: Span & { limit: number },
+): Promise<(LicensePosition & { piece: number })[]> {
+  const bindings: Binding[] = [];
+  const selects = pieces.map((one, n) => {
+    const where = all([
+      ...one.range,
+      ...one.rest,
+      ...remaining(one, checks),
+      ...(after === undefined ? [] : [beyond(order, one.id, after, false)]),
+      ...(until === undefined ? [] : [beyond(order, one.id, until, true)]),
+      ALWAYS,
+    ]);
+    bindings.push(...where.bindings);
+    const by = order === 'soonest' ? 'l.expires_at, l.id' : `${one.id}${order === 'newest' ? ' DESC' : ''}`;
+    const end = order === 'soonest' ? 'l.expires_at' : 'NULL';
+    return `SELECT ${one.repeats ? 'DISTINCT ' : ''}${n} AS piece, ${one.id} AS id, ${end} AS expiresAt FROM ${one.from} WHERE ${where.sql} ORDER BY ${by} LIMIT ${limit}`;
+  });
+  // SQLite takes no parentheses there, and without them the order would be that of all.
+  const sql = selects.map((select) => (isSqlite(db) ? `SELECT * FROM (${select})` : `(${select})`));
+  return rawRows(db, sql.join(' UNION ALL '), bindings);
+}
+
+const ALWAYS: Condition = { sql: '1 = 1', bindings: [] };
+
+/** Rows behind a place in an order, or with `isUntil` those up to it. */
+function beyond(order: LicenseOrder, id: string, place: LicensePosition, isUntil: boolean): Condition {
+  if (order === 'soonest' && place.expiresAt !== null) {
+    const [edge, further] = isUntil ? ['<=', '<'] : ['>=', '>'];
+    return {
+      sql: `(l.expires_at ${edge} ? AND (l.expires_at ${further} ? OR ${id} ${further}${isUntil ? '=' : ''} ?))`,
+      bindings: [place.expiresAt, place.expiresAt, place.id],
+    };
+  }
+  const isDown = (order === 'newest') !== isUntil;
+  return { sql: `${id} ${isDown ? '<' : '>'}${isUntil ? '=' : ''} ?`, bindings: [place.id] };
+}
+
+function comparing(order: LicenseOrder): (a: LicensePosition, b: LicensePosition) => number {
+  if (order === 'newest') return (a, b) => b.id - a.id;
+  if (order === 'oldest') return (a, b) => a.id - b.id;
+  return (a, b) => {
+    const [end, other] = [a.expiresAt ?? '', b.expiresAt ?? ''];
+    return end === other ? a.id - b.id : end < other ? -1 : 1;
+  };
+}

@@ -74,8 +74,10 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       limiter: openLimiter(config, redis),
       clientAddress: createClientAddressReader(config.trustedProxies),
       downloads: { packagesDir: config.packagesDir, accelLocation: config.accelLocation },
-      authenticate: createAuthenticator({ ...config, db, now }),
-      manage: { ...config, updateXml: config, examine: () => examineFromWithin(config, db, now) },
+      operator: {
+        authenticate: createAuthenticator({ ...config, db, now }),
+        settings: { ...config, updateXml: config, examine: () => examineFromWithin(config, db, now) },
+      },
       log,
       onAnswered: metrics.observe,
     });

@@ -9,6 +9,7 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'includes-others': ({ product }) => `"licensing product show ${product}" shows which.`,
   'is-included': ({ by }) =>
     `Take it out there first: "licensing product edit ${by} --includes" with the other ids, or none.`,
+  'too-many-rows': () => 'Split the file.',
   undecided: () => 'Say it with --licenses follow or --licenses keep.',
   'plan-in-use': ({ plan }) => `"licensing license list --plan ${plan}" shows its licences.`,
   'lifetime-license': () => '"--until" gives it an end.',

@@ -25,9 +25,8 @@ export interface AppDependencies {
   limiter: Limiter;
   clientAddress: ReturnType<typeof createClientAddressReader>;
   downloads: DownloadSettings;
-  /** who may call the operator's API, and what it works on */
-  authenticate: Authenticate;
-  manage: ManageSettings;
+  /** who may call the operator's API, and what it works on; undefined: it is not served */
+  operator?: { authenticate: Authenticate; settings: ManageSettings };
   log: Logger;
   /** called after every answered request; for metrics */
   onAnswered?: (ctx: Context, seconds: number) => void;
@@ -39,8 +38,7 @@ export function createApp({
   limiter,
   clientAddress,
   downloads,
-  authenticate,
-  manage,
+  operator,
   log,
   onAnswered = () => undefined,
 }: AppDependencies): Koa {
@@ -84,7 +82,7 @@ export function createApp({
     '/downloads{/:product_id}',
     endpoint(downloadEndpoint, { ...get, bucket: 'download' }, downloadHandler(licensing, downloads)),
   );
-  mountManage(router, { db: licensing.db, now: licensing.now, authenticate, limiter, settings: manage });
+  if (operator) mountManage(router, { db: licensing.db, now: licensing.now, limiter, ...operator });
   router.get('/', frontPage);
   return app;
 }

@@ -53,7 +53,7 @@ export function downloadHandler(
     const record = (outcome: RefusalCode | 'ok', { license, keyId }: Known, release?: Release) =>
       accessLog.record({
         at,
-        endpoint: ctx.state.endpoint ?? 'download',
+        endpoint: ctx.state.endpoint === 'check' ? 'check' : 'download',
         outcome,
         key,
         license,

@@ -68,6 +68,12 @@ export async function publish(
   return { release, remarks, manifestRemark };
 }
 
+/** The version that a package's manifest says; undefined: none. */
+export async function versionOf(path: string): Promise<string | undefined> {
+  const manifest = await findManifest(path);
+  return typeof manifest === 'string' || manifest.version === '' ? undefined : manifest.version;
+}
+
 /**
  * Refuses a package that no site could be updated by, because a published package never changes. Joomla stores the
  * manifest's version as the installed version, so a different published version would be offered forever.

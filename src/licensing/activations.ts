@@ -1,10 +1,13 @@
 import type { Db } from '../store/database';
 import type { License } from '../store/licenses';
+import { findActivation } from '../store/activations';
 import { createLedger } from './ledger';
 import type { Activated } from './slot-changes';
 import type { ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
 import { isRefusal } from './verdict';
+
+export { findActivation };
 
 /**
  * In every state, and above the limit. One that is activated already stays as it is (`repeated`).

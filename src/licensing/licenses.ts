@@ -1,4 +1,4 @@
-import { listActivations, type Activation } from '../store/activations';
+import { listActivations, type Activation, type StoredActivation } from '../store/activations';
 import type { Db } from '../store/database';
 import { findEventPlace, listLatestEvents, type RecordedEvent } from '../store/events';
 import {
@@ -96,7 +96,7 @@ export async function findNamesake(db: Db, reference: string | undefined): Promi
 export function readLicense(
   db: Db,
   id: number,
-): Promise<{ license: License; keys: KeyUse[]; activations: Activation[] }> {
+): Promise<{ license: License; keys: KeyUse[]; activations: StoredActivation[] }> {
   return inSnapshot(db, async (trx) => {
     const license = (await findLicense(trx, id)) ?? noLicense(id);
     return { license, keys: await keysOf(trx, license), activations: await listActivations(trx, id) };

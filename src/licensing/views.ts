@@ -1,5 +1,5 @@
 import type { LoggedAccess } from '../store/access-log';
-import type { Activation } from '../store/activations';
+import type { StoredActivation } from '../store/activations';
 import type { Plan } from '../store/catalogue';
 import type { RecordedEvent } from '../store/events';
 import type { License } from '../store/licenses';
@@ -64,8 +64,9 @@ export function licenseJson(license: License, now: Date) {
   };
 }
 
-export function activationJson(activation: Activation, { mainKeyId }: Pick<License, 'mainKeyId'>) {
+export function activationJson(activation: StoredActivation, { mainKeyId }: Pick<License, 'mainKeyId'>) {
   return {
+    id: activation.id,
     identifier: activation.identifier,
     name: activation.name,
     ip: activation.ip,
@@ -124,6 +125,7 @@ export function releaseJson(release: Release) {
 
 export function accessJson(access: LoggedAccess) {
   return {
+    id: access.id,
     at: formatTimestamp(access.at),
     times: access.times,
     last_at: formatTimestampOrNull(access.lastAt),

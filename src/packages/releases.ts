@@ -13,6 +13,7 @@ import {
 } from './package-files';
 import {
   findRelease,
+  findReleaseById,
   insertRelease,
   listReleases,
   setRelease,
@@ -26,7 +27,7 @@ import { noProduct, requireProduct } from '../licensing/find-or-refuse';
 import { compareVersions, isVersion, versionOrder } from '../licensing/versions';
 import { checkZip } from './zip';
 
-export type { Release };
+export { findReleaseById, type Release };
 
 export interface PublishRequest {
   productId: number;

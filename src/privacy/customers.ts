@@ -5,7 +5,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { FileKind, Sink } from '../packages/replace-file';
 import { listAccesses, type LoggedAccess } from '../store/access-log';
-import { listActivations, type Activation } from '../store/activations';
+import { listActivations, type StoredActivation } from '../store/activations';
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH } from '../store/columns';
 import type { Db, Transaction } from '../store/database';
 import { insertEvents } from '../store/events';
@@ -119,7 +119,10 @@ async function* textRows(
   only?: Only,
   from = 0,
 ): AsyncGenerator<Row> {
-  if (only) return yield* matchingRows(db, name, patterns, { after: from }, only);
+  if (only) {
+    yield* matchingRows(db, name, patterns, { after: from }, only);
+    return;
+  }
   const { first, last } = (await idRange(db, name)) ?? { first: 1, last: 0 };
   for (let after = Math.max(from, first - 1); after < last; after += SCANNED_AT_ONCE)
     yield* matchingRows(db, name, patterns, { after, upTo: after + SCANNED_AT_ONCE });
@@ -208,7 +211,7 @@ export interface CustomerData extends CustomerPage {
   /** the address alone */
   customer: string;
   /** of each licence */
-  activations: Activation[][];
+  activations: StoredActivation[][];
   /** the latest on these licences, the newest first */
   accesses: LoggedAccess[];
 }

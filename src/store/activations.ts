@@ -93,11 +93,24 @@ export async function findActivationsOf(
   return rows.map((row) => ({ licenseId: row.license_id, identifier: row.identifier }));
 }
 
-export async function listActivations(db: Db, licenseId: number): Promise<Activation[]> {
+/** In the order in which they were activated. */
+export async function listActivations(db: Db, licenseId: number): Promise<StoredActivation[]> {
   const rows = (await db(tableBy(db, 'activations', ...licenseIndex('activations')))
     .where({ license_id: licenseId })
     .orderBy('id')) as object[];
-  return rows.map((row) => toFields(row) as Activation);
+  return rows.map((row) => toFields(row) as StoredActivation);
+}
+
+/** An activation of a licence, by its id or its normalised identifier. */
+export async function findActivation(
+  db: Db,
+  licenseId: number,
+  by: { id: number } | { identifier: string },
+): Promise<StoredActivation | undefined> {
+  const row = (await db(table(db, 'activations'))
+    .where({ license_id: licenseId, ...by })
+    .first()) as object | undefined;
+  return row && (toFields(row) as StoredActivation);
 }
 
 export type StoredActivation = Activation & { id: number };

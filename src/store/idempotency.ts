@@ -44,11 +44,7 @@ export async function replaceClaim(db: Db, earlier: StoredCall, claim: Claim): P
 }
 
 /** @returns false when somebody else has taken it over */
-export async function prolongClaim(
-  db: Db,
-  { keyDigest, claim }: Claim,
-  leaseEndsAt: Date,
-): Promise<boolean> {
+export async function prolongClaim(db: Db, { keyDigest, claim }: Claim, leaseEndsAt: Date): Promise<boolean> {
   const changed = await db(table(db, 'idempotency'))
     .where({ key_digest: keyDigest, claim })
     .update({ lease_ends_at: toSqlTime(leaseEndsAt) });
@@ -71,10 +67,7 @@ export async function completeClaim(
 
 /** Gives a claim back. An answer stays: a COMMIT that seemed to fail may have stored it. */
 export async function deleteClaim(db: Db, { keyDigest, claim }: Claim): Promise<void> {
-  await db(table(db, 'idempotency'))
-    .where({ key_digest: keyDigest, claim })
-    .whereNull('answer')
-    .delete();
+  await db(table(db, 'idempotency')).where({ key_digest: keyDigest, claim }).whereNull('answer').delete();
 }
 
 /** Deletes a few calls older than `before`. @returns how many were found */

@@ -30,6 +30,11 @@ export async function findRelease(db: Db, productId: number, version: string): P
   return row && (toFields(row) as Release);
 }
 
+export async function findReleaseById(db: Db, id: number): Promise<Release | undefined> {
+  const row = (await db(table(db, 'releases')).where({ id }).first()) as object | undefined;
+  return row && (toFields(row) as Release);
+}
+
 /**
  * A product's published versions, highest first.
  *

@@ -4,7 +4,11 @@ import { EMAIL_EXPECTED, findEmail } from '../licensing/customer-email';
 import { requireKey } from '../licensing/issue';
 import { keyDigest } from '../licensing/keys';
 import {
-  MAX_METADATA_NAMES, MAX_METADATA_TEXT, requireMetadataChange, type Metadata } from '../licensing/metadata';
+  MAX_METADATA_NAMES,
+  MAX_METADATA_TEXT,
+  requireMetadataChange,
+  type Metadata,
+} from '../licensing/metadata';
 import { OperatorError } from '../licensing/operator-error';
 import { findNamed } from '../licensing/find-or-refuse';
 import type { StoredStatus } from '../licensing/states';
@@ -178,9 +182,7 @@ export function readRow(table: CsvTable, { line, cells }: CsvRow): Candidate | F
     return undefined;
   };
   if (cells.length < width || cells.slice(width).some((extra) => extra.trim() !== ''))
-    fault(
-      `the row has ${quantity(cells.length, 'cell')}, and the first line ${quantity(width, 'column')}`,
-    );
+    fault(`the row has ${quantity(cells.length, 'cell')}, and the first line ${quantity(width, 'column')}`);
   const key = read('key', readKey);
   const plan = read('plan', (text) => findRowPlan(table, text, cell('product')));
   const status = read('status', readStatus);
@@ -348,9 +350,7 @@ export function readCsvMap(text: string, before = new Map<CsvTarget, string>()):
     const [, field = '', column = ''] = /^\s*([a-z]+(?:\.[^=\s]*)?)\s*=\s*(.*?)\s*$/.exec(part) ?? [];
     const isField = (CSV_FIELDS as readonly string[]).includes(field);
     if ((!isField && metadataName(field) === undefined) || column === '')
-      throw refusal(
-        `It must be FIELD=COLUMN, with commas between; the fields are ${CSV_FIELDS.join(', ')}.`,
-      );
+      throw refusal(`It must be FIELD=COLUMN, with commas between; the fields are ${CSV_FIELDS.join(', ')}.`);
     if (before.has(field as CsvTarget)) throw refusal(`${field} is there twice.`);
     before.set(field as CsvTarget, column);
   }

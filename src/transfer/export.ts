@@ -4,7 +4,13 @@ import type { FileKind, Sink } from '../packages/replace-file';
 import { listIncludes } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
 import { readPages, withKeys, type Row } from '../store/export';
-import { acceptPackage, isPackageWhole, packagePath, removeStaged, stageFile } from '../packages/package-files';
+import {
+  acceptPackage,
+  isPackageWhole,
+  packagePath,
+  removeStaged,
+  stageFile,
+} from '../packages/package-files';
 import { needsPackage, type ReleaseState } from '../store/releases';
 import {
   FORMAT,

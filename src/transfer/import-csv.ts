@@ -218,7 +218,10 @@ async function importBatch(job: CsvJob, batch: Candidate[]): Promise<void> {
       refuseRow(
         job,
         line,
-        faultOf('reference', `the reference belongs to licence ${owner.id ?? ''} here, which has another key`),
+        faultOf(
+          'reference',
+          `the reference belongs to licence ${owner.id ?? ''} here, which has another key`,
+        ),
       );
     else if (license === undefined) added.push(candidate);
     else {

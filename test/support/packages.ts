@@ -32,7 +32,7 @@ export async function makePackage(entries: Record<string, string> = {}, size = 1
 /** Publishes a version as the operator would, with a new package unless `file` is given. */
 export async function giveRelease(
   service: Pick<TestService, 'db' | 'packagesDir'> & Partial<Pick<TestService, 'clock'>>,
-  release: Partial<PublishRequest> & { version: string },
+  release: Partial<PublishRequest> & { version: string; file?: string },
 ): Promise<{ release: Release; bytes: Buffer }> {
   const file = release.file ?? (await makePackage()).path;
   const published = await publishRelease(

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { addActivation, readActivation, removeActivation } from '../../licensing/activations';
+import { addActivation, findActivation, removeActivation } from '../../licensing/activations';
 import { requireIdentifierText, requireLabel } from '../../licensing/fields';
 import { listActivationPage } from '../../licensing/lists';
 import { activationJson } from '../../licensing/views';
@@ -13,7 +13,7 @@ import { Activation } from './things';
 async function requireActivation(call: Pick<Call, 'db' | 'path' | 'caller'>) {
   const license = await requireLicense(call);
   const id = readId(call, 'activation_id', 'activation');
-  const activation = await readActivation(call.db, license.id, { id });
+  const activation = await findActivation(call.db, license.id, { id });
   if (activation === undefined) throw notFound('activation');
   return { license, activation };
 }
@@ -21,7 +21,12 @@ async function requireActivation(call: Pick<Call, 'db' | 'path' | 'caller'>) {
 export const activationOperations = [
   list(
     '/licenses/{id}/activations',
-    { summary: 'List the activations of a licence', forShops: true, query: exactly(Paging), data: Activation },
+    {
+      summary: 'List the activations of a licence',
+      forShops: true,
+      query: exactly(Paging),
+      data: Activation,
+    },
     async (call) => {
       const license = await requireLicense(call);
       const { items, next } = await listActivationPage(call.db, license.id, pageOf(call.query));
@@ -52,7 +57,7 @@ export const activationOperations = [
         },
         context,
       );
-      const activation = await readActivation(db, license.id, { identifier });
+      const activation = await findActivation(db, license.id, { identifier });
       if (activation === undefined) throw notFound('activation');
       return { status: repeated ? 200 : 201, data: activationJson(activation, license) };
     },

@@ -63,7 +63,9 @@ export const customerOperations = [
       const { limit, after } = pageOf(query);
       const [address] = readCursor<[string]>(after, [isCursorText]) ?? [];
       const filter = { after: address, limit: limit + 1, beginning: query.q };
-      const { items, next } = toPage(await listCustomers(db, filter, now), limit, ({ customer }) => [customer]);
+      const { items, next } = toPage(await listCustomers(db, filter, now), limit, ({ customer }) => [
+        customer,
+      ]);
       return { data: items, next };
     },
   ),

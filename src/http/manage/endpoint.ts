@@ -43,7 +43,11 @@ export function mountManage(router: Router<State>, dependencies: ManageDependenc
 }
 
 /** The steps of a request, in order. */
-function endpoint(methods: Map<string, Endpoint>, path: string, dependencies: ManageDependencies): Middleware {
+function endpoint(
+  methods: Map<string, Endpoint>,
+  path: string,
+  dependencies: ManageDependencies,
+): Middleware {
   return async (ctx) => {
     ctx.state.endpoint = 'manage';
     ctx.state.route = path;
@@ -96,7 +100,7 @@ async function answer(
       const address = `${ctx.path}\n${JSON.stringify(given.query)}`;
       const once = { credential: caller.credential, key, address };
       const refusal = (error: unknown) => refusalOf(error, given);
-      const readBody = upload?.receive ?? (() => Promise.resolve(JSON.stringify(given.body)));
+      const readBody = () => upload?.receive() ?? Promise.resolve(JSON.stringify(given.body));
       written = await performOnce(db, now, once, { readBody, isRead: !upload }, handle, refusal);
     }
     return await withAfterCommit(operation, { ...call, ...given, db }, written);
@@ -122,7 +126,10 @@ function receiver(
       for (const [name, value] of Object.entries(received.fields)) query.append(name, value);
       given.query = readQuery(query);
       given.body = { file: received.file };
-      return JSON.stringify([received.fields, received.file === undefined ? null : rules.digest(received.file)]);
+      return JSON.stringify([
+        received.fields,
+        received.file === undefined ? null : rules.digest(received.file),
+      ]);
     },
     async discard(): Promise<void> {
       if (received?.file !== undefined) await rules.discard(received.file);
@@ -135,7 +142,7 @@ async function withAfterCommit({ afterCommit }: Operation, call: Call, written: 
   const { body } = written;
   if (afterCommit === undefined || body === undefined || !('data' in body)) return written;
   const data = body.data as object;
-  return { ...written, body: { ...body, data: { ...data, ...(await afterCommit(call, data)) } } };
+  return { ...written, body: { ...body, data: { ...data, ...(await afterCommit.perform(call, data)) } } };
 }
 
 function refusalOf(error: unknown, { query, body }: Given): Written | undefined {
@@ -144,7 +151,10 @@ function refusalOf(error: unknown, { query, body }: Given): Written | undefined 
 }
 
 /** @throws ManageError for a wrong credential, or too many requests */
-async function authenticate(ctx: Context, { authenticate: who, limiter }: ManageDependencies): Promise<Caller> {
+async function authenticate(
+  ctx: Context,
+  { authenticate: who, limiter }: ManageDependencies,
+): Promise<Caller> {
   const header = (name: string) => ctx.get(name) || undefined;
   const caller = await who({ authorization: header('Authorization'), joomlaToken: header('X-Joomla-Token') });
   // A valid token is never refused for the failures of others, so those are counted apart.
@@ -162,7 +172,9 @@ async function authenticate(ctx: Context, { authenticate: who, limiter }: Manage
 
 function noOperation(ctx: Context, methods: Map<string, Endpoint>): ManageError {
   if (methods.size === 0) return new ManageError('NOT_FOUND', 'There is nothing at this address.');
-  const allowed = [...methods.keys()].flatMap((method) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]));
+  const allowed = [...methods.keys()].flatMap((method) =>
+    method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()],
+  );
   ctx.set('Allow', allowed.join(', '));
   return new ManageError('METHOD_NOT_ALLOWED', 'This address does not answer that method.');
 }
@@ -200,7 +212,8 @@ function sendFailure(ctx: Context, { status, error, retryAfter }: Failure): void
 }
 
 function send(ctx: Context, { status, body }: Written): void {
-  if (body !== undefined && 'error' in body) ctx.state.code = (body as { error: { code: string } }).error.code;
+  if (body !== undefined && 'error' in body)
+    ctx.state.code = (body as { error: { code: string } }).error.code;
   if (body === undefined) ctx.status = status;
   else sendJson(ctx, status, body);
 }

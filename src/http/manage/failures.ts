@@ -79,6 +79,11 @@ function failure(
 
 /** The field that names a thing which there is not. */
 function namedBy({ facts }: OperatorError, given: object): string | undefined {
-  const fields = facts?.reason === 'no-product' ? ['product_id', 'includes'] : facts?.reason === 'no-plan' ? ['plan_id'] : [];
+  const fields =
+    facts?.reason === 'no-product'
+      ? ['product_id', 'includes']
+      : facts?.reason === 'no-plan'
+        ? ['plan_id']
+        : [];
   return fields.find((field) => Object.hasOwn(given, field));
 }

@@ -20,7 +20,11 @@ export const historyOperations = [
       data: LicenseEvent,
     },
     async (call) => {
-      const { items, next } = await listEventPage(call.db, (await requireLicense(call)).id, pageOf(call.query));
+      const { items, next } = await listEventPage(
+        call.db,
+        (await requireLicense(call)).id,
+        pageOf(call.query),
+      );
       return { data: items.map(eventJson), next };
     },
   ),
@@ -56,7 +60,11 @@ export const historyOperations = [
     },
     async ({ db, query: { limit, after, since, product_id: productId, ...filter } }) => {
       const from = since === undefined ? undefined : parseMoment(since, 'first', 'refused', 'since');
-      const { items, next } = await listRequestPage(db, { ...filter, productId, since: from }, pageOf({ limit, after }));
+      const { items, next } = await listRequestPage(
+        db,
+        { ...filter, productId, since: from },
+        pageOf({ limit, after }),
+      );
       return { data: items.map(accessJson), next };
     },
   ),

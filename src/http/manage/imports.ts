@@ -14,7 +14,9 @@ const MAX_BYTES = 32 * 1024 * 1024;
 const Fields = exactly({
   dry_run: Type.Optional(Flag),
   map: Type.Optional(
-    Type.String({ description: `Which column is what: field=Column,... The fields: ${CSV_FIELDS.join(', ')}.` }),
+    Type.String({
+      description: `Which column is what: field=Column,... The fields: ${CSV_FIELDS.join(', ')}.`,
+    }),
   ),
   product: Type.Optional(Type.String({ description: 'Id or name, for rows that name none.' })),
   plan: Type.Optional(Type.String({ description: 'Id or name, for rows that name none.' })),
@@ -24,16 +26,29 @@ const Fields = exactly({
 const Imported = exactly(
   {
     dry_run: Type.Boolean(),
-    licenses: Type.Integer({ minimum: 0, description: 'New ones; those that were here already count no more.' }),
-    rejected: Type.Array(exactly({ row: Type.Integer({ description: 'Its line.' }), field: TextOrNull, message: Text })),
+    licenses: Type.Integer({
+      minimum: 0,
+      description: 'New ones; those that were here already count no more.',
+    }),
+    rejected: Type.Array(
+      exactly({ row: Type.Integer({ description: 'Its line.' }), field: TextOrNull, message: Text }),
+    ),
   },
   { title: 'Imported' },
 );
 
-async function importFile({ db, query, body, settings, caller, now }: Call<Static<typeof Fields>, { file?: Buffer }>) {
+async function importFile({
+  db,
+  query,
+  body,
+  settings,
+  caller,
+  now,
+}: Call<Static<typeof Fields>, { file?: Buffer }>) {
   const { file } = body;
   if (file === undefined) throw invalid('file', 'The CSV file is missing: the part "file".');
-  if (query.map === undefined) throw invalid('map', 'Which column is what? Such as key=License Key,plan=Plan.');
+  if (query.map === undefined)
+    throw invalid('map', 'Which column is what? Such as key=License Key,plan=Plan.');
   const dryRun = isSet(query.dry_run);
   const rejected: Static<typeof Imported>['rejected'] = [];
   const report = await importCsv(db, oneChunk(file), {
@@ -60,7 +75,8 @@ async function importFile({ db, query, body, settings, caller, now }: Call<Stati
 function explain(error: unknown): unknown {
   if (!(error instanceof OperatorError)) return error;
   const { facts, message } = error;
-  if (facts?.reason === 'too-many-rows') return new ManageError('PAYLOAD_TOO_LARGE', message, { field: 'file' });
+  if (facts?.reason === 'too-many-rows')
+    return new ManageError('PAYLOAD_TOO_LARGE', message, { field: 'file' });
   if (facts?.reason === 'bad-rows')
     return invalid('file', `${message} A dry run lists them; skip_bad_rows=1 imports the others.`);
   return invalid(error.field ?? 'file', message);

@@ -49,7 +49,13 @@ export const licenseKeyOperations = [
     { summary: "Change a key's label, limit or end", body: Terms, data: Key },
     async (call) => {
       const { id } = await requireLicense(call);
-      const edited = await editKey(call.db, id, readId(call, 'key_id', 'key'), readTerms(call.body), call.context);
+      const edited = await editKey(
+        call.db,
+        id,
+        readId(call, 'key_id', 'key'),
+        readTerms(call.body),
+        call.context,
+      );
       return { data: keyJson(edited) };
     },
   ),
@@ -73,15 +79,22 @@ export const licenseKeyOperations = [
       summary: 'Put a new key in the place of one; it is shown only now',
       body: exactly({
         key_id,
-        overlap: Type.Optional(Type.String({ ...DurationGiven, description: 'How long the old key still works.' })),
+        overlap: Type.Optional(
+          Type.String({ ...DurationGiven, description: 'How long the old key still works.' }),
+        ),
       }),
       data: AddedKey,
     },
     async (call) => {
       const { id } = await requireLicense(call);
       const { key_id: keyId, overlap } = call.body;
-      const rekeying = { keyId, overlap: overlap === undefined ? undefined : requireDuration(overlap, 'overlap') };
-      return { data: addedKeyJson(await rekey(call.db, id, rekeying, call.settings.keySecret, call.context)) };
+      const rekeying = {
+        keyId,
+        overlap: overlap === undefined ? undefined : requireDuration(overlap, 'overlap'),
+      };
+      return {
+        data: addedKeyJson(await rekey(call.db, id, rekeying, call.settings.keySecret, call.context)),
+      };
     },
   ),
   post(

@@ -12,19 +12,35 @@ import { inReadCommitted } from '../../store/transaction';
 import { invalid } from './failures';
 import { get, list, patch, post, type Call } from './operation';
 import { pageOf, readEnd, readMetadataChanges, requireLicense } from './reading';
-import { DurationGiven, exactly, IdGiven, Limit, oneOf, orNull, Paging, Text, TextOrNull, TimeGiven } from './schemas';
+import {
+  DurationGiven,
+  exactly,
+  IdGiven,
+  Limit,
+  oneOf,
+  orNull,
+  Paging,
+  Text,
+  TextOrNull,
+  TimeGiven,
+} from './schemas';
 import { IssuedLicense, License as LicenseSchema, LicenseDetails, STATUSES } from './things';
 
 const Filters = {
   product_id: Type.Optional(IdGiven),
-  covers: Type.Optional(Type.Integer({ ...IdGiven, description: 'Licences that cover this product, by a bundle too.' })),
+  covers: Type.Optional(
+    Type.Integer({ ...IdGiven, description: 'Licences that cover this product, by a bundle too.' }),
+  ),
   plan_id: Type.Optional(IdGiven),
   status: Type.Optional(oneOf(STATUSES)),
   customer: Type.Optional(Type.String({ description: 'An e-mail address.' })),
   reference: Type.Optional(Text),
   hint: Type.Optional(Type.String({ description: 'The end of the key.' })),
   expiring: Type.Optional(
-    Type.String({ ...DurationGiven, description: 'Active ones whose end is within this time, such as 30d; soonest first.' }),
+    Type.String({
+      ...DurationGiven,
+      description: 'Active ones whose end is within this time, such as 30d; soonest first.',
+    }),
   ),
   refused: Type.Optional(
     Type.String({ ...DurationGiven, description: 'Those that were refused within this time, such as 7d.' }),
@@ -87,8 +103,8 @@ async function issue({ db, body, caller, now, settings }: Call<unknown, typeof I
   return { status: isRepeated ? 200 : 201, data: count === undefined ? (data[0] as (typeof data)[0]) : data };
 }
 
-function issuedView({ license, key = null }: Issued, now: Date) {
-  return { ...licenseJson(license, now), license_key: key };
+function issuedView({ license, key }: Issued, now: Date) {
+  return { ...licenseJson(license, now), license_key: key ?? null };
 }
 
 const STATES = {
@@ -123,9 +139,14 @@ const RenewBody = exactly({
   ...Reason,
 });
 
-async function renewalOf({ db, body }: Call<unknown, typeof RenewBody.static>, { plan }: License): Promise<Renewal> {
+async function renewalOf(
+  { db, body }: Call<unknown, typeof RenewBody.static>,
+  { plan }: License,
+): Promise<Renewal> {
   const { for: time, until, lifetime = false } = body;
-  const given = Object.entries({ for: time, until, lifetime: lifetime || undefined }).filter(([, value]) => value !== undefined);
+  const given = Object.entries({ for: time, until, lifetime: lifetime || undefined }).filter(
+    ([, value]) => value !== undefined,
+  );
   if (given.length > 1) throw invalid(given[1]?.[0] ?? '', 'Give one of "for", "until" and "lifetime".');
   if (lifetime) return { until: null };
   if (until !== undefined) return { until: readEnd(until, 'until') as Date };

@@ -51,14 +51,21 @@ interface Terms {
   otherStatus?: { status: number; when: string };
   /** false: it may take longer than a request's deadline */
   hasDeadline?: boolean;
-  /** what has to follow a change once it is committed, each time it is answered: more fields of the answer's data */
-  afterCommit?: (call: Call, data: object) => Promise<object>;
+  afterCommit?: AfterCommit;
 }
 
 export interface UploadTerms {
   /** of the file alone */
   types: string[];
-  rules: (settings: ManageSettings) => UploadRules<never>;
+  rules: (settings: ManageSettings) => UploadRules<unknown>;
+}
+
+/** What has to follow a change once it is committed, each time it is answered. */
+export interface AfterCommit {
+  /** of the data with what it adds */
+  title: string;
+  adds: Record<string, TSchema>;
+  perform: (call: Call, data: object) => Promise<object>;
 }
 
 /** What is said of an operation besides its method, path and handler: the fields of its query, of its JSON body, and its data. */
@@ -96,7 +103,7 @@ const one =
     declared: Declared<Q, B, D>,
     handle: (call: Call<Static<Q>, Static<B>>) => Promise<Answer<Static<D>>>,
   ): Operation =>
-    declare(method, path, false, declared, handle as Operation['handle']);
+    declare(method, path, false, declared, handle);
 
 export const get = one('get');
 export const post = one('post');
@@ -110,7 +117,7 @@ export function remove<Q extends TSchema = TNever>(
   handle: (call: Call<Static<Q>>) => Promise<unknown>,
 ): Operation {
   return declare('delete', path, false, declared, async (call) => {
-    await handle(call as Call<Static<Q>>);
+    await handle(call);
     return { data: undefined };
   });
 }
@@ -121,14 +128,23 @@ export function list<D extends TSchema, Q extends TSchema = TNever>(
   declared: Declared<Q, TNever, D>,
   handle: (call: Call<Static<Q>>) => Promise<{ data: Static<D>[]; next: string | null }>,
 ): Operation {
-  return declare('get', path, true, declared, handle as Operation['handle']);
+  return declare('get', path, true, declared, handle);
 }
 
 function declare(
   method: Method,
   path: string,
   isList: boolean,
-  { data, query, body, upload, description, otherStatus, afterCommit, ...terms }: Declared<TSchema, TSchema, TSchema>,
+  {
+    data,
+    query,
+    body,
+    upload,
+    description,
+    otherStatus,
+    afterCommit,
+    ...terms
+  }: Declared<TSchema, TSchema, TSchema>,
   handle: Operation['handle'],
 ): Operation {
   return {

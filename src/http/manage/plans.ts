@@ -12,7 +12,9 @@ import { DurationGiven, exactly, IdGiven, Limit, oneOf, orNull, Paging, Text } f
 import { Plan } from './things';
 
 const options = {
-  duration: Type.Optional(orNull(Type.String({ ...DurationGiven, description: 'Such as 1y; null: for life.' }))),
+  duration: Type.Optional(
+    orNull(Type.String({ ...DurationGiven, description: 'Such as 1y; null: for life.' })),
+  ),
   after_expiry: Type.Optional(
     oneOf(['nothing', 'last_release'], { description: 'What an expired licence may still download.' }),
   ),

@@ -1,5 +1,11 @@
 import { Type } from '@sinclair/typebox';
-import { addProduct, editProduct, readProduct, removeProduct, type ProductFields } from '../../licensing/catalogue';
+import {
+  addProduct,
+  editProduct,
+  readProduct,
+  removeProduct,
+  type ProductFields,
+} from '../../licensing/catalogue';
 import { requireElement, requireHttpsUrl, requireLabel } from '../../licensing/fields';
 import { listProductPage } from '../../licensing/lists';
 import { productJson } from '../../licensing/views';
@@ -13,7 +19,9 @@ const Includes = Type.Union([Type.Array(IdGiven), Type.Literal('all')], {
 });
 
 const fields = {
-  element: Type.Optional(orNull(Type.String({ description: "Joomla's name of the extension, such as pkg_example." }))),
+  element: Type.Optional(
+    orNull(Type.String({ description: "Joomla's name of the extension, such as pkg_example." })),
+  ),
   includes: Type.Optional(Includes),
   renew_url: Type.Optional(TextOrNull),
   support_url: Type.Optional(TextOrNull),
@@ -52,7 +60,9 @@ export const productOperations = [
       summary: 'Add a product',
       body: exactly({
         name: Text,
-        id: Type.Optional(Type.Integer({ ...IdGiven, description: 'Of your choice; else the next free one.' })),
+        id: Type.Optional(
+          Type.Integer({ ...IdGiven, description: 'Of your choice; else the next free one.' }),
+        ),
         ...fields,
       }),
       data: Product,

@@ -43,7 +43,10 @@ export function readEnd(text: string | null | undefined, field: string): Date | 
 export function readMetadataChanges(
   given: Record<string, string | null> | undefined,
 ): MetadataChanges | undefined {
-  return given && Object.fromEntries(Object.entries(given).map(([name, text]) => requireMetadataChange(name, text)));
+  return (
+    given &&
+    Object.fromEntries(Object.entries(given).map(([name, text]) => requireMetadataChange(name, text)))
+  );
 }
 
 /** Whether a flag of a query, such as `?free=1`, is set. */
@@ -51,6 +54,12 @@ export function isSet(flag: Static<typeof Flag> | undefined): boolean {
   return flag === '1' || flag === 'true';
 }
 
-export function pageOf({ limit = 50, after }: { limit?: number; after?: string }): PageRequest {
+export function pageOf({
+  limit = 50,
+  after,
+}: {
+  limit?: number | undefined;
+  after?: string | undefined;
+}): PageRequest {
   return { limit, after };
 }

@@ -2,6 +2,7 @@ import { Type, type Static } from '@sinclair/typebox';
 import { followUpdateXml } from '../../joomla/follow-xml';
 import { publish, versionOf } from '../../joomla/publish';
 import { listReleasePage } from '../../licensing/lists';
+import { OperatorError } from '../../licensing/operator-error';
 import { releaseJson } from '../../licensing/views';
 import { removeStaged, stageBytes, type StagedPackage } from '../../packages/package-files';
 import { editRelease, findReleaseById, withdrawRelease } from '../../packages/releases';
@@ -9,10 +10,13 @@ import { invalid, notFound } from './failures';
 import { get, list, patch, post, type Call } from './operation';
 import { isSet, pageOf, readId } from './reading';
 import { exactly, Flag, Paging, Text } from './schemas';
-import { Release, ReleaseWithXml } from './things';
+import type { UploadRules } from './upload';
+import { Release, UpdateXmlState } from './things';
 
 const UploadFields = exactly({
-  version: Type.Optional(Type.String({ description: "Such as 2.1.0; else the package's own. Both must agree." })),
+  version: Type.Optional(
+    Type.String({ description: "Such as 2.1.0; else the package's own. Both must agree." }),
+  ),
   changelog: Type.Optional(Type.String({ description: 'What is new.' })),
   draft: Type.Optional(Flag),
   new_update_server: Type.Optional(
@@ -40,6 +44,8 @@ async function follow({ db, settings }: Call, data: object): Promise<object> {
   return { update_xml: { state, url } };
 }
 
+const FOLLOW = { title: 'ReleaseWithXml', adds: { update_xml: UpdateXmlState }, perform: follow };
+
 async function upload({ db, path, query, body, settings, now }: Call<Static<typeof UploadFields>, Upload>) {
   const { file } = body;
   if (file === undefined) throw invalid('file', 'The package is missing: the part "file".');
@@ -59,8 +65,15 @@ async function upload({ db, path, query, body, settings, now }: Call<Static<type
       newUpdateServer: isSet(query.new_update_server),
     },
     now,
-  );
+  ).catch((error: unknown) => {
+    throw aboutThePackage(error);
+  });
   return { data: releaseJson(release) };
+}
+
+/** What is refused for its content is wrong in the request, and no conflict. */
+function aboutThePackage(error: unknown): unknown {
+  return error instanceof OperatorError && error.code === 'REFUSED' ? invalid('file', error.message) : error;
 }
 
 interface Upload {
@@ -74,7 +87,11 @@ export const releaseOperations = [
     '/products/{id}/releases',
     { summary: "List a product's versions, the newest first", query: exactly(Paging), data: Release },
     async (call) => {
-      const { items, next } = await listReleasePage(call.db, readId(call, 'id', 'product'), pageOf(call.query));
+      const { items, next } = await listReleasePage(
+        call.db,
+        readId(call, 'id', 'product'),
+        pageOf(call.query),
+      );
       return { data: items.map(releaseJson), next };
     },
   ),
@@ -87,17 +104,17 @@ export const releaseOperations = [
       query: UploadFields,
       upload: {
         types: PACKAGE_TYPES,
-        rules: ({ packagesDir, uploadLimit }) => ({
+        rules: ({ packagesDir, uploadLimit }): UploadRules<StagedPackage> => ({
           limit: uploadLimit,
           take: (bytes) => stageBytes(packagesDir, bytes),
           digest: ({ sha256 }) => sha256,
           discard: removeStaged,
         }),
       },
-      data: ReleaseWithXml,
+      data: Release,
       status: 201,
       hasDeadline: false,
-      afterCommit: follow,
+      afterCommit: FOLLOW,
     },
     upload,
   ),
@@ -109,8 +126,8 @@ export const releaseOperations = [
     {
       summary: "Change a version's changelog; its package never changes",
       body: exactly({ changelog: Text }),
-      data: ReleaseWithXml,
-      afterCommit: follow,
+      data: Release,
+      afterCommit: FOLLOW,
     },
     async (call) => {
       const { productId, version } = await requireRelease(call);
@@ -122,9 +139,9 @@ export const releaseOperations = [
     {
       summary: 'Publish a draft',
       body: exactly({ new_update_server: Type.Optional(Type.Boolean()) }),
-      data: ReleaseWithXml,
+      data: Release,
       hasDeadline: false,
-      afterCommit: follow,
+      afterCommit: FOLLOW,
     },
     async (call) => {
       const { productId, version } = await requireRelease(call);
@@ -141,8 +158,8 @@ export const releaseOperations = [
     {
       summary: 'Take a version back, for good',
       body: exactly({}),
-      data: ReleaseWithXml,
-      afterCommit: follow,
+      data: Release,
+      afterCommit: FOLLOW,
     },
     async (call) => {
       const { productId, version } = await requireRelease(call);

@@ -1,4 +1,11 @@
-import { Type, type TSchema, type TUnsafe, type Static, type TObject, type TProperties } from '@sinclair/typebox';
+import {
+  Type,
+  type TSchema,
+  type TUnsafe,
+  type Static,
+  type TObject,
+  type TProperties,
+} from '@sinclair/typebox';
 import { MAX_UINT32 } from '../../store/columns';
 
 /** Parts that the schemas of several operations share. A schema with a title becomes a component of `openapi.json`. */
@@ -18,8 +25,8 @@ export function exactly<P extends TProperties>(properties: P, options: object = 
   return Type.Object(properties, { additionalProperties: false, ...options });
 }
 
-export function oneOf<const V extends readonly string[]>(values: V, options: object = {}): TUnsafe<V[number]> {
-  return Type.Unsafe<V[number]>({ type: 'string', enum: [...values], ...options });
+export function oneOf<const V extends string>(values: readonly V[], options: object = {}): TUnsafe<V> {
+  return Type.Unsafe<V>({ type: 'string', enum: [...values], ...options });
 }
 
 /** `oneOf` for an answer, whose values the database holds as texts. */

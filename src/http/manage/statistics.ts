@@ -26,7 +26,9 @@ const Statistics = exactly(
   { title: 'Statistics' },
 );
 
-const Day = Type.Optional(Type.String({ description: 'A UTC day such as 2026-11-24.', examples: ['2026-11-24'] }));
+const Day = Type.Optional(
+  Type.String({ description: 'A UTC day such as 2026-11-24.', examples: ['2026-11-24'] }),
+);
 
 export const statisticsOperations = [
   get(

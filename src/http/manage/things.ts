@@ -142,23 +142,20 @@ export const UpdateXmlState = exactly(
   { title: 'UpdateXmlState' },
 );
 
-const releaseFields = {
-  id: Id,
-  product_id: Id,
-  version: Text,
-  state: wordOf(['draft', 'published', 'withdrawn']),
-  changelog: Text,
-  published_at: TimeOrNull,
-  file_name: Text,
-  file_size: Type.Integer({ minimum: 0, description: 'bytes' }),
-  sha256: Text,
-  sha384: Text,
-  sha512: Text,
-  created_at: Time,
-};
-
-export const Release = exactly(releaseFields, { title: 'Release' });
-export const ReleaseWithXml = exactly(
-  { ...releaseFields, update_xml: UpdateXmlState },
-  { title: 'ReleaseWithXml' },
+export const Release = exactly(
+  {
+    id: Id,
+    product_id: Id,
+    version: Text,
+    state: wordOf(['draft', 'published', 'withdrawn']),
+    changelog: Text,
+    published_at: TimeOrNull,
+    file_name: Text,
+    file_size: Type.Integer({ minimum: 0, description: 'bytes' }),
+    sha256: Text,
+    sha384: Text,
+    sha512: Text,
+    created_at: Time,
+  },
+  { title: 'Release' },
 );

@@ -5,7 +5,7 @@ import { STABILITIES } from '../../licensing/versions';
 import { setUpdateXmlOptions } from '../../joomla/update-xml';
 import { get, put, type Call } from './operation';
 import { readId } from './reading';
-import { exactly, oneOf, orNull, TextOrNull, wordOf } from './schemas';
+import { exactly, oneOf, orNull, Text, TextOrNull } from './schemas';
 
 const options = {
   description: TextOrNull,
@@ -13,17 +13,23 @@ const options = {
   info_title: TextOrNull,
   target_platform: TextOrNull,
   php_minimum: TextOrNull,
-  supported_databases: TextOrNull,
-  tag: orNull(wordOf(STABILITIES)),
-  type: orNull(wordOf(EXTENSION_TYPES)),
-  client: orNull(wordOf(EXTENSION_CLIENTS)),
+  supported_databases: orNull(
+    Type.Partial(exactly({ mysql: Text, mariadb: Text, postgresql: Text }), {
+      additionalProperties: false,
+      description: 'The lowest version of each, such as {"mysql":"8.0.13"}.',
+    }),
+  ),
+  tag: orNull(oneOf(STABILITIES)),
+  type: orNull(oneOf(EXTENSION_TYPES)),
+  client: orNull(oneOf(EXTENSION_CLIENTS)),
   folder: TextOrNull,
 };
 
 const UpdateXml = exactly(
   {
     state: oneOf(['written', 'stale', 'not_set'], {
-      description: '`stale`: the file lacks the latest change. `not_set`: no element, or no address to write it for.',
+      description:
+        '`stale`: the file lacks the latest change. `not_set`: no element, or no address to write it for.',
     }),
     url: TextOrNull,
     xml: orNull(Type.String({ description: 'What the file should have; null: it cannot be made.' })),
@@ -40,7 +46,10 @@ async function read({ db, settings }: Call, id: number) {
 export const updateXmlOperations = [
   get(
     '/products/{id}/update-xml',
-    { summary: "Read a product's update XML, and whether Joomla is offered what is published", data: UpdateXml },
+    {
+      summary: "Read a product's update XML, and whether Joomla is offered what is published",
+      data: UpdateXml,
+    },
     (call) => read(call, readId(call, 'id', 'product')),
   ),
   put(

@@ -1,4 +1,4 @@
-import { pipeline } from 'node:stream/promises';
+import type { Readable } from 'node:stream';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
 import type { Context } from '../context';
 import { ClientGoneError } from '../faults';
@@ -11,11 +11,11 @@ import { invalid, ManageError } from './failures';
 export interface UploadRules<F> {
   /** bytes */
   limit: number;
-  take: (bytes: AsyncIterable<Buffer>) => Promise<F>;
+  take(bytes: AsyncIterable<Buffer>): Promise<F>;
   /** tells a file from others */
-  digest: (file: F) => string;
+  digest(file: F): string;
   /** undoes `take` */
-  discard: (file: F) => Promise<unknown>;
+  discard(file: F): Promise<unknown>;
 }
 
 export interface Upload<F> {
@@ -38,54 +38,70 @@ export async function receiveUpload<F>(
   if (!hasBody(ctx)) throw invalid('file', 'The body must be the file, or a form with the part "file".');
   if (ctx.is(FORM)) return receiveForm(ctx, rules);
   if (!ctx.is(...types)) throw unsupported(ctx, [...types, FORM]);
-  const file = await rules.take(limited(ctx.req, rules.limit)).catch((error: unknown) => {
-    throw ctx.req.errored || ctx.req.readableAborted ? new ClientGoneError() : error;
+  const { req } = ctx;
+  const file = await rules.take(limited(req, rules.limit)).catch((error: unknown) => {
+    if (req.errored || req.destroyed) throw new ClientGoneError();
+    req.resume();
+    throw error;
   });
   return { fields: {}, file };
 }
 
-async function* limited(bytes: AsyncIterable<Buffer>, limit: number): AsyncIterable<Buffer> {
+/** Leaves the stream open when it stops early, so that the rest can be read away and the refusal be sent. */
+async function* limited(bytes: Readable, limit: number): AsyncIterable<Buffer> {
   let size = 0;
-  for await (const chunk of bytes) {
+  for await (const chunk of bytes.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > limit) throw tooLarge(limit);
     yield chunk;
   }
 }
 
-async function receiveForm<F>(ctx: Context, { limit, take, discard }: UploadRules<F>): Promise<Upload<F>> {
+async function receiveForm<F>(ctx: Context, rules: UploadRules<F>): Promise<Upload<F>> {
+  const { req } = ctx;
   const fields: Record<string, string> = {};
-  const taken: Promise<F>[] = [];
-  const faults: unknown[] = [];
-  const busboy = openForm(ctx);
-  busboy.on('field', (name, value, isNameCut, isValueCut) => {
-    if (Object.hasOwn(fields, name)) faults.push(invalid(name, 'It is given twice.'));
-    else if (isNameCut || isValueCut) faults.push(tooLarge(MAX_FIELD_BYTES));
-    else fields[name] = value;
-  });
-  busboy.on('file', (name, stream) => {
-    if (name !== 'file' || taken.length > 0) {
-      faults.push(invalid('file', 'The form must have one file, in the part "file".'));
-      stream.resume();
-    } else taken.push(take(limited(stream as AsyncIterable<Buffer>, limit)));
-  });
-  busboy.on('fieldsLimit', () => faults.push(new ManageError('INVALID_REQUEST', 'The form has too many parts.')));
-  const [received, ...files] = await Promise.allSettled([pipeline(ctx.req, busboy), ...taken]);
-  // A file may have begun after the list was made.
-  const [file = files[0]] = await Promise.allSettled(taken);
-  const fault = faults[0] ?? (file?.status === 'rejected' ? file.reason : undefined);
-  if (received.status === 'rejected' || fault !== undefined) {
-    if (file?.status === 'fulfilled') await discard(file.value);
-    ctx.req.resume();
-    if (fault instanceof ManageError) throw fault;
-    if (ctx.req.readableAborted) throw new ClientGoneError();
-    if (fault !== undefined) throw fault as Error;
-    throw new ManageError('INVALID_REQUEST', 'The form cannot be read.');
+  const files: { stream: Readable; taken: Promise<F> }[] = [];
+  const form = openForm(ctx);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      form.on('field', (name: string, value: string, isNameCut: boolean, isValueCut: boolean) => {
+        if (Object.hasOwn(fields, name)) reject(invalid(name, 'It is given twice.'));
+        else if (isNameCut || isValueCut) reject(tooLarge(MAX_FIELD_BYTES));
+        else fields[name] = value;
+      });
+      form.on('file', (name: string, stream: Readable) => {
+        if (name !== 'file' || files.length > 0) {
+          stream.resume();
+          reject(invalid('file', 'The form must have one file, in the part "file".'));
+          return;
+        }
+        const taken = rules.take(limited(stream, rules.limit));
+        taken.catch(reject);
+        files.push({ stream, taken });
+      });
+      form.on('fieldsLimit', () =>
+        reject(new ManageError('INVALID_REQUEST', 'The form has too many parts.')),
+      );
+      form.on('error', () => reject(new ManageError('INVALID_REQUEST', 'The form cannot be read.')));
+      form.on('finish', () => resolve());
+      req.once('close', () => {
+        if (!req.readableEnded) reject(new ClientGoneError());
+      });
+      req.pipe(form);
+    });
+    return { fields, file: await files[0]?.taken };
+  } catch (error) {
+    req.unpipe(form);
+    req.resume();
+    for (const { stream, taken } of files) {
+      stream.destroy(error as Error);
+      await taken.then((file) => rules.discard(file)).catch(() => undefined);
+    }
+    throw error;
   }
-  return { fields, file: file?.value };
 }
 
-function openForm(ctx: Context): Busboy {
+function openForm(ctx: Context): InstanceType<typeof Busboy> {
   try {
     return new Busboy({
       headers: ctx.headers as BusboyHeaders,

@@ -111,11 +111,11 @@ test.each(blocks)('%s', (title, commands) => {
 
 test('the PHP of a shop on this machine sells, once for each order, and hears of a refusal', async () => {
   const guide = readFileSync(join(ROOT, 'docs/shop.md'), 'utf8');
-  const [, program = ''] = /```php\n([^]*?)```/.exec(guide) ?? [];
+  const [, program = ''] = /```php\n([^`]*issueByCommand[^]*?)```/.exec(guide) ?? [];
   writeFileSync(
     join(folder, 'shop.php'),
     `${program.replace('/usr/local/bin/licensing', join(folder, 'licensing'))}
-echo json_encode(issueLicence(...array_slice($argv, 1)));\n`,
+echo json_encode(issueByCommand(...array_slice($argv, 1)));\n`,
   );
   const db = temporaryFolder();
   const own = { ...settings(), LICENSING_DATABASE_URL: `sqlite:${db}/shop.sqlite` };

@@ -1,0 +1,131 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { freePort, temporaryFolder } from '../support/processes';
+import { makePackage } from '../support/packages';
+import {
+  processEnvironment,
+  startLicensing,
+  startServiceProcess,
+  type ServiceProcess,
+} from '../support/service-process';
+
+/** docs/operator-api.md from top to bottom, and the PHP of docs/shop.md that sells over HTTP. */
+
+const ROOT = join(__dirname, '../..');
+const guide = (name: string) => readFileSync(join(ROOT, `docs/${name}.md`), 'utf8');
+const PATH = '/api/index.php/v1/licensing/manage';
+
+let folder: string;
+let service: ServiceProcess;
+let settings: Record<string, string>;
+
+beforeAll(async () => {
+  folder = temporaryFolder();
+  settings = {
+    LICENSING_DATABASE_URL: `sqlite:${folder}/data.sqlite`,
+    LICENSING_PACKAGES_DIR: join(folder, 'packages'),
+    LICENSING_XML_DIR: join(folder, 'xml'),
+    LICENSING_PUBLIC_URL: 'https://shop.example',
+    LICENSING_KEY_SECRET: Buffer.alloc(32, 7).toString('base64'),
+  };
+  writeFileSync(join(folder, 'licensing'), `#!/bin/sh\nexec node ${join(ROOT, 'dist/src/cli.js')} "$@"\n`, {
+    mode: 0o755,
+  });
+  copyFileSync(join(ROOT, 'seeds/pkg_example-1.1.0.zip'), join(folder, 'pkg_example-1.1.0.zip'));
+  const server = 'https://shop.example/updates/pkg_example.xml';
+  const manifest = `<extension type="package"><packagename>example</packagename><version>1.1.1</version><updateservers><server type="extension">${server}</server></updateservers></extension>`;
+  copyFileSync(
+    (await makePackage({ 'pkg_example.xml': manifest })).path,
+    join(folder, 'pkg_example-1.1.1.zip'),
+  );
+  expect(await startLicensing(['migrate'], settings).ended).toMatchObject({ code: 0 });
+  service = await startServiceProcess(settings);
+});
+
+afterAll(() => service.stop());
+
+test('the walk does what the page says', () => {
+  const commands = [...guide('operator-api').matchAll(/```sh\n([^]*?)```/g)]
+    .map(([, block]) => block)
+    .join('');
+  const { status, stdout, stderr } = spawnSync(
+    'sh',
+    [
+      '-e',
+      '-c',
+      commands
+        .replaceAll('https://shop.example', service.url)
+        .replaceAll(/^(curl.*(?:\\\n.*)*)$/gm, "$1 -w '\\n%{http_code}\\n'"),
+    ],
+    {
+      cwd: folder,
+      encoding: 'utf8',
+      env: { ...processEnvironment(settings), PATH: `${folder}:${process.env.PATH}` },
+    },
+  );
+  expect({ status, stderr }).toMatchObject({ status: 0 });
+  const answers = stdout.trim().split('\n');
+  const statuses = answers.filter((_, i) => i % 2 === 1);
+  expect(statuses).toEqual(['201', '201', '201', '201', '200', '200', '200', '200', '200', '201']);
+  const [product, plan, release, sold, found, renewed, why, releases, withdrawn, draft] = answers
+    .filter((_, i) => i % 2 === 0)
+    .map((line) => (JSON.parse(line) as { data: unknown }).data);
+  expect(product).toMatchObject({ id: 900 });
+  expect(plan).toMatchObject({ id: 1, product_id: 900 });
+  const url = 'https://shop.example/licensing-updates/pkg_example.xml';
+  expect(release).toMatchObject({ id: 1, version: '1.1.0', update_xml: { state: 'written', url } });
+  expect(sold).toMatchObject({ id: 1, license_key: expect.stringMatching(/^[0-9A-F-]{35}$/) });
+  expect(found).toEqual([expect.objectContaining({ id: 1, reference: 'order-5001' })]);
+  expect(renewed).toMatchObject({ id: 1, status: 'active', revision: 2 });
+  expect(why).toMatchObject({ now: { new_site: { allowed: true } } });
+  expect(releases).toMatchObject([{ version: '1.1.0', state: 'published' }]);
+  expect(withdrawn).toMatchObject({ version: '1.1.0', state: 'withdrawn', update_xml: { state: 'written' } });
+  expect(draft).toMatchObject({ version: '1.1.1', state: 'draft', changelog: 'Faster' });
+});
+
+describe('a shop in PHP', () => {
+  let api: string;
+  let token: string;
+
+  beforeAll(async () => {
+    api = `${service.url}${PATH}`;
+    const [, program = ''] = /```php\n([^`]*issueLicence\([^]*?)```/.exec(guide('shop')) ?? [];
+    writeFileSync(
+      join(folder, 'shop.php'),
+      `${program}\necho json_encode(issueLicence(...array_slice($argv, 1)));\n`,
+    );
+    const added = await startLicensing(['token', 'add', '--name', 'shop', '--scope', 'issue'], settings)
+      .ended;
+    token = added.stdout.trim();
+  });
+
+  const sell = async (
+    order: { plan?: string; email?: string; number?: string; at?: string; by?: string } = {},
+  ) => {
+    const { plan = '1', email = "o'hara@example.com", number = '1 & 2', at = api, by = token } = order;
+    const run = promisify(execFile)('php', [join(folder, 'shop.php'), at, by, plan, email, number]);
+    return JSON.parse((await run).stdout) as Record<string, unknown>;
+  };
+
+  test('sells, once for each order', async () => {
+    const sold = await sell();
+    expect(sold).toMatchObject({ status: 'active', license_key: expect.stringMatching(/^[0-9A-F-]{35}$/) });
+    expect(await sell()).toEqual(sold);
+  });
+
+  test('hears in words what is wrong', async () => {
+    const refusals: [Parameters<typeof sell>[0], string][] = [
+      [{ email: 'jane@example.com' }, 'belongs to licence'],
+      [{ number: 'order-5001' }, 'This reference is in use'],
+      [{ plan: '99' }, 'There is no plan 99.'],
+      [{ email: 'nobody' }, 'e-mail'],
+      [{ by: 'lgw_wrong' }, 'A valid token is needed'],
+      [{ at: `http://127.0.0.1:${await freePort()}` }, 'The licence service does not answer.'],
+    ];
+    for (const [order, says] of refusals)
+      await expect(sell(order)).rejects.toMatchObject({ stdout: expect.stringContaining(says) });
+  });
+});

@@ -19,6 +19,7 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'no-key': ({ license }) => `"licensing license key list ${license}" shows its keys.`,
   'main-key': ({ license }) => `"licensing license rekey ${license}" does that.`,
   'no-license-named': () => '"licensing why" also finds one by the end of its key, its customer or its site.',
+  'nothing-found': () => '"licensing license list" shows them all.',
   'not-activated': ({ license }) => `"licensing activation list ${license}" shows those that are.`,
   activated: ({ license }) => `Remove those first: "licensing activation remove ${license} IDENTIFIER".`,
   'no-draft': () => 'Name the package with --file.',

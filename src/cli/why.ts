@@ -1,13 +1,15 @@
 import type { Command } from 'commander';
 import { formatTimestamp } from '../licensing/timestamps';
 import { licenseJson } from '../licensing/views';
-import { hasCause, UNTRACED } from '../support/explain-accesses';
+import { hasCause } from '../support/explain-accesses';
 import type { Finding, Told } from '../support/findings';
 import { openCase } from '../support/open-case';
+import { LANGUAGES, sentenceOf } from '../support/sentences';
 import type { SupportCase } from '../support/support-case';
 import { positiveInteger } from './arguments';
 import { withSession } from './command';
 import { printable } from './printable';
+import { remedyOf, UNTRACED } from './remedies';
 import { readValue } from './standard-input';
 import { licenseTable } from './tables';
 
@@ -40,12 +42,10 @@ export function addWhyCommand(program: Command): void {
 function caseJson({ license, licenses = [], findings, accesses }: SupportCase, now: Date) {
   return {
     license: license ? licenseJson(license, now) : null,
-    licenses: licenses.map((one) => licenseJson(one, now)),
-    findings,
-    accesses: accesses.map(({ code, text, remedy, count, firstAt, lastAt, access }) => ({
-      code,
-      text,
-      remedy,
+    licenses: licenses.map((one) => licenseJson(one.license, now)),
+    findings: findings.map(findingJson),
+    accesses: accesses.map(({ count, firstAt, lastAt, access, ...finding }) => ({
+      ...findingJson({ ...finding, count }),
       count,
       first_at: formatTimestamp(firstAt),
       last_at: formatTimestamp(lastAt),
@@ -63,25 +63,45 @@ function caseJson({ license, licenses = [], findings, accesses }: SupportCase, n
   };
 }
 
+function findingJson(finding: Finding) {
+  return { code: finding.code, text: textOf(finding), remedy: remedyOf(finding) };
+}
+
+function textOf(finding: Finding): string {
+  return sentenceOf(LANGUAGES.en, finding);
+}
+
 function formatCase({ licenses, findings, accesses }: SupportCase, now: Date, all: boolean): string {
   const columns = Math.min(process.stdout.columns || MAX_COLUMNS, MAX_COLUMNS);
   const told = new Set<string>();
-  const remedy = ({ remedy: text }: Finding, indent: string) => {
+  const remedy = (finding: Finding, indent: string) => {
+    const text = remedyOf(finding);
     // Repeating the same words on every line would hide the differences.
     if (text === null || told.has(text)) return [];
     told.add(text);
     return wrap(`${indent}-> ${printable(text)}`, columns, `${indent}   `);
   };
   const lines = findings.flatMap((finding) => [
-    ...wrap(printable(finding.text), columns, ''),
+    ...wrap(printable(textOf(finding)), columns, ''),
     ...remedy(finding, '   '),
   ]);
-  if (licenses) return [...lines, '', licenseTable(licenses, now)].join('\n');
+  if (licenses)
+    return [
+      ...lines,
+      '',
+      licenseTable(
+        licenses.map(({ license }) => license),
+        now,
+      ),
+    ].join('\n');
   if (accesses.length > 0) {
     const indent = ' '.repeat(21);
     lines.push('', 'What happened, the latest at the end (UTC):');
     for (const one of accesses)
-      lines.push(...wrap(`${period(one)}  ${printable(one.text)}`, columns, indent), ...remedy(one, indent));
+      lines.push(
+        ...wrap(`${period(one)}  ${printable(textOf(one))}`, columns, indent),
+        ...remedy(one, indent),
+      );
   }
   lines.push('');
   if (all || !hasCause(findings, accesses))

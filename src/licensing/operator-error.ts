@@ -11,6 +11,7 @@ export type RefusalFacts =
         | 'product-in-use'
         | 'lifetime-license'
         | 'no-license-named'
+        | 'nothing-found'
         | 'other-plan'
         | 'undecided'
         | 'too-many-rows';

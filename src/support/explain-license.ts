@@ -1,159 +1,138 @@
-import { namesOf } from '../licensing/bundles';
 import { entitledUntil } from '../licensing/verdict';
 import { liveStatus } from '../licensing/states';
-import { formatTimestamp } from '../licensing/timestamps';
-import type { LicenseEvent } from '../store/events';
 import type { License } from '../store/licenses';
 import { explainFreeSites } from './explain-sites';
-import type { Circumstances, Finding, Name, NamedLicense } from './findings';
+import { CODE_OF, finding, named, timeOf, type Action, type Finding } from './findings';
+import type { Circumstances, Name, NamedLicense } from './known';
 
 /** Describes a licence's state and what keeps it from working now. */
 export function explainLicense(license: License, circumstances: Circumstances): Finding[] {
-  const { id, product, activationLimit, activationsUsed } = license;
-  const { latestVersion, included, includedPublished } = circumstances;
+  const { id, product, activationLimit, activationsUsed, lastCheckAt, lastCheckIp, checkCount } = license;
+  const { latestVersion, included, includedPublished, now, free, holders } = circumstances;
   const findings: Finding[] = [explainState(license, circumstances)];
-  if (included.length > 0)
-    findings.push({
-      code: 'COVERS',
-      text: `It also covers what product ${product.id} includes: ${namesOf(included)}.`,
-      remedy: null,
-    });
-  const usable = liveStatus(license, circumstances.now) === 'active';
-  if (usable && activationLimit !== 0 && activationsUsed >= activationLimit)
-    findings.push({
-      code: 'SLOTS_FULL',
-      text: `${activationLimit === 1 ? 'The one slot' : `All ${activationLimit} slots`} of licence ${id} ${activationLimit === 1 ? 'is' : 'are'} in use (${activationsUsed}). What is activated keeps working; nothing more can be activated.`,
-      remedy: freeSlot(license),
-    });
-  findings.push(...explainFreeSites(circumstances.free, circumstances.holders));
+  const includes = named(included);
+  if (included.length > 0) findings.push(finding('COVERS', { product_id: product.id, includes }));
+  if (liveStatus(license, now) === 'active' && activationLimit !== 0 && activationsUsed >= activationLimit)
+    findings.push(
+      finding('SLOTS_FULL', { license_id: id, ...slotsOf(license) }, { action: raiseLimit(license) }),
+    );
+  findings.push(...explainFreeSites(free, holders));
   if (latestVersion === undefined && !includedPublished)
-    findings.push({
-      code: 'NOTHING_PUBLISHED',
-      text: `Product ${product.id} (${product.name}) has no published version${included.length > 0 ? ', nor has what it includes' : ''}: there is nothing to download for anybody.`,
-      remedy: `licensing release publish --product ${included[0]?.id ?? product.id} --version VERSION --file FILE`,
-    });
-  if (license.lastCheckAt)
-    findings.push({
-      code: 'VALIDATED',
-      text: `Its key was last validated at ${formatTimestamp(license.lastCheckAt)} from ${license.lastCheckIp ?? 'an unknown address'}, ${license.checkCount} times in all: that client has the right key.`,
-      remedy: null,
-    });
+    findings.push(
+      finding(
+        'NOTHING_PUBLISHED',
+        { product_id: product.id, product: product.name, includes },
+        { action: { type: 'publish', product_id: included[0]?.id ?? product.id } },
+      ),
+    );
+  if (lastCheckAt)
+    findings.push(
+      finding(
+        'VALIDATED',
+        {
+          last_check_at: timeOf(lastCheckAt) as string,
+          last_check_ip: lastCheckIp,
+          check_count: checkCount,
+        },
+        { count: checkCount },
+      ),
+    );
   return findings;
 }
 
 function explainState(license: License, { now, stopped, refusedSince }: Circumstances): Finding {
   const { id, product, plan, customer, expiresAt } = license;
-  const name = `Licence ${id} (${product.name}, ${plan.name})`;
-  const refused =
-    refusedSince === 0
-      ? ''
-      : `, ${refusedSince} ${refusedSince === 1 ? 'download' : 'downloads'} refused since`;
-  const by = stopped ? ` on ${day(stopped.at)} by ${stopped.actor}${reasonOf(stopped)}` : '';
-  const past = expiresAt !== null && expiresAt <= now ? ` It also expired on ${day(expiresAt)}.` : '';
+  const of = { license_id: id, product: product.name, plan: plan.name };
+  const expires_at = timeOf(expiresAt);
   const status = liveStatus(license, now);
-  switch (status) {
-    case 'active':
-      return {
-        code: 'ACTIVE',
-        text: `${name} is active ${expiresAt ? `until ${day(expiresAt)}` : 'without an end'}, ${slots(license)}.`,
-        remedy: null,
-      };
-    case 'expired':
-      return {
-        code: 'EXPIRED',
-        text: `${name} expired${expiresAt ? ` on ${day(expiresAt)}` : ''}${refused}.${entitledUntil(license, now) ? ' By its plan it still downloads what was published before that.' : ''}`,
-        remedy: revival(license, now),
-      };
-    case 'suspended':
-      return {
-        code: 'SUSPENDED',
-        text: `${name} was suspended${by}${refused}.${past}`,
-        remedy: revival(license, now),
-      };
-    default:
-      return {
-        code: status.toUpperCase(),
-        text: `${name} was ${status}${by}, which is final${refused}.${past}`,
-        remedy: `To give the customer a new one: licensing license issue --plan ${plan.id}${customer === null ? '' : ` --customer ${customer}`}`,
-      };
-  }
+  if (status === 'active')
+    return finding('ACTIVE', {
+      ...of,
+      ...slotsOf(license),
+      activation_type: plan.activationType,
+      expires_at,
+    });
+  if (status === 'expired')
+    return finding(
+      'EXPIRED',
+      {
+        ...of,
+        expires_at,
+        refused_since: refusedSince,
+        still_downloads: entitledUntil(license, now) !== undefined,
+      },
+      { since: expires_at, count: refusedSince, action: revival(license, now) },
+    );
+  const reason = stopped?.after?.reason;
+  return finding(
+    CODE_OF[status],
+    {
+      ...of,
+      plan_id: plan.id,
+      customer,
+      stopped_at: timeOf(stopped?.at),
+      actor: stopped?.actor ?? null,
+      reason: typeof reason === 'string' ? reason : null,
+      refused_since: refusedSince,
+      expired_at: expiresAt !== null && expiresAt <= now ? expires_at : null,
+    },
+    {
+      since: timeOf(stopped?.at),
+      count: refusedSince,
+      action: revival(license, now) ?? { type: 'issue', plan_id: plan.id, customer },
+    },
+  );
 }
 
-/** The command that makes a licence usable again; null if there is none. */
-export function revival(license: License, now: Date): string | null {
+/** What makes a licence usable again; null: nothing. */
+export function revival(license: License, now: Date): Action | null {
   const { id, expiresAt } = license;
+  const renewal: Action = { type: 'renew', license_id: id, for: '1y' };
   switch (liveStatus(license, now)) {
     case 'expired':
-      return `licensing license renew ${id} --for 1y`;
+      return renewal;
     case 'suspended':
       // Reinstating it after its end would leave it expired.
-      return expiresAt !== null && expiresAt <= now
-        ? `licensing license renew ${id} --for 1y`
-        : `licensing license reinstate ${id}`;
+      return expiresAt !== null && expiresAt <= now ? renewal : { type: 'reinstate', license_id: id };
     default:
       return null;
   }
 }
 
-function reasonOf({ after }: LicenseEvent): string {
-  return typeof after?.reason === 'string' ? ` ("${after.reason}")` : '';
+export function slotsOf({ activationLimit, activationsUsed }: License) {
+  return { activation_limit: activationLimit, activations_used: activationsUsed };
 }
 
-function slots({ activationLimit, activationsUsed, plan }: License): string {
-  return `${activationsUsed} of ${activationLimit || 'unlimited'} slots used, by ${plan.activationType}`;
+/** Makes room for one more. More slots may be in use than allowed, after an override or a lowered limit. */
+export function raiseLimit({ id, activationsUsed }: License): Action {
+  return { type: 'change_limit', license_id: id, activation_limit: activationsUsed + 1 };
 }
-
-/** The command that frees a slot. More slots may be in use than allowed, after an override or a lowered limit. */
-export function freeSlot({ id, activationLimit, activationsUsed }: License): string {
-  const over = activationsUsed - activationLimit;
-  return `licensing activation list ${id}, then "licensing activation remove ${id} IDENTIFIER"${over > 0 ? ` (${over + 1} of them)` : ''}; or licensing license set-limit ${id} ${activationsUsed + 1}`;
-}
-
-const NAMES: Record<Name, string> = {
-  customer: 'as their customer',
-  reference: 'as their reference',
-  hint: 'as the end of their key',
-  identifier: 'as what is activated',
-  access: 'in the access log alone',
-  beginning: "as the beginning of their customer's e-mail",
-  near: "as their customer's e-mail but for one slip",
-  provider: "as the name in their customer's e-mail, at another provider",
-};
-
-const NEARLY: Name[] = ['beginning', 'near', 'provider'];
 
 /** Reports that the licence's e-mail differs from the typed one. */
 export function explainNearEmail({ id, customer }: License, by: Name): Finding {
-  return {
-    code: 'NEAR_EMAIL',
-    text: `No customer has exactly this e-mail. Licence ${id} has it ${NAMES[by]}: ${customer ?? ''}.`,
-    remedy: null,
-  };
+  return finding('NEAR_EMAIL', { license_id: id, customer: customer ?? '', matched: by });
 }
 
+/** The order in which a list says what its licences were found by. */
+const NAMES: Name[] = [
+  ...(['customer', 'reference', 'hint', 'identifier', 'access'] as const),
+  ...(['beginning', 'near', 'provider'] as const),
+];
+
 /** @param more whether there are further licences */
-export function explainSeveral(named: NamedLicense[], more: boolean): Finding {
-  const groups = (Object.keys(NAMES) as Name[]).flatMap((name) => {
-    const ids = named.filter(({ by }) => by === name).map(({ license }) => license.id);
-    return ids.length === 0 ? [] : [`${ids.join(', ')} ${NAMES[name]}`];
+export function explainSeveral(listed: NamedLicense[], more: boolean): Finding {
+  const matched = NAMES.flatMap((by) => {
+    const license_ids = listed.filter((one) => one.by === by).map(({ license }) => license.id);
+    return license_ids.length === 0 ? [] : [{ by, license_ids }];
   });
-  const have = named.some(({ by }) => NEARLY.includes(by)) ? 'come near this' : 'have this';
-  return {
-    code: 'SEVERAL_LICENSES',
-    text: `${more ? `More than ${named.length} licences ${have}; the first` : `${named.length} licences ${have}`}: ${groups.join('; ')}.`,
-    remedy: 'licensing why ID',
-  };
+  return finding('SEVERAL_LICENSES', { matched, more });
 }
 
 /** Order numbers may equal licence ids, so a bare number may mean another licence. */
 export function explainReference({ id, reference }: License): Finding {
-  return {
-    code: 'ALSO_A_REFERENCE',
-    text: `An order has the number ${reference ?? ''} as well: that of licence ${id}.`,
-    remedy: `licensing why ${id}`,
-  };
-}
-
-export function day(date: Date): string {
-  return formatTimestamp(date).slice(0, 10);
+  return finding(
+    'ALSO_A_REFERENCE',
+    { license_id: id, reference: reference ?? '' },
+    { action: { type: 'why', license_id: id } },
+  );
 }

@@ -1,21 +1,251 @@
-import type { Catalogue } from '../licensing/bundles';
-import type { LoggedAccess } from '../store/access-log';
-import type { Activation } from '../store/activations';
-import type { Product } from '../store/catalogue';
-import type { LicenseEvent } from '../store/events';
-import type { LicenseKey } from '../store/license-keys';
-import type { License } from '../store/licenses';
-import type { Release } from '../store/releases';
+import type { LiveStatus } from '../licensing/states';
+import { formatTimestamp } from '../licensing/timestamps';
+import type { Access, LoggedAccess } from '../store/access-log';
+import type { Name } from './known';
 import type { Slip } from './similar-keys';
 
-/** One fact for support. `code` is stable, for programs; `text` is for people and never contains a key. */
-export interface Finding {
-  code: string;
-  text: string;
-  /** what to do, often a command; null: nothing */
-  remedy: string | null;
+/**
+ * What support is told, as data: a code, the facts that a sentence is built from, and the action that mends it. Facts
+ * are JSON in snake_case with times as ISO text, and never contain a key. The sentences are in `sentences.ts`.
+ */
+
+export interface Named {
+  id: number;
+  name: string;
 }
 
+interface LicenseFacts {
+  license_id: number;
+  product: string;
+  plan: string;
+}
+
+interface Slots {
+  activation_limit: number;
+  activations_used: number;
+}
+
+export interface KeyName {
+  key_id: number;
+  label: string | null;
+}
+
+/** How the key was named: as a whole, or by its end. */
+interface Asked {
+  named_by: 'key' | 'hint';
+}
+
+/** What became of a key of a licence. */
+export interface EndedKey {
+  ended_at: string | null;
+  /** null: no other took its place */
+  successor: { key_id: number; key_hint: string | null; ended: boolean } | null;
+  /** false: the log does not say which key it was */
+  is_known: boolean;
+  license_status: LiveStatus;
+}
+
+/** The licence that an unknown key was probably meant for. */
+export interface MeantKey {
+  license_id: number;
+  license_status: LiveStatus;
+  /** `replaced`: the licence's former key; `ended`: another of its keys, which has ended */
+  slip: Slip | 'replaced' | 'ended';
+  /** whether the whole key was compared; else only its end, which other keys may share */
+  certain: boolean;
+  compared: 'key' | 'key_asked_about' | 'end' | 'last_group' | 'end_asked_about';
+  /** other licences that it may be meant for */
+  also: number[];
+  key_ended: boolean;
+}
+
+interface Stopped extends LicenseFacts {
+  stopped_at: string | null;
+  actor: string | null;
+  reason: string | null;
+  refused_since: number;
+  /** null: it has not expired */
+  expired_at: string | null;
+  plan_id: number;
+  customer: string | null;
+}
+
+/** A recorded request. */
+export interface RequestFacts {
+  endpoint: Access['endpoint'];
+  outcome: string;
+  license_id: number | null;
+  key_hint: string | null;
+  product_id: number | null;
+  version: string | null;
+  identifier: string | null;
+  ip: string | null;
+  user_agent: string | null;
+  /** `trial`: the seller's own, of the update XML */
+  client: 'joomla' | 'trial' | 'browser' | 'other' | 'unnamed';
+  joomla_version: string | null;
+  /** it came from an address of the licence asked about, but with a key that cannot be meant for it */
+  other_key: boolean;
+  last_at: string;
+}
+
+interface OfRequest {
+  request: RequestFacts;
+}
+
+/** Findings about a licence, a key, or what was looked for. */
+export interface StateFacts {
+  ACTIVE: LicenseFacts & Slots & { activation_type: string; expires_at: string | null };
+  EXPIRED: LicenseFacts & {
+    expires_at: string | null;
+    refused_since: number;
+    /** by its plan it still downloads what was published before its end */
+    still_downloads: boolean;
+  };
+  SUSPENDED: Stopped;
+  REVOKED: Stopped;
+  CANCELLED: Stopped;
+  COVERS: { product_id: number; includes: Named[] };
+  SLOTS_FULL: Slots & { license_id: number };
+  FREE_SITES: {
+    /** by registrable domain; null: reached only from their own machine or network */
+    sites: { site: string | null; free: string[]; holders: string[] }[];
+    more: boolean;
+  };
+  NOTHING_PUBLISHED: { product_id: number; product: string; includes: Named[] };
+  VALIDATED: { last_check_at: string; last_check_ip: string | null; check_count: number };
+  KEY_REPLACED: (Asked & EndedKey) | (Asked & MeantKey);
+  KEY_ENDED: (Asked & EndedKey) | (Asked & MeantKey);
+  KEY_MISTYPED: Asked & MeantKey;
+  KEY_ENDS: Asked &
+    KeyName & { license_id: number; ends_at: string; successor: { key_hint: string | null } | null };
+  KEY_SLOTS_FULL: KeyName & Slots;
+  KEY_SLOTS: KeyName & Slots;
+  UNKNOWN_KEY: Record<string, never>;
+  NEAR_EMAIL: { license_id: number; customer: string; matched: Name };
+  SEVERAL_LICENSES: { matched: { by: Name; license_ids: number[] }[]; more: boolean };
+  ALSO_A_REFERENCE: { license_id: number; reference: string };
+  IN_ACCESS_LOG: { last_at: string; access: { code: Code; facts: object } };
+  ONLY_NEARBY: { license_id: number; log_days: number };
+  NOTHING_RECORDED: {
+    about: 'license' | 'key' | 'hint' | 'ip';
+    license_id?: number;
+    ip?: string;
+    log_days: number;
+  };
+  CHECKED: OfRequest;
+  GRANTED: OfRequest;
+  GRANTED_REPEATEDLY: OfRequest & { count: number };
+}
+
+/** A check of a download is judged and refused like one. */
+export function isOfDownload(endpoint: string): boolean {
+  return endpoint === 'download' || endpoint === 'check';
+}
+
+/** Why a staging or local site needs a slot, though the plan leaves such sites free. */
+export type SitePlace = { kind: 'staging'; site: string } | { kind: 'staging' | 'local'; free_sites: number };
+
+interface Unusable {
+  /** at that time; null: the history does not say */
+  was: LiveStatus | null;
+  /** whether the licence has been in its present state since before the refusal */
+  still: boolean;
+  expires_at: string | null;
+  older_versions: boolean;
+}
+
+/** Causes of recorded refusals: clauses that follow what was refused. */
+export interface CauseFacts {
+  RATE_LIMITED: object;
+  RATE_LIMITED_PROXY: { loopback: boolean };
+  BAD_IDENTIFIER: { activation_type: string };
+  MALFORMED: object;
+  BAD_PRODUCT_ID: object;
+  NO_KEY: object;
+  KEY_REPLACED: EndedKey | MeantKey;
+  KEY_ENDED: EndedKey | MeantKey;
+  KEY_MISTYPED: MeantKey;
+  UNKNOWN_KEY: object;
+  EXPIRED: Unusable;
+  SUSPENDED: Unusable;
+  REVOKED: Unusable;
+  CANCELLED: Unusable;
+  ACTIVE_AGAIN: { was: LiveStatus | null };
+  COVERED_SINCE: { product: Named };
+  WRONG_PRODUCT: { product: Named; includes: Named[]; asked: Named | null };
+  OTHER_KEY: KeyName & { activation_type: string; activated_by: number | null };
+  SLOTS_FULL: Slots & {
+    license_status: LiveStatus;
+    key: (KeyName & Slots) | null;
+    place: SitePlace | null;
+  };
+  KEY_SLOTS_FULL: KeyName & Slots & { license: Slots; place: SitePlace | null };
+  SLOT_FREE: { free_site: boolean };
+  NOT_ACTIVATED: { license_status: LiveStatus };
+  ACTIVATED_SINCE: object;
+  NOTHING_PUBLISHED: { includes: Named[] };
+  PUBLISHED_SINCE: { version: string };
+  VERSION_NOT_PUBLISHED: { latest: string | null; draft: boolean };
+  VERSION_WITHDRAWN: { latest: string | null; withdrawn_then: boolean };
+  PACKAGE_MISSING: object;
+  OMITTED: object;
+  /** an outcome without an explanation */
+  REFUSED: object;
+}
+
+export type StateCode = keyof StateFacts;
+export type CauseCode = keyof CauseFacts;
+export type Code = StateCode | CauseCode;
+
+/** What mends a finding, or leads to it: operations of the operator's API with their members. */
+export type Action =
+  | { type: 'renew'; license_id: number; for: string }
+  | { type: 'reinstate'; license_id: number }
+  | { type: 'issue'; plan_id: number; customer: string | null }
+  /** without a key's id: the main key */
+  | { type: 'reveal'; license_id: number; key_id?: number }
+  | { type: 'add_key'; license_id: number }
+  | { type: 'change_limit'; license_id: number; activation_limit: number }
+  | { type: 'change_key_limit'; license_id: number; key_id: number; activation_limit: number }
+  /** without an identifier where the one that was sent is not valid */
+  | { type: 'add_activation'; license_id: number; identifier?: string }
+  | { type: 'remove_activation'; license_id: number; identifier: string }
+  /** with a release's id: that draft; else a new version */
+  | { type: 'publish'; product_id: number; release_id?: number; version?: string }
+  | { type: 'write_update_xml'; product_id: number }
+  | { type: 'change_product'; product_id: number; includes: number[] }
+  /** ask about this licence */
+  | { type: 'why'; license_id: number };
+
+export const ACTION_TYPES = [
+  'renew',
+  'reinstate',
+  'issue',
+  'reveal',
+  'add_key',
+  'change_limit',
+  'change_key_limit',
+  'add_activation',
+  'remove_activation',
+  'publish',
+  'write_update_xml',
+  'change_product',
+  'why',
+] as const satisfies Action['type'][];
+
+/** One fact for support. */
+export interface Finding {
+  /** stable, for programs */
+  code: Code;
+  /** those of the code: StateFacts, or CauseFacts with the request */
+  facts: object;
+  since: string | null;
+  count: number | null;
+  action: Action | null;
+}
+
+/** A finding about recorded accesses; `count` of them since the first. */
 export interface Told extends Finding {
   count: number;
   firstAt: Date;
@@ -23,83 +253,44 @@ export interface Told extends Finding {
   access: LoggedAccess;
 }
 
-/** A licence that an unknown key may have been meant for. */
-export interface Likely {
-  license: License;
-  /** `replaced`: the licence's former key; `ended`: another of its keys, which has ended */
-  slip: Slip | 'replaced' | 'ended';
-  /** the key that it was meant to be has ended */
-  hasEnded?: boolean;
-  /** whether the whole key was compared or only its end, which other keys may share */
-  by: 'key' | 'hint';
+/** Why a request was refused, without the request. */
+export interface Cause {
+  code: CauseCode;
+  facts: object;
+  action: Action | null;
 }
 
-/** How a text names a licence, besides its id and key. */
-export type Name =
-  | 'customer'
-  | 'reference'
-  | 'hint'
-  | 'identifier'
-  | 'access'
-  | 'beginning'
-  /** the customer's e-mail with one slip */
-  | 'near'
-  /** the customer's name at another e-mail provider */
-  | 'provider';
+type More = Partial<Pick<Finding, 'since' | 'count' | 'action'>>;
 
-export interface NamedLicense {
-  license: License;
-  by: Name;
+export function finding<C extends StateCode>(
+  code: C,
+  facts: StateFacts[C],
+  { since = null, count = null, action = null }: More = {},
+): Finding {
+  return { code, facts, since, count, action };
 }
 
-export interface Circumstances {
-  now: Date;
-  /** the version offered to updaters; undefined: none is published */
-  latestVersion: string | undefined;
-  /** what the licence covers besides its own product */
-  included: Product[];
-  /** whether any of those can be downloaded; not looked up where the own product can */
-  includedPublished: boolean;
-  /** the event that suspended or ended an inactive licence */
-  stopped: LicenseEvent | undefined;
-  /** downloads refused since the licence became unusable */
-  refusedSince: number;
-  /** the first of its activations without a slot */
-  free: Activation[];
-  /** those with a slot that share a registrable domain with them */
-  holders: Activation[];
+export function cause<C extends CauseCode>(
+  code: C,
+  facts: CauseFacts[C],
+  action: Action | null = null,
+): Cause {
+  return { code, facts, action };
 }
 
-/** A key, and the one in its place, if it was replaced. */
-export interface KeyFacts {
-  key: LicenseKey;
-  successor: LicenseKey | undefined;
-  /** slots taken by it, or by the one in its place */
-  used: number;
+/** The codes of the states that a licence can stop in. */
+export const CODE_OF = {
+  expired: 'EXPIRED',
+  suspended: 'SUSPENDED',
+  revoked: 'REVOKED',
+  cancelled: 'CANCELLED',
+} as const satisfies Record<Exclude<LiveStatus, 'active'>, Code>;
+
+/** Members of a list as facts. */
+export function named(things: Named[]): Named[] {
+  return things.map(({ id, name }) => ({ id, name }));
 }
 
-/** The present facts by which accesses are judged, so that a sentence can say whether its cause persists. */
-export interface Facts {
-  now: Date;
-  /** licences named by accesses */
-  licenses: Map<number, License>;
-  /** by hint of an unknown key: the licences it may have been meant for, the likeliest first */
-  likely: Map<string, Likely[]>;
-  /** the keys named by accesses, by id */
-  keys: Map<number, KeyFacts>;
-  /** the key ids of activated licences and identifiers, as `activationKey` writes them; null: the main key */
-  activated: Map<string, number | null>;
-  /** by licence on whose plan staging sites are free, and which was full: its activations */
-  sites: Map<number, Activation[]>;
-  /** the latest published version by product */
-  latest: Map<number, string | undefined>;
-  releases: Map<number, Release[]>;
-  /** for licences refused as inactive: the events that suspended or ended them, the latest first */
-  stops: Map<number, LicenseEvent[]>;
-  /** all products; empty unless an access was refused for its product */
-  catalogue: Catalogue;
-  /** the licence asked about, and the ends of its present, former and mistyped keys */
-  about?: { licenseId: number; keyHints: Set<string> };
+export function timeOf(date: Date | null | undefined): string | null {
+  return date ? formatTimestamp(date) : null;
 }
-
-export type Cause = Pick<Finding, 'code' | 'remedy'> & { because: string };

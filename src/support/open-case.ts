@@ -6,7 +6,8 @@ import type { Db } from '../store/database';
 import { findLicense, findLicenseByDigest, findLicenseByReference, type License } from '../store/licenses';
 import { inSnapshot } from '../store/transaction';
 import { explainReference } from './explain-license';
-import { NOTHING_FOUND } from './explain-unknown-key';
+import { finding } from './findings';
+import { LANGUAGES, sentenceOf } from './sentences';
 import {
   findLicensesByNearEmail,
   findLicensesNamed,
@@ -58,7 +59,10 @@ async function openMeaning(db: Db, written: string, options: CaseOptions): Promi
   if (nearest) return near.length === 1 ? openNearEmailCase(db, nearest, options) : openListCase(near);
   const unknownEnd = end === undefined ? undefined : await openHintCase(db, end, options);
   if (unknownEnd) return unknownEnd;
-  if (isNumber) throw new OperatorError(`${NOTHING_FOUND} "licensing license list" shows them all.`);
+  if (isNumber)
+    throw new OperatorError(sentenceOf(LANGUAGES.en, finding('UNKNOWN_KEY', {})), {
+      facts: { reason: 'nothing-found' },
+    });
   return openUnknownKeyCase(db, key, options);
 }
 

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
-import { joomlaVersion } from '../joomla/updater/agent';
-import { includedIn, includesNone, namesOf } from '../licensing/bundles';
+import { includedIn, includesNone } from '../licensing/bundles';
+import { normalizeIdentifier } from '../licensing/identifiers';
 import { isOpen } from '../licensing/license-keys';
 import { entitledUntil } from '../licensing/verdict';
 import { liveStatus, type LiveStatus } from '../licensing/states';
@@ -9,190 +9,130 @@ import { activationKey } from '../store/activations';
 import type { EventAction } from '../store/events';
 import type { License } from '../store/licenses';
 import type { Release } from '../store/releases';
-import { effective, endedKeyCause, keyFullCause, nameKey, useOfKey } from './explain-keys';
-import { day, freeSlot, revival } from './explain-license';
+import { effective, endedKeyCause, keyFullCause, slotsOf as slotsOfKey } from './explain-keys';
+import { raiseLimit, revival, slotsOf } from './explain-license';
 import { placeOfSite } from './explain-sites';
 import { unknownKeyCause } from './explain-unknown-key';
-import type { Cause, Facts } from './findings';
+import { cause, CODE_OF, isOfDownload, named, timeOf, type Cause } from './findings';
+import type { Known } from './known';
 
-export function findCause(access: LoggedAccess, license: License | undefined, facts: Facts): Cause {
+/** Why a recorded request was refused, and whether that persists. Pure functions. */
+export function findCause(access: LoggedAccess, license: License | undefined, known: Known): Cause {
   switch (access.outcome) {
     case 'RATE_LIMITED':
       return rateLimited(access);
     case 'INVALID_REQUEST':
       return invalidRequest(access, license);
     case 'LICENSE_NOT_FOUND':
-      return license ? endedKey(access, license, facts) : unknownKey(access, facts);
+      return license ? endedKey(access, license, known) : unknownKey(access, known);
+    case 'DOWNLOAD_NOT_FOUND':
+      return notPublished(access, known);
+    case 'FILE_NOT_FOUND':
+      return cause('PACKAGE_MISSING', {});
+    case OMITTED:
+      return cause('OMITTED', {});
+  }
+  if (license === undefined) return cause('REFUSED', {});
+  switch (access.outcome) {
     case 'LICENSE_EXPIRED':
     case 'LICENSE_INACTIVE':
-      return unusable(access, license, facts);
+      return unusable(access, license, known);
     case 'PRODUCT_MISMATCH':
-      return wrongProduct(access, license, facts);
+      return wrongProduct(access, license, known);
     case 'ACTIVATION_NOT_FOUND':
     case 'ACTIVATION_LIMIT_REACHED':
-      return slotRefused(access, license, facts);
-    case 'DOWNLOAD_NOT_FOUND':
-      return notPublished(access, facts);
-    case 'FILE_NOT_FOUND':
-      return {
-        code: 'PACKAGE_MISSING',
-        because: "the package's file was missing from the packages folder, or the service may not read it",
-        remedy: 'licensing doctor',
-      };
-    case OMITTED:
-      return {
-        code: OMITTED,
-        because:
-          'this address had many different requests refused in a minute, and only the first of them are recorded one by one',
-        remedy: null,
-      };
+      return slotRefused(access, license, known);
     default:
-      return { code: access.outcome, because: `the service answered ${access.outcome}`, remedy: null };
+      return cause('REFUSED', {});
   }
 }
 
-/** A check of a download is refused for the same reasons. */
-function isOfDownload(endpoint: LoggedAccess['endpoint']): boolean {
-  return endpoint === 'download' || endpoint === 'check';
+function rateLimited({ ip }: LoggedAccess): Cause {
+  return ip !== null && isInternal(ip)
+    ? cause('RATE_LIMITED_PROXY', { loopback: isLoopback(ip) })
+    : cause('RATE_LIMITED', {});
 }
 
-function rateLimited({ ip, endpoint }: LoggedAccess): Cause {
-  const because =
-    'this address sent more requests than the limit allows (only the first refusal of each time window is recorded)';
-  if (ip !== null && isInternal(ip))
-    return {
-      code: 'RATE_LIMITED_PROXY',
-      because: `${because}. The address is ${isLoopback(ip) ? "this machine's own" : 'inside your own network'}. Either the site or program that asked is ${isLoopback(ip) ? 'on this machine' : 'in that network'} too, or nginx, or a CDN before it, does not tell the service the customers' addresses, so that all of them share one limit`,
-      remedy: 'To find out which: licensing doctor --url https://YOUR.SITE',
-    };
-  return {
-    code: 'RATE_LIMITED',
-    because,
-    remedy: `Wait a minute (LICENSING_RATE_WINDOW), then try again. If many customers share this address, raise ${isOfDownload(endpoint) ? 'LICENSING_DOWNLOAD_RATE_LIMIT' : 'LICENSING_RATE_LIMIT'}.`,
-  };
-}
-
-function invalidRequest(access: LoggedAccess, license: License | undefined): Cause {
-  const { endpoint, productId } = access;
+function invalidRequest({ endpoint, productId }: LoggedAccess, license: License | undefined): Cause {
   if (!isOfDownload(endpoint))
     return license
-      ? {
-          code: 'BAD_IDENTIFIER',
-          because: `that is not a valid ${license.plan.activationType}, and the plan counts ${license.plan.activationType}s`,
-          remedy: `The customer's software must send a ${license.plan.activationType}. Tell its developer.`,
-        }
-      : {
-          code: 'MALFORMED',
-          because:
-            'the key or the identifier is missing, a field has a value that is not allowed, or the body cannot be read',
-          remedy: "The customer's software does not send what the API asks for. Tell its developer.",
-        };
+      ? cause('BAD_IDENTIFIER', { activation_type: license.plan.activationType })
+      : cause('MALFORMED', {});
   // The log cannot tell whether a key was sent, because ends of unknown keys are mostly not stored.
-  if (productId === null)
-    return {
-      code: 'BAD_PRODUCT_ID',
-      because: 'the download address has no product id at its end',
-      remedy:
-        'downloadurl in the update XML is wrong (mostly a "?" is missing before what follows the id). It is found by: licensing update-xml lint',
-    };
-  return {
-    code: 'NO_KEY',
-    because: joomlaVersion(access.userAgent)
-      ? 'no key was sent with it. Joomla leaves the key out when downloadurl has a "#", when the request was redirected (for example from http to https), and when the extension has no Download Key field'
-      : 'no key was sent with it',
-    remedy: joomlaVersion(access.userAgent)
-      ? 'Check the update XML with "licensing update-xml lint". The extension needs <dlid prefix="dlid=" suffix=""/> in its manifest: see "licensing manifest".'
-      : 'The address needs the key at its end: ?dlid=KEY',
-  };
+  return cause(productId === null ? 'BAD_PRODUCT_ID' : 'NO_KEY', {});
 }
 
-function endedKey(access: LoggedAccess, license: License, facts: Facts): Cause {
-  const cause = endedKeyCause(facts.keys.get(access.keyId ?? 0), license, facts.now);
-  // A remedy for another licence does not help the licence asked about.
-  return hasAnotherKey(access, facts) ? { ...cause, remedy: null } : cause;
+function endedKey(access: LoggedAccess, license: License, known: Known): Cause {
+  return ofOther(access, known, endedKeyCause(known.keys.get(access.keyId ?? 0), license, known.now));
 }
 
-function unknownKey(access: LoggedAccess, facts: Facts): Cause {
+function unknownKey(access: LoggedAccess, known: Known): Cause {
   const { keyHint: hint } = access;
-  const candidates = hint === null ? [] : (facts.likely.get(hint) ?? []);
-  const end = hint?.length === 8 ? 'its last group' : 'its end';
-  const cause = unknownKeyCause(
+  const candidates = hint === null ? [] : (known.likely.get(hint) ?? []);
+  const end = hint?.length === 8 ? 'last_group' : 'end';
+  const found = unknownKeyCause(
     // Only the end of the sent key is known.
     candidates.map((one) => ({ ...one, by: 'hint' })),
-    candidates[0]?.by === 'key' ? 'the key asked about' : end,
-    hint === null
-      ? ', and not of the form of this service\'s keys, so that nothing of it is recorded (Joomla cuts a key off at "&" and "#")'
-      : '',
-    facts,
+    candidates[0]?.by === 'key' ? 'key_asked_about' : end,
+    known,
   );
-  // A remedy for another licence does not help the licence asked about.
-  return candidates.length > 0 && hasAnotherKey(access, facts) ? { ...cause, remedy: null } : cause;
+  return ofOther(access, known, found);
+}
+
+/** What mends another licence does not help the licence asked about. */
+function ofOther(access: LoggedAccess, known: Known, found: Cause): Cause {
+  return hasAnotherKey(access, known) ? { ...found, action: null } : found;
 }
 
 /** Whether an access came from an address of the licence asked about, but with a key that cannot be meant for it. */
-export function hasAnotherKey({ licenseId, keyHint }: LoggedAccess, { about }: Facts): boolean {
+export function hasAnotherKey({ licenseId, keyHint }: LoggedAccess, { about }: Known): boolean {
   if (about === undefined || keyHint === null || licenseId === about.licenseId) return false;
   return licenseId !== null || !about.keyHints.has(keyHint);
 }
 
-function wrongProduct(
-  { endpoint, productId }: LoggedAccess,
-  license: License | undefined,
-  { catalogue }: Facts,
-): Cause {
-  const mistake = isOfDownload(endpoint)
-    ? "The customer pasted the key at another extension's update site, or downloadurl in the update XML names the wrong product: licensing update-xml lint"
-    : "The customer entered another extension's key, or the extension sends the wrong product_id.";
-  if (license === undefined)
-    return { code: 'WRONG_PRODUCT', because: 'the licence is for another product', remedy: mistake };
-  const { id, name } = license.product;
+function wrongProduct({ productId }: LoggedAccess, { product }: License, { catalogue }: Known): Cause {
+  const { id, name } = product;
   const included = includedIn(catalogue, id);
   const asked = catalogue.get(productId ?? 0);
-  const request = asked ? `product ${asked.id} (${asked.name})` : `product ${productId ?? '?'}`;
   if (asked && [id, ...included.map((one) => one.id)].includes(asked.id))
-    return {
-      code: 'COVERED_SINCE',
-      because: `the licence did not cover ${request}; it covers it now`,
-      remedy: 'The customer can try again.',
-    };
+    return cause('COVERED_SINCE', { product: { id: asked.id, name: asked.name } });
   const list = catalogue.get(id)?.includes ?? [];
-  const canInclude = asked && includesNone(asked) && list !== 'all' && included.length > 0;
-  return {
-    code: 'WRONG_PRODUCT',
-    because: `the licence is for product ${id} (${name})${included.length > 0 ? `, which includes ${namesOf(included)}` : ''}, and the request was for ${request}`,
-    remedy: canInclude
-      ? `${mistake} If product ${id} is to include ${asked.name} too: licensing product edit ${id} --includes ${[...list, asked.id].sort((a, b) => a - b).join(',')}`
-      : mistake,
-  };
+  const mayInclude = asked && includesNone(asked) && list !== 'all' && included.length > 0;
+  return cause(
+    'WRONG_PRODUCT',
+    {
+      product: { id, name },
+      includes: named(included),
+      asked: asked ? { id: asked.id, name: asked.name } : null,
+    },
+    mayInclude
+      ? {
+          type: 'change_product',
+          product_id: id,
+          includes: [...list, asked.id].sort((a, b) => a - b),
+        }
+      : null,
+  );
 }
 
 /** Explains a refusal by the licence's state at that time, which may differ from today's. */
-function unusable(access: LoggedAccess, license: License | undefined, facts: Facts): Cause {
-  const then = access.outcome === 'LICENSE_EXPIRED' ? 'expired' : stoppedAs(access, facts);
-  const was = `the licence ${then === 'expired' ? 'had expired' : `was ${then ?? 'not active'}`}`;
-  if (license === undefined) return { code: access.outcome, because: was, remedy: null };
+function unusable(access: LoggedAccess, license: License, known: Known): Cause {
   const { expiresAt } = license;
-  const status = liveStatus(license, facts.now);
-  if (status === 'active')
-    return {
-      code: 'ACTIVE_AGAIN',
-      because: `${was}; it is active again now`,
-      remedy: 'The customer can try again.',
-    };
-  const cause = { code: status.toUpperCase(), remedy: revival(license, facts.now) };
-  if (status !== then) return { ...cause, because: `${was}, and is ${status} now` };
-  if (status === 'suspended') return { ...cause, because: 'the licence is suspended' };
-  if (status !== 'expired') return { ...cause, because: `the licence is ${status}, which is final` };
+  const was = access.outcome === 'LICENSE_EXPIRED' ? 'expired' : stoppedAs(access, known);
+  const status = liveStatus(license, known.now);
+  if (status === 'active') return cause('ACTIVE_AGAIN', { was });
   // A later end was not the reason for the refusal.
-  if (expiresAt !== null && expiresAt > latestOf(access))
-    return { ...cause, because: `${was}, and is expired now` };
-  const expired = expiresAt ? `the licence expired on ${day(expiresAt)}` : 'the licence has expired';
-  if (isOfDownload(access.endpoint) && entitledUntil(license, facts.now))
-    return {
-      ...cause,
-      because: `${expired}, and ${access.version ? `version ${access.version}` : 'every version'} was published after that. It still downloads what was published before`,
-    };
-  return { ...cause, because: expired };
+  const movedSince = status === 'expired' && expiresAt !== null && expiresAt > latestOf(access);
+  return cause(
+    CODE_OF[status],
+    {
+      was,
+      still: status === was && !movedSince,
+      expires_at: timeOf(expiresAt),
+      older_versions: isOfDownload(access.endpoint) && entitledUntil(license, known.now) !== undefined,
+    },
+    revival(license, known.now),
+  );
 }
 
 export const STOPPED: Partial<Record<EventAction, LiveStatus>> = {
@@ -201,141 +141,109 @@ export const STOPPED: Partial<Record<EventAction, LiveStatus>> = {
   cancel: 'cancelled',
 };
 
-/** The state in which a licence was refused as inactive; undefined if the history does not say. */
-function stoppedAs(access: LoggedAccess, { stops }: Facts): LiveStatus | undefined {
+/** The state in which a licence was refused as inactive; null if the history does not say. */
+function stoppedAs(access: LoggedAccess, { stops }: Known): LiveStatus | null {
   const at = latestOf(access);
   const stop = stops.get(access.licenseId ?? 0)?.find((event) => event.at <= at);
-  return stop && STOPPED[stop.action];
+  return (stop && STOPPED[stop.action]) ?? null;
 }
 
 /** A key with a limit of its own frees only what came by it. @returns undefined when that was not the reason */
 function otherKeys(
   { endpoint, identifier, keyId }: LoggedAccess,
-  license: License,
-  { activated, keys }: Facts,
+  { id: license_id, plan }: License,
+  { activated, keys }: Known,
 ): Cause | undefined {
-  const facts = keys.get(keyId ?? 0);
-  const own = facts && effective(facts);
+  const known = keys.get(keyId ?? 0);
+  const own = known && effective(known);
   if (endpoint !== 'deactivate' || identifier === null || !own?.activationLimit) return undefined;
-  const by = activated.get(activationKey({ licenseId: license.id, identifier }));
+  const by = activated.get(activationKey({ licenseId: license_id, identifier }));
   if (by === undefined || by === own.id) return undefined;
-  return {
-    code: 'OTHER_KEY',
-    because: `${license.plan.activationType === 'domain' ? 'this site' : 'it'} came by another key (${by === null ? 'the main key' : `key ${by}`}), and ${nameKey(own)} frees only what came by it`,
-    remedy: `licensing activation remove ${license.id} ${shellWord(identifier)}`,
-  };
+  return cause(
+    'OTHER_KEY',
+    { key_id: own.id, label: own.label, activation_type: plan.activationType, activated_by: by },
+    { type: 'remove_activation', license_id, identifier },
+  );
 }
 
-function slotRefused(access: LoggedAccess, license: License | undefined, facts: Facts): Cause {
-  const { activated, keys, now } = facts;
+function slotRefused(access: LoggedAccess, license: License, known: Known): Cause {
+  const { activated, keys, now, sites } = known;
   const { identifier, outcome, endpoint } = access;
-  const full = outcome === 'ACTIVATION_LIMIT_REACHED';
-  const was = full ? 'all slots were in use' : `${identifier ?? 'that'} was not activated`;
-  if (license === undefined) return { code: outcome, because: was, remedy: null };
-  const byOtherKey = otherKeys(access, license, facts);
+  const { id: license_id, plan, activationLimit, activationsUsed } = license;
+  const isFull = outcome === 'ACTIVATION_LIMIT_REACHED';
+  const byOtherKey = otherKeys(access, license, known);
   if (byOtherKey) return byOtherKey;
-  const status = liveStatus(license, now);
+  const license_status = liveStatus(license, now);
+  const slots = { ...slotsOf(license), license_status, key: null, place: null };
   // A free slot or another try would not help.
-  if (status !== 'active')
-    return {
-      code: full ? 'SLOTS_FULL' : 'NOT_ACTIVATED',
-      because: `${was}; the licence is ${status} now`,
-      remedy: null,
-    };
-  if (identifier !== null && activated.has(activationKey({ licenseId: license.id, identifier })))
-    return { code: 'ACTIVATED_SINCE', because: `${was}; ${identifier} is activated now`, remedy: null };
-  if (endpoint === 'deactivate')
-    return {
-      code: 'NOT_ACTIVATED',
-      because: `${was}, so there was no slot to free`,
-      remedy: `licensing activation list ${license.id}`,
-    };
-  if (!full)
-    return {
-      code: 'NOT_ACTIVATED',
-      because: was,
-      remedy: `The customer's software must activate it first; or do it for them: licensing activation add ${license.id} ${shellWord(identifier)}`,
-    };
-  const { activationLimit, activationsUsed } = license;
-  const place = placeOfSite(identifier ?? '', license, facts.sites.get(license.id) ?? []);
+  if (license_status !== 'active')
+    return isFull ? cause('SLOTS_FULL', slots) : cause('NOT_ACTIVATED', { license_status });
+  if (identifier !== null && activated.has(activationKey({ licenseId: license_id, identifier })))
+    return cause('ACTIVATED_SINCE', {});
+  if (!isFull) {
+    const isValid = normalizeIdentifier(plan.activationType, identifier ?? '') !== undefined;
+    return cause(
+      'NOT_ACTIVATED',
+      { license_status },
+      endpoint === 'deactivate'
+        ? null
+        : { type: 'add_activation', license_id, ...(isValid && identifier !== null ? { identifier } : {}) },
+    );
+  }
+  const { free, place } = placeOfSite(identifier ?? '', license, sites.get(license_id) ?? []);
   const key = keys.get(access.keyId ?? 0);
   const limit = key && effective(key).activationLimit;
-  if (!place.free && activationLimit !== 0 && activationsUsed >= activationLimit)
-    return {
-      code: 'SLOTS_FULL',
-      because: `${activationLimit === 1 ? 'the one slot is' : `all ${activationLimit} slots are`} in use${useOfKey(key)}${place.why}`,
-      remedy: freeSlot(license),
-    };
-  if (!place.free && key && limit && key.used >= limit) {
-    const cause = keyFullCause(key, license);
-    return { ...cause, because: cause.because + place.why };
-  }
-  if (key && !isOpen(effective(key), now)) {
-    const cause = endedKeyCause(key, license, now);
-    return { ...cause, because: `${was}; ${cause.because}` };
-  }
-  return {
-    code: 'SLOT_FREE',
-    because: `${was}; ${place.free ? 'this site takes no slot now' : 'a slot is free now'}`,
-    remedy: 'The customer can try again.',
-  };
+  if (!free && activationLimit !== 0 && activationsUsed >= activationLimit)
+    return cause(
+      'SLOTS_FULL',
+      { ...slots, key: key && limit !== null ? slotsOfKey(key) : null, place },
+      raiseLimit(license),
+    );
+  if (!free && key && limit && key.used >= limit) return keyFullCause(key, license, place);
+  if (key && !isOpen(effective(key), now)) return endedKeyCause(key, license, now);
+  return cause('SLOT_FREE', { free_site: free });
 }
 
-function notPublished(access: LoggedAccess, facts: Facts): Cause {
-  const { productId, version } = access;
-  const included = includedIn(facts.catalogue, productId ?? 0);
-  const now = productId === null ? undefined : facts.latest.get(productId);
-  const release = facts.releases.get(productId ?? 0)?.find((one) => one.version === version);
+function notPublished(access: LoggedAccess, { catalogue, latest, releases }: Known): Cause {
+  const { productId: product_id, version } = access;
+  const now = (product_id === null ? undefined : latest.get(product_id)) ?? null;
+  const release = releases.get(product_id ?? 0)?.find((one) => one.version === version);
   if (release) return refusedRelease(access, release, now);
-  if (version !== null && now !== undefined)
-    return {
-      code: 'VERSION_NOT_PUBLISHED',
-      because: `version ${version} was not published; the latest is ${now}`,
-      remedy: `The update XML names a version that cannot be downloaded. Write it again: licensing update-xml write --product ${productId ?? ''}`,
-    };
-  return now === undefined
-    ? {
-        code: 'NOTHING_PUBLISHED',
-        because: `the product has no published version${included.length > 0 ? `; the licence also covers ${namesOf(included)}, each by its own product id` : ''}`,
-        remedy: `licensing release publish --product ${productId ?? 'ID'} --version VERSION --file FILE`,
-      }
-    : {
-        code: 'PUBLISHED_SINCE',
-        because: `the product had no published version; version ${now} is published now`,
-        remedy: 'The customer can try again.',
-      };
+  if (version !== null && now !== null)
+    return cause(
+      'VERSION_NOT_PUBLISHED',
+      { latest: now, draft: false },
+      product_id === null ? null : { type: 'write_update_xml', product_id },
+    );
+  if (now !== null) return cause('PUBLISHED_SINCE', { version: now });
+  return cause(
+    'NOTHING_PUBLISHED',
+    { includes: named(includedIn(catalogue, product_id ?? 0)) },
+    product_id === null ? null : { type: 'publish', product_id },
+  );
 }
 
 /** For an existing version. The date of its publication is stored, that of its withdrawal is not. */
 function refusedRelease(
-  { at, productId }: LoggedAccess,
-  { version, state, publishedAt }: Release,
-  latest: string | undefined,
+  { at }: LoggedAccess,
+  { id: release_id, productId: product_id, version, state, publishedAt }: Release,
+  latest: string | null,
 ): Cause {
-  const product = productId ?? '';
-  const others = latest === undefined ? 'no other is published' : `the latest is ${latest}`;
   switch (state) {
     case 'published':
-      return {
-        code: 'PUBLISHED_SINCE',
-        because: `version ${version} was not published; it is published now`,
-        remedy: 'The customer can try again.',
-      };
+      return cause('PUBLISHED_SINCE', { version });
     case 'draft':
-      return {
-        code: 'VERSION_NOT_PUBLISHED',
-        because: `version ${version} is a draft; ${others}`,
-        remedy: `licensing release publish --product ${product} --version ${version}`,
-      };
-    case 'withdrawn': {
-      const was =
-        publishedAt !== null && publishedAt <= at ? 'withdrawn' : 'not published, and is withdrawn now';
-      return {
-        code: 'VERSION_WITHDRAWN',
-        because: `version ${version} was ${was}; ${others}`,
-        remedy: `A site lists it until it checks for updates again. If it still does then, write the update XML again: licensing update-xml write --product ${product}`,
-      };
-    }
+      return cause(
+        'VERSION_NOT_PUBLISHED',
+        { latest, draft: true },
+        { type: 'publish', product_id, release_id, version },
+      );
+    case 'withdrawn':
+      return cause(
+        'VERSION_WITHDRAWN',
+        { latest, withdrawn_then: publishedAt !== null && publishedAt <= at },
+        { type: 'write_update_xml', product_id },
+      );
   }
 }
 
@@ -348,9 +256,4 @@ function isInternal(ip: string): boolean {
 
 function isLoopback(ip: string): boolean {
   return ipaddr.parse(ip).range() === 'loopback';
-}
-
-/** A client's text as a word of a shell command, or a placeholder. */
-function shellWord(text: string | null): string {
-  return text !== null && /^\w[\w.:@/-]*$/.test(text) ? text : 'IDENTIFIER';
 }

@@ -38,12 +38,13 @@ import {
 } from '../store/license-keys';
 import { findLicensesByIds, findLicensesOfCustomers, listLicenses, type License } from '../store/licenses';
 import { listReleases } from '../store/releases';
-import { explainAccesses, explainLogged, explainNearby, explainSilence } from './explain-accesses';
+import { explainAccesses, explainLogged } from './explain-accesses';
 import { explainAskedKey } from './explain-keys';
 import { explainLicense, explainNearEmail, explainSeveral } from './explain-license';
 import { FREE_SITES_READ } from './explain-sites';
 import { explainUnknownKey } from './explain-unknown-key';
-import type { Circumstances, Facts, Finding, KeyFacts, Likely, Name, NamedLicense, Told } from './findings';
+import { finding, type Finding, type StateFacts, type Told } from './findings';
+import type { Circumstances, Known, KnownKey, Likely, Name, NamedLicense } from './known';
 import {
   compareHints,
   emailsNear,
@@ -58,8 +59,10 @@ import { STOPPED } from './refusal-causes';
 /** What is known about a licence, the end of a key or an address, gathered by a bounded number of small reads. */
 export interface SupportCase {
   license: License | undefined;
+  /** of the key by which the licence is judged: the one asked about, else its main key */
+  keyDigest?: string;
   /** the licences to choose from, if several match */
-  licenses?: License[];
+  licenses?: NamedLicense[];
   findings: Finding[];
   accesses: Told[];
 }
@@ -125,36 +128,38 @@ export async function openLicenseCase(
   const nearby = await listAccesses(db, { licenseId: null, ips }, limit);
   const accesses = newest([...own, ...slips, ...nearby], limit);
 
-  const facts: Facts = {
-    ...(await gatherFacts(db, [...accesses, ...logged.slice(0, 1)], now)),
+  const known: Known = {
+    ...(await gatherKnown(db, [...accesses, ...logged.slice(0, 1)], now)),
     about: { licenseId: license.id, keyHints: new Set(keyHints) },
   };
-  for (const [hint, candidates] of facts.likely) {
+  for (const [hint, candidates] of known.likely) {
     const slip = formerHints.includes(hint)
       ? 'replaced'
       : openHints.flatMap((own) => compareHints(hint, own) ?? []).at(0);
     // Prefer the licence asked about to others that are as near.
     if (slip !== undefined)
-      facts.likely.set(hint, [
+      known.likely.set(hint, [
         { license, slip, by: 'hint' },
         ...candidates.filter((other) => other.license.id !== license.id),
       ]);
   }
+  const key = asked && (await findAsked(db, stored, asked, now));
   return {
     license,
+    keyDigest: key?.key.keyDigest ?? license.keyDigest,
     findings: [
-      ...explainLogged(logged, facts),
-      ...(asked ? await explainAsked(db, license, asked, now) : []),
+      ...explainLogged(logged, known),
+      ...(asked && key ? explainAskedKey(key, license, { by: asked.by, now }) : []),
       ...explainLicense(license, await readCircumstances(db, license, now)),
       ...(own.length > 0
         ? []
         : [
             accesses.length > 0
-              ? explainNearby(license.id, logDays)
-              : explainSilence(`licence ${license.id}`, logDays),
+              ? finding('ONLY_NEARBY', { license_id: license.id, log_days: logDays })
+              : silence({ about: 'license', license_id: license.id }, logDays),
           ]),
     ],
-    accesses: explainAccesses(accesses, facts),
+    accesses: explainAccesses(accesses, known),
   };
 }
 
@@ -165,17 +170,23 @@ export interface AskedKey {
   text: string;
 }
 
-async function explainAsked(db: Db, license: License, { by, text }: AskedKey, now: Date): Promise<Finding[]> {
-  const keys = await listKeys(db, license.id);
+async function findAsked(
+  db: Db,
+  keys: LicenseKey[],
+  { by, text }: AskedKey,
+  now: Date,
+): Promise<KnownKey | undefined> {
   const named = keys.filter(
     ({ keyDigest: digest, keyHint: hint }) => (by === 'key' ? digest : hint) === text,
   );
   // The newest of several with this end.
   const key = named.find((one) => isOpen(one, now)) ?? named.at(-1);
-  const facts = key && (await readKeys(db, [key.id])).get(key.id);
-  return facts
-    ? explainAskedKey(facts, license, { what: by === 'key' ? 'This key' : 'The key with this end', now })
-    : [];
+  return key && (await readKeys(db, [key.id])).get(key.id);
+}
+
+/** Nothing is recorded of a thing. */
+function silence(of: Omit<StateFacts['NOTHING_RECORDED'], 'log_days'>, logDays: number): Finding {
+  return finding('NOTHING_RECORDED', { ...of, log_days: logDays });
 }
 
 /** The ends of a licence's keys, the main key's first, and of those that it had before. */
@@ -203,8 +214,8 @@ export async function openAddressCase(db: Db, ip: string, options: CaseOptions):
   const accesses = await listAccesses(db, { ips: [ip] }, limit);
   return {
     license: undefined,
-    findings: accesses.length === 0 ? [explainSilence(ip, logDays)] : [],
-    accesses: explainAccesses(accesses, await gatherFacts(db, accesses, now)),
+    findings: accesses.length === 0 ? [silence({ about: 'ip', ip }, logDays)] : [],
+    accesses: explainAccesses(accesses, await gatherKnown(db, accesses, now)),
   };
 }
 
@@ -282,11 +293,11 @@ export async function openLoggedCase(
       ? openLicenseCase(db, only, options, { logged: accesses })
       : openListCase(licenses.map((license) => ({ license, by: 'access' })));
   if (accesses.length === 0) return undefined;
-  const facts = await gatherFacts(db, accesses, options.now);
+  const known = await gatherKnown(db, accesses, options.now);
   return {
     license: undefined,
-    findings: explainLogged(accesses, facts),
-    accesses: explainAccesses(accesses, facts),
+    findings: explainLogged(accesses, known),
+    accesses: explainAccesses(accesses, known),
   };
 }
 
@@ -333,7 +344,7 @@ export function openListCase(named: NamedLicense[]): SupportCase {
   const listed = named.slice(0, MAX_LISTED);
   return {
     license: undefined,
-    licenses: listed.map(({ license }) => license),
+    licenses: listed,
     findings: [explainSeveral(listed, named.length > listed.length)],
     accesses: [],
   };
@@ -348,15 +359,15 @@ export async function openHintCase(
   const { now, limit, logDays } = options;
   const accesses = await listAccesses(db, { keyHints: [hint] }, limit);
   if (accesses.length === 0 && !/\d/.test(hint)) return undefined;
-  const facts = await gatherFacts(db, accesses, now);
-  const likely = facts.likely.get(hint) ?? (await findLikely(db, hint, now));
+  const known = await gatherKnown(db, accesses, now);
+  const likely = known.likely.get(hint) ?? (await findLikely(db, hint, now));
   return {
     license: undefined,
     findings: [
-      explainUnknownKey(likely, 'end', now),
-      ...(accesses.length === 0 ? [explainSilence('a key with this end', logDays)] : []),
+      explainUnknownKey(likely, 'hint', now),
+      ...(accesses.length === 0 ? [silence({ about: 'hint' }, logDays)] : []),
     ],
-    accesses: explainAccesses(accesses, facts),
+    accesses: explainAccesses(accesses, known),
   };
 }
 
@@ -375,14 +386,14 @@ export async function openUnknownKeyCase(
     certain.length > 0 || hint === null
       ? certain
       : await findLikely(db, hint, now, { inHistory: true, own: mayBeOwn(canonical) });
-  const facts = await gatherFacts(db, accesses, now, hint === null ? [] : [[hint, likely]]);
+  const known = await gatherKnown(db, accesses, now, hint === null ? [] : [[hint, likely]]);
   return {
     license: undefined,
     findings: [
       explainUnknownKey(likely, 'key', now),
-      ...(hint !== null && accesses.length === 0 ? [explainSilence('this key', logDays)] : []),
+      ...(hint !== null && accesses.length === 0 ? [silence({ about: 'key' }, logDays)] : []),
     ],
-    accesses: explainAccesses(accesses, facts),
+    accesses: explainAccesses(accesses, known),
   };
 }
 
@@ -416,12 +427,12 @@ async function readOffer(
   return { latestVersion, included, includedPublished };
 }
 
-async function gatherFacts(
+async function gatherKnown(
   db: Db,
   accesses: LoggedAccess[],
   now: Date,
   known: [hint: string, likely: Likely[]][] = [],
-): Promise<Facts> {
+): Promise<Known> {
   const licenses = await findLicensesByIds(db, distinct(accesses.map(({ licenseId }) => licenseId)));
   const byId = new Map(licenses.map((license) => [license.id, license]));
   const unknown = accesses.filter(
@@ -436,8 +447,8 @@ async function gatherFacts(
   const products = distinct(
     accesses.map(({ outcome, productId }) => (outcome === 'DOWNLOAD_NOT_FOUND' ? productId : null)),
   );
-  const latest: Facts['latest'] = new Map();
-  const releases: Facts['releases'] = new Map();
+  const latest: Known['latest'] = new Map();
+  const releases: Known['releases'] = new Map();
   for (const id of products) {
     latest.set(id, (await latestRelease(db, id))?.version);
     releases.set(id, await listReleases(db, id));
@@ -463,7 +474,7 @@ function concernedKey({ outcome, keyId }: LoggedAccess): number | null {
   return outcome === 'LICENSE_NOT_FOUND' || outcome.startsWith('ACTIVATION_') ? keyId : null;
 }
 
-async function readKeys(db: Db, ids: number[]): Promise<Map<number, KeyFacts>> {
+async function readKeys(db: Db, ids: number[]): Promise<Map<number, KnownKey>> {
   const keys = await findKeys(db, ids);
   const successors = await findKeys(db, distinct(keys.map(({ replacedBy }) => replacedBy)));
   const byId = new Map(successors.map((key) => [key.id, key]));
@@ -480,20 +491,20 @@ async function readSites(
   db: Db,
   accesses: LoggedAccess[],
   licenses: Map<number, License>,
-): Promise<Facts['sites']> {
+): Promise<Known['sites']> {
   const full = accesses.filter(
     ({ outcome, licenseId }) =>
       outcome === 'ACTIVATION_LIMIT_REACHED' && licenses.get(licenseId ?? 0)?.plan.freeStaging,
   );
-  const sites: Facts['sites'] = new Map();
+  const sites: Known['sites'] = new Map();
   for (const licenseId of distinct(full.map((access) => access.licenseId)).slice(0, MAX_HISTORIES))
     sites.set(licenseId, await listActivations(db, licenseId));
   return sites;
 }
 
-async function findStops(db: Db, accesses: LoggedAccess[]): Promise<Facts['stops']> {
+async function findStops(db: Db, accesses: LoggedAccess[]): Promise<Known['stops']> {
   const inactive = accesses.filter(({ outcome }) => outcome === 'LICENSE_INACTIVE');
-  const stops: Facts['stops'] = new Map();
+  const stops: Known['stops'] = new Map();
   for (const licenseId of distinct(inactive.map((access) => access.licenseId)).slice(0, MAX_HISTORIES))
     stops.set(licenseId, await findEvents(db, STOPS, { licenseId }, MAX_STOPS));
   return stops;
@@ -503,7 +514,7 @@ async function findActivated(
   db: Db,
   accesses: LoggedAccess[],
   licenses: Map<number, License>,
-): Promise<Facts['activated']> {
+): Promise<Known['activated']> {
   const asked = new Map<string, { licenseId: number; identifier: string }>();
   for (const { licenseId, identifier, outcome } of accesses) {
     if (licenseId === null || identifier === null || !outcome.startsWith('ACTIVATION_')) continue;

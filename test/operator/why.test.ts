@@ -852,7 +852,7 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
       {
         code: 'GRANTED',
         count: 2,
-        text: `Version 2.1.0 was granted to a trial with "licensing update-xml" (as Joomla 5.3.0) at ${ip} with licence ${id}.`,
+        text: `Version 2.1.0 was granted to a trial of your own (as Joomla 5.3.0) at ${ip} with licence ${id}.`,
       },
       { code: 'GRANTED', count: 1, text: expect.stringContaining(`granted to Joomla 5.3.0 at ${ip}`) },
     ]);

@@ -1,0 +1,107 @@
+import type { Action, CauseFacts, Code, Finding, Named, RequestFacts, StateFacts } from '../support/findings';
+import { adviceOf, LANGUAGES, type UntracedCode } from '../support/sentences';
+
+/** What to type for a finding: the commands for its action, after the advice that goes with it. */
+
+const DOCTOR = 'licensing doctor --url https://YOUR.SITE';
+
+type Command = (facts: object) => string;
+
+/** Commands for findings that no action mends. */
+const COMMANDS: Partial<Record<Code, Command>> = {
+  SEVERAL_LICENSES: () => 'licensing why ID',
+  PACKAGE_MISSING: () => 'licensing doctor',
+  RATE_LIMITED_PROXY: () => `To find out which: ${DOCTOR}`,
+  BAD_PRODUCT_ID: () => 'It is found by: licensing update-xml lint',
+  NO_KEY: (facts) =>
+    requestOf(facts)?.joomla_version
+      ? '"licensing update-xml lint" checks the XML, and "licensing manifest" shows the field.'
+      : '',
+  UNKNOWN_KEY: () => '"licensing why -" asks for the key, and "licensing why EMAIL" takes the e-mail.',
+  WRONG_PRODUCT: (facts) =>
+    requestOf(facts)?.endpoint === 'download' ? '"licensing update-xml lint" checks the XML.' : '',
+  NOT_ACTIVATED: (facts) => {
+    const request = requestOf(facts);
+    return request?.endpoint === 'deactivate' &&
+      (facts as CauseFacts['NOT_ACTIVATED']).license_status === 'active'
+      ? `licensing activation list ${request.license_id}`
+      : '';
+  },
+};
+
+const OF_ACTIONS: {
+  [Type in Action['type']]: (
+    action: Extract<Action, { type: Type }>,
+    finding: Pick<Finding, 'code' | 'facts'>,
+  ) => string;
+} = {
+  renew: ({ license_id, for: time }) => `licensing license renew ${license_id} --for ${time}`,
+  reinstate: ({ license_id }) => `licensing license reinstate ${license_id}`,
+  issue: ({ plan_id, customer }) =>
+    `To give the customer a new one: licensing license issue --plan ${plan_id}${customer === null ? '' : ` --customer ${customer}`}`,
+  reveal: ({ license_id, key_id }, { facts }) =>
+    `${'slip' in facts ? 'If so, the' : 'The'} customer needs the new key: licensing license reveal ${license_id}${key_id === undefined ? '' : ` --key-id ${key_id}`}`,
+  add_key: ({ license_id }) =>
+    `If the customer may go on, they need another key: licensing license key add ${license_id}`,
+  change_limit: ({ license_id, activation_limit }, { facts }) =>
+    `${freeSlot(license_id, facts)}; or licensing license set-limit ${license_id} ${activation_limit}`,
+  change_key_limit: ({ license_id, key_id, activation_limit }, { facts }) =>
+    `${freeSlot(license_id, facts)}; or licensing license key edit ${license_id} ${key_id} --limit ${activation_limit}`,
+  add_activation: ({ license_id, identifier }) =>
+    `Or do it for them: licensing activation add ${license_id} ${shellWord(identifier)}`,
+  remove_activation: ({ license_id, identifier }) =>
+    `licensing activation remove ${license_id} ${shellWord(identifier)}`,
+  publish: ({ product_id, version }) =>
+    `licensing release publish --product ${product_id} --version ${version ?? 'VERSION --file FILE'}`,
+  write_update_xml: ({ product_id }, { code }) =>
+    `${code === 'VERSION_WITHDRAWN' ? 'If it still does then, write the update XML again' : 'Write it again'}: licensing update-xml write --product ${product_id}`,
+  change_product: ({ product_id, includes }, { facts }) =>
+    `If product ${product_id} is to include ${(facts as { asked: Named }).asked.name} too: licensing product edit ${product_id} --includes ${includes.join(',')}`,
+  why: ({ license_id }) => `licensing why ${license_id}`,
+};
+
+/** What to do about a finding, often with a command at its end; null: nothing. */
+export function remedyOf({ code, facts, action }: Finding): string | null {
+  // What is told of a request stands within this finding.
+  if (code === 'IN_ACCESS_LOG')
+    return remedyOf({ ...(facts as StateFacts['IN_ACCESS_LOG']).access, action, since: null, count: null });
+  // TypeScript cannot follow that the words of an action's type take that action.
+  const words = OF_ACTIONS as Record<string, (action: Action, finding: object) => string>;
+  const parts = [
+    adviceOf(LANGUAGES.en, { code, facts }),
+    COMMANDS[code]?.(facts),
+    action && words[action.type]?.(action, { code, facts }),
+  ].filter(Boolean);
+  return parts.length === 0 ? null : parts.join(' ');
+}
+
+/** What finds the failures that leave no record. */
+const OF_UNTRACED: Partial<Record<UntracedCode, string>> = {
+  NOT_OFFERED: 'To check: licensing update-xml lint.',
+  CHECKSUM: 'Write it again: licensing update-xml write.',
+  NO_PACKAGE: `To check: ${DOCTOR}.`,
+  PACKAGE_NOT_SENT: 'To check: licensing doctor.',
+};
+
+/** Failures that leave no record here, and how to recognise them. */
+export const UNTRACED = (Object.entries(LANGUAGES.en.untraced) as [UntracedCode, string][]).map(
+  ([code, sentence]) => ({
+    code,
+    text: OF_UNTRACED[code] === undefined ? sentence : `${sentence} ${OF_UNTRACED[code]}`,
+  }),
+);
+
+function requestOf(facts: object): RequestFacts | undefined {
+  return (facts as { request?: RequestFacts }).request;
+}
+
+function freeSlot(license: number, facts: object): string {
+  const { activation_limit, activations_used } = facts as StateFacts['SLOTS_FULL'];
+  const over = activations_used - activation_limit;
+  return `licensing activation list ${license}, then "licensing activation remove ${license} IDENTIFIER"${over > 0 ? ` (${over + 1} of them)` : ''}`;
+}
+
+/** A client's text as a word of a shell command, or a placeholder. */
+function shellWord(text: string | undefined): string {
+  return text !== undefined && /^\w[\w.:@/-]*$/.test(text) ? text : 'IDENTIFIER';
+}

@@ -1,0 +1,194 @@
+import { includedIn, readCatalogue } from '../licensing/bundles';
+import { createReleaseFinder, decideDownload } from '../licensing/download';
+import { canonicalKey } from '../licensing/keys';
+import { lookUp, type Found } from '../licensing/lookup';
+import { OperatorError } from '../licensing/operator-error';
+import { liveStatus } from '../licensing/states';
+import { isRefusal, judgeActivation, type Refusal } from '../licensing/verdict';
+import { statPackage } from '../packages/package-files';
+import type { Db } from '../store/database';
+import type { License } from '../store/licenses';
+import type { Release } from '../store/releases';
+import { inSnapshot } from '../store/transaction';
+import { hasCause } from './explain-accesses';
+import { finding, timeOf, type Action, type Code, type Finding } from './findings';
+import type { Name } from './known';
+import { openCase } from './open-case';
+import {
+  adviceOf,
+  LANGUAGES,
+  sentenceOf,
+  type Language,
+  type LanguageCode,
+  type NowFacts,
+  type NowRefusal,
+  type UntracedCode,
+} from './sentences';
+import type { CaseOptions, SupportCase } from './support-case';
+
+/** What `licensing why` says, as data (operator-api, `POST /why`). */
+export interface WhyAnswer {
+  /** the licence that the case is about; null: none, or several */
+  license_id: number | null;
+  /** the licences to choose from, when several match, with what they were found by */
+  licenses: { license_id: number; matched: Name }[];
+  /** null when no single licence is known */
+  now: { updates: Verdict; new_site: Verdict } | null;
+  /** first those about the licence or key, then the recorded requests in order of time */
+  findings: ExplainedFinding[];
+  /** failures that leave no record here; none where the findings have a cause */
+  untraced: { code: UntracedCode; sentence: string }[];
+}
+
+/** What a customer's request would be answered at this moment. */
+export interface Verdict {
+  allowed: boolean;
+  /** the refusal's code, as customers get it; null: allowed */
+  code: NowRefusal | null;
+  sentence: string;
+}
+
+export interface ExplainedFinding {
+  code: Code;
+  /** JSON; of a recorded request, `request` is among them */
+  facts: object;
+  sentence: string;
+  since: string | null;
+  count: number | null;
+  action: Action | null;
+  /** what to do besides the action; null: nothing */
+  advice: string | null;
+}
+
+export interface WhyOptions extends CaseOptions {
+  language: LanguageCode;
+  packagesDir: string;
+}
+
+/** @throws OperatorError when nothing is asked about */
+export async function explain(db: Db, about: string, options: WhyOptions): Promise<WhyAnswer> {
+  if (canonicalKey(about) === '')
+    throw new OperatorError('Nothing was given to look for.', { code: 'INVALID_REQUEST', field: 'about' });
+  const { now, language: languageCode, packagesDir } = options;
+  const language = LANGUAGES[languageCode];
+  return inSnapshot(db, async (trx) => {
+    const {
+      license,
+      keyDigest,
+      licenses = [],
+      findings,
+      accesses,
+    } = await openKnownCase(trx, about, options);
+    const isUntraced = licenses.length === 0 && !hasCause(findings, accesses);
+    const told = [...findings, ...accesses].map((one) => explained(one, language));
+    return {
+      license_id: license?.id ?? null,
+      licenses: licenses.map((one) => ({ license_id: one.license.id, matched: one.by })),
+      now:
+        license && keyDigest !== undefined
+          ? await judgeNow(trx, license, keyDigest, { now, language, packagesDir })
+          : null,
+      findings: told,
+      untraced: isUntraced
+        ? (Object.entries(language.untraced) as [UntracedCode, string][]).map(([code, sentence]) => ({
+            code,
+            sentence,
+          }))
+        : [],
+    };
+  });
+}
+
+/** The command refuses a number or a marked name that no licence has; as data, that is a finding. */
+async function openKnownCase(db: Db, about: string, options: CaseOptions): Promise<SupportCase> {
+  try {
+    return await openCase(db, about, options);
+  } catch (error) {
+    const reason = error instanceof OperatorError ? error.facts?.reason : undefined;
+    if (reason !== 'nothing-found' && reason !== 'no-license-named') throw error;
+    return { license: undefined, findings: [finding('UNKNOWN_KEY', {})], accesses: [] };
+  }
+}
+
+function explained({ code, facts, since, count, action }: Finding, language: Language): ExplainedFinding {
+  const sayable = { code, facts };
+  return {
+    ...{ code, facts, since, count, action },
+    sentence: sentenceOf(language, sayable),
+    advice: adviceOf(language, sayable),
+  };
+}
+
+/** Judges the next update and the next new site by the functions that judge customers. */
+async function judgeNow(
+  db: Db,
+  license: License,
+  keyDigest: string,
+  { now, language, packagesDir }: { now: Date; language: Language; packagesDir: string },
+): Promise<WhyAnswer['now']> {
+  const productId = license.product.id;
+  const [found] = await lookUp(db, [{ keyDigest, productId }]);
+  const update = await judgeUpdate(db, found, license, { now, packagesDir });
+  const newSite = judgeNewSite(found, now);
+  const facts: NowFacts = {
+    license_status: liveStatus(license, now),
+    expires_at: timeOf(license.expiresAt),
+    version: isRefusal(update) ? null : update.version,
+    activation_type: license.plan.activationType,
+    ...scarcest(license, found?.key.limit),
+  };
+  const { now: say } = language;
+  const verdict = (
+    refusal: Refusal | undefined,
+    allowed: (facts: NowFacts) => string,
+    refused: (because: string, facts: NowFacts) => string,
+  ): Verdict => {
+    if (refusal === undefined) return { allowed: true, code: null, sentence: allowed(facts) };
+    const code = refusal.refused as NowRefusal;
+    return { allowed: false, code, sentence: refused(say.because[code](facts), facts) };
+  };
+  return {
+    updates: verdict(isRefusal(update) ? update : undefined, say.updates, say.updatesRefused),
+    new_site: verdict(newSite, say.newSite, say.newSiteRefused),
+  };
+}
+
+/** The version that an update would get now. Of a bundle without a version of its own: one of what it includes. */
+async function judgeUpdate(
+  db: Db,
+  found: Found | undefined,
+  { product }: License,
+  { now, packagesDir }: { now: Date; packagesDir: string },
+): Promise<Release | Refusal> {
+  const findRelease = createReleaseFinder(db);
+  const decide = async (productId: number): Promise<Release | Refusal> => {
+    const wanted = { productId, identifierGiven: false, version: undefined };
+    const decision = await decideDownload(found && { ...found, covered: true }, findRelease, wanted, now);
+    if (isRefusal(decision)) return decision;
+    const stats = await statPackage(packagesDir, decision.release.sha256);
+    return stats?.size === decision.release.fileSize ? decision.release : { refused: 'FILE_NOT_FOUND' };
+  };
+  const own = await decide(product.id);
+  if (!isRefusal(own) || own.refused !== 'DOWNLOAD_NOT_FOUND') return own;
+  for (const { id } of includedIn(await readCatalogue(db), product.id)) {
+    const included = await decide(id);
+    if (!isRefusal(included)) return included;
+  }
+  return own;
+}
+
+/** The slots of the licence, or of its key, whichever are fewer. */
+function scarcest(
+  { activationLimit, activationsUsed }: License,
+  ofKey: { slots: number; used: number } | undefined,
+): Pick<NowFacts, 'activation_limit' | 'activations_used'> {
+  return ofKey && (activationLimit === 0 || ofKey.slots - ofKey.used < activationLimit - activationsUsed)
+    ? { activation_limit: ofKey.slots, activations_used: ofKey.used }
+    : { activation_limit: activationLimit, activations_used: activationsUsed };
+}
+
+/** As for an identifier that no activation has, and that takes a slot. */
+function judgeNewSite(found: Found | undefined, now: Date): Refusal | undefined {
+  const placing = { free: false, freed: 0, freedOfKey: 0 };
+  return judgeActivation(found && { ...found, identifier: 'new', activation: undefined, placing }, now);
+}

@@ -12,7 +12,7 @@ import {
 import { requireCustomer } from './customer-email';
 import { openKey } from './issue';
 import { listKeys, requireKey } from './license-keys';
-import { changeLicense, type ChangeContext } from './lifecycle';
+import { changeLicense, reasonOf, type ChangeContext } from './lifecycle';
 import {
   mergeMetadata,
   metadataDifference,
@@ -114,7 +114,8 @@ export async function revealKey(
   const license = (await findLicense(db, id)) ?? noLicense(id);
   const stored = keyId === undefined ? license : requireKey(await listKeys(db, id), license, keyId);
   const key = openKey(id, stored, secret);
-  const after = keyId === undefined ? null : { key_id: keyId };
+  const said = { ...(keyId !== undefined && { key_id: keyId }), ...reasonOf(context) };
+  const after = Object.keys(said).length === 0 ? null : said;
   await amend(db, id, 'reveal', context, () => ({ changes: {}, before: null, after }));
   return key;
 }

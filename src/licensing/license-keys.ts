@@ -15,7 +15,7 @@ import { setLicense, type LicenseChanges, type LockedLicense } from '../store/li
 import { addDuration } from './durations';
 import { generateKey } from './keys';
 import { removeActivations } from './ledger';
-import { changeLicense, type ChangeContext } from './lifecycle';
+import { changeLicense, reasonOf, type ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
 import { storedKey } from './sealing';
 import { formatTimestamp, formatTimestampOrNull } from './timestamps';
@@ -172,6 +172,7 @@ export function rekey(
         key_id: added.stored.id,
         key_hint: added.stored.keyHint,
         ...(overlap !== undefined && { old_key_ends_at: formatTimestamp(oldEndsAt) }),
+        ...reasonOf(context),
       },
       old.id === license.mainKeyId ? { mainKeyId: added.stored.id } : {},
     );

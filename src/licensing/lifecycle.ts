@@ -129,6 +129,7 @@ function requireTransition(license: LockedLicense, transition: Transition, now: 
   return target;
 }
 
-function reasonOf({ reason }: ChangeContext): { reason?: string } {
+/** What an event says besides the change. */
+export function reasonOf({ reason }: ChangeContext): { reason?: string } {
   return reason === undefined ? {} : { reason };
 }

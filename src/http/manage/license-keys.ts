@@ -6,8 +6,19 @@ import { addKey, editKey, endKey, rekey } from '../../licensing/license-keys';
 import { listKeyPage } from '../../licensing/lists';
 import { addedKeyJson, keyJson } from '../../licensing/views';
 import { list, patch, post, remove } from './operation';
-import { isSet, pageOf, readEnd, readId, requireLicense } from './reading';
-import { DurationGiven, exactly, Flag, Id, orNull, Paging, Text, TextOrNull, TimeGiven } from './schemas';
+import { isSet, pageOf, readEnd, readId, requireLicense, withReason } from './reading';
+import {
+  DurationGiven,
+  exactly,
+  Flag,
+  Id,
+  orNull,
+  Paging,
+  Reason,
+  Text,
+  TextOrNull,
+  TimeGiven,
+} from './schemas';
 import { AddedKey, Key } from './things';
 
 const Terms = exactly({
@@ -82,6 +93,7 @@ export const licenseKeyOperations = [
         overlap: Type.Optional(
           Type.String({ ...DurationGiven, description: 'How long the old key still works.' }),
         ),
+        ...Reason,
       }),
       data: AddedKey,
     },
@@ -93,7 +105,7 @@ export const licenseKeyOperations = [
         overlap: overlap === undefined ? undefined : requireDuration(overlap, 'overlap'),
       };
       return {
-        data: addedKeyJson(await rekey(call.db, id, rekeying, call.settings.keySecret, call.context)),
+        data: addedKeyJson(await rekey(call.db, id, rekeying, call.settings.keySecret, withReason(call))),
       };
     },
   ),
@@ -101,12 +113,12 @@ export const licenseKeyOperations = [
     '/licenses/{id}/reveal',
     {
       summary: 'Show a kept key',
-      body: exactly({ key_id }),
+      body: exactly({ key_id, ...Reason }),
       data: exactly({ license_key: Text }, { title: 'RevealedKey' }),
     },
     async (call) => {
       const { id } = await requireLicense(call);
-      const key = await revealKey(call.db, id, call.body.key_id, call.settings.keySecret, call.context);
+      const key = await revealKey(call.db, id, call.body.key_id, call.settings.keySecret, withReason(call));
       return { data: { license_key: key } };
     },
   ),

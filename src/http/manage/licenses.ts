@@ -11,7 +11,7 @@ import { activationJson, keyJson, licenseJson } from '../../licensing/views';
 import { inReadCommitted } from '../../store/transaction';
 import { invalid } from './failures';
 import { get, list, patch, post, type Call } from './operation';
-import { pageOf, readEnd, readMetadataChanges, requireLicense } from './reading';
+import { pageOf, readEnd, readMetadataChanges, requireLicense, withReason } from './reading';
 import {
   DurationGiven,
   exactly,
@@ -20,6 +20,7 @@ import {
   oneOf,
   orNull,
   Paging,
+  Reason,
   Text,
   TextOrNull,
   TimeGiven,
@@ -56,8 +57,6 @@ const Filters = {
 const MetadataGiven = Type.Record(Type.String(), TextOrNull, {
   description: 'Changes by name; null removes a name.',
 });
-
-const Reason = { reason: Type.Optional(Type.String({ description: "Kept in the licence's history." })) };
 
 const IssueBody = exactly({
   plan_id: IdGiven,
@@ -126,11 +125,6 @@ const stateOperations = (Object.keys(STATES) as (keyof typeof STATES)[]).map((tr
     },
   );
 });
-
-/** @throws OperatorError when the reason is no text for one line */
-function withReason({ context, body: { reason } }: Call<unknown, { reason?: string }>) {
-  return { ...context, reason: reason === undefined ? undefined : requireLabel(reason, 'reason') };
-}
 
 const RenewBody = exactly({
   for: Type.Optional(DurationGiven),

@@ -13,6 +13,7 @@ import { releaseOperations } from './releases';
 import { statisticsOperations } from './statistics';
 import { tokenOperations } from './tokens';
 import { updateXmlOperations } from './update-xml';
+import { whyOperations } from './why';
 
 /** The operator's API by group, in the order of its document. */
 export const OPERATION_GROUPS: Record<string, Operation[]> = {
@@ -23,6 +24,7 @@ export const OPERATION_GROUPS: Record<string, Operation[]> = {
   Products: productOperations,
   Plans: planOperations,
   Releases: [...releaseOperations, ...updateXmlOperations],
+  Support: whyOperations,
   Customers: customerOperations,
   Imports: importOperations,
   Statistics: statisticsOperations,

@@ -1,6 +1,8 @@
 import type { Static } from '@sinclair/typebox';
 import { requireMetadataChange, type MetadataChanges } from '../../licensing/metadata';
 import { parseMoment } from '../../licensing/timestamps';
+import { requireLabel } from '../../licensing/fields';
+import type { ChangeContext } from '../../licensing/lifecycle';
 import type { PageRequest } from '../../licensing/lists';
 import { findLicense, findLicenseByReference, type License } from '../../licensing/licenses';
 import { notFound } from './failures';
@@ -62,4 +64,9 @@ export function pageOf({
   after?: string | undefined;
 }): PageRequest {
   return { limit, after };
+}
+
+/** With the reason for the history. @throws OperatorError when it is no text for one line */
+export function withReason({ context, body: { reason } }: Call<unknown, { reason?: string }>): ChangeContext {
+  return { ...context, reason: reason === undefined ? undefined : requireLabel(reason, 'reason') };
 }

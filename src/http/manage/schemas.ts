@@ -57,6 +57,10 @@ export const DurationGiven = Type.String({
 });
 export const Limit = Type.Integer({ minimum: 0, maximum: MAX_UINT32, description: '0: unlimited.' });
 
+export const Reason = {
+  reason: Type.Optional(Type.String({ description: "Kept in the licence's history." })),
+};
+
 /** In a query. */
 export const Flag = oneOf(['1', '0', 'true', 'false']);
 

@@ -14,6 +14,9 @@ export const MANAGE_FAILURES = 10;
 /** The operator's API counts in minutes, whatever the window of the customers' API. */
 const MANAGE_WINDOW = 60;
 
+/** Clients whose failures are counted in memory. */
+const MOST_FAILING = 20_000;
+
 export interface RateLimits {
   /** requests in each window */
   limits: Record<Bucket, number>;
@@ -40,7 +43,7 @@ export function createMemoryLimiter({ limits, window }: RateLimits): Limiter {
     api: customers,
     download: customers,
     manage: createMemoryCounters(MANAGE_WINDOW * 1000),
-    manage_failures: createMemoryCounters(MANAGE_WINDOW * 1000),
+    manage_failures: createMemoryCounters(MANAGE_WINDOW * 1000, MOST_FAILING),
   };
   return (bucket, client) =>
     Promise.resolve(allowance(counters[bucket](`${bucket}:${client}`), limits[bucket]));

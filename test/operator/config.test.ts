@@ -115,6 +115,9 @@ describe('a good value', () => {
     ['LICENSING_RATE_WINDOW', '86400', 'rateWindow', 86_400],
     ['LICENSING_DOWNLOAD_RATE_LIMIT', '5', 'downloadRateLimit', 5],
     ['LICENSING_DATABASE_CONNECTIONS', '2', 'databaseConnections', 2],
+    ['LICENSING_MANAGE_RATE_LIMIT', '30', 'manageRateLimit', 30],
+    ['LICENSING_OPERATOR_GROUPS', '7', 'operatorGroups', [7]],
+    ['LICENSING_OPERATOR_GROUPS', ' 7, 8 ', 'operatorGroups', [7, 8]],
     ['LICENSING_LOG_LEVEL', 'silent', 'logLevel', 'silent'],
     ['LICENSING_LOG_LEVEL', 'debug', 'logLevel', 'debug'],
     ['LICENSING_LOG_DAYS', '36500', 'logDays', 36_500],
@@ -151,6 +154,8 @@ describe('a good value', () => {
       rateLimit: 60,
       rateWindow: 60,
       downloadRateLimit: 60,
+      manageRateLimit: 600,
+      operatorGroups: [8],
       logLevel: 'info',
       logDays: 90,
       warnings: [],
@@ -327,6 +332,11 @@ describe('a bad value stops the start, with the name of the variable and what is
     ...['packages', '/packages', 'packages/', '/', '/a b/', '/../', '/a/;/', 'http://x/'].map(
       (value): [Variable, string, string] => ['LICENSING_ACCEL_LOCATION', value, 'with a slash at both ends'],
     ),
+    ...['Super Users', '0', '-8', '7 8', '8,', '7.5'].map((value): [Variable, string, string] => [
+      'LICENSING_OPERATOR_GROUPS',
+      value,
+      "ids of Joomla's user groups",
+    ]),
     ...[
       'S3cret',
       randomBytes(31).toString('base64'),

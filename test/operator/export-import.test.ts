@@ -161,7 +161,7 @@ function lines(file: string): Record<string, unknown>[] {
 const LATER_FIELDS = {
   ...{ times: 1, last_at: 1, after_expiry: 1, free_staging: 1 },
   ...{ key_id: 1, free: 1, site: 1, keys: 1, main_key_id: 1 },
-  ...{ includes: 1, renew_url: 1, support_url: 1, metadata: 1, revision: 1 },
+  ...{ includes: 1, renew_url: 1, support_url: 1, metadata: 1, revision: 1, issued_by: 1 },
 };
 
 /** A record as the first version of the format had it. */
@@ -1058,6 +1058,7 @@ function largeFile(count: number): string {
       created_at: time,
       metadata: {},
       revision: 1,
+      issued_by: null,
     })),
     ...ids.map((id) => ({
       type: 'activation',

@@ -261,7 +261,8 @@ describe('a migration that was killed half-way', () => {
     expect(await next(settings).ended).toMatchObject({ code: 0 });
     // Tables that were not made in one go may be in use.
     expectSuccess([await startLicensing(['migrate', '--finish'], settings).ended]);
-    expect(await recorded(db)).toEqual(migrationNames);
+    // The contracting one ran last.
+    expect((await recorded(db)).sort()).toEqual(migrationNames);
     expect(await db('licensing_migrations_lock').pluck('is_locked')).toEqual([0]);
     await expectToServe(settings);
   });

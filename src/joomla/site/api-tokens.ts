@@ -12,7 +12,7 @@ import {
   type SiteTableName,
 } from '../../store/site-accounts';
 import type { ServerLocation } from '../../store/tls';
-import { readJoomlaSite, readSiteSecret, type SiteSecret } from './configuration';
+import { readJoomlaSite, readSiteSecret } from './configuration';
 
 /**
  * Joomla's API tokens, as Joomla 4.0 to 6.1 check them: plugins/api-authentication/token, plugins/user/token,
@@ -71,26 +71,44 @@ const MAX_TOKEN_LENGTH = 1_000;
 
 /**
  * Judges a token: UNAUTHORIZED is what Joomla itself would refuse, or what cannot be looked up; FORBIDDEN is an account that
- * is in none of the operator's groups. Does the same work for an account that does not exist.
+ * is in none of the operator's groups.
  * @throws what the database throws; JoomlaConfigurationError
  */
-export async function judgeSiteToken(db: Db, site: Site, token: string): Promise<SiteVerdict> {
+export function judgeSiteToken(db: Db, site: Site, token: string): Promise<SiteVerdict> {
   const parts = readSiteToken(token);
-  if (parts === undefined) return UNAUTHORIZED;
-  const secret = readSiteSecret(site.root);
-  if (secret.secret === '') return UNAUTHORIZED;
-  const facts = await readFacts(db, site.tables, parts.userId);
-  if (facts === undefined) return UNAUTHORIZED;
-  const isRight = matches(parts, facts.account?.seed ?? null, secret.secret);
-  const verdict = judgeAccount(facts, secret, site.operatorGroups);
-  return isRight ? verdict : UNAUTHORIZED;
+  if (parts === undefined) return Promise.resolve(UNAUTHORIZED);
+  return judge(db, site, parts.userId, (account, secret) => matches(parts, account?.seed ?? null, secret));
 }
 
 /** Whether an account that was let in by its token may still come in by what it made. @throws as `judgeSiteToken` */
-export async function judgeSiteAccount(db: Db, site: Site, userId: number): Promise<SiteVerdict> {
-  const secret = readSiteSecret(site.root);
-  const facts = await readFacts(db, site.tables, userId);
-  return facts === undefined ? UNAUTHORIZED : judgeAccount(facts, secret, site.operatorGroups);
+export function judgeSiteAccount(db: Db, site: Site, userId: number): Promise<SiteVerdict> {
+  return judge(db, site, userId, () => true);
+}
+
+async function judge(
+  db: Db,
+  site: Site,
+  userId: number,
+  isRight: (account: SiteAccount | undefined, secret: string) => boolean,
+): Promise<SiteVerdict> {
+  const { secret, rootUser } = readSiteSecret(site.root);
+  if (secret === '') return UNAUTHORIZED;
+  try {
+    const account = await findSiteAccount(db, site.tables, userId);
+    // A wrong token ends here, after the same steps for an account that does not exist: a flood costs one query each.
+    if (!isRight(account, secret) || account === undefined) return UNAUTHORIZED;
+    const [groups, plugins, rules] = await Promise.all([
+      listSiteGroups(db, site.tables, userId),
+      listTokenPlugins(db, site.tables),
+      findRootRules(db, site.tables),
+    ]);
+    const facts = { account, groups, plugins, rules: (parseObject(rules) ?? {}) as Rules };
+    return judgeAccount(facts, rootUser, site.operatorGroups);
+  } catch (error) {
+    // Then the site's tokens are not accepted; the doctor says why.
+    if (isSiteUnreadable(error)) return UNAUTHORIZED;
+    throw error;
+  }
 }
 
 type Algorithm = 'sha256' | 'sha512';
@@ -128,9 +146,9 @@ function matches({ algorithm, hmac }: SiteToken, stored: string | null, secret: 
   return isEqual && seed.length > 0;
 }
 
-/** What the site says of an account at one moment. */
+/** What the site says of an account. */
 interface Facts {
-  account: SiteAccount | undefined;
+  account: SiteAccount;
   groups: number[];
   plugins: SitePlugin[];
   rules: Rules;
@@ -138,28 +156,12 @@ interface Facts {
 
 type Rules = Record<string, Record<string, unknown> | undefined>;
 
-/** @returns undefined when the tables cannot be read: then the site's tokens are not accepted */
-async function readFacts(db: Db, tables: SiteTableName, userId: number): Promise<Facts | undefined> {
-  try {
-    const [account, groups, plugins, rules] = await Promise.all([
-      findSiteAccount(db, tables, userId),
-      listSiteGroups(db, tables, userId),
-      listTokenPlugins(db, tables),
-      findRootRules(db, tables),
-    ]);
-    return { account, groups, plugins, rules: (parseObject(rules) ?? {}) as Rules };
-  } catch (error) {
-    if (isSiteUnreadable(error)) return undefined;
-    throw error;
-  }
-}
-
 function judgeAccount(
   { account, groups, plugins, rules }: Facts,
-  { rootUser }: SiteSecret,
+  rootUser: string,
   operatorGroups: readonly number[],
 ): SiteVerdict {
-  if (account === undefined || Number(account.enabled ?? 0) !== 1) return UNAUTHORIZED;
+  if (Number(account.enabled ?? 0) !== 1) return UNAUTHORIZED;
   const { id, username } = account;
   if (!plugins.some(({ folder, enabled }) => folder === 'api-authentication' && enabled === 1))
     return UNAUTHORIZED;

@@ -46,8 +46,11 @@ export async function addToken(
   { actor, now, joomlaUserId = null }: TokenContext,
 ): Promise<AddedToken> {
   const label = requireLabel(name, 'name', MAX_NAME_LENGTH);
-  if (redactKeys(label) !== label)
-    throw new OperatorError('It must not hold a token.', { code: 'INVALID_REQUEST', field: 'name' });
+  // Licences keep the name, and erasing a customer must not change whose they are.
+  const wrong =
+    redactKeys(label) !== label ? 'a token' : label.includes('@') ? 'an e-mail address' : undefined;
+  if (wrong !== undefined)
+    throw new OperatorError(`It must not hold ${wrong}.`, { code: 'INVALID_REQUEST', field: 'name' });
   if (expiresAt !== null && expiresAt <= now)
     throw new OperatorError(`Its end must be in the future, and not ${formatTimestamp(expiresAt)}.`, {
       code: 'INVALID_REQUEST',

@@ -169,6 +169,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
         { code: 'INVALID_REQUEST', field: 'expires' },
       ],
       [['--name', 'x'.repeat(101), '--scope', 'read'], 1, { code: 'INVALID_REQUEST', field: 'name' }],
+      [['--name', 'ann@example.com', '--scope', 'read'], 1, { code: 'INVALID_REQUEST', field: 'name' }],
       [['--name', '', '--scope', 'read'], 2, { code: 'INVALID_REQUEST', field: 'name' }],
       [['--name', 'some', '--scope', 'admin'], 2, { code: 'INVALID_REQUEST', field: 'scope' }],
       [

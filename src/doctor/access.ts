@@ -5,7 +5,12 @@ import { readSiteSecret } from '../joomla/site/configuration';
 import { quantity } from '../licensing/quantity';
 import { dayOf } from '../licensing/timestamps';
 import type { Db } from '../store/database';
-import { findUnreadableTables, listTokenPlugins, type SiteTable } from '../store/site-accounts';
+import {
+  findGroupTitles,
+  findUnreadableTables,
+  listTokenPlugins,
+  type SiteTable,
+} from '../store/site-accounts';
 import { ok, warning, type Check, type Finding } from './finding';
 
 const SOON_MS = 30 * 24 * 60 * 60 * 1000;
@@ -13,7 +18,6 @@ const SOON_MS = 30 * 24 * 60 * 60 * 1000;
 /** Checks who can call the operator's API: tokens of our own, and the site's Joomla API tokens. */
 export const checkAccess: Check = async ({ config, db, now }) => {
   const tokens = (await listTokens(db)).filter(({ expiresAt }) => expiresAt === null || expiresAt > now());
-  const off = await whySiteIsOff(config, db);
   return [
     ok(
       'API_TOKENS',
@@ -22,15 +26,35 @@ export const checkAccess: Check = async ({ config, db, now }) => {
         : `The API has ${quantity(tokens.length, 'token')} of its own: ${listed(tokens)}.`,
     ),
     ...checkEnds(tokens, now()),
-    off === undefined
-      ? ok(
-          'API_JOOMLA_TOKENS',
-          `Joomla API tokens of the groups ${config.operatorGroups.join(', ')} and of super users are accepted.`,
-        )
-      : { ...ok('API_JOOMLA_TOKENS', `Joomla API tokens are not accepted: ${off.why}.`), remedy: off.remedy },
-    ...(off === undefined ? [] : checkOrphans(tokens)),
+    ...(await checkSiteTokens(config, db, tokens)),
   ];
 };
+
+async function checkSiteTokens(config: Config, db: Db, tokens: Token[]): Promise<Finding[]> {
+  const site = await findReadableSite(config, db);
+  if ('why' in site)
+    return [
+      { ...ok('API_JOOMLA_TOKENS', `Joomla API tokens are not accepted: ${site.why}.`), remedy: site.remedy },
+      ...checkOrphans(tokens),
+    ];
+  const titles = await findGroupTitles(db, site.tables, site.operatorGroups);
+  const named = [...titles].map(([id, title]) => `${title} (${id})`);
+  const missing = site.operatorGroups.filter((id) => !titles.has(id));
+  return [
+    ok(
+      'API_JOOMLA_TOKENS',
+      `Joomla API tokens are accepted from super users and these groups: ${named.join(', ') || 'none'}.`,
+    ),
+    ...(missing.length === 0
+      ? []
+      : [
+          warning('API_JOOMLA_GROUPS', `The site has no user groups with these ids: ${missing.join(', ')}.`, {
+            why: 'Nobody can manage licences by them.',
+            remedy: 'Correct LICENSING_OPERATOR_GROUPS. Joomla shows the ids under Users, Groups.',
+          }),
+        ]),
+  ];
+}
 
 function checkEnds(tokens: Token[], now: Date): Finding[] {
   const ending = tokens.filter(
@@ -69,8 +93,7 @@ interface Off {
   remedy: string | null;
 }
 
-/** @returns undefined when the site's tokens are accepted */
-async function whySiteIsOff(config: Config, db: Db): Promise<Off | undefined> {
+async function findReadableSite(config: Config, db: Db): Promise<Site | Off> {
   const site = findSite(config.joomlaRoot, config.database, config.operatorGroups);
   switch (site) {
     case 'no-site':
@@ -80,7 +103,7 @@ async function whySiteIsOff(config: Config, db: Db): Promise<Off | undefined> {
     case 'other-server':
       return { why: "the site's database is on another server than the service's", remedy: null };
     default:
-      return whyReadingFails(config, db, site);
+      return (await whyReadingFails(config, db, site)) ?? site;
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Db } from './database';
 import { codeOf } from './errors';
-import { rawRows } from './statements';
+import { placeholders, rawRows } from './statements';
 
 /** Reads the Joomla tables that say who may use the site's API. Nothing is ever written to them. */
 
@@ -66,6 +66,20 @@ export async function listSiteGroups(db: Db, name: SiteTableName, userId: number
     [userId],
   );
   return rows.map(({ id }) => id);
+}
+
+/** The titles of groups, by id; groups that do not exist are missing. */
+export async function findGroupTitles(
+  db: Db,
+  name: SiteTableName,
+  ids: readonly number[],
+): Promise<Map<number, string>> {
+  const rows = await rawRows<{ id: number; title: string }>(
+    db,
+    `SELECT id, title FROM ${name('usergroups')} WHERE id IN (${placeholders(ids.length)})`,
+    [...ids],
+  );
+  return new Map(rows.map(({ id, title }) => [id, title]));
 }
 
 export interface SitePlugin {

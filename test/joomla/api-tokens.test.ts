@@ -383,7 +383,7 @@ describe('where the service has another database', () => {
   const USER = `reader_${process.pid}`;
   const tables = ['users', 'user_profiles', 'user_usergroup_map', 'usergroups', 'extensions', 'assets'];
 
-  async function doctor(settings: Settings) {
+  async function doctor(settings: Settings, wanted = 'API_JOOMLA_TOKENS') {
     const { stdout } = await operator({
       LICENSING_JOOMLA_ROOT: site.root,
       LICENSING_PACKAGES_DIR: temporaryFolder(),
@@ -393,7 +393,7 @@ describe('where the service has another database', () => {
       findings: { code: string; what: string; remedy: string | null }[];
     };
     expect(stdout).not.toContain(site.secret);
-    return findings.find(({ code }) => code === 'API_JOOMLA_TOKENS');
+    return findings.find(({ code }) => code === wanted);
   }
 
   it('on the same server, its own user reads the tables once it may', async () => {
@@ -411,7 +411,7 @@ describe('where the service has another database', () => {
     );
     for (const grant of grants) await site.run(grant.replace("'...'", "'127.0.0.1'"));
     expect(await judge(admin.token, settings)).toBe('write');
-    expect((await doctor(settings))?.what).toContain('Joomla API tokens of the groups 8 ');
+    expect((await doctor(settings))?.what).toContain('super users and these groups: Super Users (8).');
   });
 
   it('on another server or on SQLite, no token of the site counts, and the doctor says why', async () => {
@@ -425,6 +425,12 @@ describe('where the service has another database', () => {
     const sqlite = { LICENSING_DATABASE_URL: `sqlite:${temporaryFolder()}/x.sqlite` };
     expect(await judge(admin.token, sqlite)).toBe('UNAUTHORIZED');
     expect(await doctor(sqlite)).toMatchObject({ what: expect.stringContaining('SQLite') });
+  });
+
+  it('groups that the site does not have are named', async () => {
+    const settings: Settings = { LICENSING_OPERATOR_GROUPS: '7,12,13' };
+    expect((await doctor(settings))?.what).toContain('these groups: Administrator (7).');
+    expect((await doctor(settings, 'API_JOOMLA_GROUPS'))?.what).toContain('12, 13');
   });
 
   it('a plugin that is off and an empty secret are said by the doctor too', async () => {

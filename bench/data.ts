@@ -13,13 +13,13 @@ import { openMigrated } from '../test/support/service-process';
 
 const CHUNK = 100_000;
 /** Change this with the data below: kept data sets of another edition are rebuilt. */
-const EDITION = '2';
+const EDITION = '3';
 
 const INSERT_LICENCES = `INSERT INTO licensing_licenses
-    (id, main_key_id, plan_id, status, activation_limit, activations_used, customer, reference,
+    (id, main_key_id, plan_id, status, activation_limit, activations_used, customer, customer_digest, reference,
      expires_at, last_check_at, last_check_ip, check_count, created_at)
   SELECT seq, seq, 1, 'active', 1000000, seq % 3 + 1, CONCAT('customer-', seq, '@example.com'),
-    CONCAT('order-', seq), '2099-01-01', '2026-01-01', '10.255.255.254', 0, '2026-01-01'
+    LEFT(SHA2(CONCAT('customer-', seq, '@example.com'), 256), 32), CONCAT('order-', seq), '2099-01-01', '2026-01-01', '10.255.255.254', 0, '2026-01-01'
   FROM seq_:first_to_:last`;
 
 const INSERT_KEYS = `INSERT INTO licensing_license_keys

@@ -1,4 +1,4 @@
-import { listPlans } from '../store/catalogue';
+import { listPlans, listProducts } from '../store/catalogue';
 import { fillCustomerDigests, findLicensesNamedBy } from '../store/customers';
 import type { Db, Transaction } from '../store/database';
 import { lockLease, type Lease } from '../store/leases';
@@ -158,13 +158,14 @@ async function sumRows(trx: Transaction, name: SummedTable, ids: number[]): Prom
     name === 'events'
       ? (await takeUnsummed(trx, name, ids)).flatMap(eventCount)
       : (await takeUnsummed(trx, name, ids)).flatMap(accessCount);
-  const licenseIds = new Set(
-    counted.flatMap(({ productId, licenseId }) => (productId ? [] : (licenseId ?? []))),
-  );
-  const products = await findProductsOf(trx, [...licenseIds]);
+  const licenseIds = new Set(counted.flatMap(({ licenseId }) => licenseId ?? []));
+  const productsOf = await findProductsOf(trx, [...licenseIds]);
+  // Clients may name any product, and sums are kept for good.
+  const known = new Set((await listProducts(trx)).map(({ id }) => id));
   const sums = new Map<string, DailySum & { refused: Set<number> }>();
   for (const { productId, licenseId, at, kind, name: what, times } of counted) {
-    const ofProduct = productId ?? (licenseId === null ? undefined : products.get(licenseId));
+    const isKnown = productId !== null && known.has(productId);
+    const ofProduct = isKnown ? productId : licenseId === null ? undefined : productsOf.get(licenseId);
     for (const product of new Set([ALL_PRODUCTS, ofProduct ?? ALL_PRODUCTS])) {
       const one = { productId: product, day: dayOf(at), kind, name: what };
       const key = JSON.stringify(one);
@@ -181,7 +182,7 @@ async function sumRows(trx: Transaction, name: SummedTable, ids: number[]): Prom
 
 /** What a row adds to the sums. */
 interface Counted {
-  /** null: the licence's */
+  /** null, or one that does not exist: the licence's product counts */
   productId: number | null;
   licenseId: number | null;
   at: Date;

@@ -80,7 +80,9 @@ export async function readCustomerJson(
       ...licenseJson(license, now),
       activations: (activations[i] ?? []).map((one) => activationJson(one, license)),
     })),
-    seats: seats.map((row) => fromRow('activation', row)),
+    seats: seats.map((row) =>
+      fromRow('activation', { ...row, key_id: row.key_id ?? row.main_key_id ?? null }),
+    ),
     accesses: accesses.map(accessJson),
     /** the licence after which the next page begins; null: there are no more */
     next: found.length > limit ? (licenses.at(-1)?.id ?? null) : null,

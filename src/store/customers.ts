@@ -92,14 +92,14 @@ export async function findLicensesNamedBy(db: Db, eventIds: number[]): Promise<n
     .pluck<number[]>('license_id');
 }
 
-/** The seats that an address has on licences of other customers, by licence id. */
+/** The seats that an address has on licences of other customers, by licence id, with the licences' main keys. */
 export async function findSeatRows(
   db: Db,
   address: string,
 ): Promise<Record<string, string | number | null>[]> {
   return rawRows(
     db,
-    `SELECT a.* FROM ${table(db, 'activations')} a${forceIndex(db, 'activations', 'identifier')}
+    `SELECT a.*, l.main_key_id FROM ${table(db, 'activations')} a${forceIndex(db, 'activations', 'identifier')}
        ${orderedJoin(db)} ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} ON l.id = a.license_id
        ${orderedJoin(db)} ${table(db, 'plans')} p${forceIndex(db, 'plans')} ON p.id = l.plan_id
       WHERE a.identifier = ? AND p.activation_type = 'seat' AND (l.customer IS NULL OR l.customer <> ?)

@@ -108,8 +108,10 @@ async function readingMany(work: () => Promise<unknown>): Promise<string[]> {
   try {
     await connection.query('TRUNCATE TABLE mysql.slow_log');
     await work();
+    // The count of all licences by status reads their index, on purpose.
     const [logged] = await connection.query<RowDataPacket[]>(
-      "SELECT rows_examined, LEFT(sql_text, 400) AS statement FROM mysql.slow_log WHERE sql_text LIKE '%licensing\\_%'",
+      `SELECT rows_examined, LEFT(sql_text, 400) AS statement FROM mysql.slow_log
+        WHERE sql_text LIKE '%licensing\\\\_%' AND sql_text NOT LIKE '%plan\\\\_id\\\\_status\\\\_expires\\\\_at%'`,
     );
     return logged.map((row) => `${row.rows_examined as number} rows: ${String(row.statement as Buffer)}`);
   } finally {
@@ -170,7 +172,7 @@ describe.each([
   });
 });
 
-test('a process that starts prunes the access log a few rows at a time', async () => {
+test('the process that does it for all sums and prunes the access log a few rows at a time', async () => {
   const count = async () =>
     (
       (await db('licensing_access_log').where('at', '<', '2021-01-01').count({ n: '*' }).first()) as {
@@ -181,12 +183,12 @@ test('a process that starts prunes the access log a few rows at a time', async (
   const [[{ name }]] = (await db.raw('SELECT DATABASE() AS name')) as [[{ name: string }]];
   expect(
     await readingMany(async () => {
-      const other = await startServiceProcess({ LICENSING_DATABASE_URL: mariadb.url(name) });
-      while ((await count()) > before - 1_000) await sleep(100);
-      await other.stop();
+      await service.stop();
+      service = await startServiceProcess({ LICENSING_DATABASE_URL: mariadb.url(name) });
+      while ((await count()) > before - 1_000) await sleep(500);
     }).then((statements) => statements.filter((text) => !text.includes('count('))),
   ).toEqual([]);
-});
+}, 180_000);
 
 const COMMANDS = [
   ['license', 'show', keyOf(70_000)],

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -6,7 +6,16 @@ import request from 'supertest';
 import type { Settings } from '../../src/config';
 import { table, type Db, type TableName } from '../../src/store/database';
 import { TEXT_COLUMNS } from '../../src/store/personal-data';
+import { sumUp } from '../../src/licensing/statistics';
+import {
+  deleteCustomer,
+  listCustomers,
+  readCustomerJson,
+  resolveCustomer,
+} from '../../src/privacy/customer-list';
 import { eraseCustomer } from '../../src/privacy/customers';
+import { customerDigest } from '../../src/store/customer-digest';
+import { holdLease } from '../../src/store/leases';
 import { operator, type Operator } from '../support/operator';
 import { eventually, startProcess, temporaryFolder } from '../support/processes';
 import {
@@ -505,5 +514,105 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
     await traffic;
     expect({ code, stderr }).toMatchObject({ code: 0 });
     expect(await db(table(db, 'access_log')).whereNull('license_id').where('identifier', JANE)).toEqual([]);
+  });
+
+  it('is listed by address, and shown and erased by an id that names nobody', async () => {
+    const now = new Date('2026-11-20T10:00:00Z');
+    const plan = await givePlan(db);
+    for (const end of ['2027-03-01', '2027-02-01', '2020-01-01'])
+      await giveLicense(db, plan, { customer: JANE, expiresAt: new Date(end) }, now);
+    const ended = await giveLicense(db, plan, { customer: JANE, expiresAt: new Date('2027-01-01') }, now);
+    await op.json(['license', 'suspend', String(ended.id)]);
+    await giveLicense(db, plan);
+
+    const all = await listCustomers(db, { limit: 10 }, now);
+    expect(all).toEqual([
+      {
+        id: expect.stringMatching(/^[0-9a-f]{32}$/),
+        customer: 'boss@corp.example',
+        licenses: 1,
+        next_end: null,
+      },
+      { id: expect.anything(), customer: JANE, licenses: 5, next_end: '2027-02-01T00:00:00Z' },
+      { id: expect.anything(), customer: 'mary.jane@example.com', licenses: 1, next_end: null },
+    ]);
+    const { id } = all[1]!;
+    expect(await listCustomers(db, { limit: 1, after: 'boss@corp.example' }, now)).toEqual([all[1]]);
+    expect(await listCustomers(db, { limit: 10, after: 'mary.jane@example.com' }, now)).toEqual([]);
+    expect(await listCustomers(db, { limit: 10, beginning: ' JaNe' }, now)).toEqual([all[1]]);
+    expect(await listCustomers(db, { limit: 10, beginning: 'jane%' }, now)).toEqual([]);
+    expect(await listCustomers(db, { limit: 10, beginning: 'jane', after: JANE }, now)).toEqual([]);
+
+    const shown = await readCustomerJson(db, id, { limit: 50 }, new Date());
+    expect(shown).toEqual({ ...(await op.json(['customer', 'show', JANE])), id, next: null });
+    expect(await readCustomerJson(db, 'JANE@example.com', { limit: 50 }, new Date())).toEqual(shown);
+    const first = await readCustomerJson(db, id, { limit: 2 }, now);
+    expect(first.licenses.map((one) => one.id)).toEqual([own.id, shown.licenses[1]!.id]);
+    const second = await readCustomerJson(db, id, { limit: 10, after: first.next! }, now);
+    expect([...first.licenses, ...second.licenses]).toHaveLength(5);
+
+    const context = { actor: 'operator:test', now };
+    expect(await deleteCustomer(db, id, context)).toMatchObject({ licenses: 7 });
+    expect(await placesOfJane()).toEqual([]);
+    expect(await placesOf(id)).toEqual([]);
+    for (const gone of [id, JANE, 'f'.repeat(32), 'nobody'])
+      for (const attempt of [
+        () => readCustomerJson(db, gone, { limit: 50 }, now),
+        () => deleteCustomer(db, gone, context),
+      ])
+        await expect(attempt()).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it('is found by the id however the address came to a licence, by an earlier version too', async () => {
+    const idOf = async (address: string) =>
+      (await listCustomers(db, { beginning: address, limit: 1 }, new Date()))[0]!.id;
+    const expectFound = async (address: string) =>
+      expect(await resolveCustomer(db, await idOf(address))).toBe(address);
+    await op.json(['license', 'set-customer', String(own.id), 'set@example.com']);
+    await expectFound('set@example.com');
+    const csv = join(temporaryFolder(), 'licences.csv');
+    writeFileSync(csv, 'key,mail\nkey-of-another-system,csv@example.com\n');
+    await op.json([
+      'import',
+      csv,
+      '--csv',
+      '--map',
+      'key=key,customer=mail',
+      '--plan',
+      String(seatPlan),
+      '--product',
+      '42',
+    ]);
+    await expectFound('csv@example.com');
+    const file = join(temporaryFolder(), 'all.jsonl');
+    await op.json(['export', '--out', file]);
+    writeFileSync(file, readFileSync(file, 'utf8').replaceAll('csv@example.com', 'file@example.com'));
+    await op.json(['import', file]);
+    await expectFound('file@example.com');
+    await expect(resolveCustomer(db, customerDigest('csv@example.com'))).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+    });
+
+    const licenses = () => db(table(db, 'licenses'));
+    await licenses().where({ id: own.id }).update({ customer: 'old@example.com' });
+    await licenses().where({ id: team.id }).update({ customer: null });
+    await licenses().where({ id: marys.id }).update({ customer_digest: null });
+    for (const [license_id, action] of [
+      [own.id, 'set-customer'],
+      [team.id, 'erase-customer'],
+      [marys.id, 'issue'],
+    ])
+      await db(table(db, 'events')).insert({
+        license_id,
+        action,
+        at: '2026-11-20 10:00:00',
+        actor: 'operator:old',
+      });
+    const lease = { name: 'test', holder: 'test' };
+    await holdLease(db, lease, new Date());
+    await sumUp(db, lease, () => new Date());
+    await expectFound('old@example.com');
+    await expectFound('mary.jane@example.com');
+    expect(await licenses().where({ id: team.id }).pluck('customer_digest')).toEqual([null]);
   });
 });

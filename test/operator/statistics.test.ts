@@ -13,7 +13,7 @@ import { startHousekeeping } from '../../src/process/housekeeping';
 import type { Access } from '../../src/store/access-log';
 import { openDatabase, table, type Db } from '../../src/store/database';
 import { findLicense, type License } from '../../src/store/licenses';
-import { holdLease, type Lease } from '../../src/store/leases';
+import { holdLease, releaseLease, type Lease } from '../../src/store/leases';
 import { exportRecords } from '../../src/transfer/export';
 import { importRecords } from '../../src/transfer/import';
 import { importCsv } from '../../src/transfer/import-csv';
@@ -220,7 +220,7 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
     expect((await days())[0]).toMatchObject({ imported: 1_200, issued: 0 });
   });
 
-  test('a lease is one instance’s until it ends, is given back, or was taken by a wrong clock', async () => {
+  test('a lease belongs to one instance until it ends, is given back, or was taken by a wrong clock', async () => {
     const [a, b] = LEASES as [Lease, Lease];
     const later = (seconds: number) => new Date(clock.now.getTime() + seconds * 1_000);
     expect((await Promise.all([holdLease(db, a, now()), holdLease(second, b, now())])).sort()).toEqual([
@@ -235,6 +235,10 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
     expect(await holdLease(db, other, later(45))).toBe(true);
     expect(await holdLease(db, own, later(46))).toBe(false);
     expect(await holdLease(db, own, later(-24 * 60 * 60))).toBe(true);
+    await releaseLease(second, other);
+    expect(await holdLease(db, other, later(-24 * 60 * 60))).toBe(false);
+    await releaseLease(db, own);
+    expect(await holdLease(db, other, later(-24 * 60 * 60))).toBe(true);
   });
 
   test('show licences by live status, and the ends of active ones by month', async () => {
@@ -295,6 +299,10 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
         ...{ ip: '198.51.100.1', client: '198.51.100.1', userAgent: 'Joomla/5' },
       });
     await accessLog.flush();
+    // Clients may name products without end.
+    access(undefined, 999, 'LICENSE_NOT_FOUND');
+    access(license, 998, 'PRODUCT_MISMATCH');
+    await accessLog.flush();
     // As an earlier version wrote and counted them.
     const old = {
       at: '2026-11-20 08:00:00',
@@ -305,7 +313,13 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
     };
     await db(table(db, 'access_log')).insert({ ...old, outcome: 'ok', last_at: '2026-11-20 08:30:00' });
     await sum();
-    expect((await days(42))[0]).toMatchObject({ issued: 1, downloads: { '1.0.0': 7 }, refused: {} });
+    const mismatch = { PRODUCT_MISMATCH: { requests: 1, licenses: 1 } };
+    expect((await days(42))[0]).toMatchObject({ issued: 1, downloads: { '1.0.0': 7 }, refused: mismatch });
+    expect((await days())[0]?.refused).toEqual({
+      ...mismatch,
+      LICENSE_NOT_FOUND: { requests: 1, licenses: 0 },
+    });
+    expect(await db(table(db, 'daily_sums')).whereNotIn('product_id', [0, 42])).toEqual([]);
   });
 
   test('come with the history of an export', async () => {

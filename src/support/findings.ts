@@ -218,21 +218,24 @@ export type Action =
   /** ask about this licence */
   | { type: 'why'; license_id: number };
 
-export const ACTION_TYPES = [
-  'renew',
-  'reinstate',
-  'issue',
-  'reveal',
-  'add_key',
-  'change_limit',
-  'change_key_limit',
-  'add_activation',
-  'remove_activation',
-  'publish',
-  'write_update_xml',
-  'change_product',
-  'why',
-] as const satisfies Action['type'][];
+const TYPES: Record<Action['type'], true> = {
+  renew: true,
+  reinstate: true,
+  issue: true,
+  reveal: true,
+  add_key: true,
+  change_limit: true,
+  change_key_limit: true,
+  add_activation: true,
+  remove_activation: true,
+  publish: true,
+  write_update_xml: true,
+  change_product: true,
+  why: true,
+};
+
+/** All of them, for a schema. */
+export const ACTION_TYPES = Object.keys(TYPES) as Action['type'][];
 
 /** One fact for support. */
 export interface Finding {

@@ -58,15 +58,15 @@ export const GERMAN: Language = {
     REVOKED: (facts) => `${license(facts)} wurde${stopped(facts)} endgültig widerrufen${end(facts)}`,
     CANCELLED: (facts) => `${license(facts)} wurde${stopped(facts)} endgültig storniert${end(facts)}`,
     COVERS: ({ product_id, includes }) =>
-      `Sie gilt auch für alles, was Produkt ${product_id} enthält: ${names(includes)}.`,
+      `Die Lizenz gilt auch für alles, was Produkt ${product_id} enthält: ${names(includes)}.`,
     SLOTS_FULL: ({ license_id, activation_limit, activations_used }) =>
-      `${allSlots(activation_limit, `der Lizenz ${license_id}`)} belegt (${activations_used}). Aktivierte bleiben gültig, weitere sind nicht möglich.`,
+      `${allSlots(activation_limit, `der Lizenz ${license_id}`)} belegt (${activations_used}). Bestehende Aktivierungen bleiben gültig, weitere sind nicht möglich.`,
     FREE_SITES: ({ sites, more }) =>
       sites.map(freeSites).join(' ') + (more ? ' Weitere Websites zählen ebenfalls nicht.' : ''),
     NOTHING_PUBLISHED: ({ product_id, product, includes }) =>
       `Produkt ${product_id} (${product}) hat keine veröffentlichte Version${includes.length > 0 ? ', und nichts, was es enthält, hat eine' : ''}. Niemand kann etwas herunterladen.`,
     VALIDATED: ({ last_check_at, last_check_ip, check_count }) =>
-      `Ihr Schlüssel wurde zuletzt am ${moment(last_check_at)} von ${last_check_ip ?? 'einer unbekannten Adresse'} geprüft, insgesamt ${check_count}-mal. Dort ist der richtige Schlüssel eingetragen.`,
+      `Der Schlüssel der Lizenz wurde zuletzt am ${moment(last_check_at)} von ${last_check_ip ?? 'einer unbekannten Adresse'} geprüft, insgesamt ${check_count}-mal. Dort ist der richtige Schlüssel eingetragen.`,
     KEY_REPLACED: (facts) => askedKey(facts),
     KEY_ENDED: (facts) => askedKey(facts),
     KEY_MISTYPED: (facts) => askedKey(facts),
@@ -85,11 +85,11 @@ export const GERMAN: Language = {
       `Kein Kunde hat genau diese E-Mail. Lizenz ${license_id} hat sie ${NAMES[matched]}: ${customer}.`,
     SEVERAL_LICENSES: ({ matched, more }) => {
       const found = matched.flatMap(({ license_ids }) => license_ids).length;
-      const have = matched.some(({ by }) => ['beginning', 'near', 'provider'].includes(by))
-        ? 'kommen dem nahe'
-        : 'haben dies';
+      const fit = matched.some(({ by }) => ['beginning', 'near', 'provider'].includes(by))
+        ? 'passen ungefähr'
+        : 'passen';
       const groups = matched.map(({ by, license_ids }) => `${license_ids.join(', ')} ${NAMES[by]}`);
-      return `${more ? `Mehr als ${found} Lizenzen ${have}. Die ersten` : `${found} Lizenzen ${have}`}: ${groups.join('; ')}.`;
+      return `${more ? `Mehr als ${found} Lizenzen ${fit}. Die ersten` : `${found} Lizenzen ${fit}`}: ${groups.join('; ')}.`;
     },
     ALSO_A_REFERENCE: ({ license_id, reference }) =>
       `Auch eine Bestellung hat die Nummer ${reference}: die der Lizenz ${license_id}.`,
@@ -362,9 +362,8 @@ function names(products: Named[]): string {
   return products.map(({ id, name }) => `${name} (${id})`).join(', ');
 }
 
-/** After a preposition with the dative. */
 function count(limit: number): string {
-  return limit === 1 ? 'einer Aktivierung' : `${limit} Aktivierungen`;
+  return limit === 1 ? '1 Aktivierung' : `${limit} Aktivierungen`;
 }
 
 function allSlots(limit: number, of?: string): string {
@@ -460,13 +459,14 @@ function others(latest: string | null): string {
 
 function attempt({ endpoint, version, product_id, identifier, license_id }: RequestFacts): string {
   const of = license_id === null ? '' : ` mit Lizenz ${license_id}`;
+  const verb = endpoint === 'activate' ? 'Aktivieren' : 'Deaktivieren';
   switch (endpoint) {
     case 'check':
     case 'download':
       return `${endpoint === 'check' ? 'Die Abfrage eines Downloads' : 'Ein Download'} ${product_id === null ? 'ohne Produktnummer' : `von Produkt ${product_id}`}${version === null ? '' : `, Version ${version},`}${of}`;
     case 'activate':
     case 'deactivate':
-      return `Das ${endpoint === 'activate' ? 'Aktivieren' : 'Deaktivieren'} von ${identifier ?? '(ohne Kennung)'}${of}`;
+      return `${identifier === null ? `Das ${verb} ohne Kennung` : `Das ${verb} von ${identifier}`}${of}`;
     case 'updates':
       return 'Eine Suche nach Updates';
     case 'validate':
@@ -491,7 +491,7 @@ function who({
     browser: 'einen Browser',
     other: `„${user_agent?.slice(0, 60) ?? ''}“`,
   };
-  return `${clients[client]} ${ip === null ? 'an einer unbekannten Adresse' : `an ${ip}`}`;
+  return `${clients[client]} (${ip ?? 'Adresse unbekannt'})`;
 }
 
 function capitalized(text: string): string {

@@ -85,6 +85,12 @@ type AdvisedCause =
 export const LANGUAGES = { en: ENGLISH, de: GERMAN } satisfies Record<string, Language>;
 export type LanguageCode = keyof typeof LANGUAGES;
 
+/** All codes, for a schema. */
+export const CODES = [
+  ...new Set([...Object.keys(ENGLISH.findings), ...Object.keys(ENGLISH.causes)]),
+] as Code[];
+export const UNTRACED_CODES = Object.keys(ENGLISH.untraced) as UntracedCode[];
+
 /** As much of a finding as a sentence is built from. */
 interface Sayable {
   code: Code;

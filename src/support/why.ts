@@ -104,8 +104,10 @@ async function openKnownCase(db: Db, about: string, options: CaseOptions): Promi
   try {
     return await openCase(db, about, options);
   } catch (error) {
-    const reason = error instanceof OperatorError ? error.facts?.reason : undefined;
-    if (reason !== 'nothing-found' && reason !== 'no-license-named') throw error;
+    const isUnknown =
+      error instanceof OperatorError &&
+      (error.code === 'NOT_FOUND' || error.facts?.reason === 'nothing-found');
+    if (!isUnknown) throw error;
     return { license: undefined, findings: [finding('UNKNOWN_KEY', {})], accesses: [] };
   }
 }

@@ -9,7 +9,7 @@ import { openStage } from './stage';
 
 const PROFILES = join(packageRoot, 'var/bench/profiles');
 
-const HELP = `Usage: npm run bench [-- [ROW...] [--quick] [--pairs N] [--seconds N] [--memory-minutes N] [--profile]]
+const HELP = `Usage: npm run bench [-- [ROW...] [--quick] [--pairs N] [--seconds N] [--memory-minutes N] [--licenses N] [--profile]]
 
 Measures the service against what its parts can do on this machine, on private servers, and prints ratios: the two
 sides of each row run in turns, and the median of the pairs counts: of their rates, and where these and the CPU time of
@@ -24,6 +24,7 @@ ${Object.entries(rows)
   --pairs N           rounds of both sides (20; quick: 3)
   --seconds N         of each side in a round (2)
   --memory-minutes N  of load for the row "memory" (10; quick: 0.5)
+  --licenses N        for the row "lists" (1000000; quick: 100000)
   --profile           of the services' CPU time: in var/bench/profiles, and a summary of each. It slows them, so that
                       nothing is judged
 
@@ -40,6 +41,7 @@ async function main(): Promise<number> {
       pairs: { type: 'string' },
       seconds: { type: 'string' },
       'memory-minutes': { type: 'string' },
+      licenses: { type: 'string' },
       profile: { type: 'boolean', default: false },
     },
   });
@@ -58,6 +60,7 @@ async function main(): Promise<number> {
       warmUp: quick ? 3 : 15,
     },
     memoryMinutes: positive(values['memory-minutes'], quick ? 0.5 : 10),
+    licenses: Math.ceil(positive(values.licenses, quick ? 100_000 : 1_000_000)),
     say,
   };
   const names = positionals.length === 0 ? Object.keys(rows) : positionals;

@@ -109,7 +109,7 @@ async function wrk(
 const MS_PER_TICK = 10;
 
 /** CPU time (ms) of a process and its living descendants since their start: all threads, user and system. */
-function cpuTime(pid: number): number {
+export function cpuTime(pid: number): number {
   const fields = processTimes(pid);
   return children(pid).reduce((sum, child) => sum + cpuTime(child), fields.own);
 }

@@ -12,6 +12,7 @@ import {
   type Sample,
   type Side,
 } from './measure';
+import { makeListData, readListsOf, timeLists } from './lists';
 import type { Reading, Result } from './report';
 import { SMALL, type Server, type Stage } from './stage';
 import { openTransactionLoop } from './transaction-loop';
@@ -22,6 +23,8 @@ export interface Options {
   quick: boolean;
   pace: Pace;
   memoryMinutes: number;
+  /** for the row `lists` */
+  licenses: number;
   /** receives progress messages */
   say: (text: string) => void;
 }
@@ -186,6 +189,28 @@ export const rows: Record<string, Row> = {
       );
     },
   },
+  lists: {
+    about: "the operator's lists and look-ups with --licenses licences: p50 and p95 of a page against 100 ms",
+    async run({ mariadb }, { licenses, quick, say }) {
+      say(`making ${licenses.toLocaleString('en')} licences with their requests and events`);
+      const db = await makeListData(mariadb, licenses, 'lists');
+      const others = watchOthers();
+      const timings = await timeLists(readListsOf(db), mariadb.process.pid as number, quick ? 20 : 100);
+      await db.raw('DROP DATABASE lists');
+      await db.destroy();
+      const disturbed = others();
+      return timings.map(({ name, rows: found, p50, p95, cpu }) => ({
+        what: `${name} (${found}): p50 / p95`,
+        values: [`${format(p50)} ms`, `${format(p95)} ms`],
+        cpu: [cpu * 1000, undefined],
+        ratios: [p95 / LIST_MS],
+        most: 1,
+        failed: 0,
+        disturbed,
+        notes: [],
+      }));
+    },
+  },
   memory: {
     about:
       'resident memory of the service at the end of --memory-minutes of full load against its first tenth',
@@ -218,6 +243,9 @@ export const rows: Record<string, Row> = {
     },
   },
 };
+
+/** What a page of a list may take at the 95th percentile. */
+const LIST_MS = 100;
 
 function validate(server: Server, name = 'validate'): Side {
   return loaded({ ...server, name, kind: 'validate', licences: SMALL });

@@ -4,7 +4,7 @@ import type { LicenseFilter, LicenseSearchText } from '../store/license-lists';
 import { bundlesOf, readCatalogue } from './bundles';
 import { storedCustomer } from './customer-email';
 import { addDuration, requireDuration, subtractDuration } from './durations';
-import { requireProduct } from './find-or-refuse';
+import { requirePlan, requireProduct } from './find-or-refuse';
 import { spellings } from './identifiers';
 import { asHint } from './keys';
 import { OperatorError } from './operator-error';
@@ -61,19 +61,23 @@ const STATUSES = [...STORED_STATUSES, 'expired'];
 
 /** undefined: any plan */
 async function plansOf(db: Db, { productId, covers, planId }: LicenseQuery): Promise<number[] | undefined> {
-  const given = planId === undefined ? undefined : [planId];
-  if (productId === undefined && covers === undefined) return given;
-  const covering = covers === undefined ? undefined : await productsCovering(db, covers);
-  const plans = await listPlans(db, productId);
-  return plans
-    .filter((plan) => covering?.has(plan.productId) ?? true)
-    .map(({ id }) => id)
-    .filter((id) => given?.includes(id) ?? true);
+  if (productId !== undefined) await named('product_id', requireProduct(db, productId));
+  if (covers !== undefined) await named('covers', requireProduct(db, covers));
+  const plan = planId === undefined ? undefined : await named('plan_id', requirePlan(db, planId));
+  if (productId === undefined && covers === undefined) return plan && [plan.id];
+  const covering = covers === undefined ? undefined : bundlesOf(await readCatalogue(db), covers);
+  const isCovering = (id: number) => id === covers || covering?.some((bundle) => bundle.id === id);
+  return (await listPlans(db, productId))
+    .filter((one) => (covers === undefined || isCovering(one.productId)) && (plan?.id ?? one.id) === one.id)
+    .map(({ id }) => id);
 }
 
-async function productsCovering(db: Db, productId: number): Promise<Set<number>> {
-  await requireProduct(db, productId);
-  return new Set([productId, ...bundlesOf(await readCatalogue(db), productId).map(({ id }) => id)]);
+/** Whatever a filter names must be there: an operator's typo must not look like an empty list. */
+async function named<T>(field: string, found: Promise<T>): Promise<T> {
+  return found.catch((error: unknown) => {
+    if (!(error instanceof OperatorError)) throw error;
+    throw new OperatorError(error.message, { code: 'INVALID_REQUEST', field });
+  });
 }
 
 function toSearchText(text: string): LicenseSearchText {

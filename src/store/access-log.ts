@@ -156,7 +156,7 @@ export interface RequestFilter {
 /** The longest time between the first and the last access of a row (licensing/access-log.ts). */
 const ROW_LASTS_MS = 60 * 60 * 1000;
 /** Rows after which another filter's index is tried. */
-const FEW = 5_000;
+const FEW = 2_000;
 
 /** Entries newest first: by time, then id. */
 export async function listRequests(
@@ -189,11 +189,15 @@ export async function listRequests(
   return ((await query) as object[]).map((row) => toFields(row) as LoggedAccess);
 }
 
-/** The columns of the index to read by, without the time: of the first value that few entries have, else the last. */
+/**
+ * The columns of the index to read by, without the time: those of the first value that few entries have, else of the
+ * first value.
+ */
 async function indexOf(db: Db, given: Map<string, string | number>): Promise<string[]> {
   const choices = [...given.keys()].map((column) => [column]);
-  if (given.has('product_id') && given.has('outcome')) choices.push(['product_id', 'outcome']);
-  for (const columns of choices.slice(0, -1)) {
+  if (given.has('product_id') && given.has('outcome')) choices.splice(-2, 2, ['product_id', 'outcome']);
+  if (choices.length < 2) return choices[0] ?? [];
+  for (const columns of choices) {
     const values = Object.fromEntries(columns.map((column) => [column, given.get(column)]));
     const beyondFew = await db(tableBy(db, 'access_log', ...columns, 'at'))
       .where(values)
@@ -202,7 +206,7 @@ async function indexOf(db: Db, given: Map<string, string | number>): Promise<str
       .select('id');
     if (beyondFew.length === 0) return columns;
   }
-  return choices.at(-1) ?? [];
+  return choices[0] ?? [];
 }
 
 /**

@@ -1,18 +1,34 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { toLicenseFilter } from '../../src/licensing/license-filter';
-import { listLicensePage, type LicenseQuery } from '../../src/licensing/lists';
+import {
+  listActivationPage,
+  listEventPage,
+  listKeyPage,
+  listLicensePage,
+  listPlanPage,
+  listProductPage,
+  listRequestPage,
+  type LicenseQuery,
+  type Page,
+  type PageRequest,
+  type RequestQuery,
+} from '../../src/licensing/lists';
 import { liveStatus } from '../../src/licensing/states';
 import { addDuration, subtractDuration } from '../../src/licensing/durations';
 import { endOfDay } from '../../src/licensing/timestamps';
-import { insertActivations } from '../../src/store/activations';
+import { createAccessLog } from '../../src/licensing/access-log';
+import { setCustomer, setLimit } from '../../src/licensing/amend';
+import { addKey } from '../../src/licensing/license-keys';
+import { insertAccesses } from '../../src/store/access-log';
+import { insertActivations, listActivations } from '../../src/store/activations';
 import { replaceIncludes, setProduct } from '../../src/store/catalogue';
-import { type Db } from '../../src/store/database';
-import { insertKey } from '../../src/store/license-keys';
+import { table, type Db, type Transaction } from '../../src/store/database';
+import { insertKey, listKeys } from '../../src/store/license-keys';
 import { listLicensePositions } from '../../src/store/license-lists';
-import { insertLicenses } from '../../src/store/licenses';
+import { findLicense, insertLicenses } from '../../src/store/licenses';
 import { recordRefusals } from '../../src/store/refusals';
-import { DATABASE_KINDS, givePlan, newPlace } from '../support/service';
+import { DATABASE_KINDS, giveLicense, givePlan, newPlace, rows } from '../support/service';
 import { openMigrated } from '../support/service-process';
 
 jest.setTimeout(60_000);
@@ -80,7 +96,7 @@ const queryArbitrary: fc.Arbitrary<LicenseQuery> = fc.oneof(
 );
 
 /** Each filter alone, and each two of them. */
-function pairsOf(filters: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<LicenseQuery>[] {
+function pairsOf(filters: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<object>[] {
   const all = Object.entries(filters);
   return [{}, ...all.map(([name, values]) => ({ [name]: values }))].map((one) =>
     fc
@@ -88,9 +104,40 @@ function pairsOf(filters: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<L
         fc.record(one),
         fc.constantFrom(...all).chain(([name, values]) => fc.record({ [name]: values })),
       )
-      .map(([first, second]) => ({ ...second, ...first }) as LicenseQuery),
+      .map(([first, second]) => ({ ...second, ...first })),
   );
 }
+
+const HOSTS = ['10.0.0.1', '2001:db8::1'];
+const OUTCOMES = ['ok', 'LICENSE_EXPIRED', 'LICENSE_NOT_FOUND'];
+
+const requestArbitrary = fc
+  .record({
+    minutes: fc.integer({ min: -300, max: 0 }),
+    lasts: fc.option(fc.integer({ min: 1, max: 60 })),
+    outcome: fc.constantFrom(...OUTCOMES),
+    licenseId: fc.option(fc.integer({ min: 1, max: 3 })),
+    productId: fc.option(fc.integer({ min: 1, max: 2 })),
+    keyHint: fc.option(fc.constantFrom(...HINTS.slice(0, 2))),
+    ip: fc.constantFrom(...HOSTS),
+  })
+  .map(({ minutes, lasts, ...one }) => {
+    const at = new Date(NOW.getTime() + minutes * 60_000);
+    const lastAt = lasts === null ? null : new Date(at.getTime() + lasts * 60_000);
+    const nothing = { keyId: null, version: null, identifier: null, userAgent: null };
+    return { ...one, ...nothing, endpoint: 'download' as const, at, lastAt, times: lasts === null ? 1 : 2 };
+  });
+
+const requestQueryArbitrary: fc.Arbitrary<RequestQuery> = fc.oneof(
+  ...pairsOf({
+    licenseId: fc.integer({ min: 1, max: 3 }),
+    outcome: fc.constantFrom(...OUTCOMES),
+    productId: fc.integer({ min: 1, max: 3 }),
+    hint: fc.constantFrom('abcd1234', 'ABCD1235'),
+    ip: fc.constantFrom('10.0.0.1', '2001:DB8::1', 'nowhere'),
+    since: fc.integer({ min: -300, max: 0 }).map((minutes) => new Date(NOW.getTime() + minutes * 60_000)),
+  }),
+);
 
 /** What the filters say, in plain code. */
 function expected(known: Known[], query: LicenseQuery): number[] {
@@ -190,6 +237,192 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       { numRuns: 100 },
     );
   });
+
+  test('paging to the end shows each licence that stays once, while others come and go', async () => {
+    for (const [n, expiring] of [undefined, '30d'].entries()) {
+      const customer = `moving-${n}@example.com`;
+      const give = async () => (await giveLicense(db, 1, { customer, expiresAt: days(20) }, NOW)).id;
+      const move = (id: number) =>
+        setCustomer(db, id, 'gone@example.com', { actor: 'operator:test', now: NOW });
+      const staying = new Set<number>();
+      for (let i = 0; i < 30; i++) staying.add(await give());
+      const seen: number[] = [];
+      let after: string | undefined;
+      do {
+        const page = await listLicensePage(db, { customer, expiring }, { limit: 4, after }, NOW);
+        seen.push(...page.items.map(({ id }) => id));
+        const next = [...staying].find((id) => !seen.includes(id));
+        // The one at the page's end, where the next begins, one of a later page, and a new one.
+        for (const id of [seen.at(-1) as number, next, await give()])
+          if (id !== undefined) {
+            await move(id);
+            staying.delete(id);
+          }
+        after = page.next ?? undefined;
+      } while (after !== undefined);
+      expect(new Set(seen).size).toBe(seen.length);
+      expect(seen).toEqual(expect.arrayContaining([...staying]));
+      expect(staying.size).toBeGreaterThan(5);
+    }
+  });
+
+  test('requests are listed by each filter and any two, newest first', async () => {
+    const drawn = fc.sample(requestArbitrary, { numRuns: 150, seed: 11 });
+    await insertAccesses(db, drawn);
+    const stored = await rows<{ id: number }>(db, 'access_log');
+    const requests = drawn.map((one, i) => ({ ...one, id: stored[i]!.id }));
+    const ordered = requests.sort((a, b) => b.at.getTime() - a.at.getTime() || b.id - a.id);
+    await fc.assert(
+      fc.asyncProperty(requestQueryArbitrary, fc.constantFrom(3, 60), async (query, limit) => {
+        const { licenseId, outcome, productId, hint, ip, since } = query;
+        const all = ordered.filter(
+          (one) =>
+            (licenseId === undefined || one.licenseId === licenseId) &&
+            (outcome === undefined || one.outcome === outcome) &&
+            (productId === undefined || one.productId === productId) &&
+            (hint === undefined || one.keyHint === hint.toUpperCase()) &&
+            (ip === undefined || one.ip === ip.toLowerCase()) &&
+            (since === undefined || (one.lastAt ?? one.at) >= since),
+        );
+        const ids: number[] = [];
+        let after: string | undefined;
+        do {
+          const { items, next } = await listRequestPage(db, query, { limit, after });
+          ids.push(...items.map(({ id }) => id));
+          after = next ?? undefined;
+        } while (after !== undefined && ids.length < 4 * limit);
+        expect(ids).toEqual(
+          after === undefined ? all.map(({ id }) => id) : all.slice(0, ids.length).map(({ id }) => id),
+        );
+      }),
+      { numRuns: 100 },
+    );
+    expect(await listRequestPage(db, { ip: 'ä', outcome: 'ö' }, { limit: 5 })).toEqual({
+      items: [],
+      next: null,
+    });
+  });
+
+  test('a refused request is on its licence, when it is imported too', async () => {
+    const customer = 'refused@example.com';
+    const { id } = await giveLicense(db, 1, { customer }, NOW);
+    const find = async (refused: string) =>
+      (await listLicensePage(db, { customer, refused }, { limit: 5 }, NOW)).items.map((one) => one.id);
+    const log = createAccessLog(db, (error) => {
+      throw error;
+    });
+    const record = async (outcome: string, at: Date) => {
+      const license = await findLicense(db, id);
+      log.record({
+        at,
+        endpoint: 'download',
+        outcome,
+        license,
+        ip: '10.0.0.1',
+        client: '10.0.0.1',
+        userAgent: 'x',
+      });
+      await log.flush();
+    };
+    await record('ok', NOW);
+    expect(await find('99y')).toEqual([]);
+    await record('LICENSE_EXPIRED', days(-3));
+    await record('LICENSE_EXPIRED', days(-9));
+    expect([await find('2d'), await find('3d')]).toEqual([[], [id]]);
+    // The same again counts on the same row of the log.
+    await record('LICENSE_EXPIRED', new Date(days(-3).getTime() + 60_000));
+    expect(await db(table(db, 'license_refusals')).where({ license_id: id }).pluck('at')).toEqual([
+      '2026-06-12 12:01:00',
+    ]);
+  });
+
+  test('the other lists continue where a page ended', async () => {
+    const { id } = await giveLicense(db, 1, {}, NOW);
+    const context = { actor: 'operator:test', now: NOW };
+    for (let i = 0; i < 6; i++) {
+      await setLimit(db, id, i + 10, context);
+      await addKey(db, id, { label: `k${i}` }, undefined, context);
+      await insertActivationsOf(db, id, [`b${i}.example`, `a${i}.example`]);
+    }
+    const lists: Record<string, [(page: PageRequest) => Promise<Page<object>>, unknown[]]> = {
+      events: [
+        (page) => listEventPage(db, id, page),
+        [...(await rows<{ id: number; license_id: number }>(db, 'events'))]
+          .filter((one) => one.license_id === id)
+          .map((one) => one.id)
+          .reverse(),
+      ],
+      keys: [(page) => listKeyPage(db, id, page), (await listKeys(db, id)).map((one) => one.id)],
+      activations: [
+        (page) => listActivationPage(db, id, page),
+        (await listActivations(db, id))
+          .sort((a, b) => (a.identifier < b.identifier ? -1 : 1))
+          .map((one) => (one as unknown as { id: number }).id),
+      ],
+      products: [(page) => listProductPage(db, page), [1, 2, 3, 4]],
+      plans: [(page) => listPlanPage(db, 1, page), Array.from({ length: 20 }, (_, i) => i + 1)],
+    };
+    for (const [list, all] of Object.values(lists)) {
+      expect(all.length).toBeGreaterThan(3);
+      const ids: unknown[] = [];
+      let after: string | undefined;
+      do {
+        const { items, next } = await list({ limit: 2, after });
+        ids.push(...(items as { id: number }[]).map((one) => one.id));
+        after = next ?? undefined;
+      } while (after !== undefined);
+      expect(ids).toEqual(all);
+    }
+    expect((await listProductPage(db, { limit: 5 })).items.map(({ includes }) => includes)).toEqual([
+      [],
+      [1],
+      'all',
+      [],
+    ]);
+  });
+
+  test('a cursor that is none of the list is refused, and so is a filter that names nothing', async () => {
+    const write = (values: unknown) => Buffer.from(JSON.stringify(values)).toString('base64url');
+    const cursors = [
+      ...[
+        '',
+        'x',
+        '7',
+        'null',
+        'é',
+        write(7),
+        write([]),
+        write(['7']),
+        write([-1]),
+        write([1.5]),
+        write([7, 7]),
+      ],
+      ...[write([7, '2026-01-01']), write([7, '2026-99-01 00:00:00']), `${write([7])}=`, `${write([7])} `],
+    ];
+    for (const after of cursors)
+      for (const list of [
+        listLicensePage(db, {}, { limit: 5, after }, NOW),
+        listLicensePage(db, { expiring: '30d' }, { limit: 5, after }, NOW),
+        listRequestPage(db, {}, { limit: 5, after }),
+        listEventPage(db, 1, { limit: 5, after }),
+        listKeyPage(db, 1, { limit: 5, after }),
+        listActivationPage(db, 1, { limit: 5, after: write([7]) }),
+      ])
+        await expect(list).rejects.toMatchObject({ code: 'INVALID_REQUEST', field: 'after' });
+    const refused: [LicenseQuery, string][] = [
+      [{ status: 'gone' }, 'status'],
+      [{ expiring: 'soon' }, 'expiring'],
+      [{ refused: '7' }, 'refused'],
+      [{ productId: 99 }, 'product_id'],
+      [{ covers: 99 }, 'covers'],
+      [{ planId: 99 }, 'plan_id'],
+    ];
+    for (const [query, field] of refused)
+      await expect(listLicensePage(db, query, { limit: 5 }, NOW)).rejects.toMatchObject({
+        code: 'INVALID_REQUEST',
+        field,
+      });
+  });
 });
 
 async function insert(
@@ -220,14 +453,7 @@ async function insert(
           ...{ licenseId, keyDigest: digest(`b${i}`), keyHint: otherHint, keySealed: null },
           ...{ label: null, activationLimit: null, endsAt: null, createdAt: NOW },
         });
-      if (sites.length > 0)
-        await insertActivations(
-          trx,
-          sites.map((identifier) => ({
-            ...{ licenseId, identifier, name: null, ip: null, keyId: null, free: false },
-            ...{ site: identifier, activatedAt: NOW },
-          })),
-        );
+      if (sites.length > 0) await insertActivationsOf(trx, licenseId, sites);
       if (refusedAt !== null)
         await recordRefusals(trx, [{ licenseId, outcome: 'LICENSE_EXPIRED', at: refusedAt }]);
     }
@@ -239,4 +465,14 @@ async function insert(
     hints: [one.hint, ...(one.otherHint === null ? [] : [one.otherHint])],
     identifiers: one.sites,
   }));
+}
+
+function insertActivationsOf(db: Db, licenseId: number, identifiers: string[]): Promise<void> {
+  return insertActivations(
+    db as Transaction,
+    identifiers.map((identifier) => ({
+      ...{ licenseId, identifier, name: null, ip: null, keyId: null, free: false },
+      ...{ site: identifier, activatedAt: NOW },
+    })),
+  );
 }

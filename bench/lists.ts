@@ -183,7 +183,12 @@ export type ReadList = (route: string, query: Query, after: string | undefined) 
 /** Without HTTP. */
 export function readListsOf(db: Db): ReadList {
   return (route, query, after) => {
-    const { product_id: productId, plan_id: planId, since, ...others } = query as Record<string, never>;
+    const {
+      product_id: productId,
+      plan_id: planId,
+      since,
+      ...others
+    } = query as Partial<Record<'product_id' | 'plan_id', number> & { since: string }>;
     const page = { limit: 50, after };
     const [list, id, part] = route.split('/');
     if (part === 'events') return listEventPage(db, Number(id), page);

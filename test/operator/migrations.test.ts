@@ -5,7 +5,7 @@ import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise';
 import { pino } from 'pino';
 import request from 'supertest';
-import { isContracting, migrationNames } from '../../migrations';
+import { migrationNames } from '../../migrations';
 import { readConfig, type Settings } from '../../src/config';
 import { startService } from '../../src/service';
 import { openDatabase, type Db } from '../../src/store/database';

@@ -94,11 +94,12 @@ async function fillIn(
   folder: string,
   servers: string,
 ): Promise<string> {
-  const { packagesDir, accelLocation, joomlaRoot } = config;
+  const { packagesDir, xmlDir, accelLocation, joomlaRoot } = config;
   const text = await readFile(join(packageRoot, 'nginx', name), 'utf8');
   const values = new Map([
     [EXAMPLE_SERVERS, servers],
     ['/var/lib/licensing/packages/', `${quotable(packagesDir)}/`],
+    ['/var/lib/licensing/xml/', `${quotable(xmlDir)}/`],
     ['/_licensing_packages/', accelLocation ?? '/_licensing_packages/'],
     [`${DEFAULT_FOLDER}/`, `${quotable(folder)}/`],
     ['shop.example', serverName],

@@ -21,6 +21,8 @@ const TEST_MODULES = ['brotli', 'expires', 'remoteip'];
 export interface ApacheOptions {
   /** where each instance listens: `127.0.0.1:3080` or `unix:/path` */
   upstream: string | string[];
+  /** the folder of the update XMLs */
+  xmlDir?: string;
   /** edits a file's text as an operator would */
   edit?: (text: string, file: string) => string;
 }
@@ -62,7 +64,7 @@ RewriteRule .* index.php [L]
 `;
 
 function writeConfiguration(folder: string, options: ApacheOptions, httpPort: number, port: number): string {
-  const { upstream, edit = (text: string) => text } = options;
+  const { upstream, xmlDir = join(folder, 'xml'), edit = (text: string) => text } = options;
   const site = join(folder, 'site');
   const tls = join(folder, 'tls');
   for (const name of [site, join(site, 'api'), join(folder, 'logs'), tls])
@@ -76,6 +78,7 @@ function writeConfiguration(folder: string, options: ApacheOptions, httpPort: nu
     const text = replaceEach(edit(listensAt(shipped, [upstream].flat()), file), {
       '/etc/apache2/licensing.conf': `${folder}/licensing.conf`,
       '/etc/letsencrypt/live/shop.example': tls,
+      '/var/lib/licensing/xml': xmlDir,
       '/var/www/shop': site,
       '/run/php/php-fpm.sock': `${folder}/php.sock`,
       '<VirtualHost *:443>': `<VirtualHost 127.0.0.1:${port}>`,
@@ -130,9 +133,9 @@ function documentedModules(): string[] {
   return [...guide.matchAll(/a2enmod ([a-z0-9_ ]+)/g)].flatMap(([, names]) => names!.trim().split(' '));
 }
 
-/** Repeats the first shipped line for each instance. */
+/** Repeats the first shipped line of each balancer for each instance. */
 function listensAt(text: string, upstreams: string[]): string {
-  return text.replace(/^( *BalancerMember ")unix:[^"]+(".*\n)/m, (_line, before: string, after: string) =>
+  return text.replace(/^( *BalancerMember ")unix:[^"]+(".*\n)/gm, (_line, before: string, after: string) =>
     upstreams
       .map((upstream, i) =>
         upstream.startsWith('unix:')

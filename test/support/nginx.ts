@@ -12,6 +12,7 @@ const NGINX = ['/usr/sbin/nginx', '/usr/local/sbin/nginx'].find((path) => exists
 /** The values an operator changes in the files of nginx/. */
 const PLACEHOLDERS = {
   packagesDir: '/var/lib/licensing/packages/',
+  xmlDir: '/var/lib/licensing/xml/',
   logs: '/var/log/nginx/',
   includes: '/etc/nginx/licensing/',
   certificates: '/etc/letsencrypt/live/shop.example/',
@@ -24,6 +25,8 @@ export interface NginxOptions {
   upstream: string | string[];
   /** the folder the internal location serves */
   packagesDir?: string;
+  /** the folder of the update XMLs */
+  xmlDir?: string;
   /** use the whole site.example.conf, over TLS; by default a small plain HTTP site that includes licensing.conf */
   example?: boolean;
   /** edits a file's text as an operator would */
@@ -53,7 +56,7 @@ echo json_encode(['php' => basename(__FILE__), 'uri' => $_SERVER['REQUEST_URI'],
 `;
 
 function writeConfiguration(folder: string, options: NginxOptions, httpPort: number, port: number): string {
-  const { upstream, packagesDir, example = false, edit = (text: string) => text } = options;
+  const { upstream, packagesDir, xmlDir, example = false, edit = (text: string) => text } = options;
   const site = join(folder, 'site');
   for (const name of [
     site,
@@ -68,6 +71,7 @@ function writeConfiguration(folder: string, options: NginxOptions, httpPort: num
 
   const values: Record<keyof typeof PLACEHOLDERS, string> = {
     packagesDir: `${(packagesDir ?? join(folder, 'packages')).replace(/\/$/, '')}/`,
+    xmlDir: `${xmlDir ?? join(folder, 'xml')}/`,
     logs: `${folder}/logs/`,
     includes: `${folder}/`,
     certificates: `${folder}/tls/`,

@@ -13,7 +13,7 @@ import type { TestWebServer } from './web-server-process';
 
 export type { TestWebServer };
 
-type ServerOptions = Pick<NginxOptions, 'upstream' | 'packagesDir' | 'edit' | 'example'>;
+type ServerOptions = Pick<NginxOptions, 'upstream' | 'packagesDir' | 'xmlDir' | 'edit' | 'example'>;
 
 /** A web server, and where its answers are its own. */
 export interface Kind {

@@ -128,6 +128,8 @@ export interface Shop {
   key: string;
   /** where the service looks for packages, and by default nginx too */
   packagesDir: string;
+  /** where update XMLs are written, and served from */
+  xmlDir: string;
   sha256: string;
 }
 
@@ -166,15 +168,15 @@ export async function webShops(kind: Kind): Promise<WebShops> {
     start,
     closing,
     async open(settings = kind.senders[0]![1]) {
-      const packagesDir = sharedFolder();
+      const [packagesDir, xmlDir] = [sharedFolder(), sharedFolder()];
       const service = await startTestService({ LICENSING_PACKAGES_DIR: packagesDir, ...settings });
       stops.push(() => service.stop());
       logs.push(() => service.logLines.join(''));
       const { key } = await giveLicense(service.db, await givePlan(service.db));
       keys.push(key);
       const { release } = await giveRelease(service, { version: '2.1.0', file: zip.path });
-      const server = await start({ upstream: hostOf(service), packagesDir });
-      return { service, server, key, packagesDir, sha256: release.sha256 };
+      const server = await start({ upstream: hostOf(service), packagesDir, xmlDir });
+      return { service, server, key, packagesDir, xmlDir, sha256: release.sha256 };
     },
     async behind(listener, edit) {
       const upstream = await startUpstream(listener);

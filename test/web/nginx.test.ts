@@ -51,6 +51,16 @@ it('sends a GET once more that was lost with its connection', async () => {
   expect(requests).toEqual([`GET ${PREFIX}/updates/7`, `GET ${PREFIX}/updates/8`, `GET ${PREFIX}/updates/8`]);
 });
 
+it("refuses what is larger than every package in the form of the operator's API", async () => {
+  const answer = await ask(shop.server.url, `${PREFIX}/manage/imports`, {
+    method: 'POST',
+    headers: { 'Content-Length': 300 * 1024 * 1024, Expect: '100-continue' },
+  });
+
+  expect(answer.status).toBe(413);
+  expect(answer.json()).toMatchObject({ error: { code: 'PAYLOAD_TOO_LARGE' } });
+});
+
 describe('a package', () => {
   it('that nginx cannot find or read is missing, in the words of the service', async () => {
     const folder = sharedFolder();

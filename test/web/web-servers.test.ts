@@ -1,9 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { rmSync } from 'node:fs';
-import type { RequestOptions } from 'node:http';
+import { rmSync, writeFileSync } from 'node:fs';
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { eventually, sharedFolder } from '../support/processes';
+import { tryUpdate } from '../../src/joomla/updater/try';
+import { operator } from '../support/operator';
+import { makePackage } from '../support/packages';
+import { eventually, sharedFolder, temporaryFolder } from '../support/processes';
 import { PREFIX, unusedAddress } from '../support/service';
 import {
   ask,
@@ -41,10 +45,16 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
   let key: string;
   /** the same shop, with its packages sent by each sender that there is */
   let bySender: Map<string, Shop>;
+  const databases = new Map<Shop, string>();
   beforeAll(async () => {
     shops = await webShops(kind);
     bySender = new Map();
-    for (const [sender, settings] of kind.senders) bySender.set(sender, await shops.open(settings));
+    for (const [sender, settings] of kind.senders) {
+      const database = `sqlite:${join(temporaryFolder(), 'test.sqlite')}`;
+      const opened = await shops.open({ ...settings, LICENSING_DATABASE_URL: database });
+      bySender.set(sender, opened);
+      databases.set(opened, database);
+    }
     shop = bySender.get(kind.senders[0]![0])!;
     ({ server, key } = shop);
   }, 120_000);
@@ -331,6 +341,161 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
 
       expect(answer.slice(0, 12)).toBe('HTTP/1.1 403');
       expect(answer).toMatch(/License not found$/);
+    });
+  });
+
+  describe('the update XML', () => {
+    it('follows the command, and is served to Joomla at once', async () => {
+      const { service, packagesDir, xmlDir } = shop;
+      const settings = {
+        LICENSING_DATABASE_URL: databases.get(shop)!,
+        LICENSING_PACKAGES_DIR: packagesDir,
+        LICENSING_XML_DIR: xmlDir,
+        LICENSING_PUBLIC_URL: server.url,
+      };
+      const { json } = operator(settings);
+      const release = (verb: string, version: string) => [
+        'release',
+        verb,
+        '--product',
+        '42',
+        '--version',
+        version,
+      ];
+      const path = '/licensing-updates/pkg_example.xml';
+      const edited = await json(['product', 'edit', '42', '--element', 'pkg_example']);
+      const versions = async () =>
+        [...(await get(server, path)).body.toString().matchAll(/<version>(.*?)</g)].map(([, one]) => one);
+
+      expect(edited).toMatchObject({ update_xml: { state: 'written', url: server.url + path } });
+      expect(await versions()).toEqual(['2.1.0']);
+      const manifest = `<extension type="package"><packagename>example</packagename><version>3.0.0</version><dlid prefix="dlid="/>
+        <updateservers><server>${server.url + path}</server></updateservers></extension>`;
+      const zip = await makePackage({ 'pkg_example.xml': manifest });
+      const published = await json([...release('publish', '3.0.0'), '--file', zip.path]);
+      expect(published).toMatchObject({ update_xml: { state: 'written', url: server.url + path } });
+      const answer = await get(server, path);
+      expect(answer.headers).toMatchObject({
+        'content-type': 'application/xml; charset=utf-8',
+        'cache-control': 'public, max-age=300',
+        'x-content-type-options': 'nosniff',
+      });
+      expect(await versions()).toEqual(['3.0.0']);
+      // Joomla's updater, which needs a certificate that Node knows for https.
+      if (server.url.startsWith('http:'))
+        expect(
+          await tryUpdate(server.url + path, key, {
+            installed: {
+              version: '2.1.0',
+              element: undefined,
+              type: undefined,
+              client: undefined,
+              folder: undefined,
+            },
+            joomla: '5.3.0',
+            database: undefined,
+            php: '8.2.0',
+            minimumStability: 'stable',
+          }),
+        ).toMatchObject({ offered: true, installed: true });
+
+      await json([...release('withdraw', '3.0.0'), '--write-xml', '--allow-downgrade']);
+      expect(await versions()).toEqual(['2.1.0']);
+      expect(service.logLines.join('')).not.toContain('licensing-updates');
+    });
+
+    it.each(['', 'none.xml', '.hidden.xml', 'notes.txt', '.pkg_example.xml.0123.part'])(
+      'shows nothing else of its folder: %j',
+      async (name) => {
+        for (const there of ['.hidden.xml', 'notes.txt', '.pkg_example.xml.0123.part'])
+          writeFileSync(join(shop.xmlDir, there), 'not to be seen');
+        const answer = await get(server, `/licensing-updates/${name}`);
+
+        expect([403, 404]).toContain(answer.status);
+        expect(answer.body.toString()).not.toContain('not to be seen');
+      },
+    );
+  });
+
+  describe("the operator's API and the pages", () => {
+    const secrets = {
+      Authorization: 'Bearer lgw_secret',
+      'X-Joomla-Token': 'joomla-secret',
+      Cookie: 'site=1; licensing=o; x_licensing=2; licensing_my=c; other=3',
+    };
+
+    it('get the secrets that are meant for them, and no cookie of the site', async () => {
+      const seen: Record<string, unknown> = {};
+      const { server } = await shops.behind((request, response) => {
+        const {
+          cookie,
+          authorization,
+          'x-joomla-token': token,
+          'x-forwarded-proto': scheme,
+          host,
+        } = request.headers;
+        const cookies = cookie?.split(/[; ]+/).filter(Boolean).sort();
+        seen[request.url!.slice(PREFIX.length)] = { cookies, authorization, token, scheme, host };
+        response.end();
+      });
+      const asked = ['/manage/me', '/pages/licenses', '/docs/', '/openapi.json', '/updates/42'];
+      for (const path of asked) await get(server, PREFIX + path, { headers: secrets });
+      const own = { cookies: ['licensing=o', 'licensing_my=c'], token: 'joomla-secret' };
+      const address = { scheme: server.url.split(':')[0], host: `127.0.0.1:${server.port}` };
+
+      expect(seen['/manage/me']).toEqual({ ...own, ...address, authorization: 'Bearer lgw_secret' });
+      expect(seen['/pages/licenses']).toEqual({ ...own, ...address, authorization: undefined });
+      for (const path of asked.slice(2))
+        expect(seen[path]).toMatchObject({ cookies: undefined, authorization: undefined });
+      await get(server, `${PREFIX}/manage/plans`, { headers: { Cookie: 'site=1; other=3' } });
+      expect(seen['/manage/plans']).toMatchObject({ cookies: undefined });
+    });
+
+    it('get a package while it is still on its way', async () => {
+      let listener: (request: IncomingMessage) => void = () => undefined;
+      const arrived = new Promise<number>((resolve) => {
+        listener = (request) => request.once('data', (chunk: Buffer) => resolve(chunk.length));
+      });
+      const { server } = await shops.behind((request) => listener(request));
+      const { protocol, port, hostname } = new URL(server.url);
+      const upload = (protocol === 'https:' ? httpsRequest : httpRequest)({
+        ...{ port, hostname, method: 'POST', path: `${PREFIX}/manage/products/42/releases?version=1` },
+        ...{ rejectUnauthorized: false, agent: false },
+        headers: { 'Content-Type': 'application/zip', 'Content-Length': 200 * 1024 * 1024 },
+      });
+      upload.on('error', () => undefined).write(Buffer.alloc(64 * 1024));
+
+      expect(await arrived).toBeGreaterThan(0);
+      upload.destroy();
+    });
+
+    it('are logged without a query, a customer or a code', async () => {
+      const agent = `test-${randomBytes(4).toString('hex')}`;
+      const paths = [
+        ['manage/licenses?q=jane@buyer.example', 'manage/licenses'],
+        ['manage/licenses/7/suspend', 'manage/licenses/7/suspend'],
+        ['manage/products/42/update-xml', 'manage/products/42/update-xml'],
+        ['manage/customers/jane@buyer.example', 'manage/customers/(customer)'],
+        ['manage/customers/0123abcd/x', 'manage/customers/(customer)'],
+        ['pages/enter/s3cretCode', 'pages/enter/(code)'],
+        ['pages/my/enter/abcdef', 'pages/my/enter/(code)'],
+        ['pages/licenses.csv?customer=jane@buyer.example', 'pages/licenses.csv'],
+      ];
+      for (const [path] of paths)
+        await get(server, `${PREFIX}/${path}`, { headers: { ...secrets, 'User-Agent': agent } });
+      const lines = () =>
+        server
+          .log('licensing.log')
+          .split('\n')
+          .filter((line) => line.includes(agent));
+      await eventually(() => expect(lines()).toHaveLength(paths.length));
+
+      expect(lines().map((line) => kind.logLine.exec(line)?.[1])).toEqual(
+        paths.map(([, logged]) => `GET ${PREFIX}/${logged}`),
+      );
+      expect(server.allLogs() + shop.service.logLines.join('')).not.toMatch(
+        /jane|lgw_secret|joomla-secret|s3cretCode|0123abcd|my\/enter\/abcdef/,
+      );
     });
   });
 

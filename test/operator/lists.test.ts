@@ -442,7 +442,16 @@ async function insert(
     const added = await insertLicenses(
       trx,
       known.map(({ planId, status, customer, reference, expiresAt, hint }, i) => ({
-        ...{ planId, status, customer, reference, expiresAt, metadata: null, issuedBy: null, activationLimit: 3 },
+        ...{
+          planId,
+          status,
+          customer,
+          reference,
+          expiresAt,
+          metadata: null,
+          issuedBy: null,
+          activationLimit: 3,
+        },
         ...{ createdAt: NOW, keyDigest: digest(`a${i}`), keyHint: hint, keySealed: null },
       })),
     );

@@ -34,8 +34,10 @@ export interface IssueRequest {
   key: string | undefined;
   /** checked by `requireMetadataChange` */
   metadata?: MetadataChanges | undefined;
-  /** the name of the token that may see only its own licences; undefined: the caller sees all */
+  /** the name of the token that issues; undefined: none */
   issuedBy?: string | undefined;
+  /** the caller may see only what a token of its name issued */
+  ownOnly?: boolean | undefined;
   count: number;
 }
 
@@ -147,7 +149,7 @@ function issueEvent(id: number, license: NewLicense, actor: string): LicenseEven
 /** @throws OperatorError when the reference belongs to a licence that does not match the request */
 function asIssued(
   license: License,
-  { key, planId, customer, issuedBy }: IssueRequest,
+  { key, planId, customer, issuedBy, ownOnly = false }: IssueRequest,
   secret: Buffer | undefined,
 ): Issued {
   const refusal = (why: string, facts?: RefusalFacts) =>
@@ -156,7 +158,7 @@ function asIssued(
       { code: 'CONFLICT', facts },
     );
   // Before anything else: the others' messages say more than this caller may know.
-  if (issuedBy !== undefined && license.issuedBy !== issuedBy)
+  if (ownOnly && license.issuedBy !== issuedBy)
     throw new OperatorError('This reference is in use. A new order needs a reference of its own.', {
       code: 'CONFLICT',
       field: 'reference',

@@ -58,7 +58,7 @@ test('the walk does what the page says', () => {
       '-c',
       commands
         .replaceAll('https://shop.example', service.url)
-        .replaceAll(/^(curl.*(?:\\\n.*)*)$/gm, "$1 -w '\\n%{http_code}\\n'"),
+        .replaceAll(/^(curl(?:.*\\\n)*.*)$/gm, "$1 -w '\\n%{http_code}\\n'"),
     ],
     {
       cwd: folder,
@@ -92,7 +92,8 @@ describe('a shop in PHP', () => {
 
   beforeAll(async () => {
     api = `${service.url}${PATH}`;
-    const [, program = ''] = /```php\n([^`]*issueLicence\([^]*?)```/.exec(guide('shop')) ?? [];
+    const blocks = [...guide('shop').matchAll(/```php\n([^]*?)```/g)].map(([, block]) => block);
+    const program = blocks.find((block) => block?.includes('issueLicence(')) ?? '';
     writeFileSync(
       join(folder, 'shop.php'),
       `${program}\necho json_encode(issueLicence(...array_slice($argv, 1)));\n`,
@@ -120,12 +121,12 @@ describe('a shop in PHP', () => {
     const refusals: [Parameters<typeof sell>[0], string][] = [
       [{ email: 'jane@example.com' }, 'belongs to licence'],
       [{ number: 'order-5001' }, 'This reference is in use'],
-      [{ plan: '99' }, 'There is no plan 99.'],
+      [{ plan: '99', number: '2' }, 'There is no plan 99.'],
       [{ email: 'nobody' }, 'e-mail'],
       [{ by: 'lgw_wrong' }, 'A valid token is needed'],
       [{ at: `http://127.0.0.1:${await freePort()}` }, 'The licence service does not answer.'],
     ];
     for (const [order, says] of refusals)
-      await expect(sell(order)).rejects.toMatchObject({ stdout: expect.stringContaining(says) });
+      await expect(sell(order)).rejects.toThrow(says);
   });
 });

@@ -60,8 +60,8 @@ beforeAll(async () => {
   ] as const)
     writeFileSync(join(folder, name), `#!/bin/sh\n${does}\n`, { mode: 0o755 });
   copyFileSync(join(ROOT, 'seeds/pkg_example-1.1.0.zip'), join(folder, 'pkg_example-1.1.0.zip'));
-  const manifest =
-    '<extension type="package"><packagename>example</packagename><version>1.1.1</version></extension>';
+  const server = '<server type="extension">https://shop.example/updates/pkg_example.xml</server>';
+  const manifest = `<extension type="package"><packagename>example</packagename><version>1.1.1</version><updateservers>${server}</updateservers></extension>`;
   copyFileSync(
     (await makePackage({ 'pkg_example.xml': manifest })).path,
     join(folder, 'pkg_example-1.1.1.zip'),
@@ -111,7 +111,8 @@ test.each(blocks)('%s', (title, commands) => {
 
 test('the PHP of a shop on this machine sells, once for each order, and hears of a refusal', async () => {
   const guide = readFileSync(join(ROOT, 'docs/shop.md'), 'utf8');
-  const [, program = ''] = /```php\n([^`]*issueByCommand[^]*?)```/.exec(guide) ?? [];
+  const blocks = [...guide.matchAll(/```php\n([^]*?)```/g)].map(([, block]) => block);
+  const program = blocks.find((block) => block?.includes('issueByCommand(')) ?? '';
   writeFileSync(
     join(folder, 'shop.php'),
     `${program.replace('/usr/local/bin/licensing', join(folder, 'licensing'))}

@@ -10,7 +10,6 @@ import { createLedger } from '../../src/licensing/ledger';
 import { changeState, renew } from '../../src/licensing/lifecycle';
 import { countAllLicenses, readStatistics, sumUp, type DayStatistics } from '../../src/licensing/statistics';
 import { startHousekeeping } from '../../src/process/housekeeping';
-import type { Access } from '../../src/store/access-log';
 import { openDatabase, table, type Db } from '../../src/store/database';
 import { findLicense, type License } from '../../src/store/licenses';
 import { holdLease, releaseLease, type Lease } from '../../src/store/leases';

@@ -438,7 +438,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       const [mine] = await issue({ reference: 'f-1', issuedBy: 'fair', customer: 'ann@example.com' });
       expect(mine?.license.issuedBy).toBe('fair');
       const [again] = await issue({ reference: 'f-1', issuedBy: 'fair' });
-      expect(again).toEqual(mine);
+      expect(again).toMatchObject({ license: mine!.license, key: mine!.key });
       for (const request of [
         { issuedBy: 'other' },
         { issuedBy: 'other', planId: 99 },

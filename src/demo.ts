@@ -7,11 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { demoAgency, demoClient, demoClub, demoLicenses, referenceOf, seedDemo } from '../seeds/demo';
 import { environment, packageRoot, readConfig } from './config';
+import { addToken, listTokens, revokeToken } from './access/tokens';
 import { API_PATH } from './api';
 import { createLog } from './process/log';
 import { startService } from './service';
 import { isMeantForUs } from './settings';
-import { openDatabase } from './store/database';
+import { openDatabase, type Db } from './store/database';
 import { migrate } from './store/migrate';
 
 /**
@@ -23,6 +24,7 @@ const FOLDER = 'var/demo';
 const ENV_FILE = join(packageRoot, FOLDER, '.env');
 const FIRST_PORT = 3080;
 const PORTS = 20;
+const TOKEN_NAME = 'demo';
 
 async function main(): Promise<void> {
   const { LICENSING_LISTEN, LICENSING_ADMIN_LISTEN } = environment();
@@ -34,12 +36,13 @@ async function main(): Promise<void> {
     LICENSING_ADMIN_LISTEN: LICENSING_ADMIN_LISTEN || '127.0.0.1:0',
   });
   const db = openDatabase(config.database, config.tablePrefix);
-  await migrate(db, config.database)
+  const token = await migrate(db, config.database)
     .then(() => seedDemo(db, config.packagesDir, new Date()))
+    .then(() => newToken(db))
     .finally(() => db.destroy());
 
   const service = await startService(config, createLog(config.logLevel));
-  process.stdout.write(introduction(service.address));
+  process.stdout.write(introduction(service.address, token));
   let stopping: Promise<void> | undefined;
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.on(signal, () => {
@@ -67,6 +70,7 @@ function writeSettings(): void {
     '# The demo, whose keys everybody knows: no place for licences that are sold.',
     'LICENSING_DATABASE_URL=sqlite:demo.sqlite',
     'LICENSING_PACKAGES_DIR=packages',
+    'LICENSING_XML_DIR=xml',
     'LICENSING_LOG_LEVEL=warn',
     `LICENSING_KEY_SECRET=${randomBytes(32).toString('base64')}`,
   ];
@@ -88,7 +92,15 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
-function introduction(address: string): string {
+/** Each start makes a new one, because a token is shown only once. */
+async function newToken(db: Db): Promise<string> {
+  const context = { actor: 'operator:demo', now: new Date() };
+  for (const { id, name } of await listTokens(db))
+    if (name === TOKEN_NAME) await revokeToken(db, id, context);
+  return (await addToken(db, { name: TOKEN_NAME, scope: 'write', expiresAt: null }, context)).token;
+}
+
+function introduction(address: string, token: string): string {
   const { key } = demoLicenses[0] as { key: string };
   const number = demoLicenses.findIndex(({ state }) => state === 'expired') + 1;
   const expired = demoLicenses[number - 1] as { key: string };
@@ -98,6 +110,11 @@ function introduction(address: string): string {
   const ask = (path: string, rest = "-w '\\n'") => `  ${curl} -sS '${base}${API_PATH}${path}' ${rest}`;
   const post = (verb: string, body: object) =>
     ask(`/licenses/${verb}`, `-H 'Content-Type: application/json' -d '${JSON.stringify(body)}' -w '\\n'`);
+  const manage = (path: string, body: object) =>
+    ask(
+      `/manage${path}`,
+      `-H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' -d '${JSON.stringify(body)}' -w '\\n'`,
+    );
   const licensing = (args: string) => `  npm run -s demo:licensing -- ${args}`;
   const site = { license_key: key, identifier: 'https://www.example.com/shop' };
   const download = (product: number, by: string, name: string) => {
@@ -150,6 +167,13 @@ ${ask(`/downloads/42?dlid=${expired.key}`)}
 
 The customer writes to you. Ask why it failed and what to do about it (${number} is the licence's number in the list):
 ${licensing(`why ${number}`)}
+
+THE SAME OVER HTTP, FOR A SHOP OR A SCRIPT
+
+Sell the licence of an order, by a token that is good until the demo is started again:
+${manage('/licenses', { plan_id: 1, customer: 'jane@example.com', reference: 'order-77' })}
+
+Every call is described at ${base}${API_PATH}/docs
 
 A CLUB, AN AGENCY AND STAGING SITES
 

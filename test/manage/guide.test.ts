@@ -122,11 +122,10 @@ describe('a shop in PHP', () => {
       [{ email: 'jane@example.com' }, 'belongs to licence'],
       [{ number: 'order-5001' }, 'This reference is in use'],
       [{ plan: '99', number: '2' }, 'There is no plan 99.'],
-      [{ email: 'nobody' }, 'e-mail'],
+      [{ email: 'nobody', number: '3' }, 'e-mail'],
       [{ by: 'lgw_wrong' }, 'A valid token is needed'],
       [{ at: `http://127.0.0.1:${await freePort()}` }, 'The licence service does not answer.'],
     ];
-    for (const [order, says] of refusals)
-      await expect(sell(order)).rejects.toThrow(says);
+    for (const [order, says] of refusals) await expect(sell(order)).rejects.toThrow(says);
   });
 });

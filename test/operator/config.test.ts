@@ -148,6 +148,7 @@ describe('a good value', () => {
       trustedProxies: ['127.0.0.0/8', '::1'],
       packagesDir: join(packageRoot, 'var/packages'),
       accelLocation: undefined,
+      uploadLimit: 268_435_456,
       xmlDir: join(packageRoot, 'var/xml'),
       publicUrl: undefined,
       keySecret: undefined,

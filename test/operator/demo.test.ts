@@ -81,6 +81,7 @@ describe('with its usual port taken by another program', () => {
       /^[0-9A-F-]{35} /,
       /^License has expired\n$/,
       /^Licence 5 .* expired on 2026-01-01.*refused.*\n +-> licensing license renew 5/,
+      /^\{"data":\{"id":\d+,.*"reference":"order-77".*"license_key":"[0-9A-F-]{35}"/,
       /^HTTP 200, 887 bytes in .*gallery/,
       /^HTTP 200, 872 bytes in .*forms/,
       /^\{"data":\{"status":"active".*"activation_limit":1,"activations_used":1.*"bakery\.example\.com"/,

@@ -427,6 +427,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
           activationLimit: undefined,
           key: undefined,
           count: 1,
+          ownOnly: request.issuedBy !== undefined,
           ...request,
         },
         'token:fair',

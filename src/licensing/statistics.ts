@@ -214,13 +214,16 @@ function accessCount({ endpoint, outcome, version, ...row }: UnsummedAccess): Co
 /** Counts the licences by status and end. @returns false when another instance has the lease by now */
 export async function countAllLicenses(db: Db, lease: Lease, now: () => Date): Promise<boolean> {
   const at = now();
+  const keyOf = ({ productId, status, month }: LicenseCount) => `${productId} ${status} ${month}`;
   const counts = new Map<string, LicenseCount>();
   for (const plan of await listPlans(db))
     for (const count of await countLicenses(db, plan, at, monthStart(at, MONTHS))) {
-      const key = `${count.productId} ${count.status} ${count.month}`;
-      const before = counts.get(key)?.licenses ?? 0;
-      counts.set(key, { ...count, licenses: before + count.licenses });
+      const before = counts.get(keyOf(count))?.licenses ?? 0;
+      counts.set(keyOf(count), { ...count, licenses: before + count.licenses });
     }
+  const stored = await listLicenseCounts(db, undefined);
+  const isSame = stored.every((one) => counts.get(keyOf(one))?.licenses === one.licenses);
+  if (isSame && stored.length === counts.size) return true;
   return inTransaction(db, async (trx) => {
     if (!(await lockLease(trx, lease, now()))) return false;
     await replaceLicenseCounts(trx, [...counts.values()]);

@@ -22,7 +22,8 @@ const MAX_CLOCK_SKEW_MS = 5 * 60 * 1000;
  */
 export async function holdLease(db: Db, { name, holder }: Lease, now: Date): Promise<boolean> {
   const until = endOf(now);
-  const held = (await db(table(db, 'leases')).where({ name }).first()) as LeaseRow | undefined;
+  const held = (await db(table(db, 'leases')).where({ name }).first('holder', 'until')) as
+    LeaseRow | undefined;
   if (held === undefined)
     try {
       await db(table(db, 'leases')).insert({ name, holder, until });
@@ -33,11 +34,11 @@ export async function holdLease(db: Db, { name, holder }: Lease, now: Date): Pro
     }
   const latest = new Date(now.getTime() + MAX_CLOCK_SKEW_MS);
   const isFree = held.until <= toSqlTime(now) || held.until > toSqlTime(latest);
-  if (held.holder !== holder && !isFree) return false;
-  const taken = await db(table(db, 'leases'))
-    .where({ name, holder: held.holder, until: held.until })
-    .update({ holder, until });
-  return taken === 1;
+  const isOwn = held.holder === holder;
+  if (!isOwn && !isFree) return false;
+  // Another part of this process may prolong it at the same moment; another instance must not have.
+  const seen = isOwn ? { holder } : held;
+  return (await db(table(db, 'leases')).where({ name }).where(seen).update({ holder, until })) === 1;
 }
 
 function endOf(now: Date): string {

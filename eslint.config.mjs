@@ -82,6 +82,10 @@ export default ts.config(
   },
   // An old Node has to read the entry points before it can be refused, and knows no "??" (src/process/node-version.ts).
   { files: ENTRY_POINTS, rules: { '@typescript-eslint/prefer-nullish-coalescing': 'off' } },
+  {
+    files: ['src/http/document/page/*.js'],
+    languageOptions: { sourceType: 'script', globals: { document: 'readonly', matchMedia: 'readonly' } },
+  },
   { files: ['**/*.mjs'], languageOptions: { globals: { process: 'readonly', console: 'readonly' } } },
   ...Object.entries(LAYERS).flatMap(layer),
   { files: OPEN_DATABASE, rules: layer(['cli', [...LAYERS.cli, 'store']])[0].rules },

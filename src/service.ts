@@ -1,7 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
+import { join } from 'node:path';
 import type { Logger } from 'pino';
-import type { Config, Variable } from './config';
+import { packageRoot, type Config, type Variable } from './config';
 import { createAuthenticator } from './access/authenticate';
 import { examineFromWithin } from './doctor/examine';
 import { createMonitoringListener } from './http/monitoring';
@@ -78,6 +79,7 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
         authenticate: createAuthenticator({ ...config, db, now }),
         settings: { ...config, updateXml: config, examine: () => examineFromWithin(config, db, now) },
       },
+      document: { version, pageFolder: join(packageRoot, 'dist/docs-page') },
       log,
       onAnswered: metrics.observe,
     });

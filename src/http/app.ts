@@ -13,6 +13,7 @@ import { answerFault, bodyError, inTime, logAnswer, logSendFault } from './fault
 import { frontPage } from './front-page';
 import { activateHandler, deactivateHandler, recordUnread, validateHandler } from './licenses';
 import { API_PATH } from '../api';
+import { mountDocument, type DocumentSettings } from './document/public-files';
 import { mountManage } from './manage/endpoint';
 import type { ManageSettings } from './manage/settings';
 import type { Allowance, Bucket, Limiter } from './rate-limit';
@@ -27,6 +28,8 @@ export interface AppDependencies {
   downloads: DownloadSettings;
   /** who may call the operator's API, and what it works on; undefined: it is not served */
   operator?: { authenticate: Authenticate; settings: ManageSettings };
+  /** undefined: `openapi.json` and `docs` are not served */
+  document?: DocumentSettings;
   log: Logger;
   /** called after every answered request; for metrics */
   onAnswered?: (ctx: Context, seconds: number) => void;
@@ -39,6 +42,7 @@ export function createApp({
   clientAddress,
   downloads,
   operator,
+  document,
   log,
   onAnswered = () => undefined,
 }: AppDependencies): Koa {
@@ -83,6 +87,7 @@ export function createApp({
     endpoint(downloadEndpoint, { ...get, bucket: 'download' }, downloadHandler(licensing, downloads)),
   );
   if (operator) mountManage(router, { db: licensing.db, now: licensing.now, limiter, ...operator });
+  if (document) mountDocument(router, document);
   router.get('/', frontPage);
   return app;
 }

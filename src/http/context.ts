@@ -8,7 +8,7 @@ export interface State {
   requestId: string;
   client: ClientAddress;
   /** for logs and metrics; undefined outside the endpoints */
-  endpoint: Endpoint | 'manage' | undefined;
+  endpoint: Endpoint | 'manage' | 'document' | undefined;
   /** of the operator's API, for logs: the pattern of the path */
   route?: string;
   /** the answered refusal or fault, for logs and metrics */

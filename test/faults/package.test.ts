@@ -39,8 +39,12 @@ test('the tarball holds what is needed to run and to set it up, and nothing else
       .map((path) => `${name}/${path}`)
       .filter((path) => statSync(join(ROOT, path)).isFile()),
   );
+  const page = readdirSync(join(ROOT, 'dist/docs-page')).map((name) => `dist/docs-page/${name}`);
+  expect(page).toHaveLength(7);
   const packages = ['example-1.1.0', 'forms-1.0.0', 'gallery-1.0.0'].map((name) => `seeds/pkg_${name}.zip`);
-  expect([...paths].sort()).toEqual([...sources, ...beside, ...packages, 'package.json', 'README.md'].sort());
+  expect([...paths].sort()).toEqual(
+    [...sources, ...beside, ...page, ...packages, 'package.json', 'README.md'].sort(),
+  );
 });
 
 test('installed from the tarball in an empty folder it runs', async () => {
@@ -108,6 +112,8 @@ async function runs(root: string): Promise<void> {
     data: { valid: true, identifier_activated: true, activations_used: 1 },
   });
   await api.get(`/downloads/42?dlid=${license_key}`).expect(200).expect('Content-Type', 'application/zip');
+  await api.get('/openapi.json').expect(200);
+  for (const file of ['', '/swagger-ui-bundle.js']) await api.get(`/docs${file}`).expect(200);
   await endProcess(service);
   expect(service.exitCode).toBe(0);
 }

@@ -1,0 +1,232 @@
+import { Type, type TSchema } from '@sinclair/typebox';
+import { exactly, oneOf, Text } from '../manage/schemas';
+import type { Components, Json } from './components';
+
+/** Answers as the document describes them. */
+
+const header = (description: string, schema: object, required = true): Json => ({
+  description,
+  required,
+  schema,
+});
+
+const SHARED = {
+  'X-Request-Id': header('Names the request in the logs of the service.', {
+    type: 'string',
+    pattern: '^[A-Za-z0-9._-]{1,64}$',
+  }),
+  'X-Content-Type-Options': header('The content is what Content-Type says.', { const: 'nosniff' }),
+  'Cache-Control': header('Not to be kept.', { const: 'no-store' }),
+  'Retry-After': header('Seconds until another try.', { type: 'integer', minimum: 1 }),
+  Allow: header('The methods of this address.', { type: 'string', examples: ['GET, HEAD'] }),
+  'WWW-Authenticate': header('How to sign in.', { const: 'Bearer' }),
+};
+
+/** Headers that many answers have, as components of the document. */
+export const HEADER_COMPONENTS: Json = SHARED;
+
+const shared = (name: keyof typeof SHARED): Json => ({ [name]: { $ref: `#/components/headers/${name}` } });
+
+export const HEADERS = {
+  requestId: shared('X-Request-Id'),
+  notSniffed: shared('X-Content-Type-Options'),
+  notStored: shared('Cache-Control'),
+  retryAfter: shared('Retry-After'),
+  allow: shared('Allow'),
+  authenticate: shared('WWW-Authenticate'),
+  optional: (name: string, description: string, schema: object = { type: 'string' }): Json => ({
+    [name]: header(description, schema, false),
+  }),
+  required: (name: string, description: string, schema: object): Json => ({
+    [name]: header(description, schema),
+  }),
+};
+
+const PLAIN = { ...HEADERS.requestId, ...HEADERS.notStored, ...HEADERS.notSniffed };
+
+/** An answer with JSON. */
+export function jsonAnswer(
+  components: Components,
+  description: string,
+  schema: TSchema,
+  { headers = {}, examples }: { headers?: object | undefined; examples?: Json } = {},
+): Json {
+  return {
+    description,
+    headers: { ...PLAIN, ...headers },
+    content: { 'application/json': { schema: components.schema(schema), ...(examples && { examples }) } },
+  };
+}
+
+/** An answer with a text, for people. */
+export function textContent(texts?: readonly string[]): Json {
+  return { 'text/plain': { schema: { type: 'string', ...(texts && { enum: texts }) } } };
+}
+
+/** What the service says when it fails, in both APIs. */
+const FAULTS: Record<number, { code: string; description: string; headers?: Json }> = {
+  500: { code: 'INTERNAL_ERROR', description: 'A fault in the service; its log has the request by its id.' },
+  503: {
+    code: 'SERVICE_UNAVAILABLE',
+    description: 'The database, or the service, cannot answer now.',
+    headers: HEADERS.retryAfter,
+  },
+};
+
+interface Refusing {
+  description: string;
+  codes: readonly string[];
+  headers?: Json | undefined;
+}
+
+const MANAGE_REFUSALS: Record<number, Refusing> = {
+  400: {
+    description: 'A field is wrong, missing or unknown; `field` names it.',
+    codes: ['INVALID_REQUEST'],
+  },
+  401: {
+    description: 'The token is missing, wrong, expired or revoked.',
+    codes: ['UNAUTHORIZED'],
+    headers: HEADERS.authenticate,
+  },
+  403: { description: 'This token may not do that.', codes: ['FORBIDDEN'] },
+  404: { description: 'Nothing is at this address.', codes: ['NOT_FOUND'] },
+  405: {
+    description: 'This address does not answer that method.',
+    codes: ['METHOD_NOT_ALLOWED'],
+    headers: HEADERS.allow,
+  },
+  409: {
+    description:
+      'The state of the thing does not allow it, there is one already, it is still in use, or the first request with this Idempotency-Key is under way.',
+    codes: ['CONFLICT'],
+    headers: HEADERS.optional('Retry-After', 'Seconds until another try, where one helps.', {
+      type: 'integer',
+    }),
+  },
+  413: { description: 'The body is too large.', codes: ['PAYLOAD_TOO_LARGE'] },
+  415: { description: 'The body is of another type.', codes: ['UNSUPPORTED_MEDIA_TYPE'] },
+  422: {
+    description: 'This Idempotency-Key was used for another request.',
+    codes: ['IDEMPOTENCY_MISMATCH'],
+  },
+  429: {
+    description: 'Too many requests in this minute.',
+    codes: ['RATE_LIMITED'],
+    headers: HEADERS.retryAfter,
+  },
+};
+
+const MANAGE_CODES = [
+  ...Object.values(MANAGE_REFUSALS).flatMap(({ codes }) => codes),
+  ...Object.values(FAULTS).map(({ code }) => code),
+];
+
+/** Every refusal of the operator's API. */
+const ManageError = exactly(
+  {
+    error: exactly({
+      code: oneOf(MANAGE_CODES),
+      message: Type.String({ description: 'For people.' }),
+      field: Type.Optional(Type.String({ description: 'The field that is wrong.' })),
+    }),
+  },
+  { title: 'Error' },
+);
+
+/** A refusal with one of these codes. */
+function withCode(error: TSchema, codes: readonly string[]): TSchema {
+  const code = codes.length === 1 ? { const: codes[0] } : { enum: codes };
+  return Type.Unsafe({
+    allOf: [error, { properties: { error: { properties: { code } } } }],
+  });
+}
+
+/** The failures of the operator's API with these statuses. */
+export function manageFailures(components: Components, statuses: number[]): Json {
+  return Object.fromEntries(
+    statuses.map((status) => [
+      status,
+      components.response(`Manage${status}`, () => manageFailure(components, status)),
+    ]),
+  );
+}
+
+export function manageFailure(components: Components, status: number): Json {
+  const { description, codes, headers } = MANAGE_REFUSALS[status] ?? faultOf(status);
+  return jsonAnswer(components, description, withCode(ManageError, codes), { headers });
+}
+
+function faultOf(status: number): Refusing {
+  const { code, description, headers } = FAULTS[status] as (typeof FAULTS)[number];
+  return { description, codes: [code], headers };
+}
+
+/** Every code of the customers' API with its status. */
+const CODES = {
+  400: ['INVALID_REQUEST'],
+  403: [
+    'LICENSE_NOT_FOUND',
+    'LICENSE_INACTIVE',
+    'LICENSE_EXPIRED',
+    'ACTIVATION_LIMIT_REACHED',
+    'ACTIVATION_NOT_FOUND',
+    'PRODUCT_MISMATCH',
+  ],
+  404: ['ACTIVATION_NOT_FOUND', 'DOWNLOAD_NOT_FOUND', 'FILE_NOT_FOUND', 'NOT_FOUND'],
+  405: ['METHOD_NOT_ALLOWED'],
+  429: ['RATE_LIMITED'],
+  500: ['INTERNAL_ERROR'],
+  503: ['SERVICE_UNAVAILABLE'],
+} as const;
+
+export type CustomerCode = (typeof CODES)[keyof typeof CODES][number];
+
+const Refusal = exactly(
+  {
+    error: exactly({
+      code: oneOf([...new Set(Object.values(CODES).flat())]),
+      message: Text,
+      activation_limit: Type.Optional(
+        Type.Integer({ minimum: 0, description: 'Only with ACTIVATION_LIMIT_REACHED.' }),
+      ),
+      activations_used: Type.Optional(
+        Type.Integer({ minimum: 0, description: 'Only with ACTIVATION_LIMIT_REACHED.' }),
+      ),
+    }),
+  },
+  { title: 'Refusal' },
+);
+
+const CUSTOMER_FAILURES: Record<number, { description: string; headers?: Json | undefined }> = {
+  400: { description: 'A field is missing or wrong; `message` names it.' },
+  403: { description: 'The licence does not allow it.' },
+  404: { description: 'There is no such thing.' },
+  405: { description: 'This address does not answer that method.', headers: HEADERS.allow },
+  429: { description: 'This client sent too many requests.', headers: HEADERS.retryAfter },
+  500: FAULTS[500] as { description: string },
+  503: FAULTS[503] as { description: string; headers: Json },
+};
+
+/** A refusal or fault of the customers' API. `asText`: a failed download is answered in text unless asked otherwise. */
+export function customerFailure(
+  components: Components,
+  status: number,
+  codes: readonly CustomerCode[],
+  texts?: readonly string[],
+): Json {
+  const { description, headers } = CUSTOMER_FAILURES[status] as (typeof CUSTOMER_FAILURES)[number];
+  const answer = jsonAnswer(components, description, withCode(Refusal, codes), { headers });
+  return texts === undefined
+    ? answer
+    : { ...answer, content: { ...(answer.content as Json), ...textContent(texts) } };
+}
+
+/** What the server itself says to a request that is no proper HTTP, too slow or too large. */
+export function serverRefusal(description: string, text: string): Json {
+  return {
+    description,
+    headers: { ...HEADERS.notStored, ...HEADERS.notSniffed },
+    content: textContent([text]),
+  };
+}

@@ -1,0 +1,493 @@
+import { Type, type TProperties, type TSchema } from '@sinclair/typebox';
+import { API_TEXTS, KEY_REQUIRED, PRODUCT_ID_REQUIRED } from '../../api';
+import { ACTIVATION_TYPES } from '../../licensing/identifiers';
+import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH } from '../../store/columns';
+import { exactly, oneOf, orNull, Text, TextOrNull, Time, TimeOrNull } from '../manage/schemas';
+import { STATUSES } from '../manage/things';
+import { customerFailure, HEADERS, jsonAnswer, serverRefusal, type CustomerCode } from './answers';
+import type { Components, Json } from './components';
+import { PAGE_FILES } from './page-files';
+
+/**
+ * The customers' API as the document describes it: contract, decisions. Requests are read by hand (requests.ts), since
+ * what they accept is exact to the byte; the tests compare every answer with these schemas.
+ */
+
+const KEY = 'A1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6';
+
+const textField = (description: string, options: object = {}) =>
+  Type.Optional(orNull(Type.String({ description, ...options })));
+
+const keyFields = {
+  license_key: textField('The licence key.', { examples: [KEY] }),
+  dlid: textField('Another name for `license_key`, used where that is absent or empty.'),
+};
+const identifier = {
+  description: 'The site, device, person or instance, in any spelling.',
+  maxLength: MAX_IDENTIFIER_LENGTH,
+  examples: ['example.com'],
+};
+const productId = Type.Optional(
+  Type.Unsafe<number | string | null>({
+    type: ['integer', 'string', 'null'],
+    pattern: '^-?[0-9]+$',
+    description: 'The product that the software is: the answer then says whether the licence covers it.',
+  }),
+);
+
+const activationFields = {
+  ...keyFields,
+  identifier: Type.String({ ...identifier, pattern: '\\S' }),
+};
+
+const licenseFields = {
+  license_key: Text,
+  product: Text,
+  plan: Text,
+  activation_type: oneOf(ACTIVATION_TYPES),
+  activation_limit: Type.Integer({ minimum: 0, description: '0: unlimited.' }),
+  activations_used: Type.Integer({ minimum: 0 }),
+  expires_at: orNull(Type.String({ ...Time, description: 'null: never.' })),
+};
+
+const dataOf = (title: string, properties: TProperties) => exactly({ data: exactly(properties, { title }) });
+
+const Activated = dataOf('ActivatedLicense', {
+  status: Type.Literal('active'),
+  ...licenseFields,
+  identifier: Type.String({ description: 'As it is stored.' }),
+});
+
+const Validated = dataOf('ValidatedLicense', {
+  valid: Type.Boolean({ description: 'The licence is active, and covers `product_id` where that was sent.' }),
+  status: oneOf(STATUSES),
+  ...licenseFields,
+  identifier_activated: Type.Boolean({ description: 'True when no identifier was sent.' }),
+  product_covered: Type.Optional(Type.Boolean({ description: 'Only where `product_id` was sent.' })),
+});
+
+const Deactivated = dataOf('DeactivatedLicense', {
+  status: Type.Literal('deactivated'),
+  license_key: Text,
+  identifier: Text,
+  activations_used: Type.Integer({ minimum: 0 }),
+});
+
+const Update = Type.Union(
+  [
+    exactly({ update_available: Type.Literal(false) }),
+    exactly({
+      update_available: Type.Literal(true),
+      name: Type.String({ description: "The product's." }),
+      version: Text,
+      download_url: Type.String({ description: 'A path; the key goes behind it as `?dlid=`.' }),
+      changelog: Text,
+      date: Time,
+      file_size: Type.Integer({ minimum: 0, description: 'bytes' }),
+    }),
+  ],
+  { title: 'Update' },
+);
+
+const Check = dataOf('DownloadCheck', {
+  allowed: Type.Boolean(),
+  code: Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    enum: [
+      'LICENSE_NOT_FOUND',
+      'LICENSE_INACTIVE',
+      'LICENSE_EXPIRED',
+      'PRODUCT_MISMATCH',
+      'ACTIVATION_NOT_FOUND',
+      'DOWNLOAD_NOT_FOUND',
+      'FILE_NOT_FOUND',
+      null,
+    ],
+    description: 'Why not; null: it is allowed.',
+  }),
+  message: Text,
+  expires_at: TimeOrNull,
+  version: orNull(
+    Type.String({ description: 'What was asked for, else what the download gives, else the latest.' }),
+  ),
+  entitled_version: orNull(Type.String({ description: 'The latest that this licence may have.' })),
+  renew_url: TextOrNull,
+  support_url: TextOrNull,
+});
+
+const TAG = "Customers' software";
+const DOCUMENT_TAG = 'Document';
+
+export const CUSTOMER_TAGS = [TAG, DOCUMENT_TAG];
+
+interface Call {
+  operationId: string;
+  summary: string;
+  description?: string;
+}
+
+function operation(call: Call, rest: Json): Json {
+  return { tags: [TAG], ...call, security: [], ...rest };
+}
+
+/** What may happen to any call. */
+const COMMON: Record<number, CustomerCode> = {
+  405: 'METHOD_NOT_ALLOWED',
+  429: 'RATE_LIMITED',
+  500: 'INTERNAL_ERROR',
+  503: 'SERVICE_UNAVAILABLE',
+};
+
+type Codes = Record<number, CustomerCode[]>;
+
+function failures(components: Components, codes: Codes): Json {
+  const own = Object.entries(codes).map(([status, list]) => [
+    status,
+    customerFailure(components, Number(status), list),
+  ]);
+  const common = Object.entries(COMMON).map(([status, code]) => [
+    status,
+    components.response(`Customer${status}`, () => customerFailure(components, Number(status), [code])),
+  ]);
+  return Object.fromEntries([...own, ...common]) as Json;
+}
+
+/** Activate, validate and deactivate: a JSON object or a form, in which other fields are ignored. */
+function licenseCall(
+  components: Components,
+  call: Call,
+  body: TProperties,
+  data: TSchema,
+  codes: Codes,
+  examples: { request: Json; answer: Json },
+): Json {
+  const schema = components.schema({
+    ...Type.Object(body),
+    anyOf: [{ required: ['license_key'] }, { required: ['dlid'] }],
+  });
+  return {
+    post: operation(call, {
+      requestBody: {
+        required: true,
+        content: {
+          'application/json': { schema, example: examples.request },
+          'application/x-www-form-urlencoded': { schema },
+        },
+      },
+      responses: {
+        200: jsonAnswer(components, 'Done.', data, {
+          examples: { answer: { value: { data: examples.answer } } },
+        }),
+        ...failures(components, codes),
+      },
+    }),
+  };
+}
+
+const request = { license_key: KEY, identifier: 'https://www.example.com/shop' };
+const described = {
+  license_key: KEY,
+  product: 'Example Shop',
+  plan: 'Sites',
+  activation_type: 'domain',
+  activation_limit: 3,
+  activations_used: 1,
+  expires_at: '2027-06-30T23:59:59Z',
+};
+
+function licenseCalls(components: Components): Record<string, Json> {
+  return {
+    '/licenses/activate': licenseCall(
+      components,
+      {
+        operationId: 'activate',
+        summary: 'Take a slot of a licence',
+        description:
+          'An identifier that is activated already gets the same answer, and takes no second slot.',
+      },
+      {
+        ...activationFields,
+        name: textField('A label for people.', { maxLength: MAX_LABEL_LENGTH }),
+        product_id: productId,
+      },
+      Activated,
+      {
+        400: ['INVALID_REQUEST'],
+        403: [
+          'LICENSE_NOT_FOUND',
+          'LICENSE_INACTIVE',
+          'LICENSE_EXPIRED',
+          'PRODUCT_MISMATCH',
+          'ACTIVATION_LIMIT_REACHED',
+        ],
+      },
+      { request, answer: { status: 'active', ...described, identifier: 'example.com' } },
+    ),
+    '/licenses/validate': licenseCall(
+      components,
+      {
+        operationId: 'validate',
+        summary: 'Ask whether a licence is valid, and an identifier activated',
+        description: 'A licence that is found is always answered with 200.',
+      },
+      { ...keyFields, identifier: textField(identifier.description, identifier), product_id: productId },
+      Validated,
+      { 400: ['INVALID_REQUEST'], 403: ['LICENSE_NOT_FOUND'] },
+      { request, answer: { valid: true, status: 'active', ...described, identifier_activated: true } },
+    ),
+    '/licenses/deactivate': licenseCall(
+      components,
+      {
+        operationId: 'deactivate',
+        summary: 'Give a slot back',
+        description: 'Whatever the status of the licence is.',
+      },
+      activationFields,
+      Deactivated,
+      { 400: ['INVALID_REQUEST'], 403: ['LICENSE_NOT_FOUND'], 404: ['ACTIVATION_NOT_FOUND'] },
+      {
+        request,
+        answer: {
+          status: 'deactivated',
+          license_key: KEY,
+          identifier: 'example.com',
+          activations_used: 0,
+        },
+      },
+    ),
+  };
+}
+
+const PRODUCT_ID = {
+  name: 'product_id',
+  in: 'path',
+  required: true,
+  schema: { type: 'integer' },
+  example: 42,
+};
+
+const parameter = (name: string, description: string, schema: object = { type: 'string' }): Json => ({
+  name,
+  in: 'query',
+  description,
+  schema,
+});
+
+const ZIP = { 'application/zip': { schema: { type: 'string', format: 'binary' } } };
+
+const PACKAGE_CACHE = 'private, no-store, no-transform';
+
+/** Of an answer about a package. */
+const aboutPackage = {
+  ...HEADERS.requestId,
+  ...HEADERS.notSniffed,
+  ...HEADERS.required('Cache-Control', 'Not to be kept, nor recompressed.', {
+    enum: ['no-store', PACKAGE_CACHE],
+  }),
+  ...HEADERS.optional('Accept-Ranges', 'A part may be asked for.', { const: 'bytes' }),
+};
+const ofPackage = {
+  ...aboutPackage,
+  ...HEADERS.optional('Content-Disposition', "The package's name.", {
+    type: 'string',
+    pattern: '^attachment; filename="[^";]+\\.zip"$',
+  }),
+  ...HEADERS.optional('ETag', 'SHA-256 of the package.', { type: 'string', pattern: '^"[0-9a-f]{64}"$' }),
+};
+const contentRange = HEADERS.required('Content-Range', 'Which bytes these are, of how many.', {
+  type: 'string',
+  pattern: '^bytes (?:\\d+-\\d+|\\*)/\\d+$',
+});
+
+const ofDownload: Record<number, { codes: CustomerCode[]; texts: string[] }> = {
+  400: { codes: ['INVALID_REQUEST'], texts: [KEY_REQUIRED, PRODUCT_ID_REQUIRED] },
+  ...Object.fromEntries(
+    (
+      [
+        [
+          403,
+          [
+            'LICENSE_NOT_FOUND',
+            'LICENSE_INACTIVE',
+            'LICENSE_EXPIRED',
+            'PRODUCT_MISMATCH',
+            'ACTIVATION_NOT_FOUND',
+          ],
+        ],
+        [404, ['DOWNLOAD_NOT_FOUND', 'FILE_NOT_FOUND']],
+        ...Object.entries(COMMON).map(([status, code]) => [Number(status), [code]] as const),
+      ] as [number, CustomerCode[]][]
+    ).map(([status, codes]) => [status, { codes, texts: codes.map((code) => API_TEXTS[code]) }]),
+  ),
+};
+
+function download(components: Components): Json {
+  const refusals = Object.entries(ofDownload).map(([status, { codes, texts }]) => [
+    status,
+    customerFailure(components, Number(status), codes, texts),
+  ]);
+  return operation(
+    {
+      operationId: 'download',
+      summary: 'Download a package, or ask whether it may be',
+      description:
+        'Refusals are texts, for people; JSON where `license_key` was sent and `dlid` was not. With `check=1` the verdict as JSON, without the package.',
+    },
+    {
+      parameters: [
+        PRODUCT_ID,
+        parameter('dlid', 'The licence key.'),
+        parameter('license_key', 'The licence key; goes before `dlid`.'),
+        parameter('version', 'Exactly this published version; without it the latest.'),
+        parameter('identifier', 'Must be activated on the licence when it is sent.'),
+        parameter('check', '`1`: the verdict only.'),
+        { name: 'Range', in: 'header', description: 'One range.', schema: { type: 'string' } },
+      ],
+      responses: {
+        200: {
+          description: 'The package, or with `check=1` the verdict.',
+          headers: ofPackage,
+          content: { ...ZIP, 'application/json': { schema: components.schema(Check) } },
+        },
+        206: {
+          description: 'A part of the package.',
+          headers: { ...ofPackage, ...contentRange },
+          content: ZIP,
+        },
+        304: { description: 'The package has the ETag of If-None-Match.', headers: ofPackage },
+        ...(Object.fromEntries(refusals) as Json),
+        412: { description: 'The package has another ETag than that of If-Match.', headers: aboutPackage },
+        416: {
+          description: 'The package has no such range.',
+          headers: { ...aboutPackage, ...contentRange },
+        },
+      },
+    },
+  );
+}
+
+const HTML = 'text/html';
+
+/** A public file, which is asked for again by its ETag. */
+function file(
+  components: Components,
+  call: Call,
+  { types, headers = {}, parameters }: { types: string[]; headers?: Json; parameters?: Json[] },
+): Json {
+  const all = {
+    ...HEADERS.requestId,
+    ...HEADERS.notSniffed,
+    ...HEADERS.required('Cache-Control', 'To be asked for again, by its ETag.', { const: 'no-cache' }),
+    ...HEADERS.required('ETag', 'Of the content.', { type: 'string' }),
+    ...HEADERS.required('Vary', 'It is sent compressed where the client allows.', {
+      const: 'Accept-Encoding',
+    }),
+    ...HEADERS.optional('Content-Encoding', 'How it is compressed.', { enum: ['br', 'gzip'] }),
+    ...headers,
+  };
+  const content = Object.fromEntries(types.map((type) => [type, { schema: { type: 'string' } }]));
+  return {
+    get: {
+      ...{ tags: [DOCUMENT_TAG], ...call, security: [] },
+      ...(parameters && { parameters }),
+      responses: {
+        200: { description: 'The file.', headers: all, content },
+        304: { description: 'The client has it already.', headers: all },
+        ...(parameters && { 404: customerFailure(components, 404, ['NOT_FOUND']) }),
+        405: components.response('Customer405', () =>
+          customerFailure(components, 405, ['METHOD_NOT_ALLOWED']),
+        ),
+      },
+    },
+  };
+}
+
+const ofPage = {
+  ...HEADERS.required('Content-Security-Policy', 'Nothing from other hosts.', { type: 'string' }),
+  ...HEADERS.required('Referrer-Policy', 'Other sites do not learn the address.', { const: 'no-referrer' }),
+};
+
+function documentPaths(components: Components): Record<string, Json> {
+  return {
+    '/': {
+      get: {
+        tags: [DOCUMENT_TAG],
+        operationId: 'readFrontPage',
+        summary: 'A page for people who open the address of the service in a browser',
+        description: 'Where `Accept` does not name `text/html`: 404.',
+        security: [],
+        responses: {
+          200: {
+            description: 'The page.',
+            headers: {
+              ...HEADERS.requestId,
+              ...HEADERS.notStored,
+              ...HEADERS.notSniffed,
+              ...HEADERS.required('Vary', 'It is for browsers only.', { const: 'Accept' }),
+              ...ofPage,
+            },
+            content: { [HTML]: { schema: { type: 'string' } } },
+          },
+          404: customerFailure(components, 404, ['NOT_FOUND']),
+        },
+      },
+    },
+    '/openapi.json': file(
+      components,
+      { operationId: 'readDocument', summary: 'This document' },
+      { types: ['application/json'] },
+    ),
+    '/docs': file(
+      components,
+      { operationId: 'readDocumentPage', summary: 'This document as a page, to read and to try' },
+      { types: [HTML], headers: ofPage },
+    ),
+    '/docs/{file}': file(
+      components,
+      { operationId: 'readDocumentPageFile', summary: 'A script or style of the page' },
+      {
+        types: ['text/css', 'text/javascript'],
+        parameters: [{ name: 'file', in: 'path', required: true, schema: { enum: PAGE_FILES } }],
+      },
+    ),
+  };
+}
+
+/** The paths of the customers' API, of the page at its address, and of this document. */
+export function customerPaths(components: Components): Record<string, Json> {
+  return {
+    ...licenseCalls(components),
+    '/updates/{product_id}': {
+      get: operation(
+        { operationId: 'checkUpdates', summary: 'Ask for the latest published version; needs no key' },
+        {
+          parameters: [PRODUCT_ID],
+          responses: {
+            200: jsonAnswer(components, 'The version, or that there is none.', exactly({ data: Update })),
+            ...failures(components, { 400: ['INVALID_REQUEST'] }),
+          },
+        },
+      ),
+    },
+    '/downloads/{product_id}': { get: download(components) },
+    ...documentPaths(components),
+  };
+}
+
+/** Answers to what is no operation of this document. */
+export function otherAnswers(components: Components): Json {
+  return {
+    customers: {
+      400: customerFailure(components, 400, ['INVALID_REQUEST']),
+      404: customerFailure(components, 404, ['NOT_FOUND']),
+    },
+    server: {
+      400: serverRefusal(
+        'This is no HTTP.',
+        'The request has characters that are not allowed. Please check the license key.',
+      ),
+      408: serverRefusal('The request did not arrive in time.', 'The request took too long'),
+      431: serverRefusal('The headers are larger than 16 KiB.', 'The request headers are too large'),
+    },
+  };
+}

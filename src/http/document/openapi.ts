@@ -1,0 +1,250 @@
+import type { TSchema } from '@sinclair/typebox';
+import type { Operation } from '../manage/operation';
+import { OPERATION_GROUPS } from '../manage/operations';
+import { HEADER_COMPONENTS, HEADERS, jsonAnswer, manageFailure, manageFailures } from './answers';
+import { createComponents, type Components, type Json } from './components';
+import { CUSTOMER_TAGS, customerPaths, otherAnswers } from './customers-api';
+
+/** The OpenAPI 3.1 document of both APIs. The operator's is made of the schemas that its requests are read by. */
+
+const INTRODUCTION = `The customers' API, which licensed software and Joomla's updater call, and the operator's API, below \`/manage\`.
+
+The operator's API takes a token: \`Authorization: Bearer lgw_...\`, made by \`licensing token add\`, or an API token of the Joomla site, also in \`X-Joomla-Token\`.
+
+A list is read page by page: \`next\` of one page is \`after\` of the next. A POST with an \`Idempotency-Key\` is done once, and gets the same answer for 24 hours. A field that is not listed is refused by the operator's API, and ignored by the customers'.
+
+Every GET also answers HEAD. \`x-other-answers\` has the answers to requests that are no operation of this document.`;
+
+const BEARER = { token: [] };
+const JOOMLA = { joomlaToken: [] };
+
+/** @param version of the program @throws Error when the operations contradict each other, as by two schemas with one title */
+export function buildDocument(version: string): Json {
+  const components = createComponents();
+  const paths: Record<string, Json> = customerPaths(components);
+  for (const [tag, operations] of Object.entries(OPERATION_GROUPS))
+    for (const operation of operations) {
+      const path = `/manage${operation.path}`;
+      paths[path] = { ...paths[path], [operation.method]: describe(operation, tag, components) };
+    }
+  const others = {
+    ...otherAnswers(components),
+    manage: {
+      ...manageFailures(components, [401, 403, 404, 429, 500, 503]),
+      405: manageFailure(components, 405),
+    },
+  };
+  return {
+    openapi: '3.1.0',
+    info: { title: 'licensing-gateway', version, description: INTRODUCTION },
+    servers: [
+      { url: '.', description: 'Where this document is served.' },
+      {
+        url: 'https://{site}/api/index.php/v1/licensing',
+        variables: { site: { default: 'shop.example', description: "The Joomla site's host, and folder." } },
+      },
+    ],
+    tags: [...CUSTOMER_TAGS, ...Object.keys(OPERATION_GROUPS)].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        token: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'A token of the service, or of the Joomla site.',
+        },
+        joomlaToken: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'X-Joomla-Token',
+          description: 'An API token of the Joomla site.',
+        },
+      },
+      headers: HEADER_COMPONENTS,
+      ...components.all(),
+    },
+    'x-other-answers': others,
+  };
+}
+
+function describe(operation: Operation, tag: string, components: Components): Json {
+  const { summary, description, method } = operation;
+  const parameters = [
+    ...pathParameters(operation.path),
+    ...queryParameters(operation.query, components),
+    ...(method === 'post' ? [IDEMPOTENCY_KEY] : []),
+  ];
+  const requestBody = bodyOf(operation, components);
+  return {
+    tags: [tag],
+    operationId: operationIdOf(operation),
+    summary,
+    description: [description, scopesOf(operation)].filter(Boolean).join('\n\n'),
+    security: [BEARER, JOOMLA],
+    ...(parameters.length > 0 && { parameters }),
+    ...(requestBody && { requestBody }),
+    responses: {
+      ...successes(operation, components),
+      ...manageFailures(components, failuresOf(operation)),
+    },
+  };
+}
+
+/** Who may call, in words. */
+function scopesOf({ scope, forShops }: Operation): string {
+  const scopes = [...(scope === 'read' ? ['`read`'] : []), ...(forShops ? ['`issue`'] : []), '`write`'];
+  return `Scope: ${scopes.join(', ').replace(/, ([^,]*)$/, ' or $1')}.`;
+}
+
+const ID = { type: 'integer', minimum: 1 };
+
+function pathParameters(path: string): Json[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    ...(path.startsWith('/licenses/{id}') && name === 'id'
+      ? {
+          description: 'The id of the licence, or `reference:` and its order.',
+          schema: { type: 'string', examples: ['42', 'reference:ORDER-1001'] },
+        }
+      : { schema: name === 'customer' ? { type: 'string' } : ID }),
+  }));
+}
+
+function queryParameters(query: TSchema | undefined, components: Components): Json[] {
+  if (query === undefined) return [];
+  const { properties = {}, required = [] } = query as { properties?: object; required?: string[] };
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...schema } = components.schema(property as object);
+    return {
+      name,
+      in: 'query',
+      ...(description !== undefined && { description }),
+      ...(required.includes(name) && { required: true }),
+      schema,
+    };
+  });
+}
+
+const IDEMPOTENCY_KEY: Json = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description: 'The same key gets the same answer for 24 hours, and the call is done once.',
+  schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' },
+};
+
+const BINARY = { type: 'string', format: 'binary' };
+
+function bodyOf({ method, body, upload, query }: Operation, components: Components): Json | undefined {
+  if (upload !== undefined) {
+    const fields = query === undefined ? {} : components.schema(query);
+    const form = {
+      ...fields,
+      type: 'object',
+      properties: { ...(fields.properties as Json | undefined), file: BINARY },
+      required: [...((fields.required as string[] | undefined) ?? []), 'file'],
+    };
+    return {
+      required: true,
+      content: {
+        ...Object.fromEntries(upload.types.map((type) => [type, { schema: BINARY }])),
+        'multipart/form-data': { schema: form },
+      },
+    };
+  }
+  if (body === undefined) return undefined;
+  const { required } = body as { required?: string[] };
+  return {
+    // A POST without a body counts as an empty object.
+    required: method !== 'post' || (required?.length ?? 0) > 0,
+    content: { 'application/json': { schema: components.schema(body) } },
+  };
+}
+
+function successes(operation: Operation, components: Components): Json {
+  const { status, otherStatus, data, afterCommit, isList } = operation;
+  if (data === undefined) return { 204: { description: 'Done.', headers: HEADERS.requestId } };
+  const shown = afterCommit === undefined ? data : extended(data, afterCommit);
+  const schema = {
+    type: 'object',
+    additionalProperties: false,
+    properties: isList
+      ? {
+          data: { type: 'array', items: shown },
+          next: {
+            type: ['string', 'null'],
+            description: '`after` of the next page; null: this is the last.',
+          },
+        }
+      : { data: shown },
+    required: isList ? ['data', 'next'] : ['data'],
+  } as unknown as TSchema;
+  const answer = (description: string) => jsonAnswer(components, description, schema);
+  return {
+    [status]: answer(status === 201 ? 'Made.' : 'Done.'),
+    ...(otherStatus && { [otherStatus.status]: answer(`When ${otherStatus.when}.`) }),
+  };
+}
+
+/** The data with what follows the change. */
+function extended(data: TSchema, { title, adds }: NonNullable<Operation['afterCommit']>): TSchema {
+  const { properties, required } = data as unknown as { properties: Json; required: string[] };
+  return {
+    ...data,
+    title,
+    properties: { ...properties, ...adds },
+    required: [...required, ...Object.keys(adds)],
+  };
+}
+
+function failuresOf({ method, path, body, upload }: Operation): number[] {
+  const hasBody = body !== undefined || upload !== undefined;
+  return [
+    400,
+    401,
+    403,
+    ...(path.includes('{') ? [404] : []),
+    ...(method === 'get' ? [] : [409]),
+    ...(hasBody ? [413, 415] : []),
+    ...(method === 'post' ? [422] : []),
+    ...[429, 500, 503],
+  ];
+}
+
+/** What the rule below would name badly. */
+const IDS: Record<string, string> = {
+  'post /licenses': 'issueLicense',
+  'post /products/{id}/releases': 'uploadRelease',
+  'post /imports': 'importLicenses',
+  'post /licenses/{id}/mails': 'sendLicenseMail',
+  'post /why': 'explain',
+  'get /doctor': 'examine',
+};
+
+const VERBS = { get: 'get', post: 'add', put: 'set', patch: 'update', delete: 'remove' } as const;
+
+/** Such as `listLicenseKeys`, `suspendLicense`. */
+function operationIdOf({ method, path, isList }: Operation): string {
+  const known = IDS[`${method} ${path}`];
+  if (known !== undefined) return known;
+  const words = path.split('/').filter((word) => word !== '' && !word.startsWith('{'));
+  const last = words.at(-1) ?? '';
+  const isAction = method === 'post' && !last.endsWith('s');
+  if (isAction) words.pop();
+  const isOne = !isList && last !== 'statistics';
+  const things = words.map((word, at) => pascal(isOne || at < words.length - 1 ? singular(word) : word));
+  return (isAction ? camel(last) : isList ? 'list' : VERBS[method]) + things.join('');
+}
+
+function singular(word: string): string {
+  return word.replace(/s$/, '');
+}
+
+function pascal(word: string): string {
+  return word.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function camel(word: string): string {
+  return word.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,209 @@
+import { randomBytes } from 'node:crypto';
+import { expect } from '@jest/globals';
+import type { Scope } from '../../src/access/caller';
+import { addToken } from '../../src/access/tokens';
+import type { Settings } from '../../src/config';
+import type { Db } from '../../src/store/database';
+import { PREFIX, startTestService, type TestService } from './service';
+
+/** The operator's API over HTTP, as a shop or a script calls it. */
+
+export const MANAGE = `${PREFIX}/manage`;
+export const NOW = new Date('2026-11-24T12:00:00Z');
+
+export interface ManageAnswer {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** the JSON; undefined without a body */
+  body: Body;
+}
+
+/** What tests read of answers; anything else fails there. */
+export type Thing = Record<string, any>; // eslint-disable-line @typescript-eslint/no-explicit-any
+interface Body {
+  data: Thing;
+  next: string | null;
+  error: { code: string; message: string; field?: string };
+}
+
+export interface Sent {
+  /** an object becomes JSON; a text or bytes are sent as they are */
+  body?: unknown;
+  headers?: Record<string, string>;
+  /** for a body that a service reads as it arrives */
+  stream?: AsyncIterable<Uint8Array>;
+}
+
+export interface ManageClient {
+  token: string;
+  /** `send('POST /licenses', { body })`; the path is below `P/manage` */
+  send(call: string, sent?: Sent): Promise<ManageAnswer>;
+  /** Expects a success. @returns its `data` */
+  ok(call: string, body?: unknown, status?: number): Promise<Thing>;
+  /** Expects a refusal with this code, and this field. @returns its message */
+  refused(call: string, body: unknown, refusal: Refusal, field?: string): Promise<string>;
+  /** All things of a list, by pages of `limit`. */
+  all(path: string, limit?: number): Promise<Thing[]>;
+}
+
+const REFUSALS = {
+  INVALID_REQUEST: 400,
+  UNAUTHORIZED: 401,
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  CONFLICT: 409,
+  PAYLOAD_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  IDEMPOTENCY_MISMATCH: 422,
+  RATE_LIMITED: 429,
+} as const;
+export type Refusal = keyof typeof REFUSALS;
+
+/** @param heard receives everything that was said, for `expectNoSecrets` */
+export function manageClient(
+  url: string,
+  token: string,
+  heard: (text: string) => void = () => undefined,
+): ManageClient {
+  const client: ManageClient = {
+    token,
+    async send(call, { body, headers = {}, stream } = {}) {
+      const [method, path] = call.split(/ (.*)/s) as [string, string];
+      const isRaw =
+        body === undefined ||
+        typeof body === 'string' ||
+        body instanceof Uint8Array ||
+        body instanceof FormData;
+      const sent = isRaw ? body : JSON.stringify(body);
+      heard(JSON.stringify([path, headers, typeof sent === 'string' ? sent : '']));
+      const response = await fetch(`${url}${MANAGE}${path}`, {
+        method,
+        headers: {
+          ...(token === '' ? {} : { Authorization: `Bearer ${token}` }),
+          ...(isRaw ? {} : { 'Content-Type': 'application/json' }),
+          ...headers,
+        },
+        ...(stream === undefined
+          ? { body: (sent as BodyInit | undefined) ?? null }
+          : { body: stream as unknown as BodyInit, duplex: 'half' }),
+      } as RequestInit);
+      const text = await response.text();
+      heard(text);
+      return {
+        status: response.status,
+        headers: response.headers,
+        text,
+        body: (text === '' ? undefined : JSON.parse(text)) as Body,
+      };
+    },
+    async ok(call, body, status = 200) {
+      const answer = await client.send(call, { body });
+      expect([call, answer.status, answer.body?.error]).toEqual([call, status, undefined]);
+      return answer.body?.data;
+    },
+    async refused(call, body, refusal, field) {
+      const answer = await client.send(call, { body });
+      expectRefusal(answer, refusal, field, call);
+      return answer.body.error.message;
+    },
+    async all(path, limit = 500) {
+      const things: Thing[] = [];
+      for (let after: string | null = ''; after !== null;) {
+        const page: string = `${path}${path.includes('?') ? '&' : '?'}limit=${limit}`;
+        const answer = await client.send(
+          `GET ${page}${after === '' ? '' : `&after=${encodeURIComponent(after)}`}`,
+        );
+        expect(answer.status).toBe(200);
+        const data = answer.body.data as Thing[];
+        // A page before the last is full.
+        if (answer.body.next !== null) expect(data).toHaveLength(limit);
+        things.push(...data);
+        after = answer.body.next;
+      }
+      return things;
+    },
+  };
+  return client;
+}
+
+export function expectRefusal(
+  { status, headers, body }: ManageAnswer,
+  refusal: Refusal,
+  field?: string,
+  call?: string,
+): void {
+  const error = { code: refusal, message: expect.any(String), ...(field === undefined ? {} : { field }) };
+  const given = field === undefined ? { ...body?.error, field: undefined } : body?.error;
+  expect([call, status, given]).toEqual([call, REFUSALS[refusal], error]);
+  expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+  expect(headers.get('cache-control')).toBe('no-store');
+}
+
+export interface Managed extends TestService {
+  read: ManageClient;
+  issue: ManageClient;
+  write: ManageClient;
+  /** a client with a new token */
+  withToken(scope: Scope, name: string, expiresAt?: Date | null): Promise<ManageClient & { id: number }>;
+  /** a client with this text as its token */
+  as(token: string): ManageClient;
+  /** every text that was sent and answered */
+  heard: string[];
+}
+
+/** A service with a token of each scope (`reader`, `shop`, `admin`); the clock stands at NOW. */
+export async function startManaged(settings: Settings = {}, now = NOW): Promise<Managed> {
+  const service = await startTestService(
+    {
+      LICENSING_MANAGE_RATE_LIMIT: '100000',
+      LICENSING_KEY_SECRET: randomBytes(32).toString('base64'),
+      ...settings,
+    },
+    now,
+  );
+  const heard: string[] = [];
+  const as = (token: string) => manageClient(service.url, token, (text) => void heard.push(text));
+  const withToken = async (scope: Scope, name: string, expiresAt: Date | null = null) => {
+    const { token, id } = await giveToken(service.db, scope, name, { expiresAt, now: service.clock.now });
+    return { ...as(token), id };
+  };
+  const [read, issue, write] = [
+    await withToken('read', 'reader'),
+    await withToken('issue', 'shop'),
+    await withToken('write', 'admin'),
+  ];
+  return { ...service, heard, as, withToken, read, issue, write };
+}
+
+export async function giveToken(
+  db: Db,
+  scope: Scope,
+  name: string,
+  { expiresAt = null, now = NOW }: { expiresAt?: Date | null; now?: Date } = {},
+): Promise<{ token: string; id: number }> {
+  const { token, stored } = await addToken(db, { name, scope, expiresAt }, { actor: 'operator:test', now });
+  return { token, id: stored.id };
+}
+
+const SECRETS = [
+  /lgw_[\w-]{49}/g,
+  /[0-9A-F]{8}(?:-[0-9A-F]{8}){3}/gi,
+  /[\w.+-]+@[\w.-]+\.\w+/g,
+  /(?<="Idempotency-Key":")[^"]+/g,
+];
+
+/** Nothing that was said is in the log: no token, key, e-mail address or Idempotency-Key. Call it at a suite's end. */
+export function expectNoSecrets({ heard, logLines, read, issue, write }: Managed): void {
+  const secrets = new Set(
+    heard.flatMap((text) => SECRETS.flatMap((secret) => text.replaceAll('%40', '@').match(secret) ?? [])),
+  );
+  for (const { token } of [read, issue, write]) secrets.add(token);
+  expect(logLines.filter((line) => line.includes('"endpoint":"manage"')).length).toBeGreaterThan(0);
+  const log = logLines.join('\n').toLowerCase().replaceAll('%40', '@');
+  // A short Idempotency-Key may be a word of the log.
+  expect([...secrets].filter((secret) => secret.length > 5 && log.includes(secret.toLowerCase()))).toEqual(
+    [],
+  );
+}

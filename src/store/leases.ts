@@ -22,8 +22,7 @@ const MAX_CLOCK_SKEW_MS = 5 * 60 * 1000;
  */
 export async function holdLease(db: Db, { name, holder }: Lease, now: Date): Promise<boolean> {
   const until = endOf(now);
-  const held = (await db(table(db, 'leases')).where({ name }).first('holder', 'until')) as
-    LeaseRow | undefined;
+  const [held] = await db(table(db, 'leases')).where({ name }).select<LeaseRow[]>('holder', 'until');
   if (held === undefined)
     try {
       await db(table(db, 'leases')).insert({ name, holder, until });

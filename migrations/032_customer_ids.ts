@@ -4,9 +4,8 @@ import { table } from '../src/store/database';
 import { addColumns, addIndex, columnTypes, dropColumns, dropIndex } from './schema';
 
 /**
- * The digest of a licence's customer, by which a customer is found without naming the address, and the index that finds
- * a person's seats. The service may run meanwhile; what it writes without the digest is mended by the next version
- * (`sumUp` in src/licensing/statistics.ts).
+ * The digest of a licence's customer, by which a customer is found without naming the address. The service may run
+ * meanwhile; what it writes without the digest is mended by the next version (`sumUp` in src/licensing/statistics.ts).
  */
 
 const PIECE = 500;
@@ -17,7 +16,6 @@ export async function up(knex: Knex): Promise<void> {
   const t = columnTypes(knex);
   await addColumns(knex, 'licenses', { customer_digest: `${t.ascii(32)} NULL` });
   await addIndex(knex, 'licenses', ['customer_digest']);
-  await addIndex(knex, 'activations', ['identifier']);
   for (let after = 0; ;) {
     const ids = await knex(table(knex, 'licenses'))
       .where('id', '>', after)
@@ -31,7 +29,6 @@ export async function up(knex: Knex): Promise<void> {
 }
 
 export async function down(knex: Knex): Promise<void> {
-  await dropIndex(knex, 'activations', ['identifier']);
   await dropIndex(knex, 'licenses', ['customer_digest']);
   await dropColumns(knex, 'licenses', ['customer_digest']);
 }

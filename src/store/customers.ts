@@ -99,7 +99,7 @@ export async function findSeatRows(
 ): Promise<Record<string, string | number | null>[]> {
   return rawRows(
     db,
-    `SELECT a.*, l.main_key_id FROM ${table(db, 'activations')} a${forceIndex(db, 'activations', 'identifier')}
+    `SELECT a.*, l.main_key_id FROM ${table(db, 'activations')} a${forceIndex(db, 'activations', 'identifier', 'license_id')}
        ${orderedJoin(db)} ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} ON l.id = a.license_id
        ${orderedJoin(db)} ${table(db, 'plans')} p${forceIndex(db, 'plans')} ON p.id = l.plan_id
       WHERE a.identifier = ? AND p.activation_type = 'seat' AND (l.customer IS NULL OR l.customer <> ?)

@@ -754,7 +754,7 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
           identifier: 'example.com',
           name: 'Main\u202e',
           ip: '127.0.0.1',
-          ...{ key_id: keyId, free: false },
+          ...{ id: expect.any(Number), key_id: keyId, free: false },
           activated_at: expect.stringMatching(TIME),
         },
       ],

@@ -82,7 +82,8 @@ async function answer(
   { db, now, settings }: ManageDependencies,
 ): Promise<Written> {
   given.query = operation.readQuery(new URLSearchParams(ctx.querystring));
-  if (operation.upload === undefined) given.body = operation.readBody(await readJsonBody(ctx));
+  if (operation.upload === undefined && hasJson(operation))
+    given.body = operation.readBody(await readJsonBody(ctx));
   const at = now();
   const call = {
     ...{ caller, now: at, ctx, settings, context: { actor: caller.actor, now: at } },
@@ -107,6 +108,11 @@ async function answer(
   } finally {
     await upload?.discard();
   }
+}
+
+/** What comes with a GET or DELETE has no meaning (RFC 9110, 9.3.1). */
+function hasJson({ method }: Operation): boolean {
+  return method !== 'get' && method !== 'delete';
 }
 
 /** Reads an upload into the call. `receive` returns what tells it from another. */

@@ -9,6 +9,7 @@ import {
 import { requireElement, requireHttpsUrl, requireLabel } from '../../licensing/fields';
 import { listProductPage } from '../../licensing/lists';
 import { productJson } from '../../licensing/views';
+import { follow } from './follow';
 import { get, list, patch, post, remove } from './operation';
 import { pageOf, readId } from './reading';
 import { exactly, IdGiven, orNull, Paging, Text, TextOrNull } from './schemas';
@@ -84,6 +85,7 @@ export const productOperations = [
       summary: 'Change a product',
       body: exactly({ name: Type.Optional(Text), ...fields }),
       data: Product,
+      afterCommit: follow('ProductWithXml', 'id'),
     },
     async (call) => {
       const edited = await editProduct(call.db, readId(call, 'id', 'product'), readFields(call.body));

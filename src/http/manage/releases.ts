@@ -1,5 +1,4 @@
 import { Type, type Static } from '@sinclair/typebox';
-import { followUpdateXml } from '../../joomla/follow-xml';
 import { publish, versionOf } from '../../joomla/publish';
 import { listReleasePage } from '../../licensing/lists';
 import { OperatorError } from '../../licensing/operator-error';
@@ -7,11 +6,12 @@ import { releaseJson } from '../../licensing/views';
 import { removeStaged, stageBytes, type StagedPackage } from '../../packages/package-files';
 import { editRelease, findReleaseById, withdrawRelease } from '../../packages/releases';
 import { invalid, notFound } from './failures';
+import { follow } from './follow';
 import { get, list, patch, post, type Call } from './operation';
 import { isSet, pageOf, readId } from './reading';
 import { exactly, Flag, Paging, Text } from './schemas';
 import type { UploadRules } from './upload';
-import { Release, UpdateXmlState } from './things';
+import { Release } from './things';
 
 const UploadFields = exactly({
   version: Type.Optional(
@@ -37,14 +37,7 @@ function notThere(): never {
   throw notFound('release');
 }
 
-/** Joomla learns of a change by the update XML. */
-async function follow({ db, settings }: Call, data: object): Promise<object> {
-  const { product_id } = data as { product_id: number };
-  const { state, url } = await followUpdateXml(db, settings.updateXml, product_id);
-  return { update_xml: { state, url } };
-}
-
-const FOLLOW = { title: 'ReleaseWithXml', adds: { update_xml: UpdateXmlState }, perform: follow };
+const FOLLOW = follow('ReleaseWithXml', 'product_id');
 
 async function upload({ db, path, query, body, settings, now }: Call<Static<typeof UploadFields>, Upload>) {
   const { file } = body;

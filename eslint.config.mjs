@@ -86,6 +86,10 @@ export default ts.config(
     files: ['src/http/document/page/*.js'],
     languageOptions: { sourceType: 'script', globals: { document: 'readonly', matchMedia: 'readonly' } },
   },
+  {
+    files: ['**/*.cjs'],
+    languageOptions: { globals: { process: 'readonly', require: 'readonly', __dirname: 'readonly' } },
+  },
   { files: ['**/*.mjs'], languageOptions: { globals: { process: 'readonly', console: 'readonly' } } },
   ...Object.entries(LAYERS).flatMap(layer),
   { files: OPEN_DATABASE, rules: layer(['cli', [...LAYERS.cli, 'store']])[0].rules },

@@ -1,4 +1,6 @@
-import { existsSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { installMariaDb, REDIS_DATABASES, startMariaDb, startRedis, type PrivateServer } from './servers';
 
@@ -22,4 +24,15 @@ export default async function setup(): Promise<void> {
   process.env.TEST_MARIADB_PORT = String(mariadb.port);
   process.env.TEST_REDIS_URL = redis.url;
   globalThis.sharedServers = [mariadb, redis];
+  recordAnswers();
+}
+
+/** The service's answers are compared with its document, in this process and in Jest's workers. */
+function recordAnswers(): void {
+  const folder = mkdtempSync(join(tmpdir(), 'licensing-answers-'));
+  // Some tests run the service as another user.
+  chmodSync(folder, 0o777);
+  process.env.TEST_ANSWERS = folder;
+  createRequire(__filename)('./answer-recorder.cjs');
+  process.env.NODE_OPTIONS = `--require ${JSON.stringify(join(__dirname, 'answer-recorder.cjs'))}`;
 }

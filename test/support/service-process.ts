@@ -26,12 +26,20 @@ export interface ServiceProcess {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
+/** For a process that runs the service: its answers are compared with the document. */
+export function recorded(): NodeJS.ProcessEnv {
+  const { TEST_ANSWERS } = process.env;
+  const recorder = join(__dirname, 'answer-recorder.cjs');
+  return { TEST_ANSWERS, NODE_OPTIONS: `--require ${JSON.stringify(recorder)}` };
+}
+
 /** Settings that isolate it from this machine: free ports, its own folders, no rate limit. */
 export function processEnvironment(settings: Settings = {}, env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   const { PATH, HOME } = process.env;
   return {
     PATH,
     HOME,
+    ...recorded(),
     LICENSING_ENV_FILE: '/dev/null',
     LICENSING_LISTEN: '127.0.0.1:0',
     LICENSING_ADMIN_LISTEN: '127.0.0.1:0',

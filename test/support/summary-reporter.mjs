@@ -1,4 +1,5 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { readUnseen, readWrong } from './answers-seen.mjs';
 
 /** Prints a machine-readable last line, and before it what a full run skipped. */
 export default class SummaryReporter {
@@ -20,11 +21,33 @@ export default class SummaryReporter {
         `\nLeft to "npm run test:faults": ${names}; and 98,000 of the 100,000 requests of fuzz.\n`,
       );
     }
+    this.compareAnswers();
     const failed = numFailedTests + numRuntimeErrorTestSuites;
     const skipped = numPendingTests > 0 ? `, ${numPendingTests} skipped` : '';
     // Printed at exit, because Jest's own summary comes later and on the other stream.
     process.once('exit', () =>
       process.stdout.write(`\n${numPassedTests} passed, ${failed} failed${skipped}\n`),
     );
+  }
+
+  /** Answers that differ from the document fail the run; of a whole run, so do operations that nobody called. */
+  compareAnswers() {
+    const folder = process.env.TEST_ANSWERS;
+    if (folder === undefined) return;
+    const document = JSON.parse(readFileSync(`${this.rootDir}/docs/openapi.json`, 'utf8'));
+    const wrong = readWrong(folder);
+    const unseen = this.isWhole && process.env.TEST_FAULTS !== 'all' ? readUnseen(folder, document) : [];
+    const texts = [
+      ...(wrong.length > 0 ? [`Answers that docs/openapi.json does not describe:`, ...wrong] : []),
+      ...(unseen.length > 0 ? [`Of docs/openapi.json no test saw:`, ...unseen] : []),
+    ];
+    if (texts.length === 0) return;
+    process.stdout.write(`\n${texts.join('\n')}\n`);
+    this.error = new Error('The answers and docs/openapi.json differ.');
+  }
+
+  /** An error fails the run. */
+  getLastError() {
+    return this.error;
   }
 }

@@ -1,0 +1,219 @@
+'use strict';
+/*
+ * Loaded into every process of the tests that runs the service: compares each of its answers with docs/openapi.json, and
+ * notes which operations were answered, and how. A plain script, because it is loaded by `node --require`.
+ */
+const { appendFileSync, readFileSync } = require('node:fs');
+const { ServerResponse } = require('node:http');
+const { join } = require('node:path');
+
+const PREFIX = '/api/index.php/v1/licensing';
+const folder = process.env.TEST_ANSWERS;
+// Programs that this process starts are recorded where the test says so (recorded(), service-process.ts).
+delete process.env.NODE_OPTIONS;
+
+/** HTTP's own, and X-Accel-Redirect, which nginx takes away. */
+const UNDESCRIBED = new Set([
+  'content-type',
+  'content-length',
+  'connection',
+  'date',
+  'keep-alive',
+  'transfer-encoding',
+  'x-accel-redirect',
+]);
+const MOST_WRONG = 100;
+
+let judge;
+const known = { seen: new Set(), wrong: new Set() };
+
+function note(kind, line) {
+  if (known[kind].has(line) || (kind === 'wrong' && known.wrong.size >= MOST_WRONG)) return;
+  known[kind].add(line);
+  // At once, since services are killed too.
+  // Services of other users need a file of their own.
+  appendFileSync(join(folder, `${kind}-${process.getuid()}`), `${line}\n`);
+}
+
+function look(res, body) {
+  const { req } = res;
+  const url = req?.url ?? '';
+  // Stand-ins of the service have no id. What nobody can read any more may be anything.
+  if (!url.startsWith(PREFIX) || !res.hasHeader('X-Request-Id') || req.socket.destroyed) return;
+  judge ??= createJudge(JSON.parse(readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8')));
+  const { operation, faults } = judge(req, res, body);
+  if (faults.length === 0) note('seen', `${operation} ${res.statusCode}`);
+  for (const fault of faults) note('wrong', `${req.method} ${operation} ${res.statusCode}: ${fault}`);
+}
+
+if (folder !== undefined) {
+  const { end } = ServerResponse.prototype;
+  ServerResponse.prototype.end = function (...args) {
+    if (!this.writableEnded) {
+      const [body] = args;
+      try {
+        look(this, typeof body === 'function' ? undefined : body);
+      } catch (error) {
+        note('wrong', `the recorder failed: ${error.stack.replaceAll('\n', ' ')}`);
+      }
+    }
+    return end.apply(this, args);
+  };
+}
+
+/** Judges answers by the document. */
+function createJudge(document) {
+  const { Ajv2020 } = require('ajv/dist/2020');
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema({ ...document, $id: 'document' });
+  const at = (pointer) =>
+    pointer
+      .split('/')
+      .reduce((part, name) => part[name.replaceAll('~1', '/').replaceAll('~0', '~')], document);
+  const resolve = (part) => (part?.$ref === undefined ? part : at(part.$ref.slice(2)));
+
+  /** What has been compiled, by its place in the document. */
+  function compile(responses, place) {
+    return new Map(
+      Object.entries(responses).map(([status, reference]) => {
+        const path = reference.$ref?.slice(2) ?? `${place}/${status}`;
+        const { headers = {}, content = {} } = resolve(reference);
+        return [
+          Number(status),
+          {
+            headers: Object.entries(headers).map(([name, header]) => ({
+              name: name.toLowerCase(),
+              required: resolve(header).required === true,
+              isValid: headerJudge(resolve(header).schema),
+            })),
+            content: new Map(
+              Object.entries(content).map(([type, { schema }]) => [
+                type,
+                { schema, path: `${path}/content/${escape(type)}/schema` },
+              ]),
+            ),
+          },
+        ];
+      }),
+    );
+  }
+  const escape = (name) => name.replaceAll('~', '~0').replaceAll('/', '~1');
+  const headerJudge = (schema) => {
+    const validate = ajv.compile(schema);
+    return (text) => validate(schema.type === 'integer' && /^\d+$/.test(text) ? Number(text) : text);
+  };
+
+  const root = { words: new Map(), any: undefined, methods: undefined };
+  for (const [path, methods] of Object.entries(document.paths)) {
+    let node = root;
+    for (const word of path.split('/').filter(Boolean)) {
+      const next = () => ({ words: new Map(), any: undefined, methods: undefined });
+      if (word.startsWith('{')) node = node.any ??= next();
+      else {
+        if (!node.words.has(word)) node.words.set(word, next());
+        node = node.words.get(word);
+      }
+    }
+    node.methods = new Map(
+      Object.entries(methods).map(([method, operation]) => [
+        method.toUpperCase(),
+        {
+          name: operation.operationId,
+          responses: compile(operation.responses, `paths/${escape(path)}/${method}/responses`),
+        },
+      ]),
+    );
+  }
+  const others = Object.fromEntries(
+    ['customers', 'manage'].map((api) => [
+      api,
+      {
+        name: `(other, ${api})`,
+        responses: compile(document['x-other-answers'][api], `x-other-answers/${api}`),
+      },
+    ]),
+  );
+
+  function operationOf(method, url) {
+    const words = url.slice(PREFIX.length).split('?', 1)[0].split('/').filter(Boolean);
+    const other = words[0] === 'manage' ? others.manage : others.customers;
+    let node = root;
+    // The id of these two may be missing, which is 400.
+    if (words.length === 1 && (words[0] === 'updates' || words[0] === 'downloads')) words.push('');
+    for (const word of words) {
+      node = node.words.get(word) ?? node.any;
+      if (node === undefined) return other;
+    }
+    return (
+      node.methods?.get(method === 'HEAD' ? 'GET' : method) ?? (node.methods ? anyOf(node, other) : other)
+    );
+  }
+  /** A method that is none of the address: what an operation of it says to 405, and to what comes before. */
+  const anyOf = (node, other) => {
+    const [first] = node.methods.values();
+    return { name: other.name, responses: new Map([...first.responses, ...other.responses]) };
+  };
+
+  const answered = new Map();
+
+  return function judge({ method, url }, res, body) {
+    const operation = operationOf(method, url);
+    const { name } = operation;
+    const status = res.statusCode;
+    const expected = operation.responses.get(status);
+    if (expected === undefined)
+      return { operation: name, faults: [`the status is not described (${url.split('?')[0]})`] };
+    const faults = [];
+    const headers = res.getHeaders();
+    let found = 0;
+    for (const { name: header, required, isValid } of expected.headers) {
+      const value = headers[header];
+      if (value !== undefined) {
+        found++;
+        if (!isValid(String(value))) faults.push(`the header ${header} is ${String(value)}`);
+      } else if (required) faults.push(`the header ${header} is missing`);
+    }
+    const described = Object.keys(headers).filter((header) => !UNDESCRIBED.has(header));
+    if (described.length !== found) {
+      const names = new Set(expected.headers.map((header) => header.name));
+      for (const header of described)
+        if (!names.has(header)) faults.push(`the header ${header} is not described`);
+    }
+    const type = headers['content-type']?.split(';', 1)[0];
+    const content = expected.content.get(type);
+    if (type === undefined) {
+      if (expected.content.size > 0 && method !== 'HEAD') faults.push('it has no content');
+    } else if (content === undefined) faults.push(`the type ${type} is not described`);
+    else if (method !== 'HEAD' && (type === 'application/json' || type === 'text/plain')) {
+      const text = body === undefined ? '' : String(body);
+      if (type === 'application/json' && headers['content-encoding'] !== undefined)
+        return { operation: name, faults };
+      faults.push(...bodyFaults(content, type, text));
+    }
+    return { operation: name, faults };
+  };
+
+  function bodyFaults(content, type, text) {
+    // Storms get the same answer many times.
+    const last = answered.get(content);
+    if (last === text) return [];
+    content.validate ??= ajv.compile({ $ref: `document#/${encodeURI(content.path)}` });
+    let value = text;
+    if (type === 'application/json')
+      try {
+        value = JSON.parse(text);
+      } catch {
+        return ['the body is no JSON'];
+      }
+    if (content.validate(value)) {
+      answered.set(content, text);
+      return [];
+    }
+    return [
+      `${content.validate.errors
+        .slice(0, 5)
+        .map(({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`)
+        .join('; ')} in ${text.slice(0, 300)}`,
+    ];
+  }
+}

@@ -13,11 +13,18 @@ export function requireDuration(text: string, field = 'duration'): string {
   return text;
 }
 
-/** By the UTC calendar: 31 January plus one month is 28 or 29 February. */
-export function addDuration(from: Date, duration: string): Date {
+/**
+ * By the UTC calendar: 31 January plus one month is 28 or 29 February.
+ * @param field that gave the duration; undefined: it was stored
+ * @throws OperatorError beyond the year 9999
+ */
+export function addDuration(from: Date, duration: string, field?: string): Date {
   const later = shift(from, duration, 1);
   if (!(later.getUTCFullYear() <= 9999))
-    throw new OperatorError(`${duration} from then is beyond the year 9999.`);
+    throw new OperatorError(
+      `${duration} from then is beyond the year 9999.`,
+      field === undefined ? {} : { code: 'INVALID_REQUEST', field },
+    );
   return later;
 }
 

@@ -49,7 +49,9 @@ export async function toLicenseFilter(db: Db, query: LicenseQuery, now: Date): P
     reference,
     hint: hint === undefined ? undefined : (asHint(hint) ?? hint),
     expiringBefore:
-      expiring === undefined ? undefined : endOfDay(addDuration(now, requireDuration(expiring, 'expiring'))),
+      expiring === undefined
+        ? undefined
+        : endOfDay(addDuration(now, requireDuration(expiring, 'expiring'), 'expiring')),
     refusedSince:
       refused === undefined ? undefined : subtractDuration(now, requireDuration(refused, 'refused')),
     issuedBy,

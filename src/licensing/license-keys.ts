@@ -159,7 +159,7 @@ export function rekey(
     await replaceKey(trx, id, { from: old.id, to: added.stored.id });
     const oldEndsAt = earlier(
       endsAt,
-      overlap === undefined ? context.now : addDuration(context.now, overlap),
+      overlap === undefined ? context.now : addDuration(context.now, overlap, 'overlap'),
     );
     await setKey(trx, old.id, { endsAt: oldEndsAt });
     await record(

@@ -42,12 +42,12 @@ export function changeState(
 
 /** A duration counts from now or the end, whichever is later. A suspended licence becomes active again. */
 export function renew(db: Db, id: number, renewal: Renewal, context: ChangeContext): Promise<License> {
-  return changeEnd(db, id, renewal, context, () => undefined);
+  return changeEnd(db, id, renewal, context, 'until', () => undefined);
 }
 
 /** Sets the end like `renew`, but makes no suspended licence active. @param until null: lifetime */
 export function moveEnd(db: Db, id: number, until: Date | null, context: ChangeContext): Promise<License> {
-  return changeEnd(db, id, { until }, context, (license) => {
+  return changeEnd(db, id, { until }, context, 'expires_at', (license) => {
     if (license.status === 'suspended')
       throw new OperatorError(`Licence ${id} is suspended: renewing gives it an end and makes it active.`, {
         code: 'CONFLICT',
@@ -60,13 +60,14 @@ function changeEnd(
   id: number,
   renewal: Renewal,
   context: ChangeContext,
+  field: string,
   refuse: (license: LockedLicense) => void,
 ): Promise<License> {
   const { now, actor } = context;
   return changeLicense(db, id, async (trx, license) => {
     refuse(license);
     const status = requireTransition(license, 'renew', now);
-    const expiresAt = renewedUntil(license, renewal, now);
+    const expiresAt = renewedUntil(license, renewal, now, field);
     await setLicense(trx, id, { status, expiresAt });
     await insertEvents(trx, [
       {
@@ -81,12 +82,13 @@ function changeEnd(
   });
 }
 
-function renewedUntil(license: LockedLicense, renewal: Renewal, now: Date): Date | null {
+/** @param field that gave a date */
+function renewedUntil(license: LockedLicense, renewal: Renewal, now: Date, field: string): Date | null {
   if ('until' in renewal) {
     if (renewal.until !== null && renewal.until <= now)
       throw new OperatorError(
         `${formatTimestamp(renewal.until)} has passed already. To end a licence: suspend, cancel or revoke it.`,
-        { code: 'INVALID_REQUEST', field: 'until' },
+        { code: 'INVALID_REQUEST', field },
       );
     return renewal.until;
   }
@@ -97,7 +99,7 @@ function renewedUntil(license: LockedLicense, renewal: Renewal, now: Date): Date
       code: 'CONFLICT',
       facts: { reason: 'lifetime-license' },
     });
-  return addDuration(expiresAt !== null && expiresAt > now ? expiresAt : now, renewal.for);
+  return addDuration(expiresAt !== null && expiresAt > now ? expiresAt : now, renewal.for, 'for');
 }
 
 /** Runs `work` under a lock on the licence's row. @throws OperatorError when there is no such licence */

@@ -86,9 +86,9 @@ export function manageClient(
           ...headers,
         },
         ...(stream === undefined
-          ? { body: (sent as BodyInit | undefined) ?? null }
-          : { body: stream as unknown as BodyInit, duplex: 'half' }),
-      } as RequestInit);
+          ? { body: sent ?? null }
+          : { body: ReadableStream.from(stream), duplex: 'half' as const }),
+      });
       const text = await response.text();
       heard(text);
       return {
@@ -100,8 +100,8 @@ export function manageClient(
     },
     async ok(call, body, status = 200) {
       const answer = await client.send(call, { body });
-      expect([call, answer.status, answer.body?.error]).toEqual([call, status, undefined]);
-      return answer.body?.data;
+      if (answer.status !== status) throw new Error(`${call}: ${answer.status} ${answer.text}`);
+      return answer.text === '' ? {} : answer.body.data;
     },
     async refused(call, body, refusal, field) {
       const answer = await client.send(call, { body });
@@ -111,7 +111,7 @@ export function manageClient(
     async all(path, limit = 500) {
       const things: Thing[] = [];
       for (let after: string | null = ''; after !== null;) {
-        const page: string = `${path}${path.includes('?') ? '&' : '?'}limit=${limit}`;
+        const page = `${path}${path.includes('?') ? '&' : '?'}limit=${limit}`;
         const answer = await client.send(
           `GET ${page}${after === '' ? '' : `&after=${encodeURIComponent(after)}`}`,
         );
@@ -129,17 +129,20 @@ export function manageClient(
 }
 
 export function expectRefusal(
-  { status, headers, body }: ManageAnswer,
+  { status, headers, text, body }: ManageAnswer,
   refusal: Refusal,
   field?: string,
   call?: string,
 ): void {
   const error = { code: refusal, message: expect.any(String), ...(field === undefined ? {} : { field }) };
-  const given = field === undefined ? { ...body?.error, field: undefined } : body?.error;
+  const given = text === '' ? {} : { ...body.error, ...(field === undefined ? { field: undefined } : {}) };
   expect([call, status, given]).toEqual([call, REFUSALS[refusal], error]);
   expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
   expect(headers.get('cache-control')).toBe('no-store');
 }
+
+/** Searching a megabyte of one letter for addresses would take hours. */
+const MOST_HEARD = 10_000;
 
 export interface Managed extends TestService {
   read: ManageClient;
@@ -164,7 +167,8 @@ export async function startManaged(settings: Settings = {}, now = NOW): Promise<
     now,
   );
   const heard: string[] = [];
-  const as = (token: string) => manageClient(service.url, token, (text) => void heard.push(text));
+  const as = (token: string) =>
+    manageClient(service.url, token, (text) => void heard.push(text.slice(0, MOST_HEARD)));
   const withToken = async (scope: Scope, name: string, expiresAt: Date | null = null) => {
     const { token, id } = await giveToken(service.db, scope, name, { expiresAt, now: service.clock.now });
     return { ...as(token), id };

@@ -12,7 +12,7 @@ const readBody = koaBody({
   text: false,
   multipart: false,
   jsonLimit: LIMIT,
-  parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT, HttpMethodEnum.PATCH],
+  parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE],
   onError: (error, ctx) => {
     if ((error as { status?: number }).status === 413) discard(ctx);
     bodyError(error, ctx);

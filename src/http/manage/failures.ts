@@ -77,13 +77,15 @@ function failure(
   };
 }
 
+/** Fields that name a thing, by what is said when there is none. */
+const FIELDS: Record<string, string[]> = {
+  'no-product': ['covers', 'product_id', 'includes'],
+  'no-plan': ['plan_id'],
+  'no-key': ['key_id'],
+};
+
 /** The field that names a thing which there is not. */
 function namedBy({ facts }: OperatorError, given: object): string | undefined {
-  const fields =
-    facts?.reason === 'no-product'
-      ? ['product_id', 'includes']
-      : facts?.reason === 'no-plan'
-        ? ['plan_id']
-        : [];
+  const fields = FIELDS[facts?.reason ?? ''] ?? [];
   return fields.find((field) => Object.hasOwn(given, field));
 }

@@ -48,7 +48,10 @@ export function createApp({
 }: AppDependencies): Koa {
   const app = new Koa<State>();
   app.on('error', logSendFault(log));
-  const router = new Router<State>({ prefix: API_PATH, sensitive: true });
+  const newRouter = () => new Router<State>({ prefix: API_PATH, sensitive: true });
+  const router = newRouter();
+  // A router of its own, because each looks at all its addresses: customers' calls shall not wait for the operator's.
+  const operatorRouter = newRouter();
   const readBody = koaBody({ ...BODY_OPTIONS, onError: bodyError }) as Middleware;
 
   app.use(async (ctx, next) => {
@@ -72,7 +75,7 @@ export function createApp({
     logAnswer(log, ctx);
     onAnswered(ctx, (performance.now() - started) / 1000);
   });
-  app.use(router.routes() as unknown as Koa.Middleware<State>);
+  for (const one of [router, operatorRouter]) app.use(one.routes() as unknown as Koa.Middleware<State>);
   app.use((ctx) => sendFailure(ctx, 'NOT_FOUND'));
 
   const endpoint = createEndpoints(limiter, licensing);
@@ -86,8 +89,8 @@ export function createApp({
     '/downloads{/:product_id}',
     endpoint(downloadEndpoint, { ...get, bucket: 'download' }, downloadHandler(licensing, downloads)),
   );
-  if (operator) mountManage(router, { db: licensing.db, now: licensing.now, limiter, ...operator });
-  if (document) mountDocument(router, document);
+  if (operator) mountManage(operatorRouter, { db: licensing.db, now: licensing.now, limiter, ...operator });
+  if (document) mountDocument(operatorRouter, document);
   router.get('/', frontPage);
   return app;
 }

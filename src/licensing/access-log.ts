@@ -6,7 +6,6 @@ import type { LicenseTerms } from '../store/licenses';
 import { recordRefusals } from '../store/refusals';
 import { canonicalKey, hasAboutOwnShape, keyHint, LEAST_KEY, redactKeys } from './keys';
 import { createMemory } from './memory';
-import { dayOf } from './timestamps';
 
 /** An access as a handler reports it; of the key, only its hint is stored. */
 export interface AccessEntry {
@@ -44,6 +43,7 @@ const MAX_WAITING = 20_000;
 
 /** Equal accesses of a client share a row for this long after the first, but not beyond its day, for the daily sums. */
 const WINDOW_MS = 60 * 60 * 1000;
+const DAY_MS = 24 * WINDOW_MS;
 /** Rows and clients remembered for that; about 10 MB. */
 const MAX_REMEMBERED = 20_000;
 /** New rows a client may cause in a minute; further accesses are stored without their texts (`bare`). */
@@ -120,7 +120,7 @@ export function createAccessLog(db: Db, onError: (error: unknown, lost: number) 
   /** Counts an access on the row of an equal one, or on a new row; false when the queue is full. */
   function keep(client: string, access: Access, isBare = false): boolean {
     const { at } = access;
-    const key = JSON.stringify([client, dayOf(at), { ...access, at: undefined, ip: undefined }]);
+    const key = JSON.stringify([client, Math.floor(at.getTime() / DAY_MS), { ...access, at: undefined, ip: undefined }]);
     let row = rows.get(key, at);
     if (row === undefined) {
       const budget = budgets.get(client, at) ?? budgets.set(client, { at, rows: 0 });

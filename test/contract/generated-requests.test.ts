@@ -1,0 +1,310 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { randomBytes, randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { addToken } from '../../src/access/tokens';
+import {
+  requestsOf,
+  type Described,
+  type Generated,
+  type Json,
+  type Pools,
+  type Schema,
+} from '../support/generated-requests';
+import { makePackage } from '../support/packages';
+import { DATABASE_KINDS, newPlace, PREFIX, startTestService, type TestService } from '../support/service';
+
+/**
+ * Requests made by chance from the document, for every operation. None may fail the service (500), and every answer
+ * must be one that the document has, which the recorder judges. Before them each operation is called once as it should.
+ */
+
+const ALL = process.env.TEST_FAULTS === 'all';
+const REQUESTS = ALL ? 200 : 20;
+
+const document = JSON.parse(readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8')) as {
+  paths: Record<string, Record<string, Described>>;
+  components: { schemas: Record<string, Schema> };
+};
+const resolve = (schema: Schema): Schema =>
+  schema.$ref === undefined
+    ? schema
+    : (document.components.schemas[schema.$ref.split('/').at(-1) as string] as Schema);
+
+/** Their requests are a browser's (document.test.ts). */
+const FILES = new Set(['readFrontPage', 'readDocument', 'readDocumentPage', 'readDocumentPageFile']);
+const OPERATIONS = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods)
+    .filter(([, { operationId }]) => !FILES.has(operationId))
+    .map(([method, described]) => ({ path, method, ...described })),
+);
+
+/** Things that an operation may change, made for it. */
+interface World {
+  product: number;
+  emptyProduct: number;
+  plan: number;
+  emptyPlan: number;
+  license: number;
+  reference: string;
+  customer: string;
+  licenseKey: string;
+  key: number;
+  activation: number;
+  release: number;
+  draft: number;
+  token: number;
+  suspended: number;
+}
+
+interface Answered {
+  status: number;
+  body: { data: Json };
+}
+
+describe.each(DATABASE_KINDS)('on %s', (kind) => {
+  let service: TestService;
+  let token: string;
+  let zip: Buffer;
+  let world: World;
+
+  beforeAll(async () => {
+    service = await startTestService({
+      ...(await newPlace(kind)),
+      LICENSING_MANAGE_RATE_LIMIT: '1000000',
+      LICENSING_KEY_SECRET: randomBytes(32).toString('base64'),
+    });
+    const context = { actor: 'operator:test', now: new Date() };
+    ({ token } = await addToken(service.db, { name: 'generated', scope: 'write', expiresAt: null }, context));
+    ({ bytes: zip } = await makePackage());
+  });
+  afterAll(() => service.stop());
+
+  async function call(
+    method: string,
+    path: string,
+    {
+      query = [],
+      body,
+      headers = {},
+    }: { query?: [string, string][]; body?: unknown; headers?: Record<string, string> } = {},
+  ): Promise<Answered> {
+    const search = new URLSearchParams(query).toString();
+    const isBytes = Buffer.isBuffer(body) || body instanceof FormData || typeof body === 'string';
+    const answer = await fetch(`${service.url}${PREFIX}${path}${search && `?${search}`}`, {
+      method: method.toUpperCase(),
+      headers: {
+        ...(path.startsWith('/manage') ? { Authorization: `Bearer ${token}` } : undefined),
+        ...(body === undefined || isBytes ? {} : { 'Content-Type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined
+        ? {}
+        : { body: isBytes ? (body as string | Buffer<ArrayBuffer> | FormData) : JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    return {
+      status: answer.status,
+      body: (answer.headers.get('content-type')?.startsWith('application/json') && text !== ''
+        ? JSON.parse(text)
+        : {}) as Answered['body'],
+    };
+  }
+
+  async function make(path: string, body: unknown, query: [string, string][] = []): Promise<Json> {
+    const headers = Buffer.isBuffer(body) ? { 'Content-Type': 'application/zip' } : {};
+    const { status, body: answer } = await call('post', `/manage${path}`, { body, query, headers });
+    expect([path, status, answer]).toEqual([path, expect.any(Number), { data: expect.anything() }]);
+    return answer.data;
+  }
+
+  async function makeWorld(): Promise<World> {
+    const name = randomUUID();
+    const id = async (made: Promise<Json>) => (await made).id as number;
+    const product = await id(make('/products', { name }));
+    const planOf = (limit: number, planName: string) =>
+      id(
+        make('/plans', {
+          ...{ product_id: product, name: planName, duration: '1y' },
+          ...{ activation_type: 'domain', activation_limit: limit },
+        }),
+      );
+    const [plan, emptyPlan] = [await planOf(3, 'One'), await planOf(5, 'Two')];
+    const reference = `ORDER ${name}`;
+    const customer = `${name}@example.com`;
+    const { id: license, license_key: licenseKey } = (await make('/licenses', {
+      ...{ plan_id: plan, reference, customer },
+    })) as { id: number; license_key: string };
+    const suspended = await id(make('/licenses', { plan_id: plan }));
+    await make(`/licenses/${suspended}/suspend`, {});
+    const release = (version: string, query: [string, string][] = []) =>
+      id(make(`/products/${product}/releases`, zip, [['version', version], ...query]));
+    return {
+      ...{ product, plan, emptyPlan, license, reference, customer, licenseKey, suspended },
+      emptyProduct: await id(make('/products', { name: `${name} empty` })),
+      key: await id(make(`/licenses/${license}/keys`, {})),
+      activation: await id(make(`/licenses/${license}/activations`, { identifier: 'example.com' })),
+      release: await release('1.0.0'),
+      draft: await release('1.1.0', [['draft', '1']]),
+      token: await id(make('/tokens', { name, scope: 'read' })),
+    };
+  }
+
+  const pools = (): Pools => {
+    const { product, emptyProduct, plan, emptyPlan, license, suspended, key, reference, customer } = world;
+    const { activation, release, draft, token: other, licenseKey } = world;
+    const of = (...values: unknown[]) => fc.constantFrom(...values);
+    const times = of('2030-01-01', '2030-06-30T12:00:00Z', '2020-02-30', '2020-01-01', 'tomorrow', null);
+    const durations = of('1y', '30d', '6m', '0d', '9999y', '-1d', 'x');
+    return {
+      ...{ product_id: of(product, emptyProduct), covers: of(product), plan_id: of(plan, emptyPlan) },
+      ...{ expires_at: times, ends_at: times, until: times, since: times, from: times, to: times },
+      ...{ for: durations, overlap: durations, duration: durations, expiring: durations, refused: durations },
+      ...{ customer: of(customer, 'jane@example.com', 'not an address'), '{customer}': of(customer) },
+      ...{ reference: of(reference, 'other'), q: of(customer, reference, licenseKey.slice(-8), 'exam', '1') },
+      ...{ hint: of(licenseKey.slice(-8)), key_id: of(key), '{key_id}': of(key) },
+      ...{ '{activation_id}': of(activation), identifier: of('example.com', 'two.example.com') },
+      ...{ license_key: of(licenseKey), dlid: of(licenseKey), '{product_id}': of(product) },
+      ...{ version: of('1.0.0', '2.0.0', 'x'), renew_url: of('https://example.com', 'javascript:1') },
+      ...{
+        map: of('key=Key,plan=Plan', 'key=Key', 'x'),
+        product: of(String(product)),
+        plan: of(String(plan)),
+      },
+      ...{ limit: of(1, 2, 500, 501, 0), count: of(1, 2, 3), element: of('pkg_a', 'A B', '') },
+      '{id}': of(product, plan, license, suspended, release, draft, other, `reference:${reference}`),
+    };
+  };
+
+  const csv = () => `Key,Plan\nAAAA-${randomUUID()},${world.plan}\n`;
+
+  /** How an operation is called as it should be; the answers that it then gives. */
+  function goodCalls(): Record<
+    string,
+    { path?: string; query?: [string, string][]; body?: unknown; type?: string; statuses?: number[] }
+  > {
+    const { product, emptyProduct, plan, emptyPlan, license, suspended, key, reference, customer } = world;
+    const { activation, release, draft, token: other, licenseKey } = world;
+    const lic = `/manage/licenses/${license}`;
+    return {
+      issueLicense: { body: { plan_id: plan, customer, reference }, statuses: [200] },
+      getLicense: { path: lic },
+      updateLicense: { path: lic, body: { activation_limit: 7, metadata: { a: 'b' } } },
+      suspendLicense: { path: `${lic}/suspend`, body: { reason: 'test' } },
+      reinstateLicense: { path: `/manage/licenses/${suspended}/reinstate` },
+      revokeLicense: { path: `${lic}/revoke` },
+      cancelLicense: { path: `${lic}/cancel` },
+      renewLicense: { path: `${lic}/renew`, body: { for: '1y' } },
+      listLicenseKeys: { path: `${lic}/keys` },
+      addLicenseKey: { path: `${lic}/keys`, body: { label: 'Client' }, statuses: [201] },
+      updateLicenseKey: { path: `${lic}/keys/${key}`, body: { label: 'Other' } },
+      removeLicenseKey: { path: `${lic}/keys/${key}`, statuses: [204] },
+      rekeyLicense: { path: `${lic}/rekey`, body: { overlap: '14d' } },
+      revealLicense: { path: `${lic}/reveal` },
+      listLicenseActivations: { path: `${lic}/activations` },
+      addLicenseActivation: {
+        path: `${lic}/activations`,
+        body: { identifier: 'b.example' },
+        statuses: [201, 200],
+      },
+      removeLicenseActivation: { path: `${lic}/activations/${activation}`, statuses: [204] },
+      listLicenseEvents: { path: `${lic}/events` },
+      listLicenseRequests: { path: `${lic}/requests` },
+      addProduct: { body: { name: randomUUID() }, statuses: [201] },
+      getProduct: { path: `/manage/products/${product}` },
+      updateProduct: { path: `/manage/products/${product}`, body: { includes: 'all' } },
+      removeProduct: { path: `/manage/products/${emptyProduct}`, statuses: [204] },
+      addPlan: {
+        body: { product_id: product, name: 'Three', activation_type: 'seat', activation_limit: 0 },
+        statuses: [201],
+      },
+      getPlan: { path: `/manage/plans/${plan}` },
+      updatePlan: { path: `/manage/plans/${plan}`, body: { name: 'Renamed' } },
+      removePlan: { path: `/manage/plans/${emptyPlan}`, statuses: [204] },
+      listProductReleases: { path: `/manage/products/${product}/releases` },
+      uploadRelease: {
+        path: `/manage/products/${product}/releases`,
+        ...{ query: [['version', '3.0.0']], body: zip, type: 'application/zip', statuses: [201] },
+      },
+      getRelease: { path: `/manage/releases/${release}` },
+      updateRelease: { path: `/manage/releases/${release}`, body: { changelog: 'New' } },
+      publishRelease: { path: `/manage/releases/${draft}/publish` },
+      withdrawRelease: { path: `/manage/releases/${release}/withdraw` },
+      getProductUpdateXml: { path: `/manage/products/${product}/update-xml` },
+      setProductUpdateXml: {
+        path: `/manage/products/${product}/update-xml`,
+        body: { description: 'An extension' },
+      },
+      getCustomer: { path: `/manage/customers/${customer}` },
+      removeCustomer: { path: `/manage/customers/${customer}`, statuses: [204] },
+      importLicenses: { query: [['map', 'key=Key,plan=Plan']], body: csv(), type: 'text/csv' },
+      addToken: { body: { name: randomUUID(), scope: 'issue' }, statuses: [201] },
+      removeToken: { path: `/manage/tokens/${other}`, statuses: [204] },
+      activate: { body: { license_key: licenseKey, identifier: 'c.example' } },
+      validate: { body: { license_key: licenseKey, product_id: product } },
+      deactivate: { body: { license_key: licenseKey, identifier: 'example.com' } },
+      checkUpdates: { path: `/updates/${product}` },
+      download: { path: `/downloads/${product}`, query: [['dlid', licenseKey]] },
+    };
+  }
+
+  async function send(method: string, template: string, made: Generated): Promise<number> {
+    const path = template.replace(/\{(\w+)\}/g, (_, name: string) =>
+      encodeURIComponent((made.path[name] ?? '').toWellFormed()).replace(/^\.+$/, '%2e'),
+    );
+    const { body: { type, value } = {}, idempotencyKey } = made;
+    const body =
+      type === undefined
+        ? undefined
+        : type === 'multipart/form-data'
+          ? formOf(value as Json)
+          : type.endsWith('json')
+            ? JSON.stringify(value)
+            : type === 'application/x-www-form-urlencoded'
+              ? new URLSearchParams(
+                  Object.entries(value as Json).map(([name, one]) => [name, String(one)] as [string, string]),
+                ).toString()
+              : String(value);
+    const { status } = await call(method, path, {
+      query: made.query,
+      body,
+      headers: {
+        ...(type === undefined || type === 'multipart/form-data' ? {} : { 'Content-Type': type }),
+        ...(idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey }),
+      },
+    });
+    return status;
+  }
+
+  test.each(OPERATIONS)(
+    '$operationId',
+    async (operation) => {
+      const { method, path, operationId } = operation;
+      world = await makeWorld();
+      const { statuses = [200], type, ...good } = goodCalls()[operationId] ?? {};
+      for (const status of statuses) {
+        const headers = type === undefined ? {} : { 'Content-Type': type };
+        const answer = await call(method, good.path ?? path, { ...good, headers });
+        expect(answer).toMatchObject({ status });
+      }
+      world = await makeWorld();
+      await fc.assert(
+        fc.asyncProperty(requestsOf(operation, method === 'post', resolve, pools()), async (made) => {
+          expect(await send(method, path, made)).toBeLessThan(500);
+        }),
+        { numRuns: REQUESTS, ...(ALL ? {} : { seed: 1 }), endOnFailure: true },
+      );
+    },
+    300_000,
+  );
+});
+
+/** A form; what is not a text is sent as JSON. */
+function formOf(fields: Json): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields))
+    if (name === 'file') form.append(name, new Blob([String(value)]), 'file');
+    else form.append(name, typeof value === 'string' ? value : JSON.stringify(value));
+  return form;
+}

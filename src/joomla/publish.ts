@@ -7,6 +7,7 @@ import type { Product } from '../store/catalogue';
 import type { Release } from '../store/releases';
 import { latestRelease } from '../licensing/updates';
 import { packagePath, statPackage } from '../packages/package-files';
+import { unreadable } from '../packages/zip';
 import {
   describeMisses,
   findManifest,
@@ -70,7 +71,9 @@ export async function publish(
 
 /** The version that a package's manifest says; undefined: none. */
 export async function versionOf(path: string): Promise<string | undefined> {
-  const manifest = await findManifest(path);
+  const manifest = await findManifest(path).catch((error: unknown) => {
+    throw unreadable(error);
+  });
   return typeof manifest === 'string' || manifest.version === '' ? undefined : manifest.version;
 }
 

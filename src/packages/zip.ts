@@ -19,10 +19,15 @@ export async function checkZip(path: string): Promise<void> {
       if (!entry.fileName.endsWith('/')) await checkContent(zip, entry);
     });
   } catch (error) {
-    if (isFileError(error)) throw error;
-    throw new OperatorError(`The package is not a readable zip file: ${(error as Error).message}`);
+    throw unreadable(error);
   }
   if (entries === 0) throw new OperatorError('The package is an empty zip file.');
+}
+
+/** The refusal of a zip that cannot be read; a fault of our own disk stays one. */
+export function unreadable(error: unknown): unknown {
+  if (isFileError(error)) return error;
+  return new OperatorError(`The package is not a readable zip file: ${(error as Error).message}`);
 }
 
 /** Visits entries in order. @throws what `visit` throws, or an error that says what is wrong with the zip */

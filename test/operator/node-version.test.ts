@@ -27,7 +27,9 @@ test.each(ENTRY_POINTS)('%s.js refuses it in words, before anything else is load
      process.on('exit', () => console.log(JSON.stringify(Object.keys(require.cache))));`,
   );
   const entry = join(BUILD, `${name}.js`);
-  const { ended } = startProgram(process.execPath, ['-r', old, entry, 'init'], processEnvironment());
+  // Nothing else is to be loaded, the tests' recorder neither.
+  const env = processEnvironment({}, { NODE_OPTIONS: '' });
+  const { ended } = startProgram(process.execPath, ['-r', old, entry, 'init'], env);
   const { code, stdout, stderr } = await ended;
   expect({ code, loaded: JSON.parse(stdout) as unknown }).toEqual({
     code: 1,

@@ -5,6 +5,7 @@ import { requireLabel } from '../../licensing/fields';
 import { addKey, editKey, endKey, rekey } from '../../licensing/license-keys';
 import { listKeyPage } from '../../licensing/lists';
 import { addedKeyJson, keyJson } from '../../licensing/views';
+import { MAX_UINT32 } from '../../store/columns';
 import { list, patch, post, remove } from './operation';
 import { isSet, pageOf, readEnd, readId, requireLicense, withReason } from './reading';
 import {
@@ -23,7 +24,9 @@ import { AddedKey, Key } from './things';
 
 const Terms = exactly({
   label: Type.Optional(TextOrNull),
-  activation_limit: Type.Optional(orNull(Type.Integer({ minimum: 1, description: "null: the licence's." }))),
+  activation_limit: Type.Optional(
+    orNull(Type.Integer({ minimum: 1, maximum: MAX_UINT32, description: "null: the licence's." })),
+  ),
   ends_at: Type.Optional(orNull(Type.String({ ...TimeGiven, description: 'null: with the licence.' }))),
 });
 

@@ -42,7 +42,7 @@ const FOLLOW = follow('ReleaseWithXml', 'product_id');
 async function upload({ db, path, query, body, settings, now }: Call<Static<typeof UploadFields>, Upload>) {
   const { file } = body;
   if (file === undefined) throw invalid('file', 'The package is missing: the part "file".');
-  const version = query.version?.trim() ?? (await versionOf(file.path));
+  const version = query.version?.trim() ?? (await versionOf(file.path).catch(refuseThePackage));
   if (version === undefined)
     throw invalid('version', 'The package does not say its version: give "version".');
   const { release } = await publish(
@@ -58,15 +58,13 @@ async function upload({ db, path, query, body, settings, now }: Call<Static<type
       newUpdateServer: isSet(query.new_update_server),
     },
     now,
-  ).catch((error: unknown) => {
-    throw aboutThePackage(error);
-  });
+  ).catch(refuseThePackage);
   return { data: releaseJson(release) };
 }
 
 /** What is refused for its content is wrong in the request, and no conflict. */
-function aboutThePackage(error: unknown): unknown {
-  return error instanceof OperatorError && error.code === 'REFUSED' ? invalid('file', error.message) : error;
+function refuseThePackage(error: unknown): never {
+  throw error instanceof OperatorError && error.code === 'REFUSED' ? invalid('file', error.message) : error;
 }
 
 interface Upload {

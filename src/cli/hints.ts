@@ -17,6 +17,7 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'other-customer': ({ license }) => `"licensing license show ${license}" says whose it is.`,
   'key-not-kept': ({ license }) => `"licensing license rekey ${license}" makes a new one.`,
   'no-key': ({ license }) => `"licensing license key list ${license}" shows its keys.`,
+  'key-ended': () => 'Add another key.',
   'main-key': ({ license }) => `"licensing license rekey ${license}" does that.`,
   'no-license-named': () => '"licensing why" also finds one by the end of its key, its customer or its site.',
   'nothing-found': () => '"licensing license list" shows them all.',

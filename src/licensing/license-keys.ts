@@ -101,7 +101,7 @@ export function editKey(
 
 /**
  * Ends a key now. Its slots stay with the licence, or are freed with it: also later, for a key that has ended already.
- * @returns the key, and the identifiers that were freed
+ * @returns the key, the identifiers that were freed, and whether it was open until now
  */
 export function endKey(
   db: Db,
@@ -109,16 +109,16 @@ export function endKey(
   keyId: number,
   { free }: { free: boolean },
   context: ChangeContext,
-): Promise<{ key: LicenseKey; freed: string[] }> {
+): Promise<{ key: LicenseKey; freed: string[]; wasOpen: boolean }> {
   return changeKeys(db, id, async (trx, license, keys) => {
     const key = requireKey(keys, license, keyId);
     if (!free) refuseEnded(key, context);
     refuseMainKey(license, key);
+    const wasOpen = isOpen(key, context.now);
     const ended = { ...key, endsAt: earlier(key.endsAt, context.now) };
     await change(trx, keys, ended);
-    if (isOpen(key, context.now))
-      await record(trx, license, 'end-key', context, termsOf(key), termsOf(ended));
-    if (!free) return { key: ended, freed: [] };
+    if (wasOpen) await record(trx, license, 'end-key', context, termsOf(key), termsOf(ended));
+    if (!free) return { key: ended, freed: [], wasOpen };
     const before = await listActivations(trx, id);
     const licenseWithKey = { id, keyDigest: digestOf(keys, license) };
     const identifiers = before.filter((one) => one.keyId === keyId).map(({ identifier }) => identifier);
@@ -126,6 +126,7 @@ export function endKey(
     const left = new Set((await listActivations(trx, id)).map(({ identifier }) => identifier));
     return {
       key: ended,
+      wasOpen,
       freed: before.map(({ identifier }) => identifier).filter((identifier) => !left.has(identifier)),
     };
   });
@@ -243,10 +244,10 @@ function requireOpenKey(
 
 function refuseEnded(key: LicenseKey, { now }: ChangeContext): void {
   if (!isOpen(key, now))
-    throw new OperatorError(
-      `Key ${key.id} ended on ${formatTimestampOrNull(key.endsAt) ?? ''}. Add another key.`,
-      { code: 'CONFLICT' },
-    );
+    throw new OperatorError(`Key ${key.id} ended on ${formatTimestampOrNull(key.endsAt) ?? ''}.`, {
+      code: 'CONFLICT',
+      facts: { reason: 'key-ended' },
+    });
 }
 
 function refuseMainKey(license: LockedLicense, key: LicenseKey): void {

@@ -14,6 +14,7 @@ export type RefusalFacts =
         | 'nothing-found'
         | 'other-plan'
         | 'undecided'
+        | 'key-ended'
         | 'too-many-rows';
     }
   | { reason: 'plan-in-use'; plan: number }

@@ -4,8 +4,10 @@ import { requireDuration } from '../../licensing/durations';
 import { requireLabel } from '../../licensing/fields';
 import { addKey, editKey, endKey, rekey } from '../../licensing/license-keys';
 import { listKeyPage } from '../../licensing/lists';
+import { OperatorError } from '../../licensing/operator-error';
 import { addedKeyJson, keyJson } from '../../licensing/views';
 import { MAX_UINT32 } from '../../store/columns';
+import { notFound } from './failures';
 import { list, patch, post, remove } from './operation';
 import { isSet, pageOf, readEnd, readId, requireLicense, withReason } from './reading';
 import {
@@ -36,6 +38,11 @@ function readTerms({ label, activation_limit, ends_at }: typeof Terms.static) {
     activationLimit: activation_limit,
     endsAt: readEnd(ends_at, 'ends_at'),
   };
+}
+
+/** To DELETE, a key that has ended already is not there. */
+function endedBefore(error: unknown): never {
+  throw error instanceof OperatorError && error.facts?.reason === 'key-ended' ? notFound('key') : error;
 }
 
 const key_id = Type.Optional(Type.Integer({ ...Id, description: 'The main key unless given.' }));
@@ -84,7 +91,9 @@ export const licenseKeyOperations = [
     async (call) => {
       const { id } = await requireLicense(call);
       const free = isSet(call.query.free);
-      return endKey(call.db, id, readId(call, 'key_id', 'key'), { free }, call.context);
+      const keyId = readId(call, 'key_id', 'key');
+      const { wasOpen, freed } = await endKey(call.db, id, keyId, { free }, call.context).catch(endedBefore);
+      if (!wasOpen && freed.length === 0) throw notFound('key');
     },
   ),
   post(

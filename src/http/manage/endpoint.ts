@@ -81,27 +81,35 @@ async function answer(
   given: Given,
   { db, now, settings }: ManageDependencies,
 ): Promise<Written> {
-  given.query = operation.readQuery(new URLSearchParams(ctx.querystring));
-  if (operation.upload === undefined && hasJson(operation))
-    given.body = operation.readBody(await readJsonBody(ctx));
+  const key = operation.method === 'post' ? idempotencyKeyOf(ctx) : undefined;
+  const sent = operation.upload === undefined && hasJson(operation) ? await readJsonBody(ctx) : undefined;
+  const readInput = () => {
+    given.query = operation.readQuery(new URLSearchParams(ctx.querystring));
+    if (sent !== undefined) given.body = operation.readBody(sent);
+  };
+  // With a key, this refusal is kept as well. An upload is not read before its query is known to be right.
+  const keepsRefusal = key !== undefined && sent !== undefined;
+  if (!keepsRefusal) readInput();
   const at = now();
   const call = {
     ...{ caller, now: at, ctx, settings, context: { actor: caller.actor, now: at } },
     path: ctx.params as Record<string, string>,
   };
-  const handle = (handleOn: Db) => run(operation, { ...call, ...given, db: handleOn });
+  const handle = (handleOn: Db) => {
+    if (keepsRefusal) readInput();
+    return run(operation, { ...call, ...given, db: handleOn });
+  };
   const upload = operation.upload && receiver(ctx, operation, operation.upload, given, settings);
   try {
-    const key = operation.method === 'post' ? idempotencyKeyOf(ctx) : undefined;
     let written: Written;
     if (key === undefined) {
       await upload?.receive();
       written = await handle(db);
     } else {
-      const address = `${ctx.path}\n${JSON.stringify(given.query)}`;
+      const address = `${ctx.path}\n${ctx.querystring}`;
       const once = { credential: caller.credential, key, address };
       const refusal = (error: unknown) => refusalOf(error, given);
-      const readBody = () => upload?.receive() ?? Promise.resolve(JSON.stringify(given.body));
+      const readBody = () => upload?.receive() ?? Promise.resolve(JSON.stringify(sent));
       written = await performOnce(db, now, once, { readBody, isRead: !upload }, handle, refusal);
     }
     return await withAfterCommit(operation, { ...call, ...given, db }, written);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import {
   buildConfig,
@@ -95,6 +95,7 @@ async function init({ dryRun = false, ...place }: InitOptions, output: Output): 
     if (!dryRun) {
       await requirePrivileges(db, config);
       await mkdir(config.packagesDir, { recursive: true, mode: 0o750 });
+      await mkdir(config.xmlDir, { recursive: true, mode: 0o755 });
       await migrate(db, config.database);
       noteUnfinished(output, (await readSchemaState(db)).contracting);
       await addToEnvFile(file, additions);
@@ -115,6 +116,10 @@ async function init({ dryRun = false, ...place }: InitOptions, output: Output): 
 /** The settings that .env lacks. Existing settings are never changed. */
 function newSettings(kept: Settings, fromEnvironment: Settings, place: Place, file: string): Settings {
   const given = { ...fromEnvironment, ...placeSettings(kept, fromEnvironment, place, file) };
+  const packages = given.LICENSING_PACKAGES_DIR || kept.LICENSING_PACKAGES_DIR;
+  // Beside the packages of a production machine: the service may write there, and not to the program's folder.
+  if (!given.LICENSING_XML_DIR && packages !== undefined && basename(packages) === 'packages')
+    given.LICENSING_XML_DIR = join(dirname(packages), 'xml');
   if (!given.LICENSING_KEY_SECRET) given.LICENSING_KEY_SECRET = randomBytes(32).toString('base64');
   return Object.fromEntries(Object.entries(given).filter(([name]) => isSetting(name) && !kept[name]));
 }
@@ -182,6 +187,7 @@ function describePlan(config: Config, file: string, additions: Settings, pending
     `Tables: ${pending.length === 0 ? 'up to date' : `${pending.length} changes to be made, none to tables of anybody else`}.`,
     `Settings: ${added.length === 0 ? `nothing to add to ${file}` : `${added.join(', ')} to be added to ${file}`}.`,
     `Packages: ${config.packagesDir}`,
+    `Update XMLs: ${config.xmlDir}`,
   ].join('\n');
 }
 

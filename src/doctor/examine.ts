@@ -11,6 +11,7 @@ import { checkKeys } from './keys';
 import { checkFolder, checkPackages } from './packages';
 import { checkRedis } from './redis';
 import { checkSite } from './site';
+import { checkUpdateXml } from './update-xml';
 
 /** Ordered so that a check follows the checks it depends on. */
 const CHECKS: { name: string; check: Check; needsDatabase: boolean }[] = [
@@ -23,6 +24,7 @@ const CHECKS: { name: string; check: Check; needsDatabase: boolean }[] = [
   { name: 'REDIS', check: checkRedis, needsDatabase: false },
   { name: 'PACKAGES_FOLDER', check: checkFolder, needsDatabase: false },
   { name: 'PACKAGES', check: checkPackages, needsDatabase: true },
+  { name: 'UPDATE_XML', check: checkUpdateXml, needsDatabase: true },
   { name: 'CATALOGUE', check: checkCatalogue, needsDatabase: true },
   { name: 'KEY_SECRET', check: checkKeys, needsDatabase: true },
   { name: 'API_TOKENS', check: checkAccess, needsDatabase: true },

@@ -166,7 +166,7 @@ export function writeUpdateXml(
 
 async function makeFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true });
+    await mkdir(folder, { recursive: true, mode: 0o755 });
   } catch (error) {
     const fault = explainFileFault(error, join(folder, 'update.xml'));
     throw fault === undefined ? error : new OperatorError(`The folder ${folder} was not made: ${fault}.`);

@@ -75,8 +75,6 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       LICENSING_MANAGE_RATE_LIMIT: '1000000',
       LICENSING_KEY_SECRET: randomBytes(32).toString('base64'),
     });
-    const context = { actor: 'operator:test', now: new Date() };
-    ({ token } = await addToken(service.db, { name: 'generated', scope: 'write', expiresAt: null }, context));
     ({ bytes: zip } = await makePackage());
   });
   afterAll(() => service.stop());
@@ -117,6 +115,13 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     const { status, body: answer } = await call('post', `/manage${path}`, { body, query, headers });
     expect([path, status, answer]).toEqual([path, expect.any(Number), { data: expect.anything() }]);
     return answer.data;
+  }
+
+  /** For one operation: it may revoke it. */
+  async function makeToken(): Promise<string> {
+    const context = { actor: 'operator:test', now: new Date() };
+    const request = { name: randomUUID(), scope: 'write', expiresAt: null } as const;
+    return (await addToken(service.db, request, context)).token;
   }
 
   async function makeWorld(): Promise<World> {
@@ -281,6 +286,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     '$operationId',
     async (operation) => {
       const { method, path, operationId } = operation;
+      token = await makeToken();
       world = await makeWorld();
       const { statuses = [200], type, ...good } = goodCalls()[operationId] ?? {};
       for (const status of statuses) {

@@ -854,7 +854,7 @@ describe('the site', () => {
 
   test("the site's PHP answers in place of the service", async () => {
     const found = await lookAt(
-      editing('licensing.conf', '/api/index.php/v1/licensing/ {', '/api/index.php/v2/licensing/ {'),
+      editing('licensing.conf', /(\/api\/index\.php)\/v1(?=\/licensing\/)/g, '$1/v2'),
     );
     expectFinding(found, 'PREFIX_NOT_REACHED', 'problem', /that is the site/);
   });

@@ -1,0 +1,135 @@
+import { constants, type Stats } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { readUpdateXmlState, type ReadUpdateXml } from '../joomla/follow-xml';
+import { XML_PATH } from '../joomla/update-xml';
+import { listProducts, type Product } from '../store/catalogue';
+import type { Db } from '../store/database';
+import { listPublishedVersions } from '../store/releases';
+import { octal, serviceUser } from './file-readers';
+import { attempt, ok, problem, reasonOf, unchecked, warning, type Check, type Finding } from './finding';
+import { httpGet } from './http-get';
+import { mayUse, readNginxUser } from './nginx-user';
+
+interface ProductXml {
+  product: Product;
+  xml: ReadUpdateXml;
+}
+
+/** Checks that every published product's update XML offers what is published, and that the web server serves it. */
+export const checkUpdateXml: Check = async (patient) => {
+  const { config, db, url } = patient;
+  const xmls = await readAll(db, config);
+  const { publicUrl, xmlDir } = config;
+  const home = xmls.filter(({ xml }) => xml.out !== null && dirname(xml.out) === xmlDir);
+  const served = home.find(({ xml }) => xml.state === 'written');
+  const isSite = url !== undefined && publicUrl !== undefined && new URL(publicUrl).host === url.host;
+  return [
+    ...(home.length === 0 ? [] : await attempt('UPDATE_XML_FOLDER', () => checkFolder(xmlDir))),
+    ...describeStates(xmls),
+    ...(served === undefined || !isSite
+      ? []
+      : await attempt('UPDATE_XML_SERVED', async () => [await checkServed(served.xml, patient)])),
+  ];
+};
+
+async function readAll(db: Db, config: Parameters<Check>[0]['config']): Promise<ProductXml[]> {
+  const found: ProductXml[] = [];
+  for (const product of await listProducts(db)) {
+    // Nobody waits for the update XML of a product without versions.
+    if (product.element === null || (await listPublishedVersions(db, product.id)).length === 0) continue;
+    const xml = await readUpdateXmlState(db, config, product.id);
+    if (xml.state !== 'not_set') found.push({ product, xml });
+  }
+  return found;
+}
+
+function describeStates(xmls: ProductXml[]): Finding[] {
+  const stale = xmls.filter(({ xml }) => xml.state === 'stale');
+  if (stale.length === 0)
+    return xmls.length === 0 ? [] : [ok('UPDATE_XML', 'Every update XML offers what is published.')];
+  return stale.map(({ product, xml }) =>
+    warning('UPDATE_XML_STALE', `The update XML of product ${product.id} is stale: ${xml.reason ?? ''}`, {
+      why: 'Joomla offers customers what that file says, not what is published.',
+      remedy: `As a user who may write it: licensing update-xml write --product ${product.id}`,
+    }),
+  );
+}
+
+async function checkFolder(folder: string): Promise<Finding[]> {
+  const nginx = await readNginxUser();
+  const remedy = `As root: install -d -m 750 -o ${serviceUser()} -g ${nginx?.group ?? serviceUser()} ${folder}; or correct LICENSING_XML_DIR.`;
+  const way: { path: string; stats: Stats }[] = [];
+  try {
+    for (let path = folder; ; path = dirname(path)) {
+      way.push({ path, stats: await stat(path) });
+      if (path === dirname(path)) break;
+    }
+  } catch (error) {
+    return [
+      problem(
+        'UPDATE_XML_FOLDER',
+        `The folder of the update XMLs ${folder} cannot be used: ${reasonOf(error)}.`,
+        {
+          why: 'What is published reaches no Joomla.',
+          remedy,
+        },
+      ),
+    ];
+  }
+  const closed = nginx && way.reverse().find(({ stats }) => !mayUse(nginx, stats, 1));
+  if (nginx && closed)
+    return [
+      problem(
+        'UPDATE_XML_NGINX',
+        `nginx, which runs as ${nginx.name}, may not enter ${closed.path} (mode ${octal(closed.stats.mode)}).`,
+        {
+          why: `nginx serves the update XMLs at ${XML_PATH} from there: Joomla gets 403.`,
+          remedy: `As root: chgrp ${nginx.group} ${closed.path} && chmod g+x ${closed.path}; then: licensing doctor`,
+        },
+      ),
+    ];
+  // Root may write everywhere, which tells nothing of the service.
+  if (process.getuid?.() === 0)
+    return [
+      unchecked(
+        'UPDATE_XML_ACCESS',
+        `Whether the service may write to ${folder} cannot be told as root, who may do everything.`,
+        'Run this as the user the service runs as: sudo -u USER licensing doctor',
+      ),
+    ];
+  const mayWrite = await access(folder, constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+  return mayWrite
+    ? [ok('UPDATE_XML_ACCESS', `This user may write to ${folder}.`)]
+    : [
+        problem('UPDATE_XML_ACCESS', `This user may not write to ${folder}.`, {
+          why: 'If it is the user the service runs as, its update XMLs stay as they are when something is published.',
+          remedy,
+        }),
+      ];
+}
+
+async function checkServed(
+  { url, xml }: ReadUpdateXml,
+  { ca }: { ca: string[] | undefined },
+): Promise<Finding> {
+  const address = url ?? '';
+  const failed = (what: string) =>
+    problem('UPDATE_XML_SERVED', `${address} ${what}.`, {
+      why: "Joomla asks there for updates, if the extension's manifest names this address.",
+      remedy: `Let the web server serve LICENSING_XML_DIR at ${XML_PATH}: licensing nginx (docs/nginx.md) or docs/apache.md; and see that LICENSING_PUBLIC_URL is the site's address.`,
+    });
+  try {
+    const chunks: Buffer[] = [];
+    const { status } = await httpGet(new URL(address), { ca, onChunk: (chunk) => chunks.push(chunk) });
+    if (status !== 200) return failed(`answers ${status}`);
+    return Buffer.concat(chunks).toString('utf8') === xml
+      ? ok('UPDATE_XML_SERVED', `${address} is the file that was written.`)
+      : failed('is another file than the one that was written');
+  } catch (error) {
+    return failed(`cannot be reached: ${reasonOf(error)}`);
+  }
+}

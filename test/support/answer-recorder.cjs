@@ -39,7 +39,13 @@ function look(res, body) {
   const { req } = res;
   const url = req?.url ?? '';
   // Stand-ins of the service have no id. What nobody can read any more may be anything.
-  if (!url.startsWith(PREFIX) || !res.hasHeader('X-Request-Id') || req.socket.destroyed) return;
+  if (
+    !url.startsWith(PREFIX) ||
+    !res.hasHeader('X-Request-Id') ||
+    req.socket.destroyed ||
+    res.socket?.writable === false
+  )
+    return;
   judge ??= createJudge(JSON.parse(readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8')));
   const { operation, faults } = judge(req, res, body);
   if (faults.length === 0) note('seen', `${operation} ${res.statusCode}`);
@@ -135,13 +141,15 @@ function createJudge(document) {
   );
 
   function operationOf(method, url) {
-    const words = url.slice(PREFIX.length).split('?', 1)[0].split('/').filter(Boolean);
+    const [path] = url.slice(PREFIX.length).split('?', 1);
+    // A slash at the end changes nothing; a second one does.
+    const words = path.replace(/\/$/, '').split('/').slice(1);
     const other = words[0] === 'manage' ? others.manage : others.customers;
     let node = root;
     // The id of these two may be missing, which is 400.
-    if (words.length === 1 && (words[0] === 'updates' || words[0] === 'downloads')) words.push('');
+    if (words.length === 1 && (words[0] === 'updates' || words[0] === 'downloads')) words.push('(none)');
     for (const word of words) {
-      node = node.words.get(word) ?? node.any;
+      node = node.words.get(word) ?? (word === '' ? undefined : node.any);
       if (node === undefined) return other;
     }
     return (

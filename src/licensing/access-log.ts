@@ -120,7 +120,11 @@ export function createAccessLog(db: Db, onError: (error: unknown, lost: number) 
   /** Counts an access on the row of an equal one, or on a new row; false when the queue is full. */
   function keep(client: string, access: Access, isBare = false): boolean {
     const { at } = access;
-    const key = JSON.stringify([client, Math.floor(at.getTime() / DAY_MS), { ...access, at: undefined, ip: undefined }]);
+    const key = JSON.stringify([
+      client,
+      Math.floor(at.getTime() / DAY_MS),
+      { ...access, at: undefined, ip: undefined },
+    ]);
     let row = rows.get(key, at);
     if (row === undefined) {
       const budget = budgets.get(client, at) ?? budgets.set(client, { at, rows: 0 });

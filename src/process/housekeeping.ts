@@ -6,6 +6,7 @@ import { dayOf } from '../licensing/timestamps';
 import { pruneAccesses } from '../store/access-log';
 import type { Db } from '../store/database';
 import { reasonCode } from '../store/errors';
+import { pruneCalls } from '../store/idempotency';
 import { holdLease, releaseLease, type Lease } from '../store/leases';
 import { pruneRefused } from '../store/sums';
 
@@ -21,10 +22,12 @@ const PAUSE_MS = 100;
 /** A cancelled DELETE rolls back first, and holds its row locks until then. */
 const PAUSE_AFTER_FAILURE_MS = 3_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
+/** A call with an Idempotency-Key is repeated for a day. */
+const CALLS_KEPT_MS = DAY_MS;
 
 /**
- * Keeps the daily sums up to date, and deletes access log entries older than `logDays` once they are summed, now and
- * every hour, in small deletes. One instance does both for all. Call the result to stop.
+ * Keeps the daily sums up to date, and deletes access log entries older than `logDays` once they are summed, and calls
+ * with an Idempotency-Key after a day, now and every hour, in small deletes. One instance does both for all. Call the result to stop.
  */
 export function startHousekeeping(
   db: Db,
@@ -43,6 +46,7 @@ export function startHousekeeping(
 
   async function prune(): Promise<void> {
     const before = new Date(now().getTime() - logDays * DAY_MS);
+    await pruneAll((rows) => pruneCalls(db, new Date(now().getTime() - CALLS_KEPT_MS), rows));
     await pruneAll((rows) => pruneAccesses(db, before, rows));
     await pruneAll((rows) => pruneRefused(db, dayOf(before), rows));
   }

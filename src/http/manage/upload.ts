@@ -70,6 +70,8 @@ async function receiveForm<F>(ctx: Context, rules: UploadRules<F>): Promise<Uplo
         else fields[name] = value;
       });
       form.on('file', (name: string, stream: Readable) => {
+        // A refusal may end it when nobody reads it any more, and an error without a listener ends the service.
+        stream.on('error', () => undefined);
         if (name !== 'file' || files.length > 0) {
           stream.resume();
           reject(invalid('file', 'The form must have one file, in the part "file".'));

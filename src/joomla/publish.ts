@@ -69,7 +69,7 @@ export async function publish(
   return { release, remarks, manifestRemark };
 }
 
-/** The version that a package's manifest says; undefined: none. */
+/** The version that a package's manifest says; undefined: none. @throws OperatorError when it is not a whole zip */
 export async function versionOf(path: string): Promise<string | undefined> {
   const manifest = await findManifest(path).catch((error: unknown) => {
     throw unreadable(error);

@@ -1,0 +1,260 @@
+import { createHash } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  expectNoSecrets,
+  expectRefusal,
+  giveToken,
+  MANAGE,
+  manageClient,
+  startManaged,
+  type Managed,
+} from '../support/manage';
+import { makePackage } from '../support/packages';
+import { eventually, residentMemory, temporaryFolder } from '../support/processes';
+import { BACKENDS, createMariaDbDatabase, givePlan, rows } from '../support/service';
+import { openMigrated, startServiceProcess } from '../support/service-process';
+
+/** Packages that arrive over the operator's API (operator-api, "POST is the package itself"). */
+
+const SERVER = 'https://shop.example/licensing-updates/pkg_example.xml';
+
+async function packageOf(version: string, server = SERVER): Promise<Buffer> {
+  const manifest = `<?xml version="1.0"?><extension type="package"><packagename>example</packagename><name>Example</name><version>${version}</version><updateservers><server type="extension">${server}</server></updateservers><dlid prefix="dlid="/></extension>`;
+  return (await makePackage({ 'pkg_example.xml': manifest })).bytes;
+}
+
+describe.each(BACKENDS)('uploads, on %s', (_, settings) => {
+  let service: Managed;
+  let write: Managed['write'];
+  beforeAll(async () => {
+    service = await startManaged({
+      ...(await settings()),
+      LICENSING_UPLOAD_LIMIT: '1',
+      LICENSING_PUBLIC_URL: 'https://shop.example',
+      LICENSING_XML_DIR: temporaryFolder(),
+    });
+    ({ write } = service);
+    await givePlan(service.db);
+    await write.ok('PATCH /products/42', { element: 'pkg_example' });
+  });
+  afterAll(async () => {
+    expectNoSecrets(service);
+    await service.stop();
+  });
+
+  const zip = (body: Buffer, query = '', product = 42) =>
+    write.send(`POST /products/${product}/releases${query}`, {
+      body,
+      headers: { 'Content-Type': 'application/zip' },
+    });
+  const form = (parts: [name: string, value: string | Buffer][], query = '') => {
+    const body = new FormData();
+    for (const [name, value] of parts)
+      if (typeof value === 'string') body.append(name, value);
+      else body.append(name, new Blob([new Uint8Array(value)], { type: 'application/zip' }), 'package.zip');
+    return write.send(`POST /products/42/releases${query}`, { body });
+  };
+  const files = () => readdirSync(service.packagesDir).sort();
+  const published = async () => (await rows(service.db, 'releases')).length;
+
+  it('publishes a zip body with the version of its manifest', async () => {
+    const bytes = await packageOf('1.0.0');
+    const answer = await zip(bytes, '?changelog=First');
+    expect([answer.status, answer.text]).toEqual([201, expect.stringContaining('"1.0.0"')]);
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    expect(answer.body.data).toMatchObject({
+      version: '1.0.0',
+      state: 'published',
+      changelog: 'First',
+      file_size: bytes.length,
+      sha256,
+      update_xml: { state: 'written', url: 'https://shop.example/licensing-updates/pkg_example.xml' },
+    });
+    expect(files().some((name) => name.startsWith(sha256))).toBe(true);
+    expect((await write.ok('GET /products/42/update-xml')).xml).toContain('<version>1.0.0</version>');
+    expectRefusal(await zip(await packageOf('1.0.0')), 'CONFLICT');
+    const { id } = answer.body.data;
+    expect(await write.ok(`PATCH /releases/${id}`, { changelog: 'Better' })).toMatchObject({
+      changelog: 'Better',
+    });
+    expect(await write.ok(`GET /releases/${id}`)).toMatchObject({ changelog: 'Better', state: 'published' });
+    expect(
+      (await service.read.all('/products/42/releases', 1)).map(({ version }) => version as string),
+    ).toEqual(['1.0.0']);
+  });
+
+  it('takes a form with fields before and after the file', async () => {
+    const bytes = await packageOf('1.1.0');
+    const answer = await form([
+      ['version', '1.1.0'],
+      ['file', bytes],
+      ['changelog', 'Second'],
+      ['draft', '1'],
+    ]);
+    expect([answer.status, answer.text]).toEqual([201, expect.stringContaining('"draft"')]);
+    expect(answer.body.data).toMatchObject({ version: '1.1.0', changelog: 'Second', published_at: null });
+    const { id } = answer.body.data;
+    expect(await write.ok(`POST /releases/${id}/publish`)).toMatchObject({
+      state: 'published',
+      published_at: '2026-11-24T12:00:00Z',
+      update_xml: { state: 'written' },
+    });
+    await write.refused(`POST /releases/${id}/publish`, {}, 'CONFLICT');
+    expect(await write.ok(`POST /releases/${id}/withdraw`)).toMatchObject({ state: 'withdrawn' });
+    await write.refused(`POST /releases/${id}/withdraw`, {}, 'CONFLICT');
+    await write.refused(`POST /releases/${id}/publish`, {}, 'CONFLICT');
+  });
+
+  it('refuses wrong fields, parts, types and packages, and leaves no file', async () => {
+    const [before, there] = [await published(), files()];
+    const bytes = await packageOf('2.0.0');
+    for (const [answer, field] of [
+      [await zip(bytes, '?version=2.0.1'), 'file'],
+      [await zip(bytes, '?version=not%20one'), 'version'],
+      [await zip((await makePackage()).bytes), 'version'],
+      [await zip((await makePackage()).bytes, '?version=2.0.0'), 'file'],
+      [await zip(Buffer.from('no zip')), 'file'],
+      [await zip(await packageOf('2.0.0', 'https://elsewhere.example/x.xml')), 'file'],
+      [await zip(bytes, '?typo=1'), 'typo'],
+      [
+        await form([
+          ['typo', '1'],
+          ['file', bytes],
+        ]),
+        'typo',
+      ],
+      [
+        await form([
+          ['file', bytes],
+          ['typo', '1'],
+        ]),
+        'typo',
+      ],
+      [
+        await form([
+          ['file', bytes],
+          ['file', bytes],
+        ]),
+        'file',
+      ],
+      [await form([['package', bytes]]), 'file'],
+      [await form([['version', '2.0.0']]), 'file'],
+      [
+        await form([
+          ['version', '2.0.0'],
+          ['version', '2.0.0'],
+          ['file', bytes],
+        ]),
+        'version',
+      ],
+      [
+        await form(
+          [
+            ['version', '2.0.0'],
+            ['file', bytes],
+          ],
+          '?version=2.0.0',
+        ),
+        'version',
+      ],
+      [
+        await form([
+          ['draft', 'yes'],
+          ['file', bytes],
+        ]),
+        'draft',
+      ],
+      [await write.send('POST /products/42/releases'), 'file'],
+      [
+        await write.send('POST /products/42/releases', {
+          body: new Uint8Array(),
+          headers: { 'Content-Type': 'application/zip' },
+        }),
+        'file',
+      ],
+    ] as const)
+      expectRefusal(answer, 'INVALID_REQUEST', field, answer.text);
+    expectRefusal(
+      await write.send('POST /products/42/releases', { body: { file: 'x' } }),
+      'UNSUPPORTED_MEDIA_TYPE',
+    );
+    expectRefusal(
+      await write.send('POST /products/42/releases', {
+        body: 'x',
+        headers: { 'Content-Type': 'text/plain' },
+      }),
+      'UNSUPPORTED_MEDIA_TYPE',
+    );
+    expectRefusal(await zip(bytes, '', 999), 'NOT_FOUND');
+    expect([await published(), files()]).toEqual([before, there]);
+    const other = await packageOf('2.0.0', 'https://elsewhere.example/x.xml');
+    expect((await zip(other, '?new_update_server=1')).status).toBe(201);
+  });
+
+  it('leaves no file of an upload that is too large or cut off', async () => {
+    const [before, there] = [await published(), files()];
+    const { bytes } = await makePackage({}, 1_200_000);
+    expectRefusal(await zip(bytes, '?version=3.0.0'), 'PAYLOAD_TOO_LARGE');
+    expectRefusal(
+      await form([
+        ['version', '3.0.0'],
+        ['file', bytes],
+      ]),
+      'PAYLOAD_TOO_LARGE',
+    );
+    await write.ok('GET /me');
+    const boundary = 'cut';
+    for (const [type, start] of [
+      ['application/zip', ''],
+      [
+        `multipart/form-data; boundary=${boundary}`,
+        `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="a.zip"\r\n\r\n`,
+      ],
+    ] as const)
+      await new Promise<void>((resolve) => {
+        const socket = connect(Number(new URL(service.url).port), '127.0.0.1', () => {
+          const head = `POST ${MANAGE}/products/42/releases?version=3.0.0 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${write.token}\r\nContent-Type: ${type}\r\nContent-Length: 900000\r\n\r\n`;
+          socket.write(head + start);
+          socket.write(bytes.subarray(0, 300_000), () => setTimeout(() => socket.destroy(), 50));
+        });
+        socket.on('close', () => resolve());
+        socket.on('error', () => undefined);
+      });
+    await eventually(async () => {
+      expect([await published(), files()]).toEqual([before, there]);
+    });
+  });
+});
+
+const MEGABYTES = process.env.TEST_FAULTS === 'all' ? 256 : 64;
+
+it(`takes a package of ${MEGABYTES} MB in little memory`, async () => {
+  const settings = { LICENSING_DATABASE_URL: await createMariaDbDatabase() };
+  const db = await openMigrated(settings);
+  const service = await startServiceProcess(settings);
+  try {
+    await givePlan(db);
+    const { token } = await giveToken(db, 'write', 'admin', { now: new Date() });
+    const client = manageClient(service.url, token);
+    const upload = (body: Buffer, version: string) =>
+      client.send(`POST /products/42/releases?version=${version}`, {
+        body,
+        headers: { 'Content-Type': 'application/zip' },
+      });
+    expect((await upload((await makePackage()).bytes, '1.0.0')).status).toBe(201);
+    const { bytes } = await makePackage({}, MEGABYTES * 1_000_000);
+    const pid = service.process.pid as number;
+    const before = residentMemory(pid);
+    let most = before;
+    const timer = setInterval(() => (most = Math.max(most, residentMemory(pid))), 20);
+    const answer = await upload(bytes, '2.0.0');
+    clearInterval(timer);
+    expect([answer.status, answer.body.data.file_size]).toEqual([201, bytes.length]);
+    expect(most - before).toBeLessThan(40);
+  } finally {
+    await service.stop();
+    await db.destroy();
+  }
+}, 120_000);

@@ -4,6 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { trialUserAgent } from '../../src/joomla/updater/agent';
 import { changeState, renew } from '../../src/licensing/lifecycle';
+import { explain, type ExplainedFinding } from '../../src/support/why';
+import type { CauseCode, CauseFacts, MeantKey, RequestFacts } from '../../src/support/findings';
+import { LANGUAGES, sentenceOf, type LanguageCode } from '../../src/support/sentences';
 import { compareHints, hintsNear, hintsOfSlips, keysNear, mayBeOwn } from '../../src/support/similar-keys';
 import { insertAccesses } from '../../src/store/access-log';
 import { table } from '../../src/store/database';
@@ -11,6 +14,7 @@ import { packageFileName } from '../../src/packages/package-files';
 import { operator, type Operator } from '../support/operator';
 import { giveRelease } from '../support/packages';
 import { eventually, temporaryFolder } from '../support/processes';
+import { SHOWN } from '../support/why-findings';
 import {
   BACKENDS,
   giveLicense,
@@ -22,7 +26,7 @@ import {
   countTimes,
 } from '../support/service';
 
-/** What support is told: through the built command, of requests made over HTTP. */
+/** What support is told: through the built command and as data, of requests made over HTTP. */
 
 const JOOMLA = 'Mozilla/5.0 Joomla!/5.3.0 Joomla';
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
@@ -42,7 +46,23 @@ interface Answer {
   untraced: { code: string; text: string }[];
 }
 
-const codes = (findings: Finding[]) => findings.map(({ code }) => code);
+const codes = (findings: { code: string }[]) => findings.map(({ code }) => code);
+
+/** Findings of recorded requests have codes of their own, with other facts. */
+const nameOf = ({ code, facts }: ExplainedFinding) =>
+  'request' in facts && !code.startsWith('GRANTED') ? `request ${code}` : code;
+
+/** With what differs between runs masked. */
+const shown = (value: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(value, (field, one: unknown) => (field === 'key_hint' && one !== null ? 'HINT' : one))
+      .replaceAll(/\b[0-9A-F]{8}\b/g, 'HINT')
+      .replaceAll(/\d{4}-\d\d-\d\dT[\d:]+Z|\d\d\.\d\d\.\d{4} um [\d:]+ UTC/g, 'TIME')
+      .replaceAll(/\d{4}-\d\d-\d\d|\d\d\.\d\d\.\d{4}/g, 'DAY')
+      .replaceAll(/\d+\.\d+\.\d+\.\d+/g, 'ADDRESS')
+      .replaceAll(/operator:\w+/g, 'ACTOR')
+      .replaceAll(/(?<![\w./#-])\d+(?![\w-]|\.\d)/g, '0'),
+  );
 
 describe.each(BACKENDS)('on %s', (_name, backend) => {
   let service: TestService;
@@ -50,6 +70,8 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
   let sent = 0;
   const keys = new Set<string>();
   let output = '';
+  /** the first finding of each kind, in both languages */
+  const seen = new Map<string, { finding: ExplainedFinding; german: ExplainedFinding }>();
   /** a moment for the service to stand at */
   let stopped: Date | undefined;
 
@@ -102,7 +124,48 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
   async function why(what: string | number, ...options: string[]): Promise<Answer> {
     const answer = await shop.json<Answer>(['why', String(what), ...options]);
     output += JSON.stringify(answer);
+    await compare(String(what), answer, options[0] === '--limit' ? Number(options[1]) : undefined);
     return answer;
+  }
+
+  const asData = (about: string, language: LanguageCode = 'en', limit = 100) =>
+    explain(service.db, about, {
+      ...{ now: new Date(), limit, logDays: 90, language },
+      packagesDir: service.packagesDir,
+    });
+
+  /** The same as data has the same codes and sentences, in each language without commands and keys. */
+  async function compare(about: string, answer: Answer, limit?: number): Promise<void> {
+    const english = await asData(about, 'en', limit);
+    const german = await asData(about, 'de', limit);
+    output += JSON.stringify([english, german]);
+    expect({
+      ...english,
+      findings: english.findings.map(({ code, sentence }) => [code, sentence]),
+    }).toMatchObject({
+      license_id: answer.license?.id ?? null,
+      licenses: answer.licenses?.map(({ id }) => ({ license_id: id })),
+      findings: [...answer.findings, ...answer.accesses].map(({ code, text }) => [code, text]),
+    });
+    expect(english.now === null).toBe(answer.license === null);
+    for (const [i, finding] of english.findings.entries()) {
+      const { code, facts, since, count, action, advice } = finding;
+      const translated = german.findings[i] as ExplainedFinding;
+      expect(translated).toMatchObject({ code, facts, since, count, action });
+      expect((translated.advice === null) === (advice === null)).toBe(true);
+      if (!seen.has(nameOf(finding))) seen.set(nameOf(finding), { finding, german: translated });
+    }
+    for (const { now, findings, untraced } of [english, german])
+      for (const text of [
+        ...findings.flatMap(({ sentence, advice }) => [sentence, advice ?? '']),
+        ...untraced.map(({ sentence }) => sentence),
+        ...(now ? [now.updates.sentence, now.new_site.sentence] : []),
+      ]) {
+        expect(text).not.toMatch(
+          /licensing |undefined|null|NaN|IDENTIFIER|\bID\b|VERSION|FILE\b|YOUR|\[object/,
+        );
+        expect(text).toMatch(/^$|[.)]$/u);
+      }
   }
 
   async function told(what: string | number, ...options: string[]): Promise<string> {
@@ -1079,6 +1142,121 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     expect((await shop.run(['why'])).code).toBe(2);
   });
 
+  test('keys with limits and ends of their own, bundles and free sites', async () => {
+    const { id, key } = await give();
+    const add = (...args: string[]) =>
+      shop.json<{ id: number; license_key: string }>(['license', 'key', 'add', String(id), ...args]);
+    const small = await add('--label', 'Bakery', '--limit', '1');
+    const ended = await add('--ends', '2999-01-01');
+    const free = await add('--limit', '2');
+    for (const one of [small, ended, free]) keys.add(one.license_key);
+    const ip = newClient();
+    await post('activate', { license_key: key, identifier: 'main.example' }, ip);
+    await post('activate', { license_key: small.license_key, identifier: 'a.example' }, ip);
+    await post('activate', { license_key: small.license_key, identifier: 'b.example' }, ip);
+    await post('deactivate', { license_key: small.license_key, identifier: 'main.example' }, ip);
+    expect(codes((await why(small.license_key)).findings)[0]).toBe('KEY_SLOTS_FULL');
+    expect(codes((await why(free.license_key)).findings)[0]).toBe('KEY_SLOTS');
+    expect(codes((await why(ended.license_key)).findings)[0]).toBe('KEY_ENDS');
+    await shop.json(['license', 'key', 'end', String(id), String(ended.id)]);
+    expect(await post('activate', { license_key: ended.license_key, identifier: 'c.example' }, ip)).toBe(403);
+    expect((await why(ended.license_key)).findings[0]?.code).toBe('KEY_ENDED');
+    expect((await asData(ended.license_key)).now).toMatchObject({
+      updates: {
+        allowed: false,
+        code: 'LICENSE_NOT_FOUND',
+        sentence: 'Updates are refused: the key has ended.',
+      },
+      new_site: { allowed: false, code: 'LICENSE_NOT_FOUND' },
+    });
+    expect((await asData(small.license_key)).now).toMatchObject({
+      updates: { allowed: true, code: null },
+      new_site: { allowed: false, code: 'ACTIVATION_LIMIT_REACHED' },
+    });
+
+    await givePlan(service.db, { productId: 71 });
+    const club = await giveLicense(
+      service.db,
+      await givePlan(service.db, { productId: 70, freeStaging: true }),
+    );
+    keys.add(club.key);
+    await shop.json(['product', 'edit', '70', '--includes', '42']);
+    for (const site of ['shop.com', 'staging.shop.com', 'localhost'])
+      await shop.json(['activation', 'add', String(club.id), site]);
+    expect(await get(`71?dlid=${club.key}`, newClient())).toBe(403);
+    expect(codes((await why(club.id)).findings)).toEqual(['ACTIVE', 'COVERS', 'FREE_SITES']);
+    // An update is one of what the club includes.
+    expect((await asData(String(club.id))).now).toEqual({
+      updates: { allowed: true, code: null, sentence: 'Updates work: version 2.1.0 is sent.' },
+      new_site: { allowed: true, code: null, sentence: 'New sites can be added: 2 of 3 slots are free.' },
+    });
+    await shop.json(['product', 'edit', '70', '--includes', '42,71']);
+    expect(codes((await why(club.id)).accesses)).toEqual(['COVERED_SINCE']);
+  });
+
+  test('whether an update and a new site would be allowed now, in the words of each language', async () => {
+    const now = async (what: string | number) =>
+      [await asData(String(what)), await asData(String(what), 'de')].map(
+        (one) => one.now,
+      );
+    const refused = (code: string, because: string) => ({
+      updates: { allowed: false, code, sentence: expect.stringContaining(because) },
+      new_site: { allowed: false, code, sentence: expect.stringContaining(because) },
+    });
+    const expired = await give({ expiresAt: new Date('2021-01-01T00:00:00Z') });
+    expect(await now(expired.id)).toEqual([
+      refused('LICENSE_EXPIRED', 'the licence expired on 2021-01-01.'),
+      refused('LICENSE_EXPIRED', 'Die Lizenz ist am 01.01.2021 abgelaufen.'),
+    ]);
+    const { id } = await give({}, 1);
+    expect((await now(id))[1]).toEqual({
+      updates: { allowed: true, code: null, sentence: 'Updates funktionieren: Version 2.1.0 wird gesendet.' },
+      new_site: {
+        ...{ allowed: true, code: null },
+        sentence: 'Neue Websites sind möglich: 1 von 1 Aktivierung ist frei.',
+      },
+    });
+    await shop.json(['activation', 'add', String(id), 'one.example']);
+    expect((await now(id)).map((one) => one?.new_site)).toEqual([
+      ...[
+        ['New sites are refused: the one slot is in use.'],
+        ['Neue Websites werden abgelehnt: Die einzige Aktivierung ist belegt.'],
+      ].map(([sentence]) => ({ allowed: false, code: 'ACTIVATION_LIMIT_REACHED', sentence })),
+    ]);
+    await shop.json(['license', 'suspend', String(id)]);
+    expect(await now(id)).toEqual([
+      refused('LICENSE_INACTIVE', 'the licence is suspended.'),
+      refused('LICENSE_INACTIVE', 'Die Lizenz ist gesperrt.'),
+    ]);
+    const seats = await giveLicense(
+      service.db,
+      await givePlan(service.db, { productId: 64, type: 'seat', limit: 0 }),
+    );
+    keys.add(seats.key);
+    expect((await now(seats.id))[0]).toEqual({
+      updates: {
+        ...{ allowed: false, code: 'DOWNLOAD_NOT_FOUND' },
+        sentence: 'Updates are refused: the product has no published version.',
+      },
+      new_site: {
+        ...{ allowed: true, code: null },
+        sentence: 'New seats can be added: the number of slots is unlimited.',
+      },
+    });
+    const { release } = await giveRelease(service, { productId: 64, version: '1.0.0' });
+    rmSync(join(service.packagesDir, packageFileName(release.sha256)));
+    expect((await now(seats.id))[0]?.updates).toMatchObject({ allowed: false, code: 'FILE_NOT_FOUND' });
+  });
+
+  test('as data, a number or a name that no licence has is a finding, and nothing is an error', async () => {
+    for (const about of ['999999', 'id:999999', 'reference:none'])
+      expect(await asData(about)).toMatchObject({
+        ...{ license_id: null, licenses: [], now: null },
+        findings: [{ code: 'UNKNOWN_KEY', action: null, since: null, count: null }],
+      });
+    await expect(asData(' ')).rejects.toMatchObject({ code: 'INVALID_REQUEST', field: 'about' });
+  });
+
   test('nothing that a client sent reaches the terminal as a control character', async () => {
     const { id, key } = await give();
     await request(service.url)
@@ -1092,9 +1270,133 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     expect(text).toContain(`licensing activation add ${id} IDENTIFIER`);
   });
 
+  test('each code was told with its facts, its action and its sentence in both languages', () => {
+    const { request } = seen.get('GRANTED')?.finding.facts as { request: RequestFacts };
+    const other = { request: { ...request, outcome: 'OTHER', client: 'browser', license_id: null } };
+    // No answer of the service has an outcome without an explanation.
+    const finding = { code: 'REFUSED', facts: other } as const;
+    const refused = (language: LanguageCode): ExplainedFinding => ({
+      ...{ ...finding, action: null, since: null, count: null, advice: null },
+      sentence: sentenceOf(LANGUAGES[language], finding),
+    });
+    seen.set('request REFUSED', { finding: refused('en'), german: refused('de') });
+    const all = [...seen].map(([name, { finding, german }]) => {
+      const facts = { ...finding.facts, request: undefined };
+      const { action, sentence } = finding;
+      return [name, shown({ facts, action, en: sentence, de: german.sentence })];
+    });
+    expect(Object.fromEntries(all)).toEqual(SHOWN);
+    expect(shown(request)).toEqual({
+      ...{ endpoint: 'download', outcome: 'ok', license_id: 0, key_hint: 'HINT', product_id: 0 },
+      ...{ version: '2.1.0', identifier: null, ip: 'ADDRESS', user_agent: JOOMLA, client: 'joomla' },
+      ...{ joomla_version: '5.3.0', other_key: false, last_at: 'TIME' },
+    });
+  });
+
   test('no answer holds a key', () => {
     expect(output.length).toBeGreaterThan(10_000);
     for (const key of keys) expect(output.toUpperCase()).not.toContain(key.toUpperCase());
+  });
+});
+
+describe('a sentence in German', () => {
+  const request: RequestFacts = {
+    ...{ endpoint: 'activate', outcome: 'ACTIVATION_LIMIT_REACHED', license_id: 5, key_hint: 'A3B4C5D6' },
+    ...{ product_id: null, version: null, identifier: 'dev.shop.com', ip: '192.0.2.1', user_agent: null },
+    ...{ client: 'unnamed', joomla_version: null, other_key: false, last_at: '2026-11-24T00:00:00Z' },
+  };
+  const because = <C extends CauseCode>(code: C, facts: CauseFacts[C], more: Partial<RequestFacts> = {}) =>
+    sentenceOf(LANGUAGES.de, { code, facts: { ...facts, request: { ...request, ...more } } }).replace(
+      /^.*? abgelehnt: /,
+      '',
+    );
+  const slots = { activation_limit: 3, activations_used: 3 };
+  const full = { ...slots, license_status: 'active', key: null, place: null } as const;
+  const unusable = {
+    was: 'expired',
+    still: true,
+    expires_at: '2026-03-21T00:00:00Z',
+    older_versions: false,
+  } as const;
+  const meant: Omit<MeantKey, 'slip'> = {
+    ...{
+      license_id: 5,
+      license_status: 'active',
+      certain: true,
+      compared: 'key',
+      also: [],
+      key_ended: false,
+    },
+  };
+
+  test.each([
+    [because('SLOTS_FULL', full), 'Alle 3 Aktivierungen sind belegt.'],
+    [
+      because('SLOTS_FULL', { ...full, key: { ...slots, key_id: 7, label: 'Bäckerei' } }),
+      'Alle 3 Aktivierungen sind belegt; von Schlüssel 7 („Bäckerei“) sind 3 von 3 Aktivierungen belegt.',
+    ],
+    [
+      because('SLOTS_FULL', { ...full, place: { kind: 'staging', site: 'shop.com' } }),
+      'Alle 3 Aktivierungen sind belegt. Es ist eine Staging-Website. Sie zählt nicht, sobald eine andere Website von shop.com aktiviert ist.',
+    ],
+    [
+      because('SLOTS_FULL', { ...full, place: { kind: 'local', free_sites: 15 } }),
+      'Alle 3 Aktivierungen sind belegt. Es ist eine lokale Website, aber 15 Websites zählen schon nicht, mehr erlaubt diese Lizenz nicht.',
+    ],
+    [
+      because(
+        'NOT_ACTIVATED',
+        { license_status: 'active' },
+        { endpoint: 'deactivate', outcome: 'ACTIVATION_NOT_FOUND' },
+      ),
+      'dev.shop.com war nicht aktiviert, es gab also nichts freizugeben.',
+    ],
+    [
+      because('SLOT_FREE', { free_site: true }),
+      'Alle Aktivierungen waren belegt. Diese Website zählt jetzt nicht.',
+    ],
+    [
+      because('EXPIRED', { ...unusable, older_versions: true }, { version: '2.0' }),
+      'Die Lizenz ist am 21.03.2026 abgelaufen, und Version 2.0 wurde danach veröffentlicht. Frühere Versionen lädt sie weiterhin.',
+    ],
+    [
+      because('EXPIRED', { ...unusable, still: false }),
+      'Die Lizenz war abgelaufen und ist jetzt abgelaufen.',
+    ],
+    [
+      because('SUSPENDED', { ...unusable, was: null, still: false }),
+      'Die Lizenz war nicht aktiv und ist jetzt gesperrt.',
+    ],
+    [
+      because('PUBLISHED_SINCE', { version: '1.0' }),
+      'Das Produkt hatte keine veröffentlichte Version, jetzt ist Version 1.0 veröffentlicht.',
+    ],
+    [
+      because('VERSION_NOT_PUBLISHED', { draft: true, latest: '1.2.0' }, { version: '1.4.0' }),
+      'Version 1.4.0 ist ein Entwurf, die neueste ist 1.2.0.',
+    ],
+    [
+      because('VERSION_WITHDRAWN', { withdrawn_then: false, latest: null }, { version: '1.3.0' }),
+      'Version 1.3.0 war nicht veröffentlicht und ist jetzt zurückgezogen, eine andere ist nicht veröffentlicht.',
+    ],
+    [
+      because('BAD_IDENTIFIER', { activation_type: 'seat' }),
+      'Das ist kein gültiger Arbeitsplatz, und der Plan zählt Arbeitsplätze.',
+    ],
+    [
+      because('KEY_MISTYPED', { ...meant, slip: 'transposed' }),
+      'Der Schlüssel ist unbekannt. Er gleicht dem der Lizenz 5, aber zwei benachbarte Zeichen sind vertauscht.',
+    ],
+    [
+      because('KEY_REPLACED', { ...meant, slip: 'replaced', certain: false, also: [6, 7] }),
+      'Der Schlüssel ist unbekannt. Vielleicht ist Lizenz 5 gemeint: Er endet wie der frühere Schlüssel der Lizenz 5 (auch möglich: 6, 7).',
+    ],
+    [
+      because('KEY_MISTYPED', { ...meant, slip: 'elsewhere', key_ended: true, license_status: 'revoked' }),
+      'Der Schlüssel ist unbekannt. Er endet wie der Schlüssel der Lizenz 5, der Fehler liegt dann weiter vorn. Dieser Schlüssel gilt nicht mehr. Lizenz 5 ist jetzt widerrufen.',
+    ],
+  ])('%s', (sentence, expected) => {
+    expect(sentence).toBe(expected);
   });
 });
 

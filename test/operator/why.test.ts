@@ -50,7 +50,9 @@ const codes = (findings: { code: string }[]) => findings.map(({ code }) => code)
 
 /** Findings of recorded requests have codes of their own, with other facts. */
 const nameOf = ({ code, facts }: ExplainedFinding) =>
-  'request' in facts && !code.startsWith('GRANTED') ? `request ${code}` : code;
+  'request' in facts && !['CHECKED', 'GRANTED', 'GRANTED_REPEATEDLY'].includes(code)
+    ? `request ${code}`
+    : code;
 
 /** With what differs between runs masked. */
 const shown = (value: unknown): unknown =>
@@ -796,6 +798,25 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     ]);
   });
 
+  test('a check of a download is no download', async () => {
+    const { id, key } = await give();
+    const [ip, other] = [newClient(), newClient()];
+    await get(`42?dlid=${key}&check=1`, ip);
+    await shop.json(['license', 'suspend', String(id)]);
+    await get(`42?dlid=${key}&check=1`, other);
+    const { accesses } = await why(id);
+    expect(accesses).toMatchObject([
+      {
+        code: 'CHECKED',
+        text: expect.stringContaining(`at ${ip} was told that version 2.1.0 may be downloaded`),
+      },
+      {
+        code: 'SUSPENDED',
+        text: expect.stringMatching(/^A download check .* was answered with no to Joomla/),
+      },
+    ]);
+  });
+
   test('the same version sent again and again is a package that was not installed', async () => {
     const { id, key } = await give();
     const ip = newClient();
@@ -1196,9 +1217,7 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
 
   test('whether an update and a new site would be allowed now, in the words of each language', async () => {
     const now = async (what: string | number) =>
-      [await asData(String(what)), await asData(String(what), 'de')].map(
-        (one) => one.now,
-      );
+      [await asData(String(what)), await asData(String(what), 'de')].map((one) => one.now);
     const refused = (code: string, because: string) => ({
       updates: { allowed: false, code, sentence: expect.stringContaining(because) },
       new_site: { allowed: false, code, sentence: expect.stringContaining(because) },

@@ -245,6 +245,12 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
     en: 'No download and no refusal of this key is recorded (records are kept for 0 days). If an update failed, its request did not come as far as this service, or it failed after the download.',
     de: 'Zu diesem Schlüssel ist kein Download und keine Ablehnung aufgezeichnet (Einträge werden 0 Tage aufbewahrt). Wenn ein Update fehlschlug, kam seine Anfrage nicht bis zu diesem Dienst, oder es scheiterte nach dem Download.',
   },
+  CHECKED: {
+    facts: {},
+    action: null,
+    en: 'A check by Joomla 5.3.0 at ADDRESS was told that version 2.1.0 may be downloaded with licence 0.',
+    de: 'Eine Abfrage durch Joomla 5.3.0 (ADDRESS) ergab, dass Version 2.1.0 mit Lizenz 0 heruntergeladen werden darf.',
+  },
   GRANTED: {
     facts: {},
     action: null,

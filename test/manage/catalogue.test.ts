@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expectNoSecrets, expectRefusal, startManaged, type Managed } from '../support/manage';
+import { BACKENDS, giveLicense, rows, storedLicense } from '../support/service';
+
+/** Products, plans, customers, tokens and imports over the operator's API. */
+
+describe.each(BACKENDS)('the rest of the operator’s API, on %s', (_, settings) => {
+  let service: Managed;
+  let write: Managed['write'];
+  beforeAll(async () => {
+    service = await startManaged(await settings());
+    ({ write } = service);
+    await write.ok('POST /products', { id: 42, name: 'Example Shop' }, 201);
+  });
+  afterAll(async () => {
+    expectNoSecrets(service);
+    await service.stop();
+  });
+  const plan = (name: string, others = {}) => ({
+    ...{ product_id: 42, name, activation_type: 'domain', activation_limit: 3 },
+    ...others,
+  });
+
+  it('adds, changes and removes products and plans', async () => {
+    await write.refused('POST /products', { id: 42, name: 'Again' }, 'CONFLICT');
+    const bundle = await write.ok('POST /products', { name: 'Club', includes: [42] }, 201);
+    await write.refused('DELETE /products/42', undefined, 'CONFLICT');
+    await write.ok(`PATCH /products/${bundle.id}`, {
+      includes: 'all',
+      renew_url: 'https://shop.example/renew',
+    });
+    expect(await service.read.ok(`GET /products/${bundle.id}`)).toMatchObject({
+      includes: 'all',
+      renew_url: 'https://shop.example/renew',
+    });
+    await write.ok(`DELETE /products/${bundle.id}`, undefined, 204);
+    await write.refused(`DELETE /products/${bundle.id}`, undefined, 'NOT_FOUND');
+
+    const { id } = await write.ok('POST /plans', plan('Developer'), 201);
+    await write.refused('POST /plans', plan('developer'), 'CONFLICT', 'name');
+    await write.refused('DELETE /products/42', undefined, 'CONFLICT');
+    expect(await write.ok(`PATCH /plans/${id}`, { duration: '1y' })).toMatchObject({ duration: '1y' });
+    await write.ok(`DELETE /plans/${id}`, undefined, 204);
+    await write.refused(`DELETE /plans/${id}`, undefined, 'NOT_FOUND');
+  });
+
+  it('asks whether licences follow the limit of their plan', async () => {
+    const { id } = (await write.ok('POST /plans', plan('Followed'), 201)) as { id: number };
+    const license = await giveLicense(service.db, id);
+    await write.refused(`PATCH /plans/${id}`, { activation_limit: 5 }, 'INVALID_REQUEST', 'licenses');
+    await write.ok(`PATCH /plans/${id}`, { activation_limit: 5, licenses: 'keep' });
+    expect(await storedLicense(service.db, license.id)).toMatchObject({ activation_limit: 3 });
+    await write.ok(`PATCH /plans/${id}`, { activation_limit: 3 });
+    await write.ok(`PATCH /plans/${id}`, { activation_limit: 9, licenses: 'follow' });
+    expect(await storedLicense(service.db, license.id)).toMatchObject({ activation_limit: 9 });
+    expect((await rows(service.db, 'events')).at(-1)).toMatchObject({
+      action: 'set-limit',
+      actor: 'token:admin',
+    });
+    await write.refused(`DELETE /plans/${id}`, undefined, 'CONFLICT');
+  });
+
+  it('reads and erases a customer by id and by address', async () => {
+    const { id: plan_id } = (await write.ok('POST /plans', plan('Bought'), 201)) as { id: number };
+    await write.ok('POST /licenses', { plan_id, customer: 'jane@example.com' }, 201);
+    const [customer] = await service.read.all('/customers?q=JANE');
+    expect(customer).toMatchObject({ customer: 'jane@example.com', licenses: 1 });
+    for (const name of [customer?.id as string, 'jane%40example.com'])
+      expect(await service.read.ok(`GET /customers/${name}`)).toMatchObject({ customer: 'jane@example.com' });
+    await write.ok(`DELETE /customers/${customer?.id}`, undefined, 204);
+    await write.refused(`DELETE /customers/${customer?.id}`, undefined, 'NOT_FOUND');
+    await write.refused('GET /customers/jane%40example.com', undefined, 'NOT_FOUND');
+    expect(JSON.stringify(await rows(service.db, 'licenses'))).not.toContain('jane@');
+  });
+
+  it('shows a token once, and ends it', async () => {
+    const added = await write.ok('POST /tokens', { name: 'Script', scope: 'read', expires_at: null }, 201);
+    await write.refused('POST /tokens', { name: 'script', scope: 'read' }, 'CONFLICT', 'name');
+    expect((await write.send('GET /tokens')).text).not.toContain(added.token);
+    await service.as(added.token as string).ok('GET /me');
+    await write.ok(`DELETE /tokens/${added.id}`, undefined, 204);
+    await write.refused(`DELETE /tokens/${added.id}`, undefined, 'NOT_FOUND');
+  });
+
+  it('imports a table, tries it first, and imports nothing of a wrong one', async () => {
+    await write.ok('POST /plans', plan('Imported'), 201);
+    const send = (csv: string, query = '') =>
+      write.send(`POST /imports?map=${encodeURIComponent('key=Key,plan=Plan')}&product=42${query}`, {
+        body: csv,
+        headers: { 'Content-Type': 'text/csv' },
+      });
+    const good = 'Key,Plan\nOld-Key-0123456789-A,Imported\nOld-Key-0123456789-B,Imported\n';
+    const before = (await rows(service.db, 'licenses')).length;
+    expect((await send(good, '&dry_run=1')).body.data).toEqual({ dry_run: true, licenses: 2, rejected: [] });
+    expectRefusal(await send(`${good}Old-Key-0123456789-C,Nothing\n`), 'INVALID_REQUEST', 'file');
+    expect((await rows(service.db, 'licenses')).length).toBe(before);
+    expect((await send(good)).body.data).toEqual({ dry_run: false, licenses: 2, rejected: [] });
+    expect((await send(good)).body.data).toMatchObject({ licenses: 0 });
+    const many = `Key,Plan\n${Array.from({ length: 10_001 }, (__, i) => `Many-Key-012345-${i},Imported\n`).join('')}`;
+    expectRefusal(await send(many), 'PAYLOAD_TOO_LARGE');
+    expect((await rows(service.db, 'licenses')).length).toBe(before + 2);
+  });
+});

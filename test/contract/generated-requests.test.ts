@@ -194,6 +194,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     const lic = `/manage/licenses/${license}`;
     return {
       issueLicense: { body: { plan_id: plan, customer, reference }, statuses: [200] },
+      explain: { body: { about: customer } },
       getLicense: { path: lic },
       updateLicense: { path: lic, body: { activation_limit: 7, metadata: { a: 'b' } } },
       suspendLicense: { path: `${lic}/suspend`, body: { reason: 'test' } },

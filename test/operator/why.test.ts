@@ -66,7 +66,7 @@ const shown = (value: unknown): unknown =>
       .replaceAll(/(?<![\w./#-])\d+(?![\w-]|\.\d)/g, '0'),
   );
 
-describe.each(BACKENDS)('on %s', (_name, backend) => {
+describe.each(BACKENDS)('on %s', (name, backend) => {
   let service: TestService;
   let shop: Operator;
   let sent = 0;
@@ -74,6 +74,7 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
   let output = '';
   /** the first finding of each kind, in both languages */
   const seen = new Map<string, { finding: ExplainedFinding; german: ExplainedFinding }>();
+  const compared = new Set<string>();
   /** a moment for the service to stand at */
   let stopped: Date | undefined;
 
@@ -126,7 +127,12 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
   async function why(what: string | number, ...options: string[]): Promise<Answer> {
     const answer = await shop.json<Answer>(['why', String(what), ...options]);
     output += JSON.stringify(answer);
-    await compare(String(what), answer, options[0] === '--limit' ? Number(options[1]) : undefined);
+    // Sentences are made of data alone: all on one database, and on the other each code once.
+    const told = codes([...answer.findings, ...answer.accesses]);
+    const isNew = told.some((code) => !compared.has(code));
+    for (const code of told) compared.add(code);
+    if (isNew || name.startsWith('SQLite'))
+      await compare(String(what), answer, options[0] === '--limit' ? Number(options[1]) : undefined);
     return answer;
   }
 

@@ -118,9 +118,9 @@ async function answer(
   }
 }
 
-/** What comes with a GET or DELETE has no meaning (RFC 9110, 9.3.1). */
+/** A body that comes with a GET has no meaning (RFC 9110, 9.3.1). */
 function hasJson({ method }: Operation): boolean {
-  return method !== 'get' && method !== 'delete';
+  return method !== 'get';
 }
 
 /** Reads an upload into the call. `receive` returns what tells it from another. */

@@ -399,7 +399,7 @@ describe.each(BACKENDS)('licences by the operator’s API, on %s', (_, settings)
     expect((await write.all(`/licenses?q=${wanted.id}`)).map((one) => one.id as number)).toContain(wanted.id);
     for (const none of ['customer=nobody@example.com', `product_id=${product_id}&status=expired`])
       expect(await write.all(`/licenses?${none}`)).toEqual([]);
-    expect((await write.call('GET /licenses?product_id=999')).body).toMatchObject({
+    expect((await write.send('GET /licenses?product_id=999')).body).toMatchObject({
       error: { code: 'INVALID_REQUEST', field: 'product_id' },
     });
     clock.now = new Date(soon.getTime() + 1_000);

@@ -465,7 +465,10 @@ test('neither a site nor a database: says how to name one, and how to try it wit
 test('--sqlite: a service of its own, without Joomla and without a server', async () => {
   const file = join(dirname(envFile), 'trial.sqlite');
   const packages = { LICENSING_PACKAGES_DIR: join(dirname(envFile), 'packages') };
-  for (const added of [['LICENSING_PACKAGES_DIR', 'LICENSING_DATABASE_URL', 'LICENSING_KEY_SECRET'], []]) {
+  for (const added of [
+    ['LICENSING_PACKAGES_DIR', 'LICENSING_DATABASE_URL', 'LICENSING_XML_DIR', 'LICENSING_KEY_SECRET'],
+    [],
+  ]) {
     const init = await licensingWith(packages, 'init', '--sqlite', file, '--json');
     expect(init).toMatchObject({ code: 0 });
     expect(JSON.parse(init.stdout)).toMatchObject({ added, migrated: true });

@@ -218,11 +218,11 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
 
   it('refuses a mistyped or foreign token without the database', async () => {
     const { token } = await add();
-    const closed = openDatabase({ kind: 'sqlite', path: '/nonexistent/x.sqlite' }, '');
+    const closed = openDatabase({ kind: 'sqlite', path: '/dev/null/x.sqlite' }, '');
     const who = createAuthenticator({
       db: closed,
       now: () => NOW,
-      database: { kind: 'sqlite', path: '/nonexistent/x.sqlite' },
+      database: { kind: 'sqlite', path: '/dev/null/x.sqlite' },
       joomlaRoot: undefined,
       operatorGroups: [],
     });
@@ -394,7 +394,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     const { token } = await add();
     const gone = openDatabase(
       kind === 'SQLite'
-        ? { kind: 'sqlite', path: '/nonexistent/x.sqlite' }
+        ? { kind: 'sqlite', path: '/dev/null/x.sqlite' }
         : { kind: 'mysql', host: '127.0.0.1', port: 1, user: 'x', password: '', database: 'x' },
       '',
     );

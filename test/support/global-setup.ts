@@ -1,8 +1,19 @@
-import { chmodSync, existsSync, mkdtempSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { installMariaDb, REDIS_DATABASES, startMariaDb, startRedis, type PrivateServer } from './servers';
+import { parseDatabaseUrl } from '../../src/store/database-url';
+import { migrate } from '../../src/store/migrate';
+import { openDatabase } from '../../src/store/database';
+import {
+  installMariaDb,
+  REDIS_DATABASES,
+  startMariaDb,
+  startRedis,
+  type MariaDb,
+  type PrivateServer,
+} from './servers';
 
 declare global {
   var sharedServers: PrivateServer[];
@@ -24,7 +35,22 @@ export default async function setup(): Promise<void> {
   process.env.TEST_MARIADB_PORT = String(mariadb.port);
   process.env.TEST_REDIS_URL = redis.url;
   globalThis.sharedServers = [mariadb, redis];
+  process.env.TEST_SCHEMA = await writeSchema(mariadb);
   recordAnswers();
+}
+
+/** The tables of a migrated database as SQL: making them takes a tenth of the time of all migrations. */
+async function writeSchema(mariadb: MariaDb): Promise<string> {
+  const url = new URL(await mariadb.createDatabase());
+  const database = url.pathname.slice(1);
+  const settings = parseDatabaseUrl(url.href, tmpdir());
+  const db = openDatabase(settings, '');
+  await migrate(db, settings);
+  await db.destroy();
+  const dump = ['--user=root', `--socket=${mariadb.socket}`, '--skip-comments', database];
+  const file = join(mkdtempSync(join(tmpdir(), 'licensing-schema-')), 'schema.sql');
+  writeFileSync(file, execFileSync('mariadb-dump', dump));
+  return file;
 }
 
 /** The service's answers are compared with its document, in this process and in Jest's workers. */

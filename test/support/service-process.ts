@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { readConfig, type Settings } from '../../src/config';
 import { openDatabase, type Db } from '../../src/store/database';
-import { migrate } from '../../src/store/migrate';
 import { endProcess, startProcess, temporaryFolder } from './processes';
-import { createMariaDbDatabase } from './service';
+import { createMariaDbDatabase, migrateNew } from './service';
 
 /** The build as in production: separate processes, reached over HTTP and observed by their logs. */
 
@@ -39,7 +38,6 @@ export function processEnvironment(settings: Settings = {}, env: NodeJS.ProcessE
   return {
     PATH,
     HOME,
-    ...recorded(),
     LICENSING_ENV_FILE: '/dev/null',
     LICENSING_LISTEN: '127.0.0.1:0',
     LICENSING_ADMIN_LISTEN: '127.0.0.1:0',
@@ -60,7 +58,10 @@ export async function startServiceProcess(
   env: NodeJS.ProcessEnv = {},
 ): Promise<ServiceProcess> {
   const child = startProcess(process.execPath, [join(BUILD, 'main.js')], {
-    env: processEnvironment({ LICENSING_PACKAGES_DIR: temporaryFolder(), ...settings }, env),
+    env: {
+      ...recorded(),
+      ...processEnvironment({ LICENSING_PACKAGES_DIR: temporaryFolder(), ...settings }, env),
+    },
   });
   const lines: string[] = [];
   const log = () => lines.flatMap(parseEntry);
@@ -122,7 +123,7 @@ export async function startServicesOnMariaDb(count: number) {
 export async function openMigrated(settings: Settings): Promise<Db> {
   const { database, tablePrefix } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, settings);
   const db = openDatabase(database, tablePrefix, 4);
-  await migrate(db, database);
+  await migrateNew(db, database);
   return db;
 }
 

@@ -1,5 +1,7 @@
-import { mkdirSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { createConnection } from 'mysql2/promise';
 import { pino } from 'pino';
 import { readConfig, type Settings } from '../../src/config';
@@ -7,7 +9,14 @@ import { addProduct } from '../../src/licensing/catalogue';
 import { insertPlan, type AfterExpiry } from '../../src/store/catalogue';
 import { issueLicenses, type IssueRequest } from '../../src/licensing/issue';
 import { startService } from '../../src/service';
-import { openDatabase, table, type Db, type TableName } from '../../src/store/database';
+import {
+  openDatabase,
+  table,
+  tablePrefix,
+  type DatabaseSettings,
+  type Db,
+  type TableName,
+} from '../../src/store/database';
 import { migrate } from '../../src/store/migrate';
 import { freePort, temporaryFolder } from './processes';
 import { REDIS_DATABASES } from './servers';
@@ -83,7 +92,7 @@ export async function startTestService(settings: Settings = {}, now = new Date()
     },
   );
   const db = openDatabase(config.database, config.tablePrefix, 4);
-  await migrate(db, config.database);
+  await migrateNew(db, config.database);
   const logLines: string[] = [];
   const log = pino({ level: config.logLevel }, { write: (line: string) => void logLines.push(line) });
   const clock = { now };
@@ -100,6 +109,23 @@ export async function startTestService(settings: Settings = {}, now = new Date()
       await db.destroy();
     },
   };
+}
+
+/** Migrates a new database; on the shared MariaDB by the tables that global-setup.ts has written down. */
+export async function migrateNew(db: Db, database: DatabaseSettings): Promise<void> {
+  const { TEST_MARIADB_PORT, TEST_MARIADB_SOCKET, TEST_SCHEMA } = process.env;
+  const isShared =
+    database.kind === 'mysql' && 'port' in database && database.port === Number(TEST_MARIADB_PORT);
+  if (isShared && tablePrefix(db) === '') {
+    const [tables] = (await db.raw('SHOW TABLES')) as [unknown[]];
+    if (tables.length === 0) {
+      const args = ['--user=root', `--socket=${TEST_MARIADB_SOCKET!}`, database.database];
+      const loading = promisify(execFile)('mariadb', args);
+      loading.child.stdin!.end(readFileSync(TEST_SCHEMA!));
+      await loading;
+    }
+  }
+  await migrate(db, database);
 }
 
 /** All rows of a table, by id. */

@@ -1,0 +1,299 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { followUpdateXml, readUpdateXmlState } from '../../src/joomla/follow-xml';
+import { publish, type JoomlaPublishRequest } from '../../src/joomla/publish';
+import { setUpdateXmlOptions, writeUpdateXml, type XmlHome } from '../../src/joomla/update-xml';
+import { addProduct, editProduct } from '../../src/licensing/catalogue';
+import { OperatorError } from '../../src/licensing/operator-error';
+import { withdrawRelease } from '../../src/packages/releases';
+import { giveRelease, makePackage } from '../support/packages';
+import { temporaryFolder } from '../support/processes';
+import { BACKENDS, startTestService, type TestService } from '../support/service';
+
+/** The update XML follows every change, and the guard of its address. */
+
+const SITE = 'https://shop.example';
+const SERVER = `${SITE}/licensing-updates/pkg_example.xml`;
+
+describe.each(BACKENDS)('on %s', (_name, settings) => {
+  let service: TestService;
+  let home: XmlHome;
+  let nextId = 100;
+  beforeAll(async () => {
+    service = await startTestService(await settings());
+  });
+  afterAll(() => service.stop());
+  beforeEach(() => {
+    home = { xmlDir: join(temporaryFolder(), 'xml'), publicUrl: SITE };
+  });
+
+  /** With an element of its own, since a file is one product's. */
+  async function product(element?: string | null): Promise<number> {
+    const id = nextId++;
+    await addProduct(
+      service.db,
+      { id, name: 'Example', element: element === undefined ? `pkg_${id}` : element },
+      new Date(),
+    );
+    return id;
+  }
+  const follow = (id: number) => followUpdateXml(service.db, home, id);
+  const state = (id: number) => readUpdateXmlState(service.db, home, id);
+  const file = (id: number) => join(home.xmlDir, `pkg_${id}.xml`);
+  const addressOf = (id: number) => `${SITE}/licensing-updates/pkg_${id}.xml`;
+  const versions = (path: string) =>
+    [...readFileSync(path, 'utf8').matchAll(/<version>(.*?)</g)].map(([, version]) => version);
+  const release = (productId: number, version: string) => giveRelease(service, { productId, version });
+
+  it('writes the folder and the file, and tells the address', async () => {
+    const id = await product();
+    await release(id, '1.0.0');
+    expect(await state(id)).toMatchObject({ state: 'stale', url: addressOf(id) });
+    expect(await follow(id)).toMatchObject({ state: 'written', url: addressOf(id), reason: null });
+    expect(versions(file(id))).toEqual(['1.0.0']);
+    expect(readFileSync(file(id), 'utf8')).toContain(
+      `${SITE}/api/index.php/v1/licensing/downloads/${id}?version=1.0.0`,
+    );
+    expect(await state(id)).toMatchObject({
+      state: 'written',
+      url: addressOf(id),
+      xml: readFileSync(file(id), 'utf8'),
+    });
+    await release(id, '1.1.0');
+    expect(await state(id)).toMatchObject({ state: 'stale', xml: expect.stringContaining('1.1.0') });
+    await follow(id);
+    await withdrawRelease(service.db, id, '1.1.0');
+    // The rule of `release withdraw`: what was withdrawn holds lower versions back.
+    expect(await follow(id)).toMatchObject({
+      state: 'written',
+      written: { heldBack: { versions: ['1.0.0'] } },
+    });
+    expect(versions(file(id))).toEqual([]);
+  });
+
+  it('is not set without an element, and without an address', async () => {
+    const notSet = { state: 'not_set', url: null };
+    const id = await product(null);
+    expect([await follow(id), await state(id)]).toMatchObject([notSet, { ...notSet, xml: null, out: null }]);
+    home = { ...home, publicUrl: undefined };
+    const other = await product();
+    expect([await follow(other), await state(other)]).toMatchObject([notSet, notSet]);
+    expect(existsSync(home.xmlDir)).toBe(false);
+  });
+
+  it('leaves the file and the address as they are when the element changes', async () => {
+    const id = await product();
+    await release(id, '1.0.0');
+    await follow(id);
+    await editProduct(service.db, id, { element: 'pkg_renamed', name: 'Renamed' });
+
+    expect(await follow(id)).toMatchObject({ state: 'written', url: addressOf(id) });
+    expect(readFileSync(file(id), 'utf8')).toMatch(/<name>Renamed<[^]*<element>pkg_renamed</);
+    expect(existsSync(join(home.xmlDir, 'pkg_renamed.xml'))).toBe(false);
+    // Another product gets the element, but not the file that sites of the first one ask for.
+    const other = await product(`pkg_${id}`);
+    await release(other, '7.0.0');
+    expect(await follow(other)).toMatchObject({
+      state: 'stale',
+      reason: expect.stringContaining(`the update XML of product ${id} already`),
+    });
+    expect(versions(file(id))).toEqual(['1.0.0']);
+  });
+
+  it('stays where it was written to, and is stale where it cannot be', async () => {
+    const id = await product();
+    await release(id, '1.0.0');
+    const site = temporaryFolder();
+    mkdirSync(join(site, 'updates'));
+    const out = join(site, 'updates/own.xml');
+    await writeUpdateXml(service.db, id, { out, baseUrl: 'https://old.example' }, '/');
+    await release(id, '1.1.0');
+    expect(await follow(id)).toMatchObject({ state: 'written', url: null });
+    home = { ...home, joomlaRoot: site };
+    expect(await follow(id)).toMatchObject({ state: 'written', url: 'https://old.example/updates/own.xml' });
+    expect(versions(out)).toEqual(['1.1.0']);
+    expect(existsSync(home.xmlDir)).toBe(false);
+
+    rmSync(join(site, 'updates'), { recursive: true });
+    await release(id, '1.2.0');
+    const stale = { state: 'stale', url: 'https://old.example/updates/own.xml' };
+    expect(await follow(id)).toMatchObject({
+      ...stale,
+      reason: expect.stringContaining('there is no folder'),
+    });
+    expect(await state(id)).toMatchObject({ ...stale, xml: expect.stringContaining('1.2.0') });
+  });
+
+  it('never throws, and never overwrites what is not an update XML', async () => {
+    const id = await product();
+    await release(id, '1.0.0');
+    mkdirSync(home.xmlDir);
+    writeFileSync(file(id), 'a poem');
+    expect(await follow(id)).toMatchObject({
+      state: 'stale',
+      reason: expect.stringContaining('something else'),
+    });
+    expect(readFileSync(file(id), 'utf8')).toBe('a poem');
+    // A module is one of the site or of the administrator.
+    const module = await product('mod_example');
+    expect(await follow(module)).toMatchObject({ state: 'stale', reason: expect.stringContaining('client') });
+    expect(await follow(99_999)).toMatchObject({ state: 'stale', fault: expect.any(OperatorError) });
+    await expect(state(99_999)).rejects.toThrow('There is no product');
+    if (process.getuid?.() === 0) return;
+    rmSync(file(id));
+    chmodSync(home.xmlDir, 0o500);
+    expect(await follow(id)).toMatchObject({ state: 'stale', url: addressOf(id) });
+    chmodSync(home.xmlDir, 0o700);
+  });
+
+  it('takes options, judges them as the command, and forgets them', async () => {
+    const id = await product();
+    await release(id, '1.0.0');
+    const { db } = service;
+    const options = {
+      description: 'Sells <things>',
+      info_url: 'https://shop.example/news',
+      target_platform: '5\\.[0-9]+',
+      php_minimum: '8.1',
+      supported_databases: { mysql: '8.0.13' },
+      tag: 'beta' as const,
+    };
+    expect(await setUpdateXmlOptions(db, id, options)).toMatchObject({
+      ...options,
+      info_title: null,
+      folder: null,
+    });
+    expect(await follow(id)).toMatchObject({ state: 'written' });
+    expect((await state(id)).options).toMatchObject(options);
+    const text = readFileSync(file(id), 'utf8');
+    for (const part of [
+      '<description>Sells &lt;things&gt;<',
+      '>https://shop.example/news<',
+      'version="5\\.[0-9]+"',
+      '<php_minimum>8.1<',
+      'mysql="8.0.13"',
+      '<tag>beta<',
+    ])
+      expect(text).toContain(part);
+    for (const [field, value] of [
+      ['target_platform', '5.1'],
+      ['target_platform', '('],
+      ['php_minimum', 'eight'],
+      ['info_url', 'news'],
+      ['supported_databases', { oracle: '1' }],
+      ['tag', 'golden'],
+      ['type', 'widget'],
+      ['client', 'both'],
+      ['folder', 'system'],
+    ] as const)
+      await expect(setUpdateXmlOptions(db, id, { [field]: value })).rejects.toMatchObject({
+        code: 'INVALID_REQUEST',
+        field,
+      });
+    await expect(setUpdateXmlOptions(db, id, { type: 'module' })).rejects.toMatchObject({ field: 'client' });
+    await setUpdateXmlOptions(db, id, { description: null, tag: null, php_minimum: '' });
+    await follow(id);
+    const { options: left } = await state(id);
+    expect(left).toMatchObject({
+      description: null,
+      tag: null,
+      php_minimum: null,
+      info_url: options.info_url,
+    });
+    expect(readFileSync(file(id), 'utf8')).toContain('<tag>stable<');
+    const empty = await product();
+    await expect(setUpdateXmlOptions(db, empty, { tag: 'beta' })).rejects.toMatchObject({ field: 'tag' });
+    await expect(setUpdateXmlOptions(db, 99_999, {})).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it('has the versions of all who publish at the same time', async () => {
+    const id = await product();
+    const names = Array.from({ length: 8 }, (_, i) => `1.${i}.0`);
+    await Promise.all(
+      names.map(async (version) => {
+        await release(id, version);
+        await follow(id);
+      }),
+    );
+    expect(versions(file(id))).toEqual(['1.7.0']);
+    // Versions for different platforms all stay in the file.
+    const apart = await product();
+    for (const [major, version] of [
+      ['4', '1.0.0'],
+      ['5', '2.0.0'],
+    ] as const) {
+      await release(apart, version);
+      await setUpdateXmlOptions(service.db, apart, { target_platform: `${major}\\.[0-9]+` });
+      await follow(apart);
+    }
+    await Promise.all([
+      withdrawRelease(service.db, apart, '1.0.0').then(() => follow(apart)),
+      release(apart, '2.1.0').then(() => follow(apart)),
+    ]);
+    expect(versions(file(apart))).toEqual(['2.1.0']);
+    expect(await state(apart)).toMatchObject({ state: 'written' });
+  });
+
+  describe('a package with other update servers', () => {
+    const manifest = (version: string, ...servers: string[]) =>
+      `<extension type="package"><packagename>example</packagename><version>${version}</version><updateservers>${servers
+        .map((server) => `<server type="extension">${server}</server>`)
+        .join('')}</updateservers><dlid prefix="dlid="/></extension>`;
+    const packed = async (version: string, ...servers: string[]) =>
+      (await makePackage({ 'pkg_example.xml': manifest(version, ...servers) })).path;
+    const put = (
+      productId: number,
+      version: string,
+      file: string | undefined,
+      more: Partial<JoomlaPublishRequest> = {},
+    ) =>
+      publish(
+        service.db,
+        service.packagesDir,
+        { productId, version, file, changelog: undefined, draft: false, date: undefined, ...more },
+        new Date(),
+      );
+    const refused = { code: 'INVALID_REQUEST', field: 'file', facts: { reason: 'other-update-server' } };
+
+    it.each<[string, string[]]>([
+      ['another scheme', [SERVER.replace('https', 'http')]],
+      ['a slash more', [`${SERVER}/`]],
+      ['another case', [SERVER.toUpperCase()]],
+      ['one more', [SERVER, `${SITE}/second.xml`]],
+      ['none', []],
+    ])('is refused, and told why: %s', async (_how, servers) => {
+      const id = await product('pkg_example');
+      await put(id, '1.0.0', await packed('1.0.0', SERVER));
+      const other = await packed('1.1.0', ...servers);
+      await expect(put(id, '1.1.0', other)).rejects.toMatchObject({
+        ...refused,
+        message: expect.stringMatching(/up to 5\.3\.0 .* loses its key.*Nothing was published\.$/),
+      });
+      // A draft is stored, with a warning, and refused when it is published.
+      expect((await put(id, '1.1.0', other, { draft: true })).remarks.join()).toMatch(
+        /^when it is published: /,
+      );
+      await expect(put(id, '1.1.0', undefined)).rejects.toMatchObject(refused);
+      const { release: published } = await put(id, '1.1.0', undefined, { newUpdateServer: true });
+      expect(published.state).toBe('published');
+      // What was accepted is what the next one is compared with.
+      await put(id, '1.2.0', await packed('1.2.0', ...servers));
+    });
+
+    it('is the first one, or the first with any, or one in another order', async () => {
+      const id = await product('pkg_example');
+      await put(id, '1.0.0', await packed('1.0.0'));
+      await put(id, '1.1.0', await packed('1.1.0', SERVER, `${SITE}/b.xml`));
+      expect((await put(id, '1.2.0', await packed('1.2.0', `${SITE}/b.xml`, SERVER))).remarks).toEqual([]);
+    });
+
+    it('is not known when the earlier package is missing, which is said', async () => {
+      const id = await product('pkg_example');
+      const { release: first } = await put(id, '1.0.0', await packed('1.0.0', SERVER));
+      rmSync(join(service.packagesDir, `${first.sha256}.zip`));
+      const { remarks } = await put(id, '1.1.0', await packed('1.1.0', `${SITE}/other.xml`));
+      expect(remarks).toEqual([expect.stringContaining('package of version 1.0.0 is missing')]);
+    });
+  });
+});

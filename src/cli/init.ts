@@ -13,6 +13,7 @@ import {
   type Settings,
 } from '../config';
 import { API_PATH } from '../api';
+import { XML_PATH } from '../joomla/update-xml';
 import { describeListen } from '../http/server';
 import { OperatorError } from '../licensing/operator-error';
 import { lookAt, refuseOwn } from '../packages/replace-file';
@@ -221,7 +222,8 @@ function quote(value: string): string {
   return mark + value + mark;
 }
 
-function nextSteps({ listen, adminListen, joomlaRoot = '/path/of/the/site' }: Config): string {
+function nextSteps({ listen, adminListen, publicUrl, xmlDir }: Config): string {
+  const site = publicUrl ?? 'https://YOUR.SITE';
   const ready =
     'path' in adminListen
       ? `--unix-socket ${adminListen.path} http://localhost/readyz`
@@ -240,9 +242,9 @@ function nextSteps({ listen, adminListen, joomlaRoot = '/path/of/the/site' }: Co
      licensing plan add --product 42 --name Single --activation-type domain --activation-limit 1 --duration 1y
      licensing license issue --plan 1 --customer you@YOUR.SITE
 4. Build the extension with what the first line prints, and let Joomla's updater find it:
-     licensing manifest --product 42 --update-xml-url https://YOUR.SITE/updates/pkg_yours.xml
+     licensing manifest --product 42 --update-xml-url ${site}${XML_PATH}pkg_yours.xml
      licensing release publish --product 42 --version 1.0.0 --file /tmp/pkg_yours.zip
-     licensing update-xml write --product 42 --base-url https://YOUR.SITE --out ${joomlaRoot}/updates/pkg_yours.xml
+   ${publicUrl === undefined ? 'Write LICENSING_PUBLIC_URL=https://YOUR.SITE into .env first: publishing' : 'Publishing'} then writes the update XML to ${xmlDir}.
 
 Keep a copy of .env, apart from the database's backups (docs/backup.md): without LICENSING_KEY_SECRET, "license reveal"
 cannot show a key again.

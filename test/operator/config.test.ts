@@ -195,6 +195,33 @@ describe('a good value', () => {
   });
 });
 
+describe('$live_site of the site', () => {
+  const root = join(temporaryFolder(), 'site');
+  mkdirSync(root);
+  const readWith = (value: string, settings = {}) => {
+    const php = readFileSync(join(SITE, 'configuration.php'), 'utf8');
+    writeFileSync(join(root, 'configuration.php'), php.replace('{', `{ public $live_site = ${value};`));
+    return read({ LICENSING_JOOMLA_ROOT: root, ...settings });
+  };
+
+  it('is the public address where LICENSING_PUBLIC_URL is not set', () => {
+    const site = "'https://shop.example/joomla/'";
+    expect(readWith(site).publicUrl).toBe('https://shop.example/joomla');
+    expect(readWith(site, { LICENSING_PUBLIC_URL: 'https://other.example' }).publicUrl).toBe(
+      'https://other.example',
+    );
+    for (const none of ["''", 'false'])
+      expect(readWith(none)).toMatchObject({ publicUrl: undefined, warnings: [] });
+  });
+
+  it('is ignored with a warning when it is not an address', () => {
+    expect(readWith("'shop.example'")).toMatchObject({
+      publicUrl: undefined,
+      warnings: [expect.stringContaining('Set LICENSING_PUBLIC_URL')],
+    });
+  });
+});
+
 describe('TLS in LICENSING_DATABASE_URL', () => {
   const authority = createAuthority();
   const { ca } = authority;
@@ -345,6 +372,17 @@ describe('a bad value stops the start, with the name of the variable and what is
       'LICENSING_OPERATOR_GROUPS',
       value,
       "ids of Joomla's user groups",
+    ]),
+    ...[
+      'shop.example',
+      'ftp://shop.example',
+      'https://u:p@shop.example',
+      'https://shop.example/?a',
+      'https://#',
+    ].map((value): [Variable, string, string] => [
+      'LICENSING_PUBLIC_URL',
+      value,
+      "must be the site's address",
     ]),
     ...[
       'S3cret',

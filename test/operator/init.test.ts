@@ -197,13 +197,13 @@ describe('licensing init --joomla-root', () => {
     const again = await licensing('init', '--joomla-root', site, '--json');
     expect(JSON.parse(again.stdout)).toMatchObject({ added: [] });
     const { stdout } = await licensing('init');
-    expect(stdout).toContain(`--out ${site}/updates/pkg_yours.xml`);
+    expect(stdout).toContain('--update-xml-url https://YOUR.SITE/licensing-updates/pkg_yours.xml');
     // Each step as the guides have it.
     const guides = ['joomla-site', 'production']
       .map((name) => readFileSync(join(ROOT, `docs/${name}.md`), 'utf8'))
       .join('');
     const steps = [...stdout.matchAll(/(?:^| {2,})(licensing [a-z-]+(?: [a-z]+)?|systemctl .*)/gm)];
-    expect(steps).toHaveLength(9);
+    expect(steps).toHaveLength(8);
     for (const [, step] of steps) expect(guides).toContain(step);
     expect(readFileSync(envFile, 'utf8')).toBe(first);
     const elsewhere = await licensing('init', '--joomla-root', temporaryFolder());

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { makePackage } from '../support/packages';
@@ -42,10 +42,12 @@ const settings = () => ({ LICENSING_ENV_FILE: join(folder, '.env') });
 
 beforeAll(async () => {
   folder = temporaryFolder();
+  // The web server serves the update XMLs from there.
+  chmodSync(folder, 0o755);
   const secret = Buffer.alloc(32, 7).toString('base64');
   writeFileSync(
     join(folder, '.env'),
-    `LICENSING_DATABASE_URL=sqlite:data.sqlite\nLICENSING_PACKAGES_DIR=packages\nLICENSING_KEY_SECRET=${secret}\n`,
+    `LICENSING_DATABASE_URL=sqlite:data.sqlite\nLICENSING_PACKAGES_DIR=packages\nLICENSING_XML_DIR=xml\nLICENSING_PUBLIC_URL=https://shop.example\nLICENSING_KEY_SECRET=${secret}\n`,
     { mode: 0o600 },
   );
   for (const [name, does] of [
@@ -95,7 +97,7 @@ test.each(blocks)('%s', (title, commands) => {
     "A customer's update failed": /License is not active[^]*suspended[^]*licensing license reinstate 1/,
     'Publish the next version': /pkg_example\.xml offers 1\.1\.1 \(stable\)/,
     'A bad release':
-      /Version 1\.1\.1 is withdrawn\.\n\S+pkg_example\.xml offers nothing\.\n[^]*pkg_example\.xml offers 1\.1\.0 \(stable\)\./,
+      /Version 1\.1\.1 is withdrawn\.\n\S+pkg_example\.xml offers nothing\.[^]*\n\S+pkg_example\.xml offers 1\.1\.0 \(stable\)\./,
     Refund: /Licence 1 [^]*licence 2/,
     'Upgrade a plan': /Licences that follow: 1\./,
     'Move everything to another database': /license +2 +0 [^]*Imported\./,

@@ -92,13 +92,13 @@ export function createAccessLog(db: Db, onError: (error: unknown, lost: number) 
       try {
         if (added.length === 0) await findIds(db, batch);
         if (added.length === 0 && batch.some(isNew)) continue;
-        // Accesses that arrive during the statement are left for the next one.
-        times = batch.map((row) => row.times);
         // First, since it may be repeated.
         await recordRefusals(
           db,
           batch.map(({ access, lastAt }) => ({ ...access, at: lastAt })),
         );
+        // Accesses that arrive during the statement are left for the next one.
+        times = batch.map((row) => row.times);
         if (added.length > 0) await insertAccesses(db, batch.map(toInsert));
         else await countRepeats(db, batch.map(toRepeats));
       } catch (error) {

@@ -80,7 +80,8 @@ describe.each(DATABASE_KINDS)('in %s', (kind) => {
         created_at: expect.any(String),
       });
       // What is not said stays.
-      expect(await edit('40', '--name', 'Acme Club')).toEqual(edited);
+      const update_xml = { state: 'not_set', url: null };
+      expect(await edit('40', '--name', 'Acme Club')).toEqual({ ...edited, update_xml });
       expect(await edit('40', '--support-url', 'none')).toEqual({ ...edited, support_url: null });
       expect(await edit('41', '--includes', 'all')).toMatchObject({ includes: 'all' });
     });

@@ -9,7 +9,6 @@ import {
 import { connect, Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { API_PATH } from '../api';
 
 export type Listen = { host: string; port: number } | { path: string };
 
@@ -56,7 +55,7 @@ export async function startServer(
   let draining = false;
   const answer: RequestListener = (request, response) => {
     if (draining) closeAfter(response);
-    if (!isForManagement(request)) limitBody(server, request);
+    limitBody(server, request);
     listener(request, response);
   };
   const server = createServer(
@@ -93,8 +92,11 @@ export async function startServer(
   };
 }
 
-function isForManagement({ url = '' }: IncomingMessage): boolean {
-  return url.startsWith(`${API_PATH}/manage/`);
+const slowBodies = new WeakSet<IncomingMessage>();
+
+/** Lets a body take longer than others: an upload by somebody who is known. */
+export function allowSlowBody(request: IncomingMessage): void {
+  slowBodies.add(request);
 }
 
 /** Node has one limit for all requests; this one is for those that are no upload. */
@@ -102,7 +104,7 @@ function limitBody(server: Server, request: IncomingMessage): void {
   const { headers, socket } = request;
   if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;
   const timer = setTimeout(() => {
-    if (!request.complete)
+    if (!request.complete && !slowBodies.has(request))
       server.emit('clientError', Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket);
   }, REQUEST_TIMEOUT_MS);
   request.once('close', () => clearTimeout(timer));

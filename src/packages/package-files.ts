@@ -97,6 +97,11 @@ export async function stageBytes(
   }
 }
 
+/** Where a staged package lies: once it is accepted, under its name. */
+export async function pathOfStaged(dir: string, { path, sha256 }: StagedPackage): Promise<string> {
+  return (await stat(path).catch(() => undefined)) ? path : packagePath(dir, sha256);
+}
+
 export function removeStaged({ path }: StagedPackage): Promise<void> {
   return rm(path, { force: true });
 }
@@ -111,7 +116,7 @@ export async function acceptPackage(
   check: (path: string) => Promise<void>,
 ): Promise<StoredPackage> {
   const target = packagePath(dir, stored.sha256);
-  const path = (await stat(staged).catch(() => undefined)) ? staged : target;
+  const path = await pathOfStaged(dir, { ...stored, path: staged });
   await check(path);
   if (path === target) return stored;
   // nginx and the service are other users: the folder decides who may read packages, not the publisher's umask.

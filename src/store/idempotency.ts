@@ -37,10 +37,10 @@ export async function insertClaim(db: Db, claim: Claim): Promise<StoredCall | un
 
 /** Puts a claim in the place of another one. @returns false when that was changed meanwhile */
 export async function replaceClaim(db: Db, earlier: StoredCall, claim: Claim): Promise<boolean> {
-  const changed = await db(table(db, 'idempotency'))
-    .where({ key_digest: earlier.keyDigest, claim: earlier.claim })
-    .update({ ...toColumns(claim), answer: null });
-  return changed === 1;
+  const query = db(table(db, 'idempotency')).where({ key_digest: earlier.keyDigest, claim: earlier.claim });
+  // Its owner, who was stopped, may have completed it since it was read.
+  if (earlier.answer === null) query.whereNull('answer');
+  return (await query.update({ ...toColumns(claim), answer: null })) === 1;
 }
 
 /** @returns false when somebody else has taken it over */
@@ -77,6 +77,11 @@ export async function pruneCalls(db: Db, before: Date, limit: number): Promise<n
     .orderBy('created_at')
     .limit(limit)
     .pluck<string[]>('key_digest');
-  for (const key_digest of digests) await db(table(db, 'idempotency')).where({ key_digest }).delete();
+  // Its key may have been used again since.
+  for (const key_digest of digests)
+    await db(table(db, 'idempotency'))
+      .where({ key_digest })
+      .where('created_at', '<', toSqlTime(before))
+      .delete();
   return digests.length;
 }

@@ -242,6 +242,7 @@ const CHANGES: [string, () => Promise<void> | void, string][] = [
   ],
   ['tokens are for other groups', () => setParams({ allowedUserGroups: ['2', '6'] }), 'UNAUTHORIZED'],
   ['tokens are for this group too', () => setParams({ allowedUserGroups: [2, 8] }), 'write'],
+  ['the groups are an empty text', () => setParams({ allowedUserGroups: '' }), 'write'],
   ['tokens are for every group', () => setParams({ allowedUserGroups: [] }), 'write'],
   ['tokens are for the parent group', () => setParams({ allowedUserGroups: ['1'] }), 'write'],
   ['tokens are for one group, as a scalar', () => setParams({ allowedUserGroups: '8' }), 'write'],

@@ -1,5 +1,5 @@
 import type Router from '@koa/router';
-import type { Authenticate } from '../../access/authenticate';
+import type { Authenticate, Credentials } from '../../access/authenticate';
 import { callerKey, type Caller } from '../../access/caller';
 import type { Db } from '../../store/database';
 import { sendJson } from '../answers';
@@ -57,7 +57,9 @@ function endpoint(
       const operation = methods.get(ctx.method === 'HEAD' ? 'get' : ctx.method.toLowerCase());
       if (operation === undefined) throw noOperation(ctx, methods);
       requireScope(caller, operation);
-      const work = answer(ctx, operation, caller, given, dependencies);
+      // Before the deadline, which is for the work.
+      const sent = operation.upload === undefined && hasJson(operation) ? await readJsonBody(ctx) : undefined;
+      const work = answer(ctx, operation, caller, given, sent, dependencies);
       send(ctx, await (operation.hasDeadline ? inTime(work) : work));
     } catch (error) {
       const failure = toFailure(error, { ...given.query, ...given.body });
@@ -79,10 +81,11 @@ async function answer(
   operation: Endpoint,
   caller: Caller,
   given: Given,
-  { db, now, settings }: ManageDependencies,
+  sent: object | undefined,
+  dependencies: ManageDependencies,
 ): Promise<Written> {
+  const { db, now, settings } = dependencies;
   const key = operation.method === 'post' ? idempotencyKeyOf(ctx) : undefined;
-  const sent = operation.upload === undefined && hasJson(operation) ? await readJsonBody(ctx) : undefined;
   const readInput = () => {
     given.query = operation.readQuery(new URLSearchParams(ctx.querystring));
     if (sent !== undefined) given.body = operation.readBody(sent);
@@ -99,7 +102,7 @@ async function answer(
     if (keepsRefusal) readInput();
     return run(operation, { ...call, ...given, db: handleOn });
   };
-  const upload = operation.upload && receiver(ctx, operation, operation.upload, given, settings);
+  const upload = operation.upload && receiver(ctx, operation, operation.upload, given, dependencies);
   try {
     let written: Written;
     if (key === undefined) {
@@ -109,12 +112,20 @@ async function answer(
       const address = `${ctx.path}\n${ctx.querystring}`;
       const once = { credential: caller.credential, key, address };
       const refusal = (error: unknown) => refusalOf(error, given);
-      const readBody = () => upload?.receive() ?? Promise.resolve(JSON.stringify(sent));
+      const readBody = () => upload?.receive() ?? Promise.resolve(asText(sent));
       written = await performOnce(db, now, once, { readBody, isRead: !upload }, handle, refusal);
     }
     return await withAfterCommit(operation, { ...call, ...given, db }, written);
   } finally {
     await upload?.discard();
+  }
+}
+
+function asText(sent: object | undefined): string {
+  try {
+    return JSON.stringify(sent ?? {});
+  } catch {
+    throw new ManageError('INVALID_REQUEST', 'The body is nested too deeply.');
   }
 }
 
@@ -129,13 +140,15 @@ function receiver(
   { readQuery }: Endpoint,
   { types, rules: rulesOf }: UploadTerms,
   given: Given,
-  settings: ManageSettings,
+  { settings, authenticate: who }: ManageDependencies,
 ) {
   const rules = rulesOf(settings);
   let received: Upload<unknown> | undefined;
   return {
     async receive(): Promise<string> {
       received = await receiveUpload(ctx, types, rules);
+      // An upload takes its time, in which a token may be revoked.
+      if ('refused' in (await who(credentialsOf(ctx)))) throw unauthorized(ctx);
       const query = new URLSearchParams(ctx.querystring);
       for (const [name, value] of Object.entries(received.fields)) query.append(name, value);
       given.query = readQuery(query);
@@ -169,8 +182,7 @@ async function authenticate(
   ctx: Context,
   { authenticate: who, limiter }: ManageDependencies,
 ): Promise<Caller> {
-  const header = (name: string) => ctx.get(name) || undefined;
-  const caller = await who({ authorization: header('Authorization'), joomlaToken: header('X-Joomla-Token') });
+  const caller = await who(credentialsOf(ctx));
   // A valid token is never refused for the failures of others, so those are counted apart.
   const { allowed, retryAfter } =
     'refused' in caller
@@ -180,8 +192,17 @@ async function authenticate(
   if (!('refused' in caller)) return caller;
   if (caller.refused === 'FORBIDDEN')
     throw new ManageError('FORBIDDEN', 'The groups of this account may not manage licences.');
+  throw unauthorized(ctx);
+}
+
+function credentialsOf(ctx: Context): Credentials {
+  const header = (name: string) => ctx.get(name) || undefined;
+  return { authorization: header('Authorization'), joomlaToken: header('X-Joomla-Token') };
+}
+
+function unauthorized(ctx: Context): ManageError {
   ctx.set('WWW-Authenticate', 'Bearer');
-  throw new ManageError('UNAUTHORIZED', 'A valid token is needed: "Authorization: Bearer ...".');
+  return new ManageError('UNAUTHORIZED', 'A valid token is needed: "Authorization: Bearer ...".');
 }
 
 function noOperation(ctx: Context, methods: Map<string, Endpoint>): ManageError {

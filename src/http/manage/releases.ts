@@ -3,7 +3,7 @@ import { publish, versionOf } from '../../joomla/publish';
 import { listReleasePage } from '../../licensing/lists';
 import { OperatorError } from '../../licensing/operator-error';
 import { releaseJson } from '../../licensing/views';
-import { removeStaged, stageBytes, type StagedPackage } from '../../packages/package-files';
+import { pathOfStaged, removeStaged, stageBytes, type StagedPackage } from '../../packages/package-files';
 import { editRelease, findReleaseById, withdrawRelease } from '../../packages/releases';
 import { invalid, notFound } from './failures';
 import { follow } from './follow';
@@ -42,7 +42,9 @@ const FOLLOW = follow('ReleaseWithXml', 'product_id');
 async function upload({ db, path, query, body, settings, now }: Call<Static<typeof UploadFields>, Upload>) {
   const { file } = body;
   if (file === undefined) throw invalid('file', 'The package is missing: the part "file".');
-  const version = query.version?.trim() ?? (await versionOf(file.path).catch(refuseThePackage));
+  const version =
+    query.version?.trim() ??
+    (await versionOf(await pathOfStaged(settings.packagesDir, file)).catch(refuseThePackage));
   if (version === undefined)
     throw invalid('version', 'The package does not say its version: give "version".');
   const { release } = await publish(

@@ -180,17 +180,20 @@ function judgeAccount(
 
 const SUPER_USERS = 8;
 
-/** The plugin's parameter as PHP reads it: where it is absent, super users; where it is empty, every group. */
+/**
+ * The plugin's parameter as PHP reads it. Joomla's Registry::get() takes the default, super users, where it is absent, null
+ * or an empty text; another empty value means every group.
+ */
 function allowedUserGroups(plugin: SitePlugin | undefined): number[] {
   const value = parseObject(plugin?.params)?.allowedUserGroups;
-  if (value === undefined) return [SUPER_USERS];
-  if (typeof value === 'object' && value !== null) return Object.values(value).map(Number);
+  if (value === undefined || value === null || value === '') return [SUPER_USERS];
+  if (typeof value === 'object') return Object.values(value).map(Number);
   return isEmpty(value) ? [] : [Number(value)];
 }
 
 /** PHP's empty(), for what is not a list. */
 function isEmpty(value: unknown): boolean {
-  return ['', '0', 0, false, null].includes(value as null);
+  return ['0', 0, false].includes(value as number);
 }
 
 /** Joomla's Rule::allow(): one refusal among the identities outweighs every permission. */

@@ -7,7 +7,7 @@ const { appendFileSync, readFileSync } = require('node:fs');
 const { ServerResponse } = require('node:http');
 const { join } = require('node:path');
 
-const PREFIX = '/api/index.php/v1/licensing';
+const PREFIX = '/api/index.php/v1/licensing/';
 const folder = process.env.TEST_ANSWERS;
 // Programs that this process starts are recorded where the test says so (recorded(), service-process.ts).
 delete process.env.NODE_OPTIONS;
@@ -141,7 +141,7 @@ function createJudge(document) {
   );
 
   function operationOf(method, url) {
-    const [path] = url.slice(PREFIX.length).split('?', 1);
+    const [path] = url.slice(PREFIX.length - 1).split('?', 1);
     // A slash at the end changes nothing; a second one does.
     const words = path.replace(/\/$/, '').split('/').slice(1);
     const other = words[0] === 'manage' ? others.manage : others.customers;

@@ -106,7 +106,7 @@ function limitBody(server: Server, request: IncomingMessage): void {
   const timer = setTimeout(() => {
     if (!request.complete && !slowBodies.has(request))
       server.emit('clientError', Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket);
-  }, REQUEST_TIMEOUT_MS);
+  }, REQUEST_TIMEOUT_MS).unref();
   request.once('close', () => clearTimeout(timer));
 }
 

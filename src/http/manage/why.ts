@@ -1,7 +1,9 @@
 import { Type } from '@sinclair/typebox';
+import { ACTION_TYPES } from '../../support/findings';
+import { UNTRACED_CODES } from '../../support/sentences';
 import { explain } from '../../support/why';
 import { post } from './operation';
-import { exactly, Id, orNull, Text, TextOrNull, TimeOrNull } from './schemas';
+import { exactly, Id, orNull, Text, TextOrNull, TimeOrNull, wordOf } from './schemas';
 
 const Judged = exactly(
   {
@@ -31,14 +33,14 @@ const Explained = exactly(
         count: orNull(Type.Integer({ minimum: 1 })),
         action: orNull(
           Type.Object(
-            { type: Text },
+            { type: wordOf(ACTION_TYPES) },
             { additionalProperties: true, description: 'The call of this API that mends it.' },
           ),
         ),
         advice: TextOrNull,
       }),
     ),
-    untraced: Type.Array(exactly({ code: Text, sentence: Text }), {
+    untraced: Type.Array(exactly({ code: wordOf(UNTRACED_CODES), sentence: Text }), {
       description: 'Failures that leave no record here.',
     }),
   },

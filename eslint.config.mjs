@@ -47,8 +47,8 @@ const layer = ([folder, others]) => {
   const message = `src/${folder} may import from ${allowed.join(', ')} alone.`;
   const outside = `(?!(?:${allowed.join('|')})(?:/|$))`;
   return [
-    refuseImports([`src/${folder}/*.ts`], `^\\.\\./${outside}`, message),
-    refuseImports([`src/${folder}/*/*.ts`], `^\\.\\./\\.\\./${outside}`, message),
+    refuseImports([`src/${folder}/*.{ts,tsx}`], `^\\.\\./${outside}`, message),
+    refuseImports([`src/${folder}/*/*.{ts,tsx}`], `^\\.\\./\\.\\./${outside}`, message),
   ];
 };
 
@@ -56,7 +56,7 @@ export default ts.config(
   { ignores: ['dist/', 'var/', 'node_modules/'] },
   js.configs.recommended,
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     extends: [ts.configs.strictTypeChecked, ts.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {

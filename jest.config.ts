@@ -1,18 +1,26 @@
 /** @jest-config-loader ts-node */
 import type { Config } from 'jest';
 
+/** Types are stripped, and the pages' components compiled as tsconfig.json says. */
+const swc = (parser: object): [string, object] => [
+  '@swc/jest',
+  {
+    jsc: {
+      target: 'es2022',
+      parser: { syntax: 'typescript', ...parser },
+      transform: { react: { runtime: 'automatic', importSource: 'hono/jsx' } },
+    },
+    module: { type: 'commonjs' },
+  },
+];
+
 const config: Config = {
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
   testMatch: ['**/*.test.ts'],
   // What is slow by nature runs in `npm run test:faults`; one file of it: TEST_FAULTS=all npx jest test/faults/clock
   testPathIgnorePatterns: ['/node_modules/', ...(process.env.TEST_FAULTS === 'all' ? [] : ['/test/faults/'])],
-  transform: {
-    '^.+\\.ts$': [
-      '@swc/jest',
-      { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'commonjs' } },
-    ],
-  },
+  transform: { '^.+\\.ts$': swc({}), '^.+\\.tsx$': swc({ tsx: true }) },
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   // Jest's own choice leaves a core to its parent process, which has nothing to do.

@@ -8,12 +8,11 @@ import { inTime } from '../faults';
 import type { Limiter } from '../rate-limit';
 import { readJsonBody } from './body';
 import { ManageError, toFailure, type Failure } from './failures';
-import { performOnce, type Written } from './idempotency';
-import type { Call, Operation, UploadTerms } from './operation';
+import type { Written } from './idempotency';
+import type { Operation } from './operation';
 import { OPERATIONS } from './operations';
-import { bodyReader, queryReader, type Reader } from './read-input';
+import { perform, requireScope, type Given } from './perform';
 import type { ManageSettings } from './settings';
-import { receiveUpload, type Upload } from './upload';
 
 export interface ManageDependencies {
   db: Db;
@@ -23,18 +22,13 @@ export interface ManageDependencies {
   settings: ManageSettings;
 }
 
-interface Endpoint extends Operation {
-  readQuery: (query: URLSearchParams) => object;
-  readBody: Reader;
-}
-
 /** Adds the operator's API to the router, below `/manage`. */
 export function mountManage(router: Router<State>, dependencies: ManageDependencies): void {
-  const paths = new Map<string, Map<string, Endpoint>>();
+  const paths = new Map<string, Map<string, Operation>>();
   for (const operation of OPERATIONS) {
-    const { method, path, query, body } = operation;
-    const methods = paths.get(path) ?? new Map<string, Endpoint>();
-    methods.set(method, { ...operation, readQuery: queryReader(query), readBody: bodyReader(body) });
+    const { method, path } = operation;
+    const methods = paths.get(path) ?? new Map<string, Operation>();
+    methods.set(method, operation);
     paths.set(path, methods);
   }
   for (const [path, methods] of paths)
@@ -44,7 +38,7 @@ export function mountManage(router: Router<State>, dependencies: ManageDependenc
 
 /** The steps of a request, in order. */
 function endpoint(
-  methods: Map<string, Endpoint>,
+  methods: Map<string, Operation>,
   path: string,
   dependencies: ManageDependencies,
 ): Middleware {
@@ -59,7 +53,19 @@ function endpoint(
       requireScope(caller, operation);
       // Before the deadline, which is for the work.
       const sent = operation.upload === undefined && hasJson(operation) ? await readJsonBody(ctx) : undefined;
-      const work = answer(ctx, operation, caller, given, sent, dependencies);
+      const key = operation.method === 'post' ? idempotencyKeyOf(ctx) : undefined;
+      const request = {
+        caller,
+        path: ctx.params as Record<string, string>,
+        query: new URLSearchParams(ctx.querystring),
+        readSent: sent && (() => operation.readBody(sent)),
+        sentText: () => asText(sent),
+        once: key === undefined ? undefined : { key, address: `${ctx.path}\n${ctx.querystring}` },
+        checkAgain: async () => {
+          if ('refused' in (await dependencies.authenticate(credentialsOf(ctx)))) throw unauthorized(ctx);
+        },
+      };
+      const work = perform(ctx, operation, request, given, dependencies);
       send(ctx, await (operation.hasDeadline ? inTime(work) : work));
     } catch (error) {
       const failure = toFailure(error, { ...given.query, ...given.body });
@@ -67,58 +73,6 @@ function endpoint(
       sendFailure(ctx, failure);
     }
   };
-}
-
-/** What a request says; for refusals that name a field. */
-interface Given {
-  query: object;
-  body: object;
-}
-
-/** Reads the request and performs it: once, where it has an Idempotency-Key. */
-async function answer(
-  ctx: Context,
-  operation: Endpoint,
-  caller: Caller,
-  given: Given,
-  sent: object | undefined,
-  dependencies: ManageDependencies,
-): Promise<Written> {
-  const { db, now, settings } = dependencies;
-  const key = operation.method === 'post' ? idempotencyKeyOf(ctx) : undefined;
-  const readInput = () => {
-    given.query = operation.readQuery(new URLSearchParams(ctx.querystring));
-    if (sent !== undefined) given.body = operation.readBody(sent);
-  };
-  // With a key, this refusal is kept as well. An upload is not read before its query is known to be right.
-  const keepsRefusal = key !== undefined && sent !== undefined;
-  if (!keepsRefusal) readInput();
-  const at = now();
-  const call = {
-    ...{ caller, now: at, ctx, settings, context: { actor: caller.actor, now: at } },
-    path: ctx.params as Record<string, string>,
-  };
-  const handle = (handleOn: Db) => {
-    if (keepsRefusal) readInput();
-    return run(operation, { ...call, ...given, db: handleOn });
-  };
-  const upload = operation.upload && receiver(ctx, operation, operation.upload, given, dependencies);
-  try {
-    let written: Written;
-    if (key === undefined) {
-      await upload?.receive();
-      written = await handle(db);
-    } else {
-      const address = `${ctx.path}\n${ctx.querystring}`;
-      const once = { credential: caller.credential, key, address };
-      const refusal = (error: unknown) => refusalOf(error, given);
-      const readBody = () => upload?.receive() ?? Promise.resolve(asText(sent));
-      written = await performOnce(db, now, once, { readBody, isRead: !upload }, handle, refusal);
-    }
-    return await withAfterCommit(operation, { ...call, ...given, db }, written);
-  } finally {
-    await upload?.discard();
-  }
 }
 
 function asText(sent: object | undefined): string {
@@ -132,49 +86,6 @@ function asText(sent: object | undefined): string {
 /** A body that comes with a GET has no meaning (RFC 9110, 9.3.1). */
 function hasJson({ method }: Operation): boolean {
   return method !== 'get';
-}
-
-/** Reads an upload into the call. `receive` returns what tells it from another. */
-function receiver(
-  ctx: Context,
-  { readQuery }: Endpoint,
-  { types, rules: rulesOf }: UploadTerms,
-  given: Given,
-  { settings, authenticate: who }: ManageDependencies,
-) {
-  const rules = rulesOf(settings);
-  let received: Upload<unknown> | undefined;
-  return {
-    async receive(): Promise<string> {
-      received = await receiveUpload(ctx, types, rules);
-      // An upload takes its time, in which a token may be revoked.
-      if ('refused' in (await who(credentialsOf(ctx)))) throw unauthorized(ctx);
-      const query = new URLSearchParams(ctx.querystring);
-      for (const [name, value] of Object.entries(received.fields)) query.append(name, value);
-      given.query = readQuery(query);
-      given.body = { file: received.file };
-      return JSON.stringify([
-        received.fields,
-        received.file === undefined ? null : rules.digest(received.file),
-      ]);
-    },
-    async discard(): Promise<void> {
-      if (received?.file !== undefined) await rules.discard(received.file);
-    },
-  };
-}
-
-/** What has to follow the change, each time it is answered. */
-async function withAfterCommit({ afterCommit }: Operation, call: Call, written: Written): Promise<Written> {
-  const { body } = written;
-  if (afterCommit === undefined || body === undefined || !('data' in body)) return written;
-  const data = body.data as object;
-  return { ...written, body: { ...body, data: { ...data, ...(await afterCommit.perform(call, data)) } } };
-}
-
-function refusalOf(error: unknown, { query, body }: Given): Written | undefined {
-  const failure = toFailure(error, { ...query, ...body });
-  return failure && { status: failure.status, body: { error: failure.error } };
 }
 
 /** @throws ManageError for a wrong credential, or too many requests */
@@ -205,31 +116,13 @@ function unauthorized(ctx: Context): ManageError {
   return new ManageError('UNAUTHORIZED', 'A valid token is needed: "Authorization: Bearer ...".');
 }
 
-function noOperation(ctx: Context, methods: Map<string, Endpoint>): ManageError {
+function noOperation(ctx: Context, methods: Map<string, Operation>): ManageError {
   if (methods.size === 0) return new ManageError('NOT_FOUND', 'There is nothing at this address.');
   const allowed = [...methods.keys()].flatMap((method) =>
     method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()],
   );
   ctx.set('Allow', allowed.join(', '));
   return new ManageError('METHOD_NOT_ALLOWED', 'This address does not answer that method.');
-}
-
-function requireScope({ scope }: Caller, { scope: needed, forShops }: Operation): void {
-  const may = scope === 'write' || (scope === 'issue' ? forShops : needed === 'read');
-  if (!may)
-    throw new ManageError(
-      'FORBIDDEN',
-      scope === 'issue'
-        ? 'A token of the scope "issue" may not do this.'
-        : 'A token of the scope "read" may only read.',
-    );
-}
-
-async function run({ handle, status, isList }: Operation, call: Call): Promise<Written> {
-  const answer = await handle(call);
-  const { data, next = null } = answer;
-  const body = data === undefined ? undefined : isList ? { data, next } : { data };
-  return { status: answer.status ?? status, body };
 }
 
 /** @throws ManageError */

@@ -3,6 +3,7 @@ import type { Caller, Scope } from '../../access/caller';
 import type { ChangeContext } from '../../licensing/lifecycle';
 import type { Db } from '../../store/database';
 import type { Context } from '../context';
+import { bodyReader, formReader, queryReader, type Reader } from './read-input';
 import type { ManageSettings } from './settings';
 import type { UploadRules } from './upload';
 
@@ -85,6 +86,12 @@ export interface Operation {
   forShops: boolean;
   query: TSchema | undefined;
   body: TSchema | undefined;
+  /** @throws ManageError that names the wrong field; as the two below */
+  readQuery: (query: URLSearchParams) => object;
+  /** reads JSON */
+  readBody: Reader;
+  /** reads a form of the pages, whose fields are texts, as the same body */
+  readForm: Reader;
   upload: Terms['upload'];
   status: number;
   otherStatus: Terms['otherStatus'];
@@ -154,5 +161,8 @@ function declare(
     hasDeadline: true,
     ...terms,
     ...{ method, path, isList, query, body, upload, data, description, otherStatus, afterCommit, handle },
+    readQuery: queryReader(query),
+    readBody: bodyReader(body),
+    readForm: formReader(body),
   };
 }

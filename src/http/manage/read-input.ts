@@ -8,8 +8,8 @@ import { ManageError } from './failures';
 /** The schemas' formats are for readers of the document; the domain judges the values. */
 const SETTINGS = { strict: false, validateFormats: false };
 const ofBodies = new Ajv2020(SETTINGS);
-/** Everything in a query is a text. */
-const ofQueries = new Ajv2020({ ...SETTINGS, coerceTypes: true, useDefaults: true });
+/** Everything in a query or form is a text. */
+const ofTexts = new Ajv2020({ ...SETTINGS, coerceTypes: true, useDefaults: true });
 
 export type Reader = (given: unknown) => object;
 
@@ -18,7 +18,7 @@ export function bodyReader(schema: TSchema | undefined): Reader {
 }
 
 export function queryReader(schema: TSchema | undefined): (query: URLSearchParams) => object {
-  const read = reader(ofQueries, schema);
+  const read = reader(ofTexts, schema);
   return (query) => {
     const fields: Record<string, string> = Object.create(null) as Record<string, string>;
     for (const [name, value] of query) {
@@ -27,6 +27,10 @@ export function queryReader(schema: TSchema | undefined): (query: URLSearchParam
     }
     return read({ ...fields });
   };
+}
+
+export function formReader(schema: TSchema | undefined): Reader {
+  return reader(ofTexts, schema);
 }
 
 const NOTHING = { type: 'object', additionalProperties: false };

@@ -30,6 +30,9 @@ import * as licenseCounts from './029_license_counts';
 import * as licenseStanding from './030_license_standing';
 import * as unsummed from './031_unsummed';
 import * as customerIds from './032_customer_ids';
+import * as oneTimeCodes from './037_one_time_codes';
+import * as sessions from './038_sessions';
+import * as operators from './039_operators';
 
 /** In order. The database stores the names, without a file extension. */
 const migrations: Record<string, Knex.Migration> = {
@@ -64,6 +67,9 @@ const migrations: Record<string, Knex.Migration> = {
   '030_license_standing': licenseStanding,
   '031_unsummed': unsummed,
   '032_customer_ids': customerIds,
+  '037_one_time_codes': oneTimeCodes,
+  '038_sessions': sessions,
+  '039_operators': operators,
 };
 
 /** Removes what only earlier versions read: run on a database in use once every process has been restarted. */

@@ -27,7 +27,11 @@ export interface Refused {
   refused: 'UNAUTHORIZED' | 'FORBIDDEN';
 }
 
-export type Authenticate = (credentials: Credentials) => Promise<Caller | Refused>;
+export interface Authenticate {
+  (credentials: Credentials): Promise<Caller | Refused>;
+  /** Whether the Joomla account that a token or session was made through may still call; looked at after a minute again. */
+  isAccountIn: (userId: number) => Promise<boolean>;
+}
 
 /** The site's configuration cannot be read at this moment, for example because Joomla is writing it. */
 export class SiteAwayError extends Error {}
@@ -73,7 +77,6 @@ export function createAuthenticator({
     return { scope: scope as Scope, name, actor: `token:${name}`, tokenId: id, joomlaUserId, credential };
   }
 
-  /** Whether the account that a token was made through may still call. */
   async function isAccountIn(userId: number): Promise<boolean> {
     if (typeof site === 'string') return false;
     const look = () => judgeSiteAccount(db, site, userId).catch(siteAway);
@@ -96,12 +99,13 @@ export function createAuthenticator({
     };
   }
 
-  return async (credentials) => {
+  async function authenticate(credentials: Credentials): Promise<Caller | Refused> {
     const own = /^bearer +(lgw_.*)$/i.exec(credentials.authorization ?? '')?.[1]?.trim();
     if (own !== undefined) return ownCaller(own);
     const token = siteTokenOf(credentials);
     return token === '' ? UNAUTHORIZED : siteCaller(token);
-  };
+  }
+  return Object.assign(authenticate, { isAccountIn });
 }
 
 function isKnown(verdict: SiteVerdict): boolean {

@@ -7,19 +7,27 @@ export type Scope = (typeof SCOPES)[number];
 /** Who calls the operator's API. */
 export interface Caller {
   scope: Scope;
-  /** the token's name, or the login name of the Joomla account */
+  /** the token's name, the login name of the Joomla account, or who a one-time link was for */
   name: string;
-  /** the author in the history: `token:NAME` or `joomla:LOGIN` */
+  /** the author in the history: `token:NAME`, `joomla:LOGIN`, `operator:root` or `operator:EMAIL` */
   actor: string;
-  /** the id of one of our own tokens; null: a Joomla API token */
+  /** the id of one of our own tokens; null: a Joomla API token, or a one-time link */
   tokenId: number | null;
   /** the Joomla account behind it: what is made through it ends with that account's right; null: none */
   joomlaUserId: number | null;
-  /** as it was sent; only to derive keys from, never stored or logged */
+  /** the browser's session (sessions.ts), which the above opened; undefined: the token itself is sent */
+  session?: { id: number; signedInAt: Date } | undefined;
+  /** as it was sent, of a session the cookie's value; only to derive keys from, never stored or logged */
   credential: string;
 }
 
-/** What limits and repeated calls are counted by: stable for a token, and tells nothing about its secret. */
-export function callerKey({ tokenId, joomlaUserId }: Caller): string {
-  return hash('sha256', tokenId === null ? `joomla ${joomlaUserId ?? ''}` : `token ${tokenId}`).slice(0, 32);
+/** What limits and repeated calls are counted by: stable for a token or session, and tells nothing about its secret. */
+export function callerKey({ tokenId, joomlaUserId, session }: Caller): string {
+  const who =
+    session !== undefined
+      ? `session ${session.id}`
+      : tokenId === null
+        ? `joomla ${joomlaUserId ?? ''}`
+        : `token ${tokenId}`;
+  return hash('sha256', who).slice(0, 32);
 }

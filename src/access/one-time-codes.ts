@@ -1,0 +1,87 @@
+import { customerDigest } from '../store/customer-digest';
+import { findCustomerByDigest } from '../store/customers';
+import type { Db } from '../store/database';
+import { deleteCode, findStoredCode, insertCode, type StoredCode } from '../store/one-time-codes';
+import type { Scope } from './caller';
+import { generateSecret, secretDigest } from './random-secret';
+
+/** Codes of one-time links: only their digests are stored, and each signs in once. */
+
+export const OPERATOR_CODE_LIFETIME_MS = 10 * 60 * 1000;
+export const CUSTOMER_CODE_LIFETIME_MS = 60 * 60 * 1000;
+
+export interface OperatorCode {
+  kind: 'operator';
+  /** the author in the history: `operator:root`, `operator:EMAIL` */
+  actor: string;
+  name: string;
+  scope: Exclude<Scope, 'issue'>;
+  /** the operator it is mailed to (access/operators.ts), with whom its session ends; null: the command printed it */
+  operatorId: number | null;
+}
+
+export interface CustomerCode {
+  kind: 'customer';
+  /** in lower case, as licences have it */
+  email: string;
+}
+
+export type CodeFor = OperatorCode | CustomerCode;
+type CodeOf<Kind extends CodeFor['kind']> = Extract<CodeFor, { kind: Kind }>;
+
+/** @returns the code, which is stored nowhere */
+export async function createCode(db: Db, codeFor: CodeFor, lifetimeMs: number, now: Date): Promise<string> {
+  const code = generateSecret();
+  const isOperator = codeFor.kind === 'operator';
+  await insertCode(db, {
+    codeDigest: secretDigest(code) as string,
+    kind: codeFor.kind,
+    actor: isOperator ? codeFor.actor : null,
+    name: isOperator ? codeFor.name : null,
+    scope: isOperator ? codeFor.scope : null,
+    operatorId: isOperator ? codeFor.operatorId : null,
+    customerDigest: isOperator ? null : customerDigest(codeFor.email),
+    createdAt: now,
+    expiresAt: new Date(now.getTime() + lifetimeMs),
+  });
+  return code;
+}
+
+/**
+ * Whom a code signs in; changes nothing. A used, an old and a made-up code are the same to the caller, and so is that of a
+ * customer who has no licence any more.
+ */
+export async function findCode<Kind extends CodeFor['kind']>(
+  db: Db,
+  kind: Kind,
+  code: string,
+  now: Date,
+): Promise<CodeOf<Kind> | undefined> {
+  const codeDigest = secretDigest(code);
+  const stored = codeDigest && (await findStoredCode(db, { codeDigest, kind }, now));
+  return stored ? ((await toCodeFor(db, stored)) as CodeOf<Kind> | undefined) : undefined;
+}
+
+/** Uses a code up: of several uses, also at the same time, one gets whom it signs in, the others undefined. */
+export async function useCode<Kind extends CodeFor['kind']>(
+  db: Db,
+  kind: Kind,
+  code: string,
+  now: Date,
+): Promise<CodeOf<Kind> | undefined> {
+  const found = await findCode(db, kind, code, now);
+  if (found === undefined) return undefined;
+  const isFirst = await deleteCode(db, { codeDigest: secretDigest(code) as string, kind });
+  return isFirst ? found : undefined;
+}
+
+async function toCodeFor(db: Db, stored: StoredCode): Promise<CodeFor | undefined> {
+  if (stored.kind === 'customer') {
+    const email = await findCustomerByDigest(db, stored.customerDigest as string);
+    // A changed address may still be found by the digest that an earlier version left.
+    const isTheirs = email !== undefined && customerDigest(email) === stored.customerDigest;
+    return isTheirs ? { kind: 'customer', email } : undefined;
+  }
+  const { actor, name, scope, operatorId } = stored as StoredCode & OperatorCode;
+  return { kind: 'operator', actor, name, scope, operatorId };
+}

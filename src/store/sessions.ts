@@ -1,0 +1,100 @@
+import { table, type Db } from './database';
+import { toColumns, toFields } from './row-fields';
+import { forceIndex, rawRows } from './statements';
+import { toSqlTime } from './time';
+
+/** A session of the pages, with what opened it, by kind. */
+export interface StoredSession {
+  id: number;
+  /** SHA-256 of the cookie's value, in hex */
+  cookieDigest: string;
+  kind: 'operator' | 'customer';
+  actor: string | null;
+  name: string | null;
+  scope: string | null;
+  tokenId: number | null;
+  joomlaUserId: number | null;
+  operatorId: number | null;
+  licenseId: number | null;
+  keyDigest: string | null;
+  /** see store/customer-digest.ts */
+  customerDigest: string | null;
+  createdAt: Date;
+  /** at most a minute behind the last use */
+  usedAt: Date;
+  /** the latest end, however much it is used */
+  expiresAt: Date;
+  /** it was signed out */
+  endedAt: Date | null;
+}
+
+/** What opened a session, as it is now. */
+export interface SessionOpener {
+  /** the token's name while it is live; null: it was revoked, or no token opened the session */
+  liveName: string | null;
+  tokenExpiresAt: Date | null;
+  presentOperatorId: number | null;
+  presentKeyId: number | null;
+  keyEndsAt: Date | null;
+  /** the customer's address; null: no licence has it any more */
+  customer: string | null;
+}
+
+export async function insertSession(db: Db, session: Omit<StoredSession, 'id'>): Promise<number> {
+  const [id] = await db(table(db, 'sessions')).insert(toColumns(session));
+  return id as number;
+}
+
+/** A session, also one that has ended, with what opened it; one statement, since pages run it with each request. */
+export async function findSession(
+  db: Db,
+  kind: StoredSession['kind'],
+  cookieDigest: string,
+): Promise<(StoredSession & SessionOpener) | undefined> {
+  const [row] = await rawRows<object>(
+    db,
+    `SELECT s.*, t.live_name, t.expires_at AS token_expires_at, o.id AS present_operator_id,
+            k.id AS present_key_id, k.ends_at AS key_ends_at,
+            (SELECT l.customer FROM ${table(db, 'licenses')} l${forceIndex(db, 'licenses', 'customer_digest')}
+              WHERE l.customer_digest = s.customer_digest LIMIT 1) AS customer
+       FROM ${table(db, 'sessions')} s
+       LEFT JOIN ${table(db, 'tokens')} t ON t.id = s.token_id
+       LEFT JOIN ${table(db, 'operators')} o ON o.id = s.operator_id
+       LEFT JOIN ${table(db, 'license_keys')} k${forceIndex(db, 'license_keys')}
+              ON k.key_digest = s.key_digest AND k.license_id = s.license_id
+      WHERE s.cookie_digest = ? AND s.kind = ?`,
+    [cookieDigest, kind],
+  );
+  return row && (toFields(row) as StoredSession & SessionOpener);
+}
+
+/** Records a use, unless another one after `unlessAfter` is recorded. */
+export async function setSessionUsed(db: Db, id: number, at: Date, unlessAfter: Date): Promise<void> {
+  await db(table(db, 'sessions'))
+    .where({ id })
+    .where('used_at', '<=', toSqlTime(unlessAfter))
+    .update({ used_at: toSqlTime(at) });
+}
+
+export async function setSessionEnded(
+  db: Db,
+  kind: StoredSession['kind'],
+  cookieDigest: string,
+  now: Date,
+): Promise<void> {
+  await db(table(db, 'sessions'))
+    .where({ cookie_digest: cookieDigest, kind })
+    .whereNull('ended_at')
+    .update({ ended_at: toSqlTime(now) });
+}
+
+/** Deletes a few sessions whose latest end was before `before`. @returns how many were found */
+export async function pruneSessions(db: Db, before: Date, limit: number): Promise<number> {
+  const ids = await db(table(db, 'sessions'))
+    .where('expires_at', '<', toSqlTime(before))
+    .orderBy('expires_at')
+    .limit(limit)
+    .pluck<number[]>('id');
+  for (const id of ids) await db(table(db, 'sessions')).where({ id }).delete();
+  return ids.length;
+}

@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  createCode,
+  CUSTOMER_CODE_LIFETIME_MS,
+  findCode,
+  OPERATOR_CODE_LIFETIME_MS,
+  useCode,
+  type OperatorCode,
+} from '../../src/access/one-time-codes';
+import {
+  openOperatorSession,
+  openSession,
+  readSession,
+  type IsAccountIn,
+  endSession,
+  isFresh,
+} from '../../src/access/sessions';
+import { addToken, revokeToken } from '../../src/access/tokens';
+import { readConfig } from '../../src/config';
+import { setCustomer } from '../../src/licensing/amend';
+import { rekey } from '../../src/licensing/license-keys';
+import { openDatabase, type Db } from '../../src/store/database';
+import { DATABASE_KINDS, giveLicense, givePlan, migrateNew, newPlace, rows } from '../support/service';
+
+/** Signing in by one-time links and tokens, without the pages. */
+
+const NOW = new Date('2026-11-24T12:00:00Z');
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const after = (ms: number) => new Date(NOW.getTime() + ms);
+
+const ROOT: OperatorCode = {
+  kind: 'operator',
+  actor: 'operator:root',
+  name: 'root',
+  scope: 'write',
+  operatorId: null,
+};
+
+describe.each(DATABASE_KINDS)('on %s', (kind) => {
+  let db: Db;
+  let license: { id: number; key: string };
+  beforeAll(async () => {
+    const settings = await newPlace(kind);
+    const { database, tablePrefix } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, settings);
+    db = openDatabase(database, tablePrefix, 8);
+    await migrateNew(db, database);
+    license = await giveLicense(db, await givePlan(db), { customer: 'ann@example.com' }, NOW);
+  });
+  afterAll(() => db.destroy());
+
+  describe('a one-time code', () => {
+    it('is used once, also by 20 at the same time', async () => {
+      const code = await createCode(db, ROOT, OPERATOR_CODE_LIFETIME_MS, NOW);
+      expect(code).toMatch(/^[\w-]{43}$/);
+      expect(await findCode(db, 'operator', code, NOW)).toEqual(ROOT);
+      expect(await findCode(db, 'customer', code, NOW)).toBeUndefined();
+      expect(await useCode(db, 'customer', code, NOW)).toBeUndefined();
+      const stored = JSON.stringify(await db('licensing_one_time_codes'));
+      expect(stored).not.toContain(code);
+      const used = await Promise.all(
+        Array.from({ length: 20 }, () => openOperatorSession(db, { code }, NOW)),
+      );
+      expect(used.filter((one) => 'session' in one)).toHaveLength(1);
+      expect(await findCode(db, 'operator', code, NOW)).toBeUndefined();
+    });
+
+    it('ends after ten minutes or an hour, and is then like a made-up one', async () => {
+      const code = await createCode(db, ROOT, OPERATOR_CODE_LIFETIME_MS, NOW);
+      expect(await findCode(db, 'operator', code, after(10 * MINUTE - 1_000))).toEqual(ROOT);
+      expect(await useCode(db, 'operator', code, after(10 * MINUTE))).toBeUndefined();
+      expect(await useCode(db, 'operator', 'made-up', NOW)).toBeUndefined();
+      expect(await useCode(db, 'operator', 'A'.repeat(43), NOW)).toBeUndefined();
+      const ann = { kind: 'customer', email: 'ann@example.com' } as const;
+      const mailed = await createCode(db, ann, CUSTOMER_CODE_LIFETIME_MS, NOW);
+      expect(await useCode(db, 'customer', mailed, after(59 * MINUTE))).toEqual(ann);
+      const nobodys = await createCode(db, { ...ann, email: 'eve@example.com' }, HOUR, NOW);
+      expect(await useCode(db, 'customer', nobodys, NOW)).toBeUndefined();
+      expect(JSON.stringify(await db('licensing_one_time_codes'))).not.toContain('@');
+    });
+  });
+
+  describe("an operator's session", () => {
+    const isIn: IsAccountIn = () => Promise.resolve(true);
+    const read = (cookie: string, now: Date, isAccountIn = isIn) =>
+      readSession(db, 'operator', cookie, now, isAccountIn);
+    const open = (now = NOW) => openSession(db, ROOT, now);
+    const caller = { scope: 'write', name: 'x', tokenId: null, joomlaUserId: null, credential: '' } as const;
+
+    it('is found by its cookie alone, which is not stored', async () => {
+      const { cookie, session } = await open();
+      expect(session.caller).toEqual({
+        ...{ scope: 'write', name: 'root', actor: 'operator:root', tokenId: null, joomlaUserId: null },
+        credential: cookie,
+        session: { id: session.id, signedInAt: NOW },
+      });
+      expect(await read(cookie, NOW)).toEqual(session);
+      expect(await readSession(db, 'customer', cookie, NOW)).toBeUndefined();
+      expect(await read('A'.repeat(43), NOW)).toBeUndefined();
+      expect(await read('', NOW)).toBeUndefined();
+      expect(JSON.stringify(await rows(db, 'sessions'))).not.toContain(cookie);
+    });
+
+    it('ends when it is left for 30 minutes, after 12 hours, and by signing out', async () => {
+      const idle = await open();
+      expect(await read(idle.cookie, after(29 * MINUTE))).toMatchObject({ expiresAt: after(59 * MINUTE) });
+      expect(await read(idle.cookie, after(58 * MINUTE))).toHaveProperty('caller');
+      expect(await read(idle.cookie, after(88 * MINUTE))).toBe('ended');
+      const long = await open();
+      for (let at = 0; at < 12 * HOUR; at += 20 * MINUTE)
+        expect(await read(long.cookie, after(at))).toHaveProperty('caller');
+      expect(await read(long.cookie, after(12 * HOUR))).toBe('ended');
+      const out = await open();
+      await endSession(db, 'operator', out.cookie, NOW);
+      expect(await read(out.cookie, NOW)).toBe('ended');
+    });
+
+    it('writes its use at most once a minute', async () => {
+      const { cookie, session } = await open();
+      const usedAt = async () =>
+        (await rows<{ id: number; used_at: string }>(db, 'sessions')).find(({ id }) => id === session.id)
+          ?.used_at;
+      await read(cookie, after(59_000));
+      expect(await usedAt()).toBe('2026-11-24 12:00:00');
+      await Promise.all(Array.from({ length: 5 }, () => read(cookie, after(61_000))));
+      expect(await usedAt()).toBe('2026-11-24 12:01:01');
+    });
+
+    it('is replaced by signing in again, and is fresh for an hour', async () => {
+      const first = await open();
+      expect(isFresh(first.session, after(HOUR - 1))).toBe(true);
+      expect(isFresh(first.session, after(HOUR))).toBe(false);
+      const code = await createCode(db, ROOT, OPERATOR_CODE_LIFETIME_MS, after(MINUTE));
+      const replaces = first.cookie;
+      const again = await openOperatorSession(db, { code }, after(MINUTE), { replaces });
+      expect(again).toMatchObject({ session: { signedInAt: after(MINUTE) } });
+      expect(await read(first.cookie, after(MINUTE))).toBe('ended');
+      // A code that does not sign in leaves the session.
+      const other = await open();
+      expect(await openOperatorSession(db, { code }, NOW, { replaces: other.cookie })).toEqual({
+        refused: 'CODE',
+      });
+      expect(await read(other.cookie, NOW)).toHaveProperty('caller');
+    });
+
+    it('ends with the token that opened it', async () => {
+      const actor = 'operator:test';
+      const sessionOf = async (name: string, expiresAt: Date | null) => {
+        const { stored } = await addToken(db, { name, scope: 'read', expiresAt }, { actor, now: NOW });
+        const by = {
+          caller: { ...caller, scope: 'read', actor: `token:${name}`, tokenId: stored.id },
+        } as const;
+        const opened = await openOperatorSession(db, by, NOW);
+        if ('refused' in opened) throw new Error(opened.refused);
+        return { ...opened, id: stored.id };
+      };
+      const expiring = await sessionOf('expiring', after(10 * MINUTE));
+      expect(await read(expiring.cookie, after(9 * MINUTE))).toMatchObject({
+        caller: { actor: 'token:expiring', scope: 'read', tokenId: expiring.id },
+      });
+      expect(await read(expiring.cookie, after(10 * MINUTE))).toBe('ended');
+      const revoked = await sessionOf('revoked', null);
+      await revokeToken(db, revoked.id, { actor, now: NOW });
+      expect(await read(revoked.cookie, NOW)).toBe('ended');
+      expect(
+        await openOperatorSession(db, { caller: { ...caller, scope: 'issue', actor: 'token:x' } }, NOW),
+      ).toEqual({ refused: 'SCOPE' });
+    });
+
+    it('ends with the right of the Joomla account', async () => {
+      const by = { caller: { ...caller, actor: 'joomla:ann', joomlaUserId: 7 } };
+      const opened = await openSession(db, { kind: 'operator', ...by }, NOW);
+      const asked: number[] = [];
+      const answer = (isIn: boolean) => (id: number) => (asked.push(id), Promise.resolve(isIn));
+      expect(await read(opened.cookie, NOW, answer(true))).toHaveProperty('caller.actor', 'joomla:ann');
+      expect(await read(opened.cookie, NOW, answer(false))).toBe('ended');
+      expect(asked).toEqual([7, 7]);
+    });
+  });
+
+  describe("a customer's session", () => {
+    const read = (cookie: string, now: Date) => readSession(db, 'customer', cookie, now);
+
+    it('by key lasts 30 minutes, and ends with the key', async () => {
+      const [{ key_digest: keyDigest }] = (await rows<{ key_digest: string }>(db, 'license_keys')) as [
+        { key_digest: string },
+      ];
+      const opened = { kind: 'customer', by: 'key', licenseId: license.id, keyDigest } as const;
+      const { cookie, session } = await openSession(db, opened, NOW);
+      expect(await read(cookie, after(29 * MINUTE))).toEqual(session);
+      expect(session).toMatchObject({
+        by: 'key',
+        licenseId: license.id,
+        keyDigest,
+        expiresAt: after(30 * MINUTE),
+      });
+      expect(await read(cookie, after(30 * MINUTE))).toBe('ended');
+      await rekey(db, license.id, {}, undefined, { actor: 'operator:test', now: after(MINUTE) });
+      expect(await read(cookie, after(2 * MINUTE))).toBe('ended');
+    });
+
+    it('by mail lasts two hours at most, and ends with the last licence of the address', async () => {
+      const mail = { kind: 'customer', by: 'mail', email: 'ann@example.com' } as const;
+      const { cookie, session } = await openSession(db, mail, NOW);
+      expect(session).toMatchObject({ by: 'mail', email: mail.email });
+      for (let at = 0; at < 2 * HOUR; at += 20 * MINUTE)
+        expect(await read(cookie, after(at))).toMatchObject({ by: 'mail', email: mail.email });
+      expect(await read(cookie, after(2 * HOUR))).toBe('ended');
+      const idle = await openSession(db, mail, NOW);
+      expect(await read(idle.cookie, after(30 * MINUTE))).toBe('ended');
+      const erased = await openSession(db, mail, NOW);
+      await setCustomer(db, license.id, 'bob@example.com', { actor: 'operator:test', now: NOW });
+      expect(await read(erased.cookie, NOW)).toBe('ended');
+      expect(JSON.stringify(await rows(db, 'sessions'))).not.toContain('@');
+    });
+  });
+});

@@ -34,6 +34,29 @@ const OPEN_DATABASE = ['database', 'describe-error', 'init', 'migrate'].map((nam
 /** Files that every folder may import, and that import nothing of src/ themselves. */
 const LEAVES = ['api'];
 
+/** What the scripts of the pages use of a browser. */
+const BROWSER = [
+  'AbortController',
+  'DOMParser',
+  'Event',
+  'FormData',
+  'URL',
+  'URLSearchParams',
+  'XMLHttpRequest',
+  'addEventListener',
+  'clearTimeout',
+  'document',
+  'fetch',
+  'getSelection',
+  'history',
+  'localStorage',
+  'location',
+  'navigator',
+  'performance',
+  'removeEventListener',
+  'setTimeout',
+];
+
 const ENTRY_POINTS = ['main', 'cli', 'demo'].map((name) => `src/${name}.ts`);
 
 const refuseImports = (files, regex, message) => ({
@@ -85,6 +108,13 @@ export default ts.config(
   {
     files: ['src/http/document/page/*.js'],
     languageOptions: { sourceType: 'script', globals: { document: 'readonly', matchMedia: 'readonly' } },
+  },
+  {
+    files: ['src/http/pages/script/*.js'],
+    languageOptions: {
+      sourceType: 'script',
+      globals: Object.fromEntries(BROWSER.map((name) => [name, 'readonly'])),
+    },
   },
   {
     files: ['**/*.cjs'],

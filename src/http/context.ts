@@ -8,7 +8,7 @@ export interface State {
   requestId: string;
   client: ClientAddress;
   /** for logs and metrics; undefined outside the endpoints */
-  endpoint: Endpoint | 'manage' | 'document' | undefined;
+  endpoint: Endpoint | 'manage' | 'document' | 'pages' | undefined;
   /** of the operator's API, for logs: the pattern of the path */
   route?: string;
   /** the answered refusal or fault, for logs and metrics */

@@ -39,11 +39,14 @@ test('the tarball holds what is needed to run and to set it up, and nothing else
       .map((path) => `${name}/${path}`)
       .filter((path) => statSync(join(ROOT, path)).isFile()),
   );
-  const page = readdirSync(join(ROOT, 'dist/docs-page')).map((name) => `dist/docs-page/${name}`);
+  const [page, pages] = ['dist/docs-page', 'dist/pages'].map((folder) =>
+    readdirSync(join(ROOT, folder)).map((name) => `${folder}/${name}`),
+  ) as [string[], string[]];
   expect(page).toHaveLength(7);
+  expect(pages).toHaveLength(8);
   const packages = ['example-1.1.0', 'forms-1.0.0', 'gallery-1.0.0'].map((name) => `seeds/pkg_${name}.zip`);
   expect([...paths].sort()).toEqual(
-    [...sources, ...beside, ...page, ...packages, 'package.json', 'README.md'].sort(),
+    [...sources, ...beside, ...page, ...pages, ...packages, 'package.json', 'README.md'].sort(),
   );
 });
 

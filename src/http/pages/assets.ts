@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type Router from '@koa/router';
+import type { State } from '../context';
+import { etagOf, serveFile, typeOf, type StaticFile } from '../static-file';
+
+/** The style and the script of the pages, which the build puts into `dist/pages` (scripts/build-pages.mjs). */
+
+export type AssetName = 'licensing.css' | 'licensing.js';
+
+/** @returns a file's address below `pages/`, such as `assets/licensing-0123456789abcdef.css` */
+export type AssetAddress = (name: AssetName) => string;
+
+const FOLDER = 'assets';
+
+/** The name contains a hash of the content: a changed file has another address. */
+const HEADERS = { 'Cache-Control': 'public, max-age=31536000, immutable' };
+
+/**
+ * Reads the files once and serves them at `pages/assets/NAME`.
+ * @param folder `dist/pages`
+ * @throws Error when the folder was not built
+ */
+export function mountAssets(router: Router<State>, folder: string): AssetAddress {
+  const names = readManifest(folder);
+  const files = new Map(
+    Object.entries(names).map(([name, served]) => [served, readAsset(folder, name)] as const),
+  );
+  router.all(
+    `/pages/${FOLDER}/:name`,
+    serveFile((ctx) => files.get((ctx.params as { name: string }).name), 'pages', HEADERS),
+  );
+  return (name) => `${FOLDER}/${names[name]}`;
+}
+
+function readManifest(folder: string): Record<AssetName, string> {
+  try {
+    return JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Record<AssetName, string>;
+  } catch (error) {
+    throw new Error(`The style of the pages is not in ${folder}. Run "npm run build" first.`, {
+      cause: error,
+    });
+  }
+}
+
+function readAsset(folder: string, name: string): StaticFile {
+  const read = (end: string) => readFileSync(join(folder, name + end));
+  const plain = read('');
+  return { type: typeOf(name), etag: etagOf(plain), plain, br: read('.br'), gzip: read('.gz') };
+}

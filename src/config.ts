@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { parse } from 'dotenv';
 import type { Listen } from './http/server';
 import { isNetwork } from './licensing/ip-addresses';
+import { pictureFault } from './packages/pictures';
 import { readJoomlaSite } from './joomla/site/configuration';
 import { describeLines, describeUnknown, isMeantForUs, type Settings, type Variable } from './settings';
 import { DEFAULT_POOL_SIZE, type DatabaseSettings } from './store/database';
@@ -36,6 +37,14 @@ export interface Config {
   xmlDir: string;
   /** the site's address without a slash at its end; undefined: neither set nor given by the site's live_site */
   publicUrl: string | undefined;
+  /** the host name that the operator's pages and API have to themselves; undefined: they are on the site's */
+  pagesHost: string | undefined;
+  /** where operators reach them, without a slash at its end: on pagesHost, or else publicUrl */
+  operatorUrl: string | undefined;
+  /** the seller's name, for customers; empty: not known */
+  shopName: string;
+  /** the file of the seller's picture, which was usable when the settings were read */
+  shopLogo: string | undefined;
   /** 32 bytes; undefined: not set */
   keySecret: Buffer | undefined;
   rateLimit: number;
@@ -114,6 +123,11 @@ export function buildConfig(
     warnings.push(
       "$live_site in the site's configuration.php is not an address such as https://shop.example, and is ignored. Set LICENSING_PUBLIC_URL.",
     );
+  const publicUrl = optional(get('LICENSING_PUBLIC_URL'), parsePublicUrl) ?? liveSite;
+  const pagesHost = optional(get('LICENSING_PAGES_HOST'), (text) => parsePagesHost(text, publicUrl));
+  const shopLogo = optional(get('LICENSING_SHOP_LOGO'), (path) => resolve(base, path));
+  const logoFault = optional(shopLogo, pictureFault);
+  if (logoFault !== undefined) warnings.push(`LICENSING_SHOP_LOGO: ${logoFault} Pages show no picture.`);
   const rateLimit = integer(get, 'LICENSING_RATE_LIMIT', 60);
   refuseWorkers(get('LICENSING_WORKERS'));
   return {
@@ -138,7 +152,11 @@ export function buildConfig(
     packagesDir: resolve(base, get('LICENSING_PACKAGES_DIR') ?? join(packageRoot, 'var/packages')),
     accelLocation: optional(get('LICENSING_ACCEL_LOCATION'), parseAccelLocation),
     xmlDir: resolve(base, get('LICENSING_XML_DIR') ?? join(packageRoot, 'var/xml')),
-    publicUrl: optional(get('LICENSING_PUBLIC_URL'), parsePublicUrl) ?? liveSite,
+    publicUrl,
+    pagesHost,
+    operatorUrl: pagesHost === undefined ? publicUrl : operatorUrlOn(pagesHost, publicUrl),
+    shopName: get('LICENSING_SHOP_NAME') ?? site?.siteName ?? '',
+    shopLogo: logoFault === undefined ? shopLogo : undefined,
     keySecret: optional(get('LICENSING_KEY_SECRET'), parseKeySecret),
     rateLimit,
     rateWindow: integer(get, 'LICENSING_RATE_WINDOW', 60, 1, LONGEST_RATE_WINDOW_S),
@@ -272,6 +290,25 @@ function readPublicUrl(text: string): string | undefined {
   if (!/^https?:\/\/[^\s?#@\\]+$/i.test(text) || !URL.canParse(text)) return undefined;
   const { origin, pathname } = new URL(text);
   return origin + pathname.replace(/\/+$/, '');
+}
+
+/** A customer's page must stay reachable where the operator's are refused. */
+function parsePagesHost(text: string, publicUrl: string | undefined): string {
+  const host = text.toLowerCase();
+  if (!/^[a-z0-9-]+(\.[a-z0-9-]+)*$/.test(host))
+    throw new ConfigError(
+      `LICENSING_PAGES_HOST must be a host name without "https://" and a path, such as licences.shop.example; it reads "${text}".`,
+    );
+  if (publicUrl !== undefined && new URL(publicUrl).hostname === host)
+    throw new ConfigError(
+      `LICENSING_PAGES_HOST is the site's own host name, ${host}. Name another one, or remove the setting.`,
+    );
+  return host;
+}
+
+function operatorUrlOn(pagesHost: string, publicUrl: string | undefined): string {
+  const { protocol, pathname } = new URL(publicUrl ?? 'https://site');
+  return `${protocol}//${pagesHost}${pathname.replace(/\/$/, '')}`;
 }
 
 function parseKeySecret(text: string): Buffer {

@@ -79,6 +79,8 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
         authenticate: createAuthenticator({ ...config, db, now }),
         settings: { ...config, updateXml: config, examine: () => examineFromWithin(config, db, now) },
       },
+      pagesHost: config.pagesHost,
+      shopLogo: config.shopLogo,
       document: { version, pageFolder: join(packageRoot, 'dist/docs-page') },
       log,
       onAnswered: metrics.observe,

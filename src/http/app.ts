@@ -16,6 +16,8 @@ import { API_PATH } from '../api';
 import { mountDocument, type DocumentSettings } from './document/public-files';
 import { mountManage } from './manage/endpoint';
 import type { ManageSettings } from './manage/settings';
+import { refusedHost } from './pages-host';
+import { mountLogo } from './pages/logo';
 import type { Allowance, Bucket, Limiter } from './rate-limit';
 import { assignRequestId } from './request-id';
 import { InvalidRequestError, readPath, readProductId } from './requests';
@@ -28,6 +30,10 @@ export interface AppDependencies {
   downloads: DownloadSettings;
   /** who may call the operator's API, and what it works on; undefined: it is not served */
   operator?: { authenticate: Authenticate; settings: ManageSettings };
+  /** the only host name of the operator's API and pages; undefined: every one */
+  pagesHost?: string | undefined;
+  /** the file of the seller's picture; undefined: none is served */
+  shopLogo?: string | undefined;
   /** undefined: `openapi.json` and `docs` are not served */
   document?: DocumentSettings;
   log: Logger;
@@ -42,6 +48,8 @@ export function createApp({
   clientAddress,
   downloads,
   operator,
+  pagesHost,
+  shopLogo,
   document,
   log,
   onAnswered = () => undefined,
@@ -75,6 +83,12 @@ export function createApp({
     logAnswer(log, ctx);
     onAnswered(ctx, (performance.now() - started) / 1000);
   });
+  if (pagesHost !== undefined)
+    app.use((ctx, next) => {
+      if (!refusedHost(ctx, { pagesHost, isTrusted: clientAddress.isTrusted })) return next();
+      sendFailure(ctx, 'NOT_FOUND');
+      return undefined;
+    });
   for (const one of [router, operatorRouter]) app.use(one.routes() as unknown as Koa.Middleware<State>);
   app.use((ctx) => sendFailure(ctx, 'NOT_FOUND'));
 
@@ -90,6 +104,7 @@ export function createApp({
     endpoint(downloadEndpoint, { ...get, bucket: 'download' }, downloadHandler(licensing, downloads)),
   );
   if (operator) mountManage(operatorRouter, { db: licensing.db, now: licensing.now, limiter, ...operator });
+  if (shopLogo !== undefined) mountLogo(operatorRouter, shopLogo);
   if (document) mountDocument(operatorRouter, document);
   router.get('/', frontPage);
   return app;

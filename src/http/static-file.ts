@@ -56,9 +56,11 @@ function send(ctx: Context, file: StaticFile, headers: Record<string, string>): 
   }
   const packed = encoding === 'br' || encoding === 'gzip' ? file[encoding] : undefined;
   if (packed) ctx.set('Content-Encoding', encoding as string);
-  ctx.set('Content-Type', `${file.type}; charset=utf-8`);
+  ctx.set('Content-Type', IS_TEXT.test(file.type) ? `${file.type}; charset=utf-8` : file.type);
   ctx.body = packed ?? file.plain;
 }
+
+const IS_TEXT = /^text\/|json|javascript|xml/;
 
 const toGzip = promisify(gzip);
 const toBrotli = promisify(brotliCompress);
@@ -74,4 +76,14 @@ export async function compress(type: string, content: string | Buffer): Promise<
 /** Weak, because it is the same for each encoding. */
 export function etagOf(plain: Buffer): string {
   return `W/"${createHash('sha256').update(plain).digest('base64url')}"`;
+}
+
+/** Loads on the first call; its first success is kept. */
+export function once<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined;
+  return () =>
+    (loading ??= load().catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    }));
 }

@@ -16,12 +16,13 @@ import { temporaryFolder } from '../support/processes';
 import { processEnvironment, startProgram } from '../support/service-process';
 
 const SECRET = randomBytes(32);
+const SITE_NAME = 'Acme Extensions';
 const SITE = join(temporaryFolder(), 'site');
 mkdirSync(SITE);
 writeFileSync(
   join(SITE, 'configuration.php'),
   `<?php class JConfig { public $dbtype = 'mysqli'; public $host = 'db.example:3307'; public $user = 'joomla';
-  public $password = 'S3cret'; public $db = 'site'; public $dbprefix = 'jos_'; }`,
+  public $password = 'S3cret'; public $db = 'site'; public $dbprefix = 'jos_'; public $sitename = '${SITE_NAME}'; }`,
 );
 
 /** A configuration from these settings alone, on SQLite unless they say otherwise. */
@@ -126,6 +127,9 @@ describe('a good value', () => {
     ['LICENSING_MANAGE_RATE_LIMIT', '30', 'manageRateLimit', 30],
     ['LICENSING_OPERATOR_GROUPS', '7', 'operatorGroups', [7]],
     ['LICENSING_OPERATOR_GROUPS', ' 7, 8 ', 'operatorGroups', [7, 8]],
+    ['LICENSING_PAGES_HOST', 'Licences.Shop.Example', 'pagesHost', 'licences.shop.example'],
+    ['LICENSING_PAGES_HOST', 'licences.shop.example', 'operatorUrl', 'https://licences.shop.example'],
+    ['LICENSING_SHOP_NAME', ' Acme & Söhne ', 'shopName', 'Acme & Söhne'],
     ['LICENSING_LOG_LEVEL', 'silent', 'logLevel', 'silent'],
     ['LICENSING_LOG_LEVEL', 'debug', 'logLevel', 'debug'],
     ['LICENSING_LOG_DAYS', '36500', 'logDays', 36_500],
@@ -159,6 +163,10 @@ describe('a good value', () => {
       uploadLimit: 268_435_456,
       xmlDir: join(packageRoot, 'var/xml'),
       publicUrl: undefined,
+      pagesHost: undefined,
+      operatorUrl: undefined,
+      shopName: '',
+      shopLogo: undefined,
       keySecret: undefined,
       rateLimit: 60,
       rateWindow: 60,
@@ -219,6 +227,61 @@ describe('$live_site of the site', () => {
       publicUrl: undefined,
       warnings: [expect.stringContaining('Set LICENSING_PUBLIC_URL')],
     });
+  });
+});
+
+describe('the host name of the pages', () => {
+  const publicUrl = { LICENSING_PUBLIC_URL: 'https://shop.example/joomla' };
+
+  it("is where operators call, with the site's folder; else they call the site", () => {
+    expect(read({ ...publicUrl, LICENSING_PAGES_HOST: 'licences.shop.example' }).operatorUrl).toBe(
+      'https://licences.shop.example/joomla',
+    );
+    expect(read(publicUrl).operatorUrl).toBe('https://shop.example/joomla');
+  });
+
+  it.each(['https://licences.shop.example', 'licences.shop.example:8443', 'shop.example', 'a b'])(
+    'is not %j',
+    (host) => {
+      expect(() => read({ ...publicUrl, LICENSING_PAGES_HOST: host })).toThrow(ConfigError);
+    },
+  );
+});
+
+describe("the shop's name and picture", () => {
+  const folder = temporaryFolder();
+  const logo = (content: string | Buffer, name = 'logo') => {
+    const path = join(folder, name);
+    writeFileSync(path, content);
+    return read({ LICENSING_SHOP_LOGO: path });
+  };
+
+  it("is the site's where no name is set", () => {
+    const site = { LICENSING_DATABASE_URL: '', LICENSING_JOOMLA_ROOT: SITE };
+    expect(read(site).shopName).toBe(SITE_NAME);
+    expect(read({ ...site, LICENSING_SHOP_NAME: 'Acme' }).shopName).toBe('Acme');
+  });
+
+  it.each([
+    ['PNG', Buffer.from('\x89PNG\r\n\x1a\n...', 'latin1')],
+    ['WebP', 'RIFF\0\0\0\0WEBPVP8 '],
+    [
+      'SVG',
+      '\uFEFF<?xml version="1.0"?>\n<!-- made > by hand -->\n<!DOCTYPE svg [<!ENTITY a "b">]>\n<svg xmlns="http://www.w3.org/2000/svg"/>',
+    ],
+  ])('may be a %s', (_type, content) => {
+    expect(logo(content)).toMatchObject({ shopLogo: join(folder, 'logo'), warnings: [] });
+  });
+
+  it.each<[string, () => ReturnType<typeof read>, RegExp]>([
+    ['is missing', () => read({ LICENSING_SHOP_LOGO: '/nowhere/logo.png' }), /cannot be read: /],
+    ['is a folder', () => read({ LICENSING_SHOP_LOGO: folder }), /is not a file\./],
+    ['is a page', () => logo('<html><svg/></html>'), /is not a PNG, WebP or SVG picture\./],
+    ['is too large', () => logo(Buffer.alloc(201 * 1024)), /has 201 KB, and may have 200 KB at most\./],
+  ])('that %s is not shown, with a warning', (_name, readIt, message) => {
+    const { shopLogo, warnings } = readIt();
+    expect(shopLogo).toBeUndefined();
+    expect(warnings).toEqual([expect.stringMatching(message)]);
   });
 });
 

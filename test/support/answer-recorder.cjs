@@ -38,9 +38,10 @@ function note(kind, line) {
 function look(res, body) {
   const { req } = res;
   const url = req?.url ?? '';
-  // Stand-ins of the service have no id. What nobody can read any more may be anything.
+  // Stand-ins of the service have no id. What nobody can read any more may be anything. The document has no pages.
   if (
     !url.startsWith(PREFIX) ||
+    url.startsWith(`${PREFIX}pages/`) ||
     !res.hasHeader('X-Request-Id') ||
     req.socket.destroyed ||
     res.socket?.writable === false

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type Router from '@koa/router';
 import type { State } from '../context';
-import { compress, serveFile, typeOf } from '../static-file';
+import { compress, once, serveFile, typeOf } from '../static-file';
 import { buildDocument } from './openapi';
 import { PAGE_FILES } from './page-files';
 
@@ -60,14 +60,4 @@ function pageIn(folder: string): string {
 </body>
 </html>
 `;
-}
-
-/** Its first success is kept. */
-function once<T>(load: () => Promise<T>): () => Promise<T> {
-  let loading: Promise<T> | undefined;
-  return () =>
-    (loading ??= load().catch((error: unknown) => {
-      loading = undefined;
-      throw error;
-    }));
 }

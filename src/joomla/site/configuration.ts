@@ -11,6 +11,8 @@ export interface JoomlaSite {
   tablePrefix: string;
   /** `$live_site`, the site's address if its administrator fixed it */
   liveSite: string | undefined;
+  /** `$sitename` */
+  siteName: string | undefined;
 }
 
 export type ConfigurationValue = string | number | boolean | null;
@@ -65,7 +67,8 @@ export function readJoomlaSite(root: string, sockets: readonly string[] = SOCKET
       ...(tls === undefined ? {} : { tls }),
     },
     tablePrefix: text(values, file, 'dbprefix'),
-    liveSite: readLiveSite(values),
+    liveSite: readText(values, 'live_site'),
+    siteName: readText(values, 'sitename'),
   };
 }
 
@@ -87,8 +90,8 @@ export function readSiteSecret(root: string): SiteSecret {
 }
 
 /** Of no use to the database, so a value that is not text (`false` in old files) is no fault. */
-function readLiveSite(values: Configuration): string | undefined {
-  const value = values.get('live_site');
+function readText(values: Configuration, name: string): string | undefined {
+  const value = values.get(name);
   return typeof value === 'string' ? value.trim() || undefined : undefined;
 }
 

@@ -45,6 +45,8 @@ export interface Config {
   shopName: string;
   /** the file of the seller's picture, which was usable when the settings were read */
   shopLogo: string | undefined;
+  /** the site's time zone, else the machine's, such as `Europe/Berlin` */
+  timeZone: string;
   /** 32 bytes; undefined: not set */
   keySecret: Buffer | undefined;
   rateLimit: number;
@@ -157,6 +159,7 @@ export function buildConfig(
     operatorUrl: pagesHost === undefined ? publicUrl : operatorUrlOn(pagesHost, publicUrl),
     shopName: get('LICENSING_SHOP_NAME') ?? site?.siteName ?? '',
     shopLogo: logoFault === undefined ? shopLogo : undefined,
+    timeZone: site?.timeZone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
     keySecret: optional(get('LICENSING_KEY_SECRET'), parseKeySecret),
     rateLimit,
     rateWindow: integer(get, 'LICENSING_RATE_WINDOW', 60, 1, LONGEST_RATE_WINDOW_S),

@@ -70,15 +70,15 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       readiness: () => readReadiness(config.packagesDir, db, redis, stopping),
       metrics: () => metrics.registry.metrics(),
     });
+    const settings = { ...config, updateXml: config, examine: () => examineFromWithin(config, db, now) };
+    const downloads = { packagesDir: config.packagesDir, accelLocation: config.accelLocation };
     const app = createApp({
       licensing,
       limiter: openLimiter(config, redis),
       clientAddress: createClientAddressReader(config.trustedProxies),
-      downloads: { packagesDir: config.packagesDir, accelLocation: config.accelLocation },
-      operator: {
-        authenticate: createAuthenticator({ ...config, db, now }),
-        settings: { ...config, updateXml: config, examine: () => examineFromWithin(config, db, now) },
-      },
+      downloads,
+      operator: { authenticate: createAuthenticator({ ...config, db, now }), settings },
+      pages: { settings: { ...settings, downloads }, assetsFolder: join(packageRoot, 'dist/pages') },
       pagesHost: config.pagesHost,
       shopLogo: config.shopLogo,
       document: { version, pageFolder: join(packageRoot, 'dist/docs-page') },

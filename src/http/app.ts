@@ -18,6 +18,9 @@ import { mountManage } from './manage/endpoint';
 import type { ManageSettings } from './manage/settings';
 import { refusedHost } from './pages-host';
 import { mountLogo } from './pages/logo';
+import { mountPages } from './pages/mount';
+import type { PagesDependencies } from './pages/page';
+import { mountAssets } from './pages/assets';
 import type { Allowance, Bucket, Limiter } from './rate-limit';
 import { assignRequestId } from './request-id';
 import { InvalidRequestError, readPath, readProductId } from './requests';
@@ -30,6 +33,8 @@ export interface AppDependencies {
   downloads: DownloadSettings;
   /** who may call the operator's API, and what it works on; undefined: it is not served */
   operator?: { authenticate: Authenticate; settings: ManageSettings };
+  /** undefined: there are no pages */
+  pages?: { settings: PagesDependencies['settings']; assetsFolder: string };
   /** the only host name of the operator's API and pages; undefined: every one */
   pagesHost?: string | undefined;
   /** the file of the seller's picture; undefined: none is served */
@@ -48,6 +53,7 @@ export function createApp({
   clientAddress,
   downloads,
   operator,
+  pages,
   pagesHost,
   shopLogo,
   document,
@@ -105,6 +111,13 @@ export function createApp({
   );
   if (operator) mountManage(operatorRouter, { db: licensing.db, now: licensing.now, limiter, ...operator });
   if (shopLogo !== undefined) mountLogo(operatorRouter, shopLogo);
+  if (operator && pages)
+    mountPages(operatorRouter, {
+      ...{ db: licensing.db, now: licensing.now, authenticate: operator.authenticate, limiter, licensing },
+      settings: pages.settings,
+      asset: mountAssets(operatorRouter, pages.assetsFolder),
+      isTrusted: clientAddress.isTrusted,
+    });
   if (document) mountDocument(operatorRouter, document);
   router.get('/', frontPage);
   return app;

@@ -20,10 +20,14 @@ export function answerFault(ctx: Context, error: unknown): void {
   else if (error instanceof ClientGoneError) ctx.state.code = 'CLIENT_GONE';
   else {
     ctx.state.fault = error;
-    const isAway = [DeadlineError, BusyError, SiteAwayError].some((kind) => error instanceof kind);
-    const unavailable = isAway || isUnavailable(error);
-    sendFailure(ctx, unavailable ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_ERROR');
+    sendFailure(ctx, faultCode(error));
   }
+}
+
+/** What an error is that is no refusal: something that it needs is away for now, or a fault. */
+export function faultCode(error: unknown): 'SERVICE_UNAVAILABLE' | 'INTERNAL_ERROR' {
+  const isAway = [DeadlineError, BusyError, SiteAwayError].some((kind) => error instanceof kind);
+  return isAway || isUnavailable(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_ERROR';
 }
 
 /** Gives up on a handler at the deadline, once the body is read. An AbortSignal would cost 25 µs a request. */

@@ -25,6 +25,8 @@ export interface Failure {
   error: { code: ManageCode; message: string; field?: string };
   /** seconds */
   retryAfter?: number;
+  /** the domain's reason, which the API does not tell */
+  reason?: string;
 }
 
 export class ManageError extends Error {
@@ -62,7 +64,8 @@ export function toFailure(error: unknown, given: object): Failure | undefined {
   const field = error.field ?? namedBy(error, given);
   // What a field names and nothing has is a wrong field; 404 is for the address.
   const code = error.code === 'NOT_FOUND' && field !== undefined ? 'INVALID_REQUEST' : CODES[error.code];
-  return failure(code, error.message, { field });
+  const { reason } = error.facts ?? {};
+  return { ...failure(code, error.message, { field }), ...(reason === undefined ? {} : { reason }) };
 }
 
 function failure(

@@ -1,7 +1,7 @@
 import type { Caller } from '../../access/caller';
 import type { Db } from '../../store/database';
 import type { Context } from '../context';
-import { ManageError, toFailure } from './failures';
+import { ManageError, toFailure, type Failure } from './failures';
 import { performOnce, type Written } from './idempotency';
 import type { Call, Operation, UploadTerms } from './operation';
 import type { ManageSettings } from './settings';
@@ -22,6 +22,8 @@ export interface Request {
   once: { key: string; address: string } | undefined;
   /** An upload takes its time, in which a caller may lose its right. @throws ManageError */
   checkAgain: () => Promise<unknown>;
+  /** told of a refusal that is kept and returned instead of thrown */
+  onRefused?: (failure: Failure) => void;
 }
 
 /** What a request says; for refusals that name a field. */
@@ -69,7 +71,11 @@ export async function perform(
         readBody: () => upload?.receive() ?? Promise.resolve(request.sentText()),
         isRead: upload === undefined,
       };
-      const refusal = (error: unknown) => refusalOf(error, given);
+      const refusal = (error: unknown) => {
+        const failure = toFailure(error, { ...given.query, ...given.body });
+        if (failure !== undefined) request.onRefused?.(failure);
+        return failure && { status: failure.status, body: { error: failure.error } };
+      };
       written = await performOnce(db, now, { credential: caller.credential, ...once }, body, handle, refusal);
     }
     return await withAfterCommit(operation, { ...call, ...given, db }, written);
@@ -126,11 +132,6 @@ async function withAfterCommit({ afterCommit }: Operation, call: Call, written: 
   if (afterCommit === undefined || body === undefined || !('data' in body)) return written;
   const data = body.data as object;
   return { ...written, body: { ...body, data: { ...data, ...(await afterCommit.perform(call, data)) } } };
-}
-
-function refusalOf(error: unknown, { query, body }: Given): Written | undefined {
-  const failure = toFailure(error, { ...query, ...body });
-  return failure && { status: failure.status, body: { error: failure.error } };
 }
 
 async function run({ handle, status, isList }: Operation, call: Call): Promise<Written> {

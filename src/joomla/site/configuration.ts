@@ -13,6 +13,8 @@ export interface JoomlaSite {
   liveSite: string | undefined;
   /** `$sitename` */
   siteName: string | undefined;
+  /** `$offset`, a name of the time-zone database; undefined: none, or unknown here */
+  timeZone: string | undefined;
 }
 
 export type ConfigurationValue = string | number | boolean | null;
@@ -69,6 +71,7 @@ export function readJoomlaSite(root: string, sockets: readonly string[] = SOCKET
     tablePrefix: text(values, file, 'dbprefix'),
     liveSite: readText(values, 'live_site'),
     siteName: readText(values, 'sitename'),
+    timeZone: knownZone(readText(values, 'offset')),
   };
 }
 
@@ -377,4 +380,14 @@ function describe(cursor: Cursor): string {
 function fail(cursor: Cursor, message: string): never {
   const line = cursor.source.slice(0, cursor.at).split(/\r\n|\r|\n/).length;
   throw new JoomlaConfigurationError(`line ${line}: ${message}`);
+}
+
+function knownZone(name: string | undefined): string | undefined {
+  try {
+    return name === undefined
+      ? undefined
+      : new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,0 +1,97 @@
+import { ManageError, toFailure, type Failure } from '../manage/failures';
+import { OPERATIONS } from '../manage/operations';
+import type { Operation } from '../manage/operation';
+import { perform, requireScope, type Given } from '../manage/perform';
+import { formState, toFormFailure, type FormState } from './form-state';
+import type { Answer, OperatorCall, PageCall } from './page';
+
+/** What the pages' forms do: the operations of the operator's API, with what was typed. */
+
+const BY_NAME = new Map(OPERATIONS.map((one) => [`${one.method.toUpperCase()} ${one.path}`, one]));
+
+interface Wanted {
+  /** the parts of the operation's path */
+  path?: Record<string, string | number>;
+  query?: URLSearchParams;
+  /** the operation's fields, as texts of the form or as values; undefined: not given */
+  body?: Record<string, unknown>;
+}
+
+/**
+ * Performs an operation of the API, such as `POST /licenses/{id}/renew`: once for each form that is shown, so that a double
+ * click or a reload does not repeat it.
+ * @returns `data` of its answer
+ * @throws ManageError, and what the domain throws
+ */
+export async function act(
+  call: OperatorCall,
+  sent: URLSearchParams,
+  name: string,
+  { path = {}, query = new URLSearchParams(), body }: Wanted = {},
+): Promise<Record<string, unknown>> {
+  const operation = BY_NAME.get(name) as Operation;
+  const { ctx, caller } = call;
+  requireScope(caller, operation);
+  const once = (operation.upload ? call.query : sent).get('once');
+  const given: Given = { query: {}, body: {} };
+  let refused: Failure | undefined;
+  const fields = Object.fromEntries(Object.entries(body ?? {}).filter(([, value]) => value !== undefined));
+  const address = JSON.stringify([name, path, String(query)]);
+  const request = {
+    caller,
+    path: Object.fromEntries(Object.entries(path).map(([part, value]) => [part, String(value)])),
+    query,
+    // A copy, because reading turns its texts into values.
+    readSent: operation.upload ? undefined : () => operation.readForm({ ...fields }),
+    sentText: () => JSON.stringify(fields),
+    once:
+      once === null || once === '' || operation.method !== 'post'
+        ? undefined
+        : { key: `pages ${once} ${name}`, address },
+    checkAgain: () => Promise.resolve(),
+    onRefused: (failure: Failure) => void (refused = failure),
+  };
+  const { body: answer } = await perform(ctx, operation, request, given, call);
+  if (refused !== undefined) throw new RefusedError(refused);
+  if (answer !== undefined && 'error' in answer) {
+    const { code, message, field } = (answer as { error: Failure['error'] }).error;
+    throw new ManageError(code, message, { field });
+  }
+  return (answer as { data: Record<string, unknown> } | undefined)?.data ?? {};
+}
+
+/** A refusal that was read already. */
+class RefusedError extends Error {
+  constructor(readonly failure: Failure) {
+    super(failure.error.message);
+  }
+}
+
+/** The refusal that an error means; undefined: a fault. */
+export function refusalOf(error: unknown, sent: URLSearchParams): Failure | undefined {
+  return error instanceof RefusedError ? error.failure : toFailure(error, Object.fromEntries(sent));
+}
+
+/** Does what a form asks. A refusal shows the form again, with what was typed and what is wrong with it. */
+export async function attempt(
+  { view: { t } }: PageCall,
+  sent: URLSearchParams,
+  work: () => Promise<Answer>,
+  show: (form: FormState) => Promise<Answer> | Answer,
+): Promise<Answer> {
+  try {
+    return await work();
+  } catch (error) {
+    const refused = refusalOf(error, sent);
+    if (refused === undefined || refused.status === 404) throw error;
+    const { message, field } = refused.error;
+    const shown = await show(formState(sent, toFormFailure(t, { message, field, reason: refused.reason })));
+    return 'page' in shown ? { ...shown, status: refused.status } : shown;
+  }
+}
+
+/** Fields of a form that are filled in, by name. */
+export function filled(sent: URLSearchParams, ...names: string[]): Record<string, string> {
+  const given = names.map((name) => [name, sent.get(name)?.trim() ?? ''] as const);
+  return Object.fromEntries(given.filter(([, text]) => text !== ''));
+}

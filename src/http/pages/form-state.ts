@@ -1,0 +1,40 @@
+import { randomBytes } from 'node:crypto';
+import type { Texts } from './texts/texts';
+
+/** A form as it is shown: at first, or again with what was typed and what is wrong with it. */
+export interface FormState {
+  /** new each time it is shown: sending the same one twice does it once */
+  id: string;
+  wasSent: boolean;
+  /** what was typed; undefined: not sent */
+  value: (name: string) => string | undefined;
+  failure: FormFailure | undefined;
+  /** what is wrong with a field */
+  error: (name: string) => string | undefined;
+}
+
+export interface FormFailure {
+  field: string | undefined;
+  /** in the page's language */
+  sentence: string;
+}
+
+/** @param sent undefined: the form is shown for the first time */
+export function formState(sent?: URLSearchParams, failure?: FormFailure): FormState {
+  return {
+    id: randomBytes(16).toString('base64url'),
+    wasSent: sent !== undefined,
+    value: (name) => sent?.get(name) ?? undefined,
+    failure,
+    error: (name) => (failure?.field === name ? failure.sentence : undefined),
+  };
+}
+
+/** The sentence of a refusal: our own where there is one, else that of the service. */
+export function toFormFailure(
+  { common: { errors } }: Texts,
+  { message, field, reason }: { message: string; field: string | undefined; reason: string | undefined },
+): FormFailure {
+  const own = errors.byReason[reason ?? ''] ?? errors.byField[field ?? ''];
+  return { field, sentence: own ?? `${errors.prefix}${message}` };
+}

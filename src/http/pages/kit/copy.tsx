@@ -1,0 +1,39 @@
+import { useView } from '../view';
+
+/** A text to be copied or changed. The button needs the script, and is hidden without it. @param rows of more than one line */
+export function CopyText({
+  id,
+  label,
+  text,
+  rows = 1,
+}: {
+  id: string;
+  label: string;
+  text: string;
+  rows?: number;
+}) {
+  const { t } = useView();
+  return (
+    <>
+      {rows === 1 ? (
+        <input class="form-control mono" id={id} aria-label={label} value={text} readonly />
+      ) : (
+        <textarea class="form-control reply" id={id} aria-label={label} rows={rows}>
+          {text}
+        </textarea>
+      )}
+      <p class="acts mb-0 mt-2">
+        <button
+          class="btn btn-quiet btn-sm"
+          type="button"
+          data-copy={`#${id}`}
+          data-copied={t.common.copied}
+          hidden
+        >
+          {t.common.copy}
+        </button>
+        <span class="small muted" role="status" data-copy-status />
+      </p>
+    </>
+  );
+}

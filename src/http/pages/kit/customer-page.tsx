@@ -1,0 +1,38 @@
+import type { Child } from 'hono/jsx';
+import { useView } from '../view';
+import { Document } from './document';
+import { Footer, SaidLine } from './operator-page';
+
+/** A page of the customer, under the seller's name and picture. */
+export function CustomerPage({
+  title,
+  action,
+  children,
+}: {
+  title: string;
+  action?: Child;
+  children: Child;
+}) {
+  const { t, to, shopName, logo } = useView();
+  return (
+    <Document title={shopName === '' ? title : `${title} · ${shopName}`}>
+      <a class="visually-hidden-focusable skip" href="#main">
+        {t.common.skip}
+      </a>
+      <header class="cust-top">
+        <div class="wrap">
+          <a class="brand" href={to('/my')}>
+            {logo === undefined ? null : <img src={logo} alt="" height="32" />}
+            <span>{shopName === '' ? t.my.title : shopName}</span>
+          </a>
+          {action}
+        </div>
+      </header>
+      <main id="main" class="wrap narrow" tabindex={-1}>
+        <SaidLine />
+        {children}
+      </main>
+      <Footer keys={false} preferences="/my/preferences" />
+    </Document>
+  );
+}

@@ -1,0 +1,22 @@
+import type { Child } from 'hono/jsx';
+import { useView } from '../view';
+
+/** The HTML document around every page. */
+export function Document({ title, children }: { title: string; children: Child }) {
+  const { language, theme, asset } = useView();
+  return (
+    <html lang={language} data-bs-theme={theme}>
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content={theme === 'auto' ? 'light dark' : theme} />
+        <meta name="robots" content="noindex" />
+        <title>{title}</title>
+        <link rel="icon" href="data:," />
+        <link rel="stylesheet" href={asset('licensing.css')} />
+        <script src={asset('licensing.js')} defer />
+      </head>
+      <body>{children}</body>
+    </html>
+  );
+}

@@ -1,0 +1,277 @@
+import type { Child } from 'hono/jsx';
+import type { FormState } from '../form-state';
+import { useView } from '../view';
+
+/** A form that is sent by POST, with its one-time id. @param upload it has a file: the script shows its progress */
+export function Form({
+  path,
+  form,
+  upload = false,
+  kind,
+  label,
+  children,
+}: {
+  path: string;
+  form: FormState;
+  upload?: boolean;
+  kind?: string;
+  label?: string;
+  children: Child;
+}) {
+  const { to } = useView();
+  return (
+    <form
+      method="post"
+      action={to(path, upload ? { once: form.id } : {})}
+      {...(kind === undefined ? {} : { class: kind })}
+      {...(label === undefined ? {} : { 'aria-label': label })}
+      {...(upload ? { enctype: 'multipart/form-data', 'data-upload': '' } : {})}
+    >
+      {upload ? null : <input type="hidden" name="once" value={form.id} />}
+      {children}
+    </form>
+  );
+}
+
+/** What was refused, at the top of a form. */
+export function FormErrors({ form: { failure, value } }: { form: FormState }) {
+  const { t } = useView();
+  if (failure === undefined) return null;
+  const { field, sentence } = failure;
+  return (
+    <div class="alert alert-danger" role="alert" tabindex={-1}>
+      <strong>{t.common.errors.title}</strong>{' '}
+      {field !== undefined && value(field) !== undefined ? <a href={`#f-${field}`}>{sentence}</a> : sentence}
+    </div>
+  );
+}
+
+interface FieldProps {
+  form: FormState;
+  name: string;
+  label: string;
+  hint?: Child;
+  required?: boolean;
+}
+
+/** Label, control, hint and what is wrong with it. */
+function Frame({ form, name, label, hint, required = false, children }: FieldProps & { children: Child }) {
+  const { t } = useView();
+  const error = form.error(name);
+  return (
+    <div class="fld">
+      <label for={`f-${name}`}>
+        {label}
+        {required ? null : <span class="muted fw-normal"> ({t.common.optional})</span>}
+      </label>
+      {children}
+      {error === undefined ? null : (
+        <p class="invalid-feedback d-block mb-0" id={`e-${name}`}>
+          {error}
+        </p>
+      )}
+      {hint === undefined ? null : (
+        <p class="hint mb-0" id={`hint-${name}`}>
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function described({ form, name, hint }: FieldProps): object {
+  const error = form.error(name);
+  const ids = [error && `e-${name}`, hint === undefined ? '' : `hint-${name}`].filter(Boolean).join(' ');
+  return { ...(error && { 'aria-invalid': 'true' }), ...(ids === '' ? {} : { 'aria-describedby': ids }) };
+}
+
+/** A field for a line of text. */
+export function TextField({
+  type = 'text',
+  value = '',
+  autocomplete = 'off',
+  inputmode,
+  placeholder,
+  ...field
+}: FieldProps & {
+  type?: 'text' | 'email' | 'password' | 'number' | 'date' | 'url';
+  /** where nothing has been typed yet */
+  value?: string | number;
+  autocomplete?: string;
+  inputmode?: 'numeric';
+  placeholder?: string;
+}) {
+  const { form, name, required = false } = field;
+  const typed = type === 'password' ? '' : (form.value(name) ?? String(value));
+  return (
+    <Frame {...field}>
+      <input
+        class={`form-control${form.error(name) ? ' is-invalid' : ''}`}
+        id={`f-${name}`}
+        {...{ name, type, value: typed, autocomplete, required }}
+        {...(inputmode && { inputmode })}
+        {...(placeholder && { placeholder })}
+        {...described(field)}
+      />
+    </Frame>
+  );
+}
+
+export function TextArea({ value = '', rows = 4, ...field }: FieldProps & { value?: string; rows?: number }) {
+  const { form, name, required = false } = field;
+  return (
+    <Frame {...field}>
+      <textarea
+        class={`form-control${form.error(name) ? ' is-invalid' : ''}`}
+        id={`f-${name}`}
+        {...{ name, rows, required }}
+        {...described(field)}
+      >
+        {form.value(name) ?? value}
+      </textarea>
+    </Frame>
+  );
+}
+
+export interface Option {
+  value: string | number;
+  label: string;
+}
+
+export function Select({
+  options,
+  value = '',
+  ...field
+}: FieldProps & { options: Option[]; value?: string | number }) {
+  const { form, name, required = false } = field;
+  const chosen = form.value(name) ?? String(value);
+  return (
+    <Frame {...field}>
+      <select class="form-select" id={`f-${name}`} {...{ name, required }} {...described(field)}>
+        <Options options={options} chosen={chosen} />
+      </select>
+    </Frame>
+  );
+}
+
+export function Options({ options, chosen }: { options: Option[]; chosen: string }) {
+  return (
+    <>
+      {options.map(({ value, label }) => (
+        <option value={String(value)} selected={String(value) === chosen}>
+          {label}
+        </option>
+      ))}
+    </>
+  );
+}
+
+export function Checkbox({
+  form,
+  name,
+  label,
+  hint,
+  checked = false,
+  value = '1',
+}: FieldProps & { checked?: boolean; value?: string }) {
+  const isChecked = form.wasSent ? form.value(name) === value : checked;
+  return (
+    <div class="fld form-check">
+      <input
+        class="form-check-input"
+        type="checkbox"
+        id={`f-${name}`}
+        {...{ name, value, checked: isChecked }}
+        {...described({ form, name, label, hint })}
+      />
+      <label class="form-check-label" for={`f-${name}`}>
+        {label}
+      </label>
+      {hint === undefined ? null : (
+        <p class="hint mb-0" id={`hint-${name}`}>
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** One of a few, all of them to be seen. */
+export function Choices({
+  form,
+  name,
+  label,
+  options,
+  value,
+}: FieldProps & { options: (Option & { hint?: string })[]; value: string }) {
+  const chosen = form.value(name) ?? value;
+  return (
+    <fieldset class="fld">
+      <legend>{label}</legend>
+      {options.map((option, i) => (
+        <div class="form-check">
+          <input
+            class="form-check-input"
+            type="radio"
+            id={i === 0 ? `f-${name}` : `f-${name}-${i}`}
+            {...{
+              name,
+              value: String(option.value),
+              checked: String(option.value) === chosen,
+              required: true,
+            }}
+          />
+          <label class="form-check-label" for={i === 0 ? `f-${name}` : `f-${name}-${i}`}>
+            {option.label}
+            {option.hint === undefined ? null : <span class="hint d-block">{option.hint}</span>}
+          </label>
+        </div>
+      ))}
+    </fieldset>
+  );
+}
+
+/** A file to send. */
+export function FileField({ accept, ...field }: FieldProps & { accept: string }) {
+  const { name, required = false } = field;
+  return (
+    <Frame {...field}>
+      <input
+        class="form-control"
+        type="file"
+        id={`f-${name}`}
+        {...{ name, accept, required }}
+        {...described(field)}
+      />
+    </Frame>
+  );
+}
+
+/** @param busy what it says while the form is on its way */
+export function Submit({
+  kind = 'primary',
+  small = false,
+  busy,
+  name,
+  value,
+  children,
+}: {
+  kind?: 'primary' | 'quiet' | 'danger';
+  small?: boolean;
+  busy?: string;
+  name?: string;
+  value?: string;
+  children: Child;
+}) {
+  const { t } = useView();
+  return (
+    <button
+      class={`btn btn-${kind}${small ? ' btn-row' : ''}`}
+      type="submit"
+      data-busy={busy ?? t.common.busy}
+      {...(name === undefined ? {} : { name, value })}
+    >
+      {children}
+    </button>
+  );
+}

@@ -1,0 +1,187 @@
+import type { Child } from 'hono/jsx';
+import { THEMES, useView } from '../view';
+import { isLanguage, TEXTS } from '../texts/texts';
+import { Document } from './document';
+
+const NAV = {
+  overview: '/',
+  licenses: '/licenses',
+  customers: '/customers',
+  releases: '/releases',
+  products: '/products',
+  system: '/system',
+} as const;
+export type NavName = keyof typeof NAV;
+
+/** A page of the operator: what stands above and below each of them. @param crumbs links to the pages it lies below */
+export function OperatorPage({
+  title,
+  nav,
+  crumbs = [],
+  about,
+  children,
+}: {
+  title: string;
+  nav: NavName | undefined;
+  crumbs?: [title: string, path: string][];
+  /** what stands in the search field */
+  about?: string;
+  children: Child;
+}) {
+  const { t, to, operator, shopName } = useView();
+  const { common } = t;
+  return (
+    <Document title={`${title} · ${common.brand}`}>
+      <a class="visually-hidden-focusable skip" href="#main">
+        {common.skip}
+      </a>
+      <header class="top">
+        <div class="wrap top-1">
+          <a class="brand" href={to('/')}>
+            {common.brand}
+            {shopName === '' ? null : <span class="lg">{shopName}</span>}
+          </a>
+          {operator && (
+            <>
+              {/* By POST: a pasted key must not stand in an address or a log. */}
+              <form class="find" role="search" method="post" action={to('/find')}>
+                <label class="visually-hidden" for="find">
+                  {common.findLabel}
+                </label>
+                <input
+                  class="form-control form-control-sm"
+                  id="find"
+                  name="about"
+                  type="search"
+                  autocomplete="off"
+                  maxlength={500}
+                  value={about ?? ''}
+                  placeholder={common.findHint}
+                />
+                <button type="submit">{common.find}</button>
+              </form>
+              <form class="who" method="post" action={to('/sign-out')}>
+                {operator.name} <button type="submit">{common.signOut}</button>
+              </form>
+            </>
+          )}
+        </div>
+        {operator && (
+          <nav class="wrap nav-row" aria-label={common.pages}>
+            {(Object.keys(NAV) as NavName[]).map((name) => (
+              <a href={to(NAV[name])} {...(name === nav ? { 'aria-current': 'page' } : {})}>
+                {common.nav[name]}
+              </a>
+            ))}
+          </nav>
+        )}
+      </header>
+      <main id="main" class="wrap" tabindex={-1}>
+        <SaidLine />
+        {operator?.scope === 'read' ? <p class="small muted mt-3 mb-0">{common.mayRead}</p> : null}
+        {crumbs.length === 0 ? null : (
+          <p class="crumb plain">
+            {crumbs.map(([name, path]) => (
+              <>
+                <a href={to(path)}>{name}</a> /{' '}
+              </>
+            ))}
+            {title}
+          </p>
+        )}
+        {children}
+      </main>
+      <Footer keys={operator !== undefined} preferences="/preferences" />
+      {operator && <Keys />}
+    </Document>
+  );
+}
+
+/** The result of the action that led to this page; it stays until the next page. */
+export function SaidLine() {
+  const { t, said } = useView();
+  if (said === undefined) return null;
+  const say: (...values: string[]) => string = t.said[said.code];
+  return (
+    <p class="alert alert-success mt-3 mb-0" role="status">
+      {say(...said.values)}
+    </p>
+  );
+}
+
+/** Time zone, theme and language. @param preferences where the choice is sent to */
+export function Footer({ keys, preferences, help }: { keys: boolean; preferences: string; help?: Child }) {
+  const { t, to, format, theme, language, path } = useView();
+  const { common } = t;
+  return (
+    <footer class="wrap foot">
+      <span>{common.times(format.zone)}</span>
+      <form method="post" action={to(preferences)}>
+        <input type="hidden" name="back" value={path} />
+        {help}
+        {keys ? (
+          <button type="button" class="btn-link-plain" data-open="keys" hidden>
+            {common.keyboard}
+          </button>
+        ) : null}{' '}
+        {common.theme}:{' '}
+        {THEMES.map((one) => (
+          <>
+            <button
+              type="submit"
+              class="btn-link-plain"
+              name="theme"
+              value={one}
+              {...(one === theme ? { 'aria-current': 'true' } : {})}
+            >
+              {common.themes[one]}
+            </button>{' '}
+          </>
+        ))}
+        {Object.keys(TEXTS)
+          .filter((code) => code !== language && isLanguage(code))
+          .map((code) => (
+            <button type="submit" class="btn-link-plain" name="language" value={code} lang={code}>
+              {LANGUAGE_NAMES[code]}
+            </button>
+          ))}
+      </form>
+    </footer>
+  );
+}
+
+const LANGUAGE_NAMES: Record<string, string> = { en: 'English', de: 'Deutsch' };
+
+/** The keys of the script, opened by `?`. */
+function Keys() {
+  const { common } = useView().t;
+  return (
+    <dialog id="keys" aria-labelledby="keys-title">
+      <h2 id="keys-title">{common.keys.title}</h2>
+      <dl class="facts">
+        <dt>
+          <kbd>/</kbd>
+        </dt>
+        <dd>{common.keys.search}</dd>
+        <dt>
+          <kbd>?</kbd>
+        </dt>
+        <dd>{common.keys.list}</dd>
+      </dl>
+      <form method="dialog" class="acts">
+        <button
+          class="btn btn-quiet"
+          type="button"
+          data-keys-switch
+          data-off={common.keys.off}
+          data-on={common.keys.on}
+        >
+          {common.keys.off}
+        </button>
+        <button class="btn btn-quiet" type="submit">
+          {common.keys.close}
+        </button>
+      </form>
+    </dialog>
+  );
+}

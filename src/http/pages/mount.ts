@@ -1,0 +1,225 @@
+import { Readable } from 'node:stream';
+import type Router from '@koa/router';
+import type { Child } from 'hono/jsx';
+import { koaBody, HttpMethodEnum } from 'koa-body';
+import { callerKey } from '../../access/caller';
+import { isFresh, readSession } from '../../access/sessions';
+import type { Context, Middleware, State } from '../context';
+import { bodyError, ClientGoneError, inTime } from '../faults';
+import { ManageError } from '../manage/failures';
+import { pagesBase } from '../prefix';
+import { isSameOrigin } from '../same-origin';
+import { readSessionCookie } from '../session-cookies';
+import { refusalOf } from './act';
+import { keepSaid, languageOf, takeSaid, themeOf } from './browser-choices';
+import { csvFile } from './csv';
+import { ErrorPage, troubleOf } from './error-page';
+import { createFormat } from './format';
+import { setPageHeaders } from './headers';
+import { myRoutes } from './my/routes';
+import { operatorRoutes } from './operator/routes';
+import { signInRoutes } from './sign-in/routes';
+import type { Answer, CustomerCall, OperatorCall, PageCall, PagesDependencies, Route } from './page';
+import { TEXTS } from './texts/texts';
+import { ViewProvider, type Query, type View } from './view';
+
+/** The pages, for the operator and for customers: the steps of every request, and who may see what. */
+
+/** Adds all pages to the router, below `/pages`. */
+export function mountPages(router: Router<State>, dependencies: PagesDependencies): void {
+  const mount = <Call extends PageCall>(
+    routes: Route<Call>[],
+    enter: (call: PageCall, route: Route<Call>) => Promise<Call | Answer>,
+  ) => {
+    for (const route of routes) {
+      const paths = route.path === '/' ? ['/pages{/}'] : [`/pages${route.path}`];
+      for (const path of paths) router.all(path, handler(route, enter, dependencies));
+    }
+  };
+  mount(signInRoutes, (call) => Promise.resolve(call));
+  mount(myRoutes.open, (call) => Promise.resolve(call));
+  mount(myRoutes.signedIn, enterAsCustomer);
+  mount(operatorRoutes, enterAsOperator);
+  mount([NOWHERE], (call) => Promise.resolve(call));
+}
+
+const NOWHERE: Route<PageCall> = {
+  path: '{/*rest}',
+  get: () => {
+    throw new ManageError('NOT_FOUND', '');
+  },
+};
+
+/** The steps of a request, in order. */
+function handler<Call extends PageCall>(
+  route: Route<Call>,
+  enter: (call: PageCall, route: Route<Call>) => Promise<Call | Answer>,
+  dependencies: PagesDependencies,
+): Middleware {
+  return async (ctx) => {
+    ctx.state.endpoint = 'pages';
+    ctx.state.route = route.path;
+    setPageHeaders(ctx);
+    const call = callOf(ctx, dependencies);
+    let sent = new URLSearchParams();
+    try {
+      const isPost = ctx.method === 'POST';
+      const handle = isPost ? route.post : route.get;
+      if (handle === undefined || !['GET', 'HEAD', 'POST'].includes(ctx.method))
+        throw notFoundOrMethod(ctx, route);
+      if (isPost && !isSameOrigin(ctx, dependencies.isTrusted))
+        throw new ManageError('FORBIDDEN', 'Another origin.');
+      const entered = await enter(call, route);
+      if (!('ctx' in entered)) {
+        send(call, entered);
+        return;
+      }
+      if (isPost && !route.upload) sent = await readForm(ctx);
+      const work = Promise.resolve(handle(entered, sent));
+      send(entered, await (route.hasDeadline === false || route.upload ? work : inTime(work)));
+    } catch (error) {
+      if (error instanceof ClientGoneError) throw error;
+      const failure = refusalOf(error, sent);
+      const trouble = troubleOf(failure, error);
+      if (failure === undefined) ctx.state.fault = error;
+      ctx.state.code = trouble.code;
+      const isCustomer = route.path.startsWith('/my');
+      send(call, {
+        page: ErrorPage({ trouble, requestId: ctx.state.requestId, isCustomer }),
+        status: trouble.status,
+      });
+    }
+  };
+}
+
+/** A session's route, or where to sign in. */
+async function enterAsOperator(call: PageCall, route: Route<OperatorCall>): Promise<OperatorCall | Answer> {
+  const { ctx, db, at, authenticate, limiter, view } = call;
+  const cookie = readSessionCookie(ctx, 'operator');
+  const session =
+    cookie === undefined
+      ? undefined
+      : await readSession(db, 'operator', cookie, at, authenticate.isAccountIn);
+  const isGet = ctx.method !== 'POST';
+  // Only what can be shown again is gone on with.
+  const next = isGet || route.get !== undefined ? `${view.path}${isGet ? ctx.search : ''}` : '/';
+  if (session === undefined || session === 'ended')
+    return { to: signInAddress(next, session === 'ended' ? 'ended' : undefined) };
+  const { caller } = session;
+  const { allowed, retryAfter } = await limiter('manage', callerKey(caller));
+  if (!allowed) throw new ManageError('RATE_LIMITED', '', { retryAfter });
+  view.operator = { name: caller.name, scope: caller.scope };
+  const needs = isGet ? (route.scope ?? 'read') : (route.scope ?? 'write');
+  if (needs === 'write' && caller.scope !== 'write') throw new ManageError('FORBIDDEN', '');
+  if (route.isSecret && !isFresh(session, at)) return { to: signInAddress(next, 'again') };
+  return { ...call, session, caller };
+}
+
+function signInAddress(next: string, why: string | undefined): string {
+  const query = new URLSearchParams(next === '/' ? {} : { next });
+  if (why !== undefined) query.set('why', why);
+  return `/sign-in${query.size === 0 ? '' : `?${String(query)}`}`;
+}
+
+async function enterAsCustomer(call: PageCall): Promise<CustomerCall | Answer> {
+  const { ctx, db, at } = call;
+  const cookie = readSessionCookie(ctx, 'customer');
+  const session = cookie === undefined ? undefined : await readSession(db, 'customer', cookie, at);
+  if (session === undefined || session === 'ended')
+    return { to: session === 'ended' ? '/my?why=ended' : '/my' };
+  return { ...call, session };
+}
+
+function callOf(ctx: Context, dependencies: PagesDependencies): PageCall {
+  const { settings, now, asset, isTrusted } = dependencies;
+  const at = now();
+  const base = pagesBase(ctx, isTrusted);
+  const language = languageOf(ctx);
+  const t = TEXTS[language];
+  const to = (path: string, query: Query = {}) => {
+    const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
+    const search = String(
+      new URLSearchParams(given.map(([name, value]) => [name, String(value)] as [string, string])),
+    );
+    return `${base}${path}${search === '' ? '' : `?${search}`}`;
+  };
+  const view: View = {
+    ...{ language, t, to, now: at },
+    format: createFormat(language, settings.timeZone, at),
+    theme: themeOf(ctx),
+    asset: (name) => `${base}/${asset(name)}`,
+    path: pathBelow(ctx.path),
+    operator: undefined,
+    shopName: settings.shopName,
+    logo: settings.shopLogo === undefined ? undefined : to('/my/logo'),
+    said: undefined,
+  };
+  return {
+    ...dependencies,
+    ...{
+      ctx,
+      at,
+      view,
+      path: ctx.params as Record<string, string>,
+      query: new URLSearchParams(ctx.querystring),
+    },
+  };
+}
+
+/** The path below `pages`. */
+function pathBelow(path: string): string {
+  return path.slice(path.indexOf('/pages') + '/pages'.length) || '/';
+}
+
+const readBody = koaBody({
+  json: false,
+  urlencoded: true,
+  text: false,
+  multipart: false,
+  formLimit: '2mb',
+  includeUnparsed: false,
+  parsedMethods: [HttpMethodEnum.POST],
+  queryString: { depth: 0, parseArrays: false, parameterLimit: 1_000, duplicates: 'last', allowDots: false },
+  onError: bodyError,
+}) as Middleware;
+
+async function readForm(ctx: Context): Promise<URLSearchParams> {
+  await readBody(ctx, () => Promise.resolve());
+  return new URLSearchParams((ctx.request.body ?? {}) as Record<string, string>);
+}
+
+function send(call: PageCall, answer: Answer): void {
+  const { ctx, view } = call;
+  if ('sent' in answer) return;
+  const base = view.to('');
+  if ('to' in answer) {
+    if (answer.said) keepSaid(ctx, answer.said, base);
+    ctx.status = 303;
+    ctx.set('Location', view.to(answer.to));
+    return;
+  }
+  if ('csv' in answer || 'file' in answer) {
+    const [name, type] = 'csv' in answer ? [answer.csv, 'text/csv'] : [answer.file, answer.type];
+    ctx.attachment(name);
+    ctx.set('Content-Type', `${type}; charset=utf-8`);
+    ctx.status = 200;
+    ctx.body = 'csv' in answer ? Readable.from(csvFile(answer.rows)) : answer.content;
+    return;
+  }
+  view.said = takeSaid(ctx, view.t, base);
+  ctx.status = answer.status ?? 200;
+  ctx.set('Content-Type', 'text/html; charset=utf-8');
+  ctx.set('Vary', 'Accept-Language, Cookie');
+  ctx.body = `<!doctype html>${render(view, answer.page)}`;
+}
+
+function render(view: View, page: Child): string {
+  // The library's type does not tell that an element's text is its HTML.
+  return (ViewProvider({ value: view, children: page }) as { toString: () => string }).toString();
+}
+
+function notFoundOrMethod(ctx: Context, route: Route<never>): ManageError {
+  const allowed = [...(route.get ? ['GET', 'HEAD'] : []), ...(route.post ? ['POST'] : [])];
+  ctx.set('Allow', allowed.join(', '));
+  return new ManageError('METHOD_NOT_ALLOWED', '');
+}

@@ -1,0 +1,223 @@
+import { listProducts, plansOf, type Plan, type Product } from '../../../licensing/catalogue';
+import { act, attempt, filled } from '../act';
+import { formState, type FormState } from '../form-state';
+import { Checkbox, Form, FormErrors, Select, Submit, TextField } from '../kit/fields';
+import { CopyText } from '../kit/copy';
+import { OperatorPage } from '../kit/operator-page';
+import { Head, Inside, Panel } from '../kit/panel';
+import { Table } from '../kit/table';
+import type { Answer, OperatorCall, Route } from '../page';
+import { useView } from '../view';
+
+/** Selling by hand. The answer to the form shows the key; sending the form again gives the same licence. */
+
+export const issueRoutes: Route<OperatorCall>[] = [
+  {
+    path: '/licenses/new',
+    scope: 'write',
+    get: (call) => showForm(call, formState()),
+    post: (call, sent) =>
+      attempt(
+        call,
+        sent,
+        () => issue(call, sent),
+        (form) => showForm(call, form),
+      ),
+  },
+];
+
+interface Issued {
+  id: number;
+  license_key: string | null;
+  product: string;
+  customer: string | null;
+}
+
+async function issue(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const body = {
+    ...filled(sent, 'plan_id', 'customer', 'reference', 'expires_at', 'activation_limit', 'key'),
+    ...(sent.get('lifetime') === '1' ? { lifetime: true } : {}),
+    ...(Number(sent.get('count') ?? '1') > 1 ? filled(sent, 'count') : {}),
+  };
+  const data = await act(call, sent, 'POST /licenses', { body });
+  const licenses = (Array.isArray(data) ? data : [data]) as unknown as Issued[];
+  return { page: IssuedPage({ licenses, isKept: call.settings.keySecret !== undefined }) };
+}
+
+async function showForm({ db, query }: OperatorCall, form: FormState): Promise<Answer> {
+  const [plans, products] = [await plansOf(db, undefined), await listProducts(db)];
+  return { page: IssueForm({ form, plans, products, planId: query.get('plan_id') ?? undefined }) };
+}
+
+function IssueForm({
+  form,
+  plans,
+  products,
+  planId,
+}: {
+  form: FormState;
+  plans: Plan[];
+  products: Product[];
+  planId: string | undefined;
+}) {
+  const { t, to } = useView();
+  const texts = t.licenses.issuePage;
+  const nameOf = new Map(products.map(({ id, name }) => [id, name]));
+  return (
+    <OperatorPage title={texts.title} nav="licenses" crumbs={[[t.licenses.title, '/licenses']]}>
+      <Head title={texts.title} />
+      {plans.length === 0 ? (
+        <Panel id="none">
+          <Inside>
+            <p>{texts.noPlan}</p>
+            <a class="btn btn-primary" href={to('/start')}>
+              {texts.makePlan}
+            </a>
+          </Inside>
+        </Panel>
+      ) : (
+        <Panel id="issue" kind="narrow">
+          <Inside>
+            <Form path="/licenses/new" form={form}>
+              <FormErrors form={form} />
+              <Select
+                form={form}
+                name="plan_id"
+                label={texts.plan}
+                required
+                value={planId ?? ''}
+                options={plans.map((plan) => ({
+                  value: plan.id,
+                  label: `${nameOf.get(plan.productId) ?? ''} · ${plan.name} (${grantsOf(plan)})`,
+                }))}
+              />
+              <TextField
+                form={form}
+                name="customer"
+                type="email"
+                label={texts.customer}
+                hint={texts.customerHint}
+              />
+              <TextField form={form} name="reference" label={texts.order} hint={texts.orderHint} />
+              <details class="fold mb-3" open={form.failure !== undefined}>
+                <summary>{texts.more}</summary>
+                <div class="in">
+                  <TextField
+                    form={form}
+                    name="expires_at"
+                    type="date"
+                    label={texts.expires}
+                    hint={texts.expiresHint}
+                  />
+                  <Checkbox form={form} name="lifetime" label={texts.lifetime} />
+                  <TextField
+                    form={form}
+                    name="activation_limit"
+                    inputmode="numeric"
+                    label={texts.slots}
+                    hint={texts.slotsHint}
+                  />
+                  <TextField form={form} name="key" label={texts.key} hint={texts.keyHint} />
+                  <TextField
+                    form={form}
+                    name="count"
+                    inputmode="numeric"
+                    label={texts.count}
+                    hint={texts.countHint}
+                  />
+                </div>
+              </details>
+              <Submit busy={texts.busy}>{texts.submit}</Submit>
+            </Form>
+          </Inside>
+        </Panel>
+      )}
+    </OperatorPage>
+  );
+}
+
+/** What a plan grants, such as `5 sites, 1 year`. */
+export function grantsOf({ activationType, activationLimit, duration }: Plan): string {
+  const { t, format } = useView();
+  const { common } = t;
+  const what = common.sites[activationType] ?? activationType;
+  const slots = activationLimit === 0 ? common.unlimited : format.number(activationLimit);
+  return t.licenses.issuePage.grants(`${slots} ${what}`, durationText(duration));
+}
+
+/** A duration such as `1y` in words; null: for life. */
+export function durationText(duration: string | null): string {
+  const { common } = useView().t;
+  const [, amount, unit] = /^(\d+)([ymd])$/.exec(duration ?? '') ?? [];
+  return unit === undefined
+    ? (duration ?? common.lifetime)
+    : common.duration(Number(amount), unit as 'y' | 'm' | 'd');
+}
+
+function IssuedPage({ licenses, isKept }: { licenses: Issued[]; isKept: boolean }) {
+  const { t, to, format } = useView();
+  const texts = t.licenses.issuePage;
+  const [first] = licenses;
+  if (first === undefined)
+    return (
+      <OperatorPage title={texts.title} nav="licenses">
+        {null}
+      </OperatorPage>
+    );
+  const isOne = licenses.length === 1;
+  const title = isOne ? texts.doneTitle : texts.doneMany(format.number(licenses.length));
+  const key = first.license_key;
+  const about = key === null ? texts.notShown : isKept ? texts.kept : texts.notKept;
+  return (
+    <OperatorPage title={title} nav="licenses" crumbs={[[t.licenses.title, '/licenses']]}>
+      <Head title={title} sub={isOne ? (first.customer ?? undefined) : undefined} />
+      {isOne ? (
+        <div class="stack">
+          <Panel id="key" title={texts.key1}>
+            <Inside>
+              {key === null ? null : <CopyText id="license-key" label={texts.key1} text={key} />}
+              <p class="small muted mb-0 mt-2">{about}</p>
+            </Inside>
+          </Panel>
+          {key === null ? null : (
+            <Panel id="letter" title={texts.forCustomer}>
+              <Inside>
+                <CopyText
+                  id="letter-text"
+                  label={texts.forCustomer}
+                  text={texts.letter(first.product, key)}
+                  rows={12}
+                />
+              </Inside>
+            </Panel>
+          )}
+        </div>
+      ) : (
+        <Panel id="many" title={texts.key1}>
+          <Inside>
+            <p class="small muted">{about}</p>
+          </Inside>
+          <Table
+            caption={texts.table}
+            rows={licenses}
+            empty={null}
+            columns={[
+              { title: t.licenses.columns.id, cell: ({ id }) => <a href={to(`/licenses/${id}`)}>{id}</a> },
+              { title: texts.key1, kind: 'mono', cell: ({ license_key }) => license_key ?? t.common.none },
+            ]}
+          />
+        </Panel>
+      )}
+      <p class="acts mt-3">
+        {isOne ? (
+          <a class="btn btn-quiet" href={to(`/licenses/${first.id}`)}>
+            {texts.toLicense}
+          </a>
+        ) : null}
+        <a class="btn btn-quiet" href={to('/licenses/new')}>
+          {texts.another}
+        </a>
+      </p>
+    </OperatorPage>
+  );
+}

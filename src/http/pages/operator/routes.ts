@@ -1,0 +1,6 @@
+import type { OperatorCall, Route } from '../page';
+import { issueRoutes } from './issue';
+import { licenseListRoutes } from './licenses';
+
+/** The operator's pages, in the order in which their addresses are matched. */
+export const operatorRoutes: Route<OperatorCall>[] = [...licenseListRoutes, ...issueRoutes];

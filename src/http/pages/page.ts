@@ -1,0 +1,89 @@
+import type { Child } from 'hono/jsx';
+import type { Authenticate } from '../../access/authenticate';
+import type { Caller } from '../../access/caller';
+import type { CustomerSession, OperatorSession } from '../../access/sessions';
+import type { Licensing } from '../../licensing/licensing';
+import type { Db } from '../../store/database';
+import type { Context } from '../context';
+import type { DownloadSettings } from '../downloads';
+import type { ManageSettings } from '../manage/settings';
+import type { Limiter } from '../rate-limit';
+import type { AssetAddress } from './assets';
+import type { Cell } from './csv';
+import type { Said, View } from './view';
+
+/** What a page is made of: a route says what its GET shows and what its POST does. */
+
+export interface PagesDependencies {
+  db: Db;
+  now: () => Date;
+  authenticate: Authenticate;
+  limiter: Limiter;
+  licensing: Licensing;
+  settings: PagesSettings;
+  asset: AssetAddress;
+  isTrusted: (request: Context['req']) => boolean;
+}
+
+export interface PagesSettings extends ManageSettings {
+  shopName: string;
+  shopLogo: string | undefined;
+  publicUrl: string | undefined;
+  pagesHost: string | undefined;
+  /** a name of the time-zone database */
+  timeZone: string;
+  downloads: DownloadSettings;
+}
+
+/** One request for a page. */
+export interface PageCall extends PagesDependencies {
+  ctx: Context;
+  /** of this request */
+  at: Date;
+  view: View;
+  /** the parts of the path, by name */
+  path: Record<string, string>;
+  query: URLSearchParams;
+}
+
+/** A request of somebody who is signed in. */
+export interface OperatorCall extends PageCall {
+  session: OperatorSession;
+  caller: Caller;
+}
+
+export interface CustomerCall extends PageCall {
+  session: CustomerSession;
+}
+
+export type Answer =
+  | { page: Child; status?: number }
+  /** another page, by its path below `pages` (303), and what it says on top */
+  | { to: string; said?: Said }
+  /** a table as a file */
+  | { csv: string; rows: AsyncIterable<Cell[]> }
+  | { file: string; type: string; content: string }
+  /** the handler has written the answer itself */
+  | { sent: true };
+
+export interface Route<Call extends PageCall> {
+  /** below `pages`, such as `/licenses/:id` */
+  path: string;
+  /** what it shows */
+  get?: (call: Call) => Promise<Answer> | Answer;
+  /** what its form does; `sent` is empty for an upload, which the operation reads itself */
+  post?: (call: Call, sent: URLSearchParams) => Promise<Answer> | Answer;
+  /** the scope that GET needs as well; POST always needs `write` unless this says `read` */
+  scope?: 'read' | 'write';
+  /** it shows a secret or destroys: needs a sign-in within the last hour */
+  isSecret?: boolean;
+  /** its form has a file */
+  upload?: boolean;
+  /** false: it may take longer than a request's deadline */
+  hasDeadline?: boolean;
+}
+
+/** Goes to another page, which says what was done. */
+export function done(to: string, code?: Said['code'], ...values: string[]): Answer {
+  return code === undefined ? { to } : { to, said: { code, values } };
+}

@@ -1,0 +1,108 @@
+import { OperatorPage } from '../kit/operator-page';
+import { Form, FormErrors, Submit } from '../kit/fields';
+import { Head, Inside, Panel } from '../kit/panel';
+import { formState, type FormState } from '../form-state';
+import { useView } from '../view';
+
+/** By a token first: most sellers have no shell, and Joomla shows them one. */
+export function SignIn({
+  form,
+  next,
+  why,
+}: {
+  form: FormState;
+  next: string;
+  why: 'ended' | 'again' | undefined;
+}) {
+  const { t } = useView();
+  const { signIn } = t;
+  const error = form.error('token');
+  return (
+    <OperatorPage title={signIn.title} nav={undefined}>
+      <div class="narrow mx-auto stack">
+        <Head title={signIn.title} />
+        {why === undefined ? null : (
+          <p class="alert alert-warning" role="status">
+            {signIn.why[why]}
+          </p>
+        )}
+        <Panel id="token" title={signIn.withToken}>
+          <Inside>
+            <Form path="/sign-in" form={form}>
+              <FormErrors form={form} />
+              <input type="hidden" name="next" value={next} />
+              {/* A fixed name, so that the browser's store of passwords can keep the token. */}
+              <input
+                class="visually-hidden"
+                type="text"
+                name="username"
+                value="licensing"
+                autocomplete="username"
+                tabindex={-1}
+                aria-hidden="true"
+                readonly
+              />
+              <div class="fld">
+                <label for="f-token">{signIn.token}</label>
+                <input
+                  class={`form-control${error === undefined ? '' : ' is-invalid'}`}
+                  id="f-token"
+                  name="token"
+                  type="password"
+                  autocomplete="current-password"
+                  required
+                  aria-describedby="hint-token"
+                  {...(error === undefined ? {} : { 'aria-invalid': 'true' })}
+                />
+                <p class="hint mb-0" id="hint-token">
+                  {signIn.tokenHint}
+                </p>
+              </div>
+              <Submit busy={signIn.busy}>{signIn.submit}</Submit>
+            </Form>
+          </Inside>
+        </Panel>
+        <Panel id="link" title={signIn.withLink}>
+          <Inside>
+            <p class="mb-0">
+              {signIn.linkHint} <code>licensing sign-in</code>
+            </p>
+          </Inside>
+        </Panel>
+      </div>
+    </OperatorPage>
+  );
+}
+
+/** The link's page changes nothing: mail scanners open it as well. The button uses it up. */
+export function Enter({ code }: { code: string }) {
+  const { signIn } = useView().t;
+  return (
+    <OperatorPage title={signIn.title} nav={undefined}>
+      <div class="narrow mx-auto">
+        <Head title={signIn.title} />
+        <p>{signIn.enterHint}</p>
+        <Form path={`/enter/${code}`} form={formState()}>
+          <Submit busy={signIn.busy}>{signIn.enter}</Submit>
+        </Form>
+      </div>
+    </OperatorPage>
+  );
+}
+
+/** The same for a used, an old and a made-up code. */
+export function UsedCode(_: object) {
+  const { t, to } = useView();
+  const { signIn } = t;
+  return (
+    <OperatorPage title={signIn.usedTitle} nav={undefined}>
+      <div class="narrow mx-auto">
+        <Head title={signIn.usedTitle} />
+        <p>{signIn.used}</p>
+        <p>
+          <a href={to('/sign-in')}>{signIn.other}</a>
+        </p>
+      </div>
+    </OperatorPage>
+  );
+}

@@ -1,0 +1,6 @@
+import type { releases as en } from '../en/releases';
+import type { Translated } from '../translated';
+
+export const releases: Translated<typeof en> = {
+  title: 'Versionen',
+};

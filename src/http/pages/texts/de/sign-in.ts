@@ -1,0 +1,30 @@
+import type { signIn as en } from '../en/sign-in';
+import type { Translated } from '../translated';
+
+export const signIn: Translated<typeof en> = {
+  title: 'Anmelden',
+  why: {
+    ended:
+      'Sie wurden abgemeldet: nach 30 Minuten ohne Nutzung, nach zwölf Stunden, oder weil Ihr Recht geendet hat.',
+    again:
+      'Bitte melden Sie sich noch einmal an: Das zeigt ein Geheimnis oder ist endgültig, und Ihre Anmeldung ist über eine Stunde alt. Danach geht es weiter, wo Sie waren.',
+  },
+  withToken: 'Mit einem Token',
+  token: 'API-Token',
+  tokenHint:
+    'In Joomla: im Profil Ihres Benutzers, Reiter „Joomla-API-Token“. Es braucht das Recht, Lizenzen zu verwalten, wie es Super Users haben. Ein Token von diesen Seiten oder vom Befehl geht ebenso.',
+  submit: 'Anmelden',
+  busy: 'Anmeldung läuft...',
+  wrongToken: 'Dieses Token gilt nicht. Bitte kopieren Sie es noch einmal ganz.',
+  wrongGroup:
+    'Dieses Token gilt, aber sein Konto darf keine Lizenzen verwalten. Fragen Sie einen Super User.',
+  shopToken: 'Dieses Token ist für einen Shop (Bereich „issue“) und öffnet keine Seiten.',
+  withLink: 'Mit einem Link',
+  linkHint:
+    'Wer den Server verwaltet, druckt einen Link, der einmal und innerhalb von zehn Minuten anmeldet:',
+  enterHint: 'Dieser Link meldet Sie einmal an, als Betreiber der Lizenzen.',
+  enter: 'Als Betreiber anmelden',
+  usedTitle: 'Dieser Link gilt nicht mehr',
+  used: 'Dieser Link wurde schon benutzt oder ist älter als zehn Minuten.',
+  other: 'Anders anmelden',
+};

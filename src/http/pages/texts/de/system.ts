@@ -1,0 +1,6 @@
+import type { system as en } from '../en/system';
+import type { Translated } from '../translated';
+
+export const system: Translated<typeof en> = {
+  title: 'System',
+};

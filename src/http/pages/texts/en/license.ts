@@ -1,0 +1,3 @@
+export const license = {
+  title: 'Licence',
+};

@@ -1,0 +1,3 @@
+export const my = {
+  title: 'Your licence',
+};

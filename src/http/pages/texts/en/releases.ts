@@ -1,0 +1,3 @@
+export const releases = {
+  title: 'Releases',
+};

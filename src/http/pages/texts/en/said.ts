@@ -1,0 +1,5 @@
+/** What an action says when it is done, by its name. Values are written by the action, in the page's language. */
+export const said = {
+  signedOut: () => 'You are signed out.',
+  saved: () => 'Saved.',
+} satisfies Record<string, (...values: string[]) => string>;

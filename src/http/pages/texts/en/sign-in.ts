@@ -1,0 +1,25 @@
+export const signIn = {
+  title: 'Sign in',
+  why: {
+    ended:
+      'You were signed out after 30 minutes without use, after twelve hours, or because your right has ended.',
+    again:
+      'Please sign in again: this shows a secret or cannot be taken back, and you signed in over an hour ago. You will go on where you were.',
+  },
+  withToken: 'With a token',
+  token: 'API token',
+  tokenHint:
+    'In Joomla: your user’s profile, tab “Joomla API Token”. It needs the right to manage licences, as Super Users have. A token made on these pages or by the command works as well.',
+  submit: 'Sign in',
+  busy: 'Signing in...',
+  wrongToken: 'This token is not valid. Please copy it again as a whole.',
+  wrongGroup: 'This token is valid, but its account may not manage licences. Ask a Super User.',
+  shopToken: 'This token is for a shop (scope “issue”) and opens no pages.',
+  withLink: 'With a link',
+  linkHint: 'Whoever administers the server prints a link that signs in once, within ten minutes:',
+  enterHint: 'This link signs you in once, as operator of the licences.',
+  enter: 'Sign in as operator',
+  usedTitle: 'This link does not work any more',
+  used: 'This link has been used or is older than ten minutes.',
+  other: 'Sign in another way',
+};

@@ -1,0 +1,61 @@
+import type { Translated } from './translated';
+import { common as commonDe } from './de/common';
+import { customers as customersDe } from './de/customers';
+import { license as licenseDe } from './de/license';
+import { licenses as licensesDe } from './de/licenses';
+import { my as myDe } from './de/my';
+import { overview as overviewDe } from './de/overview';
+import { products as productsDe } from './de/products';
+import { releases as releasesDe } from './de/releases';
+import { said as saidDe } from './de/said';
+import { signIn as signInDe } from './de/sign-in';
+import { system as systemDe } from './de/system';
+import { common } from './en/common';
+import { customers } from './en/customers';
+import { license } from './en/license';
+import { licenses } from './en/licenses';
+import { my } from './en/my';
+import { overview } from './en/overview';
+import { products } from './en/products';
+import { releases } from './en/releases';
+import { said } from './en/said';
+import { signIn } from './en/sign-in';
+import { system } from './en/system';
+
+/** All that the pages say: a folder for each language, a file for each area. */
+
+const en = {
+  common,
+  customers,
+  license,
+  licenses,
+  my,
+  overview,
+  products,
+  releases,
+  said,
+  signIn,
+  system,
+};
+export type Texts = Translated<typeof en>;
+
+const de: Texts = {
+  common: commonDe,
+  customers: customersDe,
+  license: licenseDe,
+  licenses: licensesDe,
+  my: myDe,
+  overview: overviewDe,
+  products: productsDe,
+  releases: releasesDe,
+  said: saidDe,
+  signIn: signInDe,
+  system: systemDe,
+};
+
+export const TEXTS = { en, de };
+export type LanguageCode = keyof typeof TEXTS;
+
+export function isLanguage(code: string): code is LanguageCode {
+  return Object.hasOwn(TEXTS, code);
+}

@@ -36,6 +36,7 @@ const LEAVES = ['api'];
 
 /** What the scripts of the pages use of a browser. */
 const BROWSER = [
+  'CSS',
   'AbortController',
   'DOMParser',
   'Event',
@@ -54,6 +55,7 @@ const BROWSER = [
   'navigator',
   'performance',
   'removeEventListener',
+  'scrollTo',
   'setTimeout',
 ];
 

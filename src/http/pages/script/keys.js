@@ -1,0 +1,54 @@
+'use strict';
+/*
+ * Keys:  /  focuses <input data-search>;  ?  opens <dialog id="keys">
+ *   <button type="button" hidden data-open="#keys">Keyboard</button> opens it too, and is shown by the script.
+ *   In the dialog: <input type="checkbox" data-keys> switches both keys off and on; <form method="dialog"> closes.
+ * The choice stays in this browser (localStorage licensing-keys=off).
+ */
+const NAME = 'licensing-keys';
+const stored = {
+  read() {
+    try {
+      return localStorage.getItem(NAME) !== 'off';
+    } catch {
+      return true;
+    }
+  },
+  write(on) {
+    try {
+      localStorage.setItem(NAME, on ? 'on' : 'off');
+    } catch {
+      // Storage is refused: the choice lasts as long as the page.
+    }
+  },
+};
+let on = stored.read();
+
+const prepare = () => {
+  for (const button of document.querySelectorAll('button[data-open][hidden]')) button.hidden = false;
+  for (const box of document.querySelectorAll('input[data-keys]')) box.checked = on;
+};
+const open = (selector) => {
+  const dialog = document.querySelector(selector);
+  if (dialog && !dialog.open) dialog.showModal();
+  return dialog;
+};
+
+prepare();
+document.addEventListener('licensing:content', prepare);
+document.addEventListener('click', (event) => {
+  const button = event.target.closest('button[data-open]');
+  if (button) open(button.dataset.open);
+});
+document.addEventListener('change', (event) => {
+  if (!event.target.matches('input[data-keys]')) return;
+  on = event.target.checked;
+  stored.write(on);
+});
+document.addEventListener('keydown', (event) => {
+  if (!on || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (event.target.closest('input, textarea, select, [contenteditable], dialog')) return;
+  const field = event.key === '/' && document.querySelector('input[data-search]');
+  field && field.focus();
+  if (field || (event.key === '?' && open('#keys'))) event.preventDefault();
+});

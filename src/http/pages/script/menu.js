@@ -1,0 +1,17 @@
+'use strict';
+/*
+ * <details class="menu"> closes by Escape, by a click outside, and when the focus leaves it. Opening needs no script.
+ */
+const closeOthers = (target) => {
+  for (const menu of document.querySelectorAll('details.menu[open]'))
+    if (!menu.contains(target)) menu.open = false;
+};
+
+document.addEventListener('click', (event) => closeOthers(event.target));
+document.addEventListener('focusin', (event) => closeOthers(event.target));
+document.addEventListener('keydown', (event) => {
+  const menu = event.key === 'Escape' && event.target.closest('details.menu[open]');
+  if (!menu) return;
+  menu.open = false;
+  menu.querySelector('summary').focus();
+});

@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs';
+import { expect } from '@jest/globals';
+import { chromium, type Browser, type Page } from 'playwright-core';
+
+/** Pages in a real browser: Debian's Chromium, which test/support/install-programs.sh installs. */
+
+const CHROMIUM = '/usr/bin/chromium';
+
+export interface PageOptions {
+  /** of the window, in pixels; 360 is a phone */
+  width?: number;
+  /** the system's theme */
+  dark?: boolean;
+  /** false: the page's scripts do not run */
+  javaScript?: boolean;
+  language?: 'en' | 'de';
+}
+
+/** What must not happen in a page, by page */
+const problems = new WeakMap<Page, string[]>();
+const withoutScript = new WeakSet<Page>();
+
+/** Every host name that ends in ".test" leads to this machine: a page may be opened by the host the service expects. */
+export function openBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: CHROMIUM,
+    args: ['--no-sandbox', '--host-resolver-rules=MAP *.test 127.0.0.1'],
+  });
+}
+
+/** A page with cookies of its own. What `expectClean` reports is recorded from now on. */
+export async function newPage(
+  browser: Browser,
+  { width = 1280, dark = false, javaScript = true, language = 'en' }: PageOptions = {},
+): Promise<Page> {
+  const context = await browser.newContext({
+    viewport: { width, height: 800 },
+    colorScheme: dark ? 'dark' : 'light',
+    javaScriptEnabled: javaScript,
+    locale: language === 'de' ? 'de-DE' : 'en-GB',
+  });
+  const page = await context.newPage();
+  if (!javaScript) withoutScript.add(page);
+  const found: string[] = [];
+  problems.set(page, found);
+  let host: string | undefined;
+  // A violation of the content security policy is a message of the console too.
+  page.on('console', (message) => {
+    if (!message.text().startsWith('Failed to load resource: the server responded with a status of'))
+      found.push(`console ${message.type()}: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => found.push(`error: ${error.message}`));
+  page.on('request', (request) => {
+    const url = new URL(request.url());
+    if (!url.protocol.startsWith('http')) return;
+    host ??= url.host;
+    if (url.host !== host) found.push(`request to another host: ${request.url()}`);
+  });
+  page.on('response', (response) => {
+    // A page may say 404 or 422; what it loads may not.
+    if (response.status() >= 400 && !['document', 'fetch', 'xhr'].includes(response.request().resourceType()))
+      found.push(`${response.status()}: ${response.url()}`);
+  });
+  return page;
+}
+
+/** Nothing in the console, no error, no violation of the policy, no request to another host, no file missing. */
+export function expectClean(page: Page): void {
+  expect(problems.get(page)).toEqual([]);
+}
+
+const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+const RUN_AXE = `axe.run({ runOnly: { type: 'tag', values: ${JSON.stringify(RULES)} } }).then(({ violations }) =>
+  violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => [id, html, failureSummary].join('\\n'))))`;
+
+/** axe-core finds nothing. It needs scripts: without them nothing is checked. */
+export async function expectAccessible(page: Page): Promise<void> {
+  if (withoutScript.has(page)) return;
+  // Through the browser's protocol, which the page's policy does not concern
+  await page.evaluate(AXE);
+  expect(await page.evaluate<string[]>(RUN_AXE)).toEqual([]);
+}
+
+const WIDER = `[...document.querySelectorAll('body *')]
+  .filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
+  .map((element) => element.outerHTML.slice(0, 120))`;
+
+/** Nothing scrolls sideways: neither the page nor a part of it. */
+export async function expectNoSidewaysScroll(page: Page): Promise<void> {
+  const excess = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+  if (excess > 0) expect(await page.evaluate<string[]>(WIDER)).toEqual([]);
+  expect(excess).toBeLessThanOrEqual(0);
+}
+
+const FOCUSED = `(() => {
+  const { activeElement: at } = document;
+  const words = [at.getAttribute('aria-label'), at.labels?.[0]?.textContent, at.innerText, at.value, at.name];
+  return words.find((word) => word?.trim())?.trim() ?? at.tagName;
+})()`;
+
+/** The name of what has the focus. */
+export function focused(page: Page): Promise<string> {
+  return page.evaluate<string>(FOCUSED);
+}
+
+/** Presses Tab until what has this text, label or name has the focus. @throws Error that lists what was passed */
+export async function tabTo(page: Page, text: string): Promise<void> {
+  const passed: string[] = [];
+  for (let presses = 0; presses < 150; presses++) {
+    await page.keyboard.press('Tab');
+    const name = await focused(page);
+    if (name.includes(text)) return;
+    passed.push(name);
+  }
+  throw new Error(`Tab does not lead to "${text}", but to: ${passed.join(' | ')}`);
+}

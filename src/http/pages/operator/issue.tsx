@@ -41,12 +41,12 @@ async function issue(call: OperatorCall, sent: URLSearchParams): Promise<Answer>
   };
   const data = await act(call, sent, 'POST /licenses', { body });
   const licenses = (Array.isArray(data) ? data : [data]) as unknown as Issued[];
-  return { page: IssuedPage({ licenses, isKept: call.settings.keySecret !== undefined }) };
+  return { page: <IssuedPage licenses={licenses} isKept={call.settings.keySecret !== undefined} /> };
 }
 
 async function showForm({ db, query }: OperatorCall, form: FormState): Promise<Answer> {
   const [plans, products] = [await plansOf(db, undefined), await listProducts(db)];
-  return { page: IssueForm({ form, plans, products, planId: query.get('plan_id') ?? undefined }) };
+  return { page: <IssueForm {...{ form, plans, products }} planId={query.get('plan_id') ?? undefined} /> };
 }
 
 function IssueForm({

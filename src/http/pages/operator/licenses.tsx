@@ -51,11 +51,11 @@ async function showList({ db, at, query }: OperatorCall): Promise<Answer> {
       { limit: LIMIT, after: given.after },
       at,
     );
-    return { page: LicenseList({ given, products, plans, counts, licenses: items, next }) };
+    return { page: <LicenseList {...{ given, products, plans, counts, licenses: items, next }} /> };
   } catch (error) {
     // A filter that names nothing, such as a plan that is gone, matches nothing.
     if (!(error instanceof OperatorError)) throw error;
-    return { page: LicenseList({ given, products, plans, counts, licenses: [], next: null }) };
+    return { page: <LicenseList {...{ given, products, plans, counts, licenses: [], next: null }} /> };
   }
 }
 

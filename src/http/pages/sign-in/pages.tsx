@@ -91,7 +91,7 @@ export function Enter({ code }: { code: string }) {
 }
 
 /** The same for a used, an old and a made-up code. */
-export function UsedCode(_: object) {
+export function UsedCode() {
   const { t, to } = useView();
   const { signIn } = t;
   return (

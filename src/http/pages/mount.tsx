@@ -85,7 +85,7 @@ function handler<Call extends PageCall>(
       ctx.state.code = trouble.code;
       const isCustomer = route.path.startsWith('/my');
       send(call, {
-        page: ErrorPage({ trouble, requestId: ctx.state.requestId, isCustomer }),
+        page: <ErrorPage trouble={trouble} requestId={ctx.state.requestId} isCustomer={isCustomer} />,
         status: trouble.status,
       });
     }
@@ -214,8 +214,8 @@ function send(call: PageCall, answer: Answer): void {
 }
 
 function render(view: View, page: Child): string {
-  // The library's type does not tell that an element's text is its HTML.
-  return (ViewProvider({ value: view, children: page }) as { toString: () => string }).toString();
+  const whole: { toString: () => string } = <ViewProvider value={view}>{page}</ViewProvider>;
+  return whole.toString();
 }
 
 function notFoundOrMethod(ctx: Context, route: Route<never>): ManageError {

@@ -2,6 +2,7 @@ import { clearSessionCookie, readSessionCookie, setSessionCookie } from '../../s
 import { endSession, openOperatorSession, type OperatorSignIn } from '../../../access/sessions';
 import { findCode } from '../../../access/one-time-codes';
 import { ManageError } from '../../manage/failures';
+import type { Child } from 'hono/jsx';
 import { keepChoices } from '../browser-choices';
 import { formState, type FormState } from '../form-state';
 import { done, type Answer, type PageCall, type Route } from '../page';
@@ -36,7 +37,7 @@ const link: Route<PageCall> = {
   path: '/enter/:code',
   async get(call) {
     const found = await findCode(call.db, 'operator', call.path.code ?? '', call.at);
-    return found === undefined ? refuseCode(call) : { page: Enter({ code: call.path.code ?? '' }) };
+    return found === undefined ? refuseCode(call) : { page: <Enter code={call.path.code ?? ''} /> };
   },
   async post(call) {
     const replaces = readSessionCookie(call.ctx, 'operator');
@@ -72,13 +73,12 @@ export const signInRoutes = [
   preferences('/my/preferences'),
 ];
 
-function showSignIn(
-  { query, view }: PageCall,
-  form: FormState,
-): { page: Extract<Answer, { page: unknown }>['page'] } {
+function showSignIn({ query, view }: PageCall, form: FormState): { page: Child } {
   const next = nextOf(form.wasSent ? new URLSearchParams({ next: query.get('next') ?? '/' }) : query);
   const why = view.operator === undefined ? query.get('why') : null;
-  return { page: SignIn({ form, next, why: why === 'ended' || why === 'again' ? why : undefined }) };
+  return {
+    page: <SignIn form={form} next={next} why={why === 'ended' || why === 'again' ? why : undefined} />,
+  };
 }
 
 function enter(call: PageCall, opened: Extract<OperatorSignIn, { cookie: string }>, next: string): Answer {
@@ -88,7 +88,7 @@ function enter(call: PageCall, opened: Extract<OperatorSignIn, { cookie: string 
 
 async function refuseCode(call: PageCall): Promise<Answer> {
   await countFailure(call);
-  return { page: UsedCode({}), status: 404 };
+  return { page: <UsedCode />, status: 404 };
 }
 
 /** @throws ManageError for the eleventh failure of a client in a minute */

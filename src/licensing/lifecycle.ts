@@ -99,7 +99,12 @@ function renewedUntil(license: LockedLicense, renewal: Renewal, now: Date, field
       code: 'CONFLICT',
       facts: { reason: 'lifetime-license' },
     });
-  return addDuration(expiresAt !== null && expiresAt > now ? expiresAt : now, renewal.for, 'for');
+  return prolongedUntil(expiresAt, renewal.for, now, 'for');
+}
+
+/** The end after a renewal, which counts from now or from an end that is still ahead. */
+export function prolongedUntil(expiresAt: Date | null, duration: string, now: Date, field?: string): Date {
+  return addDuration(expiresAt !== null && expiresAt > now ? expiresAt : now, duration, field);
 }
 
 /** Runs `work` under a lock on the licence's row. @throws OperatorError when there is no such licence */

@@ -317,7 +317,7 @@ const COMPARED: Record<MeantKey['compared'], string> = {
   key_asked_about: 'der gesuchte Schlüssel',
 };
 
-/** `2027-01-31T...` as `31.01.2027`. */
+/** `2027-01-31T...` as `31.01.2027`, as pages write it too. */
 function day(time: string): string {
   return time.slice(0, 10).split('-').reverse().join('.');
 }

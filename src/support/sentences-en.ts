@@ -280,8 +280,9 @@ const COMPARED: Record<MeantKey['compared'], string> = {
   key_asked_about: 'the key asked about',
 };
 
+/** A time that pages have written as a day stays (`withDays`). */
 function day(time: string): string {
-  return time.slice(0, 10);
+  return time.includes('T') ? time.slice(0, 10) : time;
 }
 
 function on(time: string | null): string {

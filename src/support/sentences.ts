@@ -1,3 +1,4 @@
+import { formatDay } from '../licensing/dates';
 import type { LiveStatus } from '../licensing/states';
 import type { RefusalCode } from '../licensing/verdict';
 import type { CauseFacts, Code, RequestFacts, StateFacts } from './findings';
@@ -103,11 +104,32 @@ type Words<Result> = Record<
   ((facts: object, tell: (code: Code, facts: object) => string) => Result) | undefined
 >;
 
+/** The facts of a finding, or of the present, with their days as a page writes them: `12 Nov 2026`. German does anyway. */
+export function withDays<Facts extends object>(facts: Facts, language: LanguageCode): Facts {
+  if (language === 'de') return facts;
+  const written = Object.entries(facts).map(([name, value]: [string, unknown]) => [
+    name,
+    DAYS.has(name) && typeof value === 'string'
+      ? formatDay(new Date(value), language)
+      : typeof value === 'object' && value !== null && !Array.isArray(value)
+        ? withDays(value, language)
+        : value,
+  ]);
+  return Object.fromEntries(written) as Facts;
+}
+
+const DAYS = new Set(['expires_at', 'expired_at', 'stopped_at', 'ended_at', 'ends_at']);
+
+/** The clause of a recorded refusal's cause, which follows a colon; undefined: it was not refused. */
+export function causeOf(language: Language, { code, facts }: Sayable): string | undefined {
+  return isOfRequest(facts) ? (language.causes as Words<string>)[code]?.(facts, () => '') : undefined;
+}
+
 /** A finding as a sentence. */
 export function sentenceOf(language: Language, { code, facts }: Sayable): string {
   const tell = (inner: Code, of: object) => sentenceOf(language, { code: inner, facts: of });
-  const clause = isOfRequest(facts) ? (language.causes as Words<string>)[code] : undefined;
-  if (clause && isOfRequest(facts)) return language.refused(facts.request, clause(facts, tell));
+  const clause = causeOf(language, { code, facts });
+  if (clause !== undefined && isOfRequest(facts)) return language.refused(facts.request, clause);
   return (language.findings as Words<string>)[code]?.(facts, tell) ?? code;
 }
 

@@ -73,6 +73,8 @@ export interface CaseOptions {
   limit: number;
   /** how long accesses are stored */
   logDays: number;
+  /** the latest accesses searched for a refused identifier */
+  searched?: number;
 }
 
 const MAX_LISTED = 20;
@@ -286,7 +288,7 @@ export async function openLoggedCase(
   text: string,
   options: CaseOptions,
 ): Promise<SupportCase | undefined> {
-  const { accesses, licenses } = await findLogged(db, text, options.limit);
+  const { accesses, licenses } = await findLogged(db, text, options);
   const [only, ...others] = licenses;
   if (only)
     return others.length === 0
@@ -304,7 +306,7 @@ export async function openLoggedCase(
 async function findLogged(
   db: Db,
   text: string,
-  limit: number,
+  { limit, searched = LATEST_ACCESSES }: CaseOptions,
 ): Promise<{ accesses: LoggedAccess[]; licenses: License[] }> {
   const spelled = spellings(text);
   const { domain, seat } = spelled;
@@ -315,7 +317,7 @@ async function findLogged(
     domain === undefined ? null : domainToUnicode(domain),
   ]);
   if (texts.length === 0) return { accesses: [], licenses: [] };
-  const after = (await lastAccessId(db)) - LATEST_ACCESSES;
+  const after = (await lastAccessId(db)) - searched;
   const alike = await findAccessesWith(db, texts, { after, limit: MAX_ALIKE });
   const licenses = await findLicensesByIds(db, distinct(alike.map(({ licenseId }) => licenseId)));
   const types = new Map(licenses.map(({ id, plan }) => [id, plan.activationType as ActivationType]));

@@ -18,6 +18,7 @@ import {
   adviceOf,
   LANGUAGES,
   sentenceOf,
+  withDays,
   type Language,
   type LanguageCode,
   type NowFacts,
@@ -63,14 +64,17 @@ export interface ExplainedFinding {
 export interface WhyOptions extends CaseOptions {
   language: LanguageCode;
   packagesDir: string;
+  /** writes days as pages do, `12 Nov 2026`; otherwise English has them as the command, `2026-11-12` */
+  pageDays?: boolean;
 }
 
 /** @throws OperatorError when nothing is asked about */
 export async function explain(db: Db, about: string, options: WhyOptions): Promise<WhyAnswer> {
   if (canonicalKey(about) === '')
     throw new OperatorError('Nothing was given to look for.', { code: 'INVALID_REQUEST', field: 'about' });
-  const { now, language: languageCode, packagesDir } = options;
+  const { now, language: languageCode, packagesDir, pageDays = false } = options;
   const language = LANGUAGES[languageCode];
+  const dated = <Facts extends object>(facts: Facts) => (pageDays ? withDays(facts, languageCode) : facts);
   return inSnapshot(db, async (trx) => {
     const {
       license,
@@ -80,13 +84,13 @@ export async function explain(db: Db, about: string, options: WhyOptions): Promi
       accesses,
     } = await openKnownCase(trx, about, options);
     const isUntraced = licenses.length === 0 && !hasCause(findings, accesses);
-    const told = [...findings, ...accesses].map((one) => explained(one, language));
+    const told = [...findings, ...accesses].map((one) => explained(one, language, dated));
     return {
       license_id: license?.id ?? null,
       licenses: licenses.map((one) => ({ license_id: one.license.id, matched: one.by })),
       now:
         license && keyDigest !== undefined
-          ? await judgeNow(trx, license, keyDigest, { now, language, packagesDir })
+          ? await judgeNow(trx, license, keyDigest, { now, language, packagesDir, dated })
           : null,
       findings: told,
       untraced: isUntraced
@@ -112,8 +116,14 @@ async function openKnownCase(db: Db, about: string, options: CaseOptions): Promi
   }
 }
 
-function explained({ code, facts, since, count, action }: Finding, language: Language): ExplainedFinding {
-  const sayable = { code, facts };
+type Dated = <Facts extends object>(facts: Facts) => Facts;
+
+function explained(
+  { code, facts, since, count, action }: Finding,
+  language: Language,
+  dated: Dated,
+): ExplainedFinding {
+  const sayable = { code, facts: dated(facts) };
   return {
     ...{ code, facts, since, count, action },
     sentence: sentenceOf(language, sayable),
@@ -126,19 +136,19 @@ async function judgeNow(
   db: Db,
   license: License,
   keyDigest: string,
-  { now, language, packagesDir }: { now: Date; language: Language; packagesDir: string },
+  { now, language, packagesDir, dated }: { now: Date; language: Language; packagesDir: string; dated: Dated },
 ): Promise<WhyAnswer['now']> {
   const productId = license.product.id;
   const [found] = await lookUp(db, [{ keyDigest, productId }]);
   const update = await judgeUpdate(db, found, license, { now, packagesDir });
   const newSite = judgeNewSite(found, now);
-  const facts: NowFacts = {
+  const facts: NowFacts = dated({
     license_status: liveStatus(license, now),
     expires_at: timeOf(license.expiresAt),
     version: isRefusal(update) ? null : update.version,
     activation_type: license.plan.activationType,
     ...scarcest(license, found?.key.limit),
-  };
+  });
   const { now: say } = language;
   const verdict = (
     refusal: Refusal | undefined,

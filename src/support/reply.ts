@@ -1,0 +1,152 @@
+import type { LanguageCode } from '../licensing/dates';
+import { liveStatus } from '../licensing/states';
+import type { License } from '../store/licenses';
+import type { Code, MeantKey, StateFacts } from './findings';
+import { REPLIES, type ReplyFacts } from './reply-texts';
+import type { Entry } from './what-happened';
+import type { WhyAnswer } from './why';
+
+/** The mail that answers a customer who is refused. It has no command, no IP address and no whole key. Pure functions. */
+
+export interface ReplyOptions {
+  language: LanguageCode;
+  now: Date;
+  /** the licence asked about, or the one that a mistyped key was meant for; undefined: none is known */
+  license: License | undefined;
+  /** addresses of the licence's product (spec/selling.md) */
+  product?: { renewUrl: string | null; supportUrl: string | null } | undefined;
+  /** the signature; undefined or empty: none */
+  shopName?: string | undefined;
+  /** the end of the key that was asked about; undefined: the main key's */
+  keyHint?: string | null | undefined;
+}
+
+export interface Reply {
+  case: ReplyCase;
+  subject: string;
+  /** plain text, paragraphs with an empty line between them */
+  body: string;
+}
+
+/** What the mail is about. */
+export type ReplyCase =
+  | 'fine'
+  | 'works_again'
+  | 'expired'
+  /** expired, on a plan that leaves the versions published until then */
+  | 'older_versions'
+  | 'suspended'
+  | 'revoked'
+  | 'cancelled'
+  | 'full'
+  | 'not_published'
+  | 'package_missing'
+  | 'key_ended'
+  | 'mistyped'
+  | 'unknown_key'
+  | 'wrong_product'
+  | 'no_key'
+  | 'too_many_requests'
+  | 'version_gone';
+
+/** @param happened the entries of the answer's requests, newest first (`whatHappened`) */
+export function writeReply(answer: WhyAnswer, happened: Entry[], options: ReplyOptions): Reply {
+  const { language, license, product, shopName, now } = options;
+  const { greeting, closing, subject, cases } = REPLIES[language];
+  const replyCase = caseOf(answer, happened, license, now);
+  const facts: ReplyFacts = {
+    product: license?.product.name ?? null,
+    hint: (replyCase === 'key_ended' ? successorHint(answer) : options.keyHint) ?? license?.keyHint ?? null,
+    // The end of another customer's key, or of a key that belongs to no one, helps nobody.
+    seenHint: replyCase === 'mistyped' ? (happened.find(({ near }) => near)?.near?.seen ?? null) : null,
+    endedOn: license?.expiresAt ?? null,
+    stoppedOn: stoppedOn(answer),
+    slots: slotsOf(answer, license),
+    activationType: license?.plan.activationType ?? 'domain',
+    version: happened.find(({ kind }) => kind === 'refused')?.client.version ?? null,
+    worksSince: happened.find(({ worksAgain }) => worksAgain)?.worksAgain ?? null,
+    renewUrl: product?.renewUrl ?? null,
+    supportUrl: product?.supportUrl ?? null,
+  };
+  return {
+    case: replyCase,
+    subject: subject(facts.product),
+    body: [greeting, ...cases[replyCase](facts), shopName ? `${closing}\n${shopName}` : closing].join('\n\n'),
+  };
+}
+
+function caseOf(
+  { now, findings }: WhyAnswer,
+  happened: Entry[],
+  license: License | undefined,
+  at: Date,
+): ReplyCase {
+  const [latest] = happened;
+  if (now === null) return caseOfUnknown(findings.map(({ code, facts }) => ({ code, facts })));
+  if (!now.updates.allowed) {
+    switch (now.updates.code) {
+      case 'DOWNLOAD_NOT_FOUND':
+        return 'not_published';
+      case 'FILE_NOT_FOUND':
+        return 'package_missing';
+      default:
+        break;
+    }
+    const status = license ? liveStatus(license, at) : 'active';
+    return status === 'active' ? 'key_ended' : status;
+  }
+  if (now.new_site.code === 'LICENSE_EXPIRED') return 'older_versions';
+  // What the customer met last counts more than that all slots are used.
+  const met = latest?.kind === 'refused' && !latest.worksAgain ? CASES[latest.code] : undefined;
+  if (met !== undefined) return met;
+  if (!now.new_site.allowed) return 'full';
+  return happened.some(({ kind }) => kind === 'refused') ? 'works_again' : 'fine';
+}
+
+/** The refusals of a licence that is valid, by their causes. */
+const CASES: Partial<Record<Code, ReplyCase>> = {
+  KEY_MISTYPED: 'mistyped',
+  KEY_REPLACED: 'key_ended',
+  KEY_ENDED: 'key_ended',
+  UNKNOWN_KEY: 'unknown_key',
+  WRONG_PRODUCT: 'wrong_product',
+  NO_KEY: 'no_key',
+  RATE_LIMITED: 'too_many_requests',
+  OMITTED: 'too_many_requests',
+  VERSION_NOT_PUBLISHED: 'version_gone',
+  VERSION_WITHDRAWN: 'version_gone',
+};
+
+function caseOfUnknown(findings: { code: Code; facts: object }[]): ReplyCase {
+  const meant = findings.find(({ code }) => ['KEY_MISTYPED', 'KEY_REPLACED', 'KEY_ENDED'].includes(code));
+  if (meant === undefined) return 'unknown_key';
+  // A guess by the end of a key alone may name another customer's licence, so the mail says no more than "not known".
+  if (meant.code !== 'KEY_MISTYPED') return 'key_ended';
+  return (meant.facts as Partial<MeantKey>).certain === false ? 'unknown_key' : 'mistyped';
+}
+
+/** The end of the key in the place of an ended one. */
+function successorHint({ findings }: WhyAnswer): string | null {
+  for (const { facts } of findings) {
+    const { successor } = facts as Partial<StateFacts['KEY_ENDS']>;
+    if (successor) return successor.key_hint;
+  }
+  return null;
+}
+
+/** Those of the key, where its own limit is reached and not the licence's. */
+function slotsOf({ findings }: WhyAnswer, license: License | undefined): number {
+  const { activationLimit = 0, activationsUsed = 0 } = license ?? {};
+  const ofKey = findings.find(({ code, facts }) => code === 'KEY_SLOTS_FULL' && !('request' in facts));
+  if (ofKey === undefined || (activationLimit !== 0 && activationsUsed >= activationLimit))
+    return activationLimit;
+  return (ofKey.facts as StateFacts['KEY_SLOTS_FULL']).activation_limit;
+}
+
+function stoppedOn({ findings }: WhyAnswer): Date | null {
+  const stopped = findings.find(
+    ({ code, facts }) => ['SUSPENDED', 'REVOKED', 'CANCELLED'].includes(code) && !('request' in facts),
+  );
+  const at = (stopped?.facts as StateFacts['SUSPENDED'] | undefined)?.stopped_at;
+  return at ? new Date(at) : null;
+}

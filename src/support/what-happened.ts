@@ -1,0 +1,222 @@
+import type { LanguageCode } from '../licensing/dates';
+import { formatMoment, formatNumber, formatTime, isSameDay } from '../licensing/dates';
+import { isOfDownload, type Code, type MeantKey, type RequestFacts } from './findings';
+import { causeOf, LANGUAGES, withDays } from './sentences';
+import { compareHints, type Slip } from './similar-keys';
+import { WHAT_HAPPENED, type WhatHappenedTexts } from './what-happened-texts';
+import type { ExplainedFinding, WhyAnswer } from './why';
+
+/** What is recorded of a licence's requests, as its page tells it. Pure functions. */
+
+export interface Entry {
+  /** of the latest request */
+  at: Date;
+  /** of the first one; equal to `at` for a single request */
+  first: Date;
+  count: number;
+  /** `checked`: a program asked whether it may download */
+  kind: 'refused' | 'granted' | 'checked';
+  code: Code;
+  /** what was tried and, refused, why: "Update refused: the licence expired on 12 Nov 2026." */
+  sentence: string;
+  /** the two parts of a refusal's sentence, so that a page can stress the second; null: not refused */
+  parts: { what: string; because: string } | null;
+  /** "3 times since 07:55."; null: once */
+  repeated: string | null;
+  /** the first later request that succeeded, where this cause has gone; null: it has not, or nothing has come since */
+  worksAgain: Date | null;
+  /** "Works again since today 09:05."; null as above */
+  worksAgainSentence: string | null;
+  /** what to do about it; null: nothing, or nothing any more */
+  advice: string | null;
+  client: { joomla: string | null; ip: string | null; version: string | null };
+  licenseId: number | null;
+  productId: number | null;
+  identifier: string | null;
+  /** a mistyped key of this licence; null: another cause */
+  near: NearKey | null;
+}
+
+export interface NearKey {
+  /** the end of the key that was sent */
+  seen: string;
+  /** the end of the licence's key */
+  hint: string;
+  /** "It ends in X, this licence's in Y: one character differs." */
+  sentence: string;
+}
+
+export interface WhatHappenedOptions {
+  language: LanguageCode;
+  now: Date;
+  /** in which times are written, such as `Europe/Berlin` */
+  zone: string;
+  /** the most entries; undefined: all */
+  limit?: number | undefined;
+  /** the ends of the licence's open keys, the main key's first */
+  keyHints?: (string | null)[];
+  /** of the licence's plan */
+  activationType?: string;
+}
+
+type RequestFinding = ExplainedFinding & { facts: { request: RequestFacts } };
+
+/** The recorded requests of an answer, newest first; equal ones are one entry unless one that succeeded lies between. */
+export function whatHappened({ findings, license_id }: WhyAnswer, options: WhatHappenedOptions): Entry[] {
+  const newestFirst = findings.filter(isOfRequest).reverse();
+  const groups: RequestFinding[][] = [];
+  let open = new Map<string, RequestFinding[]>();
+  let kind: Entry['kind'] | undefined;
+  for (const one of newestFirst) {
+    // A refusal before a success and one after it are two stories.
+    if (kind !== kindOf(one)) open = new Map();
+    kind = kindOf(one);
+    const group = open.get(sameAs(one)) ?? [];
+    if (group.length === 0) {
+      groups.push(group);
+      open.set(sameAs(one), group);
+    }
+    group.push(one);
+  }
+  return groups.slice(0, options.limit).map((group) => toEntry(group, newestFirst, license_id, options));
+}
+
+/** @param group equal requests, the newest first */
+function toEntry(
+  group: RequestFinding[],
+  newestFirst: RequestFinding[],
+  licenseId: number | null,
+  options: WhatHappenedOptions,
+): Entry {
+  const { language, now, zone, activationType = 'domain' } = options;
+  const texts = WHAT_HAPPENED[language];
+  const [latest] = group as [RequestFinding];
+  const { request } = latest.facts;
+  const at = new Date(request.last_at);
+  const first = new Date(Math.min(...group.map(firstOf)));
+  const count = group.reduce((sum, one) => sum + (one.count ?? 1), 0);
+  const kind = kindOf(latest);
+  const near = kind === 'refused' ? nearKey(latest, licenseId, options) : null;
+  const parts = kind === 'refused' ? partsOf(latest, texts, { language, activationType, near }) : null;
+  const worksAgain = kind === 'refused' ? succeededSince(latest, newestFirst) : null;
+  return {
+    ...{ at, first, count, kind, code: latest.code },
+    sentence: parts === null ? texts.succeeded(request) : texts.refused(parts),
+    parts,
+    repeated: count < 2 ? null : texts.repeated(formatNumber(count, language), since(first, at, options)),
+    worksAgain,
+    worksAgainSentence: worksAgain && texts.worksAgain(formatMoment(worksAgain, language, zone, now)),
+    advice: worksAgain ? null : adviceOf(latest, texts),
+    client: { joomla: request.joomla_version, ip: request.ip, version: request.version },
+    licenseId: request.license_id,
+    productId: request.product_id,
+    identifier: request.identifier,
+    near,
+  };
+}
+
+/** The first of several; only its time when that is on the day of the latest. */
+function since(first: Date, at: Date, { language, zone, now }: WhatHappenedOptions): string {
+  return isSameDay(first, at, zone)
+    ? formatTime(first, language, zone)
+    : formatMoment(first, language, zone, now);
+}
+
+export function isOfRequest(finding: ExplainedFinding): finding is RequestFinding {
+  return 'request' in finding.facts;
+}
+
+function kindOf({ code, facts }: RequestFinding): Entry['kind'] {
+  if (facts.request.outcome !== 'ok') return 'refused';
+  return code === 'CHECKED' ? 'checked' : 'granted';
+}
+
+/** Two requests with the same text stand for the same thing, whatever client sent them from an address. */
+function sameAs({ code, facts: { request, ...others } }: RequestFinding): string {
+  const { endpoint, outcome, license_id, key_hint, product_id, version, identifier, ip, joomla_version } =
+    request;
+  const told = code === 'GRANTED_REPEATEDLY' ? 'GRANTED' : code;
+  const facts = told === 'GRANTED' ? {} : others;
+  return JSON.stringify([
+    ...[told, facts, endpoint, outcome, license_id, key_hint, product_id],
+    ...[version, identifier, ip, joomla_version],
+  ]);
+}
+
+function firstOf({ since: at, facts }: RequestFinding): number {
+  return new Date(at ?? facts.request.last_at).getTime();
+}
+
+function partsOf(
+  finding: RequestFinding,
+  texts: WhatHappenedTexts,
+  {
+    language,
+    activationType,
+    near,
+  }: { language: LanguageCode; activationType: string; near: NearKey | null },
+): NonNullable<Entry['parts']> {
+  const { code, facts } = finding;
+  const because = near
+    ? texts.mistyped
+    : code === 'RATE_LIMITED'
+      ? texts.rateLimited
+      : causeOf(LANGUAGES[language], { code, facts: withDays(facts, language) });
+  return { what: texts.attempt(facts.request, activationType), because: `${because ?? ''}.` };
+}
+
+/** In place of what names settings or the codes of the command's answer. */
+function adviceOf({ code, advice }: RequestFinding, texts: WhatHappenedTexts): string | null {
+  if (code === 'RATE_LIMITED' || code === 'GRANTED_REPEATEDLY') return texts.advice[code];
+  return advice;
+}
+
+/** A request by an unknown key that was probably meant for one of this licence. */
+function nearKey(
+  { facts }: RequestFinding,
+  licenseId: number | null,
+  { language, keyHints = [] }: WhatHappenedOptions,
+): NearKey | null {
+  const { request, ...others } = facts as { request: RequestFacts } & Partial<MeantKey>;
+  const seen = request.key_hint;
+  const isMistyped = others.slip !== undefined && others.slip !== 'replaced' && others.slip !== 'ended';
+  if (seen === null || !isMistyped || licenseId === null || others.license_id !== licenseId) return null;
+  for (const hint of keyHints) {
+    const slip = hint === null ? undefined : compareHints(seen, hint);
+    if (hint !== null && slip !== undefined) return toNear(seen, hint, slip, language);
+  }
+  return null;
+}
+
+function toNear(seen: string, hint: string, slip: Slip, language: LanguageCode): NearKey {
+  const texts = WHAT_HAPPENED[language];
+  return { seen, hint, sentence: texts.near(seen, hint, texts.slips[slip]) };
+}
+
+/** Causes that have gone by now, so that any later success of this kind says so. */
+const GONE = new Set<Code>([
+  ...(['ACTIVE_AGAIN', 'COVERED_SINCE', 'SLOT_FREE', 'ACTIVATED_SINCE', 'PUBLISHED_SINCE'] as const),
+]);
+/** Causes on the customer's side: gone once the same address succeeds. */
+const OF_CLIENT = new Set<Code>([
+  ...(['KEY_MISTYPED', 'KEY_REPLACED', 'KEY_ENDED', 'UNKNOWN_KEY', 'NO_KEY', 'RATE_LIMITED'] as const),
+  ...(['RATE_LIMITED_PROXY', 'WRONG_PRODUCT', 'BAD_PRODUCT_ID', 'OMITTED', 'PACKAGE_MISSING'] as const),
+]);
+
+/** The first success after a refusal whose cause it ends; null: there is none. */
+function succeededSince(refused: RequestFinding, newestFirst: RequestFinding[]): Date | null {
+  const { request } = refused.facts;
+  const isGone = GONE.has(refused.code);
+  if (!isGone && !OF_CLIENT.has(refused.code)) return null;
+  const later = newestFirst.filter((one) => {
+    const other = one.facts.request;
+    return (
+      kindOf(one) === 'granted' &&
+      firstOf(one) > new Date(request.last_at).getTime() &&
+      isOfDownload(other.endpoint) === isOfDownload(request.endpoint) &&
+      (isGone ? other.license_id === request.license_id : other.ip === request.ip)
+    );
+  });
+  const first = later.at(-1);
+  return first === undefined ? null : new Date(firstOf(first));
+}

@@ -1,6 +1,7 @@
 import type { Access } from './access-log';
 import { isSqlite, table, type Db } from './database';
-import { rawChange } from './statements';
+import { toFields } from './row-fields';
+import { forceIndex, orderedJoin, rawChange, rawRows } from './statements';
 import { toSqlTime } from './time';
 
 /**
@@ -25,4 +26,31 @@ export async function recordRefusals(
     `INSERT INTO ${table(db, 'license_refusals')} (license_id, at) VALUES ${rows.map(() => '(?, ?)').join(', ')} ${later}`,
     rows.flatMap(([id, at]) => [id, toSqlTime(at)]),
   );
+}
+
+export interface RefusedLicense extends Standing {
+  id: number;
+  /** of its latest refused request */
+  at: Date;
+  activationLimit: number;
+  activationsUsed: number;
+}
+
+/** As much of a licence as its status now is told from (licensing/states.ts). */
+interface Standing {
+  status: string;
+  expiresAt: Date | null;
+}
+
+/** Licences with a refused request since a moment, the latest first. */
+export async function listRefusedLicenses(db: Db, since: Date, limit: number): Promise<RefusedLicense[]> {
+  const rows = await rawRows<object>(
+    db,
+    `SELECT l.id, l.status, l.expires_at, l.activation_limit, l.activations_used, o.at
+       FROM ${table(db, 'license_refusals')} o${forceIndex(db, 'license_refusals', 'at')}
+       ${orderedJoin(db)} ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} ON l.id = o.license_id
+      WHERE o.at >= ? ORDER BY o.at DESC LIMIT ${limit}`,
+    [toSqlTime(since)],
+  );
+  return rows.map((row) => toFields(row) as RefusedLicense);
 }

@@ -172,6 +172,20 @@ export async function listSums(db: Db, productId: number, from: string, to: stri
   return rows.map((row) => toFields(row) as DailySum);
 }
 
+/**
+ * How many different licences were refused from one day to another, by code, of all products. Kept as long as the access
+ * log is.
+ */
+export async function countRefusedLicenses(db: Db, from: string, to: string): Promise<Map<string, number>> {
+  const rows = await rawRows<{ code: string; n: number }>(
+    db,
+    `SELECT code, COUNT(DISTINCT license_id) AS n FROM ${table(db, 'refused_licenses')}
+      WHERE day >= ? AND day <= ? AND product_id = ? GROUP BY code`,
+    [from, to, ALL_PRODUCTS],
+  );
+  return new Map(rows.map(({ code, n }) => [code, n]));
+}
+
 export interface LicenseCount {
   productId: number;
   /** as it is now */

@@ -1,0 +1,246 @@
+import type { LanguageCode } from '../licensing/dates';
+import { storedCustomer } from '../licensing/customer-email';
+import { spellings } from '../licensing/identifiers';
+import { canonicalAddress } from '../licensing/ip-addresses';
+import { asHint, canonicalKey, hasAboutOwnShape, keyDigest } from '../licensing/keys';
+import { isOpen } from '../licensing/license-keys';
+import { isMarked, requireLicenseNamed } from '../licensing/licenses';
+import { listLicensePage } from '../licensing/lists';
+import { OperatorError } from '../licensing/operator-error';
+import { findActivationsOf } from '../store/activations';
+import type { Db } from '../store/database';
+import { findKeyByDigest } from '../store/license-keys';
+import { findLicensesByIds, type License } from '../store/licenses';
+import { inSnapshot } from '../store/transaction';
+import { explain, type WhyAnswer, type WhyOptions } from './why';
+
+/** What the pages' one search field finds. */
+
+export type Found =
+  /** `key`: the licence's key that was searched for, unless it is an open main key */
+  | { kind: 'license'; id: number; key: { id: number; ended: boolean } | null }
+  | { kind: 'several'; heading: string; licenses: FoundLicense[]; more: boolean }
+  /** no licence has this, and what is known instead. `about` names what was searched for, never a key */
+  | {
+      kind: 'none';
+      of: 'key' | 'address' | 'email' | 'other';
+      heading: string;
+      answer: WhyAnswer;
+      /** those that the answer names: near keys and e-mails, licences refused from an IP address */
+      licenses: FoundLicense[];
+    };
+
+export interface FoundLicense {
+  license: License;
+  /** what it was found by: "activated site"; null: it is only named by a finding */
+  foundAs: string | null;
+}
+
+export type FindOptions = Omit<WhyOptions, 'searched'>;
+
+/** The most licences listed; further ones are on the page of licences, with `q`. */
+export const MOST_FOUND = 50;
+/** The whole log takes two seconds; so many of its latest entries some 50 ms. */
+const SEARCHED = 25_000;
+
+/** @throws OperatorError when nothing is asked about, or the text is too long to be anything */
+export async function find(db: Db, about: string, options: FindOptions): Promise<Found> {
+  const text = about.trim();
+  const key = canonicalKey(text);
+  if (key === '')
+    throw new OperatorError('Nothing was given to look for.', { code: 'INVALID_REQUEST', field: 'about' });
+  const address = canonicalAddress(text.replace(/^\[(.*)\]$/, '$1'));
+  return inSnapshot(db, async (trx) => {
+    if (address === undefined) {
+      const found = (await findByKey(trx, key, options.now)) ?? (await findListed(trx, text, options));
+      if (found) return found;
+    }
+    return findNone(trx, text, address, options);
+  });
+}
+
+async function findByKey(db: Db, canonical: string, now: Date): Promise<Found | undefined> {
+  const key = await findKeyByDigest(db, keyDigest(canonical));
+  if (key === undefined) return undefined;
+  const [license] = await findLicensesByIds(db, [key.licenseId]);
+  if (license === undefined) return undefined;
+  const isPlain = key.id === license.mainKeyId && isOpen(key, now);
+  return {
+    kind: 'license',
+    id: license.id,
+    key: isPlain ? null : { id: key.id, ended: !isOpen(key, now) },
+  };
+}
+
+/** By all that lists of licences find by; an exact e-mail address before those that begin like it. */
+async function findListed(db: Db, text: string, { language, now }: FindOptions): Promise<Found | undefined> {
+  // A marked id or order, such as `id:12`, is never ambiguous.
+  if (isMarked(text)) {
+    const named = await requireLicenseNamed(db, text).catch(ignoreUnknown);
+    return named && { kind: 'license', id: named.id, key: null };
+  }
+  // What looks like a key is not looked up as an order: the database's query log would show it.
+  if (hasAboutOwnShape(canonicalKey(text))) return undefined;
+  const page = { limit: MOST_FOUND, after: undefined };
+  const exact = text.includes('@')
+    ? await listLicensePage(db, { customer: text }, page, now)
+    : { items: [], next: null };
+  const { items, next } = exact.items.length > 0 ? exact : await listLicensePage(db, { q: text }, page, now);
+  const [only] = items;
+  if (only === undefined) return undefined;
+  if (items.length === 1) return { kind: 'license', id: only.id, key: null };
+  return {
+    kind: 'several',
+    heading: TEXTS[language].several(text, items.length, next !== null),
+    licenses: await withFoundAs(db, items, text, language),
+    more: next !== null,
+  };
+}
+
+function ignoreUnknown(error: unknown): undefined {
+  if (!(error instanceof OperatorError)) throw error;
+  return undefined;
+}
+
+async function findNone(
+  db: Db,
+  text: string,
+  address: string | undefined,
+  options: FindOptions,
+): Promise<Found> {
+  const answer = await explain(db, text, { ...options, searched: SEARCHED });
+  const names = TEXTS[options.language];
+  // A site that was refused and is on no licence: the licence that refused it.
+  const isRefusedSite = answer.findings.some(({ code }) => code === 'IN_ACCESS_LOG');
+  if (answer.license_id !== null && isRefusedSite)
+    return { kind: 'license', id: answer.license_id, key: null };
+  const licenses = await findLicensesByIds(db, namedBy(answer).slice(0, MOST_FOUND));
+  const rows = namedBy(answer).flatMap((id) => {
+    const license = licenses.find((one) => one.id === id);
+    return license ? [{ license, foundAs: null }] : [];
+  });
+  if (answer.licenses.length > 1 && answer.licenses.every(({ matched }) => matched === 'access'))
+    return {
+      kind: 'several',
+      heading: names.several(text, rows.length, false),
+      licenses: rows.map((row) => ({ ...row, foundAs: names.foundAs.refused })),
+      more: false,
+    };
+  const of =
+    address !== undefined
+      ? 'address'
+      : text.includes('@')
+        ? 'email'
+        : isKeyLike(text, answer)
+          ? 'key'
+          : 'other';
+  return { kind: 'none', of, heading: names.none[of](address ?? text), answer, licenses: rows };
+}
+
+/** Whether a text may be a key, which no page repeats: a word that is long enough, or that resembles a licence's key. */
+function isKeyLike(text: string, { findings }: WhyAnswer): boolean {
+  const isMeant = findings.some(
+    ({ code, facts }) =>
+      !('request' in facts) && ['KEY_MISTYPED', 'KEY_REPLACED', 'KEY_ENDED'].includes(code),
+  );
+  return isMeant || hasAboutOwnShape(canonicalKey(text)) || /^[^\s.]{16,}$/.test(text);
+}
+
+/** The licences that an answer names, the likeliest first. */
+function namedBy({ license_id, licenses, findings }: WhyAnswer): number[] {
+  const ids = [license_id, ...licenses.map((one) => one.license_id)];
+  for (const { facts } of findings) {
+    const {
+      license_id: meant,
+      also,
+      request,
+    } = facts as {
+      license_id?: unknown;
+      also?: unknown;
+      request?: { license_id: number | null };
+    };
+    for (const id of [meant, ...(Array.isArray(also) ? (also as unknown[]) : []), request?.license_id])
+      if (typeof id === 'number') ids.push(id);
+  }
+  return [...new Set(ids.filter((id) => id !== null))];
+}
+
+async function withFoundAs(
+  db: Db,
+  licenses: License[],
+  text: string,
+  language: LanguageCode,
+): Promise<FoundLicense[]> {
+  const { foundAs } = TEXTS[language];
+  const email = storedCustomer(text);
+  const hint = asHint(text);
+  const identifiers = [...new Set(Object.values(spellings(text)))].filter((one) => one !== undefined);
+  const activations =
+    identifiers.length === 0 ? [] : await findActivationsOf(db, identifiers, 2 * MOST_FOUND + 1);
+  const activated = new Set(activations.map(({ licenseId }) => licenseId));
+  return licenses.map((license) => ({
+    license,
+    foundAs:
+      license.customer === email
+        ? foundAs.customer
+        : license.customer?.startsWith(email)
+          ? foundAs.beginning
+          : license.reference === text
+            ? foundAs.reference
+            : String(license.id) === text
+              ? foundAs.id
+              : activated.has(license.id)
+                ? foundAs.activated(license.plan.activationType)
+                : hint !== undefined
+                  ? foundAs.hint
+                  : foundAs.activated(license.plan.activationType),
+  }));
+}
+
+const english = {
+  several: (text: string, count: number, more: boolean) =>
+    `${text}: ${more ? 'more than ' : ''}${count} licences`,
+  none: {
+    key: (_text: string) => 'No licence has this key',
+    address: (text: string) => text,
+    email: (text: string) => `No customer has the e-mail ${text}`,
+    other: (text: string) => `Nothing was found for ${text}`,
+  },
+  foundAs: {
+    customer: 'customer',
+    beginning: 'beginning of the e-mail',
+    reference: 'order',
+    id: 'licence number',
+    hint: 'end of a key',
+    refused: 'refused',
+    activated: (activationType: string) => `activated ${EN_THINGS[activationType] ?? 'site'}`,
+  },
+};
+
+const german: typeof english = {
+  several: (text, count, more) => `${text}: ${more ? 'mehr als ' : ''}${count} Lizenzen`,
+  none: {
+    key: () => 'Keine Lizenz hat diesen Schlüssel',
+    address: (text) => text,
+    email: (text) => `Kein Kunde hat die E-Mail ${text}`,
+    other: (text) => `Zu ${text} wurde nichts gefunden`,
+  },
+  foundAs: {
+    customer: 'Kunde',
+    beginning: 'Anfang der E-Mail',
+    reference: 'Bestellung',
+    id: 'Nummer der Lizenz',
+    hint: 'Ende eines Schlüssels',
+    refused: 'abgelehnt',
+    activated: (activationType) => DE_THINGS[activationType] ?? 'belegte Website',
+  },
+};
+
+const TEXTS: Record<LanguageCode, typeof english> = { en: english, de: german };
+
+const EN_THINGS: Record<string, string> = { device: 'device', seat: 'seat', instance: 'instance' };
+const DE_THINGS: Record<string, string> = {
+  device: 'belegtes Gerät',
+  seat: 'belegter Nutzerplatz',
+  instance: 'belegte Instanz',
+};

@@ -1,0 +1,516 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { editProduct } from '../../src/licensing/catalogue';
+import {
+  formatDay,
+  formatDuration,
+  formatLongDay,
+  formatMoment,
+  formatNumber,
+  type LanguageCode,
+} from '../../src/licensing/dates';
+import { changeState, renew } from '../../src/licensing/lifecycle';
+import { rmSync } from 'node:fs';
+import { find } from '../../src/support/find';
+import { joomlaSays } from '../../src/support/joomla-says';
+import { needsYou, refusalsByReason } from '../../src/support/needs-you';
+import { remedyOf } from '../../src/support/remedy';
+import { writeReply, type Reply, type ReplyCase } from '../../src/support/reply';
+import { REPLIES } from '../../src/support/reply-texts';
+import { whatHappened, type Entry } from '../../src/support/what-happened';
+import { explain, type WhyAnswer } from '../../src/support/why';
+import { packageFileName } from '../../src/packages/package-files';
+import { insertAccesses } from '../../src/store/access-log';
+import { findLicense } from '../../src/store/licenses';
+import { findProduct, setPlan } from '../../src/store/catalogue';
+import { giveRelease } from '../support/packages';
+import { eventually, temporaryFolder } from '../support/processes';
+import {
+  BACKENDS,
+  countTimes,
+  giveLicense,
+  givePlan,
+  PREFIX,
+  startTestService,
+  type TestLicense,
+  type TestService,
+} from '../support/service';
+
+/** What the pages tell a seller about a licence, of requests made over HTTP. */
+
+const JOOMLA = 'Mozilla/5.0 Joomla!/5.3.0 Joomla';
+const ZONE = 'Europe/Berlin';
+const LANGUAGES: LanguageCode[] = ['en', 'de'];
+const at = (time: string) => new Date(`2026-11-${time}Z`);
+const NOW = at('23T07:30:00');
+
+test('days, times and numbers are written the same way on any machine', () => {
+  const end = at('12T23:59:59');
+  expect(formatDay(end, 'en')).toBe('12 Nov 2026');
+  expect(formatDay(end, 'de')).toBe('12.11.2026');
+  expect(formatDay(new Date('2026-09-03T00:00:00Z'), 'en')).toBe('3 Sep 2026');
+  expect(formatDay(new Date('2026-09-03T00:00:00Z'), 'de')).toBe('03.09.2026');
+  expect(formatDay(end, 'en', ZONE)).toBe('13 Nov 2026');
+  expect(formatLongDay(end, 'en')).toBe('12 November 2026');
+  expect(formatLongDay(end, 'de')).toBe('12. November 2026');
+  const moments = (date: Date) => LANGUAGES.map((language) => formatMoment(date, language, ZONE, NOW));
+  expect(moments(at('23T07:12:00'))).toEqual(['today 08:12', 'heute 08:12']);
+  expect(moments(at('22T23:30:00'))).toEqual(['today 00:30', 'heute 00:30']);
+  expect(moments(at('22T18:03:00'))).toEqual(['22 Nov 19:03', '22.11. 19:03']);
+  expect(moments(new Date('2025-11-22T18:03:00Z'))).toEqual(['22 Nov 2025 19:03', '22.11.2025 19:03']);
+  expect([formatNumber(1842, 'en'), formatNumber(1842, 'de')]).toEqual(['1,842', '1.842']);
+  expect(formatDuration('1y', 'en')).toBe('1 year');
+  expect(formatDuration('18m', 'de')).toBe('18 Monate');
+});
+
+test('what Joomla says has a meaning and a way out in both languages', () => {
+  const [english, german] = LANGUAGES.map((language) => joomlaSays(language));
+  expect(english!.map(({ code }) => code)).toEqual(german!.map(({ code }) => code));
+  for (const { says, means, todo } of [...english!, ...german!])
+    for (const text of [says, means, todo]) expectPlain(text);
+  expect(new Set(english!.map(({ says }) => says)).size).toBe(english!.length);
+});
+
+/** No shell command, nothing that was not filled in. */
+function expectPlain(text: string): void {
+  expect(text).not.toMatch(/licensing |undefined|null|NaN|\{|\[object|LICENSING_/);
+  expect(text).not.toBe('');
+}
+
+describe.each(BACKENDS)('on %s', (_name, backend) => {
+  let service: TestService;
+  let sent = 0;
+  let clients = 0;
+  const cases = new Map<ReplyCase, Reply>();
+  const newClient = () => `198.51.100.${++clients}`;
+
+  beforeAll(async () => {
+    service = await startTestService({
+      LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'pages.sqlite')}`,
+      LICENSING_PACKAGES_DIR: temporaryFolder(),
+      ...(await backend()),
+    });
+    await givePlan(service.db);
+    service.clock.now = at('01T08:00:00');
+    await giveRelease(service, { version: '2.1.0' });
+    await editProduct(service.db, 42, {
+      renewUrl: 'https://shop.example/renew',
+      supportUrl: 'https://shop.example/help',
+    });
+  });
+  afterAll(() => service.stop());
+
+  async function give(
+    more: Parameters<typeof giveLicense>[2] & { duration?: string; limit?: number } = {},
+    plan: Parameters<typeof givePlan>[1] = {},
+  ): Promise<TestLicense> {
+    const { duration, limit = 3, ...license } = more;
+    const planId = await givePlan(service.db, { limit, ...plan });
+    if (duration !== undefined) await setPlan(service.db, planId, { duration });
+    return giveLicense(service.db, planId, license, at('01T09:00:00'));
+  }
+
+  async function get(time: string, path: string, ip: string): Promise<number> {
+    service.clock.now = at(time);
+    const { status } = await request(service.url)
+      .get(`${PREFIX}/downloads/${path}`)
+      .set({ 'X-Forwarded-For': ip, 'User-Agent': JOOMLA });
+    return written(status);
+  }
+
+  async function activate(time: string, key: string, identifier: string, ip: string): Promise<number> {
+    service.clock.now = at(time);
+    const { status } = await request(service.url)
+      .post(`${PREFIX}/licenses/activate`)
+      .set('X-Forwarded-For', ip)
+      .send({ license_key: key, identifier });
+    return status === 200 ? status : written(status);
+  }
+
+  async function written(status: number): Promise<number> {
+    sent++;
+    await eventually(async () => expect(await countTimes(service.db, 'access_log')).toBe(sent));
+    return status;
+  }
+
+  const asked = (language: LanguageCode, now = NOW) => ({
+    ...{ now, language, limit: 50, logDays: 90, packagesDir: service.packagesDir },
+    pageDays: true,
+  });
+
+  interface Told {
+    answer: WhyAnswer;
+    happened: Entry[];
+    reply: Reply;
+    remedy: ReturnType<typeof remedyOf>;
+  }
+
+  /** All that the licence's page says, in one language. */
+  async function tell(id: number, language: LanguageCode, about = `id:${id}`, now = NOW): Promise<Told> {
+    const answer = await explain(service.db, about, asked(language, now));
+    const license = (await findLicense(service.db, id))!;
+    const happened = whatHappened(answer, { language, now, zone: ZONE, keyHints: [license.keyHint] });
+    const product = await findProduct(service.db, license.product.id);
+    const reply = writeReply(answer, happened, {
+      language,
+      now,
+      license,
+      product,
+      shopName: 'Example Shop Ltd',
+    });
+    const remedy = remedyOf(answer, { license, planDuration: '1y', language, now });
+    for (const text of [
+      ...(answer.now ? [answer.now.updates.sentence, answer.now.new_site.sentence] : []),
+      ...happened.flatMap((one) => [
+        one.sentence,
+        one.repeated,
+        one.worksAgainSentence,
+        one.advice,
+        one.near?.sentence,
+      ]),
+      ...[remedy.remedy, ...remedy.others].flatMap((one) => [one?.label, one?.button, one?.note]),
+      ...[reply.subject, reply.body],
+    ])
+      if (text !== null && text !== undefined) expectPlain(text);
+    expect(reply.body).not.toMatch(/\d+\.\d+\.\d+\.\d+|[0-9A-F]{8}-[0-9A-F]{8}/);
+    cases.set(reply.case, reply);
+    return { answer, happened, reply, remedy };
+  }
+
+  /** In both languages, which say the same. */
+  async function tellBoth(id: number, about?: string, now?: Date): Promise<{ en: Told; de: Told }> {
+    const [en, de] = [await tell(id, 'en', about, now), await tell(id, 'de', about, now)];
+    expect(de.reply.case).toBe(en.reply.case);
+    expect(de.happened.map(({ code, count, worksAgain }) => [code, count, worksAgain])).toEqual(
+      en.happened.map(({ code, count, worksAgain }) => [code, count, worksAgain]),
+    );
+    return { en, de };
+  }
+
+  test('an expired licence: equal requests are one entry, the button names the new end, the mail the way out', async () => {
+    const { id, key } = await give({ expiresAt: at('12T23:59:59'), duration: '1y' });
+    const ip = newClient();
+    expect(await get('09T09:30:00', `42?dlid=${key}`, ip)).toBe(200);
+    const mistyped = `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`;
+    expect(await get('22T18:03:09', `42?dlid=${mistyped}`, ip)).toBe(403);
+    for (const time of ['23T06:55:00', '23T07:00:00', '23T07:12:41'])
+      expect(await get(time, `42?dlid=${key}`, ip)).toBe(403);
+
+    const { en, de } = await tellBoth(id);
+    expect(en.answer.now?.updates.sentence).toBe('Updates are refused: the licence expired on 12 Nov 2026.');
+    expect(de.answer.now?.updates.sentence).toBe(
+      'Updates werden abgelehnt: Die Lizenz ist am 12.11.2026 abgelaufen.',
+    );
+    const hint = key.slice(-8);
+    expect(en.happened).toMatchObject([
+      {
+        kind: 'refused',
+        code: 'EXPIRED',
+        count: 3,
+        at: at('23T07:12:41'),
+        first: at('23T06:55:00'),
+        sentence: 'Update refused: the licence expired on 12 Nov 2026.',
+        parts: { what: 'Update refused', because: 'the licence expired on 12 Nov 2026.' },
+        repeated: '3 times since 07:55.',
+        worksAgain: null,
+        client: { joomla: '5.3.0', ip },
+      },
+      {
+        kind: 'refused',
+        sentence: 'Update refused: the key is mistyped.',
+        near: {
+          seen: mistyped.slice(-8),
+          hint,
+          sentence: `It ends in ${mistyped.slice(-8)}, this licence’s in ${hint}: one character differs.`,
+        },
+      },
+      { kind: 'granted', sentence: 'Version 2.1.0 sent.', near: null, parts: null, repeated: null },
+    ]);
+    expect(de.happened[0]?.sentence).toBe('Update abgelehnt: Die Lizenz ist am 12.11.2026 abgelaufen.');
+    expect(whatHappened(en.answer, { language: 'en', now: NOW, zone: ZONE, limit: 1 })).toHaveLength(1);
+    expect(en.remedy.remedy).toMatchObject({
+      type: 'renew',
+      duration: '1y',
+      until: new Date('2027-11-23T07:30:00Z'),
+      button: 'Renew for 1 year',
+      label: 'Renew for 1 year: new end 23 Nov 2027',
+      note: 'new end: 23 Nov 2027, counted from today',
+    });
+    expect(de.remedy.remedy?.label).toBe('Um 1 Jahr verlängern: gültig bis 23.11.2027');
+    expect(en.remedy.others).toEqual([]);
+    expect(en.reply).toEqual({
+      case: 'expired',
+      subject: 'Your licence for Example Shop',
+      body: `Hello,
+
+Your licence for Example Shop (key ending in ${hint}) ended on 12 November 2026. Since then Joomla answers an update with "Error connecting to the server: 403". The sites themselves are as before.
+
+After the renewal the update works at once, with the same key:
+https://shop.example/renew
+
+If you have questions:
+https://shop.example/help
+
+Kind regards
+Example Shop Ltd`,
+    });
+    expect(de.reply.body).toContain('ist am 12. November 2026 abgelaufen');
+
+    await renew(service.db, id, { for: '1y' }, { actor: 'token:shop', now: at('23T08:05:00') });
+    expect(await get('23T08:06:00', `42?dlid=${key}`, ip)).toBe(200);
+    const renewed = await tellBoth(id, undefined, at('23T08:30:00'));
+    expect(renewed.en.happened).toMatchObject([
+      { kind: 'granted' },
+      {
+        code: 'ACTIVE_AGAIN',
+        worksAgain: at('23T08:06:00'),
+        worksAgainSentence: 'Works again since today 09:06.',
+        advice: null,
+      },
+      { worksAgain: at('23T08:06:00') },
+      // The success before it is another story.
+      { kind: 'granted', count: 1 },
+    ]);
+    expect(renewed.en.remedy).toEqual({ remedy: null, others: [] });
+    expect(renewed.en.reply.case).toBe('works_again');
+  });
+
+  test('a suspended, a revoked and a cancelled licence: reinstate, or a new one', async () => {
+    const until = new Date('2027-02-01T23:59:59Z');
+    const found: Record<string, { en: Told; de: Told }> = {};
+    for (const transition of ['suspend', 'revoke', 'cancel'] as const) {
+      const { id, key } = await give({ expiresAt: until });
+      await changeState(service.db, id, transition, { actor: 'joomla:admin', now: at('19T10:00:00') });
+      expect(await get('20T10:00:00', `42?dlid=${key}`, newClient())).toBe(403);
+      found[transition] = await tellBoth(id);
+    }
+    expect(found.suspend?.en.remedy.remedy).toMatchObject({
+      type: 'reinstate',
+      note: 'ends 1 Feb 2027, as before',
+    });
+    expect(found.suspend?.en.reply.body).toContain('has been paused since 19 November 2026');
+    expect(found.revoke?.en.remedy.remedy?.type).toBe('issue');
+    expect(found.revoke?.en.reply.case).toBe('revoked');
+    expect(found.cancel?.de.reply.body).toContain('am 19. November 2026 storniert');
+    expect(found.cancel?.en.happened[0]?.sentence).toBe(
+      'Update refused: the licence is cancelled, which is final.',
+    );
+  });
+
+  test('all slots in use: a site to remove first, then more slots', async () => {
+    const { id, key } = await give({ limit: 1 });
+    const ip = newClient();
+    expect(await activate('20T10:00:00', key, 'a.example.org', ip)).toBe(200);
+    for (const time of ['21T10:00:00', '21T10:01:00'])
+      expect(await activate(time, key, 'new.example.org', ip)).toBe(403);
+    const { en, de } = await tellBoth(id);
+    expect(en.remedy).toMatchObject({
+      remedy: { type: 'remove_site', label: 'Choose a site to remove' },
+      others: [{ type: 'raise_limit', slots: 2, label: 'Give 2 slots' }, { type: 'change_plan' }],
+    });
+    expect(en.happened).toMatchObject([
+      {
+        count: 2,
+        identifier: 'new.example.org',
+        sentence: expect.stringMatching(/^Adding new\.example\.org refused: /),
+      },
+    ]);
+    expect(en.reply).toMatchObject({
+      case: 'full',
+      body: expect.stringContaining('its only site is in use'),
+    });
+    expect(de.reply.body).toContain('ist die einzige Website belegt');
+  });
+
+  test('an ended licence whose plan leaves it the older versions', async () => {
+    const { id } = await give({ expiresAt: at('12T23:59:59') }, { afterExpiry: 'last_release' });
+    const { en } = await tellBoth(id);
+    expect(en.answer.now).toMatchObject({ updates: { allowed: true }, new_site: { allowed: false } });
+    expect(en.reply.case).toBe('older_versions');
+    expect(en.remedy.remedy?.type).toBe('renew');
+  });
+
+  test('nothing published, and a package that has gone', async () => {
+    const unpublished = await give({}, { productId: 50 });
+    const { en } = await tellBoth(unpublished.id);
+    expect(en.reply.case).toBe('not_published');
+    expect(en.remedy.remedy).toMatchObject({ type: 'publish', productId: 50 });
+    const missing = await give({}, { productId: 51 });
+    const { release } = await giveRelease(service, { productId: 51, version: '1.0.0' });
+    rmSync(join(service.packagesDir, packageFileName(release.sha256)));
+    const gone = await tellBoth(missing.id);
+    expect(gone.en.reply.case).toBe('package_missing');
+    expect(gone.en.remedy.remedy?.type).toBe('restore_package');
+  });
+
+  test('a valid licence: fine, or what its customer met last', async () => {
+    const { id, key } = await give();
+    const ip = newClient();
+    expect((await tellBoth(id)).en.reply.case).toBe('fine');
+    expect(await get('21T10:00:00', `42?dlid=${key}`, ip)).toBe(200);
+    const [latest] = await tell(id, 'en').then(({ happened }) => happened);
+    expect(latest).toMatchObject({ kind: 'granted', advice: null });
+
+    const met = async (time: string, path: string): Promise<ReplyCase> => {
+      await get(time, path, ip);
+      return (await tellBoth(id)).en.reply.case;
+    };
+    expect(await met('21T11:00:00', `42?dlid=${key.slice(0, -2)}${key.at(-1)}${key.at(-2)}`)).toMatch(
+      // Two equal characters change nothing when they are swapped.
+      key.at(-1) === key.at(-2) ? /fine/ : /mistyped/,
+    );
+    expect(await met('21T12:00:00', `42?version=9.9.9&dlid=${key}`)).toBe('version_gone');
+    expect(await met('21T13:00:00', '42')).toBe('no_key');
+    await givePlan(service.db, { productId: 52 });
+    expect(await met('21T14:00:00', `52?dlid=${key}`)).toBe('wrong_product');
+    await insertAccesses(service.db, [
+      {
+        ...{
+          at: at('21T15:00:00'),
+          endpoint: 'download',
+          outcome: 'RATE_LIMITED',
+          licenseId: null,
+          keyId: null,
+        },
+        ...{ keyHint: null, productId: null, version: null, identifier: null, ip, userAgent: JOOMLA },
+      },
+    ]);
+    sent++;
+    const limited = await tellBoth(id);
+    expect(limited.en.reply.case).toBe('too_many_requests');
+    expect(limited.en.happened[0]).toMatchObject({
+      sentence:
+        'Update refused: too many requests from this address. Only the first of each minute is recorded.',
+      advice: 'It helps to wait a minute.',
+    });
+  });
+
+  test('the search field: one licence, several, or what is known instead', async () => {
+    const customer = 'jane@example.com';
+    const { id, key } = await give({ customer, reference: 'order-2410' });
+    await activate('20T10:00:00', key, 'bakery.example.net', newClient());
+    const one = { kind: 'license', id, key: null };
+    for (const about of [
+      key,
+      customer,
+      'order-2410',
+      'bakery.example.net',
+      `id:${id}`,
+      key.slice(-8),
+      'jane@',
+    ])
+      expect(await find(service.db, about, asked('en'))).toEqual(one);
+
+    const second = await give({ customer: 'jane@example.com.au' });
+    await activate('20T11:00:00', second.key, 'bakery.example.net', newClient());
+    expect(await find(service.db, customer, asked('en'))).toEqual(one);
+    const several = await find(service.db, 'bakery.example.net', asked('en'));
+    expect(several).toMatchObject({
+      kind: 'several',
+      heading: 'bakery.example.net: 2 licences',
+      more: false,
+      licenses: [
+        { license: { id: second.id }, foundAs: 'activated site' },
+        { license: { id }, foundAs: 'activated site' },
+      ],
+    });
+    expect(await find(service.db, 'jane', asked('de'))).toMatchObject({
+      kind: 'several',
+      heading: 'jane: 2 Lizenzen',
+      licenses: [{ foundAs: 'Anfang der E-Mail' }, { foundAs: 'Anfang der E-Mail' }],
+    });
+
+    const wrong = `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`;
+    const ip = newClient();
+    await get('22T18:03:09', `42?dlid=${wrong}`, ip);
+    const unknown = await find(service.db, wrong, asked('en'));
+    expect(unknown).toMatchObject({
+      kind: 'none',
+      of: 'key',
+      heading: 'No licence has this key',
+      answer: { now: null, findings: [{ code: 'KEY_MISTYPED' }, { code: 'KEY_MISTYPED' }] },
+      licenses: [{ license: { id } }],
+    });
+    expect(JSON.stringify(unknown)).not.toContain(wrong);
+    if (unknown.kind !== 'none') throw new Error('It must not be found.');
+    for (const language of LANGUAGES) {
+      const found = await find(service.db, wrong, asked(language));
+      if (found.kind !== 'none') throw new Error('It must not be found.');
+      const happened = whatHappened(found.answer, { language, now: NOW, zone: ZONE });
+      expect(happened).toMatchObject([{ count: 1, client: { ip } }]);
+      const license = found.licenses[0]?.license;
+      const reply = writeReply(found.answer, happened, { language, now: NOW, license });
+      expect(reply.case).toBe('mistyped');
+      expectPlain(reply.body);
+      const nobody = await find(service.db, 'ABCDEF01-ABCDEF02-ABCDEF03-ABCDEF04', asked(language));
+      if (nobody.kind !== 'none') throw new Error('It must not be found.');
+      const strange = writeReply(nobody.answer, [], { language, now: NOW, license: undefined });
+      expect(strange.case).toBe('unknown_key');
+      expectPlain(strange.body);
+      cases.set(strange.case, strange);
+    }
+
+    expect(await find(service.db, ip, asked('en'))).toMatchObject({
+      kind: 'none',
+      of: 'address',
+      heading: ip,
+      licenses: [{ license: { id } }],
+    });
+    expect(await find(service.db, 'jame@example.com', asked('en'))).toMatchObject({
+      kind: 'none',
+      of: 'email',
+      licenses: [{ license: { id } }],
+    });
+    await expect(find(service.db, '  ', asked('en'))).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+
+    const full = await give({ limit: 1 });
+    await activate('20T12:00:00', full.key, 'c.example.org', ip);
+    await activate('20T13:00:00', full.key, 'refused.example.org', ip);
+    expect(await find(service.db, 'refused.example.org', asked('en'))).toEqual({ ...one, id: full.id });
+  });
+
+  test('each mail was written in both languages', () => {
+    const missing = Object.keys(REPLIES.en.cases).filter((one) => !cases.has(one as ReplyCase));
+    // The key of a valid licence that ended needs a rekeyed one, below.
+    expect(missing).toEqual(['key_ended']);
+    expect(Object.keys(REPLIES.de.cases)).toEqual(Object.keys(REPLIES.en.cases));
+  });
+
+  test('what needs the seller, and refusals by reason', async () => {
+    const home = { xmlDir: temporaryFolder(), publicUrl: 'https://shop.example' };
+    const options = { home, failedMails: 1, language: 'en' as const, now: NOW };
+    const needs = await needsYou(service.db, options);
+    expect(needs).toMatchObject([
+      {
+        type: 'refused',
+        more: false,
+        byCode: expect.arrayContaining([{ code: 'SUSPENDED', count: 1, sentence: '1 is suspended' }]),
+      },
+      { type: 'mails', count: 1, sentence: '1 mail was not delivered.' },
+    ]);
+    const german = await needsYou(service.db, { ...options, language: 'de' });
+    for (const { sentence } of [...needs, ...german]) expectPlain(sentence);
+
+    await editProduct(service.db, 42, { element: 'pkg_example' });
+    expect(await needsYou(service.db, { ...options, failedMails: 0 })).toMatchObject([
+      {
+        type: 'not_offered',
+        productId: 42,
+        version: '2.1.0',
+        sentence: 'Example Shop 2.1.0 is published, but customers’ sites are not offered it.',
+      },
+      { type: 'refused' },
+    ]);
+  });
+
+  test('refusals by reason count requests and different licences', async () => {
+    await eventually(async () => {
+      const reasons = await refusalsByReason(service.db, at('01T00:00:00'), NOW, 'en');
+      expect(reasons.find(({ code }) => code === 'LICENSE_EXPIRED')).toEqual({
+        ...{ code: 'LICENSE_EXPIRED', reason: 'Licence expired', licenses: 1, requests: 3 },
+        last: at('23T07:12:41'),
+      });
+    });
+  });
+});

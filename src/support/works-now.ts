@@ -1,0 +1,160 @@
+import { formatDay, formatMoment, formatNumber, type LanguageCode } from '../licensing/dates';
+import type { License } from '../store/licenses';
+import type { StateFacts } from './findings';
+import type { Entry } from './what-happened';
+import { WORKS_NOW } from './works-now-texts';
+import type { WhyAnswer } from './why';
+
+/** "Does it work now?": the same two lines on every licence's page. Pure functions. */
+
+export interface WorksNow {
+  /** all is well; it failed and works again; updates work and new sites do not; updates are refused */
+  state: 'fine' | 'again' | 'no_new_site' | 'refused';
+  /** the state in a word or two: "all is well", "suspended" */
+  summary: string;
+  updates: Line;
+  newSite: Line;
+  /** "No refusal in 90 days. Last update sent on 2 Nov 2026."; null: something was refused */
+  quiet: string | null;
+}
+
+export interface Line {
+  allowed: boolean;
+  sentence: string;
+  /** what the customer sees, and how often; null: nothing to say */
+  note: string | null;
+}
+
+export interface WorksNowOptions {
+  license: License;
+  language: LanguageCode;
+  now: Date;
+  /** in which times are written */
+  zone: string;
+  /** how long requests are kept */
+  logDays: number;
+}
+
+/** @param happened all entries of the answer (`whatHappened`). @returns null when no single licence is known */
+export function worksNow(answer: WhyAnswer, happened: Entry[], options: WorksNowOptions): WorksNow | null {
+  const { now } = answer;
+  if (now === null) return null;
+  const { language, license, logDays } = options;
+  const texts = WORKS_NOW[language];
+  const refused = happened.filter(({ kind }) => kind === 'refused');
+  const again = now.updates.allowed ? refused.filter((one) => isOver(one)) : [];
+  const state = !now.updates.allowed
+    ? 'refused'
+    : !now.new_site.allowed
+      ? 'no_new_site'
+      : again.length > 0
+        ? 'again'
+        : 'fine';
+  const updates = updatesLine(answer, again, options);
+  const isSame = !now.updates.allowed && now.updates.code === now.new_site.code;
+  const newSite = isSame
+    ? {
+        allowed: false,
+        sentence: texts.sameReason(license.plan.activationType, slots(license, language)),
+        note: null,
+      }
+    : {
+        allowed: now.new_site.allowed,
+        sentence: now.new_site.sentence,
+        note: fullNote(now, refused, options),
+      };
+  const sent = happened.find(({ kind }) => kind === 'granted');
+  return {
+    state,
+    summary: texts.summary(state, now.updates.code ?? now.new_site.code, statusOf(answer)),
+    updates,
+    newSite,
+    quiet:
+      refused.length > 0
+        ? null
+        : texts.quiet(
+            formatNumber(logDays, language),
+            sent ? formatDay(sent.at, language, options.zone) : null,
+          ),
+  };
+}
+
+/** The licence's own state has ended this refusal. */
+function isOver({ code, worksAgain }: Entry): boolean {
+  return (
+    code === 'ACTIVE_AGAIN' || code === 'PUBLISHED_SINCE' || code === 'COVERED_SINCE' || worksAgain !== null
+  );
+}
+
+function updatesLine(answer: WhyAnswer, again: Entry[], { language, now, zone }: WorksNowOptions): Line {
+  const { allowed, code, sentence } = (answer.now as NonNullable<WhyAnswer['now']>).updates;
+  const texts = WORKS_NOW[language];
+  if (!allowed) {
+    const stop = answer.findings.find(({ code: one, facts }) => STOPS.has(one) && !('request' in facts));
+    const facts = stop?.facts as Partial<StateFacts['SUSPENDED']> | undefined;
+    const notes = [
+      facts?.stopped_at
+        ? texts.stopped(
+            formatDay(new Date(facts.stopped_at), language, zone),
+            facts.actor ?? null,
+            facts.reason ?? null,
+          )
+        : null,
+      texts.joomlaSays[code === 'DOWNLOAD_NOT_FOUND' || code === 'FILE_NOT_FOUND' ? 404 : 403],
+      facts?.refused_since === undefined
+        ? null
+        : texts.refusedSince(facts.refused_since, formatNumber(facts.refused_since, language)),
+    ];
+    return { allowed, sentence, note: notes.filter((note) => note !== null).join(' ') };
+  }
+  const [last] = again;
+  if (last === undefined) return { allowed, sentence, note: null };
+  const count = again.reduce((sum, one) => sum + one.count, 0);
+  const since = again.find(({ worksAgain }) => worksAgain)?.worksAgain;
+  return {
+    allowed,
+    sentence: since ? texts.updatesAgain(formatMoment(since, language, zone, now)) : sentence,
+    note: texts.refusedBefore(
+      count,
+      formatNumber(count, language),
+      formatMoment(last.at, language, zone, now),
+    ),
+  };
+}
+
+const STOPS = new Set(['EXPIRED', 'SUSPENDED', 'REVOKED', 'CANCELLED']);
+
+/** The live status that stops it, in lower case; null: it is active. */
+function statusOf({ findings }: WhyAnswer): string | null {
+  const stop = findings.find(({ code, facts }) => STOPS.has(code) && !('request' in facts));
+  return stop?.code.toLowerCase() ?? null;
+}
+
+function fullNote(
+  now: NonNullable<WhyAnswer['now']>,
+  refused: Entry[],
+  { language, now: at, zone }: WorksNowOptions,
+): string | null {
+  if (now.new_site.code !== 'ACTIVATION_LIMIT_REACHED') return null;
+  const texts = WORKS_NOW[language];
+  const last = refused.find(
+    ({ code, identifier }) => (code === 'SLOTS_FULL' || code === 'KEY_SLOTS_FULL') && identifier !== null,
+  );
+  return last?.identifier
+    ? texts.lastRefused(
+        last.identifier,
+        formatMoment(last.at, language, zone, at),
+        last.count,
+        formatNumber(last.count, language),
+      )
+    : texts.keepsWorking;
+}
+
+function slots({ activationLimit, activationsUsed }: License, language: LanguageCode): string | null {
+  if (activationLimit === 0) return null;
+  return WORKS_NOW[language].used(
+    formatNumber(activationsUsed, language),
+    formatNumber(activationLimit, language),
+    activationLimit,
+  );
+}

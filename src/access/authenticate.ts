@@ -4,6 +4,7 @@ import { findSite, judgeSiteAccount, judgeSiteToken, type SiteVerdict } from '..
 import { JoomlaConfigurationError } from '../joomla/site/configuration';
 import { createCache } from './cache';
 import type { Caller, Scope } from './caller';
+import { readSession } from './sessions';
 import { isTokenText, tokenDigest } from './token-text';
 
 export interface AuthenticatorDependencies {
@@ -21,6 +22,8 @@ export interface Credentials {
   authorization: string | undefined;
   /** X-Joomla-Token */
   joomlaToken: string | undefined;
+  /** the cookie of the operator's pages, which counts where there is neither header */
+  session?: string | undefined;
 }
 
 export interface Refused {
@@ -44,7 +47,7 @@ const SITE_LIFETIME_MS = 60_000;
 const USE_RECORDED_EVERY_MS = 60_000;
 
 /**
- * Finds out who calls: by one of our own tokens, else by the site's Joomla API token.
+ * Finds out who calls: by one of our own tokens, else by the site's Joomla API token, else by a session of the pages.
  * @throws what the database throws; SiteAwayError
  */
 export function createAuthenticator({
@@ -99,7 +102,15 @@ export function createAuthenticator({
     };
   }
 
+  async function sessionCaller(cookie: string): Promise<Caller | Refused> {
+    const session = await readSession(db, 'operator', cookie, now(), isAccountIn);
+    return typeof session === 'object' ? session.caller : UNAUTHORIZED;
+  }
+
   async function authenticate(credentials: Credentials): Promise<Caller | Refused> {
+    const { authorization, joomlaToken, session } = credentials;
+    if (authorization === undefined && joomlaToken === undefined && session !== undefined)
+      return sessionCaller(session);
     const own = /^bearer +(lgw_.*)$/i.exec(credentials.authorization ?? '')?.[1]?.trim();
     if (own !== undefined) return ownCaller(own);
     const token = siteTokenOf(credentials);

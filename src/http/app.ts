@@ -109,15 +109,18 @@ export function createApp({
     '/downloads{/:product_id}',
     endpoint(downloadEndpoint, { ...get, bucket: 'download' }, downloadHandler(licensing, downloads)),
   );
-  if (operator) mountManage(operatorRouter, { db: licensing.db, now: licensing.now, limiter, ...operator });
   if (shopLogo !== undefined) mountLogo(operatorRouter, shopLogo);
-  if (operator && pages)
-    mountPages(operatorRouter, {
-      ...{ db: licensing.db, now: licensing.now, authenticate: operator.authenticate, limiter, licensing },
-      settings: pages.settings,
-      asset: mountAssets(operatorRouter, pages.assetsFolder),
-      isTrusted: clientAddress.isTrusted,
-    });
+  if (operator) {
+    const { db, now } = licensing;
+    const { isTrusted } = clientAddress;
+    mountManage(operatorRouter, { db, now, limiter, isTrusted, ...operator });
+    if (pages)
+      mountPages(operatorRouter, {
+        ...{ db, now, limiter, licensing, isTrusted, authenticate: operator.authenticate },
+        settings: pages.settings,
+        asset: mountAssets(operatorRouter, pages.assetsFolder),
+      });
+  }
   if (document) mountDocument(operatorRouter, document);
   router.get('/', frontPage);
   return app;

@@ -85,11 +85,15 @@ const MANAGE_REFUSALS: Record<number, Refusing> = {
     codes: ['INVALID_REQUEST'],
   },
   401: {
-    description: 'The token is missing, wrong, expired or revoked.',
+    description: 'The token is missing, wrong, expired or revoked, or the session has ended.',
     codes: ['UNAUTHORIZED'],
     headers: HEADERS.authenticate,
   },
-  403: { description: 'This token may not do that.', codes: ['FORBIDDEN'] },
+  403: {
+    description:
+      'This token or session may not do that. SIGN_IN_AGAIN: the session may, once its owner has signed in again.',
+    codes: ['FORBIDDEN', 'SIGN_IN_AGAIN'],
+  },
   404: { description: 'Nothing is at this address.', codes: ['NOT_FOUND'] },
   405: {
     description: 'This address does not answer that method.',

@@ -3,6 +3,7 @@ import type { Operation } from '../manage/operation';
 import { OPERATION_GROUPS } from '../manage/operations';
 import { HEADER_COMPONENTS, HEADERS, jsonAnswer, manageFailure, manageFailures } from './answers';
 import { createComponents, type Components, type Json } from './components';
+import { OPERATOR_COOKIE } from '../session-cookies';
 import { CUSTOMER_TAGS, customerPaths, otherAnswers } from './customers-api';
 
 /** The OpenAPI 3.1 document of both APIs. The operator's is made of the schemas that its requests are read by. */
@@ -17,6 +18,7 @@ Every GET also answers HEAD. \`x-other-answers\` has the answers to requests tha
 
 const BEARER = { token: [] };
 const JOOMLA = { joomlaToken: [] };
+const SESSION = { session: [] };
 
 /** @param version of the program @throws Error when the operations contradict each other, as by two schemas with one title */
 export function buildDocument(version: string): Json {
@@ -59,6 +61,13 @@ export function buildDocument(version: string): Json {
           name: 'X-Joomla-Token',
           description: 'An API token of the Joomla site.',
         },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: OPERATOR_COOKIE,
+          description:
+            "A session of the operator's pages. Calls other than GET and HEAD must come from those pages: their `Origin` is checked.",
+        },
       },
       headers: HEADER_COMPONENTS,
       ...components.all(),
@@ -68,7 +77,7 @@ export function buildDocument(version: string): Json {
 }
 
 function describe(operation: Operation, tag: string, components: Components): Json {
-  const { summary, description, method } = operation;
+  const { summary, description, method, asksAgain } = operation;
   const parameters = [
     ...pathParameters(operation.path),
     ...queryParameters(operation.query, components),
@@ -79,8 +88,8 @@ function describe(operation: Operation, tag: string, components: Components): Js
     tags: [tag],
     operationId: operationIdOf(operation),
     summary,
-    description: [description, scopesOf(operation)].filter(Boolean).join('\n\n'),
-    security: [BEARER, JOOMLA],
+    description: [description, scopesOf(operation), asksAgain && ASKS_AGAIN].filter(Boolean).join('\n\n'),
+    security: [BEARER, JOOMLA, SESSION],
     ...(parameters.length > 0 && { parameters }),
     ...(requestBody && { requestBody }),
     responses: {
@@ -89,6 +98,8 @@ function describe(operation: Operation, tag: string, components: Components): Js
     },
   };
 }
+
+const ASKS_AGAIN = 'A session must be of the last hour, else 403 `SIGN_IN_AGAIN`.';
 
 /** Who may call, in words. */
 function scopesOf({ scope, forShops }: Operation): string {

@@ -86,6 +86,7 @@ export const customerOperations = [
     '/customers/{customer}',
     {
       summary: "Erase a customer's address everywhere; licences and slots stay. There is no way back",
+      asksAgain: true,
       hasDeadline: false,
     },
     async (call) => {

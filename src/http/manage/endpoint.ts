@@ -6,12 +6,14 @@ import { sendJson } from '../answers';
 import type { Context, Middleware, State } from '../context';
 import { inTime } from '../faults';
 import type { Limiter } from '../rate-limit';
+import { isSameOrigin, type IsTrusted } from '../same-origin';
+import { readSessionCookie } from '../session-cookies';
 import { readJsonBody } from './body';
 import { ManageError, toFailure, type Failure } from './failures';
 import type { Written } from './idempotency';
 import type { Operation } from './operation';
 import { OPERATIONS } from './operations';
-import { perform, requireScope, type Given } from './perform';
+import { perform, requireRight, type Given } from './perform';
 import type { ManageSettings } from './settings';
 
 export interface ManageDependencies {
@@ -19,6 +21,7 @@ export interface ManageDependencies {
   now: () => Date;
   authenticate: Authenticate;
   limiter: Limiter;
+  isTrusted: IsTrusted;
   settings: ManageSettings;
 }
 
@@ -50,7 +53,7 @@ function endpoint(
       const caller = await authenticate(ctx, dependencies);
       const operation = methods.get(ctx.method === 'HEAD' ? 'get' : ctx.method.toLowerCase());
       if (operation === undefined) throw noOperation(ctx, methods);
-      requireScope(caller, operation);
+      requireRight(caller, operation, dependencies.now());
       // Before the deadline, which is for the work.
       const sent = operation.upload === undefined && hasJson(operation) ? await readJsonBody(ctx) : undefined;
       const key = operation.method === 'post' ? idempotencyKeyOf(ctx) : undefined;
@@ -88,10 +91,10 @@ function hasJson({ method }: Operation): boolean {
   return method !== 'get';
 }
 
-/** @throws ManageError for a wrong credential, or too many requests */
+/** @throws ManageError for a wrong credential, a foreign page, or too many requests */
 async function authenticate(
   ctx: Context,
-  { authenticate: who, limiter }: ManageDependencies,
+  { authenticate: who, limiter, isTrusted }: ManageDependencies,
 ): Promise<Caller> {
   const caller = await who(credentialsOf(ctx));
   // A valid token is never refused for the failures of others, so those are counted apart.
@@ -100,7 +103,16 @@ async function authenticate(
       ? await limiter('manage_failures', ctx.state.client.limitKey)
       : await limiter('manage', callerKey(caller));
   if (!allowed) throw new ManageError('RATE_LIMITED', 'Too many requests.', { retryAfter });
-  if (!('refused' in caller)) return caller;
+  if (!('refused' in caller)) {
+    const isRead = ctx.method === 'GET' || ctx.method === 'HEAD';
+    // Another site's page can make the browser send its cookie.
+    if (caller.session !== undefined && !isRead && !isSameOrigin(ctx, isTrusted))
+      throw new ManageError(
+        'FORBIDDEN',
+        'With a session, calls that change something must come from its own pages.',
+      );
+    return caller;
+  }
   if (caller.refused === 'FORBIDDEN')
     throw new ManageError('FORBIDDEN', 'The groups of this account may not manage licences.');
   throw unauthorized(ctx);
@@ -108,7 +120,11 @@ async function authenticate(
 
 function credentialsOf(ctx: Context): Credentials {
   const header = (name: string) => ctx.get(name) || undefined;
-  return { authorization: header('Authorization'), joomlaToken: header('X-Joomla-Token') };
+  return {
+    authorization: header('Authorization'),
+    joomlaToken: header('X-Joomla-Token'),
+    session: readSessionCookie(ctx, 'operator'),
+  };
 }
 
 function unauthorized(ctx: Context): ManageError {

@@ -44,6 +44,8 @@ interface Terms {
   scope?: Exclude<Scope, 'issue'>;
   /** a shop's token (`issue`) may call it too */
   forShops?: boolean;
+  /** it hands out a stored secret or destroys: a browser must have signed in within the hour */
+  asksAgain?: boolean;
   /** the body is a file, or a form with it; the fields of `query` may stand in the form too. The call's body is `{ file }` */
   upload?: UploadTerms;
   /** by default 200, or 204 without data */
@@ -84,6 +86,7 @@ export interface Operation {
   description: string | undefined;
   scope: Exclude<Scope, 'issue'>;
   forShops: boolean;
+  asksAgain: boolean;
   query: TSchema | undefined;
   body: TSchema | undefined;
   /** @throws ManageError that names the wrong field; as the two below */
@@ -157,6 +160,7 @@ function declare(
   return {
     scope: method === 'get' ? 'read' : 'write',
     forShops: false,
+    asksAgain: false,
     status: data === undefined ? 204 : 200,
     hasDeadline: true,
     ...terms,

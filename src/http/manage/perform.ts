@@ -1,4 +1,5 @@
 import type { Caller } from '../../access/caller';
+import { isFresh } from '../../access/sessions';
 import type { Db } from '../../store/database';
 import type { Context } from '../context';
 import { ManageError, toFailure, type Failure } from './failures';
@@ -38,7 +39,7 @@ export interface Performing {
   settings: ManageSettings;
 }
 
-/** The caller's scope is checked already. @param given is filled while the request is read @throws ManageError and what the domain throws (`toFailure`) */
+/** The caller's right is checked already. @param given is filled while the request is read @throws ManageError and what the domain throws (`toFailure`) */
 export async function perform(
   ctx: Context,
   operation: Operation,
@@ -84,16 +85,23 @@ export async function perform(
   }
 }
 
-/** @throws ManageError */
-export function requireScope({ scope }: Caller, { scope: needed, forShops }: Operation): void {
+/** @throws ManageError when the scope is too small, or a session must sign in again */
+export function requireRight(
+  { scope, session }: Caller,
+  { scope: needed, forShops, asksAgain }: Operation,
+  now: Date,
+): void {
   const may = scope === 'write' || (scope === 'issue' ? forShops : needed === 'read');
   if (!may)
     throw new ManageError(
       'FORBIDDEN',
       scope === 'issue'
         ? 'A token of the scope "issue" may not do this.'
-        : 'A token of the scope "read" may only read.',
+        : 'A token or session of the scope "read" may only read.',
     );
+  // The site's own scripts share our origin, so a session alone does not get at secrets for long.
+  if (asksAgain && session !== undefined && !isFresh(session, now))
+    throw new ManageError('SIGN_IN_AGAIN', 'Sign in again: it is more than an hour ago.');
 }
 
 /** Reads an upload into the call. `receive` returns what tells it from another. */

@@ -1,7 +1,7 @@
 import { ManageError, toFailure, type Failure } from '../manage/failures';
 import { OPERATIONS } from '../manage/operations';
 import type { Operation } from '../manage/operation';
-import { perform, requireScope, type Given } from '../manage/perform';
+import { perform, requireRight, type Given } from '../manage/perform';
 import { formState, toFormFailure, type FormState } from './form-state';
 import type { Answer, OperatorCall, PageCall } from './page';
 
@@ -31,7 +31,7 @@ export async function act(
 ): Promise<Record<string, unknown>> {
   const operation = BY_NAME.get(name) as Operation;
   const { ctx, caller } = call;
-  requireScope(caller, operation);
+  requireRight(caller, operation, call.at);
   const once = (operation.upload ? call.query : sent).get('once');
   const given: Given = { query: {}, body: {} };
   let refused: Failure | undefined;

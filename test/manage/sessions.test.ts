@@ -1,0 +1,218 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Context } from '../../src/http/context';
+import { OPERATIONS } from '../../src/http/manage/operations';
+import { clearSessionCookie, setSessionCookie } from '../../src/http/session-cookies';
+import { endSession, openOperatorSession, openSession } from '../../src/access/sessions';
+import { createAuthenticator } from '../../src/access/authenticate';
+import { revokeToken } from '../../src/access/tokens';
+import {
+  expectNoSecrets,
+  expectRefusal,
+  NOW,
+  startManaged,
+  type Managed,
+  type Sent,
+} from '../support/manage';
+import { BACKENDS, givePlan } from '../support/service';
+
+/** The operator's API by a browser's session (operator-api, "Who may call"). */
+
+const MINUTE = 60_000;
+const ASKS_AGAIN = [
+  'POST /licenses/{id}/reveal',
+  'DELETE /customers/{customer}',
+  'POST /tokens',
+  'DELETE /tokens/{id}',
+];
+
+describe.each(BACKENDS)('the operator’s API by session, on %s', (_, settings) => {
+  let service: Managed;
+  let license: { id: number; key: string };
+  beforeAll(async () => {
+    service = await startManaged(await settings());
+    const body = { plan_id: await givePlan(service.db), customer: 'ann@example.com' };
+    const { id, license_key: key } = await service.write.ok('POST /licenses', body, 201);
+    license = { id: id as number, key: key as string };
+  });
+  afterAll(async () => {
+    expectNoSecrets(service);
+    await service.stop();
+  });
+
+  const root = (scope: 'read' | 'write' = 'write') =>
+    openSession(
+      service.db,
+      { kind: 'operator', actor: 'operator:root', name: 'root', scope, operatorId: null },
+      service.clock.now,
+    );
+  /** Sends a call with a session's cookie, from a page of ours unless the headers say otherwise. */
+  const send = (cookie: string, call: string, { headers = { Origin: service.url }, ...sent }: Sent = {}) =>
+    service.as('').send(call, { ...sent, headers: { Cookie: `licensing=${cookie}`, ...headers } });
+
+  it('is who opened it, with its scope, and its changes name it in the history', async () => {
+    const { cookie } = await root();
+    expect((await send(cookie, 'GET /me', { headers: {} })).body.data).toEqual({
+      name: 'root',
+      scope: 'write',
+      actor: 'operator:root',
+    });
+    expect((await send(cookie, `POST /licenses/${license.id}/suspend`)).status).toBe(200);
+    const [event] = await service.read.all(`/licenses/${license.id}/events`);
+    expect(event).toMatchObject({ action: 'suspend', actor: 'operator:root' });
+    const reader = await root('read');
+    expectRefusal(await send(reader.cookie, `POST /licenses/${license.id}/reinstate`), 'FORBIDDEN');
+    expect((await send(cookie, `POST /licenses/${license.id}/reinstate`)).status).toBe(200);
+  });
+
+  it('answers a repeated Idempotency-Key of the same session once', async () => {
+    const { cookie } = await root();
+    const planId = await givePlan(service.db);
+    const issue = (by: string) =>
+      send(by, 'POST /licenses', {
+        body: { plan_id: planId },
+        headers: { Origin: service.url, 'Idempotency-Key': 'from-a-page' },
+      });
+    const [first, again] = [await issue(cookie), await issue(cookie)];
+    expect(first.status).toBe(201);
+    expect(again.text).toBe(first.text);
+    const other = await root();
+    expect((await issue(other.cookie)).body.data.id).not.toBe(first.body.data.id);
+  });
+
+  it('refuses what changes something when another origin’s page, or none, sends it', async () => {
+    const { cookie } = await root();
+    const call = `POST /licenses/${license.id}/suspend`;
+    const { host } = new URL(service.url);
+    const foreign: Record<string, string>[] = [
+      {},
+      { Origin: 'null' },
+      { Origin: 'https://shop.example' },
+      { Origin: `https://${host}` },
+      { Origin: `${service.url}.evil.example` },
+      { Origin: 'http://127.0.0.1' },
+      { Origin: service.url, 'X-Forwarded-Proto': 'https' },
+      { 'Sec-Fetch-Site': 'same-site' },
+      { 'Sec-Fetch-Site': 'none' },
+      { Origin: 'null', 'Sec-Fetch-Site': 'same-origin' },
+    ];
+    for (const headers of foreign) expectRefusal(await send(cookie, call, { headers }), 'FORBIDDEN');
+    for (const method of ['PATCH', 'DELETE', 'PUT'])
+      expectRefusal(await send(cookie, `${method} /licenses/${license.id}`, { headers: {} }), 'FORBIDDEN');
+    expectRefusal(await send(cookie, 'POST /why', { headers: {}, body: { about: 'x' } }), 'FORBIDDEN');
+    const own = [
+      { Origin: service.url },
+      { Origin: `https://${host.toUpperCase()}`, 'X-Forwarded-Proto': 'https' },
+      { 'Sec-Fetch-Site': 'same-origin' },
+    ];
+    for (const headers of own)
+      expect((await send(cookie, 'POST /why', { headers, body: { about: 'x' } })).status).toBe(200);
+  });
+
+  it('asks to sign in again for secrets and for what destroys, after an hour', async () => {
+    const called = OPERATIONS.filter(({ asksAgain }) => asksAgain);
+    expect(called.map(({ method, path }) => `${method.toUpperCase()} ${path}`)).toEqual(ASKS_AGAIN);
+    const start = service.clock.now;
+    try {
+      const { cookie } = await root();
+      const reveal = `POST /licenses/${license.id}/reveal`;
+      for (const minutes of [20, 40, 59]) {
+        service.clock.now = new Date(start.getTime() + minutes * MINUTE);
+        const revealed = await send(cookie, reveal, { body: {} });
+        expect(revealed.body.data).toEqual({ license_key: license.key });
+      }
+      service.clock.now = new Date(start.getTime() + 60 * MINUTE);
+      for (const call of ASKS_AGAIN)
+        expectRefusal(await send(cookie, call.replace(/\{\w+\}/, '999999'), { body: {} }), 'SIGN_IN_AGAIN');
+      expect((await send(cookie, 'GET /tokens')).status).toBe(200);
+      const reader = await root('read');
+      expectRefusal(await send(reader.cookie, reveal), 'FORBIDDEN');
+      const [by, replaces] = [{ caller: await callerOf(service.write.token) }, cookie];
+      const again = await openOperatorSession(service.db, by, service.clock.now, { replaces });
+      if ('refused' in again) throw new Error(again.refused);
+      expect((await send(again.cookie, reveal, { body: {} })).status).toBe(200);
+      expectRefusal(await send(cookie, 'GET /me'), 'UNAUTHORIZED');
+    } finally {
+      service.clock.now = start;
+    }
+  });
+
+  async function callerOf(token: string) {
+    const caller = await createAuthenticator({
+      db: service.db,
+      now: () => service.clock.now,
+      database: { kind: 'sqlite', path: 'x' },
+      joomlaRoot: undefined,
+      operatorGroups: [8],
+    })({ authorization: `Bearer ${token}`, joomlaToken: undefined });
+    if ('refused' in caller) throw new Error(caller.refused);
+    return caller;
+  }
+
+  it('is refused when it has ended, with what opened it, and beside a wrong token', async () => {
+    const { id, token } = await service.withToken('write', 'pasted');
+    const opened = await openOperatorSession(service.db, { caller: await callerOf(token) }, NOW);
+    if ('refused' in opened) throw new Error(opened.refused);
+    expect((await send(opened.cookie, 'GET /me')).body.data.actor).toBe('token:pasted');
+    const headers = { Origin: service.url, Authorization: 'Bearer wrong' };
+    expectRefusal(await send(opened.cookie, 'GET /me', { headers }), 'UNAUTHORIZED');
+    await revokeToken(service.db, id, { actor: 'operator:test', now: NOW });
+    expectRefusal(await send(opened.cookie, 'GET /me'), 'UNAUTHORIZED');
+    const { cookie } = await root();
+    await endSession(service.db, 'operator', cookie, NOW);
+    expectRefusal(await send(cookie, 'GET /me'), 'UNAUTHORIZED');
+    expectRefusal(await send('A'.repeat(43), 'GET /me'), 'UNAUTHORIZED');
+    const customer = await openSession(
+      service.db,
+      { kind: 'customer', by: 'mail', email: 'ann@example.com' },
+      NOW,
+    );
+    expectRefusal(await send(customer.cookie, 'GET /me'), 'UNAUTHORIZED');
+  });
+
+  it('may upload, and is looked at again when the file is there', async () => {
+    const { cookie } = await root();
+    async function* body() {
+      yield Buffer.from('PK');
+      await endSession(service.db, 'operator', cookie, NOW);
+      yield Buffer.from('rest');
+    }
+    const headers = { Origin: service.url, 'Content-Type': 'application/zip' };
+    expectRefusal(
+      await send(cookie, 'POST /products/42/releases', { stream: body(), headers }),
+      'UNAUTHORIZED',
+    );
+  });
+});
+
+describe('the cookies', () => {
+  const cookies = (headers: Record<string, string>, publicUrl?: string) => {
+    const set: string[] = [];
+    const ctx = {
+      ...{ protocol: 'http', host: headers.Host, req: {}, headers: {} },
+      get: (name: string) => headers[name] ?? '',
+      append: (_: string, value: string) => set.push(value),
+    } as unknown as Context;
+    const settings = { isTrusted: () => true, publicUrl };
+    setSessionCookie(ctx, 'operator', 'SECRET', settings);
+    clearSessionCookie(ctx, 'customer', settings);
+    return set;
+  };
+  const path = '/api/index.php/v1/licensing';
+
+  it('are for the pages alone, and for no script', () => {
+    expect(cookies({ Host: 'shop.example', 'X-Forwarded-Proto': 'https' })).toEqual([
+      `licensing=SECRET; Path=${path}; HttpOnly; SameSite=Strict; Secure`,
+      `licensing_my=; Path=${path}/pages/my; HttpOnly; SameSite=Strict; Secure; Max-Age=0`,
+    ]);
+    expect(cookies({ Host: '127.0.0.1:3080' })[0]).toBe(
+      `licensing=SECRET; Path=${path}; HttpOnly; SameSite=Strict`,
+    );
+  });
+
+  it('have the folder of the site, which its public address tells, on its host', () => {
+    const publicUrl = 'https://shop.example/joomla';
+    const headers = { Host: 'shop.example', 'X-Forwarded-Proto': 'https' };
+    expect(cookies(headers, publicUrl)[0]).toContain(`; Path=/joomla${path};`);
+    expect(cookies({ ...headers, Host: 'licences.example' }, publicUrl)[0]).toContain(`; Path=${path};`);
+  });
+});

@@ -289,7 +289,7 @@ function parsePublicUrl(text: string): string {
 }
 
 /** The address without slashes at its end; undefined when it is not one of a site. */
-function readPublicUrl(text: string): string | undefined {
+export function readPublicUrl(text: string): string | undefined {
   if (!/^https?:\/\/[^\s?#@\\]+$/i.test(text) || !URL.canParse(text)) return undefined;
   const { origin, pathname } = new URL(text);
   return origin + pathname.replace(/\/+$/, '');

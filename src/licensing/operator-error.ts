@@ -33,7 +33,7 @@ export type RefusalFacts =
   | { reason: 'other-element'; product: number; element: string; inPackage: string }
   | { reason: 'overlooked-columns'; columns: { field: string; name: string }[] }
   | { reason: 'bad-rows'; rows: string }
-  | { reason: 'token-name' | 'no-token' };
+  | { reason: 'token-name' | 'no-token' | 'is-operator' | 'no-operator' };
 
 /** A refusal in words that fit every caller. Nothing has changed when it is thrown. */
 export class OperatorError extends Error {

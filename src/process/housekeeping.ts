@@ -8,6 +8,9 @@ import type { Db } from '../store/database';
 import { reasonCode } from '../store/errors';
 import { pruneCalls } from '../store/idempotency';
 import { holdLease, releaseLease, type Lease } from '../store/leases';
+import { pruneLinkRequests } from '../store/link-requests';
+import { pruneCodes } from '../store/one-time-codes';
+import { pruneSessions } from '../store/sessions';
 import { pruneRefused } from '../store/sums';
 
 /** With the lease, a killed instance is replaced before the statistics are a minute old. */
@@ -15,6 +18,7 @@ const EVERY_MS = 20 * 1000;
 /** Between the batches of a backlog, for the requests of a small machine. */
 const SUM_PAUSE_MS = 20;
 const PRUNE_EVERY_MS = 60 * 60 * 1000;
+const FORGET_EVERY_MS = 60 * 1000;
 /** With more than 200 ids MariaDB plans from its statistics, and may read and lock the whole log. */
 const ROWS_AT_ONCE = 100;
 const LEAST_AT_ONCE = 10;
@@ -24,10 +28,15 @@ const PAUSE_AFTER_FAILURE_MS = 3_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** A call with an Idempotency-Key is repeated for a day. */
 const CALLS_KEPT_MS = DAY_MS;
+/** A slot for links is taken for an hour. */
+const LINK_REQUESTS_KEPT_MS = 60 * 60 * 1000;
+/** Until then a page can say that the session has ended. */
+const SESSIONS_KEPT_MS = DAY_MS;
 
 /**
  * Keeps the daily sums up to date, and deletes access log entries older than `logDays` once they are summed, and calls
- * with an Idempotency-Key after a day, now and every hour, in small deletes. One instance does both for all. Call the result to stop.
+ * with an Idempotency-Key after a day, now and every hour, in small deletes. What signing in leaves goes each minute, since an
+ * address that asked for a link shall be forgotten after an hour. One instance does all of it for all. Call the result to stop.
  */
 export function startHousekeeping(
   db: Db,
@@ -51,6 +60,13 @@ export function startHousekeeping(
     await pruneAll((rows) => pruneRefused(db, dayOf(before), rows));
   }
 
+  async function pruneSignIns(): Promise<void> {
+    const ago = (ms: number) => new Date(now().getTime() - ms);
+    await pruneAll((rows) => pruneLinkRequests(db, ago(LINK_REQUESTS_KEPT_MS), rows));
+    await pruneAll((rows) => pruneCodes(db, now(), rows));
+    await pruneAll((rows) => pruneSessions(db, ago(SESSIONS_KEPT_MS), rows));
+  }
+
   async function pruneAll(pruneSome: (rows: number) => Promise<number>): Promise<void> {
     for (let rows = ROWS_AT_ONCE; await isHeld();)
       try {
@@ -64,25 +80,37 @@ export function startHousekeeping(
       }
   }
 
-  let nextPruning = -Infinity;
-  let pruning: Promise<void> | undefined;
-  /** Takes too long to wait for when many entries are old. */
-  function startPruning(): void {
-    nextPruning = performance.now() + PRUNE_EVERY_MS;
-    pruning ??= prune()
-      .catch((error: unknown) => {
-        log.warn(
-          { reason: reasonCode(error) },
-          'the access log could not be pruned; it is tried again in an hour',
-        );
-      })
-      .finally(() => (pruning = undefined));
+  /** For what takes too long to wait for when many entries are old. */
+  function inBackground(everyMs: number, job: () => Promise<void>, failure: string) {
+    let next = -Infinity;
+    let running: Promise<void> | undefined;
+    return {
+      startIfDue() {
+        if (performance.now() < next || stopping.signal.aborted) return;
+        next = performance.now() + everyMs;
+        running ??= job()
+          .catch((error: unknown) => log.warn({ reason: reasonCode(error) }, failure))
+          .finally(() => (running = undefined));
+      },
+      ended: () => running,
+    };
   }
+  const pruning = inBackground(
+    PRUNE_EVERY_MS,
+    prune,
+    'the access log could not be pruned; it is tried again in an hour',
+  );
+  const forgetting = inBackground(
+    FORGET_EVERY_MS,
+    pruneSignIns,
+    'old sessions and codes could not be deleted; it is tried again in a minute',
+  );
 
   async function work(): Promise<void> {
     if (!(await isHeld()) || !(await sumUp(db, lease, now, goesOn))) return;
     await countAllLicenses(db, lease, now);
-    if (performance.now() >= nextPruning && !stopping.signal.aborted) startPruning();
+    pruning.startIfDue();
+    forgetting.startIfDue();
   }
 
   let running: Promise<void> | undefined;
@@ -107,7 +135,8 @@ export function startHousekeeping(
     stopping.abort();
     clearInterval(timer);
     await running;
-    await pruning;
+    await pruning.ended();
+    await forgetting.ended();
     await releaseLease(db, lease).catch(() => undefined);
   };
 }

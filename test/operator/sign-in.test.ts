@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   createCode,
   CUSTOMER_CODE_LIFETIME_MS,
@@ -15,11 +16,16 @@ import {
   endSession,
   isFresh,
 } from '../../src/access/sessions';
+import { requestCustomerLink, requestOperatorLink } from '../../src/access/link-requests';
+import { addOperator, operatorCodeFor } from '../../src/access/operators';
+import { startHousekeeping } from '../../src/process/housekeeping';
+import { operator, type Operator } from '../support/operator';
+import { eventually } from '../support/processes';
 import { addToken, revokeToken } from '../../src/access/tokens';
-import { readConfig } from '../../src/config';
+import { readConfig, type Settings } from '../../src/config';
 import { setCustomer } from '../../src/licensing/amend';
 import { rekey } from '../../src/licensing/license-keys';
-import { openDatabase, type Db } from '../../src/store/database';
+import { openDatabase, table, type Db } from '../../src/store/database';
 import { DATABASE_KINDS, giveLicense, givePlan, migrateNew, newPlace, rows } from '../support/service';
 
 /** Signing in by one-time links and tokens, without the pages. */
@@ -39,9 +45,12 @@ const ROOT: OperatorCode = {
 
 describe.each(DATABASE_KINDS)('on %s', (kind) => {
   let db: Db;
+  let settings: Settings;
+  let shop: Operator;
   let license: { id: number; key: string };
   beforeAll(async () => {
-    const settings = await newPlace(kind);
+    settings = await newPlace(kind);
+    shop = operator(settings);
     const { database, tablePrefix } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, settings);
     db = openDatabase(database, tablePrefix, 8);
     await migrateNew(db, database);
@@ -213,5 +222,142 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       expect(await read(erased.cookie, NOW)).toBe('ended');
       expect(JSON.stringify(await rows(db, 'sessions'))).not.toContain('@');
     });
+  });
+
+  describe('the command', () => {
+    interface Link {
+      url: string;
+      expires_at: string;
+    }
+    const PATH = '/api/index.php/v1/licensing/pages/enter/';
+    const publicUrl = 'https://shop.example/joomla';
+
+    it('prints a link that signs in once', async () => {
+      const before = Date.now();
+      const link = await operator({ ...settings, LICENSING_PUBLIC_URL: publicUrl }).json<Link>(['sign-in']);
+      const [, base, code = ''] = /^(.*)\/api\/.*\/enter\/([\w-]{43})$/.exec(link.url) ?? [];
+      expect([base, Object.keys(link)]).toEqual([publicUrl, ['url', 'expires_at']]);
+      const minutes = (Date.parse(link.expires_at) - before) / MINUTE;
+      expect(minutes).toBeGreaterThan(9.9);
+      expect(minutes).toBeLessThan(10.5);
+      const found = await useCode(db, 'operator', code, new Date());
+      expect(found).toMatchObject({ scope: 'write', operatorId: null, actor: `operator:${found?.name}` });
+      expect(await useCode(db, 'operator', code, new Date())).toBeUndefined();
+    });
+
+    it('takes another address and scope', async () => {
+      const args = ['sign-in', '--base-url', 'http://127.0.0.1:3080/', '--scope', 'read'];
+      const { code, stdout, stderr } = await shop.run(args);
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:3080\/api\/\S{20,}\n$/);
+      expect(stderr).toContain('signs in once');
+      const found = await findCode(db, 'operator', stdout.trim().split(PATH)[1] as string, new Date());
+      expect(found?.scope).toBe('read');
+    });
+
+    it('says how to name the address when it is not known', async () => {
+      const { code, stdout, stderr } = await shop.run(['sign-in', '--json']);
+      expect([code, JSON.parse(stdout)]).toEqual([
+        1,
+        { error: { code: 'INVALID_REQUEST', field: 'base-url', message: expect.any(String) } },
+      ]);
+      expect(stderr).toMatch(/--base-url.*LICENSING_PUBLIC_URL/);
+      for (const wrong of [
+        ['--base-url', 'shop'],
+        ['--scope', 'issue'],
+      ])
+        expect(await shop.run(['sign-in', ...wrong])).toMatchObject({ code: 2, stdout: '' });
+    });
+
+    it('adds, lists and removes operators, whose sessions end', async () => {
+      const added = await shop.json(['operator', 'add', 'Jane Roe <Jane@Example.com>']);
+      expect(added).toEqual({
+        id: expect.any(Number),
+        email: 'jane@example.com',
+        scope: 'read',
+        created_at: expect.stringMatching(/Z$/),
+      });
+      expect(await shop.json(['operator', 'list'])).toEqual([added]);
+      const twice = await shop.run(['operator', 'add', 'jane@example.com', '--scope', 'write']);
+      expect(twice).toMatchObject({ code: 1, stderr: expect.stringContaining('licensing operator remove') });
+      expect(await shop.run(['operator', 'add', 'jane'])).toMatchObject({ code: 2 });
+      const codeFor = (await operatorCodeFor(db, 'jane@example.com')) as OperatorCode;
+      expect(codeFor).toMatchObject({ actor: 'operator:jane@example.com', scope: 'read' });
+      const used = await createCode(db, codeFor, OPERATOR_CODE_LIFETIME_MS, NOW);
+      const left = await createCode(db, codeFor, OPERATOR_CODE_LIFETIME_MS, NOW);
+      const opened = await openOperatorSession(db, { code: used }, NOW);
+      if ('refused' in opened) throw new Error(opened.refused);
+      const isIn = () => Promise.resolve(true);
+      const read = () => readSession(db, 'operator', opened.cookie, NOW, isIn);
+      expect(await read()).toMatchObject({ caller: { actor: 'operator:jane@example.com', scope: 'read' } });
+      expect(await shop.json(['operator', 'remove', 'jane@example.com'])).toEqual(added);
+      expect(await read()).toBe('ended');
+      expect(await useCode(db, 'operator', left, NOW)).toBeUndefined();
+      expect(await operatorCodeFor(db, 'jane@example.com')).toBeUndefined();
+      // An operator of the same address is another.
+      await shop.json(['operator', 'add', 'jane@example.com']);
+      expect(await read()).toBe('ended');
+      await shop.json(['operator', 'remove', 'jane@example.com']);
+      const again = await shop.run(['operator', 'remove', 'jane@example.com', '--json']);
+      expect(JSON.parse(again.stdout)).toMatchObject({ error: { code: 'NOT_FOUND' } });
+      expect((await shop.run(['operator', 'list'])).stdout).toBe('No operators.\n');
+    });
+  });
+
+  describe('a link that is asked for', () => {
+    const queued: object[] = [];
+    const queue = (_: unknown, request: object) => Promise.resolve(queued.push(request));
+    beforeEach(() => void queued.splice(0));
+
+    it('is mailed to operators alone, three times an hour', async () => {
+      const email = 'mail@example.com';
+      const ask = (text: string, now: Date) => requestOperatorLink(db, text, { now, queue });
+      await Promise.all([ask('nobody@example.com', NOW), ask('no address', NOW)]);
+      expect(queued).toEqual([]);
+      await addOperator(db, { email, scope: 'write' }, { actor: 'operator:test', now: NOW });
+      await Promise.all(Array.from({ length: 20 }, () => ask('Mail@example.com', NOW)));
+      expect(queued).toEqual(Array(3).fill({ type: 'operator_link', email }));
+      await ask(email, after(HOUR - 1_000));
+      expect(queued).toHaveLength(3);
+      await Promise.all(Array.from({ length: 5 }, () => ask(email, after(HOUR))));
+      expect(queued).toHaveLength(6);
+    });
+
+    it('has the same statements and time for a customer and for nobody', async () => {
+      await giveLicense(db, await givePlan(db), { customer: 'carl@example.com' }, NOW);
+      const ask = async (email: string) => {
+        const statements: string[] = [];
+        const listen = ({ sql }: { sql: string }) => statements.push(sql);
+        db.on('query', listen);
+        const started = performance.now();
+        await requestCustomerLink(db, email, { now: NOW, queue });
+        db.off('query', listen);
+        expect(performance.now() - started).toBeGreaterThan(240);
+        return statements;
+      };
+      const known = await ask('carl@example.com');
+      expect(await ask('nobody@example.com')).toEqual(known);
+      expect(queued).toEqual([
+        { type: 'customer_link', email: 'carl@example.com', isCustomer: true },
+        { type: 'customer_link', email: 'nobody@example.com', isCustomer: false },
+      ]);
+      await Promise.all(Array.from({ length: 5 }, () => ask('nobody@example.com')));
+      expect(queued).toHaveLength(4);
+      const stored = JSON.stringify(await db(table(db, 'link_requests')));
+      expect(stored).not.toContain('@');
+    });
+  });
+
+  it('old sessions, codes and requests are deleted', async () => {
+    const left = async () => {
+      const names = ['one_time_codes', 'sessions', 'link_requests'] as const;
+      return Promise.all(names.map(async (name) => (await db(table(db, name))).length));
+    };
+    await createCode(db, ROOT, OPERATOR_CODE_LIFETIME_MS, after(24 * 365 * HOUR));
+    expect((await left()).every((count) => count > 0)).toBe(true);
+    const housekeeping = (now: Date) => startHousekeeping(db, 90, pino({ level: 'silent' }), () => now);
+    const stop = housekeeping(after(24 * 365 * HOUR));
+    await eventually(async () => expect(await left()).toEqual([1, 0, 0]));
+    await stop();
   });
 });

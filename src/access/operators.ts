@@ -1,0 +1,81 @@
+import { findEmail } from '../licensing/customer-email';
+import { OperatorError } from '../licensing/operator-error';
+import type { Db } from '../store/database';
+import { isDuplicate } from '../store/errors';
+import { deleteCodesOf } from '../store/one-time-codes';
+import {
+  deleteOperator,
+  findOperatorByEmail,
+  insertOperator,
+  listOperators,
+  type Operator,
+} from '../store/operators';
+import { inTransaction } from '../store/transaction';
+import type { OperatorCode } from './one-time-codes';
+
+/** Operators who may have a sign-in link mailed. Signing in needs none: `licensing sign-in` prints a link. */
+
+export { listOperators, type Operator };
+
+/** So that `operator:EMAIL` fits the history's column. */
+const MAX_EMAIL_LENGTH = 180;
+
+/** @returns the address in lower case @throws OperatorError */
+export function requireOperatorEmail(text: string): string {
+  const email = findEmail(text);
+  if (email === undefined || email.length > MAX_EMAIL_LENGTH)
+    throw new OperatorError(
+      `It must be an e-mail address such as jane@example.com, of at most ${MAX_EMAIL_LENGTH} characters.`,
+      { code: 'INVALID_REQUEST', field: 'email' },
+    );
+  return email;
+}
+
+/** @throws OperatorError when the address is an operator's already */
+export async function addOperator(
+  db: Db,
+  { email: text, scope }: { email: string; scope: OperatorCode['scope'] },
+  { actor, now }: { actor: string; now: Date },
+): Promise<Operator> {
+  const operator = { email: requireOperatorEmail(text), scope, createdBy: actor, createdAt: now };
+  try {
+    return { ...operator, id: await insertOperator(db, operator) };
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+    throw new OperatorError(`${operator.email} is an operator already.`, {
+      code: 'CONFLICT',
+      field: 'email',
+      facts: { reason: 'is-operator' },
+    });
+  }
+}
+
+/** Removes an operator, and ends their sessions and the links mailed to them, at once. @throws OperatorError */
+export async function removeOperator(db: Db, text: string): Promise<Operator> {
+  const email = requireOperatorEmail(text);
+  return inTransaction(db, async (trx) => {
+    const operator = await findOperatorByEmail(trx, email);
+    // Sessions end with the row: reading one looks for it.
+    if (operator === undefined || !(await deleteOperator(trx, operator.id)))
+      throw new OperatorError(`${email} is not an operator.`, {
+        code: 'NOT_FOUND',
+        facts: { reason: 'no-operator' },
+      });
+    await deleteCodesOf(trx, operator.id);
+    return operator;
+  });
+}
+
+/** What a mailed code stands for; undefined: the address is not an operator's (any more). */
+export async function operatorCodeFor(db: Db, email: string): Promise<OperatorCode | undefined> {
+  const operator = await findOperatorByEmail(db, email);
+  if (operator === undefined) return undefined;
+  const { id, scope } = operator;
+  return {
+    kind: 'operator',
+    actor: `operator:${operator.email}`,
+    name: operator.email,
+    scope: scope as OperatorCode['scope'],
+    operatorId: id,
+  };
+}

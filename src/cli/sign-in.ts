@@ -1,0 +1,53 @@
+import { InvalidArgumentError, type Command } from 'commander';
+import { createCode, OPERATOR_CODE_LIFETIME_MS } from '../access/one-time-codes';
+import { API_PATH } from '../api';
+import { readPublicUrl } from '../config';
+import { OperatorError } from '../licensing/operator-error';
+import { formatTimestamp } from '../licensing/timestamps';
+import { oneOf } from './arguments';
+import { withSession } from './command';
+
+export const SIGN_IN_SCOPES = ['read', 'write'] as const;
+export type SignInScope = (typeof SIGN_IN_SCOPES)[number];
+
+export function addSignInCommand(program: Command): void {
+  program
+    .command('sign-in')
+    .description("Prints a link to the operator's pages. It signs in once, within ten minutes.")
+    .option(
+      '--base-url <url>',
+      "the site's address, as https://shop.example; else LICENSING_PUBLIC_URL",
+      siteAddress,
+    )
+    .option(
+      '--scope <scope>',
+      'what the session may do. read: see everything but keys. write: everything',
+      oneOf(SIGN_IN_SCOPES),
+      'write',
+    )
+    .addHelpText('after', '\nExample:\n  licensing sign-in')
+    .action(({ baseUrl, scope }: { baseUrl?: string; scope: SignInScope }, command: Command) =>
+      withSession(command, async ({ db, config, now, actor, output }) => {
+        const site = baseUrl ?? config.publicUrl;
+        if (site === undefined)
+          throw new OperatorError(
+            'The address of the site is not known. Give it with --base-url https://YOUR.SITE, or set LICENSING_PUBLIC_URL.',
+            { code: 'INVALID_REQUEST', field: 'base_url' },
+          );
+        const name = actor.replace(/^operator:/, '');
+        const codeFor = { kind: 'operator', actor, name, scope, operatorId: null } as const;
+        const code = await createCode(db, codeFor, OPERATOR_CODE_LIFETIME_MS, now);
+        const url = `${site}${API_PATH}/pages/enter/${code}`;
+        const expiresAt = formatTimestamp(new Date(now.getTime() + OPERATOR_CODE_LIFETIME_MS));
+        output.print({ url, expires_at: expiresAt }, url);
+        output.note(`Open it before ${expiresAt}. It signs in once: pass it on to nobody.`);
+      }),
+    );
+}
+
+function siteAddress(text: string): string {
+  const url = readPublicUrl(text.trim());
+  if (url === undefined)
+    throw new InvalidArgumentError('It must be an address such as https://shop.example.');
+  return url;
+}

@@ -1,0 +1,67 @@
+import { table, type Db } from './database';
+import { isDuplicate } from './errors';
+import { toFields } from './row-fields';
+import { toSqlTime } from './time';
+
+/** Requests for one-time links by address, in a few slots each: who finds all of them taken gets none. */
+
+interface Slot {
+  slot: number;
+  requestedAt: Date;
+}
+
+/** Takes a slot that was not taken after `since`. @returns false when there is none */
+export async function takeLinkSlot(
+  db: Db,
+  addressDigest: string,
+  slots: number,
+  now: Date,
+  since: Date,
+): Promise<boolean> {
+  const rows = await db(table(db, 'link_requests'))
+    .where({ address_digest: addressDigest })
+    .select<object[]>('slot', 'requested_at');
+  const taken = rows.map((row) => toFields(row) as Slot);
+  for (let slot = 1; slot <= slots; slot++) {
+    const earlier = taken.find((one) => one.slot === slot);
+    if (earlier !== undefined && earlier.requestedAt > since) continue;
+    const key = { address_digest: addressDigest, slot };
+    const isTaken =
+      earlier === undefined
+        ? await insertSlot(db, { ...key, requested_at: toSqlTime(now) })
+        : await renewSlot(db, key, now, since);
+    if (isTaken) return true;
+  }
+  return false;
+}
+
+async function insertSlot(db: Db, row: object): Promise<boolean> {
+  try {
+    await db(table(db, 'link_requests')).insert(row);
+    return true;
+  } catch (error) {
+    if (isDuplicate(error)) return false;
+    throw error;
+  }
+}
+
+async function renewSlot(db: Db, key: object, now: Date, since: Date): Promise<boolean> {
+  const changed = await db(table(db, 'link_requests'))
+    .where(key)
+    .where('requested_at', '<=', toSqlTime(since))
+    .update({ requested_at: toSqlTime(now) });
+  return changed === 1;
+}
+
+/** Deletes a few slots that were taken before `before`. @returns how many were found */
+export async function pruneLinkRequests(db: Db, before: Date, limit: number): Promise<number> {
+  const slots = await db(table(db, 'link_requests'))
+    .where('requested_at', '<', toSqlTime(before))
+    .orderBy('requested_at')
+    .limit(limit)
+    .select<{ address_digest: string; slot: number }[]>('address_digest', 'slot');
+  // It may have been taken again since.
+  for (const slot of slots)
+    await db(table(db, 'link_requests')).where(slot).where('requested_at', '<', toSqlTime(before)).delete();
+  return slots.length;
+}

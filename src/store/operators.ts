@@ -1,0 +1,34 @@
+import { table, type Db } from './database';
+import { toColumns, toFields } from './row-fields';
+
+/** Somebody who may have a sign-in link mailed. */
+export interface Operator {
+  id: number;
+  /** in lower case */
+  email: string;
+  /** a Scope (access/caller.ts): read or write */
+  scope: string;
+  createdBy: string;
+  createdAt: Date;
+}
+
+/** @throws a duplicate (`isDuplicate`) when the address is an operator's already */
+export async function insertOperator(db: Db, operator: Omit<Operator, 'id'>): Promise<number> {
+  const [id] = await db(table(db, 'operators')).insert(toColumns(operator));
+  return id as number;
+}
+
+export async function findOperatorByEmail(db: Db, email: string): Promise<Operator | undefined> {
+  const row = (await db(table(db, 'operators')).where({ email }).first()) as object | undefined;
+  return row && (toFields(row) as Operator);
+}
+
+export async function listOperators(db: Db): Promise<Operator[]> {
+  const rows = (await db(table(db, 'operators')).orderBy('email')) as object[];
+  return rows.map((row) => toFields(row) as Operator);
+}
+
+/** @returns false when there is none */
+export async function deleteOperator(db: Db, id: number): Promise<boolean> {
+  return (await db(table(db, 'operators')).where({ id }).delete()) === 1;
+}

@@ -3,6 +3,8 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createAuthenticator, SiteAwayError, type Authenticate } from '../../src/access/authenticate';
+import type { Caller } from '../../src/access/caller';
+import { openOperatorSession } from '../../src/access/sessions';
 import { addToken } from '../../src/access/tokens';
 import { readConfig, type Settings } from '../../src/config';
 import { openDatabase, type Db } from '../../src/store/database';
@@ -377,6 +379,20 @@ describe('what was found out', () => {
     await site.run('DELETE FROM jos_user_usergroup_map WHERE user_id = ?', [admin.id]);
     clock.now = new Date(NOW.getTime() + 300_000);
     expect(await who(bearer(token))).toEqual({ refused: 'UNAUTHORIZED' });
+  });
+
+  it('opens a session, which lives as long as the account may call', async () => {
+    const { db, who } = await open();
+    const by = { caller: (await who(bearer(admin.token))) as Caller };
+    const opened = await openOperatorSession(db, by, NOW);
+    if ('refused' in opened) throw new Error(opened.refused);
+    const session = { authorization: undefined, joomlaToken: undefined, session: opened.cookie };
+    expect(await who(session)).toEqual(opened.session.caller);
+    const terms = { scope: 'write', tokenId: null, joomlaUserId: admin.id };
+    expect(opened.session.caller).toMatchObject({ actor: `joomla:${admin.login}`, ...terms });
+    await site.run('UPDATE jos_users SET block = 1 WHERE id = ?', [admin.id]);
+    clock.now = new Date(NOW.getTime() + 61_000);
+    expect(await who(session)).toEqual({ refused: 'UNAUTHORIZED' });
   });
 });
 

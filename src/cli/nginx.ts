@@ -16,7 +16,11 @@ import { ownFiles } from './output-file';
 /** The files in nginx/, in the order nginx reads them. */
 const FILES = ['upstream.conf', 'licensing.conf', 'site.example.conf'] as const;
 
+/** For LICENSING_PAGES_HOST: a server of its own, with the same licensing.conf. */
+const PAGES_FILE = 'pages.example.conf';
+
 const MOST_INSTANCES = 99;
+const MEGABYTE = 1_048_576;
 
 /** The folder from which site.example.conf includes the other two files. */
 const DEFAULT_FOLDER = '/etc/nginx/licensing';
@@ -33,7 +37,8 @@ export function addNginxCommand(program: Command): void {
     .summary("print nginx's configuration for this service")
     .description(
       'Prints the files that put the service behind nginx, filled in for this configuration: upstream.conf (http level), ' +
-        "licensing.conf (inside the site's server {}), and a whole site as an example. Nothing of the machine's nginx is touched.",
+        "licensing.conf (inside the site's server {}), and a whole site as an example; with LICENSING_PAGES_HOST also a server " +
+        "for the pages as an example. Nothing of the machine's nginx is touched.",
     )
     .requiredOption('--server-name <host>', "the site's host name", hostName)
     .option(
@@ -56,7 +61,10 @@ export function addNginxCommand(program: Command): void {
       const folder = out === undefined ? DEFAULT_FOLDER : resolve(out);
       const servers = upstreamServers(config, instances);
       const files = await Promise.all(
-        FILES.map(async (name) => ({ name, text: await fillIn(name, config, serverName, folder, servers) })),
+        filesFor(config).map(async (name) => ({
+          name,
+          text: await fillIn(name, config, serverName, folder, servers),
+        })),
       );
       for (const remark of remarks(config, instances)) output.note(remark);
       const { written, kept } =
@@ -69,9 +77,13 @@ export function addNginxCommand(program: Command): void {
         Object.fromEntries(files.map(({ name, text }) => [name, text])),
         out === undefined
           ? files.map(({ name, text }) => `# ==== ${name} ====\n\n${text}`).join('\n')
-          : whatToInclude(folder, written),
+          : whatToInclude(config, folder, written),
       );
     });
+}
+
+function filesFor({ pagesHost }: Config): string[] {
+  return pagesHost === undefined ? [...FILES] : [...FILES, PAGES_FILE];
 }
 
 const EXAMPLE_SERVERS = `    server unix:${instanceSocket('1')} max_fails=0;
@@ -94,30 +106,53 @@ async function fillIn(
   folder: string,
   servers: string,
 ): Promise<string> {
-  const { packagesDir, xmlDir, accelLocation, joomlaRoot } = config;
-  const text = await readFile(join(packageRoot, 'nginx', name), 'utf8');
+  const { packagesDir, xmlDir, accelLocation, joomlaRoot, pagesHost, publicUrl, uploadLimit } = config;
+  const shipped = await readFile(join(packageRoot, 'nginx', name), 'utf8');
+  const folderOfSite = publicUrl === undefined ? '' : new URL(publicUrl).pathname.slice(1);
+  const text = inUse(shipped, [
+    ...(pagesHost === undefined ? [] : [PAGES_HOST_LINES]),
+    ...(FOLDER_NAME.test(folderOfSite) ? [FOLDER_LINES] : []),
+  ]);
   const values = new Map([
     [EXAMPLE_SERVERS, servers],
     ['/var/lib/licensing/packages/', `${quotable(packagesDir)}/`],
     ['/var/lib/licensing/xml/', `${quotable(xmlDir)}/`],
     ['/_licensing_packages/', accelLocation ?? '/_licensing_packages/'],
+    ['client_max_body_size 257m;', `client_max_body_size ${uploadLimit / MEGABYTE + 1}m;`],
+    ['/joomla', FOLDER_NAME.test(folderOfSite) ? `/${folderOfSite}` : '/joomla'],
+    ['pages.shop.example', pagesHost ?? `pages.${serverName}`],
+    ['pages\\.shop\\.example', (pagesHost ?? `pages.${serverName}`).replaceAll('.', '\\.')],
     [`${DEFAULT_FOLDER}/`, `${quotable(folder)}/`],
     ['shop.example', serverName],
     ['/var/www/shop', quotable(joomlaRoot ?? '/var/www/shop')],
   ]);
   // One pass over all marks, because an inserted value may itself look like a mark.
-  const marks = [...values.keys()].map((mark) => mark.replaceAll('.', '\\.'));
+  const marks = [...values.keys()].map((mark) => mark.replace(/[.\\]/g, '\\$&'));
   return text.replace(new RegExp(marks.join('|'), 'g'), (mark) => values.get(mark) ?? mark);
 }
 
-function whatToInclude(folder: string, written: string[]): string {
+/** The commented lines of the files that a setting takes into use. */
+const PAGES_HOST_LINES = /^( *)#(?="~.* [01];$)/gm;
+const FOLDER_LINES = /^()#(?=location \^~ \/joomla\/)/gm;
+/** What needs no quoting in nginx's addresses and expressions. */
+const FOLDER_NAME = /^[A-Za-z0-9_-]+(?:\/[A-Za-z0-9_-]+)*$/;
+
+function inUse(text: string, commented: RegExp[]): string {
+  return commented.reduce((one, lines) => one.replace(lines, '$1'), text);
+}
+
+function whatToInclude({ pagesHost }: Config, folder: string, written: string[]): string {
   const names = written.map((path) => basename(path)).join(', ');
   return `${names === '' ? `Nothing is to be written to ${folder}: the files are there` : `Written to ${folder}: ${names}`}.
 Two lines connect them to the site:
   include ${folder}/upstream.conf;     at http level: in nginx.conf inside http {}, or above the site's server {}
   include ${folder}/licensing.conf;    inside the site's server {} for https
 Then: nginx -t && systemctl reload nginx
-${FILES[2]} shows both in a whole site.`;
+${FILES[2]} shows both in a whole site.${
+    pagesHost === undefined
+      ? ''
+      : `\n${PAGES_FILE} is a server for ${pagesHost}: adapt its certificate, and copy it to where the site's file is.`
+  }`;
 }
 
 function remarks({ accelLocation, listen, trustedProxies }: Config, instances: number | undefined): string[] {

@@ -1394,6 +1394,49 @@ describe("nginx's configuration", () => {
   });
 });
 
+describe("nginx's configuration follows the settings", () => {
+  const files = async (settings: Settings) => {
+    const { json } = operator({ LICENSING_DATABASE_URL: 'sqlite:/nonexistent/shop', ...settings });
+    return json<Record<string, string>>(['nginx', '--server-name', 'acme.example']);
+  };
+
+  it('for uploads, a site in a sub-folder, and pages on a host name of their own', async () => {
+    const all = await files({
+      LICENSING_UPLOAD_LIMIT: '600',
+      LICENSING_PUBLIC_URL: 'https://acme.example/a/shop',
+      LICENSING_PAGES_HOST: 'licences.acme.example',
+    });
+    expect(Object.keys(all)).toEqual([
+      'upstream.conf',
+      'licensing.conf',
+      'site.example.conf',
+      'pages.example.conf',
+    ]);
+    expect(all['licensing.conf']!.match(/client_max_body_size .*/g)).toEqual([
+      'client_max_body_size 128k;',
+      'client_max_body_size 601m;',
+      'client_max_body_size 601m;',
+    ]);
+    expect(all['licensing.conf']).toContain(
+      `\nlocation ^~ /a/shop${PREFIX}/ { set $licensing_folder /a/shop; rewrite ^/a/shop(/.*)$ $1 last; }\n`,
+    );
+    expect(all['upstream.conf']!.match(/^ *"~\^licences\\\.acme\\\.example .* [01];$/gm)).toHaveLength(2);
+    expect(all['upstream.conf']).not.toMatch(/^ *#"~/m);
+    expect(all['pages.example.conf']!.match(/server_name .*/g)).toEqual(
+      Array(2).fill('server_name licences.acme.example;'),
+    );
+    expect(Object.values(all).join('')).not.toMatch(/shop\.example|joomla/);
+  });
+
+  it('and without them stays as it is shipped', async () => {
+    const all = await files({ LICENSING_PUBLIC_URL: 'https://acme.example' });
+    expect(Object.keys(all)).not.toContain('pages.example.conf');
+    expect(all['upstream.conf']!.match(/^ *#"~/gm)).toHaveLength(3);
+    expect(all['licensing.conf']!.match(/^#location/gm)).toHaveLength(2);
+    expect(all['licensing.conf']!.match(/client_max_body_size 257m/g)).toHaveLength(2);
+  });
+});
+
 describe('a database that cannot be used', () => {
   async function failure(settings: Settings): Promise<string> {
     const { code, stdout, stderr } = await operator(settings).run(['license', 'show', KEY]);

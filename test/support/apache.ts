@@ -7,7 +7,7 @@ import { checkConfiguration, startWebServer, type TestWebServer } from './web-se
 /** A private Apache with the configuration in deploy/apache, and a private PHP-FPM that serves the site. */
 
 const ROOT = join(__dirname, '../..');
-const FILES = ['licensing.conf', 'site.example.conf'];
+const FILES = ['licensing.conf', 'site.example.conf', 'pages.example.conf'];
 const APACHE = ['/usr/sbin/apache2', '/usr/local/sbin/apache2'].find((path) => existsSync(path)) ?? 'apache2';
 const MODULES = '/usr/lib/apache2/modules';
 
@@ -23,6 +23,8 @@ export interface ApacheOptions {
   upstream: string | string[];
   /** the folder of the update XMLs */
   xmlDir?: string;
+  /** the pages on a host name of their own, pages.shop.example */
+  pagesHost?: boolean;
   /** edits a file's text as an operator would */
   edit?: (text: string, file: string) => string;
 }
@@ -78,6 +80,7 @@ function writeConfiguration(folder: string, options: ApacheOptions, httpPort: nu
     const text = replaceEach(edit(listensAt(shipped, [upstream].flat()), file), {
       '/etc/apache2/licensing.conf': `${folder}/licensing.conf`,
       '/etc/letsencrypt/live/shop.example': tls,
+      '/etc/letsencrypt/live/pages.shop.example': tls,
       '/var/lib/licensing/xml': xmlDir,
       '/var/www/shop': site,
       '/run/php/php-fpm.sock': `${folder}/php.sock`,
@@ -122,6 +125,7 @@ ProxyErrorOverride On
 ErrorDocument 404 /index.php
 ErrorDocument 503 /index.php
 Include ${folder}/site.example.conf
+${options.pagesHost ? `Include ${folder}/pages.example.conf` : ''}
 `,
   );
   return conf;

@@ -16,6 +16,7 @@ const PLACEHOLDERS = {
   logs: '/var/log/nginx/',
   includes: '/etc/nginx/licensing/',
   certificates: '/etc/letsencrypt/live/shop.example/',
+  pagesCertificates: '/etc/letsencrypt/live/pages.shop.example/',
   site: '/var/www/shop',
   php: '/run/php/php-fpm.sock',
 };
@@ -29,6 +30,8 @@ export interface NginxOptions {
   xmlDir?: string;
   /** use the whole site.example.conf, over TLS; by default a small plain HTTP site that includes licensing.conf */
   example?: boolean;
+  /** the pages on a host name of their own, pages.shop.example; needs the whole site */
+  pagesHost?: boolean;
   /** edits a file's text as an operator would */
   edit?: (text: string, file: string) => string;
 }
@@ -75,10 +78,11 @@ function writeConfiguration(folder: string, options: NginxOptions, httpPort: num
     logs: `${folder}/logs/`,
     includes: `${folder}/`,
     certificates: `${folder}/tls/`,
+    pagesCertificates: `${folder}/tls/`,
     site,
     php: `${folder}/php.sock`,
   };
-  for (const file of ['upstream.conf', 'licensing.conf', 'site.example.conf']) {
+  for (const file of ['upstream.conf', 'licensing.conf', 'site.example.conf', 'pages.example.conf']) {
     let text = edit(readFileSync(join(FILES, file), 'utf8'), file).replace(
       /^ {4}server unix:.*\n/m,
       [upstream]
@@ -116,6 +120,7 @@ http {
   gzip_types *;
   proxy_intercept_errors on;
   ${example ? `include ${folder}/site.example.conf;` : plainSite(folder, httpPort)}
+  ${options.pagesHost ? `include ${folder}/pages.example.conf;` : ''}
 }
 `,
   );

@@ -13,7 +13,10 @@ import type { TestWebServer } from './web-server-process';
 
 export type { TestWebServer };
 
-type ServerOptions = Pick<NginxOptions, 'upstream' | 'packagesDir' | 'xmlDir' | 'edit' | 'example'>;
+type ServerOptions = Pick<
+  NginxOptions,
+  'upstream' | 'packagesDir' | 'xmlDir' | 'edit' | 'example' | 'pagesHost'
+>;
 
 /** A web server, and where its answers are its own. */
 export interface Kind {
@@ -25,6 +28,8 @@ export interface Kind {
   behindCdn: (text: string, network: string) => string;
   /** the service below a site in the sub-folder /joomla */
   inSubFolder: (text: string) => string;
+  /** pages on a host name of their own, pages.shop.example */
+  withPagesHost: Pick<NginxOptions, 'edit' | 'example' | 'pagesHost'>;
   /** who sends packages, and the settings for it */
   senders: [string, Settings][];
   /** the ids it gives requests */
@@ -75,6 +80,11 @@ export const NGINX: Kind = {
   ],
   behindCdn: (text, network) => uncommentNginx(text).replace(CDN, network),
   inSubFolder: uncommentNginx,
+  withPagesHost: {
+    example: true,
+    pagesHost: true,
+    edit: (text) => text.replace(/^( *)#(?="~)/gm, '$1'),
+  },
   senders: [
     ['nginx', ACCEL],
     ['the service', {}],
@@ -106,6 +116,10 @@ export const APACHE: Kind = {
   ].map(([uri, php]) => [uri!, { php, uri }]),
   behindCdn: (text, network) => uncommentApache(text).replace(CDN, network),
   inSubFolder: (text) => text.replace(/^(Define LICENSING_PATH )/m, '$1/joomla'),
+  withPagesHost: {
+    pagesHost: true,
+    edit: (text) => text.replace(/^(Define LICENSING_PAGES_HOST ).*/m, '$1pages.shop.example'),
+  },
   senders: [['the service', {}]],
   id: /^[0-9a-f-]{36}$/,
   namesRefusals: false,

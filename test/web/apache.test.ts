@@ -31,6 +31,7 @@ describe('the configuration in deploy/apache', () => {
     ['as it stands', { upstream: '127.0.0.1:3080' }],
     ['with a Unix socket', { upstream: 'unix:/run/licensing/http.sock' }],
     ['with the commented parts in use', { upstream: '127.0.0.1:3080', edit: uncommentApache }],
+    ['with pages on a host name of their own', { upstream: '127.0.0.1:3080', ...APACHE.withPagesHost }],
     ['for a site in a sub-folder', { upstream: '127.0.0.1:3080', edit: APACHE.inSubFolder }],
   ])('passes apache2 -t without a warning: %s', (_name, options) => {
     expect(checkApache(options)).toEqual({ ok: true, output: 'Syntax OK\n' });

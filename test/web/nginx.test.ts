@@ -29,6 +29,7 @@ describe('the files of nginx/', () => {
   it.each<[string, Partial<NginxOptions>]>([
     ['upstream.conf and licensing.conf in a site', {}],
     ['the whole site of site.example.conf', { example: true }],
+    ['with pages on a host name of their own', NGINX.withPagesHost],
     ['all of them with the commented parts in use', { example: true, edit: uncommentNginx }],
   ])('pass nginx -t: %s', (_name, options) => {
     const { ok, output } = checkNginx({ upstream: '127.0.0.1:3080', ...options });

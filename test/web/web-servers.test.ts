@@ -432,23 +432,139 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
           authorization,
           'x-joomla-token': token,
           'x-forwarded-proto': scheme,
+          'x-forwarded-prefix': folder,
           host,
+          origin,
         } = request.headers;
         const cookies = cookie?.split(/[; ]+/).filter(Boolean).sort();
-        seen[request.url!.slice(PREFIX.length)] = { cookies, authorization, token, scheme, host };
+        seen[request.url!.slice(PREFIX.length)] = {
+          cookies,
+          authorization,
+          token,
+          scheme,
+          host,
+          origin,
+          folder,
+        };
         response.end();
       });
-      const asked = ['/manage/me', '/pages/licenses', '/docs/', '/openapi.json', '/updates/42'];
-      for (const path of asked) await get(server, PREFIX + path, { headers: secrets });
-      const own = { cookies: ['licensing=o', 'licensing_my=c'], token: 'joomla-secret' };
+      const asked = ['/manage/me', '/pages/licenses', '/pages', '/docs/', '/openapi.json', '/updates/42'];
+      const headers = { ...secrets, Origin: 'https://shop.example', 'X-Forwarded-Prefix': '/of-the-client' };
+      for (const path of asked) await get(server, PREFIX + path, { headers });
+      const own = {
+        cookies: ['licensing=o', 'licensing_my=c'],
+        token: 'joomla-secret',
+        origin: 'https://shop.example',
+        folder: undefined,
+      };
       const address = { scheme: server.url.split(':')[0], host: `127.0.0.1:${server.port}` };
 
       expect(seen['/manage/me']).toEqual({ ...own, ...address, authorization: 'Bearer lgw_secret' });
       expect(seen['/pages/licenses']).toEqual({ ...own, ...address, authorization: undefined });
-      for (const path of asked.slice(2))
+      expect(seen['/pages']).toEqual(seen['/pages/licenses']);
+      for (const path of asked.slice(3))
         expect(seen[path]).toMatchObject({ cookies: undefined, authorization: undefined });
       await get(server, `${PREFIX}/manage/plans`, { headers: { Cookie: 'site=1; other=3' } });
       expect(seen['/manage/plans']).toMatchObject({ cookies: undefined });
+    });
+
+    it("learn the folder of a site that has one, and the browser's host", async () => {
+      const upstream = await startUpstream((request, response) => {
+        const { host, 'x-forwarded-prefix': folder } = request.headers;
+        response.end(JSON.stringify({ url: request.url, host, folder }));
+      });
+      shops.closing(upstream);
+      const inFolder = await shops.start({ upstream: upstream.host, edit: kind.inSubFolder });
+      const headers = { Host: 'shop.example:8443', 'X-Forwarded-Prefix': '/of-the-client' };
+      const answer = await get(inFolder, `/joomla${PREFIX}/pages/my?x=1`, { headers });
+
+      expect(answer.json()).toEqual({
+        url: `${PREFIX}/pages/my?x=1`,
+        host: 'shop.example:8443',
+        folder: '/joomla',
+      });
+    });
+
+    describe('on a host name of their own', () => {
+      let hosts: TestWebServer;
+      beforeAll(async () => {
+        const upstream = await startUpstream((_request, response) => response.end('reached'));
+        shops.closing(upstream);
+        hosts = await shops.start({ upstream: upstream.host, ...kind.withPagesHost });
+      }, 60_000);
+      const on = (host: string, path: string) => get(hosts, path, { headers: { Host: host } });
+      const SITE = 'shop.example';
+      const PAGES = 'pages.shop.example';
+
+      it.each([
+        [PAGES, ['manage/me', 'manage/licenses?q=x', 'pages', 'pages/', 'pages/enter/abc', 'pages/mylist']],
+        [PAGES, ['pages/assets/a.css', 'docs', 'docs/page.css', 'openapi.json']],
+        [SITE, ['pages/my', 'pages/my/enter/abc', 'pages/assets/a.css', 'docs', 'openapi.json']],
+        [SITE, ['updates/42', 'licenses/validate', 'downloads/42']],
+      ])('%s has %j', async (host, paths) => {
+        for (const path of paths)
+          expect([path, (await on(host, `${PREFIX}/${path}`)).body.toString()]).toEqual([path, 'reached']);
+      });
+
+      it.each([
+        [SITE, ['manage/me', 'manage', 'pages', 'pages/', 'pages/enter/abc', 'pages/mylist', 'pag%65s/']],
+        [PAGES, ['pages/my', 'pages/my/enter/abc', 'updates/42', 'licenses/validate', 'downloads/42', '']],
+      ])('%s refuses %j', async (host, paths) => {
+        for (const path of paths) {
+          const answer = await on(host, `${PREFIX}/${path}`);
+          expect([path, answer.status, answer.headers]).toMatchObject([
+            path,
+            404,
+            { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
+          ]);
+          expect(answer.json()).toEqual({
+            error: { code: 'NOT_FOUND', message: 'There is nothing at this address' },
+          });
+        }
+      });
+
+      it('leads from its start to the pages, and has nothing of the site', async () => {
+        const start = await on(PAGES, '/');
+        expect(start.status).toBe(302);
+        expect(new URL(start.headers.location as string, 'https://pages.shop.example').pathname).toBe(
+          `${PREFIX}/pages/`,
+        );
+        for (const path of ['/index.php', '/administrator/', '/licensing-updates/x.xml'])
+          expect([path, (await on(PAGES, path)).status]).toEqual([path, 404]);
+        expect((await on(SITE, '/blog/article')).json()).toMatchObject({ uri: '/blog/article' });
+      });
+
+      it('logs no code that it refuses', async () => {
+        await on(SITE, `${PREFIX}/pages/enter/s3cretCode`);
+        await eventually(() => expect(hosts.log('licensing.log')).toContain('pages/enter/(code)" 404'));
+        expect(hosts.allLogs()).not.toContain('s3cretCode');
+      });
+    });
+
+    it('leave no code and no customer in any log while the service is down', async () => {
+      const down = await shops.start({ upstream: await unusedAddress(), example: true });
+      const asked = [
+        'pages/enter/s3cretCode',
+        'pages/my/enter/s3cretCode?from=jane@buyer.example',
+        'pages/customers/jane@buyer.example/erase',
+        'manage/customers/jane@buyer.example',
+        'pages/licenses?customer=jane@buyer.example',
+        'pages/find/s3cretCode',
+      ];
+      const headers = { ...secrets, Referer: `https://shop.example${PREFIX}/pages/enter/s3cretCode` };
+      for (const path of asked) {
+        const answer = await get(down, `${PREFIX}/${path}`, { headers });
+        const type = path.startsWith('pages') ? 'text/plain' : 'application/json';
+        expect([path, answer.status, answer.headers['content-type']]).toEqual([
+          path,
+          503,
+          `${type}; charset=utf-8`,
+        ]);
+      }
+      // Browsers ask for it with the page as the referer.
+      await get(down, '/favicon.ico', { headers });
+      await eventually(() => expect(down.log('licensing.log').split('\n')).toHaveLength(asked.length + 1));
+      expect(down.allLogs()).not.toMatch(/s3cretCode|jane|lgw_secret|joomla-secret/);
     });
 
     it('get a package while it is still on its way', async () => {

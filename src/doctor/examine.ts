@@ -9,6 +9,7 @@ import { checkPrivileges, checkSchema, checkServer, checkSizes, checkTables } fr
 import { attempt, unchecked, type Check, type Finding, type Patient } from './finding';
 import { checkKeys } from './keys';
 import { checkFolder, checkPackages } from './packages';
+import { checkPages } from './pages';
 import { checkRedis } from './redis';
 import { checkSite } from './site';
 import { checkUpdateXml } from './update-xml';
@@ -30,6 +31,7 @@ const CHECKS: { name: string; check: Check; needsDatabase: boolean }[] = [
   { name: 'API_TOKENS', check: checkAccess, needsDatabase: true },
   { name: 'COUNTERS', check: checkCounters, needsDatabase: true },
   { name: 'SITE', check: checkSite, needsDatabase: false },
+  { name: 'PAGES', check: checkPages, needsDatabase: false },
 ];
 
 /** Checks that read all packages or all licences: too much for a service between its requests. */

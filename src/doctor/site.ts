@@ -112,7 +112,7 @@ async function checkPrefix(site: Site): Promise<Finding> {
 }
 
 /** Whether this service, not the web server, answered 404. */
-function isService(answer: Answer): boolean {
+export function isService(answer: Answer): boolean {
   return answer.status === 404 && errorCode(answer) === 'NOT_FOUND' && header(answer, 'x-request-id') !== '';
 }
 
@@ -124,7 +124,7 @@ async function remedyForFolder(site: Site): Promise<string | undefined> {
   if (!isService(answer)) return undefined;
   return (
     `${site.url.origin} leads to the service, its folder ${folder} does not. In licensing.conf, take the # off the line for a ` +
-    `site in a sub-folder, so that it reads: location ^~ ${folder}${API_PATH}/ { rewrite ^${folder}(/.*)$ $1 last; } ` +
+    `site in a sub-folder, so that it reads: location ^~ ${folder}${API_PATH}/ { set $licensing_folder ${folder}; rewrite ^${folder}(/.*)$ $1 last; } ` +
     `Then reload nginx. (Behind Apache: Define LICENSING_PATH ${folder}${API_PATH})`
   );
 }
@@ -403,7 +403,8 @@ function ask({ ca }: Site, url: URL, options: GetOptions = {}): Promise<Answer> 
   return httpGet(url, { ca, ...options });
 }
 
-function at(url: URL, path: string): URL {
+/** An address of the service behind the site. */
+export function at(url: URL, path: string): URL {
   return new URL(url.pathname.replace(/\/$/, '') + API_PATH + path, url.origin);
 }
 

@@ -35,7 +35,7 @@ import {
   unusedAddress,
   type TestService,
 } from '../support/service';
-import { startTlsFront } from '../support/static-site';
+import { startStaticSite, startTlsFront } from '../support/static-site';
 import { openMigrated, processEnvironment, startProgram } from '../support/service-process';
 import type { TestWebServer } from '../support/web-server-process';
 
@@ -860,7 +860,8 @@ describe('the site', () => {
   });
 
   test("a site in a sub-folder, whose line is still a comment: it is named with the folder's name", async () => {
-    const line = /take the # off the line.*: (location \^~ \/joomla\/\S+ \{ rewrite \S+ \$1 last; \}) Then/;
+    const line =
+      /take the # off the line.*: (location \^~ \/joomla\/\S+ \{ set \S+ \/joomla; rewrite \S+ \$1 last; \}) Then/;
     const found = await doctor(settings, '--url', `${nginx.url}/joomla`);
     expect(find(found, 'PREFIX_NOT_REACHED')).toMatchObject({
       level: 'problem',
@@ -874,6 +875,40 @@ describe('the site', () => {
     });
     cleanups.push(() => changed.stop());
     expectFinding(await doctor(settings, '--url', `${changed.url}/joomla/`), 'SITE', 'ok', '/joomla/api/');
+  });
+
+  /** A site whose page to sign in is this, by host name. */
+  async function lookAtPages(pages: Record<string, string>, more: Settings, folder = ''): Promise<Report> {
+    const site = await startStaticSite(({ url = '', headers }, response) => {
+      const page = url.endsWith('/pages/sign-in') ? pages[headers.host?.replace(/:.*/, '') ?? ''] : undefined;
+      response.writeHead(page === undefined ? 404 : 200, { 'Content-Type': 'text/html' }).end(page);
+    });
+    cleanups.push(() => site.stop());
+    return doctor({ ...settings, ...more }, '--url', site.url.replace('127.0.0.1', 'localhost') + folder);
+  }
+
+  test('the pages: there, missing, without the folder of the site, and on another host than they should be', async () => {
+    const publicUrl = { LICENSING_PUBLIC_URL: 'https://shop.example' };
+    const alone = await lookAtPages({ localhost: '<form>' }, publicUrl);
+    expectFinding(alone, 'PAGES', 'ok', /The pages answer at .*\/pages\/sign-in/);
+    expect(find(alone, 'PUBLIC_URL')).toBeUndefined();
+    const none = await lookAtPages({}, {});
+    expectFinding(none, 'PAGES', 'problem', /answers 404/);
+    expectFinding(none, 'PUBLIC_URL', 'warning', /LICENSING_PUBLIC_URL is not set/);
+    const rooted = { localhost: `<form action="${PREFIX}/pages/sign-in">` };
+    expectFinding(
+      await lookAtPages(rooted, {}, '/joomla'),
+      'PAGES',
+      'problem',
+      /without the folder \/joomla/,
+    );
+
+    const host = { LICENSING_PAGES_HOST: '127.0.0.1' };
+    const own = await lookAtPages({ '127.0.0.1': '<form>' }, host);
+    expectFinding(own, 'PAGES', 'ok', /127\.0\.0\.1/);
+    expectFinding(own, 'PAGES_HOST', 'ok', /do not answer at localhost/);
+    const both = await lookAtPages({ '127.0.0.1': '<form>', localhost: '<form>' }, host);
+    expectFinding(both, 'PAGES_HOST', 'problem', /answers 200, although the pages belong to 127/);
   });
 
   test('a certificate of an authority of its own is believed with --ca', async () => {

@@ -1,0 +1,79 @@
+import { ok, problem, warning, type Check, type Finding, type Patient } from './finding';
+import { header, httpGet, type Answer } from './http-get';
+import { at, isService } from './site';
+
+/** Checks that the pages can be reached where they should be, and only there. */
+
+const SIGN_IN = '/pages/sign-in';
+const RENEW =
+  'licensing nginx --server-name YOUR.SITE prints what belongs into its configuration (Apache: docs/apache.md).';
+
+type Site = Patient & { url: URL };
+
+export const checkPages: Check = async (patient) => {
+  const { config, url } = patient;
+  const findings = checkPublicUrl(config);
+  if (url === undefined) return findings;
+  const site = { ...patient, url };
+  const { pagesHost } = config;
+  if (pagesHost === undefined) return [...findings, await checkSignIn(site, url)];
+  const pages = new URL(url);
+  pages.hostname = pagesHost;
+  return [...findings, await checkSignIn(site, pages), ...(await checkOtherHost(site, pagesHost))];
+};
+
+function checkPublicUrl({ publicUrl }: Patient['config']): Finding[] {
+  return publicUrl !== undefined
+    ? []
+    : [
+        warning('PUBLIC_URL', 'LICENSING_PUBLIC_URL is not set.', {
+          why: 'The service sends no mail, and "licensing sign-in" does not know the address of the pages.',
+          remedy: 'Set it to the address of the site, such as https://shop.example, and restart the service.',
+        }),
+      ];
+}
+
+async function checkSignIn(site: Site, pages: URL): Promise<Finding> {
+  const address = at(pages, SIGN_IN);
+  const answer = await ask(site, address);
+  const { status, body } = answer;
+  const folder = pages.pathname.replace(/\/$/, '');
+  if (isService(answer))
+    return warning('PAGES', `The service has no page at ${address.href}.`, {
+      why: 'It runs an earlier version, or the web server does not tell it the host name.',
+      remedy: `Restart the service. If that changes nothing: ${RENEW}`,
+    });
+  if (status !== 200 || !header(answer, 'content-type').startsWith('text/html'))
+    return problem('PAGES', `${address.href} answers ${status}: that is not the page to sign in.`, {
+      why: 'Nobody can open the pages.',
+      remedy: `The web server does not lead to the service there. ${RENEW}`,
+    });
+  if (folder !== '' && /["']\/api\/index\.php\/v1\/licensing\/pages/.test(body))
+    return problem('PAGES', `The pages at ${pages.href} lead to addresses without the folder ${folder}.`, {
+      why: 'The web server does not tell the service in which folder the site is (X-Forwarded-Prefix).',
+      remedy: RENEW,
+    });
+  return ok('PAGES', `The pages answer at ${address.href}.`);
+}
+
+/** The site's own scripts could otherwise call them still. */
+async function checkOtherHost(site: Site, pagesHost: string): Promise<Finding[]> {
+  const address = at(site.url, SIGN_IN);
+  const { status } = await ask(site, address);
+  return status === 404
+    ? [ok('PAGES_HOST', `The operator's pages do not answer at ${site.url.host}.`)]
+    : [
+        problem(
+          'PAGES_HOST',
+          `${address.href} answers ${status}, although the pages belong to ${pagesHost}.`,
+          {
+            why: "Scripts of the site have the same origin, and can use an operator's session.",
+            remedy: `Restart the service, which reads LICENSING_PAGES_HOST at its start. ${RENEW}`,
+          },
+        ),
+      ];
+}
+
+function ask({ ca }: Site, url: URL): Promise<Answer> {
+  return httpGet(url, { ca });
+}

@@ -237,6 +237,7 @@ function nextSteps({ listen, adminListen, publicUrl, xmlDir }: Config): string {
    Is it ready?                        curl -sS ${ready}
 2. Put it behind the site's nginx:     licensing nginx --server-name YOUR.SITE --instances 1 --out /etc/nginx/licensing
    Does it lead to the service?        licensing doctor --url https://YOUR.SITE
+   Open its pages in a browser:        licensing sign-in
 3. Say what you sell:
      licensing product add --name "Your extension" --id 42 --element pkg_yours
      licensing plan add --product 42 --name Single --activation-type domain --activation-limit 1 --duration 1y

@@ -203,7 +203,7 @@ describe('licensing init --joomla-root', () => {
       .map((name) => readFileSync(join(ROOT, `docs/${name}.md`), 'utf8'))
       .join('');
     const steps = [...stdout.matchAll(/(?:^| {2,})(licensing [a-z-]+(?: [a-z]+)?|systemctl .*)/gm)];
-    expect(steps).toHaveLength(8);
+    expect(steps).toHaveLength(9);
     for (const [, step] of steps) expect(guides).toContain(step);
     expect(readFileSync(envFile, 'utf8')).toBe(first);
     const elsewhere = await licensing('init', '--joomla-root', temporaryFolder());

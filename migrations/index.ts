@@ -33,6 +33,7 @@ import * as customerIds from './032_customer_ids';
 import * as oneTimeCodes from './037_one_time_codes';
 import * as sessions from './038_sessions';
 import * as operators from './039_operators';
+import * as selfServiceMoves from './040_self_service_moves';
 
 /** In order. The database stores the names, without a file extension. */
 const migrations: Record<string, Knex.Migration> = {
@@ -70,6 +71,7 @@ const migrations: Record<string, Knex.Migration> = {
   '037_one_time_codes': oneTimeCodes,
   '038_sessions': sessions,
   '039_operators': operators,
+  '040_self_service_moves': selfServiceMoves,
 };
 
 /** Removes what only earlier versions read: run on a database in use once every process has been restarted. */

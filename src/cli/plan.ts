@@ -2,6 +2,7 @@ import { Option, type Command } from 'commander';
 import { quantity } from '../licensing/quantity';
 import {
   addPlan,
+  DEFAULT_MOVES,
   editPlanAndLicenses,
   plansOf,
   removePlan,
@@ -42,6 +43,8 @@ const AFTER_EXPIRY_HELP =
 const FREE_STAGING_HELP =
   'on: local and staging sites take no slot (only for domains; docs/staging-sites.md says which those are)';
 
+const MOVES_HELP = "how many sites customers may remove on the customer's page within 30 days; 0 for none";
+
 function onOrOff(text: string): boolean {
   return oneOf(['on', 'off'])(text) === 'on';
 }
@@ -75,6 +78,7 @@ function addAdd(plan: Command): void {
     .option('--duration <duration>', '1y, 6m, 30d or lifetime', durationOrLifetime, 'lifetime')
     .option('--after-expiry <what>', AFTER_EXPIRY_HELP, afterExpiry, 'nothing')
     .option('--free-staging <on|off>', FREE_STAGING_HELP, onOrOff, false)
+    .option('--self-service-moves <n>', MOVES_HELP, nonNegativeInteger, DEFAULT_MOVES)
     .addHelpText(
       'after',
       '\nExample:\n  licensing plan add --product 42 --name Developer --activation-type domain --activation-limit 5 --duration 1y',
@@ -105,6 +109,7 @@ function addEdit(plan: Command): void {
     .option('--duration <duration>', '1y, 6m, 30d or lifetime', durationOrLifetime)
     .option('--after-expiry <what>', AFTER_EXPIRY_HELP, afterExpiry)
     .option('--free-staging <on|off>', FREE_STAGING_HELP, onOrOff)
+    .option('--self-service-moves <n>', MOVES_HELP, nonNegativeInteger)
     .addOption(
       new Option('--licenses <what>', 'whether licences with the old limit follow a new one').choices([
         'follow',
@@ -165,11 +170,12 @@ function addRemove(plan: Command): void {
     );
 }
 
-/** What a plan grants besides; null: nothing. */
-function optionsOf({ freeStaging, afterExpiry }: Plan): string | null {
+/** What a plan grants other than by default; null: nothing. */
+function optionsOf({ freeStaging, afterExpiry, selfServiceMoves }: Plan): string | null {
   const options = [
     ...(freeStaging ? ['free staging'] : []),
     ...(afterExpiry === 'last_release' ? ['last release after the end'] : []),
+    ...(selfServiceMoves === DEFAULT_MOVES ? [] : [`${selfServiceMoves} self-service moves`]),
   ];
   return options.length === 0 ? null : options.join(', ');
 }

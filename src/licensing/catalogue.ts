@@ -1,6 +1,7 @@
 import { quantity } from './quantity';
 import { countActivationsOfPlan } from '../store/activations';
 import {
+  DEFAULT_MOVES,
   deletePlan,
   deleteProduct,
   findPlan,
@@ -41,7 +42,7 @@ import type { ChangeContext } from './lifecycle';
 import { OperatorError, type RefusalFacts } from './operator-error';
 import { noPlan, noProduct, requirePlan, requireProduct } from './find-or-refuse';
 
-export { type AfterExpiry, type CatalogueProduct, type Includes, type Plan, type Product };
+export { DEFAULT_MOVES, type AfterExpiry, type CatalogueProduct, type Includes, type Plan, type Product };
 
 /** All products, by id. */
 export async function listProducts(db: Db): Promise<CatalogueProduct[]> {
@@ -112,12 +113,14 @@ export async function addProduct(
   }
 }
 
-export type NewPlan = Omit<Plan, 'id' | 'createdAt' | 'afterExpiry' | 'freeStaging'> & {
+export type NewPlan = Omit<Plan, 'id' | 'createdAt' | 'afterExpiry' | 'freeStaging' | 'selfServiceMoves'> & {
   activationType: ActivationType;
   /** `nothing` by default */
   afterExpiry?: AfterExpiry;
   /** only for plans that count domains; false by default */
   freeStaging?: boolean;
+  /** `DEFAULT_MOVES` by default */
+  selfServiceMoves?: number;
 };
 
 /** @throws OperatorError when there is no such product, or it already has a plan of this name */
@@ -125,7 +128,11 @@ export async function addPlan(db: Db, plan: NewPlan, now: Date): Promise<Plan> {
   return inTransaction(db, async (trx) => {
     await refuseNamesake(trx, plan);
     refuseFreeStaging(plan);
-    const id = await insertPlan(trx, { afterExpiry: 'nothing', freeStaging: false, ...plan, createdAt: now });
+    const id = await insertPlan(trx, {
+      ...{ afterExpiry: 'nothing', freeStaging: false, selfServiceMoves: DEFAULT_MOVES },
+      ...plan,
+      createdAt: now,
+    });
     return (await findPlan(trx, id)) as Plan;
   });
 }

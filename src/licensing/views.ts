@@ -36,6 +36,7 @@ export function planJson(plan: Plan) {
     duration: plan.duration,
     after_expiry: plan.afterExpiry,
     free_staging: plan.freeStaging,
+    self_service_moves: plan.selfServiceMoves,
     created_at: formatTimestamp(plan.createdAt),
   };
 }

@@ -12,7 +12,7 @@ import {
   MAX_URL_LENGTH,
   MAX_USER_AGENT_LENGTH,
 } from '../store/columns';
-import { AFTER_EXPIRY } from '../store/catalogue';
+import { AFTER_EXPIRY, DEFAULT_MOVES } from '../store/catalogue';
 import type { TableName } from '../store/database';
 import type { Row, SqlValue, TableLayout } from '../store/export';
 import { RELEASE_STATES } from '../store/releases';
@@ -20,7 +20,7 @@ import { RELEASE_STATES } from '../store/releases';
 /** The fields of an export file (docs/export-format.md), and their columns in the database. */
 
 export const FORMAT = 'licensing-gateway export';
-export const FORMAT_VERSION = 3;
+export const FORMAT_VERSION = 4;
 /** The oldest version that is still read. */
 export const OLDEST_VERSION = 1;
 /** What records of earlier versions lack: by the version that brought the fields, and the record's type. */
@@ -33,6 +33,7 @@ const ADDED_FIELDS: Record<number, Partial<Record<string, Record<string, unknown
     activation: { key_id: null, free: false, site: null },
     access: { key_id: null },
   },
+  4: { plan: { self_service_moves: DEFAULT_MOVES } },
 };
 
 interface Field<T> {
@@ -99,6 +100,7 @@ export const RECORDS = {
     duration: nullable(matching(DURATION, 'a duration as 1y, 6m or 30d')),
     after_expiry: oneOf(AFTER_EXPIRY),
     free_staging: flag(),
+    self_service_moves: count,
     created_at: time(),
   }),
   release: record('releases', ['id'], {

@@ -411,7 +411,7 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
       after_expiry: 'nothing',
     };
     expect(added).toEqual({
-      ...{ id: added.id, ...plan, free_staging: false },
+      ...{ id: added.id, ...plan, free_staging: false, self_service_moves: 3 },
       created_at: expect.stringMatching(TIME),
     });
     expect(await rows(service.db, 'plans')).toContainEqual(

@@ -159,7 +159,7 @@ function lines(file: string): Record<string, unknown>[] {
 }
 
 const LATER_FIELDS = {
-  ...{ times: 1, last_at: 1, after_expiry: 1, free_staging: 1 },
+  ...{ times: 1, last_at: 1, after_expiry: 1, free_staging: 1, self_service_moves: 1 },
   ...{ key_id: 1, free: 1, site: 1, keys: 1, main_key_id: 1 },
   ...{ includes: 1, renew_url: 1, support_url: 1, metadata: 1, revision: 1, issued_by: 1 },
 };
@@ -189,7 +189,7 @@ function fileOf(records: Record<string, unknown>[]): string {
   );
 }
 
-const HEADER = { type: 'header', format: 'licensing-gateway export', version: 3 };
+const HEADER = { type: 'header', format: 'licensing-gateway export', version: 4 };
 
 function writeText(text: string | Buffer): string {
   const file = join(temporaryFolder(), 'in.jsonl');
@@ -470,9 +470,13 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     expect((await importJson(to, writeText(text))).records.event).toMatchObject({ new: counts.event });
     const imported = await rows<{ times: number; last_at: string | null }>(to.db, 'events');
     expect(new Set(imported.map(({ times, last_at }) => `${times} ${last_at}`))).toEqual(new Set(['1 null']));
-    const plans = await rows<{ after_expiry: string; free_staging: number }>(to.db, 'plans');
+    const plans = await rows<{ after_expiry: string; free_staging: number; self_service_moves: number }>(
+      to.db,
+      'plans',
+    );
     expect(plans.map(({ after_expiry }) => after_expiry)).toEqual(['nothing', 'nothing', 'nothing']);
     expect(plans.map(({ free_staging }) => free_staging)).toEqual([0, 0, 0]);
+    expect(plans.map(({ self_service_moves }) => self_service_moves)).toEqual([3, 3, 3]);
     const activations = await rows<{ identifier: string; site: string | null }>(to.db, 'activations');
     expect(activations.find(({ identifier }) => identifier === 'dev.client.co.uk')).toMatchObject({
       ...{ key_id: null, free: 0, site: 'client.co.uk' },
@@ -808,7 +812,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     ['something after the end', (l) => [...l, l[1]].join('\n'), /there is more after the footer/],
     [
       'a newer format',
-      (l) => [JSON.stringify({ ...HEADER, version: 4 }), ...l.slice(1)].join('\n'),
+      (l) => [JSON.stringify({ ...HEADER, version: HEADER.version + 1 }), ...l.slice(1)].join('\n'),
       /^error: Line 1: the file has format version 4.*Install a version/,
     ],
     [
@@ -1045,6 +1049,7 @@ function largeFile(count: number): string {
       duration: null,
       after_expiry: 'nothing',
       free_staging: false,
+      self_service_moves: 3,
       created_at: time,
     },
     ...ids.map((id) => ({

@@ -163,6 +163,7 @@ export async function givePlan(
     productId?: number;
     afterExpiry?: AfterExpiry;
     freeStaging?: boolean;
+    selfServiceMoves?: number;
   } = {},
   now = new Date(),
 ): Promise<number> {
@@ -182,6 +183,7 @@ export async function givePlan(
     duration: null,
     afterExpiry: plan.afterExpiry ?? 'nothing',
     freeStaging: plan.freeStaging ?? false,
+    selfServiceMoves: plan.selfServiceMoves ?? 3,
     createdAt: now,
   });
 }

@@ -8,7 +8,7 @@ import { listPlanPage } from '../../licensing/lists';
 import { planJson } from '../../licensing/views';
 import { get, list, patch, post, remove } from './operation';
 import { pageOf, readId } from './reading';
-import { DurationGiven, exactly, IdGiven, Limit, oneOf, orNull, Paging, Text } from './schemas';
+import { DurationGiven, exactly, IdGiven, Limit, Moves, oneOf, orNull, Paging, Text } from './schemas';
 import { Plan } from './things';
 
 const options = {
@@ -19,6 +19,7 @@ const options = {
     oneOf(['nothing', 'last_release'], { description: 'What an expired licence may still download.' }),
   ),
   free_staging: Type.Optional(Type.Boolean({ description: 'Local and staging sites take no slot.' })),
+  self_service_moves: Type.Optional(Moves),
 };
 
 interface Options {
@@ -26,14 +27,16 @@ interface Options {
   duration?: string | null;
   after_expiry?: 'nothing' | 'last_release';
   free_staging?: boolean;
+  self_service_moves?: number;
 }
 
-function readOptions({ name, duration, after_expiry, free_staging }: Options) {
+function readOptions({ name, duration, after_expiry, free_staging, self_service_moves }: Options) {
   return {
     ...(name !== undefined && { name: requireLabel(name, 'name') }),
     ...(duration !== undefined && { duration: duration === null ? null : requireDuration(duration) }),
     ...(after_expiry !== undefined && { afterExpiry: after_expiry }),
     ...(free_staging !== undefined && { freeStaging: free_staging }),
+    ...(self_service_moves !== undefined && { selfServiceMoves: self_service_moves }),
   };
 }
 

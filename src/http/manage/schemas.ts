@@ -56,6 +56,11 @@ export const DurationGiven = Type.String({
   examples: ['1y'],
 });
 export const Limit = Type.Integer({ minimum: 0, maximum: MAX_UINT32, description: '0: unlimited.' });
+export const Moves = Type.Integer({
+  minimum: 0,
+  maximum: MAX_UINT32,
+  description: "How many sites customers may remove on the customer's page within 30 days.",
+});
 
 export const Reason = {
   reason: Type.Optional(Type.String({ description: "Kept in the licence's history." })),

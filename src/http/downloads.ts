@@ -1,14 +1,13 @@
 import type { ReadStream, Stats } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import send from 'send';
-import { decideDownload } from '../licensing/download';
 import { gatherFacts, type DownloadFacts } from '../licensing/download-check';
 import { keyDigest } from '../licensing/keys';
-import { createBatches, eachOnce } from '../licensing/batches';
 import type { Licensing } from '../licensing/licensing';
 import { formatTimestampOrNull } from '../licensing/timestamps';
-import { isRefusal, type Refusal, type RefusalCode } from '../licensing/verdict';
-import { packageFileName, statPackage } from '../packages/package-files';
+import type { Refusal, RefusalCode } from '../licensing/verdict';
+import { createPackageFinder, decideWithPackage } from '../packages/decided-downloads';
+import { packageFileName } from '../packages/package-files';
 import type { Release } from '../store/releases';
 import { API_TEXTS, KEY_REQUIRED, PRODUCT_ID_REQUIRED } from '../api';
 import { PACKAGE_HEADERS, sendData, sendRefusal } from './answers';
@@ -39,12 +38,7 @@ export function downloadHandler(
   { lookUp, findRelease, findProduct, now, accessLog }: Licensing,
   settings: DownloadSettings,
 ): Handler {
-  const findPackage = createBatches(
-    eachOnce(
-      (sha256: string) => sha256,
-      (sha256) => statPackage(settings.packagesDir, sha256),
-    ),
-  );
+  const findPackage = createPackageFinder(settings.packagesDir);
   return async (ctx) => {
     const query = readQuery(ctx.querystring);
     const key = chooseKey(readQueryKey(query.get('license_key')), readQueryKey(query.get('dlid')));
@@ -76,31 +70,21 @@ export function downloadHandler(
     if (productId === undefined) return refuse('INVALID_REQUEST', undefined, PRODUCT_ID_REQUIRED);
     const found = await lookUp({ key, keyDigest: keyDigest(key), identifier, productId });
     const request = { productId, identifierGiven: identifier !== undefined, version };
-    const decision = await decideDownload(found, findRelease, request, at);
-    const release = isRefusal(decision) ? undefined : decision.release;
-    // Refuse a truncated package: Joomla would unpack the part that is there.
-    const isMissing = release && (await findPackage(release.sha256))?.size !== release.fileSize;
-    const refusal: Refusal | undefined = isRefusal(decision)
-      ? decision
-      : isMissing
-        ? { refused: 'FILE_NOT_FOUND', license: decision.license, keyId: decision.keyId }
-        : undefined;
+    const finders = { findRelease, findPackage };
+    const { refusal, release, known } = await decideWithPackage(found, finders, request, at);
     if (ctx.state.endpoint === 'check') {
       const code = refusal?.refused ?? null;
       const facts = await gatherFacts(found, { code, release }, request, { findRelease, findProduct }, at);
-      record(code ?? 'ok', refusal ?? decision, release);
+      record(code ?? 'ok', known, release);
       return sendVerdict(ctx, refusal, facts);
     }
-    if (refusal || isRefusal(decision) || release === undefined) {
-      const { refused, message } = refusal as Refusal;
-      return refuse(refused, refusal, message);
-    }
+    if (refusal) return refuse(refusal.refused, known, refusal.message);
     const isLate = () => ctx.state.answered;
     if (isLate()) return;
-    const sent = await sendPackage(ctx, release, settings);
+    const sent = await sendPackage(ctx, release as Release, settings);
     if (isLate()) return;
-    if (sent) record('ok', decision, release);
-    else refuse('FILE_NOT_FOUND', decision);
+    if (sent) record('ok', known, release);
+    else refuse('FILE_NOT_FOUND', known);
   };
 }
 
@@ -123,7 +107,7 @@ function sendVerdict(ctx: Context, refusal: Refusal | undefined, facts: Download
 const CONDITIONS = ['If-Match', 'If-None-Match', 'If-Modified-Since', 'If-Unmodified-Since'];
 
 /** Lets nginx send the bytes where it offers to. Resolves once the answer is decided; false: nothing was sent. */
-function sendPackage(
+export function sendPackage(
   ctx: Context,
   release: Release,
   { packagesDir, accelLocation }: DownloadSettings,

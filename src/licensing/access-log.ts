@@ -13,6 +13,8 @@ export interface AccessEntry {
   endpoint: Access['endpoint'];
   outcome: string;
   key?: string | undefined;
+  /** the end of a key of the licence that is known without the key itself */
+  keyHint?: string | null | undefined;
   license?: LicenseTerms | undefined;
   /** the id of the licence's key that it came by */
   keyId?: number | undefined;
@@ -202,7 +204,7 @@ function toAccess({ key, license, ...entry }: AccessEntry): Access {
     outcome: entry.outcome,
     licenseId: license?.id ?? null,
     keyId: entry.keyId ?? null,
-    keyHint: hintOf(key, license !== undefined),
+    keyHint: hintOf(key, license !== undefined) ?? entry.keyHint ?? null,
     productId: entry.productId ?? null,
     version: text(entry.version, 64),
     identifier: text(entry.identifier, MAX_IDENTIFIER_LENGTH),

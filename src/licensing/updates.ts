@@ -9,13 +9,21 @@ import { isPrerelease } from './versions';
  */
 export async function latestRelease(db: Db, productId: number, by?: Date): Promise<Release | undefined> {
   for (;;) {
-    const versions = await listPublishedVersions(db, productId, by);
-    const latest = versions.find((version) => !isPrerelease(version)) ?? versions[0];
+    const latest = latestOf(await listPublishedVersions(db, productId, by), (version) => version);
     if (latest === undefined) return undefined;
     const release = await findRelease(db, productId, latest);
     // It was withdrawn between the two statements: look again.
     if (release?.state === 'published') return release;
   }
+}
+
+/**
+ * The latest of a product's published releases: a pre-release only while there is no final one.
+ *
+ * @param published the highest version first
+ */
+export function latestOf<T>(published: T[], versionOf: (release: T) => string): T | undefined {
+  return published.find((release) => !isPrerelease(versionOf(release))) ?? published[0];
 }
 
 export interface Update {

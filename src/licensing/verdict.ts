@@ -63,6 +63,12 @@ export function judgeActivation(found: Found | undefined, now: Date): Refusal | 
   return undefined;
 }
 
+/** Whether one more identifier could be activated: one that is not activated yet, and takes a slot. */
+export function judgeNewSite(found: Found | undefined, now: Date): Refusal | undefined {
+  const placing = { free: false, freed: 0, freedOfKey: 0 };
+  return judgeActivation(found && { ...found, identifier: 'new', activation: undefined, placing }, now);
+}
+
 const NOTHING_FREED = { freed: 0, freedOfKey: 0 };
 
 /** Whether the operator may activate an identifier: in every state, and above the limit too. */

@@ -4,6 +4,7 @@ import {
   forceIndex,
   insertRows,
   licenseIndex,
+  likePattern,
   orderedJoin,
   placeholders,
   rawRows,
@@ -127,6 +128,76 @@ export async function listActivationsAfter(
     .limit(limit);
   if (after !== undefined) query.where('identifier', '>', after);
   return ((await query) as object[]).map((row) => toFields(row) as StoredActivation);
+}
+
+/** Which of some licences' activations are listed. */
+export interface SiteSearch {
+  /** a part of the identifier or the label */
+  text?: string | undefined;
+  /** identifiers that fit too, whatever the text */
+  identifiers?: string[];
+  id?: number | undefined;
+  /** only ids below this one */
+  before?: number | undefined;
+  limit: number;
+}
+
+/** Activations of some licences, newest first. Reads all activations of these licences. */
+export async function searchActivations(
+  db: Db,
+  licenseIds: number[],
+  { text, identifiers = [], id, before, limit }: SiteSearch,
+): Promise<StoredActivation[]> {
+  if (licenseIds.length === 0) return [];
+  const query = db(tableBy(db, 'activations', ...licenseIndex('activations')))
+    .whereIn('license_id', licenseIds)
+    .orderBy('id', 'desc')
+    .limit(limit);
+  if (id !== undefined) query.where({ id });
+  if (before !== undefined) query.where('id', '<', before);
+  if (text !== undefined)
+    query.where((any) => {
+      const pattern = likePattern(text.toLowerCase());
+      any.whereRaw("LOWER(identifier) LIKE ? ESCAPE '!'", [pattern]);
+      any.orWhereRaw("LOWER(name) LIKE ? ESCAPE '!'", [pattern]);
+      if (identifiers.length > 0) any.orWhereIn('identifier', identifiers);
+    });
+  return ((await query) as object[]).map((row) => toFields(row) as StoredActivation);
+}
+
+/** The newest activations of each licence, newest first, and the number of all, by licence id. */
+export async function listNewestActivations(
+  db: Db,
+  licenseIds: number[],
+  each: number,
+): Promise<Map<number, { newest: StoredActivation[]; total: number }>> {
+  const found = new Map<number, { newest: StoredActivation[]; total: number }>();
+  if (licenseIds.length === 0) return found;
+  const rows = await rawRows<object>(
+    db,
+    `SELECT * FROM (
+       SELECT a.*, ROW_NUMBER() OVER (PARTITION BY a.license_id ORDER BY a.id DESC) AS place,
+              COUNT(*) OVER (PARTITION BY a.license_id) AS total
+         FROM ${table(db, 'activations')} a${forceIndex(db, 'activations', ...licenseIndex('activations'))}
+        WHERE a.license_id IN (${placeholders(licenseIds.length)})) newest
+      WHERE place <= ? ORDER BY license_id, place`,
+    [...licenseIds, each],
+  );
+  for (const row of rows) {
+    const { total, ...activation } = withoutPlace(toFields(row) as StoredActivation & Placed);
+    const { newest } = found.get(activation.licenseId) ?? { newest: [] };
+    found.set(activation.licenseId, { newest: [...newest, activation], total });
+  }
+  return found;
+}
+
+interface Placed {
+  place: number;
+  total: number;
+}
+
+function withoutPlace<Row extends Placed>({ place: _place, ...row }: Row): Omit<Row, 'place'> {
+  return row;
 }
 
 /** The first of a licence's activations without a slot. */

@@ -114,6 +114,27 @@ export async function listLatestEvents(
   return ((await query) as object[]).map(toEvent);
 }
 
+/** The times of events by one actor with one action since a time, and what was before them, newest first, by licence id. */
+export async function findEventsSince(
+  db: Db,
+  licenseIds: number[],
+  { actor, action, since }: Pick<LicenseEvent, 'actor' | 'action'> & { since: Date },
+): Promise<Map<number, Pick<RecordedEvent, 'at' | 'before'>[]>> {
+  const found = new Map<number, Pick<RecordedEvent, 'at' | 'before'>[]>();
+  if (licenseIds.length === 0) return found;
+  const rows = (await db(tableBy(db, 'events', ...licenseIndex('events')))
+    .whereIn('license_id', licenseIds)
+    .where('at', '>', toSqlTime(since))
+    .where({ actor, action })
+    .orderBy([
+      { column: 'at', order: 'desc' },
+      { column: 'id', order: 'desc' },
+    ])) as object[];
+  for (const { licenseId, at, before } of rows.map(toEvent))
+    found.set(licenseId, [...(found.get(licenseId) ?? []), { at, before }]);
+  return found;
+}
+
 /** Where one of a licence's events is in its list. */
 export async function findEventPlace(db: Db, licenseId: number, id: number): Promise<TimePlace | undefined> {
   const [at] = await db(table(db, 'events')).where({ id, license_id: licenseId }).pluck<string[]>('at');

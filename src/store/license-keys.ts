@@ -3,12 +3,14 @@ import { toColumns, toFields } from './row-fields';
 import {
   forceIndex,
   insertCounted,
+  isOneOf,
   licenseIndex,
   placeholders,
   rawChange,
   rawRows,
   tableBy,
 } from './statements';
+import { toSqlTime } from './time';
 
 /** A licence's key; only its digest is stored, and the key itself sealed where there is a secret. */
 export interface LicenseKey {
@@ -43,6 +45,16 @@ export async function listKeys(
   if (after !== undefined) query.where('id', '>', after);
   if (limit !== undefined) query.limit(limit);
   return ((await query) as object[]).map((row) => toFields(row) as LicenseKey);
+}
+
+/** The keys of some licences that have not ended, the oldest first. */
+export async function listOpenKeys(db: Db, licenseIds: number[], now: Date): Promise<LicenseKey[]> {
+  if (licenseIds.length === 0) return [];
+  const rows = await db(tableBy(db, 'license_keys', 'license_id'))
+    .whereIn('license_id', licenseIds)
+    .whereRaw('(ends_at IS NULL OR ends_at > ?)', [toSqlTime(now)])
+    .orderBy('id');
+  return (rows as object[]).map((row) => toFields(row) as LicenseKey);
 }
 
 export async function findKeys(db: Db, ids: number[]): Promise<LicenseKey[]> {
@@ -138,14 +150,26 @@ export async function moveActivations(trx: Transaction, from: number, to: number
 
 /** The slots taken by each of a licence's keys; the main key's have no key id. */
 export async function countSlotsByKey(db: Db, licenseId: number): Promise<Map<number | null, number>> {
-  const rows = await rawRows<{ key_id: number | null; n: number }>(
+  return (await countSlotsByKeys(db, [licenseId])).get(licenseId) ?? new Map<number | null, number>();
+}
+
+/** The same of several licences, by licence id. */
+export async function countSlotsByKeys(
+  db: Db,
+  licenseIds: number[],
+): Promise<Map<number, Map<number | null, number>>> {
+  const counts = new Map<number, Map<number | null, number>>();
+  if (licenseIds.length === 0) return counts;
+  const rows = await rawRows<{ license_id: number; key_id: number | null; n: number }>(
     db,
-    `SELECT key_id, COUNT(*) AS n
+    `SELECT license_id, key_id, COUNT(*) AS n
        FROM ${table(db, 'activations')}${forceIndex(db, 'activations', ...licenseIndex('activations'))}
-      WHERE license_id = ? AND free = 0 GROUP BY key_id`,
-    [licenseId],
+      WHERE license_id ${isOneOf(licenseIds.length)} AND free = 0 GROUP BY license_id, key_id`,
+    licenseIds,
   );
-  return new Map(rows.map((row) => [row.key_id, row.n]));
+  for (const { license_id: id, key_id: keyId, n } of rows)
+    counts.set(id, (counts.get(id) ?? new Map<number | null, number>()).set(keyId, n));
+  return counts;
 }
 
 /** The slots taken by each of these keys, which are not main keys. */

@@ -60,6 +60,27 @@ export async function listReleases(
   return ((await query) as object[]).map((row) => toFields(row) as Release);
 }
 
+/** The published releases of some products, highest version first. @param changelogs false: leaves the changelogs empty */
+export async function listPublishedReleases(
+  db: Db,
+  productIds: number[],
+  { changelogs }: { changelogs: boolean },
+): Promise<Release[]> {
+  if (productIds.length === 0) return [];
+  const rows = await db(table(db, 'releases'))
+    .whereIn('product_id', productIds)
+    .where({ state: 'published' })
+    .orderBy('version_order', 'desc')
+    .select<object[]>(...COLUMNS, changelogs ? 'changelog' : db.raw("'' AS changelog"));
+  return rows.map((row) => toFields(row) as Release);
+}
+
+/** All but the changelog, which may be long. */
+const COLUMNS = [
+  ...['id', 'product_id', 'version', 'version_order', 'state', 'published_at', 'file_name', 'file_size'],
+  ...['sha256', 'sha384', 'sha512', 'created_at'],
+];
+
 const STATES_WITH_PACKAGE: ReleaseState[] = ['published', 'draft'];
 
 /** Whether a version in this state needs its package. A withdrawn one may have lost it. */

@@ -4,7 +4,7 @@ import { canonicalKey } from '../licensing/keys';
 import { lookUp, type Found } from '../licensing/lookup';
 import { OperatorError } from '../licensing/operator-error';
 import { liveStatus } from '../licensing/states';
-import { isRefusal, judgeActivation, type Refusal } from '../licensing/verdict';
+import { isRefusal, judgeNewSite, type Refusal } from '../licensing/verdict';
 import { statPackage } from '../packages/package-files';
 import type { Db } from '../store/database';
 import type { License } from '../store/licenses';
@@ -199,8 +199,3 @@ function scarcest(
     : { activation_limit: activationLimit, activations_used: activationsUsed };
 }
 
-/** As for an identifier that no activation has, and that takes a slot. */
-function judgeNewSite(found: Found | undefined, now: Date): Refusal | undefined {
-  const placing = { free: false, freed: 0, freedOfKey: 0 };
-  return judgeActivation(found && { ...found, identifier: 'new', activation: undefined, placing }, now);
-}

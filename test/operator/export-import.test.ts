@@ -813,7 +813,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     [
       'a newer format',
       (l) => [JSON.stringify({ ...HEADER, version: HEADER.version + 1 }), ...l.slice(1)].join('\n'),
-      /^error: Line 1: the file has format version 4.*Install a version/,
+      /^error: Line 1: the file has format version 5.*Install a version/,
     ],
     [
       'another kind of file',

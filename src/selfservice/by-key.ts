@@ -1,0 +1,185 @@
+import { readCatalogue } from '../licensing/bundles';
+import { canonicalKey, keyDigest as digestOf } from '../licensing/keys';
+import type { Licensing } from '../licensing/licensing';
+import { lookUp } from '../licensing/lookup';
+import type { RefusalCode } from '../licensing/verdict';
+import { createPackageFinder, decideWithPackage } from '../packages/decided-downloads';
+import { packagePath } from '../packages/package-files';
+import type { Db } from '../store/database';
+import { findKeyByDigest } from '../store/license-keys';
+import { findLicense } from '../store/licenses';
+import { listPublishedReleases, type Release } from '../store/releases';
+import { inSnapshot } from '../store/transaction';
+import { hasKeyEnded, standingOf, type LicenseStanding } from './standing';
+import { coveredBy, createDecider, offerProduct, type OfferedProduct } from './versions';
+
+/**
+ * What the customer's page shows to whoever has a key (operator-api, "Customer"): no site, no e-mail, no order, no
+ * request, since agencies give keys to their clients.
+ */
+export interface KeyView extends LicenseStanding {
+  keyHint: string | null;
+  /** when this key stops opening the licence; null: with the licence */
+  keyEndsAt: Date | null;
+  product: { id: number; name: string };
+  plan: string;
+  activationType: string;
+  /** every product that the licence covers, its own first */
+  covers: { id: number; name: string }[];
+  /** those of them that have published versions */
+  products: OfferedProduct[];
+  /** of the licence's own product */
+  renewUrl: string | null;
+  supportUrl: string | null;
+}
+
+/** Versions of a product that are shown at first. */
+const VERSIONS_SHOWN = 10;
+
+/**
+ * @param allOf the product of which all versions are read
+ * @returns of a key that has ended, only when; undefined when the licence has no such key
+ */
+export async function readByKey(
+  db: Db,
+  {
+    licenseId,
+    keyDigest,
+    now,
+    packagesDir,
+    allOf,
+  }: { licenseId: number; keyDigest: string; now: Date; packagesDir: string; allOf?: number | undefined },
+): Promise<KeyView | { endedAt: Date } | undefined> {
+  const read = await inSnapshot(db, async (trx) => {
+    const [found] = await lookUp(trx, [{ keyDigest }]);
+    if (found?.license.id !== licenseId) return undefined;
+    const covered = coveredBy(await readCatalogue(trx), found.license.product.id);
+    const ids = covered.map(({ id }) => id);
+    return {
+      found,
+      covered,
+      key: await findKeyByDigest(trx, keyDigest),
+      founds: await lookUp(
+        trx,
+        ids.map((productId) => ({ keyDigest, productId })),
+      ),
+      releases: await listPublishedReleases(trx, ids, { changelogs: true }),
+    };
+  });
+  if (read === undefined) return undefined;
+  const { found, covered, key, founds, releases } = read;
+  if (hasKeyEnded(found, now)) return { endedAt: found.key.endsAt as Date };
+  const decide = createDecider(releases, packagesDir, now);
+  const products = await Promise.all(
+    covered.map((product, i) =>
+      offerProduct(
+        founds[i] ?? found,
+        product,
+        releases,
+        decide,
+        product.id === allOf ? undefined : VERSIONS_SHOWN,
+      ),
+    ),
+  );
+  const { product, plan } = found.license;
+  return {
+    ...standingOf(found, now),
+    keyHint: key?.keyHint ?? null,
+    keyEndsAt: found.key.endsAt,
+    product,
+    plan: plan.name,
+    activationType: plan.activationType,
+    covers: covered.map(({ id, name }) => ({ id, name })),
+    products: products.filter(({ versions }) => versions.length > 0),
+    renewUrl: covered[0]?.renewUrl ?? null,
+    supportUrl: covered[0]?.supportUrl ?? null,
+  };
+}
+
+export type TypedKey =
+  | { licenseId: number; keyDigest: string }
+  /** `length`: the characters of the key as it was read. Which licence it comes near is never told */
+  | { unknown: true; length: number };
+
+/** The licence that a typed key opens; an ended key is unknown, as it is to clients. */
+export async function findByTypedKey(db: Db, text: string, now: Date): Promise<TypedKey> {
+  const key = canonicalKey(text);
+  const keyDigest = digestOf(key);
+  const [found] = key === '' ? [] : await lookUp(db, [{ keyDigest }]);
+  return found === undefined || hasKeyEnded(found, now)
+    ? { unknown: true, length: Array.from(key).length }
+    : { licenseId: found.license.id, keyDigest };
+}
+
+/** Who asks for a download on the customer's page. */
+export type Opener =
+  { by: 'key'; licenseId: number; keyDigest: string } | { by: 'mail'; email: string; licenseId: number };
+
+/** As in the access log. */
+export interface Client {
+  ip: string;
+  /** the network that limits count as one client */
+  limitKey: string;
+  userAgent: string;
+}
+
+export interface MyDownload {
+  release: Release;
+  /** the package's file */
+  path: string;
+  /** Logs the download once it is decided whether the package is sent. */
+  record: (sent: boolean) => void;
+}
+
+/**
+ * Decides a version's download and logs it, as for the customers' API.
+ *
+ * @returns undefined when the licence is not the opener's; a refusal is logged already
+ */
+export async function decideMyDownload(
+  { db, lookUp, findRelease, now, accessLog }: Licensing,
+  packagesDir: string,
+  opener: Opener,
+  { productId, version }: { productId: number; version: string | undefined },
+  client: Client,
+): Promise<MyDownload | { refused: RefusalCode } | undefined> {
+  const at = now();
+  const keyDigest = opener.by === 'key' ? opener.keyDigest : await findMainDigest(db, opener);
+  if (keyDigest === undefined) return undefined;
+  const found = await lookUp({ keyDigest, productId });
+  if (found && found.license.id !== opener.licenseId) return undefined;
+  const finders = { findRelease, findPackage: createPackageFinder(packagesDir) };
+  const request = { productId, version, identifierGiven: false };
+  const { refusal, release, known } = await decideWithPackage(found, finders, request, at);
+  const keyHint = found && (await findKeyByDigest(db, keyDigest))?.keyHint;
+  const record = (outcome: RefusalCode | 'ok') =>
+    accessLog.record({
+      at,
+      endpoint: 'download',
+      outcome,
+      keyHint,
+      ...{ license: known.license, keyId: known.keyId },
+      productId,
+      version: outcome === 'ok' ? release?.version : version,
+      ip: client.ip,
+      client: client.limitKey,
+      userAgent: client.userAgent,
+    });
+  if (refusal === undefined && release !== undefined)
+    return {
+      release,
+      path: packagePath(packagesDir, release.sha256),
+      record: (sent) => record(sent ? 'ok' : 'FILE_NOT_FOUND'),
+    };
+  const refused = refusal?.refused ?? 'DOWNLOAD_NOT_FOUND';
+  record(refused);
+  return { refused };
+}
+
+async function findMainDigest(
+  db: Db,
+  { email, licenseId }: { email: string; licenseId: number },
+): Promise<string | undefined> {
+  const license = await findLicense(db, licenseId);
+  return license?.customer === email ? license.keyDigest : undefined;
+}

@@ -1,0 +1,304 @@
+import { readCatalogue } from '../licensing/bundles';
+import { isCursorId, readCursor, toPage, type Page, type PageRequest } from '../licensing/cursors';
+import { spellings } from '../licensing/identifiers';
+import { lookUp, type Found } from '../licensing/lookup';
+import { isSealedWith } from '../licensing/sealing';
+import {
+  listNewestActivations,
+  searchActivations,
+  type SiteSearch,
+  type StoredActivation,
+} from '../store/activations';
+import { listPlans } from '../store/catalogue';
+import type { Db } from '../store/database';
+import { countSlotsByKeys, listOpenKeys, type LicenseKey } from '../store/license-keys';
+import { findLicense, findLicensesOfCustomers, type License } from '../store/licenses';
+import { listPublishedReleases } from '../store/releases';
+import { inSnapshot } from '../store/transaction';
+import { findRemovals, removalsOf, type Removals } from './removals';
+import { standingOf, type LicenseStanding } from './standing';
+import { coveredBy, createDecider, type Decide } from './versions';
+
+/** What the customer's page shows to whoever came by a link sent to the customer's address (operator-api, "Customer"). */
+export interface MyLicense extends LicenseStanding {
+  id: number;
+  product: { id: number; name: string };
+  plan: string;
+  activationType: string;
+  reference: string | null;
+  attention: Attention | null;
+  /** those that have not ended, the main key first */
+  keys: MyKey[];
+  sites: { newest: MySite[]; total: number };
+  removals: Removals;
+  /** what can be downloaded now of the products that it covers, its own first */
+  downloads: { productId: number; product: string; version: string }[];
+  renewUrl: string | null;
+  supportUrl: string | null;
+}
+
+/** Why a licence is named first. */
+export type Attention = 'ENDS_SOON' | 'ENDED' | 'FULL';
+
+export interface MyKey {
+  id: number;
+  keyHint: string | null;
+  label: string | null;
+  isMain: boolean;
+  /** null: the licence's */
+  limit: number | null;
+  used: number;
+  /** null: with the licence */
+  endsAt: Date | null;
+  canBeShown: boolean;
+  /** whether a new key can take its place: not for one that another has replaced already */
+  canBeReplaced: boolean;
+}
+
+export interface MySite {
+  id: number;
+  identifier: string;
+  name: string | null;
+  activatedAt: Date;
+  /** takes no slot */
+  free: boolean;
+}
+
+/** The most licences of a customer on the page. */
+const MAX_LICENSES = 500;
+const NEWEST_SITES = 5;
+/** Sites found in all licences. */
+const MAX_FOUND = 50;
+const SOON_MS = 30 * 24 * 60 * 60 * 1000;
+
+/**
+ * The licences of an address, in the order of what needs attention. The number of statements does not depend on how many
+ * licences, keys and sites there are.
+ *
+ * @param email as `findEmail` gives it
+ */
+export async function readByMail(
+  db: Db,
+  email: string,
+  { now, packagesDir, keySecret }: { now: Date; packagesDir: string; keySecret: Buffer | undefined },
+): Promise<{ licenses: MyLicense[]; more: boolean }> {
+  const read = await inSnapshot(db, async (trx) => {
+    const all = await findLicensesOfCustomers(trx, { among: [email] }, MAX_LICENSES + 1);
+    const licenses = all.slice(0, MAX_LICENSES);
+    const ids = licenses.map(({ id }) => id);
+    const catalogue = await readCatalogue(trx);
+    const covered = licenses.map(({ product }) => coveredBy(catalogue, product.id));
+    const wanted = licenses.flatMap(({ keyDigest }, i) =>
+      (covered[i] ?? []).map(({ id: productId }) => ({ keyDigest, productId })),
+    );
+    return {
+      licenses,
+      more: all.length > MAX_LICENSES,
+      covered,
+      founds: wanted.length === 0 ? [] : await lookUp(trx, wanted),
+      releases: await listPublishedReleases(trx, [...new Set(wanted.map(({ productId }) => productId))], {
+        changelogs: false,
+      }),
+      plans: new Map((await listPlans(trx)).map((plan) => [plan.id, plan])),
+      keys: await listOpenKeys(trx, ids, now),
+      slots: await countSlotsByKeys(trx, ids),
+      sites: await listNewestActivations(trx, ids, NEWEST_SITES),
+      removed: await findRemovals(trx, ids, now),
+    };
+  });
+  const { founds, keys, slots, sites, plans, removed } = read;
+  const decide = createDecider(read.releases, packagesDir, now);
+  const licenses: MyLicense[] = [];
+  let first = 0;
+  for (const [i, license] of read.licenses.entries()) {
+    const covered = read.covered[i] ?? [];
+    const ofLicense = founds.slice(first, (first += covered.length)) as Found[];
+    const { id, plan, product, reference } = license;
+    const standing = standingOf(ofLicense[0] as Found, now);
+    const { newest = [], total = 0 } = sites.get(id) ?? {};
+    licenses.push({
+      ...standing,
+      id,
+      product,
+      plan: plan.name,
+      activationType: plan.activationType,
+      reference,
+      attention: attentionTo(standing, now),
+      keys: keys
+        .filter(({ licenseId }) => licenseId === id)
+        .map((key) => toMyKey(key, license, slots.get(id), keySecret))
+        .sort((a, b) => Number(b.isMain) - Number(a.isMain)),
+      sites: { newest: newest.map(toMySite), total },
+      removals: removalsOf(plans.get(plan.id)?.selfServiceMoves ?? 0, removed.get(id) ?? []),
+      downloads: await findDownloads(ofLicense, covered, decide),
+      renewUrl: covered[0]?.renewUrl ?? null,
+      supportUrl: covered[0]?.supportUrl ?? null,
+    });
+  }
+  return { licenses: licenses.sort(byAttention), more: read.more };
+}
+
+async function findDownloads(
+  founds: Found[],
+  covered: { id: number; name: string }[],
+  decide: Decide,
+): Promise<MyLicense['downloads']> {
+  const decided = await Promise.all(
+    covered.map(async ({ id: productId, name: product }, i) => {
+      const { refusal, release } = await decide(founds[i] as Found, productId, undefined);
+      return refusal || !release ? [] : [{ productId, product, version: release.version }];
+    }),
+  );
+  return decided.flat();
+}
+
+function toMyKey(
+  { id, keyHint, keySealed, label, activationLimit, endsAt, replacedBy }: LicenseKey,
+  { mainKeyId }: License,
+  slots: Map<number | null, number> | undefined,
+  secret: Buffer | undefined,
+): MyKey {
+  const isMain = id === mainKeyId;
+  return {
+    ...{ id, keyHint, label, isMain, endsAt },
+    limit: activationLimit,
+    used: slots?.get(isMain ? null : id) ?? 0,
+    canBeShown: keySealed !== null && secret !== undefined && isSealedWith(keySealed, secret),
+    canBeReplaced: replacedBy === null,
+  };
+}
+
+export function toMySite({ id, identifier, name, activatedAt, free }: StoredActivation): MySite {
+  return { id, identifier, name, activatedAt, free };
+}
+
+function attentionTo({ standing }: LicenseStanding, now: Date): Attention | null {
+  if (standing.code === 'EXPIRED') return 'ENDED';
+  if (standing.code !== 'ACTIVE' && standing.code !== 'FULL') return null;
+  if (standing.until !== null && standing.until.getTime() - now.getTime() <= SOON_MS) return 'ENDS_SOON';
+  return standing.code === 'FULL' ? 'FULL' : null;
+}
+
+/** What ends soon, the soonest first; what has ended, the latest first; what is full; what works; the others. */
+function byAttention(a: MyLicense, b: MyLicense): number {
+  const [rankA, rankB] = [rankOf(a), rankOf(b)];
+  if (rankA !== rankB) return rankA - rankB;
+  const ends = endOf(a) - endOf(b);
+  return (a.attention === 'ENDED' ? -ends : ends) || a.id - b.id;
+}
+
+function rankOf({ attention, standing }: MyLicense): number {
+  if (attention !== null) return ['ENDS_SOON', 'ENDED', 'FULL'].indexOf(attention);
+  return ['ACTIVE', 'SUSPENDED', 'WITHDRAWN'].indexOf(standing.code) + 3;
+}
+
+/** Finite, so that two licences without an end compare as equal. */
+function endOf({ expiresAt }: MyLicense): number {
+  return expiresAt?.getTime() ?? Number.MAX_SAFE_INTEGER;
+}
+
+/** @returns undefined when the licence is not that of the address */
+async function findTheirs(db: Db, email: string, licenseId: number): Promise<License | undefined> {
+  const license = await findLicense(db, licenseId);
+  return license?.customer === email ? license : undefined;
+}
+
+/** The site of a licence of this address, for the question before it is removed. */
+export async function readMySite(
+  db: Db,
+  email: string,
+  licenseId: number,
+  activationId: number,
+  now: Date,
+): Promise<{ license: License; site: MySite; removals: Removals } | undefined> {
+  const license = await findTheirs(db, email, licenseId);
+  const [site] = license ? await searchActivations(db, [licenseId], { id: activationId, limit: 1 }) : [];
+  if (!license || !site) return undefined;
+  const allowed = (await listPlans(db)).find(({ id }) => id === license.plan.id)?.selfServiceMoves ?? 0;
+  const removed = (await findRemovals(db, [licenseId], now)).get(licenseId) ?? [];
+  return { license, site: toMySite(site), removals: removalsOf(allowed, removed) };
+}
+
+export interface MySites extends Page<MySite> {
+  product: string;
+  plan: string;
+  activationType: string;
+}
+
+/**
+ * The sites of a licence, newest first. @param page `q`: a part of the site or of its label
+ * @returns undefined when the licence is not that of the address
+ */
+export async function listMySites(
+  db: Db,
+  email: string,
+  licenseId: number,
+  { q, after, limit }: PageRequest & { q?: string | undefined },
+): Promise<MySites | undefined> {
+  const license = await findTheirs(db, email, licenseId);
+  if (license === undefined) return undefined;
+  const [before] = readCursor<[number]>(after, [isCursorId]) ?? [];
+  const { activationType, name: plan } = license.plan;
+  const rows = await searchActivations(db, [licenseId], { ...searchFor(q), before, limit: limit + 1 });
+  const { items, next } = toPage(rows, limit, ({ id }) => [id]);
+  return { items: items.map(toMySite), next, product: license.product.name, plan, activationType };
+}
+
+function searchFor(q: string | undefined): Pick<SiteSearch, 'text' | 'identifiers'> {
+  const text = q?.trim();
+  if (!text) return {};
+  const identifiers = [...new Set(Object.values(spellings(text)))].filter((one) => one !== undefined);
+  return { text, identifiers };
+}
+
+export interface FoundSite {
+  licenseId: number;
+  product: string;
+  plan: string;
+  site: MySite;
+}
+
+/** Looks for a site in all licences of an address, newest first. */
+export async function findMySite(
+  db: Db,
+  email: string,
+  text: string,
+): Promise<{ items: FoundSite[]; more: boolean }> {
+  const search = searchFor(text);
+  if (search.text === undefined) return { items: [], more: false };
+  const licenses = await findLicensesOfCustomers(db, { among: [email] }, MAX_LICENSES);
+  const byId = new Map(licenses.map((license) => [license.id, license]));
+  const found = await searchActivations(db, [...byId.keys()], { ...search, limit: MAX_FOUND + 1 });
+  return {
+    items: found.slice(0, MAX_FOUND).map((activation) => {
+      const { product, plan } = byId.get(activation.licenseId) as License;
+      return {
+        licenseId: activation.licenseId,
+        product: product.name,
+        plan: plan.name,
+        site: toMySite(activation),
+      };
+    }),
+    more: found.length > MAX_FOUND,
+  };
+}
+
+const CSV_PAGE = 500;
+
+/** All sites of a licence, newest first, for a CSV file. @returns undefined when the licence is not that of the address */
+export async function mySiteRows(
+  db: Db,
+  email: string,
+  licenseId: number,
+): Promise<AsyncGenerator<MySite> | undefined> {
+  return (await findTheirs(db, email, licenseId)) && siteRows(db, licenseId);
+}
+
+async function* siteRows(db: Db, licenseId: number): AsyncGenerator<MySite> {
+  for (let before: number | undefined; ;) {
+    const rows = await searchActivations(db, [licenseId], { before, limit: CSV_PAGE });
+    yield* rows.map(toMySite);
+    if (rows.length < CSV_PAGE) return;
+    before = rows.at(-1)?.id;
+  }
+}

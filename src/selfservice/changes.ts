@@ -1,0 +1,145 @@
+import { findActivation } from '../store/activations';
+import { findPlan } from '../store/catalogue';
+import type { Db, Transaction } from '../store/database';
+import { findKeys, listKeys, type LicenseKey } from '../store/license-keys';
+import { lockLicense, type LockedLicense } from '../store/licenses';
+import { inTransaction } from '../store/transaction';
+import { revealKey } from '../licensing/amend';
+import { isOpen, rekey } from '../licensing/license-keys';
+import { removeActivations } from '../licensing/ledger';
+import { OperatorError } from '../licensing/operator-error';
+import { SealError } from '../licensing/sealing';
+import { ACTOR, findRemovals, removalsOf, type Removals } from './removals';
+
+/**
+ * What a customer changes who came by a link in a mail. Each function checks under the licence's lock that it is the
+ * licence of that address; it returns undefined when it is not, or when the licence has no such site or key.
+ */
+
+/** A mail about a change, to be queued in its transaction. */
+export type ChangeMail =
+  | { type: 'key_changed'; licenseId: number; keyId?: number }
+  | { type: 'site_removed'; licenseId: number; site: string };
+
+export interface Changing {
+  now: Date;
+  /** undefined: mail is not set up */
+  queue?: ((trx: Transaction, mail: ChangeMail) => Promise<unknown>) | undefined;
+}
+
+export interface FreedSite extends Pick<Removals, 'left' | 'nextAt'> {
+  /** the identifier that was removed */
+  freed: string;
+}
+
+/**
+ * Removes a site within the plan's bound. A site without a slot (free staging) does not count: removing it frees nothing
+ * for another. Sites that go with the last site that carries them do not count either.
+ */
+export function freeMySite(
+  db: Db,
+  email: string,
+  licenseId: number,
+  activationId: number,
+  { now, queue }: Changing,
+): Promise<FreedSite | { refused: 'NO_MOVES_LEFT'; nextAt: Date | null } | undefined> {
+  return changeTheirs(db, email, licenseId, async (trx, license) => {
+    const activation = await findActivation(trx, licenseId, { id: activationId });
+    if (activation === undefined) return undefined;
+    const { identifier, free } = activation;
+    const plan = await findPlan(trx, license.planId);
+    const readRemovals = async () =>
+      removalsOf(
+        plan?.selfServiceMoves ?? 0,
+        (await findRemovals(trx, [licenseId], now)).get(licenseId) ?? [],
+      );
+    const { left, nextAt } = await readRemovals();
+    if (!free && left === 0) return { refused: 'NO_MOVES_LEFT', nextAt };
+    const [main] = await findKeys(trx, [license.mainKeyId]);
+    const { keyDigest } = main as LicenseKey;
+    await removeActivations(trx, { id: licenseId, keyDigest }, [identifier], { actor: ACTOR, now });
+    await queue?.(trx, { type: 'site_removed', licenseId, site: identifier });
+    const after = await readRemovals();
+    return { freed: identifier, left: after.left, nextAt: after.nextAt };
+  });
+}
+
+export interface ChangedKey {
+  key: string;
+  keyId: number;
+  keyHint: string | null;
+  /** when the key that it replaces stops working */
+  oldEndsAt: Date;
+}
+
+/**
+ * Makes a new key in the place of one (`rekey`).
+ *
+ * @throws OperatorError (CONFLICT) when an overlap would leave the licence with too many keys
+ */
+export function newMyKey(
+  db: Db,
+  email: string,
+  licenseId: number,
+  {
+    keyId,
+    overlap,
+    keySecret,
+    now,
+    queue,
+  }: Changing & { keyId?: number | undefined; overlap?: '14d' | undefined; keySecret: Buffer | undefined },
+): Promise<ChangedKey | { refused: 'KEY_ENDED' } | undefined> {
+  return changeTheirs(db, email, licenseId, async (trx, license) => {
+    const old = await findTheirKey(trx, license, keyId);
+    if (old === undefined) return undefined;
+    if (!isOpen(old, now) || old.replacedBy !== null) return { refused: 'KEY_ENDED' };
+    const { key, stored, oldEndsAt } = await rekey(trx, licenseId, { keyId: old.id, overlap }, keySecret, {
+      actor: ACTOR,
+      now,
+    });
+    await queue?.(trx, { type: 'key_changed', licenseId, keyId: stored.id });
+    return { key, keyId: stored.id, keyHint: stored.keyHint, oldEndsAt };
+  });
+}
+
+/** Shows a key whole, which the licence's history says. `KEY_NOT_KEPT`: it was not kept, or with another secret. */
+export function revealMyKey(
+  db: Db,
+  email: string,
+  licenseId: number,
+  { keyId, keySecret, now }: { keyId?: number | undefined; keySecret: Buffer | undefined; now: Date },
+): Promise<{ key: string; keyHint: string | null } | { refused: 'KEY_ENDED' | 'KEY_NOT_KEPT' } | undefined> {
+  return changeTheirs(db, email, licenseId, async (trx, license) => {
+    const stored = await findTheirKey(trx, license, keyId);
+    if (stored === undefined) return undefined;
+    if (!isOpen(stored, now)) return { refused: 'KEY_ENDED' };
+    try {
+      const key = await revealKey(trx, licenseId, stored.id, keySecret, { actor: ACTOR, now });
+      return { key, keyHint: stored.keyHint };
+    } catch (error) {
+      if (error instanceof OperatorError || error instanceof SealError) return { refused: 'KEY_NOT_KEPT' };
+      throw error;
+    }
+  });
+}
+
+/** @param keyId undefined: the main key */
+async function findTheirKey(
+  trx: Transaction,
+  { id, mainKeyId }: LockedLicense,
+  keyId = mainKeyId,
+): Promise<LicenseKey | undefined> {
+  return (await listKeys(trx, id)).find((key) => key.id === keyId);
+}
+
+function changeTheirs<T>(
+  db: Db,
+  email: string,
+  licenseId: number,
+  work: (trx: Transaction, license: LockedLicense) => Promise<T | undefined>,
+): Promise<T | undefined> {
+  return inTransaction(db, async (trx) => {
+    const license = await lockLicense(trx, licenseId);
+    return license?.customer === email ? work(trx, license) : undefined;
+  });
+}

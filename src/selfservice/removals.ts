@@ -1,0 +1,38 @@
+import type { Db } from '../store/database';
+import { findEventsSince } from '../store/events';
+
+/** How a customer's changes stand in a licence's history. An API client's are `customer:` with an address. */
+export const ACTOR = 'customer';
+
+/** Sites that a customer may still remove: a bound of the customer's page only (operator-api, "Customer"). */
+export interface Removals {
+  /** within 30 days, by the plan; 0: none */
+  allowed: number;
+  left: number;
+  /** when one more may be removed than now; null: nothing was removed lately, or nothing ever may be */
+  nextAt: Date | null;
+}
+
+const WINDOW_MS = 30 * 24 * 60 * 60 * 1000;
+
+/** The times of the latest removals that count, newest first, by licence id. Sites without a slot do not count. */
+export async function findRemovals(db: Db, licenseIds: number[], now: Date): Promise<Map<number, Date[]>> {
+  const since = new Date(now.getTime() - WINDOW_MS);
+  const events = await findEventsSince(db, licenseIds, { actor: ACTOR, action: 'deactivate', since });
+  return new Map(
+    [...events].map(([id, removed]) => [
+      id,
+      removed.filter(({ before }) => before?.free !== true).map(({ at }) => at),
+    ]),
+  );
+}
+
+/** @param removed as `findRemovals` says */
+export function removalsOf(allowed: number, removed: Date[]): Removals {
+  const last = removed[Math.min(allowed, removed.length) - 1];
+  return {
+    allowed,
+    left: Math.max(0, allowed - removed.length),
+    nextAt: last === undefined ? null : new Date(last.getTime() + WINDOW_MS),
+  };
+}

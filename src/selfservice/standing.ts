@@ -1,0 +1,59 @@
+import type { Found } from '../licensing/lookup';
+import { liveStatus, type LiveStatus } from '../licensing/states';
+import { asShown, entitledUntil, judgeDownload, judgeNewSite } from '../licensing/verdict';
+
+/** What a licence lets its customer do now, as the functions that judge customers say. Sentences: `sentences.ts`. */
+export type Standing =
+  | { code: 'ACTIVE'; until: Date | null }
+  /** no slot is left for a new site */
+  | { code: 'FULL'; until: Date | null; limit: number }
+  /** `stillDownloads`: what was published by its end */
+  | { code: 'EXPIRED'; endedAt: Date | null; stillDownloads: boolean }
+  | { code: 'SUSPENDED' }
+  | { code: 'WITHDRAWN' };
+
+export interface Slots {
+  /** 0: unlimited */
+  limit: number;
+  used: number;
+}
+
+export interface LicenseStanding {
+  standing: Standing;
+  status: LiveStatus;
+  expiresAt: Date | null;
+  /** of a key with a limit of its own: those of the key */
+  slots: Slots;
+}
+
+/** @param found by a key that has not ended */
+export function standingOf(found: Found, now: Date): LicenseStanding {
+  const { license } = found;
+  const status = liveStatus(license, now);
+  const { activationLimit: limit, activationsUsed: used } = asShown(found);
+  return {
+    standing: readStanding(found, status, now),
+    status,
+    expiresAt: license.expiresAt,
+    slots: { limit, used },
+  };
+}
+
+function readStanding(found: Found, status: LiveStatus, now: Date): Standing {
+  const { license } = found;
+  if (status === 'suspended') return { code: 'SUSPENDED' };
+  if (status === 'expired') {
+    const stillDownloads = entitledUntil(license, now) !== undefined;
+    return { code: 'EXPIRED', endedAt: license.expiresAt, stillDownloads };
+  }
+  if (status !== 'active') return { code: 'WITHDRAWN' };
+  const slots = judgeNewSite({ ...found, covered: undefined }, now)?.slots;
+  return slots === undefined
+    ? { code: 'ACTIVE', until: license.expiresAt }
+    : { code: 'FULL', until: license.expiresAt, limit: slots.activationLimit };
+}
+
+/** Clients are told of an ended key that it is unknown. */
+export function hasKeyEnded(found: Found, now: Date): boolean {
+  return judgeDownload(found, { identifierGiven: false }, now)?.refused === 'LICENSE_NOT_FOUND';
+}

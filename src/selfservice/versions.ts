@@ -1,0 +1,79 @@
+import { includedIn, type Catalogue, type CatalogueProduct } from '../licensing/bundles';
+import type { FindRelease } from '../licensing/download';
+import type { Found } from '../licensing/lookup';
+import { latestOf } from '../licensing/updates';
+import type { RefusalCode } from '../licensing/verdict';
+import { createPackageFinder, decideWithPackage, type DecidedDownload } from '../packages/decided-downloads';
+import type { Release } from '../store/releases';
+
+export interface OfferedVersion {
+  version: string;
+  releasedAt: Date | null;
+  /** bytes */
+  size: number;
+  changelog: string;
+  /** why it may not be downloaded now; null: it may */
+  code: RefusalCode | null;
+}
+
+export interface OfferedProduct {
+  id: number;
+  name: string;
+  renewUrl: string | null;
+  supportUrl: string | null;
+  /** what a download without a version gives now; null: nothing */
+  latest: string | null;
+  /** published, the highest first, `latest` always among them */
+  versions: OfferedVersion[];
+  /** whether there are more versions than these */
+  more: boolean;
+}
+
+/** The products that a licence of a product covers, its own first. */
+export function coveredBy(catalogue: Catalogue, productId: number): CatalogueProduct[] {
+  const own = catalogue.get(productId);
+  return own === undefined ? [] : [own, ...includedIn(catalogue, productId)];
+}
+
+export type Decide = (
+  found: Found,
+  productId: number,
+  version: string | undefined,
+) => Promise<DecidedDownload>;
+
+/** Decides downloads as the API does, but from releases that were read already. @param releases the highest first */
+export function createDecider(releases: Release[], packagesDir: string, now: Date): Decide {
+  const findRelease: FindRelease = ({ productId, version, until }) => {
+    const published = releases.filter((one) => one.productId === productId);
+    if (version !== undefined) return Promise.resolve(published.find((one) => one.version === version));
+    const byThen = until && published.filter((one) => one.publishedAt !== null && one.publishedAt <= until);
+    const latest = (some: Release[]) => latestOf(some, (one) => one.version);
+    return Promise.resolve((byThen && latest(byThen)) ?? latest(published));
+  };
+  const finders = { findRelease, findPackage: createPackageFinder(packagesDir) };
+  return (found, productId, version) =>
+    decideWithPackage(found, finders, { productId, version, identifierGiven: false }, now);
+}
+
+/** @param found looked up with this product @param most versions of a product; undefined: all */
+export async function offerProduct(
+  found: Found,
+  product: CatalogueProduct,
+  releases: Release[],
+  decide: Decide,
+  most: number | undefined,
+): Promise<OfferedProduct> {
+  const { id, name, renewUrl, supportUrl } = product;
+  const own = releases.filter(({ productId }) => productId === id);
+  const given = await decide(found, id, undefined);
+  const latest = given.refusal === undefined ? (given.release?.version ?? null) : null;
+  const shown = own.filter(({ version }, i) => most === undefined || i < most || version === latest);
+  const versions = await Promise.all(
+    shown.map(async ({ version, publishedAt, fileSize, changelog }): Promise<OfferedVersion> => {
+      const { refusal } = await decide(found, id, version);
+      const code = refusal?.refused ?? null;
+      return { version, releasedAt: publishedAt, size: fileSize, changelog, code };
+    }),
+  );
+  return { id, name, renewUrl, supportUrl, latest, versions, more: shown.length < own.length };
+}

@@ -1,4 +1,5 @@
-import { daysUntil, type CustomerSentences } from './sentences';
+import type { CustomerSentences } from './sentences';
+import { daysUntil } from './standing';
 
 /** What the customer's page says, in German. Joomla's messages stay as Joomla writes them in English. */
 export const GERMAN: CustomerSentences = {

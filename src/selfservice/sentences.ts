@@ -25,11 +25,11 @@ export interface CustomerSentences {
   /** "3 of 25 used" */
   used: (facts: Told) => string;
   /** why a version cannot be downloaded now */
-  whyNot: { [C in RefusalCode]: string };
+  whyNot: Record<RefusalCode, string>;
   /** what a licence covers after its end */
   coversUntil: (facts: { endedAt: Date }) => string;
   /** one line for each licence that needs attention, on the page that a mail opens */
-  attention: { [A in Attention]: (facts: AttentionFacts) => string };
+  attention: Record<Attention, (facts: AttentionFacts) => string>;
   removalsLeft: (facts: Removals & { activationType: string }) => string;
   noMovesLeft: (facts: Pick<Removals, 'allowed' | 'nextAt'> & { activationType: string }) => string;
   siteRemoved: (facts: { site: string }) => string;
@@ -61,9 +61,4 @@ export function tellStanding(
     sentence: (sentences.standing as Words)[standing.code]?.(facts) ?? standing.code,
     meaning: (sentences.meaning as Words)[standing.code]?.(facts) ?? null,
   };
-}
-
-/** Whole days until a time, a part of a day counted as one. */
-export function daysUntil(time: Date, now: Date): number {
-  return Math.max(0, Math.ceil((time.getTime() - now.getTime()) / (24 * 60 * 60 * 1000)));
 }

@@ -57,3 +57,8 @@ function readStanding(found: Found, status: LiveStatus, now: Date): Standing {
 export function hasKeyEnded(found: Found, now: Date): boolean {
   return judgeDownload(found, { identifierGiven: false }, now)?.refused === 'LICENSE_NOT_FOUND';
 }
+
+/** Whole days until a time, a part of a day counted as one. */
+export function daysUntil(time: Date, now: Date): number {
+  return Math.max(0, Math.ceil((time.getTime() - now.getTime()) / (24 * 60 * 60 * 1000)));
+}

@@ -28,7 +28,7 @@ export function addSignInCommand(program: Command): void {
     .addHelpText('after', '\nExample:\n  licensing sign-in')
     .action(({ baseUrl, scope }: { baseUrl?: string; scope: SignInScope }, command: Command) =>
       withSession(command, async ({ db, config, now, actor, output }) => {
-        const site = baseUrl ?? config.publicUrl;
+        const site = baseUrl ?? config.operatorUrl;
         if (site === undefined)
           throw new OperatorError(
             'The address of the site is not known. Give it with --base-url https://YOUR.SITE, or set LICENSING_PUBLIC_URL.',

@@ -1,20 +1,15 @@
-import { API_PATH } from '../api';
 import type { Context } from './context';
+import { pagesBase } from './prefix';
 import { originOf, type IsTrusted } from './same-origin';
 
 /** Cookies of the pages' sessions: an operator's and a customer's, so that neither ends the other. */
 const COOKIES = {
-  operator: { name: 'licensing', path: API_PATH },
-  customer: { name: 'licensing_my', path: `${API_PATH}/pages/my` },
+  // Also for the operator's API, which stands beside the pages.
+  operator: { name: 'licensing', below: '' },
+  customer: { name: 'licensing_my', below: '/my' },
 } as const;
 
 export type SessionKind = keyof typeof COOKIES;
-
-export interface CookieSettings {
-  isTrusted: IsTrusted;
-  /** LICENSING_PUBLIC_URL */
-  publicUrl: string | undefined;
-}
 
 /** The name of the cookie that the operator's API takes. */
 export const OPERATOR_COOKIE = COOKIES.operator.name;
@@ -24,38 +19,18 @@ export function readSessionCookie(ctx: Context, kind: SessionKind): string | und
 }
 
 /** It lives as long as the browser's window; the session ends it before. */
-export function setSessionCookie(
-  ctx: Context,
-  kind: SessionKind,
-  value: string,
-  settings: CookieSettings,
-): void {
-  ctx.append('Set-Cookie', cookie(ctx, kind, value, settings));
+export function setSessionCookie(ctx: Context, kind: SessionKind, value: string, isTrusted: IsTrusted): void {
+  ctx.append('Set-Cookie', cookie(ctx, kind, value, isTrusted));
 }
 
-export function clearSessionCookie(ctx: Context, kind: SessionKind, settings: CookieSettings): void {
-  ctx.append('Set-Cookie', `${cookie(ctx, kind, '', settings)}; Max-Age=0`);
+export function clearSessionCookie(ctx: Context, kind: SessionKind, isTrusted: IsTrusted): void {
+  ctx.append('Set-Cookie', `${cookie(ctx, kind, '', isTrusted)}; Max-Age=0`);
 }
 
 /** Not by ctx.cookies.set(), which refuses Secure where the proxy ends TLS. */
-function cookie(
-  ctx: Context,
-  kind: SessionKind,
-  value: string,
-  { isTrusted, publicUrl }: CookieSettings,
-): string {
-  const { name, path } = COOKIES[kind];
-  const origin = originOf(ctx, isTrusted);
-  const secure = origin?.startsWith('https:') ? '; Secure' : '';
-  return `${name}=${value}; Path=${folderOf(origin, publicUrl)}${path}; HttpOnly; SameSite=Strict${secure}`;
-}
-
-/**
- * The site's folder, such as `/joomla`, which the web server takes off. Only LICENSING_PUBLIC_URL tells it; a host name of
- * the pages' own (LICENSING_PAGES_HOST) has none.
- */
-function folderOf(origin: string | undefined, publicUrl: string | undefined): string {
-  if (origin === undefined || publicUrl === undefined) return '';
-  const { host, pathname } = new URL(publicUrl);
-  return new URL(origin).host === host ? pathname.replace(/\/$/, '') : '';
+function cookie(ctx: Context, kind: SessionKind, value: string, isTrusted: IsTrusted): string {
+  const { name, below } = COOKIES[kind];
+  const secure = originOf(ctx, isTrusted)?.startsWith('https:') ? '; Secure' : '';
+  const path = `${pagesBase(ctx, isTrusted)}${below}`.replace(/\/pages$/, '');
+  return `${name}=${value}; Path=${path}; HttpOnly; SameSite=Strict${secure}`;
 }

@@ -185,16 +185,16 @@ describe.each(BACKENDS)('the operator’s API by session, on %s', (_, settings) 
 });
 
 describe('the cookies', () => {
-  const cookies = (headers: Record<string, string>, publicUrl?: string) => {
+  const cookies = ({ Host, ...others }: Record<string, string>) => {
     const set: string[] = [];
+    const headers = Object.fromEntries(Object.entries(others).map(([name, value]) => [name.toLowerCase(), value]));
     const ctx = {
-      ...{ protocol: 'http', host: headers.Host, req: {}, headers: {} },
-      get: (name: string) => headers[name] ?? '',
+      ...{ protocol: 'http', host: Host, req: { headers } },
+      get: (name: string) => headers[name.toLowerCase()] ?? '',
       append: (_: string, value: string) => set.push(value),
     } as unknown as Context;
-    const settings = { isTrusted: () => true, publicUrl };
-    setSessionCookie(ctx, 'operator', 'SECRET', settings);
-    clearSessionCookie(ctx, 'customer', settings);
+    setSessionCookie(ctx, 'operator', 'SECRET', () => true);
+    clearSessionCookie(ctx, 'customer', () => true);
     return set;
   };
   const path = '/api/index.php/v1/licensing';
@@ -209,10 +209,13 @@ describe('the cookies', () => {
     );
   });
 
-  it('have the folder of the site, which its public address tells, on its host', () => {
-    const publicUrl = 'https://shop.example/joomla';
+  it('have the folder of the site, which the web server tells', () => {
     const headers = { Host: 'shop.example', 'X-Forwarded-Proto': 'https' };
-    expect(cookies(headers, publicUrl)[0]).toContain(`; Path=/joomla${path};`);
-    expect(cookies({ ...headers, Host: 'licences.example' }, publicUrl)[0]).toContain(`; Path=${path};`);
+    expect(cookies({ ...headers, 'X-Forwarded-Prefix': '/joomla' })).toEqual([
+      `licensing=SECRET; Path=/joomla${path}; HttpOnly; SameSite=Strict; Secure`,
+      `licensing_my=; Path=/joomla${path}/pages/my; HttpOnly; SameSite=Strict; Secure; Max-Age=0`,
+    ]);
+    expect(cookies({ ...headers, 'X-Forwarded-Prefix': '//evil.example' })[0]).toContain(`; Path=${path};`);
   });
+});
 });

@@ -28,11 +28,11 @@ export function CopyText({
           type="button"
           data-copy={`#${id}`}
           data-copied={t.common.copied}
+          data-copy-failed={t.common.copyFailed}
           hidden
         >
           {t.common.copy}
         </button>
-        <span class="small muted" role="status" data-copy-status />
       </p>
     </>
   );

@@ -18,14 +18,23 @@ export function Form({
   label?: string;
   children: Child;
 }) {
-  const { to } = useView();
+  const { t, to } = useView();
+  const { sent, left, saving, stopped, failed } = t.common.upload;
+  const progress = {
+    'data-upload': '',
+    'data-upload-sent': sent,
+    'data-upload-left': left,
+    'data-upload-saving': saving,
+    'data-upload-stopped': stopped,
+    'data-upload-failed': failed,
+  };
   return (
     <form
       method="post"
       action={to(path, upload ? { once: form.id } : {})}
       {...(kind === undefined ? {} : { class: kind })}
       {...(label === undefined ? {} : { 'aria-label': label })}
-      {...(upload ? { enctype: 'multipart/form-data', 'data-upload': '' } : {})}
+      {...(upload ? { enctype: 'multipart/form-data', ...progress } : {})}
     >
       {upload ? null : <input type="hidden" name="once" value={form.id} />}
       {children}
@@ -228,6 +237,26 @@ export function Choices({
         </div>
       ))}
     </fieldset>
+  );
+}
+
+/** What shows while a form's file is on its way; without script it says not to close the page. */
+export function UploadProgress() {
+  const { upload } = useView().t.common;
+  return (
+    <>
+      <p class="hint" data-upload-plain>
+        {upload.plain}
+      </p>
+      <div data-upload-box hidden>
+        <progress class="up" max={1} value={0} aria-label={upload.label} />
+        <p class="hint" data-upload-text />
+        <button class="btn btn-quiet btn-sm" type="button" data-upload-stop>
+          {upload.stop}
+        </button>
+      </div>
+      <p class="small" role="status" data-upload-status />
+    </>
   );
 }
 

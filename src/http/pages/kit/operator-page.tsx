@@ -54,6 +54,7 @@ export function OperatorPage({
                   name="about"
                   type="search"
                   autocomplete="off"
+                  data-search
                   maxlength={500}
                   value={about ?? ''}
                   placeholder={common.findHint}
@@ -120,7 +121,7 @@ export function Footer({ keys, preferences, help }: { keys: boolean; preferences
         <input type="hidden" name="back" value={path} />
         {help}
         {keys ? (
-          <button type="button" class="btn-link-plain" data-open="keys" hidden>
+          <button type="button" class="btn-text" data-open="#keys" hidden>
             {common.keyboard}
           </button>
         ) : null}{' '}
@@ -129,7 +130,7 @@ export function Footer({ keys, preferences, help }: { keys: boolean; preferences
           <>
             <button
               type="submit"
-              class="btn-link-plain"
+              class="btn-text"
               name="theme"
               value={one}
               {...(one === theme ? { 'aria-current': 'true' } : {})}
@@ -141,7 +142,7 @@ export function Footer({ keys, preferences, help }: { keys: boolean; preferences
         {Object.keys(TEXTS)
           .filter((code) => code !== language && isLanguage(code))
           .map((code) => (
-            <button type="submit" class="btn-link-plain" name="language" value={code} lang={code}>
+            <button type="submit" class="btn-text" name="language" value={code} lang={code}>
               {LANGUAGE_NAMES[code]}
             </button>
           ))}
@@ -168,16 +169,13 @@ function Keys() {
         </dt>
         <dd>{common.keys.list}</dd>
       </dl>
-      <form method="dialog" class="acts">
-        <button
-          class="btn btn-quiet"
-          type="button"
-          data-keys-switch
-          data-off={common.keys.off}
-          data-on={common.keys.on}
-        >
-          {common.keys.off}
-        </button>
+      <form method="dialog">
+        <p class="form-check">
+          <input class="form-check-input" type="checkbox" id="keys-on" data-keys checked />
+          <label class="form-check-label" for="keys-on">
+            {common.keys.on}
+          </label>
+        </p>
         <button class="btn btn-quiet" type="submit">
           {common.keys.close}
         </button>

@@ -4,63 +4,75 @@ import { useView } from '../view';
 export interface Column<Row> {
   title: string;
   cell: (row: Row) => Child;
-  kind?: 'number' | 'mono' | 'act' | 'long' | undefined;
+  /**
+   * `number`: at the right; `mono`: a part of a key; `long`: may break anywhere; `name`: what the row is called; `act`:
+   * buttons, which stand beside the others on a phone
+   */
+  kind?: 'number' | 'mono' | 'long' | 'name' | 'act' | undefined;
+  /** on a phone: `beside` the row's first cell, or `hidden`; by default a line below it, with the column's title */
+  phone?: 'beside' | 'hidden' | undefined;
 }
 
-const CLASSES = { number: 'num', mono: 'mono', act: 'act', long: 'cust' };
+const CLASSES = { number: 'num', mono: 'mono', long: 'cust', name: 'cust', act: 'act' };
+const ON_PHONES = { beside: 'beside', hidden: 'lg' };
 
 /**
- * A table. On a phone each row becomes a block: its first two cells side by side, the others as lines with their title.
- * @param head the column that names the row, from 0
+ * A table, whose caption names its order. On a phone each row becomes a block, which loses the meaning of the elements to
+ * readers of the screen: the roles keep it.
+ * @param empty stands for the table where there are no rows
  */
 export function Table<Row>({
   caption,
   columns,
   rows,
-  head = 0,
   empty,
 }: {
   caption: string;
   columns: Column<Row>[];
   rows: Row[];
-  head?: number;
-  /** stands for the table where there are no rows */
   empty: Child;
 }) {
-  if (rows.length === 0) return <div class="in empty">{empty}</div>;
   const { t } = useView();
-  const classOf = ({ kind }: Column<Row>) => (kind === undefined ? {} : { class: CLASSES[kind] });
+  if (rows.length === 0) return <div class="in empty">{empty}</div>;
   return (
-    <table class="t">
-      <caption>{caption}</caption>
-      <thead>
-        <tr>
+    <table class="t lines" role="table">
+      <caption data-live-count>{caption}</caption>
+      <thead role="rowgroup">
+        <tr role="row">
           {columns.map((column) => (
-            <th scope="col" {...classOf(column)}>
+            <th scope="col" role="columnheader" {...classOf(column)}>
               {column.title === '' ? <span class="visually-hidden">{t.common.actions}</span> : column.title}
             </th>
           ))}
         </tr>
       </thead>
-      <tbody>
+      <tbody role="rowgroup">
         {rows.map((row) => (
-          <tr>
-            {columns.map((column, i) =>
-              i === head ? (
-                <th scope="row" data-label={column.title} {...classOf(column)}>
-                  {column.cell(row)}
-                </th>
-              ) : (
-                <td data-label={column.title} {...classOf(column)}>
-                  {column.cell(row)}
-                </td>
-              ),
-            )}
-          </tr>
+          <tr role="row">{columns.map((column, i) => bodyCell(column, row, i === 0))}</tr>
         ))}
       </tbody>
     </table>
   );
+}
+
+function bodyCell<Row>(column: Column<Row>, row: Row, isFirst: boolean) {
+  const { title, kind, phone, cell } = column;
+  const isLine = !isFirst && kind !== 'name' && kind !== 'act' && phone === undefined;
+  const attributes = { ...classOf(column), ...(isLine ? { 'data-label': title } : {}) };
+  return kind === 'name' ? (
+    <th scope="row" role="rowheader" {...attributes}>
+      {cell(row)}
+    </th>
+  ) : (
+    <td role="cell" {...attributes}>
+      {cell(row)}
+    </td>
+  );
+}
+
+function classOf({ kind, phone }: Pick<Column<never>, 'kind' | 'phone'>): { class?: string } {
+  const names = [kind && CLASSES[kind], phone && ON_PHONES[phone]].filter(Boolean).join(' ');
+  return names === '' ? {} : { class: names };
 }
 
 /** First and Next: cursors only go forward. @param next the cursor of the next page */

@@ -142,16 +142,10 @@ export function grantsOf({ activationType, activationLimit, duration }: Plan): s
   const { common } = t;
   const what = common.sites[activationType] ?? activationType;
   const slots = activationLimit === 0 ? common.unlimited : format.number(activationLimit);
-  return t.licenses.issuePage.grants(`${slots} ${what}`, durationText(duration));
-}
-
-/** A duration such as `1y` in words; null: for life. */
-export function durationText(duration: string | null): string {
-  const { common } = useView().t;
-  const [, amount, unit] = /^(\d+)([ymd])$/.exec(duration ?? '') ?? [];
-  return unit === undefined
-    ? (duration ?? common.lifetime)
-    : common.duration(Number(amount), unit as 'y' | 'm' | 'd');
+  return t.licenses.issuePage.grants(
+    `${slots} ${what}`,
+    duration === null ? common.lifetime : format.duration(duration),
+  );
 }
 
 function IssuedPage({ licenses, isKept }: { licenses: Issued[]; isKept: boolean }) {

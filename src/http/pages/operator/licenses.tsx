@@ -285,20 +285,20 @@ export function LicenseTable({
   return (
     <Table
       caption={caption ?? (isSoonest ? captionSoonest(shown) : captionNewest(shown))}
-      head={1}
       rows={licenses}
       empty={empty}
       columns={[
         { title: columns.status, cell: (one) => <Status status={liveStatus(one, now)} /> },
         {
           title: columns.customer,
-          kind: 'long',
+          kind: 'name',
           cell: (one) => <a href={to(`/licenses/${one.id}`)}>{one.customer ?? noCustomer}</a>,
         },
         { title: columns.plan, cell: ({ product, plan }) => `${product.name} · ${plan.name}` },
         {
           title: columns.slots,
           kind: 'number',
+          phone: 'beside',
           cell: ({ activationLimit, activationsUsed }) =>
             slots(
               format.number(activationsUsed),

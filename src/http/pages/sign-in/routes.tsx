@@ -51,7 +51,7 @@ const signOut: Route<PageCall> = {
   async post(call) {
     const cookie = readSessionCookie(call.ctx, 'operator');
     if (cookie !== undefined) await endSession(call.db, 'operator', cookie, call.at);
-    clearSessionCookie(call.ctx, 'operator', cookieSettings(call));
+    clearSessionCookie(call.ctx, 'operator', call.isTrusted);
     return done('/sign-in', 'signedOut');
   },
 };
@@ -82,7 +82,7 @@ function showSignIn({ query, view }: PageCall, form: FormState): { page: Child }
 }
 
 function enter(call: PageCall, opened: Extract<OperatorSignIn, { cookie: string }>, next: string): Answer {
-  setSessionCookie(call.ctx, 'operator', opened.cookie, cookieSettings(call));
+  setSessionCookie(call.ctx, 'operator', opened.cookie, call.isTrusted);
   return { to: next };
 }
 
@@ -95,10 +95,6 @@ async function refuseCode(call: PageCall): Promise<Answer> {
 async function countFailure({ limiter, ctx }: PageCall): Promise<void> {
   const { allowed, retryAfter } = await limiter('manage_failures', ctx.state.client.limitKey);
   if (!allowed) throw new ManageError('RATE_LIMITED', '', { retryAfter });
-}
-
-export function cookieSettings({ isTrusted, settings }: PageCall) {
-  return { isTrusted, publicUrl: settings.publicUrl };
 }
 
 /** Where to go after it: a path of ours, and nothing else. */

@@ -23,8 +23,7 @@ export const common: Translated<typeof en> = {
     title: 'Tasten',
     search: 'zum Suchfeld',
     list: 'diese Liste zeigen',
-    off: 'Diese Tasten abschalten',
-    on: 'Diese Tasten einschalten',
+    on: 'Diese Tasten wirken',
     close: 'Schließen',
   },
   theme: 'Darstellung',
@@ -49,7 +48,18 @@ export const common: Translated<typeof en> = {
   back: 'Zurück',
   copy: 'Kopieren',
   copied: 'Kopiert.',
+  copyFailed: 'Drücken Sie Strg+C.',
   busy: 'Einen Moment...',
+  upload: {
+    label: 'Fortschritt des Hochladens',
+    plain: 'Schließen Sie diese Seite nicht, bis die nächste da ist.',
+    stop: 'Anhalten',
+    sent: '{sent} von {total}',
+    left: '{sent} von {total}, noch etwa {time}',
+    saving: 'Die Datei ist da. Sie wird geprüft...',
+    stopped: 'Angehalten. Nichts wurde gespeichert.',
+    failed: 'Die Verbindung ist abgebrochen. Nichts wurde gespeichert. Bitte senden Sie noch einmal.',
+  },
   optional: 'freiwillig',
   sayWhat: 'Zahlen zeigen',
   status: {
@@ -60,13 +70,6 @@ export const common: Translated<typeof en> = {
     cancelled: 'Storniert',
   },
   sites: { domain: 'Websites', device: 'Geräte', user: 'Nutzer', instance: 'Instanzen' },
-  duration: (amount, unit) => {
-    const [one, many] = { y: ['Jahr', 'Jahre'], m: ['Monat', 'Monate'], d: ['Tag', 'Tage'] }[unit] as [
-      string,
-      string,
-    ];
-    return `${amount} ${amount === 1 ? one : many}`;
-  },
   lifetime: 'unbefristet',
   errors: {
     title: 'Das ging nicht.',

@@ -20,8 +20,7 @@ export const common = {
     title: 'Keys on the keyboard',
     search: 'go to the search field',
     list: 'show this list',
-    off: 'Switch these keys off',
-    on: 'Switch these keys on',
+    on: 'These keys work',
     close: 'Close',
   },
   theme: 'Theme',
@@ -46,7 +45,18 @@ export const common = {
   back: 'Back',
   copy: 'Copy',
   copied: 'Copied.',
+  copyFailed: 'Press Ctrl+C.',
   busy: 'One moment...',
+  upload: {
+    label: 'Progress of the upload',
+    plain: 'Do not close this page until the next one has come.',
+    stop: 'Stop',
+    sent: '{sent} of {total}',
+    left: '{sent} of {total}, about {time} left',
+    saving: 'The file is here. It is being checked...',
+    stopped: 'Stopped. Nothing was saved.',
+    failed: 'The connection was lost. Nothing was saved. Please send it again.',
+  },
   optional: 'optional',
   sayWhat: 'Show the numbers',
   status: {
@@ -63,8 +73,6 @@ export const common = {
     user: 'seats',
     instance: 'instances',
   } as Record<string, string>,
-  duration: (amount: number, unit: 'y' | 'm' | 'd') =>
-    `${amount} ${{ y: 'year', m: 'month', d: 'day' }[unit]}${amount === 1 ? '' : 's'}`,
   lifetime: 'for life',
   errors: {
     title: 'This could not be done.',

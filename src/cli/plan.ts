@@ -2,14 +2,15 @@ import { Option, type Command } from 'commander';
 import { quantity } from '../licensing/quantity';
 import {
   addPlan,
-  DEFAULT_MOVES,
   editPlanAndLicenses,
+  PLAN_DEFAULTS,
   plansOf,
   removePlan,
   type Limits,
   type NewPlan,
   type AfterExpiry,
   type Plan,
+  type PlanOptions,
 } from '../licensing/catalogue';
 import { ACTIVATION_TYPES } from '../licensing/identifiers';
 import { OperatorError } from '../licensing/operator-error';
@@ -63,22 +64,30 @@ export function addPlanCommands(program: Command): void {
   addList(plan);
 }
 
+/** The options of what a plan grants besides. @param given what they are when they are not said */
+function addOptions(command: Command, given: Partial<PlanOptions> = {}): Command {
+  return command
+    .option('--after-expiry <what>', AFTER_EXPIRY_HELP, afterExpiry, given.afterExpiry)
+    .option('--free-staging <on|off>', FREE_STAGING_HELP, onOrOff, given.freeStaging)
+    .option('--self-service-moves <n>', MOVES_HELP, nonNegativeInteger, given.selfServiceMoves);
+}
+
 function addAdd(plan: Command): void {
-  plan
-    .command('add')
-    .description('Adds a plan to a product.')
-    .requiredOption('--product <id>', 'product id', positiveInteger)
-    .requiredOption('--name <name>', 'name shown to customers', label)
-    .requiredOption(
-      '--activation-type <type>',
-      `what a slot is taken by: ${ACTIVATION_TYPES.join(', ')}`,
-      oneOf(ACTIVATION_TYPES),
-    )
-    .requiredOption('--activation-limit <n>', 'slots of a licence; 0 for unlimited', nonNegativeInteger)
-    .option('--duration <duration>', '1y, 6m, 30d or lifetime', durationOrLifetime, 'lifetime')
-    .option('--after-expiry <what>', AFTER_EXPIRY_HELP, afterExpiry, 'nothing')
-    .option('--free-staging <on|off>', FREE_STAGING_HELP, onOrOff, false)
-    .option('--self-service-moves <n>', MOVES_HELP, nonNegativeInteger, DEFAULT_MOVES)
+  addOptions(
+    plan
+      .command('add')
+      .description('Adds a plan to a product.')
+      .requiredOption('--product <id>', 'product id', positiveInteger)
+      .requiredOption('--name <name>', 'name shown to customers', label)
+      .requiredOption(
+        '--activation-type <type>',
+        `what a slot is taken by: ${ACTIVATION_TYPES.join(', ')}`,
+        oneOf(ACTIVATION_TYPES),
+      )
+      .requiredOption('--activation-limit <n>', 'slots of a licence; 0 for unlimited', nonNegativeInteger)
+      .option('--duration <duration>', '1y, 6m, 30d or lifetime', durationOrLifetime, 'lifetime'),
+    PLAN_DEFAULTS,
+  )
     .addHelpText(
       'after',
       '\nExample:\n  licensing plan add --product 42 --name Developer --activation-type domain --activation-limit 5 --duration 1y',
@@ -93,23 +102,22 @@ function addAdd(plan: Command): void {
 }
 
 function addEdit(plan: Command): void {
-  plan
-    .command('edit')
-    .description(
-      'Changes a plan for licences issued from now on. Asks whether the licences it has follow a new limit.',
-    )
-    .argument('<id>', 'plan id', positiveInteger)
-    .option('--name <name>', 'name shown to customers', label)
-    .option(
-      '--activation-type <type>',
-      'only while its licences have no activations',
-      oneOf(ACTIVATION_TYPES),
-    )
-    .option('--activation-limit <n>', 'slots of a licence; 0 for unlimited', nonNegativeInteger)
-    .option('--duration <duration>', '1y, 6m, 30d or lifetime', durationOrLifetime)
-    .option('--after-expiry <what>', AFTER_EXPIRY_HELP, afterExpiry)
-    .option('--free-staging <on|off>', FREE_STAGING_HELP, onOrOff)
-    .option('--self-service-moves <n>', MOVES_HELP, nonNegativeInteger)
+  addOptions(
+    plan
+      .command('edit')
+      .description(
+        'Changes a plan for licences issued from now on. Asks whether the licences it has follow a new limit.',
+      )
+      .argument('<id>', 'plan id', positiveInteger)
+      .option('--name <name>', 'name shown to customers', label)
+      .option(
+        '--activation-type <type>',
+        'only while its licences have no activations',
+        oneOf(ACTIVATION_TYPES),
+      )
+      .option('--activation-limit <n>', 'slots of a licence; 0 for unlimited', nonNegativeInteger)
+      .option('--duration <duration>', '1y, 6m, 30d or lifetime', durationOrLifetime),
+  )
     .addOption(
       new Option('--licenses <what>', 'whether licences with the old limit follow a new one').choices([
         'follow',
@@ -175,7 +183,9 @@ function optionsOf({ freeStaging, afterExpiry, selfServiceMoves }: Plan): string
   const options = [
     ...(freeStaging ? ['free staging'] : []),
     ...(afterExpiry === 'last_release' ? ['last release after the end'] : []),
-    ...(selfServiceMoves === DEFAULT_MOVES ? [] : [`${selfServiceMoves} self-service moves`]),
+    ...(selfServiceMoves === PLAN_DEFAULTS.selfServiceMoves
+      ? []
+      : [`${selfServiceMoves} self-service moves`]),
   ];
   return options.length === 0 ? null : options.join(', ');
 }

@@ -1,7 +1,6 @@
 import { quantity } from './quantity';
 import { countActivationsOfPlan } from '../store/activations';
 import {
-  DEFAULT_MOVES,
   deletePlan,
   deleteProduct,
   findPlan,
@@ -13,11 +12,13 @@ import {
   lockLicensesOfPlan,
   lockPlan,
   lockProduct,
+  PLAN_DEFAULTS,
   replacePlanLimit,
   setPlan,
   setProduct,
   type AfterExpiry,
   type Plan,
+  type PlanOptions,
   type Product,
 } from '../store/catalogue';
 import { MAX_UINT32 } from '../store/columns';
@@ -42,7 +43,15 @@ import type { ChangeContext } from './lifecycle';
 import { OperatorError, type RefusalFacts } from './operator-error';
 import { noPlan, noProduct, requirePlan, requireProduct } from './find-or-refuse';
 
-export { DEFAULT_MOVES, type AfterExpiry, type CatalogueProduct, type Includes, type Plan, type Product };
+export {
+  PLAN_DEFAULTS,
+  type AfterExpiry,
+  type CatalogueProduct,
+  type Includes,
+  type Plan,
+  type PlanOptions,
+  type Product,
+};
 
 /** All products, by id. */
 export async function listProducts(db: Db): Promise<CatalogueProduct[]> {
@@ -113,26 +122,16 @@ export async function addProduct(
   }
 }
 
-export type NewPlan = Omit<Plan, 'id' | 'createdAt' | 'afterExpiry' | 'freeStaging' | 'selfServiceMoves'> & {
-  activationType: ActivationType;
-  /** `nothing` by default */
-  afterExpiry?: AfterExpiry;
-  /** only for plans that count domains; false by default */
-  freeStaging?: boolean;
-  /** `DEFAULT_MOVES` by default */
-  selfServiceMoves?: number;
-};
+/** Options that it does not say are those of PLAN_DEFAULTS. */
+export type NewPlan = Omit<Plan, 'id' | 'createdAt' | keyof PlanOptions> &
+  Partial<PlanOptions> & { activationType: ActivationType };
 
 /** @throws OperatorError when there is no such product, or it already has a plan of this name */
 export async function addPlan(db: Db, plan: NewPlan, now: Date): Promise<Plan> {
   return inTransaction(db, async (trx) => {
     await refuseNamesake(trx, plan);
     refuseFreeStaging(plan);
-    const id = await insertPlan(trx, {
-      ...{ afterExpiry: 'nothing', freeStaging: false, selfServiceMoves: DEFAULT_MOVES },
-      ...plan,
-      createdAt: now,
-    });
+    const id = await insertPlan(trx, { ...PLAN_DEFAULTS, ...plan, createdAt: now });
     return (await findPlan(trx, id)) as Plan;
   });
 }

@@ -1,6 +1,6 @@
 import type { LoggedAccess } from '../store/access-log';
 import type { StoredActivation } from '../store/activations';
-import type { Plan } from '../store/catalogue';
+import { PLAN_DEFAULTS, type Plan, type PlanOptions } from '../store/catalogue';
 import type { RecordedEvent } from '../store/events';
 import type { License } from '../store/licenses';
 import type { Release } from '../store/releases';
@@ -26,6 +26,28 @@ export function productJson(product: CatalogueProduct) {
   };
 }
 
+/** The names in JSON of a plan's options. */
+type Snake<Name extends string> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${Snake<Rest>}`
+  : Name;
+export type PlanOptionsJson = { [Name in keyof PlanOptions as Snake<Name>]: PlanOptions[Name] };
+
+const OPTIONS = Object.keys(PLAN_DEFAULTS) as (keyof PlanOptions)[];
+
+function jsonName(option: string): string {
+  return option.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function optionsJson(plan: PlanOptions): PlanOptionsJson {
+  return Object.fromEntries(OPTIONS.map((option) => [jsonName(option), plan[option]])) as PlanOptionsJson;
+}
+
+/** The options of a plan that JSON says. */
+export function readPlanOptions(json: Partial<PlanOptionsJson>): Partial<PlanOptions> {
+  const said = OPTIONS.map((option) => [option, (json as Record<string, unknown>)[jsonName(option)]]);
+  return Object.fromEntries(said.filter(([, value]) => value !== undefined)) as Partial<PlanOptions>;
+}
+
 export function planJson(plan: Plan) {
   return {
     id: plan.id,
@@ -34,9 +56,7 @@ export function planJson(plan: Plan) {
     activation_type: plan.activationType,
     activation_limit: plan.activationLimit,
     duration: plan.duration,
-    after_expiry: plan.afterExpiry,
-    free_staging: plan.freeStaging,
-    self_service_moves: plan.selfServiceMoves,
+    ...optionsJson(plan),
     created_at: formatTimestamp(plan.createdAt),
   };
 }

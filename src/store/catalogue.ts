@@ -21,7 +21,23 @@ export interface Inclusion {
   includedId: number;
 }
 
-export interface Plan {
+/** What a plan grants besides slots and a duration. */
+export interface PlanOptions {
+  afterExpiry: AfterExpiry;
+  /** local and staging sites take no slot; only for plans that count domains */
+  freeStaging: boolean;
+  /** how many sites a customer may remove on the customer's page within 30 days; 0: none */
+  selfServiceMoves: number;
+}
+
+/** The options of a plan that says nothing about them. */
+export const PLAN_DEFAULTS: PlanOptions = {
+  afterExpiry: 'nothing',
+  freeStaging: false,
+  selfServiceMoves: 3,
+};
+
+export interface Plan extends PlanOptions {
   id: number;
   productId: number;
   name: string;
@@ -30,20 +46,12 @@ export interface Plan {
   activationLimit: number;
   /** such as `1y`, `6m`, `30d`; null: lifetime */
   duration: string | null;
-  afterExpiry: AfterExpiry;
-  /** local and staging sites take no slot; only for plans that count domains */
-  freeStaging: boolean;
-  /** how many sites a customer may remove on the customer's page within 30 days; 0: none */
-  selfServiceMoves: number;
   createdAt: Date;
 }
 
 /** What a plan's licences may do once they have expired: nothing, or download what was published before their end. */
 export const AFTER_EXPIRY = ['nothing', 'last_release'] as const;
 export type AfterExpiry = (typeof AFTER_EXPIRY)[number];
-
-/** Removals on the customer's page within 30 days, for plans that say nothing else. */
-export const DEFAULT_MOVES = 3;
 
 export async function findProduct(db: Db, id: number): Promise<Product | undefined> {
   const row = (await db(table(db, 'products')).where({ id }).first()) as object | undefined;

@@ -12,7 +12,7 @@ import {
   MAX_URL_LENGTH,
   MAX_USER_AGENT_LENGTH,
 } from '../store/columns';
-import { AFTER_EXPIRY, DEFAULT_MOVES } from '../store/catalogue';
+import { AFTER_EXPIRY } from '../store/catalogue';
 import type { TableName } from '../store/database';
 import type { Row, SqlValue, TableLayout } from '../store/export';
 import { RELEASE_STATES } from '../store/releases';
@@ -33,7 +33,7 @@ const ADDED_FIELDS: Record<number, Partial<Record<string, Record<string, unknown
     activation: { key_id: null, free: false, site: null },
     access: { key_id: null },
   },
-  4: { plan: { self_service_moves: DEFAULT_MOVES } },
+  4: { plan: { self_service_moves: 3 } },
 };
 
 interface Field<T> {

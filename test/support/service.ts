@@ -6,7 +6,7 @@ import { createConnection } from 'mysql2/promise';
 import { pino } from 'pino';
 import { readConfig, type Settings } from '../../src/config';
 import { addProduct } from '../../src/licensing/catalogue';
-import { insertPlan, type AfterExpiry } from '../../src/store/catalogue';
+import { insertPlan, PLAN_DEFAULTS, type PlanOptions } from '../../src/store/catalogue';
 import { issueLicenses, type IssueRequest } from '../../src/licensing/issue';
 import { startService } from '../../src/service';
 import {
@@ -157,17 +157,18 @@ export interface TestLicense {
 /** Creates product 42 with a plan. Each call adds a plan. */
 export async function givePlan(
   db: Db,
-  plan: {
+  {
+    type,
+    limit,
+    productId = 42,
+    ...options
+  }: {
     type?: 'domain' | 'device' | 'seat' | 'instance';
     limit?: number;
     productId?: number;
-    afterExpiry?: AfterExpiry;
-    freeStaging?: boolean;
-    selfServiceMoves?: number;
-  } = {},
+  } & Partial<PlanOptions> = {},
   now = new Date(),
 ): Promise<number> {
-  const productId = plan.productId ?? 42;
   if (!(await db(table(db, 'products')).where({ id: productId }).first()))
     await addProduct(
       db,
@@ -176,14 +177,13 @@ export async function givePlan(
     );
   // All plans have the same name, which operators cannot do; tests refer to them by id.
   return insertPlan(db, {
+    ...PLAN_DEFAULTS,
+    ...options,
     productId,
     name: 'Developer',
-    activationType: plan.type ?? 'domain',
-    activationLimit: plan.limit ?? 3,
+    activationType: type ?? 'domain',
+    activationLimit: limit ?? 3,
     duration: null,
-    afterExpiry: plan.afterExpiry ?? 'nothing',
-    freeStaging: plan.freeStaging ?? false,
-    selfServiceMoves: plan.selfServiceMoves ?? 3,
     createdAt: now,
   });
 }

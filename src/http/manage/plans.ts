@@ -5,38 +5,29 @@ import { requireLabel } from '../../licensing/fields';
 import { requirePlan } from '../../licensing/find-or-refuse';
 import { ACTIVATION_TYPES } from '../../licensing/identifiers';
 import { listPlanPage } from '../../licensing/lists';
-import { planJson } from '../../licensing/views';
+import { planJson, readPlanOptions, type PlanOptionsJson } from '../../licensing/views';
 import { get, list, patch, post, remove } from './operation';
 import { pageOf, readId } from './reading';
-import { DurationGiven, exactly, IdGiven, Limit, Moves, oneOf, orNull, Paging, Text } from './schemas';
+import { DurationGiven, exactly, IdGiven, Limit, oneOf, orNull, Paging, planOptions, Text } from './schemas';
 import { Plan } from './things';
 
 const options = {
   duration: Type.Optional(
     orNull(Type.String({ ...DurationGiven, description: 'Such as 1y; null: for life.' })),
   ),
-  after_expiry: Type.Optional(
-    oneOf(['nothing', 'last_release'], { description: 'What an expired licence may still download.' }),
-  ),
-  free_staging: Type.Optional(Type.Boolean({ description: 'Local and staging sites take no slot.' })),
-  self_service_moves: Type.Optional(Moves),
+  ...Type.Partial(Type.Object(planOptions)).properties,
 };
 
-interface Options {
+interface Options extends Partial<PlanOptionsJson> {
   name?: string;
   duration?: string | null;
-  after_expiry?: 'nothing' | 'last_release';
-  free_staging?: boolean;
-  self_service_moves?: number;
 }
 
-function readOptions({ name, duration, after_expiry, free_staging, self_service_moves }: Options) {
+function readOptions({ name, duration, ...others }: Options) {
   return {
     ...(name !== undefined && { name: requireLabel(name, 'name') }),
     ...(duration !== undefined && { duration: duration === null ? null : requireDuration(duration) }),
-    ...(after_expiry !== undefined && { afterExpiry: after_expiry }),
-    ...(free_staging !== undefined && { freeStaging: free_staging }),
-    ...(self_service_moves !== undefined && { selfServiceMoves: self_service_moves }),
+    ...readPlanOptions(others),
   };
 }
 

@@ -6,6 +6,7 @@ import {
   type TObject,
   type TProperties,
 } from '@sinclair/typebox';
+import type { PlanOptionsJson } from '../../licensing/views';
 import { MAX_UINT32 } from '../../store/columns';
 
 /** Parts that the schemas of several operations share. A schema with a title becomes a component of `openapi.json`. */
@@ -56,11 +57,18 @@ export const DurationGiven = Type.String({
   examples: ['1y'],
 });
 export const Limit = Type.Integer({ minimum: 0, maximum: MAX_UINT32, description: '0: unlimited.' });
-export const Moves = Type.Integer({
-  minimum: 0,
-  maximum: MAX_UINT32,
-  description: "How many sites customers may remove on the customer's page within 30 days.",
-});
+/** What a plan grants besides slots and a duration. */
+export const planOptions = {
+  after_expiry: oneOf(['nothing', 'last_release'], {
+    description: 'What an expired licence may still download.',
+  }),
+  free_staging: Type.Boolean({ description: 'Local and staging sites take no slot.' }),
+  self_service_moves: Type.Integer({
+    minimum: 0,
+    maximum: MAX_UINT32,
+    description: "How many sites customers may remove on the customer's page within 30 days.",
+  }),
+} satisfies Record<keyof PlanOptionsJson, TSchema>;
 
 export const Reason = {
   reason: Type.Optional(Type.String({ description: "Kept in the licence's history." })),

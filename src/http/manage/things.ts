@@ -1,7 +1,18 @@
 import { Type } from '@sinclair/typebox';
 import { ACTIVATION_TYPES } from '../../licensing/identifiers';
 import { STORED_STATUSES } from '../../licensing/states';
-import { exactly, Id, Limit, Moves, orNull, Text, TextOrNull, Time, TimeOrNull, wordOf } from './schemas';
+import {
+  exactly,
+  Id,
+  Limit,
+  orNull,
+  planOptions,
+  Text,
+  TextOrNull,
+  Time,
+  TimeOrNull,
+  wordOf,
+} from './schemas';
 
 /** The things of the API as their views show them (licensing/views.ts). */
 
@@ -26,9 +37,7 @@ export const Plan = exactly(
     activation_type: wordOf(ACTIVATION_TYPES),
     activation_limit: Limit,
     duration: orNull(Type.String({ description: 'Such as 1y; null: for life.' })),
-    after_expiry: wordOf(['nothing', 'last_release']),
-    free_staging: Type.Boolean(),
-    self_service_moves: Moves,
+    ...planOptions,
     created_at: Time,
   },
   { title: 'Plan' },

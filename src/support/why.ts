@@ -198,4 +198,3 @@ function scarcest(
     ? { activation_limit: ofKey.slots, activations_used: ofKey.used }
     : { activation_limit: activationLimit, activations_used: activationsUsed };
 }
-

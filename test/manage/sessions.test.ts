@@ -218,4 +218,3 @@ describe('the cookies', () => {
     expect(cookies({ ...headers, 'X-Forwarded-Prefix': '//evil.example' })[0]).toContain(`; Path=${path};`);
   });
 });
-});

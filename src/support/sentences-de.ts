@@ -51,16 +51,16 @@ const OVER_LIMIT =
 export const GERMAN: Language = {
   findings: {
     ACTIVE: ({ expires_at, activation_type, activation_limit, activations_used, ...facts }) =>
-      `${license(facts)} ist ${expires_at ? `bis ${day(expires_at)} aktiv` : 'ohne Enddatum aktiv'}. ${activation_limit === 0 ? `${activations_used} Aktivierungen sind belegt, ihre Zahl ist unbegrenzt` : `${activations_used} von ${count(activation_limit)} sind belegt`}, gezählt je ${KIND[activation_type] ?? activation_type}.`,
+      `${license(facts)} ist ${expires_at ? `bis ${day(expires_at)} aktiv` : 'ohne Enddatum aktiv'}. ${activation_limit === 0 ? `${activations_used} Plätze sind belegt, ihre Zahl ist unbegrenzt` : `${activations_used} von ${count(activation_limit)} sind belegt`}, gezählt je ${KIND[activation_type] ?? activation_type}.`,
     EXPIRED: ({ expires_at, refused_since, still_downloads, ...facts }) =>
-      `${license(facts)} ist${on(expires_at)} abgelaufen${refusals(refused_since)}.${still_downloads ? ' Nach ihrem Plan lädt sie weiterhin, was bis dahin veröffentlicht wurde.' : ''}`,
-    SUSPENDED: (facts) => `${license(facts)} wurde${stopped(facts)} gesperrt${end(facts)}`,
-    REVOKED: (facts) => `${license(facts)} wurde${stopped(facts)} endgültig widerrufen${end(facts)}`,
+      `${license(facts)} ist${on(expires_at)} abgelaufen${refusals(refused_since)}.${still_downloads ? ' Nach ihrem Tarif lädt sie weiterhin, was bis dahin veröffentlicht wurde.' : ''}`,
+    SUSPENDED: (facts) => `${license(facts)} wurde${stopped(facts)} ausgesetzt${end(facts)}`,
+    REVOKED: (facts) => `${license(facts)} wurde${stopped(facts)} endgültig entzogen${end(facts)}`,
     CANCELLED: (facts) => `${license(facts)} wurde${stopped(facts)} endgültig storniert${end(facts)}`,
     COVERS: ({ product_id, includes }) =>
       `Die Lizenz gilt auch für alles, was Produkt ${product_id} enthält: ${names(includes)}.`,
     SLOTS_FULL: ({ license_id, activation_limit, activations_used }) =>
-      `${allSlots(activation_limit, `der Lizenz ${license_id}`)} belegt (${activations_used}). Bestehende Aktivierungen bleiben gültig, weitere sind nicht möglich.`,
+      `${allSlots(activation_limit, `der Lizenz ${license_id}`)} belegt (${activations_used}). Was einen Platz hat, behält ihn; weitere sind nicht möglich.`,
     FREE_SITES: ({ sites, more }) =>
       sites.map(freeSites).join(' ') + (more ? ' Weitere Websites zählen ebenfalls nicht.' : ''),
     NOTHING_PUBLISHED: ({ product_id, product, includes }) =>
@@ -75,7 +75,7 @@ export const GERMAN: Language = {
         ? `${thisKey(facts)} endet am ${day(ends_at)}. An seine Stelle ist ein anderer getreten${endsIn(successor)}.`
         : `${thisKey(facts)} ist ${keyName(facts)} der Lizenz ${license_id} und endet am ${day(ends_at)}.`,
     KEY_SLOTS_FULL: ({ activation_limit, activations_used, ...key }) =>
-      `${allSlots(activation_limit, `von ${keyName(key)}`)} belegt (${activations_used}). Mit diesem Schlüssel ist keine weitere möglich.`,
+      `${allSlots(activation_limit, `von ${keyName(key)}`)} belegt (${activations_used}). Mit diesem Schlüssel ist kein weiterer möglich.`,
     KEY_SLOTS: ({ activation_limit, activations_used, ...key }) =>
       `Von ${keyName(key)} sind ${activations_used} von ${count(activation_limit)} belegt.`,
     // It does not repeat the text that was looked for, which may be a key.
@@ -119,7 +119,7 @@ export const GERMAN: Language = {
     RATE_LIMITED_PROXY: ({ loopback }) =>
       `${OVER_LIMIT}. Die Adresse ist ${loopback ? 'die dieses Rechners' : 'in Ihrem eigenen Netz'}. Entweder läuft die anfragende Website oder das Programm ebenfalls ${loopback ? 'auf diesem Rechner' : 'in diesem Netz'}, oder nginx oder ein CDN davor gibt die Adressen der Kunden nicht an den Dienst weiter, sodass sich alle ein Limit teilen`,
     BAD_IDENTIFIER: ({ activation_type: type }) =>
-      `${VALID[type] ?? 'Das ist kein gültiger Wert'}, und der Plan zählt ${KINDS[type] ?? type}`,
+      `${VALID[type] ?? 'Das ist kein gültiger Wert'}, und der Tarif zählt ${KINDS[type] ?? type}`,
     MALFORMED: () =>
       'Der Schlüssel oder die Kennung fehlt, ein Feld hat einen unzulässigen Wert, oder der Inhalt ist nicht lesbar',
     BAD_PRODUCT_ID: () => 'Am Ende der Download-Adresse fehlt die Nummer des Produkts',
@@ -138,9 +138,9 @@ export const GERMAN: Language = {
         : expired;
     },
     SUSPENDED: ({ was, still }) =>
-      still ? 'Die Lizenz ist gesperrt' : `${usedToBe(was)} und ist jetzt gesperrt`,
+      still ? 'Die Lizenz ist ausgesetzt' : `${usedToBe(was)} und ist jetzt ausgesetzt`,
     REVOKED: ({ was, still }) =>
-      still ? 'Die Lizenz ist endgültig widerrufen' : `${usedToBe(was)} und ist jetzt widerrufen`,
+      still ? 'Die Lizenz ist endgültig entzogen' : `${usedToBe(was)} und ist jetzt entzogen`,
     CANCELLED: ({ was, still }) =>
       still ? 'Die Lizenz ist endgültig storniert' : `${usedToBe(was)} und ist jetzt storniert`,
     ACTIVE_AGAIN: ({ was }) => `${usedToBe(was)} und ist jetzt wieder aktiv`,
@@ -149,15 +149,15 @@ export const GERMAN: Language = {
     WRONG_PRODUCT: ({ product, includes, asked, request: { product_id } }) =>
       `Die Lizenz gilt für Produkt ${product.id} (${product.name})${includes.length > 0 ? `, das ${names(includes)} enthält` : ''}, angefragt wurde ${asked ? `Produkt ${asked.id} (${asked.name})` : `Produkt ${product_id ?? '?'}`}`,
     OTHER_KEY: ({ activation_type, activated_by, ...key }) =>
-      `${activation_type === 'domain' ? 'Diese Website' : 'Diese Aktivierung'} kam über einen anderen Schlüssel (${activated_by === null ? 'den Hauptschlüssel' : `Schlüssel ${activated_by}`}), und ${keyName(key)} gibt nur frei, was über ihn kam`,
+      `${activation_type === 'domain' ? 'Diese Website' : 'Dieser Platz'} kam über einen anderen Schlüssel (${activated_by === null ? 'den Hauptschlüssel' : `Schlüssel ${activated_by}`}), und ${keyName(key)} gibt nur frei, was über ihn kam`,
     SLOTS_FULL: ({ license_status, activation_limit, key, place }) =>
       license_status === 'active'
         ? `${allSlots(activation_limit)} belegt${key ? `; von ${keyName(key)} sind ${key.activations_used} von ${count(key.activation_limit)} belegt` : ''}${why(place)}`
-        : `Alle Aktivierungen waren belegt. Die Lizenz ist jetzt ${STATUS[license_status]}`,
+        : `Alle Plätze waren belegt. Die Lizenz ist jetzt ${STATUS[license_status]}`,
     KEY_SLOTS_FULL: ({ license: all, place, activation_limit, activations_used, ...key }) =>
       `${allSlots(activation_limit, `von ${keyName(key)}`)} belegt (${activations_used}). Von der Lizenz sind ${all.activations_used} von ${all.activation_limit === 0 ? 'unbegrenzt vielen' : all.activation_limit} belegt${why(place)}`,
     SLOT_FREE: ({ free_site, request }) =>
-      `${slotThen(request)}. ${free_site ? 'Diese Website zählt jetzt nicht' : 'Jetzt ist eine Aktivierung frei'}`,
+      `${slotThen(request)}. ${free_site ? 'Diese Website zählt jetzt nicht' : 'Jetzt ist ein Platz frei'}`,
     NOT_ACTIVATED: ({ license_status, request }) => {
       if (license_status !== 'active')
         return `${slotThen(request)}. Die Lizenz ist jetzt ${STATUS[license_status]}`;
@@ -228,7 +228,7 @@ export const GERMAN: Language = {
     newSite: ({ activation_limit, activations_used, activation_type }) =>
       `Neue ${KINDS[activation_type] ?? 'Aktivierungen'} sind möglich: ${
         activation_limit === 0
-          ? 'Die Zahl der Aktivierungen ist unbegrenzt'
+          ? 'Die Zahl der Plätze ist unbegrenzt'
           : `${activation_limit - activations_used} von ${count(activation_limit)} ${activation_limit - activations_used === 1 ? 'ist' : 'sind'} frei`
       }.`,
     updatesRefused: (because) => `Updates werden abgelehnt: ${because}.`,
@@ -249,8 +249,8 @@ export const GERMAN: Language = {
 const STATUS: Record<LiveStatus, string> = {
   active: 'aktiv',
   expired: 'abgelaufen',
-  suspended: 'gesperrt',
-  revoked: 'widerrufen',
+  suspended: 'ausgesetzt',
+  revoked: 'entzogen',
   cancelled: 'storniert',
 };
 
@@ -363,12 +363,12 @@ function names(products: Named[]): string {
 }
 
 function count(limit: number): string {
-  return limit === 1 ? '1 Aktivierung' : `${limit} Aktivierungen`;
+  return limit === 1 ? '1 Platz' : `${limit} Plätzen`;
 }
 
 function allSlots(limit: number, of?: string): string {
   const whose = of === undefined ? '' : ` ${of}`;
-  return limit === 1 ? `Die einzige Aktivierung${whose} ist` : `Alle ${limit} Aktivierungen${whose} sind`;
+  return limit === 1 ? `Der einzige Platz${whose} ist` : `Alle ${limit} Plätze${whose} sind`;
 }
 
 function keyName({ key_id, label }: KeyName): string {
@@ -426,7 +426,7 @@ function usedToBe(was: LiveStatus | null): string {
 
 function slotThen({ outcome, identifier }: RequestFacts): string {
   return outcome === 'ACTIVATION_LIMIT_REACHED'
-    ? 'Alle Aktivierungen waren belegt'
+    ? 'Alle Plätze waren belegt'
     : `${identifier ?? 'Dies'} war nicht aktiviert`;
 }
 

@@ -1237,20 +1237,20 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
       updates: { allowed: true, code: null, sentence: 'Updates funktionieren: Version 2.1.0 wird gesendet.' },
       new_site: {
         ...{ allowed: true, code: null },
-        sentence: 'Neue Websites sind möglich: 1 von 1 Aktivierung ist frei.',
+        sentence: 'Neue Websites sind möglich: 1 von 1 Platz ist frei.',
       },
     });
     await shop.json(['activation', 'add', String(id), 'one.example']);
     expect((await now(id)).map((one) => one?.new_site)).toEqual([
       ...[
         ['New sites are refused: the one slot is in use.'],
-        ['Neue Websites werden abgelehnt: Die einzige Aktivierung ist belegt.'],
+        ['Neue Websites werden abgelehnt: Der einzige Platz ist belegt.'],
       ].map(([sentence]) => ({ allowed: false, code: 'ACTIVATION_LIMIT_REACHED', sentence })),
     ]);
     await shop.json(['license', 'suspend', String(id)]);
     expect(await now(id)).toEqual([
       refused('LICENSE_INACTIVE', 'the licence is suspended.'),
-      refused('LICENSE_INACTIVE', 'Die Lizenz ist gesperrt.'),
+      refused('LICENSE_INACTIVE', 'Die Lizenz ist ausgesetzt.'),
     ]);
     const seats = await giveLicense(
       service.db,
@@ -1354,18 +1354,18 @@ describe('a sentence in German', () => {
   };
 
   test.each([
-    [because('SLOTS_FULL', full), 'Alle 3 Aktivierungen sind belegt.'],
+    [because('SLOTS_FULL', full), 'Alle 3 Plätze sind belegt.'],
     [
       because('SLOTS_FULL', { ...full, key: { ...slots, key_id: 7, label: 'Bäckerei' } }),
-      'Alle 3 Aktivierungen sind belegt; von Schlüssel 7 („Bäckerei“) sind 3 von 3 Aktivierungen belegt.',
+      'Alle 3 Plätze sind belegt; von Schlüssel 7 („Bäckerei“) sind 3 von 3 Plätzen belegt.',
     ],
     [
       because('SLOTS_FULL', { ...full, place: { kind: 'staging', site: 'shop.com' } }),
-      'Alle 3 Aktivierungen sind belegt. Es ist eine Staging-Website. Sie zählt nicht, sobald eine andere Website von shop.com aktiviert ist.',
+      'Alle 3 Plätze sind belegt. Es ist eine Staging-Website. Sie zählt nicht, sobald eine andere Website von shop.com aktiviert ist.',
     ],
     [
       because('SLOTS_FULL', { ...full, place: { kind: 'local', free_sites: 15 } }),
-      'Alle 3 Aktivierungen sind belegt. Es ist eine lokale Website, aber 15 Websites zählen schon nicht, mehr erlaubt diese Lizenz nicht.',
+      'Alle 3 Plätze sind belegt. Es ist eine lokale Website, aber 15 Websites zählen schon nicht, mehr erlaubt diese Lizenz nicht.',
     ],
     [
       because(
@@ -1375,10 +1375,7 @@ describe('a sentence in German', () => {
       ),
       'dev.shop.com war nicht aktiviert, es gab also nichts freizugeben.',
     ],
-    [
-      because('SLOT_FREE', { free_site: true }),
-      'Alle Aktivierungen waren belegt. Diese Website zählt jetzt nicht.',
-    ],
+    [because('SLOT_FREE', { free_site: true }), 'Alle Plätze waren belegt. Diese Website zählt jetzt nicht.'],
     [
       because('EXPIRED', { ...unusable, older_versions: true }, { version: '2.0' }),
       'Die Lizenz ist am 21.03.2026 abgelaufen, und Version 2.0 wurde danach veröffentlicht. Frühere Versionen lädt sie weiterhin.',
@@ -1389,7 +1386,7 @@ describe('a sentence in German', () => {
     ],
     [
       because('SUSPENDED', { ...unusable, was: null, still: false }),
-      'Die Lizenz war nicht aktiv und ist jetzt gesperrt.',
+      'Die Lizenz war nicht aktiv und ist jetzt ausgesetzt.',
     ],
     [
       because('PUBLISHED_SINCE', { version: '1.0' }),
@@ -1405,7 +1402,7 @@ describe('a sentence in German', () => {
     ],
     [
       because('BAD_IDENTIFIER', { activation_type: 'seat' }),
-      'Das ist kein gültiger Arbeitsplatz, und der Plan zählt Arbeitsplätze.',
+      'Das ist kein gültiger Arbeitsplatz, und der Tarif zählt Arbeitsplätze.',
     ],
     [
       because('KEY_MISTYPED', { ...meant, slip: 'transposed' }),
@@ -1417,7 +1414,7 @@ describe('a sentence in German', () => {
     ],
     [
       because('KEY_MISTYPED', { ...meant, slip: 'elsewhere', key_ended: true, license_status: 'revoked' }),
-      'Der Schlüssel ist unbekannt. Er endet wie der Schlüssel der Lizenz 5, der Fehler liegt dann weiter vorn. Dieser Schlüssel gilt nicht mehr. Lizenz 5 ist jetzt widerrufen.',
+      'Der Schlüssel ist unbekannt. Er endet wie der Schlüssel der Lizenz 5, der Fehler liegt dann weiter vorn. Dieser Schlüssel gilt nicht mehr. Lizenz 5 ist jetzt entzogen.',
     ],
   ])('%s', (sentence, expected) => {
     expect(sentence).toBe(expected);

@@ -23,7 +23,7 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
     },
     action: null,
     en: 'Licence 0 (Example Shop, Developer) is active until DAY, 0 of 0 slots used, by domain.',
-    de: 'Lizenz 0 (Example Shop, Developer) ist bis DAY aktiv. 0 von 0 Aktivierungen sind belegt, gezählt je Website.',
+    de: 'Lizenz 0 (Example Shop, Developer) ist bis DAY aktiv. 0 von 0 Plätzen sind belegt, gezählt je Website.',
   },
   EXPIRED: {
     facts: {
@@ -53,7 +53,7 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
     },
     action: { type: 'reinstate', license_id: 0 },
     en: 'Licence 0 (Example Shop, Developer) was suspended on DAY by ACTOR ("invoice 0 open"), 0 download refused since.',
-    de: 'Lizenz 0 (Example Shop, Developer) wurde am DAY von ACTOR („invoice 0 open“) gesperrt, seitdem wurde ein Download abgelehnt.',
+    de: 'Lizenz 0 (Example Shop, Developer) wurde am DAY von ACTOR („invoice 0 open“) ausgesetzt, seitdem wurde ein Download abgelehnt.',
   },
   REVOKED: {
     facts: {
@@ -70,7 +70,7 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
     },
     action: { type: 'issue', plan_id: 0, customer: 'refunded@example.com' },
     en: 'Licence 0 (Example Shop, Developer) was revoked on DAY by ACTOR, which is final, 0 download refused since.',
-    de: 'Lizenz 0 (Example Shop, Developer) wurde am DAY von ACTOR endgültig widerrufen, seitdem wurde ein Download abgelehnt.',
+    de: 'Lizenz 0 (Example Shop, Developer) wurde am DAY von ACTOR endgültig entzogen, seitdem wurde ein Download abgelehnt.',
   },
   CANCELLED: {
     facts: {
@@ -99,7 +99,7 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
     facts: { license_id: 0, activation_limit: 0, activations_used: 0 },
     action: { type: 'change_limit', license_id: 0, activation_limit: 0 },
     en: 'The one slot of licence 0 is in use (0). What is activated keeps working; nothing more can be activated.',
-    de: 'Die einzige Aktivierung der Lizenz 0 ist belegt (0). Bestehende Aktivierungen bleiben gültig, weitere sind nicht möglich.',
+    de: 'Der einzige Platz der Lizenz 0 ist belegt (0). Was einen Platz hat, behält ihn; weitere sind nicht möglich.',
   },
   FREE_SITES: {
     facts: {
@@ -168,13 +168,13 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
     facts: { key_id: 0, label: 'Bakery', activation_limit: 0, activations_used: 0 },
     action: { type: 'change_key_limit', license_id: 0, key_id: 0, activation_limit: 0 },
     en: 'The one slot of key 0 ("Bakery") is in use (0). By this key nothing more can be activated.',
-    de: 'Die einzige Aktivierung von Schlüssel 0 („Bakery“) ist belegt (0). Mit diesem Schlüssel ist keine weitere möglich.',
+    de: 'Der einzige Platz von Schlüssel 0 („Bakery“) ist belegt (0). Mit diesem Schlüssel ist kein weiterer möglich.',
   },
   KEY_SLOTS: {
     facts: { key_id: 0, label: null, activation_limit: 0, activations_used: 0 },
     action: null,
     en: 'Of key 0, 0 of 0 slots are used.',
-    de: 'Von Schlüssel 0 sind 0 von 0 Aktivierungen belegt.',
+    de: 'Von Schlüssel 0 sind 0 von 0 Plätzen belegt.',
   },
   UNKNOWN_KEY: {
     facts: {},
@@ -231,7 +231,7 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
     },
     action: { type: 'change_limit', license_id: 0, activation_limit: 0 },
     en: 'This is activated on no licence, but stands in the access log, the last time on TIME: Activating https://www.Büro.Two.example:0/administrator?a=0 with licence 0 was refused to a client without a name at ADDRESS: the one slot is in use.',
-    de: 'Dies ist auf keiner Lizenz aktiviert, steht aber im Zugriffsprotokoll, zuletzt am TIME: Das Aktivieren von https://www.Büro.Two.example:0/administrator?a=0 mit Lizenz 0 wurde für ein Programm ohne Namen (ADDRESS) abgelehnt: Die einzige Aktivierung ist belegt.',
+    de: 'Dies ist auf keiner Lizenz aktiviert, steht aber im Zugriffsprotokoll, zuletzt am TIME: Das Aktivieren von https://www.Büro.Two.example:0/administrator?a=0 mit Lizenz 0 wurde für ein Programm ohne Namen (ADDRESS) abgelehnt: Der einzige Platz ist belegt.',
   },
   ONLY_NEARBY: {
     facts: { license_id: 0, log_days: 0 },
@@ -281,7 +281,7 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
     facts: { activation_type: 'domain' },
     action: null,
     en: 'Activating no domain with licence 0 was refused to a client without a name at ADDRESS: that is not a valid domain, and the plan counts domains.',
-    de: 'Das Aktivieren von no domain mit Lizenz 0 wurde für ein Programm ohne Namen (ADDRESS) abgelehnt: Das ist keine gültige Domain, und der Plan zählt Websites.',
+    de: 'Das Aktivieren von no domain mit Lizenz 0 wurde für ein Programm ohne Namen (ADDRESS) abgelehnt: Das ist keine gültige Domain, und der Tarif zählt Websites.',
   },
   'request MALFORMED': {
     facts: {},
@@ -348,19 +348,19 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
     facts: { was: 'suspended', still: true, expires_at: null, older_versions: false },
     action: { type: 'reinstate', license_id: 0 },
     en: 'A download of product 0 with licence 0 was refused to Joomla 5.3.0 at ADDRESS: the licence is suspended.',
-    de: 'Ein Download von Produkt 0 mit Lizenz 0 wurde für Joomla 5.3.0 (ADDRESS) abgelehnt: Die Lizenz ist gesperrt.',
+    de: 'Ein Download von Produkt 0 mit Lizenz 0 wurde für Joomla 5.3.0 (ADDRESS) abgelehnt: Die Lizenz ist ausgesetzt.',
   },
   'request REVOKED': {
     facts: { was: 'revoked', still: true, expires_at: null, older_versions: false },
     action: null,
     en: 'A download of product 0 with licence 0 was refused to Joomla 5.3.0 at ADDRESS: the licence is revoked, which is final.',
-    de: 'Ein Download von Produkt 0 mit Lizenz 0 wurde für Joomla 5.3.0 (ADDRESS) abgelehnt: Die Lizenz ist endgültig widerrufen.',
+    de: 'Ein Download von Produkt 0 mit Lizenz 0 wurde für Joomla 5.3.0 (ADDRESS) abgelehnt: Die Lizenz ist endgültig entzogen.',
   },
   'request CANCELLED': {
     facts: { was: 'suspended', still: false, expires_at: null, older_versions: false },
     action: null,
     en: 'A download of product 0 with licence 0 was refused to Joomla 5.3.0 at ADDRESS: the licence was suspended, and is cancelled now.',
-    de: 'Ein Download von Produkt 0 mit Lizenz 0 wurde für Joomla 5.3.0 (ADDRESS) abgelehnt: Die Lizenz war gesperrt und ist jetzt storniert.',
+    de: 'Ein Download von Produkt 0 mit Lizenz 0 wurde für Joomla 5.3.0 (ADDRESS) abgelehnt: Die Lizenz war ausgesetzt und ist jetzt storniert.',
   },
   'request ACTIVE_AGAIN': {
     facts: { was: 'expired' },
@@ -390,7 +390,7 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
     facts: { activation_limit: 0, activations_used: 0, license_status: 'cancelled', key: null, place: null },
     action: null,
     en: 'Activating b.example with licence 0 was refused to a client without a name at ADDRESS: all slots were in use; the licence is cancelled now.',
-    de: 'Das Aktivieren von b.example mit Lizenz 0 wurde für ein Programm ohne Namen (ADDRESS) abgelehnt: Alle Aktivierungen waren belegt. Die Lizenz ist jetzt storniert.',
+    de: 'Das Aktivieren von b.example mit Lizenz 0 wurde für ein Programm ohne Namen (ADDRESS) abgelehnt: Alle Plätze waren belegt. Die Lizenz ist jetzt storniert.',
   },
   'request KEY_SLOTS_FULL': {
     facts: {
@@ -403,13 +403,13 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
     },
     action: { type: 'change_key_limit', license_id: 0, key_id: 0, activation_limit: 0 },
     en: 'Activating b.example with licence 0 was refused to a client without a name at ADDRESS: the one slot of key 0 ("Bakery") is in use (0), while the licence uses 0 of 0.',
-    de: 'Das Aktivieren von b.example mit Lizenz 0 wurde für ein Programm ohne Namen (ADDRESS) abgelehnt: Die einzige Aktivierung von Schlüssel 0 („Bakery“) ist belegt (0). Von der Lizenz sind 0 von 0 belegt.',
+    de: 'Das Aktivieren von b.example mit Lizenz 0 wurde für ein Programm ohne Namen (ADDRESS) abgelehnt: Der einzige Platz von Schlüssel 0 („Bakery“) ist belegt (0). Von der Lizenz sind 0 von 0 belegt.',
   },
   'request SLOT_FREE': {
     facts: { free_site: false },
     action: null,
     en: 'Activating https://www.B.example/ with licence 0 was refused to a client without a name at ADDRESS: all slots were in use; a slot is free now.',
-    de: 'Das Aktivieren von https://www.B.example/ mit Lizenz 0 wurde für ein Programm ohne Namen (ADDRESS) abgelehnt: Alle Aktivierungen waren belegt. Jetzt ist eine Aktivierung frei.',
+    de: 'Das Aktivieren von https://www.B.example/ mit Lizenz 0 wurde für ein Programm ohne Namen (ADDRESS) abgelehnt: Alle Plätze waren belegt. Jetzt ist eine Aktivierung frei.',
   },
   'request NOT_ACTIVATED': {
     facts: { license_status: 'cancelled' },
@@ -421,7 +421,7 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
     facts: {},
     action: null,
     en: 'Activating https://www.B.example/ with licence 0 was refused to a client without a name at ADDRESS: all slots were in use; https://www.B.example/ is activated now.',
-    de: 'Das Aktivieren von https://www.B.example/ mit Lizenz 0 wurde für ein Programm ohne Namen (ADDRESS) abgelehnt: Alle Aktivierungen waren belegt. Jetzt ist https://www.B.example/ aktiviert.',
+    de: 'Das Aktivieren von https://www.B.example/ mit Lizenz 0 wurde für ein Programm ohne Namen (ADDRESS) abgelehnt: Alle Plätze waren belegt. Jetzt ist https://www.B.example/ aktiviert.',
   },
   'request NOTHING_PUBLISHED': {
     facts: { includes: [] },

@@ -409,7 +409,7 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
     facts: { free_site: false },
     action: null,
     en: 'Activating https://www.B.example/ with licence 0 was refused to a client without a name at ADDRESS: all slots were in use; a slot is free now.',
-    de: 'Das Aktivieren von https://www.B.example/ mit Lizenz 0 wurde für ein Programm ohne Namen (ADDRESS) abgelehnt: Alle Plätze waren belegt. Jetzt ist eine Aktivierung frei.',
+    de: 'Das Aktivieren von https://www.B.example/ mit Lizenz 0 wurde für ein Programm ohne Namen (ADDRESS) abgelehnt: Alle Plätze waren belegt. Jetzt ist ein Platz frei.',
   },
   'request NOT_ACTIVATED': {
     facts: { license_status: 'cancelled' },

@@ -166,6 +166,7 @@ describe('a good value', () => {
       pagesHost: undefined,
       operatorUrl: undefined,
       shopName: '',
+      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
       shopLogo: undefined,
       keySecret: undefined,
       rateLimit: 60,

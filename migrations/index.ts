@@ -30,6 +30,8 @@ import * as licenseCounts from './029_license_counts';
 import * as licenseStanding from './030_license_standing';
 import * as unsummed from './031_unsummed';
 import * as customerIds from './032_customer_ids';
+import * as outbox from './033_outbox';
+import * as productReminders from './034_product_reminders';
 import * as oneTimeCodes from './037_one_time_codes';
 import * as sessions from './038_sessions';
 import * as operators from './039_operators';
@@ -68,6 +70,8 @@ const migrations: Record<string, Knex.Migration> = {
   '030_license_standing': licenseStanding,
   '031_unsummed': unsummed,
   '032_customer_ids': customerIds,
+  '033_outbox': outbox,
+  '034_product_reminders': productReminders,
   '037_one_time_codes': oneTimeCodes,
   '038_sessions': sessions,
   '039_operators': operators,

@@ -10,6 +10,7 @@ import { addExportCommand } from './cli/export';
 import { addImportCommand } from './cli/import';
 import { addInitCommand } from './cli/init';
 import { addLicenseCommands } from './cli/license';
+import { addMailCommands } from './cli/mail';
 import { addManifestCommand } from './cli/manifest';
 import { addMigrateCommand } from './cli/migrate';
 import { addNginxCommand } from './cli/nginx';
@@ -57,6 +58,7 @@ export async function run(argv: string[]): Promise<number> {
   addUpdateXmlCommands(program);
   addManifestCommand(program);
   addCustomerCommands(program);
+  addMailCommands(program);
   addTokenCommands(program);
   addSignInCommand(program);
   addOperatorCommands(program);

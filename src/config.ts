@@ -6,6 +6,15 @@ import type { Listen } from './http/server';
 import { isNetwork } from './licensing/ip-addresses';
 import { pictureFault } from './packages/pictures';
 import { readJoomlaSite } from './joomla/site/configuration';
+import {
+  MAIL_LANGUAGES,
+  mailOfSite,
+  MailSettingsError,
+  parseMailUrl,
+  type MailLanguage,
+  type MailSettings,
+} from './mail/settings';
+import type { TextFolders } from './mail/texts';
 import { describeLines, describeUnknown, isMeantForUs, type Settings, type Variable } from './settings';
 import { DEFAULT_POOL_SIZE, type DatabaseSettings } from './store/database';
 import { DatabaseUrlError, parseDatabaseUrl } from './store/database-url';
@@ -47,6 +56,12 @@ export interface Config {
   shopLogo: string | undefined;
   /** the site's time zone, else the machine's, such as `Europe/Berlin` */
   timeZone: string;
+  /** undefined: mail is off, for the reason of `mailOff`. Without `publicUrl` it is off too. */
+  mail: MailSettings | undefined;
+  mailOff: string | undefined;
+  /** of mails to customers */
+  mailLanguage: MailLanguage;
+  mailTexts: TextFolders;
   /** 32 bytes; undefined: not set */
   keySecret: Buffer | undefined;
   rateLimit: number;
@@ -130,6 +145,7 @@ export function buildConfig(
   const shopLogo = optional(get('LICENSING_SHOP_LOGO'), (path) => resolve(base, path));
   const logoFault = optional(shopLogo, pictureFault);
   if (logoFault !== undefined) warnings.push(`LICENSING_SHOP_LOGO: ${logoFault} Pages show no picture.`);
+  const mail = readMail(get('LICENSING_MAIL_URL'), base, site?.mail);
   const rateLimit = integer(get, 'LICENSING_RATE_LIMIT', 60);
   refuseWorkers(get('LICENSING_WORKERS'));
   return {
@@ -160,6 +176,13 @@ export function buildConfig(
     shopName: get('LICENSING_SHOP_NAME') ?? site?.siteName ?? '',
     shopLogo: logoFault === undefined ? shopLogo : undefined,
     timeZone: site?.timeZone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
+    mail: typeof mail === 'string' ? undefined : mail,
+    mailOff: typeof mail === 'string' ? mail : undefined,
+    mailLanguage: oneOf('LICENSING_MAIL_LANGUAGE', get('LICENSING_MAIL_LANGUAGE') ?? 'en', MAIL_LANGUAGES),
+    mailTexts: {
+      builtIn: join(packageRoot, 'mails'),
+      own: optional(get('LICENSING_MAIL_TEXTS_DIR'), (path) => resolve(base, path)),
+    },
     keySecret: optional(get('LICENSING_KEY_SECRET'), parseKeySecret),
     rateLimit,
     rateWindow: integer(get, 'LICENSING_RATE_WINDOW', 60, 1, LONGEST_RATE_WINDOW_S),
@@ -214,6 +237,22 @@ function readDatabaseUrl(text: string, base: string): DatabaseSettings {
   } catch (error) {
     if (error instanceof DatabaseUrlError || error instanceof TlsError)
       throw new ConfigError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/** @returns or why mail is off, as a sentence */
+function readMail(
+  url: string | undefined,
+  base: string,
+  site: Parameters<typeof mailOfSite>[0] | undefined,
+): MailSettings | string {
+  if (url === undefined)
+    return site ? mailOfSite(site) : 'LICENSING_MAIL_URL is not set, and there is no Joomla site to ask.';
+  try {
+    return parseMailUrl(url, base, site);
+  } catch (error) {
+    if (error instanceof MailSettingsError) throw new ConfigError(error.message, { cause: error });
     throw error;
   }
 }
@@ -350,10 +389,11 @@ function integer(
   return value;
 }
 
-function oneOf(name: Variable, text: string, values: string[]): string {
-  if (!values.includes(text))
+function oneOf<V extends string>(name: Variable, text: string, values: readonly V[]): V {
+  const value = values.find((one) => one === text);
+  if (value === undefined)
     throw new ConfigError(`${name} must be one of ${values.join(', ')}; it reads "${text}".`);
-  return text;
+  return value;
 }
 
 /** The variables of this program, misspelled ones included, that are not empty. */

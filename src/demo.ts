@@ -71,6 +71,9 @@ function writeSettings(): void {
     'LICENSING_DATABASE_URL=sqlite:demo.sqlite',
     'LICENSING_PACKAGES_DIR=packages',
     'LICENSING_XML_DIR=xml',
+    'LICENSING_PUBLIC_URL=http://127.0.0.1:3080',
+    '# Mails become files in this folder.',
+    'LICENSING_MAIL_URL=file:mails?from=shop@example.com',
     'LICENSING_LOG_LEVEL=warn',
     `LICENSING_KEY_SECRET=${randomBytes(32).toString('base64')}`,
   ];

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { packageRoot, type Config, type Variable } from './config';
 import { createAuthenticator } from './access/authenticate';
+import { createLinkCodes, type CustomerLink, type OperatorLink } from './access/link-requests';
 import { examineFromWithin } from './doctor/examine';
 import { createMonitoringListener } from './http/monitoring';
 import { createApp } from './http/app';
@@ -12,11 +13,17 @@ import { createMetrics } from './http/metrics';
 import { createMemoryLimiter, createRedisLimiter, MANAGE_FAILURES, type Limiter } from './http/rate-limit';
 import { connectRedis, type RedisConnection } from './http/redis';
 import { startServer, type Listen } from './http/server';
+import { composerOf } from './mail/compose';
+import { mailingOf, queueMail } from './mail/queue';
+import { queueReminders } from './mail/reminders';
+import { startMailSender } from './mail/sender';
+import { createMailTransport } from './mail/transport';
 import { startHousekeeping } from './process/housekeeping';
 import { createLicensing } from './licensing/licensing';
 import { readReadiness } from './http/readiness';
 import { openServiceDatabase, poolState, type Db } from './store/database';
 import { reasonCode } from './store/errors';
+import type { Lease } from './store/leases';
 import { claimDatabase, requireCurrentSchema } from './store/migrate';
 import { readTableSizes } from './store/server';
 import { toDatabaseUnusable } from './store/error-messages';
@@ -56,7 +63,13 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       log.error({ lost, reason: reasonCode(error) }, 'access log entries were lost'),
     );
     onStop(() => licensing.accessLog.flush());
-    onStop(startHousekeeping(db, config.logDays, log, now));
+    const mailing = mailingOf(config);
+    const remind =
+      mailing &&
+      ((lease: Lease, goesOn: () => Promise<boolean>) =>
+        queueReminders(db, { lease, mailing, now: now(), goesOn }));
+    onStop(startHousekeeping(db, config.logDays, log, now, remind));
+    onStop(startMail(config, db, log, now));
 
     let stopping = false;
     const metrics = createMetrics({
@@ -70,7 +83,16 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       readiness: () => readReadiness(config.packagesDir, db, redis, stopping),
       metrics: () => metrics.registry.metrics(),
     });
-    const settings = { ...config, updateXml: config, examine: () => examineFromWithin(config, db, now) };
+    const settings = {
+      ...config,
+      mailing,
+      updateXml: config,
+      examine: () => examineFromWithin(config, db, now),
+    };
+    const queueLink =
+      mailing &&
+      ((trx: Db, request: CustomerLink | OperatorLink, at: { now: Date }) =>
+        queueMail(trx, request, { ...at, language: mailing.language }));
     const downloads = { packagesDir: config.packagesDir, accelLocation: config.accelLocation };
     const app = createApp({
       licensing,
@@ -78,7 +100,10 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       clientAddress: createClientAddressReader(config.trustedProxies),
       downloads,
       operator: { authenticate: createAuthenticator({ ...config, db, now }), settings },
-      pages: { settings: { ...settings, downloads }, assetsFolder: join(packageRoot, 'dist/pages') },
+      pages: {
+        settings: { ...settings, downloads, queueLink },
+        assetsFolder: join(packageRoot, 'dist/pages'),
+      },
       pagesHost: config.pagesHost,
       shopLogo: config.shopLogo,
       document: { version, pageFolder: join(packageRoot, 'dist/docs-page') },
@@ -116,6 +141,15 @@ async function preparePackagesFolder({ packagesDir }: Config, log: Logger): Prom
       throw new Error(`LICENSING_PACKAGES_DIR: ${packagesDir} is not a folder.`, { cause: error });
     log.warn({ folder: packagesDir, code }, 'the packages folder cannot be made');
   }
+}
+
+/** Starts to send what is queued, if mail is set up. */
+function startMail(config: Config, db: Db, log: Logger, now: Clock): () => unknown {
+  const { mail } = config;
+  const composer = composerOf(config, createLinkCodes(db));
+  if (mail === undefined || composer === undefined) return () => undefined;
+  const from = { address: mail.from.address, name: composer.shopName };
+  return startMailSender(db, { ...composer, transport: createMailTransport(mail), from }, log, now);
 }
 
 /** @throws Error that names the setting to correct */

@@ -7,6 +7,8 @@ import type { Db } from '../store/database';
 import { takeLinkSlot } from '../store/link-requests';
 import { findOperatorByEmail } from '../store/operators';
 import { inTransaction } from '../store/transaction';
+import { createCode, CUSTOMER_CODE_LIFETIME_MS, OPERATOR_CODE_LIFETIME_MS } from './one-time-codes';
+import { operatorCodeFor } from './operators';
 
 /** Requests for a mailed one-time link. Neither the answer nor its time tells whether the address is known. */
 
@@ -18,7 +20,6 @@ const ANSWERED_AFTER_MS = 250;
 export interface CustomerLink {
   type: 'customer_link';
   email: string;
-  isCustomer: boolean;
 }
 
 export interface OperatorLink {
@@ -51,8 +52,8 @@ export function requestOperatorLink(
 }
 
 /**
- * Queues a row for any address, at most three in an hour, since the outbox shall not tell either. Where `isCustomer` is
- * false, the row must hold a digest of the address alone, is never sent, and goes after an hour.
+ * Queues a row for any address, at most three in an hour: the outbox shall not tell either. Nothing here looks whose it is;
+ * the row of an address that is nobody's holds a digest alone and goes after an hour (mail/queue.ts).
  */
 export function requestCustomerLink(
   db: Db,
@@ -61,12 +62,24 @@ export function requestCustomerLink(
 ): Promise<void> {
   return answerAlike(async () => {
     const email = await countRequest(db, 'customer', text, now);
-    if (email === undefined) return;
-    await inTransaction(db, async (trx) => {
-      const isCustomer = (await findCustomerByDigest(trx, customerDigest(email))) === email;
-      await queue(trx, { type: 'customer_link', email, isCustomer }, { now });
-    });
+    if (email !== undefined)
+      await inTransaction(db, (trx) => queue(trx, { type: 'customer_link', email }, { now }));
   });
+}
+
+/** Makes the code of a mailed link when the mail is composed; undefined: the address is nobody's. */
+export function createLinkCodes(db: Db) {
+  return async (
+    { kind, email }: { kind: 'customer' | 'operator'; email: string },
+    now: Date,
+  ): Promise<string | undefined> => {
+    if (kind === 'operator') {
+      const codeFor = await operatorCodeFor(db, email);
+      return codeFor && createCode(db, codeFor, OPERATOR_CODE_LIFETIME_MS, now);
+    }
+    const isCustomer = (await findCustomerByDigest(db, customerDigest(email))) === email;
+    return isCustomer ? createCode(db, { kind, email }, CUSTOMER_CODE_LIFETIME_MS, now) : undefined;
+  };
 }
 
 /** @returns the address; undefined: there is none in the text, or it has had its links of this hour */

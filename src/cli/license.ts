@@ -1,7 +1,8 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { includedIn, namesOf, readCatalogue, type CatalogueProduct } from '../licensing/bundles';
-import { issueLicenses, MAX_ISSUED } from '../licensing/issue';
+import { issueLicenses, MAX_ISSUED, type Issued, type IssueRequest } from '../licensing/issue';
 import { isSentWhole, NOT_SENT_WHOLE } from '../licensing/keys';
+import { issueAndSend, mailingOf } from '../mail/queue';
 import { changeState, renew, type Renewal } from '../licensing/lifecycle';
 import { requirePlanNamed } from '../licensing/find-or-refuse';
 import { hasMetadata, readMetadata, type MetadataChanges } from '../licensing/metadata';
@@ -54,6 +55,7 @@ interface IssueOptions {
   metadata?: MetadataChanges;
   key?: string;
   count?: number;
+  send?: boolean;
 }
 
 function addIssue(license: Command): void {
@@ -83,41 +85,44 @@ function addIssue(license: Command): void {
       `how many, ${MAX_ISSUED} at the most; with --json they are printed as an array`,
       upTo(MAX_ISSUED),
     )
+    .option('--send', 'mail the key to the customer, with the first download and where the key goes')
     .addHelpText(
       'after',
       '\nExample:\n  licensing license issue --plan 7 --customer jane@example.com --reference order-1001',
     )
     .action((options: IssueOptions, command: Command) =>
       withSession(command, async ({ db, config, now, actor, output }) => {
-        const { plan, customer, reference, expires, lifetime, activationLimit, metadata, count } = options;
+        const { plan, customer, reference, expires, lifetime, activationLimit, metadata, count, send } =
+          options;
         if (count !== undefined && count > 1 && (reference !== undefined || options.key !== undefined))
           usageError(
             command,
             '--count cannot go with --reference or --key, which name one licence.',
             'count',
           );
+        if (send && count !== undefined)
+          usageError(command, '--send mails one key, and cannot go with --count.', 'send');
         // Look everything up before issuing: an error after that would lose the new key.
         const { id: planId } = await requirePlanNamed(db, plan);
         const namesake = await findNamesake(db, reference);
-        const issued = await issueLicenses(
-          db,
-          {
-            planId,
-            customer,
-            reference,
-            expiresAt: lifetime ? null : expires,
-            activationLimit,
-            metadata,
-            key: options.key === undefined ? undefined : await readValue(options.key, 'Licence key'),
-            count: count ?? 1,
-          },
-          actor,
-          config.keySecret,
-          now,
-        );
+        const request: IssueRequest = {
+          planId,
+          customer,
+          reference,
+          expiresAt: lifetime ? null : expires,
+          activationLimit,
+          metadata,
+          key: options.key === undefined ? undefined : await readValue(options.key, 'Licence key'),
+          count: count ?? 1,
+        };
+        const { keySecret: secret } = config;
+        const issued = send
+          ? await issueAndSend(db, request, { actor, secret, mailing: mailingOf(config), now })
+          : await issueLicenses(db, request, actor, secret, now);
         const rows = issued.map((one) => issuedJson(one, now));
         noteUnusable(output, rows[0]);
         noteNobodys(output, issued);
+        if (send) noteSent(output, issued);
         if (issued.some(({ key }) => key !== undefined && !isSentWhole(key)))
           output.note(`note: ${NOT_SENT_WHOLE} ${REKEY}`);
         noteOtherTerms(output, options, issued[0]?.license);
@@ -134,6 +139,15 @@ function addIssue(license: Command): void {
           issued.map(({ key, license: one }) => `${key ?? '(key not known)'}  licence ${one.id}`).join('\n'),
         );
       }),
+    );
+}
+
+function noteSent(output: Output, issued: Issued[]): void {
+  for (const { license, isNew } of issued)
+    output.note(
+      isNew
+        ? `The key is mailed to ${license.customer ?? '-'} as soon as the service runs.`
+        : `note: this licence was issued before, and is not mailed again. To do that: licensing mail send ${license.id}`,
     );
 }
 

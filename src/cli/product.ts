@@ -21,15 +21,17 @@ interface Options {
   includes?: string;
   renewUrl?: string;
   supportUrl?: string;
+  reminders?: boolean;
 }
 
 const INCLUDES_HELP =
   'products that its licences cover too: their ids, such as 43,44; all (those without any of their own); or none';
 const RENEW_HELP = 'https address where a customer renews; none removes it';
+const REMINDERS_HELP = 'mail customers 30 and 7 days before the end and at it; off by default';
 const SUPPORT_HELP = 'https address where a customer gets help; none removes it';
 
 /** The options as the catalogue takes them. They stay words in commander, which makes a null an empty text. */
-function readFields({ name, element, includes, renewUrl, supportUrl }: Options): ProductFields {
+function readFields({ name, element, includes, renewUrl, supportUrl, reminders }: Options): ProductFields {
   const orNone = (text: string | undefined) => (text === NONE ? null : text);
   return {
     name,
@@ -37,6 +39,7 @@ function readFields({ name, element, includes, renewUrl, supportUrl }: Options):
     includes: includes === undefined ? undefined : readIncludes(includes),
     renewUrl: orNone(renewUrl),
     supportUrl: orNone(supportUrl),
+    reminders,
   };
 }
 
@@ -77,6 +80,7 @@ function addAdd(product: Command): void {
     .option('--includes <ids>', INCLUDES_HELP, includesOption)
     .option('--renew-url <url>', RENEW_HELP, addressOrNone)
     .option('--support-url <url>', SUPPORT_HELP, addressOrNone)
+    .option('--reminders', REMINDERS_HELP)
     .addHelpText(
       'after',
       '\nExamples:\n  licensing product add --name "Example Shop" --id 42 --element pkg_example\n  licensing product add --name "Club membership" --includes 42,43',
@@ -100,6 +104,8 @@ function addEdit(product: Command): void {
     .option('--includes <ids>', INCLUDES_HELP, includesOption)
     .option('--renew-url <url>', RENEW_HELP, addressOrNone)
     .option('--support-url <url>', SUPPORT_HELP, addressOrNone)
+    .option('--reminders', REMINDERS_HELP)
+    .option('--no-reminders', 'mail them no more')
     .addHelpText(
       'after',
       '\nExamples:\n  licensing product edit 42 --name "Example Shop Pro"\n  licensing product edit 44 --includes all --renew-url https://shop.example/renew',
@@ -190,6 +196,7 @@ function addShow(product: Command): void {
               ['included in', bundles.length === 0 ? null : namesOf(bundles)],
               ['renew at', found.renewUrl],
               ['support at', found.supportUrl],
+              ['reminders', found.reminders ? 'by mail, 30 and 7 days before the end and at it' : null],
               ['plans', plans.map(({ id: planId, name }) => `${name} (${planId})`).join(', ') || null],
               ['published', versions.join(', ') || null],
             ]),

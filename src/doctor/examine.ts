@@ -8,6 +8,7 @@ import { checkCounters } from './counters';
 import { checkPrivileges, checkSchema, checkServer, checkSizes, checkTables } from './database';
 import { attempt, unchecked, type Check, type Finding, type Patient } from './finding';
 import { checkKeys } from './keys';
+import { checkMail, checkOutbox } from './mail';
 import { checkFolder, checkPackages } from './packages';
 import { checkPages } from './pages';
 import { checkRedis } from './redis';
@@ -29,6 +30,8 @@ const CHECKS: { name: string; check: Check; needsDatabase: boolean }[] = [
   { name: 'CATALOGUE', check: checkCatalogue, needsDatabase: true },
   { name: 'KEY_SECRET', check: checkKeys, needsDatabase: true },
   { name: 'API_TOKENS', check: checkAccess, needsDatabase: true },
+  { name: 'MAIL', check: checkMail, needsDatabase: false },
+  { name: 'OUTBOX', check: checkOutbox, needsDatabase: true },
   { name: 'COUNTERS', check: checkCounters, needsDatabase: true },
   { name: 'SITE', check: checkSite, needsDatabase: false },
   { name: 'PAGES', check: checkPages, needsDatabase: false },

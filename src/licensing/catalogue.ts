@@ -89,6 +89,7 @@ export interface ProductFields {
   includes?: Includes | undefined;
   renewUrl?: string | null | undefined;
   supportUrl?: string | null | undefined;
+  reminders?: boolean | undefined;
 }
 
 /** @throws OperatorError when the id is taken, no higher one is left, or it may not include what it should */

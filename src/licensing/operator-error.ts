@@ -15,13 +15,21 @@ export type RefusalFacts =
         | 'other-plan'
         | 'undecided'
         | 'key-ended'
-        | 'too-many-rows';
+        | 'too-many-rows'
+        | 'mail-off';
     }
   | { reason: 'plan-in-use'; plan: number }
   | { reason: 'includes-others'; product: number }
   | { reason: 'is-included'; by: number }
   | {
-      reason: 'other-customer' | 'key-not-kept' | 'activated' | 'not-activated' | 'no-key' | 'main-key';
+      reason:
+        | 'other-customer'
+        | 'no-customer'
+        | 'key-not-kept'
+        | 'activated'
+        | 'not-activated'
+        | 'no-key'
+        | 'main-key';
       license: number;
     }
   | { reason: 'no-draft' | 'no-draft-package' }

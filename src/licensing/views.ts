@@ -22,6 +22,7 @@ export function productJson(product: CatalogueProduct) {
     includes: product.includes,
     renew_url: product.renewUrl,
     support_url: product.supportUrl,
+    reminders: product.reminders,
     created_at: formatTimestamp(product.createdAt),
   };
 }

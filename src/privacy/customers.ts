@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { requireEmail } from '../licensing/customer-email';
 import { MAX_METADATA_TEXT, readMetadata, storedMetadata, type Metadata } from '../licensing/metadata';
 import { OperatorError } from '../licensing/operator-error';
-import { formatTimestamp } from '../licensing/timestamps';
+import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import type { FileKind, Sink } from '../packages/replace-file';
 import { listAccesses, type LoggedAccess } from '../store/access-log';
 import { listActivations, type StoredActivation } from '../store/activations';
@@ -11,6 +11,7 @@ import type { Db, Transaction } from '../store/database';
 import { insertEvents } from '../store/events';
 import { readPages, withKeys, type Row, type SqlValue } from '../store/export';
 import { findRows } from '../store/import';
+import { deleteOutboxOf, listOutboxOf } from '../store/outbox';
 import { findLicensesByIds, lockLicenses, raiseRevisions, type License } from '../store/licenses';
 import {
   findMetadataEvents,
@@ -295,7 +296,9 @@ export function exportCustomer(db: Db, text: string, now: Date, sink: Sink): Pro
       mentions += await writeItems(sink, mentionItems(trx, type, customer, own));
       await sink(']');
     }
-    await sink('}\n}\n');
+    await sink('},\n  "mails": [');
+    await writeItems(sink, mailItems(trx, customer, own));
+    await sink(']\n}\n');
     return { licenses: licenses.length, mentions };
   });
 }
@@ -305,6 +308,17 @@ const LICENSE_PARTS = [
   ['events', 'event'],
   ['accesses', 'access'],
 ] as const;
+
+/** Mails about the customer's licences, and links that were asked for with the address. */
+async function* mailItems(db: Db, customer: CustomerAddress, own: Set<number>): AsyncGenerator {
+  for (const row of await listOutboxOf(db, { licenseIds: [...own], address: customer.address }))
+    yield {
+      ...{ id: row.id, type: row.type, license_id: row.licenseId, recipient: row.recipient },
+      details: row.detailsJson === null ? null : (JSON.parse(row.detailsJson) as unknown),
+      created_at: formatTimestamp(row.createdAt),
+      sent_at: formatTimestampOrNull(row.sentAt),
+    };
+}
 
 async function writeItems(sink: Sink, items: AsyncIterable<unknown>): Promise<number> {
   let count = 0;
@@ -463,6 +477,7 @@ async function eraseFromLicenses(
     await removeIps(trx, [...theirs]);
     rows += await eraseMetadataHistory(trx, [...theirs]);
     await removeKeyLabels(trx, [...theirs]);
+    rows += await deleteOutboxOf(trx, { licenseIds: [...theirs] });
   }
   await raiseRevisions(trx, new Map(licenses.map(({ id }) => [id, 1])));
   if (licenses.length > 0)
@@ -533,8 +548,8 @@ async function changeTexts(
 }
 
 async function eraseElsewhere(db: Db, customer: CustomerAddress): Promise<number> {
-  let count = 0;
-  for (const name of ['products', 'plans', 'releases'] as const)
+  let count = await deleteOutboxOf(db, { address: customer.address });
+  for (const name of ['products', 'plans', 'releases', 'outbox'] as const)
     count += await eraseWithoutLock(db, name, customer);
   return count + (await eraseWithoutLock(db, 'access_log', customer, { licenseIds: null }));
 }

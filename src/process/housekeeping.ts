@@ -7,6 +7,7 @@ import { pruneAccesses } from '../store/access-log';
 import type { Db } from '../store/database';
 import { reasonCode } from '../store/errors';
 import { pruneCalls } from '../store/idempotency';
+import { pruneOutbox } from '../store/outbox';
 import { holdLease, releaseLease, type Lease } from '../store/leases';
 import { pruneLinkRequests } from '../store/link-requests';
 import { pruneCodes } from '../store/one-time-codes';
@@ -23,9 +24,12 @@ const FORGET_EVERY_MS = 60 * 1000;
 const ROWS_AT_ONCE = 100;
 const LEAST_AT_ONCE = 10;
 const PAUSE_MS = 100;
+const REMIND_EVERY_MS = 10 * 60 * 1000;
 /** A cancelled DELETE rolls back first, and holds its row locks until then. */
 const PAUSE_AFTER_FAILURE_MS = 3_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
+/** A mail is tried for two days. */
+const MAIL_TRIED_DAYS = 3;
 /** A call with an Idempotency-Key is repeated for a day. */
 const CALLS_KEPT_MS = DAY_MS;
 /** A slot for links is taken for an hour. */
@@ -35,14 +39,17 @@ const SESSIONS_KEPT_MS = DAY_MS;
 
 /**
  * Keeps the daily sums up to date, and deletes access log entries older than `logDays` once they are summed, and calls
- * with an Idempotency-Key after a day, now and every hour, in small deletes. What signing in leaves goes each minute, since an
- * address that asked for a link shall be forgotten after an hour. One instance does all of it for all. Call the result to stop.
+ * with an Idempotency-Key after a day, and mails that were sent or given up, now and every hour, in small deletes. What signing
+ * in leaves goes each minute, since an address that asked for a link shall be forgotten after an hour. One instance does it for all.
+ * @param remind queues the reminders that are due, every ten minutes; undefined: mail is off
+ * @returns call it to stop
  */
 export function startHousekeeping(
   db: Db,
   logDays: number,
   log: Logger,
   now: () => Date,
+  remind?: (lease: Lease, goesOn: () => Promise<boolean>) => Promise<unknown>,
 ): () => Promise<void> {
   const lease: Lease = { name: 'housekeeping', holder: randomBytes(16).toString('hex') };
   const stopping = new AbortController();
@@ -58,6 +65,8 @@ export function startHousekeeping(
     await pruneAll((rows) => pruneCalls(db, new Date(now().getTime() - CALLS_KEPT_MS), rows));
     await pruneAll((rows) => pruneAccesses(db, before, rows));
     await pruneAll((rows) => pruneRefused(db, dayOf(before), rows));
+    const tried = new Date(now().getTime() - MAIL_TRIED_DAYS * DAY_MS);
+    await pruneAll((rows) => pruneOutbox(db, before < tried ? before : tried, rows));
   }
 
   async function pruneSignIns(): Promise<void> {
@@ -106,7 +115,22 @@ export function startHousekeeping(
     'old sessions and codes could not be deleted; it is tried again in a minute',
   );
 
+  let nextReminding = -Infinity;
+  async function remindOfEnds(): Promise<void> {
+    if (remind === undefined || performance.now() < nextReminding || !(await isHeld())) return;
+    nextReminding = performance.now() + REMIND_EVERY_MS;
+    try {
+      await remind(lease, async () => (await goesOn()) && (await isHeld()));
+    } catch (error) {
+      log.warn(
+        { reason: reasonCode(error) },
+        'reminders could not be queued; it is tried again in ten minutes',
+      );
+    }
+  }
+
   async function work(): Promise<void> {
+    await remindOfEnds();
     if (!(await isHeld()) || !(await sumUp(db, lease, now, goesOn))) return;
     await countAllLicenses(db, lease, now);
     pruning.startIfDue();

@@ -12,6 +12,8 @@ export interface Product {
   /** https addresses for customers whose licence ended */
   renewUrl: string | null;
   supportUrl: string | null;
+  /** customers are reminded by mail of the end of their licence */
+  reminders: boolean;
   createdAt: Date;
 }
 
@@ -81,11 +83,12 @@ function byId(db: Db, name: 'products' | 'plans', { after, limit }: Part) {
 export async function insertProduct(
   db: Db,
   {
-    includesAll,
+    includesAll = false,
+    reminders = false,
     ...product
   }: Pick<Product, 'name' | 'element' | 'createdAt'> & { [K in keyof Product]?: Product[K] | undefined },
 ): Promise<number> {
-  const row = toColumns({ ...product, includesAll: Number(includesAll ?? false) });
+  const row = toColumns({ ...product, reminders, includesAll });
   const [id] = await db(table(db, 'products')).insert(row);
   return product.id ?? (id as number);
 }
@@ -237,6 +240,17 @@ export async function replacePlanLimit(
 
 /** Without the settings of the update XML, which few callers need. */
 function toProduct(row: object): Product {
-  const { id, name, element, includesAll, renewUrl, supportUrl, createdAt } = toFields(row) as Product;
-  return { id, name, element, includesAll: Number(includesAll) > 0, renewUrl, supportUrl, createdAt };
+  const { id, name, element, includesAll, renewUrl, supportUrl, reminders, createdAt } = toFields(
+    row,
+  ) as Product;
+  return {
+    id,
+    name,
+    element,
+    includesAll: Number(includesAll) > 0,
+    renewUrl,
+    supportUrl,
+    reminders,
+    createdAt,
+  };
 }

@@ -30,6 +30,7 @@ export type TableName =
   | 'daily_sums'
   | 'refused_licenses'
   | 'license_counts'
+  | 'outbox'
   | 'migrations';
 
 /** On the small machines this runs on, more connections would only queue inside the server. */

@@ -123,6 +123,7 @@ const TABLES: TableName[] = [
   'daily_sums',
   'refused_licenses',
   'license_counts',
+  'outbox',
   'idempotency',
 ];
 /** Of the tables without an id. */

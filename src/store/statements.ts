@@ -106,7 +106,7 @@ export function tableBy(db: Db, name: TableName, ...columns: string[]): Knex.Raw
 
 /** The columns of the index that finds a licence's rows in a table. */
 export function licenseIndex(name: TableName): string[] {
-  if (name === 'license_keys') return ['license_id'];
+  if (name === 'license_keys' || name === 'outbox') return ['license_id'];
   return ['license_id', name === 'activations' ? 'identifier' : 'at'];
 }
 

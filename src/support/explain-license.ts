@@ -1,6 +1,7 @@
 import { entitledUntil } from '../licensing/verdict';
 import { liveStatus } from '../licensing/states';
 import type { License } from '../store/licenses';
+import type { OutboxRow } from '../store/outbox';
 import { explainFreeSites } from './explain-sites';
 import { CODE_OF, finding, named, timeOf, type Action, type Finding } from './findings';
 import type { Circumstances, Name, NamedLicense } from './known';
@@ -8,7 +9,7 @@ import type { Circumstances, Name, NamedLicense } from './known';
 /** Describes a licence's state and what keeps it from working now. */
 export function explainLicense(license: License, circumstances: Circumstances): Finding[] {
   const { id, product, activationLimit, activationsUsed, lastCheckAt, lastCheckIp, checkCount } = license;
-  const { latestVersion, included, includedPublished, now, free, holders } = circumstances;
+  const { latestVersion, included, includedPublished, now, free, holders, undelivered } = circumstances;
   const findings: Finding[] = [explainState(license, circumstances)];
   const includes = named(included);
   if (included.length > 0) findings.push(finding('COVERS', { product_id: product.id, includes }));
@@ -25,6 +26,7 @@ export function explainLicense(license: License, circumstances: Circumstances): 
         { action: { type: 'publish', product_id: included[0]?.id ?? product.id } },
       ),
     );
+  if (undelivered) findings.push(explainMail(id, undelivered));
   if (lastCheckAt)
     findings.push(
       finding(
@@ -38,6 +40,16 @@ export function explainLicense(license: License, circumstances: Circumstances): 
       ),
     );
   return findings;
+}
+
+function explainMail(licenseId: number, { createdAt, failedAt, attempts, lastError }: OutboxRow): Finding {
+  const [reason = '', status] = (lastError ?? '').split(' ');
+  const facts = {
+    ...{ license_id: licenseId, given_up: failedAt !== null, attempts, reason },
+    ...{ queued_at: timeOf(createdAt) as string, status: status === undefined ? null : Number(status) },
+  };
+  const action: Action | null = failedAt === null ? null : { type: 'send_key', license_id: licenseId };
+  return finding('MAIL_NOT_DELIVERED', facts, { since: timeOf(createdAt), action });
 }
 
 function explainState(license: License, { now, stopped, refusedSince }: Circumstances): Finding {

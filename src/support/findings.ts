@@ -113,6 +113,16 @@ export interface StateFacts {
     more: boolean;
   };
   NOTHING_PUBLISHED: { product_id: number; product: string; includes: Named[] };
+  MAIL_NOT_DELIVERED: {
+    license_id: number;
+    /** it was given up; else it is tried again */
+    given_up: boolean;
+    queued_at: string;
+    attempts: number;
+    /** the code of the latest failure, such as `ADDRESS_REFUSED`, and the mail server's status */
+    reason: string;
+    status: number | null;
+  };
   VALIDATED: { last_check_at: string; last_check_ip: string | null; check_count: number };
   KEY_REPLACED: (Asked & EndedKey) | (Asked & MeantKey);
   KEY_ENDED: (Asked & EndedKey) | (Asked & MeantKey);
@@ -206,6 +216,7 @@ export type Action =
   /** without a key's id: the main key */
   | { type: 'reveal'; license_id: number; key_id?: number }
   | { type: 'add_key'; license_id: number }
+  | { type: 'send_key'; license_id: number }
   | { type: 'change_limit'; license_id: number; activation_limit: number }
   | { type: 'change_key_limit'; license_id: number; key_id: number; activation_limit: number }
   /** without an identifier where the one that was sent is not valid */
@@ -224,6 +235,7 @@ const TYPES: Record<Action['type'], true> = {
   issue: true,
   reveal: true,
   add_key: true,
+  send_key: true,
   change_limit: true,
   change_key_limit: true,
   add_activation: true,

@@ -4,6 +4,7 @@ import type { Product } from '../store/catalogue';
 import type { LicenseEvent } from '../store/events';
 import type { LicenseKey } from '../store/license-keys';
 import type { License } from '../store/licenses';
+import type { OutboxRow } from '../store/outbox';
 import type { Release } from '../store/releases';
 import type { Slip } from './similar-keys';
 
@@ -54,6 +55,8 @@ export interface Circumstances {
   free: Activation[];
   /** those with a slot that share a registrable domain with them */
   holders: Activation[];
+  /** the latest mail of its key, if that failed or is tried again */
+  undelivered: OutboxRow | undefined;
 }
 
 /** A key, and the one in its place, if it was replaced. */

@@ -48,6 +48,21 @@ const TRY_AGAIN = () => 'Der Kunde kann es noch einmal versuchen.';
 const OVER_LIMIT =
   'Diese Adresse hat mehr Anfragen gesendet, als das Limit erlaubt (je Zeitfenster wird nur die erste Ablehnung aufgezeichnet)';
 
+const NOT_MAILED: Record<string, string> = {
+  ADDRESS_REFUSED: 'Der Mailserver nimmt keine Mail für diese Adresse an',
+  MAIL_REFUSED: 'Der Mailserver hat diese Mail abgelehnt',
+  SENDER_REFUSED: 'Der Mailserver lässt diesen Absender nicht senden',
+  PASSWORD_REFUSED: 'Der Mailserver hat Benutzer oder Passwort abgelehnt',
+  LATER: 'Der Mailserver bittet um einen späteren Versuch',
+  TLS: 'Die Verbindung zum Mailserver ließ sich nicht verschlüsseln, oder sein Zertifikat gilt nicht für seinen Namen',
+  TIMEOUT: 'Der Mailserver hat nicht rechtzeitig geantwortet',
+  NOT_CONNECTED: 'Der Mailserver ist nicht erreichbar',
+  SENDMAIL: 'Das Programm sendmail ist fehlgeschlagen oder lässt sich nicht ausführen',
+  FOLDER: 'In den Ordner für Mails kann nicht geschrieben werden',
+  NO_CUSTOMER: 'Die Lizenz hat keinen Kunden mit E-Mail-Adresse',
+  KEY_UNKNOWN: 'Der Schlüssel lässt sich nicht anzeigen',
+};
+
 export const GERMAN: Language = {
   findings: {
     ACTIVE: ({ expires_at, activation_type, activation_limit, activations_used, ...facts }) =>
@@ -65,6 +80,8 @@ export const GERMAN: Language = {
       sites.map(freeSites).join(' ') + (more ? ' Weitere Websites zählen ebenfalls nicht.' : ''),
     NOTHING_PUBLISHED: ({ product_id, product, includes }) =>
       `Produkt ${product_id} (${product}) hat keine veröffentlichte Version${includes.length > 0 ? ', und nichts, was es enthält, hat eine' : ''}. Niemand kann etwas herunterladen.`,
+    MAIL_NOT_DELIVERED: ({ given_up, queued_at, attempts, reason, status }) =>
+      `Die Mail vom ${day(queued_at)} mit dem Schlüssel ${given_up ? 'wurde aufgegeben' : 'wurde noch nicht angenommen und wird weiter versucht'}, nach ${attempts === 1 ? 'einem Versuch' : `${attempts} Versuchen`}: ${NOT_MAILED[reason] ?? 'unbekannter Fehler'}${status === null ? '' : ` (${status})`}.`,
     VALIDATED: ({ last_check_at, last_check_ip, check_count }) =>
       `Der Schlüssel der Lizenz wurde zuletzt am ${moment(last_check_at)} von ${last_check_ip ?? 'einer unbekannten Adresse'} geprüft, insgesamt ${check_count}-mal. Dort ist der richtige Schlüssel eingetragen.`,
     KEY_REPLACED: (facts) => askedKey(facts),

@@ -43,6 +43,21 @@ const UNTRACED: Language['untraced'] = {
     'Validate calls are not recorded one by one. Of each licence, the time of the latest call and the number of calls are kept.',
 };
 
+const NOT_MAILED: Record<string, string> = {
+  ADDRESS_REFUSED: 'the mail server takes no mail for this address',
+  MAIL_REFUSED: 'the mail server refused this mail',
+  SENDER_REFUSED: 'the mail server does not let this sender send',
+  PASSWORD_REFUSED: 'the mail server refused the user or the password',
+  LATER: 'the mail server asked to try again later',
+  TLS: 'the connection to the mail server could not be encrypted, or its certificate is not valid for its name',
+  TIMEOUT: 'the mail server did not answer in time',
+  NOT_CONNECTED: 'the mail server cannot be reached',
+  SENDMAIL: 'the sendmail program failed or cannot be run',
+  FOLDER: 'the folder for mails cannot be written to',
+  NO_CUSTOMER: 'the licence has no customer with an e-mail address',
+  KEY_UNKNOWN: 'the key cannot be revealed',
+};
+
 const TRY_AGAIN = () => 'The customer can try again.';
 
 export const ENGLISH: Language = {
@@ -63,6 +78,8 @@ export const ENGLISH: Language = {
       sites.map(freeSites).join(' ') + (more ? ' There are more free sites.' : ''),
     NOTHING_PUBLISHED: ({ product_id, product, includes }) =>
       `Product ${product_id} (${product}) has no published version${includes.length > 0 ? ', nor has what it includes' : ''}: there is nothing to download for anybody.`,
+    MAIL_NOT_DELIVERED: ({ given_up, queued_at, attempts, reason, status }) =>
+      `The mail of ${day(queued_at)} with its key ${given_up ? 'was given up' : 'has not been taken yet and is tried again'}, after ${attempts === 1 ? 'one attempt' : `${attempts} attempts`}: ${NOT_MAILED[reason] ?? 'of an unknown fault'}${status === null ? '' : ` (${status})`}.`,
     VALIDATED: ({ last_check_at, last_check_ip, check_count }) =>
       `Its key was last validated at ${last_check_at} from ${last_check_ip ?? 'an unknown address'}, ${check_count} times in all: that client has the right key.`,
     KEY_REPLACED: (facts) => askedKey(facts),

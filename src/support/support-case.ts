@@ -37,6 +37,7 @@ import {
   type LicenseKey,
 } from '../store/license-keys';
 import { findLicensesByIds, findLicensesOfCustomers, listLicenses, type License } from '../store/licenses';
+import { findLatestOutboxRow } from '../store/outbox';
 import { listReleases } from '../store/releases';
 import { explainAccesses, explainLogged } from './explain-accesses';
 import { explainAskedKey } from './explain-keys';
@@ -405,7 +406,9 @@ async function readCircumstances(db: Db, license: License, now: Date): Promise<C
   const free = await listFree(db, id, FREE_SITES_READ);
   const sites = distinct(free.map(({ site }) => site)).map((site) => ({ licenseId: id, site }));
   const holders = (await findActivationsOfSites(db, sites)).filter((one) => !one.free);
-  const known = { now, free, holders, ...(await readOffer(db, product.id)) };
+  const mail = await findLatestOutboxRow(db, 'license_key', id);
+  const undelivered = mail?.lastError && mail.sentAt === null ? mail : undefined;
+  const known = { now, free, holders, undelivered, ...(await readOffer(db, product.id)) };
   if (status === 'active') return { ...known, stopped: undefined, refusedSince: 0 };
   if (status === 'expired') {
     const refusedSince = await countDownloads(db, id, 'LICENSE_EXPIRED', expiresAt ?? new Date(0));

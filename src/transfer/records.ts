@@ -28,7 +28,7 @@ const ADDED_FIELDS: Record<number, Partial<Record<string, Record<string, unknown
   2: { event: { times: 1, last_at: null }, access: { times: 1, last_at: null } },
   3: {
     plan: { after_expiry: 'nothing', free_staging: false },
-    product: { includes: [], renew_url: null, support_url: null },
+    product: { includes: [], renew_url: null, support_url: null, reminders: false },
     license: { metadata: {}, revision: 0, issued_by: null },
     activation: { key_id: null, free: false, site: null },
     access: { key_id: null },
@@ -86,6 +86,7 @@ export const RECORDS = {
       includes: includes(),
       renew_url: nullable(webAddress()),
       support_url: nullable(webAddress()),
+      reminders: flag(),
       update_xml: nullable(object()),
       created_at: time(),
     },

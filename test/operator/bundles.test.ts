@@ -77,6 +77,7 @@ describe.each(DATABASE_KINDS)('in %s', (kind) => {
         includes: [42, 43],
         renew_url: 'https://shop.example/club?a=1#renew',
         support_url: 'https://shop.example/',
+        reminders: false,
         created_at: expect.any(String),
       });
       // What is not said stays.
@@ -95,6 +96,7 @@ describe.each(DATABASE_KINDS)('in %s', (kind) => {
         includes: [42, 44],
         renew_url: 'https://shop.example/duo',
         support_url: null,
+        reminders: false,
       });
       expect(await edit('49', '--includes', 'none')).toMatchObject({ includes: [] });
       await shop.json(['product', 'remove', '49']);

@@ -371,6 +371,7 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
       includes: [],
       renew_url: null,
       support_url: null,
+      reminders: false,
       created_at: expect.stringMatching(TIME),
     });
     expect(await shop.run(['product', 'edit', '43', '--name', 'Drittes', '--element', ''])).toEqual({

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import type { Settings } from '../../src/config';
+import { queueMail } from '../../src/mail/queue';
 import { table, type Db, type TableName } from '../../src/store/database';
 import { TEXT_COLUMNS } from '../../src/store/personal-data';
 import { sumUp } from '../../src/licensing/statistics';
@@ -415,6 +416,16 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
         .json(['license', 'set-customer', String(license.id), address.toUpperCase().replace('SS', 'ß')])
         .catch(() => undefined);
       const lower = address.toLowerCase();
+      const context = { now: new Date(), language: 'en' } as const;
+      await queueMail(db, { type: 'customer_link', email: lower }, context);
+      await queueMail(db, { type: 'site_removed', licenseId: license.id, site: lower }, context);
+      const file = join(temporaryFolder(), 'mails.json');
+      await op.json(['customer', 'export', address, '--out', file]);
+      const { mails } = JSON.parse(readFileSync(file, 'utf8')) as { mails: object[] };
+      expect(mails).toMatchObject([
+        { type: 'customer_link', recipient: lower },
+        { type: 'site_removed', license_id: license.id, details: { site: lower } },
+      ]);
       expect((await op.json<{ licenses: unknown[] }>(['customer', 'show', address])).licenses).toHaveLength(
         1,
       );
@@ -422,6 +433,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
       for (const spelled of [lower, JSON.stringify(lower).slice(1, -1)])
         expect(await placesOf(spelled)).toEqual([]);
       expect(await placesOf('203.0.113.20')).toEqual([]);
+      expect(await rows(db, 'outbox')).toEqual([]);
     }
     expect((await placesOfJane()).length).toBeGreaterThan(10);
   });
@@ -455,6 +467,11 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
       ],
       access_log: ['at', 'last_at', 'endpoint', 'outcome', 'key_hint', 'ip'],
       events: ['at', 'last_at', 'action'],
+      // A row is deleted with its digest; a random text makes the Message-ID.
+      outbox: [
+        ...['kind', 'type', 'recipient_digest', 'language', 'message_id', 'once', 'last_error'],
+        ...['created_at', 'next_attempt_at', 'sent_at', 'failed_at'],
+      ],
     };
     for (const [name, columns] of Object.entries(TEXT_COLUMNS)) {
       const info = await db(table(db, name as TableName)).columnInfo();

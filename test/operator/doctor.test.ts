@@ -14,6 +14,9 @@ import { createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { queueMail } from '../../src/mail/queue';
+import { toSqlTime } from '../../src/store/time';
+import { startMailServer } from '../support/mail-server';
 import { Redis } from 'ioredis';
 import type { Settings } from '../../src/config';
 import { packagePath } from '../../src/packages/package-files';
@@ -449,6 +452,36 @@ describe('the database', () => {
     await db.raw(find(found, 'TABLE_ENGINE')?.remedy?.replace(/;$/, '') as string);
     expect(problems(await doctor(settings))).not.toContain('TABLE_ENGINE');
   });
+});
+
+test('mail: off, able to send, a wrong password, a text that is not used, mails that were given up', async () => {
+  const server = await startMailServer();
+  cleanups.push(() => server.stop());
+  const settings = { ...sqlite(), LICENSING_PUBLIC_URL: 'https://shop.example' };
+  const db = await open(settings);
+  expectFinding(await doctor(settings), 'MAIL', 'ok', /^Mail is off: LICENSING_MAIL_URL is not set/);
+  const on = (login: string, more = {}) => {
+    const LICENSING_MAIL_URL = `smtp://${login}127.0.0.1:${server.port}?from=shop@shop.example`;
+    return doctor({ ...settings, LICENSING_MAIL_URL, ...more });
+  };
+  expectFinding(await on(''), 'MAIL', 'ok', /can be sent from shop@shop\.example/);
+  const refused = await on('shop:wrong-secret@');
+  expectFinding(refused, 'MAIL', 'problem', /refused the user or the password \(535\)/);
+  expect(JSON.stringify(refused)).not.toContain('wrong-secret');
+  expectFinding(await on('', { LICENSING_PUBLIC_URL: '' }), 'MAIL_OFF', 'warning', /LICENSING_PUBLIC_URL/);
+  expectFinding(
+    await on('', { LICENSING_MAIL_TEXTS_DIR: '/nonexistent' }),
+    'MAIL_TEXT',
+    'warning',
+    /no such folder/,
+  );
+  await queueMail(
+    db,
+    { type: 'operator_link', email: 'jo@example.com' },
+    { now: new Date(), language: 'en' },
+  );
+  await db(table(db, 'outbox')).update({ failed_at: toSqlTime(new Date()), next_attempt_at: null });
+  expectFinding(await on(''), 'MAILS_NOT_SENT', 'warning', /within a week: 1\./);
 });
 
 describe('Redis', () => {

@@ -161,7 +161,7 @@ function lines(file: string): Record<string, unknown>[] {
 const LATER_FIELDS = {
   ...{ times: 1, last_at: 1, after_expiry: 1, free_staging: 1, self_service_moves: 1 },
   ...{ key_id: 1, free: 1, site: 1, keys: 1, main_key_id: 1 },
-  ...{ includes: 1, renew_url: 1, support_url: 1, metadata: 1, revision: 1, issued_by: 1 },
+  ...{ includes: 1, renew_url: 1, support_url: 1, reminders: 1, metadata: 1, revision: 1, issued_by: 1 },
 };
 
 /** A record as the first version of the format had it. */
@@ -1036,6 +1036,7 @@ function largeFile(count: number): string {
       includes: [],
       renew_url: null,
       support_url: null,
+      reminders: false,
       update_xml: null,
       created_at: time,
     },

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { trialUserAgent } from '../../src/joomla/updater/agent';
 import { changeState, renew } from '../../src/licensing/lifecycle';
+import { queueMail } from '../../src/mail/queue';
 import { explain, type ExplainedFinding } from '../../src/support/why';
 import type { CauseCode, CauseFacts, MeantKey, RequestFacts } from '../../src/support/findings';
 import { LANGUAGES, sentenceOf, type LanguageCode } from '../../src/support/sentences';
@@ -1279,6 +1280,22 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
         findings: [{ code: 'UNKNOWN_KEY', action: null, since: null, count: null }],
       });
     await expect(asData(' ')).rejects.toMatchObject({ code: 'INVALID_REQUEST', field: 'about' });
+  });
+
+  test('a mail with the key that was given up, until one is sent', async () => {
+    const { id } = await give({ customer: 'gone@example.com' });
+    const { db } = service;
+    const mail = () =>
+      queueMail(db, { type: 'license_key', licenseId: id }, { now: new Date(), language: 'en' });
+    const settle = async (outcome: object) =>
+      db(table(db, 'outbox'))
+        .where({ id: await mail() })
+        .update({ attempts: 1, next_attempt_at: null, ...outcome });
+    await settle({ failed_at: '2026-11-24 00:00:00', last_error: 'ADDRESS_REFUSED 550' });
+    expect(await told(id)).toContain(`licensing mail send ${id}`);
+    expect(codes((await why(id)).findings)).toContain('MAIL_NOT_DELIVERED');
+    await settle({ sent_at: '2026-11-24 00:00:00' });
+    expect(await told(id)).not.toContain('mail send');
   });
 
   test('nothing that a client sent reaches the terminal as a control character', async () => {

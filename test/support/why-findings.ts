@@ -119,6 +119,19 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
     en: 'Product 0 (Product 0) has no published version: there is nothing to download for anybody.',
     de: 'Produkt 0 (Product 0) hat keine veröffentlichte Version. Niemand kann etwas herunterladen.',
   },
+  MAIL_NOT_DELIVERED: {
+    facts: {
+      license_id: 0,
+      given_up: true,
+      attempts: 0,
+      reason: 'ADDRESS_REFUSED',
+      queued_at: 'TIME',
+      status: 0,
+    },
+    action: { type: 'send_key', license_id: 0 },
+    en: 'The mail of DAY with its key was given up, after one attempt: the mail server takes no mail for this address (0).',
+    de: 'Die Mail vom DAY mit dem Schlüssel wurde aufgegeben, nach einem Versuch: Der Mailserver nimmt keine Mail für diese Adresse an (0).',
+  },
   VALIDATED: {
     facts: { last_check_at: 'TIME', last_check_ip: 'ADDRESS', check_count: 0 },
     action: null,

@@ -3,9 +3,10 @@ import { changePlan, setCustomer, setLimit, setMetadata } from '../../licensing/
 import { requireDuration } from '../../licensing/durations';
 import { requireLabel } from '../../licensing/fields';
 import { requirePlan } from '../../licensing/find-or-refuse';
-import { issueLicenses, MAX_ISSUED, type Issued } from '../../licensing/issue';
+import { issueLicenses, MAX_ISSUED, type Issued, type IssueRequest } from '../../licensing/issue';
 import { listLicensePage } from '../../licensing/lists';
 import { changeState, moveEnd, renew, type Renewal } from '../../licensing/lifecycle';
+import { issueAndSend } from '../../mail/queue';
 import { readLicense, type License } from '../../licensing/licenses';
 import { activationJson, keyJson, licenseJson } from '../../licensing/views';
 import { inReadCommitted } from '../../store/transaction';
@@ -72,32 +73,34 @@ const IssueBody = exactly({
   ),
   key: Type.Optional(Type.String({ description: 'A key of your own choice.' })),
   metadata: Type.Optional(MetadataGiven),
+  send: Type.Optional(
+    Type.Boolean({ description: 'Mail the key to the customer; not again with a repeated `reference`.' }),
+  ),
 });
 
 async function issue({ db, body, caller, now, settings }: Call<unknown, typeof IssueBody.static>) {
-  const { count, reference, key, lifetime = false, expires_at } = body;
+  const { count, reference, key, send = false, lifetime = false, expires_at } = body;
+  if (send && count !== undefined) throw invalid('send', 'It cannot go with "count".');
   if (lifetime && expires_at !== undefined) throw invalid('lifetime', 'It cannot go with "expires_at".');
   for (const [field, value] of Object.entries({ reference, key }))
     if (count !== undefined && value !== undefined)
       throw invalid(field, 'It names one licence, and cannot go with "count".');
-  const issued = await issueLicenses(
-    db,
-    {
-      planId: body.plan_id,
-      customer: body.customer,
-      reference: reference === undefined ? undefined : requireLabel(reference, 'reference'),
-      expiresAt: lifetime ? null : (readEnd(expires_at, 'expires_at') ?? undefined),
-      activationLimit: body.activation_limit,
-      metadata: readMetadataChanges(body.metadata),
-      key,
-      count: count ?? 1,
-      issuedBy: caller.tokenId === null ? undefined : caller.name,
-      ownOnly: caller.scope === 'issue',
-    },
-    caller.actor,
-    settings.keySecret,
-    now,
-  );
+  const request: IssueRequest = {
+    planId: body.plan_id,
+    customer: body.customer,
+    reference: reference === undefined ? undefined : requireLabel(reference, 'reference'),
+    expiresAt: lifetime ? null : (readEnd(expires_at, 'expires_at') ?? undefined),
+    activationLimit: body.activation_limit,
+    metadata: readMetadataChanges(body.metadata),
+    key,
+    count: count ?? 1,
+    issuedBy: caller.tokenId === null ? undefined : caller.name,
+    ownOnly: caller.scope === 'issue',
+  };
+  const { keySecret: secret, mailing } = settings;
+  const issued = send
+    ? await issueAndSend(db, request, { actor: caller.actor, secret, mailing, now })
+    : await issueLicenses(db, request, caller.actor, secret, now);
   const data = issued.map((one) => issuedView(one, now));
   const isRepeated = issued.some(({ isNew }) => !isNew);
   return { status: isRepeated ? 200 : 201, data: count === undefined ? (data[0] as (typeof data)[0]) : data };

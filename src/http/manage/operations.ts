@@ -5,6 +5,7 @@ import { historyOperations } from './history';
 import { importOperations } from './imports';
 import { licenseKeyOperations } from './license-keys';
 import { licenseOperations } from './licenses';
+import { mailOperations } from './mails';
 import { meOperations } from './me';
 import type { Operation } from './operation';
 import { planOperations } from './plans';
@@ -20,6 +21,7 @@ export const OPERATION_GROUPS: Record<string, Operation[]> = {
   Licences: licenseOperations,
   Keys: licenseKeyOperations,
   Activations: activationOperations,
+  Mails: mailOperations,
   History: historyOperations,
   Products: productOperations,
   Plans: planOperations,

@@ -26,6 +26,9 @@ const fields = {
   includes: Type.Optional(Includes),
   renew_url: Type.Optional(TextOrNull),
   support_url: Type.Optional(TextOrNull),
+  reminders: Type.Optional(
+    Type.Boolean({ description: 'Mails 30 and 7 days before the end and at it; off by default.' }),
+  ),
 };
 
 interface Given {
@@ -34,15 +37,17 @@ interface Given {
   includes?: number[] | 'all';
   renew_url?: string | null;
   support_url?: string | null;
+  reminders?: boolean;
 }
 
-function readFields({ name, element, includes, renew_url, support_url }: Given): ProductFields {
+function readFields({ name, element, includes, renew_url, support_url, reminders }: Given): ProductFields {
   return {
     name: name === undefined ? undefined : requireLabel(name, 'name'),
     element: element ? requireElement(element, 'element') : element,
     includes,
     renewUrl: renew_url ? requireHttpsUrl(renew_url, 'renew_url') : renew_url,
     supportUrl: support_url ? requireHttpsUrl(support_url, 'support_url') : support_url,
+    reminders,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Mailing } from '../../mail/queue';
 import type { XmlHome } from '../../joomla/update-xml';
 
 /** A finding of the doctor, as the service can tell it. */
@@ -14,6 +15,8 @@ export interface ManageSettings {
   keySecret: Buffer | undefined;
   /** bytes of a package */
   uploadLimit: number;
+  /** undefined: mail is not set up */
+  mailing: Mailing | undefined;
   updateXml: XmlHome;
   /** how long the access log is kept */
   logDays: number;

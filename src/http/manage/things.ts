@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { ACTIVATION_TYPES } from '../../licensing/identifiers';
+import { MAIL_TYPES } from '../../mail/queue';
 import { STORED_STATUSES } from '../../licensing/states';
 import {
   exactly,
@@ -24,6 +25,7 @@ export const Product = exactly(
     includes: Type.Union([Type.Array(Id), Type.Literal('all')]),
     renew_url: TextOrNull,
     support_url: TextOrNull,
+    reminders: Type.Boolean({ description: 'Mails 30 and 7 days before the end and at it.' }),
     created_at: Time,
   },
   { title: 'Product' },
@@ -112,6 +114,17 @@ export const IssuedLicense = exactly(
 );
 
 export const AddedKey = exactly({ ...keyFields, license_key: Text }, { title: 'AddedKey' });
+
+export const Mail = exactly(
+  {
+    id: Id,
+    type: wordOf(MAIL_TYPES),
+    state: wordOf(['queued', 'sent', 'failed']),
+    created_at: Time,
+    sent_at: TimeOrNull,
+  },
+  { title: 'Mail' },
+);
 
 const anyRecord = orNull(Type.Object({}, { additionalProperties: true }));
 

@@ -1,6 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { Authenticate } from '../../access/authenticate';
 import type { Caller } from '../../access/caller';
+import type { CustomerLink, OperatorLink, QueueLink } from '../../access/link-requests';
 import type { CustomerSession, OperatorSession } from '../../access/sessions';
 import type { Licensing } from '../../licensing/licensing';
 import type { Db } from '../../store/database';
@@ -33,6 +34,8 @@ export interface PagesSettings extends ManageSettings {
   /** a name of the time-zone database */
   timeZone: string;
   downloads: DownloadSettings;
+  /** queues the mail of a one-time link; undefined: mail is off */
+  queueLink?: QueueLink<CustomerLink | OperatorLink> | undefined;
 }
 
 /** One request for a page. */

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
+import { findEmail } from '../../licensing/customer-email';
 import type { MysqlSettings } from '../../store/mysql';
 import { readTls, TlsError, type ServerLocation, type TlsPart, type TlsSettings } from '../../store/tls';
 
@@ -15,6 +16,23 @@ export interface JoomlaSite {
   siteName: string | undefined;
   /** `$offset`, a name of the time-zone database; undefined: none, or unknown here */
   timeZone: string | undefined;
+  mail: SiteMail;
+}
+
+/** How the site sends mail. */
+export interface SiteMail {
+  /** `$mailonline` */
+  isOnline: boolean;
+  mailer: 'smtp' | 'sendmail' | 'mail';
+  host: string;
+  port: number;
+  secure: 'none' | 'ssl' | 'tls';
+  login: { user: string; password: string } | undefined;
+  /** the program's path, without arguments */
+  sendmail: string;
+  /** `$mailfrom`; undefined: not set, or not an e-mail address */
+  from: string | undefined;
+  fromName: string | undefined;
 }
 
 export type ConfigurationValue = string | number | boolean | null;
@@ -72,6 +90,7 @@ export function readJoomlaSite(root: string, sockets: readonly string[] = SOCKET
     liveSite: readText(values, 'live_site'),
     siteName: readText(values, 'sitename'),
     timeZone: knownZone(readText(values, 'offset')),
+    mail: readMail(values),
   };
 }
 
@@ -96,6 +115,36 @@ export function readSiteSecret(root: string): SiteSecret {
 function readText(values: Configuration, name: string): string | undefined {
   const value = values.get(name);
   return typeof value === 'string' ? value.trim() || undefined : undefined;
+}
+
+const SENDMAIL = '/usr/sbin/sendmail';
+
+/** With the defaults of Joomla's Factory::createMailer() and of PHPMailer. Nothing here stops the start. */
+function readMail(values: Configuration): SiteMail {
+  const word = (name: string) => String(values.get(name) ?? '').trim();
+  const [mailer, secure] = [word('mailer').toLowerCase(), word('smtpsecure').toLowerCase()];
+  const user = word('smtpuser');
+  const password = values.get('smtppass');
+  return {
+    // Joomla 3 before 3.2 had no such setting.
+    isOnline: isTrue(values.get('mailonline') ?? 1),
+    mailer: mailer === 'smtp' || mailer === 'sendmail' ? mailer : 'mail',
+    host: word('smtphost'),
+    port: Number(word('smtpport')) || 25,
+    secure: secure === 'ssl' || secure === 'tls' ? secure : 'none',
+    login:
+      isTrue(values.get('smtpauth')) && user !== ''
+        ? { user, password: typeof password === 'number' ? String(password) : (readRaw(password) ?? '') }
+        : undefined,
+    // Such as "/usr/sbin/sendmail -t -i" in PHP's own form.
+    sendmail: word('sendmail').split(/\s/)[0] || SENDMAIL,
+    from: findEmail(word('mailfrom')),
+    fromName: readText(values, 'fromname'),
+  };
+}
+
+function readRaw(value: ConfigurationValue | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { OperatorPage } from '../kit/operator-page';
-import { Form, FormErrors, Submit } from '../kit/fields';
+import { Form, FormErrors, Submit, TextField } from '../kit/fields';
 import { Head, Inside, Panel } from '../kit/panel';
 import { formState, type FormState } from '../form-state';
 import { useView } from '../view';
@@ -9,10 +9,12 @@ export function SignIn({
   form,
   next,
   why,
+  hasMail,
 }: {
   form: FormState;
   next: string;
   why: 'ended' | 'again' | undefined;
+  hasMail: boolean;
 }) {
   const { t } = useView();
   const { signIn } = t;
@@ -64,6 +66,22 @@ export function SignIn({
         </Panel>
         <Panel id="link" title={signIn.withLink}>
           <Inside>
+            {hasMail ? (
+              <Form path="/sign-in/link" form={formState()} label={signIn.withLink}>
+                <TextField
+                  form={formState()}
+                  name="email"
+                  type="email"
+                  autocomplete="email"
+                  label={signIn.email}
+                  hint={signIn.emailHint}
+                  required
+                />
+                <p>
+                  <Submit kind="quiet">{signIn.mailLink}</Submit>
+                </p>
+              </Form>
+            ) : null}
             <p class="mb-0">
               {signIn.linkHint} <code>licensing sign-in</code>
             </p>

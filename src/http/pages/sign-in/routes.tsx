@@ -1,4 +1,5 @@
 import { clearSessionCookie, readSessionCookie, setSessionCookie } from '../../session-cookies';
+import { requestOperatorLink } from '../../../access/link-requests';
 import { endSession, openOperatorSession, type OperatorSignIn } from '../../../access/sessions';
 import { findCode } from '../../../access/one-time-codes';
 import { ManageError } from '../../manage/failures';
@@ -30,6 +31,19 @@ const signIn: Route<PageCall> = {
     const opened = await openOperatorSession(call.db, { caller }, call.at, { replaces });
     if ('refused' in opened) return { ...showSignIn(call, form(t.signIn.shopToken)), status: 403 };
     return enter(call, opened, nextOf(sent));
+  },
+};
+
+/** Mails a link to an operator. It says the same, whether the address is one. */
+const mailedLink: Route<PageCall> = {
+  path: '/sign-in/link',
+  async post(call, sent) {
+    const { db, at: now, settings } = call;
+    const { queueLink: queue } = settings;
+    if (queue === undefined) throw new ManageError('NOT_FOUND', '');
+    await countRequest(call);
+    await requestOperatorLink(db, sent.get('email') ?? '', { now, queue });
+    return done('/sign-in', 'linkAsked');
   },
 };
 
@@ -67,17 +81,25 @@ const preferences = (path: string): Route<PageCall> => ({
 
 export const signInRoutes = [
   signIn,
+  mailedLink,
   link,
   signOut,
   preferences('/preferences'),
   preferences('/my/preferences'),
 ];
 
-function showSignIn({ query, view }: PageCall, form: FormState): { page: Child } {
+function showSignIn({ query, view, settings }: PageCall, form: FormState): { page: Child } {
   const next = nextOf(form.wasSent ? new URLSearchParams({ next: query.get('next') ?? '/' }) : query);
   const why = view.operator === undefined ? query.get('why') : null;
   return {
-    page: <SignIn form={form} next={next} why={why === 'ended' || why === 'again' ? why : undefined} />,
+    page: (
+      <SignIn
+        form={form}
+        next={next}
+        hasMail={settings.queueLink !== undefined}
+        why={why === 'ended' || why === 'again' ? why : undefined}
+      />
+    ),
   };
 }
 
@@ -89,6 +111,12 @@ function enter(call: PageCall, opened: Extract<OperatorSignIn, { cookie: string 
 async function refuseCode(call: PageCall): Promise<Answer> {
   await countFailure(call);
   return { page: <UsedCode />, status: 404 };
+}
+
+/** Asking for mails counts like downloads. @throws ManageError */
+async function countRequest({ limiter, ctx }: PageCall): Promise<void> {
+  const { allowed, retryAfter } = await limiter('download', ctx.state.client.limitKey);
+  if (!allowed) throw new ManageError('RATE_LIMITED', '', { retryAfter });
 }
 
 /** @throws ManageError for the eleventh failure of a client in a minute */

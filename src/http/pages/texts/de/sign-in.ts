@@ -22,6 +22,9 @@ export const signIn: Translated<typeof en> = {
   withLink: 'Mit einem Link',
   linkHint:
     'Wer den Server verwaltet, druckt einen Link, der einmal und innerhalb von zehn Minuten anmeldet:',
+  email: 'Ihre E-Mail',
+  emailHint: 'Eine Mail bekommt nur, wer mit seiner Adresse als Betreiber eingetragen ist.',
+  mailLink: 'Link per Mail senden',
   enterHint: 'Dieser Link meldet Sie einmal an, als Betreiber der Lizenzen.',
   enter: 'Als Betreiber anmelden',
   usedTitle: 'Dieser Link gilt nicht mehr',

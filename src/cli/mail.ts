@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import type { Command } from 'commander';
+import { readConfig } from '../config';
+import { OperatorError } from '../licensing/operator-error';
+import { composerOf, composeTest } from '../mail/compose';
+import { describeFailure, toMailFailure } from '../mail/failures';
+import { listAllMails, mailingOf, mailJson, sendKey } from '../mail/queue';
+import { findTextFaults } from '../mail/texts';
+import { createMailTransport } from '../mail/transport';
+import { emailAddress, positiveInteger } from './arguments';
+import { createOutput, withSession } from './command';
+import { KEY_ARGUMENT, requireLicense } from './license-argument';
+import { printable } from './printable';
+import { formatTable } from './tables';
+
+export function addMailCommands(program: Command): void {
+  const mail = program.command('mail').description('Mails to customers: keys, links and reminders.');
+  addTest(mail);
+  addSend(mail);
+  addList(mail);
+}
+
+/** For a person who waits for it. */
+const TEST_LIMIT_MS = 60_000;
+
+function addTest(mail: Command): void {
+  mail
+    .command('test')
+    .description('Sends a test mail at once, and prints what the mail server said.')
+    .argument('<address>', 'where it goes', emailAddress)
+    .addHelpText('after', '\nExample:\n  licensing mail test jane@example.com')
+    .action(async (address: string, _options: object, command: Command) => {
+      const config = readConfig();
+      const output = createOutput(command);
+      for (const warning of config.warnings) output.note(warning);
+      // A test makes no code.
+      const composer = composerOf(config, () => Promise.resolve(undefined));
+      if (config.mail === undefined || composer === undefined)
+        throw new OperatorError(
+          config.mailOff ??
+            'LICENSING_PUBLIC_URL is not set, and links in mails need the address of the site.',
+        );
+      for (const fault of findTextFaults(config.mailTexts)) output.note(`note: ${fault}`);
+      const { mail: settings, mailLanguage: language } = config;
+      const messageId = randomBytes(16).toString('hex');
+      const composed = composeTest(address, { language, messageId }, composer);
+      const from = { address: settings.from.address, name: composer.shopName };
+      const signal = AbortSignal.timeout(TEST_LIMIT_MS);
+      const answer = await createMailTransport(settings)
+        .send(composed, from, signal)
+        .catch((error: unknown) => {
+          const { stored, said } = toMailFailure(error);
+          throw new OperatorError(
+            `The mail was not sent, by ${settings.source}: ${describeFailure(stored)}.${said === undefined ? '' : ` It said: ${printable(said.trim())}`}`,
+          );
+        });
+      output.print(
+        { to: address, from: from.address, answer },
+        `The mail to ${address}, from ${from.address}, was taken: ${answer}`,
+      );
+    });
+}
+
+function addSend(mail: Command): void {
+  mail
+    .command('send')
+    .description("Mails a licence's key to its customer, again too.")
+    .argument('<key>', KEY_ARGUMENT)
+    .addHelpText('after', '\nExample:\n  licensing mail send 12')
+    .action((key: string, _options: object, command: Command) =>
+      withSession(command, async ({ db, config, now, output }) => {
+        const license = await requireLicense(db, key);
+        const mailing = mailingOf(config);
+        const queued = await sendKey(db, license, { mailing, secret: config.keySecret, now });
+        output.print(
+          mailJson(queued),
+          `The key of licence ${license.id} is mailed to ${license.customer ?? '-'} as soon as the service runs.`,
+        );
+      }),
+    );
+}
+
+function addList(mail: Command): void {
+  mail
+    .command('list')
+    .description('Lists the latest mails, without addresses.')
+    .option('--failed', 'only those that were given up')
+    .option('--limit <n>', 'how many at the most', positiveInteger, 100)
+    .addHelpText('after', '\nExample:\n  licensing mail list --failed')
+    .action(({ failed = false, limit }: { failed?: boolean; limit: number }, command: Command) =>
+      withSession(command, async ({ db, output }) => {
+        const mails = await listAllMails(db, { failed, limit });
+        const rows = mails.map(({ mail: one, licenseId, attempts, error }) => ({
+          ...mailJson(one),
+          license_id: licenseId,
+          attempts,
+          error,
+        }));
+        output.print(rows, () =>
+          formatTable(
+            ['ID', 'TYPE', 'STATE', 'LICENCE', 'QUEUED', 'SENT', 'ATTEMPTS', 'WHY NOT'],
+            rows.map((row) => [
+              ...[row.id, row.type, row.state, row.license_id, row.created_at, row.sent_at, row.attempts],
+              row.error === null ? null : describeFailure(row.error),
+            ]),
+            'No mails.',
+          ),
+        );
+      }),
+    );
+}

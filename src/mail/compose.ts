@@ -1,0 +1,193 @@
+import { API_PATH } from '../api';
+import { findEmail } from '../licensing/customer-email';
+import { requireProduct } from '../licensing/find-or-refuse';
+import { openKey } from '../licensing/issue';
+import { findLicense, type License } from '../licensing/licenses';
+import { listKeys } from '../licensing/license-keys';
+import { OperatorError } from '../licensing/operator-error';
+import { formatDay } from '../licensing/dates';
+import { SealError } from '../licensing/sealing';
+import { liveStatus } from '../licensing/states';
+import { formatTimestampOrNull } from '../licensing/timestamps';
+import type { Db } from '../store/database';
+import type { OutboxRow } from '../store/outbox';
+import type { MailDetails, MailRequest } from './queue';
+import { renderMail, type Rendered, type Values } from './render';
+import type { MailLanguage, MailSettings } from './settings';
+import { readMailText, type TextFolders, type TextName } from './texts';
+
+export interface ComposerSettings {
+  /** the site's address; links lead nowhere else */
+  publicUrl: string;
+  /** where operators reach their pages */
+  operatorUrl: string;
+  shopName: string;
+  texts: TextFolders;
+  keySecret: Buffer | undefined;
+  createCode: CreateCode;
+}
+
+/** The parts of the configuration that mails are composed with. */
+export interface MailConfig {
+  mail: MailSettings | undefined;
+  publicUrl: string | undefined;
+  operatorUrl: string | undefined;
+  shopName: string;
+  mailTexts: TextFolders;
+  keySecret: Buffer | undefined;
+}
+
+/** undefined: mail is off */
+export function composerOf(config: MailConfig, createCode: CreateCode): ComposerSettings | undefined {
+  const { mail, publicUrl, operatorUrl = publicUrl, keySecret, mailTexts: texts } = config;
+  if (mail === undefined || publicUrl === undefined || operatorUrl === undefined) return undefined;
+  return { publicUrl, operatorUrl, keySecret, createCode, texts, shopName: shopNameOf(config) };
+}
+
+/** Signs mails: the seller's name, else the sender's, else the site's host. */
+export function shopNameOf({
+  mail,
+  shopName,
+  publicUrl = 'https://localhost',
+}: Pick<MailConfig, 'mail' | 'shopName' | 'publicUrl'>): string {
+  return shopName || (mail?.from.name ?? new URL(publicUrl).hostname);
+}
+
+/**
+ * Makes the one-time code of a link. Called for each attempt to send it, so that no code is stored in a mail that waits.
+ * @returns undefined when the address is nobody's
+ */
+export type CreateCode = (
+  codeFor: { kind: 'customer' | 'operator'; email: string },
+  now: Date,
+) => Promise<string | undefined>;
+
+export interface ComposedMail extends Rendered {
+  to: string;
+  /** with its angle brackets */
+  messageId: string;
+}
+
+/** `obsolete`: nobody needs it any more. `failed`: it can never be sent, with the reason's code. */
+export type Composed = { mail: ComposedMail } | { obsolete: true } | { failed: ComposeFailure };
+export type ComposeFailure = 'NO_CUSTOMER' | 'KEY_UNKNOWN';
+
+/** A link that could not be sent this long is of no use any more. */
+const LINK_LIFETIME_MS = 60 * 60 * 1000;
+
+/** Composes a queued mail from what is true now. */
+export async function composeMail(
+  db: Db,
+  row: OutboxRow,
+  settings: ComposerSettings,
+  now: Date,
+): Promise<Composed> {
+  const details = (row.detailsJson === null ? {} : JSON.parse(row.detailsJson)) as MailDetails;
+  const type = row.type as MailRequest['type'];
+  if (type === 'customer_link' || type === 'operator_link') return composeLink(row, type, settings, now);
+  const license = row.licenseId === null ? undefined : await findLicense(db, row.licenseId);
+  if (license === undefined) return { obsolete: true };
+  if (type === 'reminder' && !isStillDue(license, details, now)) return { obsolete: true };
+  const to = findEmail(license.customer ?? '');
+  if (to === undefined) return { failed: 'NO_CUSTOMER' };
+  const { text, values } = await contentOf(db, type, license, details, settings.keySecret);
+  if (text === undefined) return { failed: 'KEY_UNKNOWN' };
+  return finish(row, to, text, { ...(await valuesOf(db, license, row, settings)), ...values }, settings);
+}
+
+async function composeLink(
+  row: OutboxRow,
+  type: 'customer_link' | 'operator_link',
+  settings: ComposerSettings,
+  now: Date,
+): Promise<Composed> {
+  const { recipient: to } = row;
+  if (to === null || now.getTime() - row.createdAt.getTime() >= LINK_LIFETIME_MS) return { obsolete: true };
+  const { publicUrl, operatorUrl } = settings;
+  const [kind, pages] =
+    type === 'customer_link'
+      ? (['customer', `${publicUrl}${API_PATH}/pages/my`] as const)
+      : (['operator', `${operatorUrl}${API_PATH}/pages`] as const);
+  const code = await settings.createCode({ kind, email: to }, now);
+  if (code === undefined) return { obsolete: true };
+  return finish(row, to, type, { link: `${pages}/enter/${code}` }, settings);
+}
+
+/** A licence that was renewed or ended otherwise gets no reminder of its former end. */
+function isStillDue(license: License, { days_before, end }: MailDetails, now: Date): boolean {
+  const status = liveStatus(license, now);
+  const isFit = status === 'active' || (days_before === 0 && status === 'expired');
+  return isFit && formatTimestampOrNull(license.expiresAt) === end;
+}
+
+async function contentOf(
+  db: Db,
+  type: Exclude<MailRequest['type'], 'customer_link' | 'operator_link'>,
+  license: License,
+  { days_before: days, key_id: keyId, site }: MailDetails,
+  secret: Buffer | undefined,
+): Promise<{ text: TextName | undefined; values?: Values }> {
+  switch (type) {
+    case 'license_key': {
+      const key = revealed(license, secret);
+      return key === undefined ? { text: undefined } : { text: type, values: { key } };
+    }
+    case 'reminder':
+      return days === 0 ? { text: 'reminder_ended' } : { text: type, values: { days: String(days) } };
+    case 'key_changed': {
+      const key = (await listKeys(db, license.id)).find(({ id }) => id === (keyId ?? license.mainKeyId));
+      return { text: type, values: { key_hint: key?.keyHint ?? '-' } };
+    }
+    case 'site_removed':
+      return { text: type, values: { site: site ?? '-' } };
+  }
+}
+
+function revealed(license: License, secret: Buffer | undefined): string | undefined {
+  try {
+    return openKey(license.id, license, secret);
+  } catch (error) {
+    if (error instanceof OperatorError || error instanceof SealError) return undefined;
+    throw error;
+  }
+}
+
+async function valuesOf(
+  db: Db,
+  { product, plan, expiresAt }: License,
+  { language }: OutboxRow,
+  { publicUrl }: ComposerSettings,
+): Promise<Values> {
+  const { renewUrl, supportUrl } = await requireProduct(db, product.id);
+  return {
+    product: product.name,
+    plan: plan.name,
+    ends: expiresAt === null ? undefined : formatDay(expiresAt, language as MailLanguage),
+    renew_url: renewUrl ?? undefined,
+    support_url: supportUrl ?? undefined,
+    my_url: `${publicUrl}${API_PATH}/pages/my`,
+  };
+}
+
+function finish(
+  { language, messageId }: Pick<OutboxRow, 'language' | 'messageId'>,
+  to: string,
+  text: TextName,
+  values: Values,
+  { texts, shopName, publicUrl }: Pick<ComposerSettings, 'texts' | 'shopName' | 'publicUrl'>,
+): { mail: ComposedMail } {
+  const rendered = renderMail(readMailText(texts, text, language as MailLanguage), {
+    ...values,
+    shop: shopName,
+  });
+  return { mail: { ...rendered, to, messageId: `<${messageId}@${new URL(publicUrl).hostname}>` } };
+}
+
+/** The mail of `licensing mail test`. @param messageId a random text */
+export function composeTest(
+  to: string,
+  { language, messageId }: { language: MailLanguage; messageId: string },
+  settings: Pick<ComposerSettings, 'texts' | 'shopName' | 'publicUrl'>,
+): ComposedMail {
+  return finish({ language, messageId }, to, 'test', {}, settings).mail;
+}

@@ -1,0 +1,248 @@
+import { findEmail, requireEmail } from '../licensing/customer-email';
+import { readCursor, isCursorId, toPage, type Page, type PageRequest } from '../licensing/cursors';
+import { noLicense } from '../licensing/find-or-refuse';
+import { issueLicenses, openKey, type Issued, type IssueRequest } from '../licensing/issue';
+import { findLicense, type License } from '../licensing/licenses';
+import { OperatorError } from '../licensing/operator-error';
+import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
+import type { Db, Transaction } from '../store/database';
+import { findLicensesOfCustomers } from '../store/licenses';
+import {
+  countOutboxFor,
+  insertOutboxRow,
+  listOutbox,
+  listOutboxOfLicense,
+  type NewOutboxRow,
+  type OutboxRow,
+} from '../store/outbox';
+import { inReadCommitted, inTransaction } from '../store/transaction';
+import type { MailLanguage, MailSettings } from './settings';
+
+/**
+ * Mails that wait to be sent. A row holds no secret: keys are revealed and one-time codes made when the mail is composed
+ * (compose.ts). The row of a link for an address that is nobody's holds only the address's digest.
+ */
+
+export type MailRequest =
+  | { type: 'license_key'; licenseId: number }
+  | { type: 'reminder'; licenseId: number; daysBefore: DaysBefore }
+  | { type: 'customer_link'; email: string }
+  | { type: 'operator_link'; email: string }
+  /** without a key's id: the main key */
+  | { type: 'key_changed'; licenseId: number; keyId?: number | undefined }
+  | { type: 'site_removed'; licenseId: number; site: string };
+
+export const REMINDER_DAYS = [30, 7, 0] as const;
+export type DaysBefore = (typeof REMINDER_DAYS)[number];
+
+export const MAIL_TYPES: MailRequest['type'][] = [
+  'license_key',
+  'reminder',
+  'customer_link',
+  'operator_link',
+  'key_changed',
+  'site_removed',
+];
+
+/** What composing a mail needs besides the licence, as the row's JSON. */
+export interface MailDetails {
+  days_before?: DaysBefore;
+  /** the end that a reminder is about */
+  end?: string | null;
+  key_id?: number;
+  site?: string;
+}
+
+export interface QueueContext {
+  now: Date;
+  language: MailLanguage;
+}
+
+/** That mail is set up, and what queueing needs of the settings. */
+export interface Mailing {
+  language: MailLanguage;
+}
+
+/** undefined: mail is off. Links in mails need the site's address. */
+export function mailingOf(config: {
+  mail: MailSettings | undefined;
+  publicUrl: string | undefined;
+  mailLanguage: MailLanguage;
+}): Mailing | undefined {
+  return config.mail && config.publicUrl !== undefined ? { language: config.mailLanguage } : undefined;
+}
+
+const LINK_LIFETIME_MS = 60 * 60 * 1000;
+
+/** Queues a mail in the caller's transaction, which also makes the change that it tells of. @returns the row's id */
+export function queueMail(db: Db, request: MailRequest, context: QueueContext): Promise<number> {
+  const queue = async (trx: Transaction) => insertOutboxRow(trx, await draft(trx, request, context));
+  return db.isTransaction ? queue(db as Transaction) : inTransaction(db, queue);
+}
+
+async function draft(db: Db, request: MailRequest, { now, language }: QueueContext): Promise<NewOutboxRow> {
+  const row = {
+    ...({ kind: 'mail', type: request.type, language, createdAt: now, nextAttemptAt: now } as const),
+    ...{ licenseId: null, recipient: null, address: null, details: null, once: null },
+  };
+  switch (request.type) {
+    case 'customer_link':
+    case 'operator_link': {
+      const address = requireEmail(request.email);
+      if (request.type === 'operator_link') return { ...row, recipient: address, address };
+      // The same statements for any address, so that the time they take does not tell whose it is.
+      const isCustomer = (await findLicensesOfCustomers(db, { among: [address] }, 1)).length > 0;
+      return {
+        ...{ ...row, address, recipient: isCustomer ? address : null },
+        nextAttemptAt: isCustomer ? now : new Date(now.getTime() + LINK_LIFETIME_MS),
+      };
+    }
+    case 'reminder': {
+      const { licenseId, daysBefore } = request;
+      const license = (await findLicense(db, licenseId)) ?? noLicense(licenseId);
+      return { ...row, licenseId, ...reminderOf(license, daysBefore) };
+    }
+    case 'key_changed': {
+      const { licenseId, keyId } = request;
+      return { ...row, licenseId, details: keyId === undefined ? null : { key_id: keyId } };
+    }
+    case 'site_removed':
+      return { ...row, licenseId: request.licenseId, details: { site: request.site } };
+    case 'license_key':
+      return { ...row, licenseId: request.licenseId };
+  }
+}
+
+/** The name that keeps a reminder from being queued twice: once for a licence, an end and a step. */
+export function reminderName(
+  { id, expiresAt }: Pick<License, 'id' | 'expiresAt'>,
+  daysBefore: DaysBefore,
+): string {
+  return `reminder:${id}:${daysBefore}:${formatTimestampOrNull(expiresAt) ?? ''}`;
+}
+
+function reminderOf(license: License, daysBefore: DaysBefore): Pick<NewOutboxRow, 'details' | 'once'> {
+  const details: MailDetails = { days_before: daysBefore, end: formatTimestampOrNull(license.expiresAt) };
+  return { details, once: reminderName(license, daysBefore) };
+}
+
+/** How many links were asked for with this address within the last hour, whether or not it is somebody's. */
+export function countLinks(db: Db, email: string, now: Date): Promise<number> {
+  const since = new Date(now.getTime() - LINK_LIFETIME_MS);
+  return countOutboxFor(db, 'customer_link', requireEmail(email), since);
+}
+
+/** @throws OperatorError (CONFLICT) when the key of this licence cannot be mailed */
+export function requireMailable(
+  license: License,
+  mailing: Mailing | undefined,
+  secret: Buffer | undefined,
+): Mailing {
+  if (mailing === undefined)
+    throw new OperatorError('Mail is not set up, so no key can be sent.', {
+      code: 'CONFLICT',
+      facts: { reason: 'mail-off' },
+    });
+  if (license.customer === null || findEmail(license.customer) === undefined)
+    throw new OperatorError(`Licence ${license.id} has no customer to whom its key could be sent.`, {
+      code: 'CONFLICT',
+      facts: { reason: 'no-customer', license: license.id },
+    });
+  openKey(license.id, license, secret);
+  return mailing;
+}
+
+/** Queues the key of a licence. @throws OperatorError or SealError when it cannot be mailed (`requireMailable`) */
+export async function sendKey(
+  db: Db,
+  license: License,
+  { mailing, secret, now }: SendContext,
+): Promise<Mail> {
+  const { language } = requireMailable(license, mailing, secret);
+  const type = 'license_key';
+  const id = await queueMail(db, { type, licenseId: license.id }, { now, language });
+  return { id, type, state: 'queued', createdAt: now, sentAt: null };
+}
+
+/**
+ * Issues licences, and queues the keys of those that are new in the same transaction.
+ * @throws OperatorError or SealError when one cannot be mailed; then nothing is issued
+ */
+export function issueAndSend(
+  db: Db,
+  request: IssueRequest,
+  { actor, secret, mailing, now }: SendContext & { actor: string },
+): Promise<Issued[]> {
+  return inReadCommitted(db, async (trx) => {
+    const issued = await issueLicenses(trx, request, actor, secret, now);
+    for (const { license, isNew } of issued) if (isNew) await sendKey(trx, license, { mailing, secret, now });
+    return issued;
+  });
+}
+
+export interface SendContext {
+  mailing: Mailing | undefined;
+  secret: Buffer | undefined;
+  now: Date;
+}
+
+export interface Mail {
+  id: number;
+  type: string;
+  state: 'queued' | 'sent' | 'failed';
+  createdAt: Date;
+  sentAt: Date | null;
+}
+
+/** The latest mails about a licence, the newest first. */
+export async function listMails(db: Db, licenseId: number, limit = 100): Promise<Mail[]> {
+  return (await listOutboxOfLicense(db, 'mail', licenseId, { before: undefined, limit })).map(toMail);
+}
+
+/** A page of the mails about a licence, the newest first. */
+export async function listMailPage(
+  db: Db,
+  licenseId: number,
+  { after, limit }: PageRequest,
+): Promise<Page<Mail>> {
+  const [before] = readCursor<[number]>(after, [isCursorId]) ?? [];
+  const rows = await listOutboxOfLicense(db, 'mail', licenseId, { before, limit: limit + 1 });
+  const { items, next } = toPage(rows, limit, ({ id }) => [id]);
+  return { items: items.map(toMail), next };
+}
+
+/** A mail with what only the operator of the machine needs to know. */
+export interface MailReport {
+  mail: Mail;
+  licenseId: number | null;
+  attempts: number;
+  /** a code (failures.ts); null: none */
+  error: string | null;
+}
+
+/** The latest mails of all licences, or those that were given up; the newest first. */
+export async function listAllMails(db: Db, which: { failed: boolean; limit: number }): Promise<MailReport[]> {
+  return (await listOutbox(db, 'mail', which)).map((row) => ({
+    ...{ mail: toMail(row), licenseId: row.licenseId, attempts: row.attempts, error: row.lastError },
+  }));
+}
+
+function toMail(row: OutboxRow): Mail {
+  const { id, type, createdAt, sentAt } = row;
+  return { id, type, state: stateOf(row), createdAt, sentAt };
+}
+
+function stateOf({ sentAt, failedAt }: OutboxRow): Mail['state'] {
+  if (sentAt !== null) return 'sent';
+  return failedAt === null ? 'queued' : 'failed';
+}
+
+export function mailJson({ id, type, state, createdAt, sentAt }: Mail) {
+  return {
+    id,
+    type,
+    state,
+    created_at: formatTimestamp(createdAt),
+    sent_at: formatTimestampOrNull(sentAt),
+  };
+}

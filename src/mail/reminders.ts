@@ -1,0 +1,65 @@
+import type { Db } from '../store/database';
+import { lockLease, type Lease } from '../store/leases';
+import { findQueuedOnce } from '../store/outbox';
+import { listEnds, listPlansToRemind, type End } from '../store/reminders';
+import { inTransaction } from '../store/transaction';
+import { queueMail, REMINDER_DAYS, reminderName, type DaysBefore, type Mailing } from './queue';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** How long after its time a reminder is still queued: no longer, so that switching reminders on is not a flood. */
+const WINDOW_MS = DAY_MS;
+const AT_ONCE = 100;
+
+interface Reminding {
+  lease: Lease;
+  mailing: Mailing;
+  now: Date;
+  /** asked between portions */
+  goesOn: () => Promise<boolean>;
+}
+
+/**
+ * Queues the reminders that have fallen due, each once for a licence, its end and the step. Only for licences that are
+ * active, have a customer, and existed before the step, of products whose reminders are on.
+ * @returns how many were queued
+ */
+export async function queueReminders(db: Db, reminding: Reminding): Promise<number> {
+  const planIds = await listPlansToRemind(db);
+  if (planIds.length === 0) return 0;
+  let queued = 0;
+  for (const daysBefore of REMINDER_DAYS) {
+    const upTo = new Date(reminding.now.getTime() + daysBefore * DAY_MS);
+    const window = { after: new Date(upTo.getTime() - WINDOW_MS), upTo };
+    for (let ends: End[] = []; ;) {
+      ends = await listEnds(db, planIds, window, ends.at(-1), AT_ONCE);
+      const queuedNow = await queuePortion(db, ends, daysBefore, reminding);
+      if (queuedNow === undefined) return queued;
+      queued += queuedNow;
+      if (ends.length < AT_ONCE) break;
+      if (!(await reminding.goesOn())) return queued;
+    }
+  }
+  return queued;
+}
+
+/** @returns how many; undefined: another instance does it by now */
+async function queuePortion(
+  db: Db,
+  ends: End[],
+  daysBefore: DaysBefore,
+  { lease, mailing: { language }, now }: Reminding,
+): Promise<number | undefined> {
+  const known = ends.filter(({ expiresAt, createdAt }) => +createdAt < +expiresAt - daysBefore * DAY_MS);
+  const done = await findQueuedOnce(
+    db,
+    known.map((end) => reminderName(end, daysBefore)),
+  );
+  const open = known.filter((end) => !done.has(reminderName(end, daysBefore)));
+  if (open.length === 0) return 0;
+  return inTransaction(db, async (trx) => {
+    if (!(await lockLease(trx, lease, now))) return undefined;
+    for (const { id } of open)
+      await queueMail(trx, { type: 'reminder', licenseId: id, daysBefore }, { now, language });
+    return open.length;
+  });
+}

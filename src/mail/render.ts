@@ -1,0 +1,67 @@
+import { PLACEHOLDER, type MailText } from './texts';
+
+/** What goes in place of the placeholders; undefined: there is none, and the line with it is left out. */
+export type Values = Partial<Record<string, string>>;
+
+export interface Rendered {
+  subject: string;
+  text: string;
+  html: string;
+}
+
+/** Fills in a text, and makes plain HTML of it: paragraphs, links, and the key in type of equal width. */
+export function renderMail({ subject, body }: MailText, values: Values): Rendered {
+  const lines = body
+    .split('\n')
+    .filter((line) => placeholdersOf(line).every((name) => values[name] !== undefined));
+  const kept = lines
+    .join('\n')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim();
+  return {
+    subject: fill(subject, (name) => oneLine(values[name] ?? ''))
+      .replace(/\s+/g, ' ')
+      .trim(),
+    text: `${fill(kept, (name) => oneLine(values[name] ?? ''))}\n`,
+    html: toHtml(kept, values),
+  };
+}
+
+function placeholdersOf(line: string): string[] {
+  return [...line.matchAll(PLACEHOLDER)].map(([, name]) => name as string);
+}
+
+function fill(text: string, valueOf: (name: string) => string): string {
+  return text.replace(PLACEHOLDER, (_whole, name: string) => valueOf(name));
+}
+
+/** A value with a line break could look like a text of the seller's. */
+function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ');
+}
+
+const MONOSPACE =
+  'font-family:Consolas,Menlo,monospace;font-size:16px;background:#f1f3f5;padding:6px 10px;display:inline-block';
+const PAGE =
+  'font-family:Arial,Helvetica,sans-serif;font-size:16px;line-height:1.5;color:#212529;max-width:600px';
+
+function toHtml(body: string, values: Values): string {
+  const paragraphs = body.split(/\n{2,}/).map((paragraph) => {
+    const inner = linked(escapeHtml(paragraph)).replace(PLACEHOLDER, (_whole, name: string) => {
+      const value = escapeHtml(oneLine(values[name] ?? ''));
+      if (name === 'key') return `<code style="${MONOSPACE}">${value}</code>`;
+      return name === 'link' || name.endsWith('_url') ? `<a href="${value}">${value}</a>` : value;
+    });
+    return `<p>${inner.replaceAll('\n', '<br>\n')}</p>`;
+  });
+  return `<!doctype html>\n<html><body><div style="${PAGE}">\n${paragraphs.join('\n')}\n</div></body></html>\n`;
+}
+
+/** Addresses that the seller wrote into a text. */
+function linked(html: string): string {
+  return html.replace(/https:\/\/[^\s<>"{}]*[^\s<>"{}.,;:!?)]/g, (url) => `<a href="${url}">${url}</a>`);
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}

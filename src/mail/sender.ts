@@ -1,0 +1,153 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Db } from '../store/database';
+import { reasonCode } from '../store/errors';
+import { claimOutboxRow, deleteOutboxRow, onQueued, settleOutboxRow, type OutboxRow } from '../store/outbox';
+import { composeMail, type ComposedMail, type ComposerSettings } from './compose';
+import { toMailFailure } from './failures';
+import type { MailTransport } from './transport';
+
+/** At the most so many mails of this process are on their way at once. */
+const CONNECTIONS = 4;
+/** What other processes queue is found within this time. */
+const POLL_MS = 2_000;
+/** For one mail in all; a server that sends a byte now and then is not silent. */
+const SEND_LIMIT_MS = 60_000;
+/** Longer than that, so that no other instance sends what is on its way; a killed one's mails wait this long. */
+const CLAIM_MS = 2 * SEND_LIMIT_MS;
+/** The claim lasts longer. */
+const RECORD_TRIES = 20;
+const RECORD_PAUSE_MS = 2_000;
+/** At the stop, for the server's answer. */
+const STOP_LIMIT_MS = 5_000;
+
+const MINUTE_MS = 60_000;
+/** After each failed attempt; the last one repeats, until a mail is two days old. */
+const PAUSES_MS = [0.5, 3, 10, 30, 60, 120, 240].map((minutes) => minutes * MINUTE_MS);
+const GIVE_UP_AFTER_MS = 2 * 24 * 60 * MINUTE_MS;
+
+export interface SenderSettings extends ComposerSettings {
+  transport: MailTransport;
+  from: { address: string; name: string };
+}
+
+/**
+ * Sends queued mails, at once when this process queues one. At least once: a mail is recorded as sent after the server's
+ * 250, and a process that is killed in between leaves a claim that ends, so that it is sent again with the same Message-ID.
+ * Call the result to stop.
+ */
+export function startMailSender(
+  db: Db,
+  settings: SenderSettings,
+  log: Logger,
+  now: () => Date,
+): () => Promise<void> {
+  const stopping = new AbortController();
+  const lanes = new Set<Promise<void>>();
+
+  async function lane(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      const at = now();
+      const row = await claimOutboxRow(db, 'mail', at, new Date(at.getTime() + CLAIM_MS));
+      if (row === undefined) return;
+      // There may be more.
+      startLane();
+      await deliver(row);
+    }
+  }
+
+  let failures = 0;
+  function startLane(): void {
+    if (lanes.size >= CONNECTIONS || stopping.signal.aborted) return;
+    const running: Promise<void> = lane()
+      .then(
+        () => void (failures = 0),
+        (error: unknown) => {
+          if (failures++ === 0)
+            log.warn({ reason: reasonCode(error) }, 'mails wait: the outbox cannot be read');
+        },
+      )
+      .finally(() => lanes.delete(running));
+    lanes.add(running);
+  }
+
+  async function deliver(row: OutboxRow): Promise<void> {
+    const outcome = await attempt(row);
+    if (outcome === 'obsolete') await deleteOutboxRow(db, row.id);
+    else if (!(await record(row, outcome)))
+      log.warn({ mail: row.id }, 'another instance has taken this mail over: it may arrive twice');
+  }
+
+  /** Does not give up at once when the database is away, because an unrecorded mail is sent again. */
+  async function record(row: OutboxRow, outcome: Parameters<typeof settleOutboxRow>[2]): Promise<boolean> {
+    for (let tries = 1; ; tries++)
+      try {
+        return await settleOutboxRow(db, row, outcome);
+      } catch (error) {
+        if (tries === RECORD_TRIES || stopping.signal.aborted) throw error;
+        await sleep(RECORD_PAUSE_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+      }
+  }
+
+  async function attempt(row: OutboxRow): Promise<'obsolete' | Parameters<typeof settleOutboxRow>[2]> {
+    const { id, type } = row;
+    try {
+      const composed = await composeMail(db, row, settings, now());
+      if ('obsolete' in composed) return 'obsolete';
+      if ('failed' in composed) return givenUp(composed.failed);
+      await sendInTime(composed.mail);
+      log.info({ mail: id, type }, 'mail sent');
+      return { sentAt: now(), nextAttemptAt: null, lastError: null };
+    } catch (error) {
+      const failure = toMailFailure(error);
+      const { stored, isFinal } = failure;
+      const next = nextAttempt(row, now());
+      const isOver = isFinal || next === undefined;
+      const reason = failure.code === 'UNKNOWN' ? `UNKNOWN ${reasonCode(error)}` : stored;
+      log.warn(
+        { mail: id, type, reason, attempts: row.attempts },
+        isOver ? 'mail given up' : 'mail not sent yet',
+      );
+      return isOver ? givenUp(stored) : { lastError: stored, nextAttemptAt: next };
+    }
+  }
+
+  const givenUp = (lastError: string) => ({ lastError, failedAt: now(), nextAttemptAt: null });
+
+  // At the stop, ends mails that are on their way; their rows are tried again.
+  const cuts = new Set<AbortController>();
+  let isCut = false;
+  async function sendInTime(mail: ComposedMail): Promise<void> {
+    const cut = new AbortController();
+    const timer = setTimeout(() => cut.abort(), SEND_LIMIT_MS).unref();
+    cuts.add(cut);
+    if (isCut) cut.abort();
+    try {
+      await settings.transport.send(mail, settings.from, cut.signal);
+    } finally {
+      clearTimeout(timer);
+      cuts.delete(cut);
+    }
+  }
+
+  startLane();
+  const timer = setInterval(startLane, POLL_MS).unref();
+  const forget = onQueued(db, startLane);
+  return async () => {
+    stopping.abort();
+    clearInterval(timer);
+    forget();
+    const done = Promise.all(lanes);
+    await Promise.race([done, sleep(STOP_LIMIT_MS, undefined, { ref: false })]);
+    isCut = true;
+    for (const cut of cuts) cut.abort();
+    await done;
+  };
+}
+
+/** undefined: it is given up */
+function nextAttempt({ attempts, createdAt }: OutboxRow, now: Date): Date | undefined {
+  const pause = PAUSES_MS[Math.min(attempts, PAUSES_MS.length) - 1] as number;
+  const next = now.getTime() + pause;
+  return next - createdAt.getTime() > GIVE_UP_AFTER_MS ? undefined : new Date(next);
+}

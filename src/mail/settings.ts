@@ -1,0 +1,112 @@
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import type { SiteMail } from '../joomla/site/configuration';
+import { findEmail } from '../licensing/customer-email';
+
+export const MAIL_LANGUAGES = ['en', 'de'] as const;
+export type MailLanguage = (typeof MAIL_LANGUAGES)[number];
+
+export interface SmtpSettings {
+  kind: 'smtp';
+  host: string;
+  port: number;
+  /** `implicit`: from the first byte; `required`: STARTTLS; `offered`: STARTTLS where the server has it */
+  tls: 'implicit' | 'required' | 'offered';
+  /** authorities for the server's certificate; undefined: Node's own */
+  ca: string | undefined;
+  login: { user: string; password: string } | undefined;
+}
+
+/** How mails leave this machine. */
+export type MailRoute =
+  | SmtpSettings
+  /** the program that PHP uses, which takes a mail on its standard input */
+  | { kind: 'sendmail'; path: string }
+  /** for trials: each mail becomes an `.eml` file */
+  | { kind: 'folder'; path: string };
+
+export interface MailSettings {
+  route: MailRoute;
+  from: { address: string; name: string | undefined };
+  /** where the settings come from, as shown to a person */
+  source: string;
+}
+
+/** The settings cannot be used. The message never contains a value, which may be a password. */
+export class MailSettingsError extends Error {}
+
+const EXPECTED =
+  'LICENSING_MAIL_URL must read smtp://user:password@host:587?from=shop@example.org or smtps://user:password@host?from=shop@example.org, with user and password percent-encoded; or file:FOLDER?from=shop@example.org for a trial.';
+
+const PARAMETERS = ['from', 'ca'];
+
+/** Reads LICENSING_MAIL_URL. @param base where relative paths start @throws MailSettingsError */
+export function parseMailUrl(text: string, base: string, site: SiteMail | undefined): MailSettings {
+  const [, address = '', query] = /^([^?]*)(?:\?(.*))?$/s.exec(text) ?? [];
+  const parameters = new URLSearchParams(query);
+  for (const name of parameters.keys())
+    if (!PARAMETERS.includes(name)) throw new MailSettingsError(`${EXPECTED} It has an unknown parameter.`);
+  const route = readRoute(address, parameters.get('ca'), base);
+  const login = route.kind === 'smtp' ? findEmail(route.login?.user ?? '') : undefined;
+  const given = parameters.get('from');
+  const from = given === null ? (site?.from ?? login) : findEmail(given);
+  if (from === undefined)
+    throw new MailSettingsError(
+      `LICENSING_MAIL_URL does not say who sends. End it with ?from= and the shop's e-mail address. ${EXPECTED}`,
+    );
+  return { route, from: { address: from, name: site?.fromName }, source: 'LICENSING_MAIL_URL' };
+}
+
+function readRoute(address: string, ca: string | null, base: string): MailRoute {
+  if (address.startsWith('file:') && address.length > 'file:'.length)
+    return { kind: 'folder', path: resolve(base, address.slice('file:'.length)) };
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  const isImplicit = url?.protocol === 'smtps:';
+  if (url === undefined || !/^smtps?:$/.test(url.protocol) || !url.hostname || !/^\/?$/.test(url.pathname))
+    throw new MailSettingsError(EXPECTED);
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const login = readLogin(url);
+  const tls = isImplicit ? 'implicit' : login && !isLoopback(host) ? 'required' : 'offered';
+  return {
+    ...{ kind: 'smtp', host, tls, login },
+    port: Number(url.port || (isImplicit ? 465 : login ? 587 : 25)),
+    ca: ca === null ? undefined : readCa(resolve(base, ca)),
+  };
+}
+
+function readLogin({ username, password }: URL): SmtpSettings['login'] {
+  if (username === '') return undefined;
+  try {
+    return { user: decodeURIComponent(username), password: decodeURIComponent(password) };
+  } catch {
+    throw new MailSettingsError(`${EXPECTED} A "%" that is not the beginning of a code reads %25.`);
+  }
+}
+
+function readCa(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    throw new MailSettingsError(`LICENSING_MAIL_URL: ?ca= names ${file}, which cannot be read (${code}).`);
+  }
+}
+
+/** A mail server on the same machine mostly has a certificate for no name, and nobody listens in between. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+/** The site's own way to send mail. @returns or why there is none, as a sentence */
+export function mailOfSite(site: SiteMail): MailSettings | string {
+  if (!site.isOnline) return "The site's configuration says that it sends no mail ($mailonline).";
+  if (site.from === undefined) return "The site's configuration has no sender ($mailfrom).";
+  const from = { address: site.from, name: site.fromName };
+  const source = "the site's configuration.php";
+  if (site.mailer !== 'smtp') return { from, source, route: { kind: 'sendmail', path: site.sendmail } };
+  if (site.host === '') return "The site's configuration names no mail server ($smtphost).";
+  const { host, port, secure, login } = site;
+  const tls = ({ ssl: 'implicit', tls: 'required', none: 'offered' } as const)[secure];
+  return { from, source, route: { kind: 'smtp', host, port, tls, ca: undefined, login } };
+}

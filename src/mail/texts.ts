@@ -1,0 +1,98 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { MAIL_LANGUAGES, type MailLanguage } from './settings';
+
+/** The texts of mails: files named `TYPE.LANGUAGE.txt`, with the subject in the first line. */
+
+const OF_LICENSE = ['product', 'plan', 'ends', 'renew_url', 'support_url', 'my_url'] as const;
+
+/** The placeholders that each text may use, besides `{shop}`. */
+export const PLACEHOLDERS = {
+  license_key: [...OF_LICENSE, 'key'],
+  reminder: [...OF_LICENSE, 'days'],
+  reminder_ended: OF_LICENSE,
+  customer_link: ['link'],
+  operator_link: ['link'],
+  key_changed: [...OF_LICENSE, 'key_hint'],
+  site_removed: [...OF_LICENSE, 'site'],
+  test: [],
+} as const satisfies Record<string, readonly string[]>;
+
+export type TextName = keyof typeof PLACEHOLDERS;
+export const TEXT_NAMES = Object.keys(PLACEHOLDERS) as TextName[];
+
+export interface TextFolders {
+  /** our own texts */
+  builtIn: string;
+  /** the seller's, each instead of ours; undefined: none */
+  own: string | undefined;
+}
+
+export interface MailText {
+  subject: string;
+  body: string;
+}
+
+/** The seller's text where there is a usable one, else ours. Read for each mail, so that a change needs no restart. */
+export function readMailText(folders: TextFolders, name: TextName, language: MailLanguage): MailText {
+  const file = fileName(name, language);
+  const own = folders.own === undefined ? undefined : join(folders.own, file);
+  if (own !== undefined && existsSync(own)) {
+    const text = readText(own, name);
+    if (typeof text !== 'string') return text;
+  }
+  const builtIn = readText(join(folders.builtIn, file), name);
+  if (typeof builtIn === 'string') throw new Error(`${file}: ${builtIn}`);
+  return builtIn;
+}
+
+/** What is wrong with the seller's texts, as sentences; each such text is replaced by ours. */
+export function findTextFaults({ own }: TextFolders): string[] {
+  if (own === undefined) return [];
+  if (!existsSync(own)) return [`LICENSING_MAIL_TEXTS_DIR names ${own}, and there is no such folder.`];
+  return TEXT_NAMES.flatMap((name) =>
+    MAIL_LANGUAGES.flatMap((language) => {
+      const path = join(own, fileName(name, language));
+      const text = existsSync(path) ? readText(path, name) : '';
+      return typeof text === 'string' && text !== '' ? [`${path} is not used: ${text}`] : [];
+    }),
+  );
+}
+
+function fileName(name: TextName, language: MailLanguage): string {
+  return `${name}.${language}.txt`;
+}
+
+/** The text, or why it cannot be used. */
+function readText(path: string, name: TextName): MailText | string {
+  let content: string;
+  try {
+    content = readFileSync(path, 'utf8');
+  } catch (error) {
+    return `it cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}).`;
+  }
+  const [subject = '', ...lines] = content.replace(/^\uFEFF/, '').split(/\r?\n/);
+  const body = lines.join('\n').trim();
+  if (subject.trim() === '' || body === '')
+    return 'it needs a subject in its first line, and a text below it.';
+  const known: readonly string[] = ['shop', ...PLACEHOLDERS[name]];
+  const unknown = [...content.matchAll(PLACEHOLDER)].map(([whole, word]) =>
+    known.includes(word as string) ? '' : whole,
+  );
+  const wrong = unknown.find((whole) => whole !== '');
+  if (wrong !== undefined)
+    return `it has ${wrong}; it may have ${known.map((word) => `{${word}}`).join(', ')}.`;
+  const needed = NEEDED[name];
+  return needed === undefined || content.includes(`{${needed}}`)
+    ? { subject: subject.trim(), body }
+    : `it lacks {${needed}}.`;
+}
+
+export const PLACEHOLDER = /\{([a-z_]*)\}/g;
+
+/** Without it the mail would be of no use. */
+const NEEDED: Partial<Record<TextName, string>> = {
+  license_key: 'key',
+  customer_link: 'link',
+  operator_link: 'link',
+};

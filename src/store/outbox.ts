@@ -1,0 +1,248 @@
+import { randomBytes } from 'node:crypto';
+import { customerDigest } from './customer-digest';
+import { table, type Db, type Transaction } from './database';
+import { toColumns, toFields } from './row-fields';
+import { insertCounted, tableBy } from './statements';
+import { toSqlTime } from './time';
+
+/**
+ * What has to be sent, as rows that the transaction of the change inserts. Whoever sends a row claims it first, and a claim
+ * ends by itself, so that another instance takes over what a killed one had begun: at least once.
+ */
+
+/** Such as `mail`. Each kind has its own sender. */
+export type OutboxKind = 'mail';
+
+export interface NewOutboxRow {
+  kind: OutboxKind;
+  type: string;
+  licenseId: number | null;
+  /** an e-mail address; null: found when it is sent, or nobody's */
+  recipient: string | null;
+  /** the address by whose digest the row is found and counted */
+  address: string | null;
+  details: object | null;
+  language: string;
+  /** unique among all rows; null: it may be queued again */
+  once: string | null;
+  createdAt: Date;
+  nextAttemptAt: Date;
+}
+
+export interface OutboxRow {
+  id: number;
+  type: string;
+  licenseId: number | null;
+  recipient: string | null;
+  detailsJson: string | null;
+  language: string;
+  /** a random text, the same for each attempt */
+  messageId: string;
+  createdAt: Date;
+  /** null: sent or given up; of a claimed row the end of its claim */
+  nextAttemptAt: Date | null;
+  attempts: number;
+  sentAt: Date | null;
+  failedAt: Date | null;
+  /** why the latest attempt failed: a code, without addresses */
+  lastError: string | null;
+}
+
+/** @returns its id. Tells this process's sender (`onQueued`) once the transaction is committed. */
+export async function insertOutboxRow(
+  trx: Transaction,
+  { address, details, ...row }: NewOutboxRow,
+): Promise<number> {
+  const columns = toColumns({
+    ...row,
+    recipientDigest: customerDigest(address),
+    detailsJson: details && JSON.stringify(details),
+    messageId: randomBytes(16).toString('hex'),
+  });
+  const [id] = await insertCounted(trx, 'outbox', [columns]);
+  const heard = listeners.get(keyOf(trx));
+  if (heard) trx.executionPromise.then(heard, () => undefined);
+  return id as number;
+}
+
+/** By what a database handle shares with its transactions. */
+const listeners = new WeakMap<object, () => void>();
+const keyOf = (db: Db): object => db.userParams;
+
+/** Calls the listener after each commit of this process that has queued something. @returns ends that */
+export function onQueued(db: Db, listener: () => void): () => void {
+  listeners.set(keyOf(db), listener);
+  return () => void listeners.delete(keyOf(db));
+}
+
+const CANDIDATES = 16;
+
+/**
+ * Claims the row that is due first. Without a lock: the condition on the attempts lets one instance win each row, and nobody
+ * who queues waits for it, as they would for the gap locks of a locking read.
+ * @param until when others may take it over
+ * @returns undefined: nothing is due
+ */
+export async function claimOutboxRow(
+  db: Db,
+  kind: OutboxKind,
+  now: Date,
+  until: Date,
+): Promise<OutboxRow | undefined> {
+  for (;;) {
+    const due = (await db(tableBy(db, 'outbox', 'kind', 'next_attempt_at'))
+      .where({ kind })
+      .where('next_attempt_at', '<=', toSqlTime(now))
+      .orderBy(['next_attempt_at', 'id'])
+      .limit(CANDIDATES)) as object[];
+    for (const candidate of due) {
+      const row = toFields(candidate) as OutboxRow;
+      const claimed = { ...row, attempts: row.attempts + 1, nextAttemptAt: until };
+      const { attempts, nextAttemptAt } = claimed;
+      if (await changeClaimed(db, row, { attempts, nextAttemptAt })) return claimed;
+    }
+    if (due.length < CANDIDATES) return undefined;
+  }
+}
+
+/** What becomes of a claimed row. @returns false when another instance has taken it over */
+export async function settleOutboxRow(
+  db: Db,
+  row: Pick<OutboxRow, 'id' | 'attempts'>,
+  outcome: Partial<Pick<OutboxRow, 'nextAttemptAt' | 'sentAt' | 'failedAt' | 'lastError'>>,
+): Promise<boolean> {
+  return changeClaimed(db, row, outcome);
+}
+
+async function changeClaimed(
+  db: Db,
+  { id, attempts }: Pick<OutboxRow, 'id' | 'attempts'>,
+  changes: object,
+): Promise<boolean> {
+  const rows = db(table(db, 'outbox')).where({ id, attempts }).whereNotNull('next_attempt_at');
+  return (await rows.update(toColumns(changes))) === 1;
+}
+
+/** Removes a row that is not to be sent any more. */
+export async function deleteOutboxRow(db: Db, id: number): Promise<void> {
+  await db(table(db, 'outbox')).where({ id }).delete();
+}
+
+/** A licence's rows, the newest first. @param before only ids below this one */
+export async function listOutboxOfLicense(
+  db: Db,
+  kind: OutboxKind,
+  licenseId: number,
+  { before, limit }: { before: number | undefined; limit: number },
+): Promise<OutboxRow[]> {
+  const query = db(tableBy(db, 'outbox', 'license_id'))
+    .where({ license_id: licenseId, kind })
+    .orderBy('id', 'desc')
+    .limit(limit);
+  if (before !== undefined) query.where('id', '<', before);
+  return ((await query) as object[]).map((row) => toFields(row) as OutboxRow);
+}
+
+/** A licence's latest row of a type. */
+export async function findLatestOutboxRow(
+  db: Db,
+  type: string,
+  licenseId: number,
+): Promise<OutboxRow | undefined> {
+  const row = (await db(tableBy(db, 'outbox', 'license_id'))
+    .where({ license_id: licenseId, type })
+    .orderBy('id', 'desc')
+    .first()) as object | undefined;
+  return row && (toFields(row) as OutboxRow);
+}
+
+/** The newest rows, or those that failed. */
+export async function listOutbox(
+  db: Db,
+  kind: OutboxKind,
+  { failed, limit }: { failed: boolean; limit: number },
+): Promise<OutboxRow[]> {
+  const query = db(table(db, 'outbox')).where({ kind }).limit(limit);
+  if (failed) query.whereNotNull('failed_at').orderBy('failed_at', 'desc');
+  else query.orderBy('id', 'desc');
+  return ((await query) as object[]).map((row) => toFields(row) as OutboxRow);
+}
+
+/** How many failed since then, and how many wait for another attempt after a failed one. */
+export async function countUndelivered(
+  db: Db,
+  kind: OutboxKind,
+  since: Date,
+): Promise<{ failed: number; waiting: number }> {
+  const rows = () => db<object>(table(db, 'outbox')).where({ kind });
+  const count = async (query: ReturnType<typeof rows>) => {
+    const [row] = await query.count<{ rows: number }[]>({ rows: '*' });
+    return Number(row?.rows);
+  };
+  return {
+    failed: await count(rows().where('failed_at', '>=', toSqlTime(since))),
+    waiting: await count(rows().whereNotNull('next_attempt_at').whereNotNull('last_error')),
+  };
+}
+
+/** How many rows of a type were queued for an address since a time, whether or not it is somebody's. */
+export async function countOutboxFor(db: Db, type: string, address: string, since: Date): Promise<number> {
+  const [row] = await db<object>(tableBy(db, 'outbox', 'recipient_digest', 'created_at'))
+    .where({ recipient_digest: customerDigest(address), type })
+    .where('created_at', '>', toSqlTime(since))
+    .count<{ rows: number }[]>({ rows: '*' });
+  return Number(row?.rows);
+}
+
+/** Those of these unique names that are queued, or were sent. */
+export async function findQueuedOnce(db: Db, names: string[]): Promise<Set<string>> {
+  if (names.length === 0) return new Set();
+  return new Set(await db(table(db, 'outbox')).whereIn('once', names).pluck<string[]>('once'));
+}
+
+/** Deletes a few rows older than `before`, which nobody tries any more. @returns how many */
+export async function pruneOutbox(db: Db, before: Date, limit: number): Promise<number> {
+  const ids = await db(tableBy(db, 'outbox', 'created_at'))
+    .where('created_at', '<', toSqlTime(before))
+    .orderBy('created_at')
+    .limit(limit)
+    .pluck<number[]>('id');
+  if (ids.length > 0) await db(table(db, 'outbox')).whereIn('id', ids).delete();
+  return ids.length;
+}
+
+/** Deletes the rows of licences, and those for an address. @returns how many */
+export async function deleteOutboxOf(
+  db: Db,
+  { licenseIds = [], address = null }: { licenseIds?: number[]; address?: string | null },
+): Promise<number> {
+  const ids = new Set<number>();
+  if (licenseIds.length > 0)
+    for (const id of await db(tableBy(db, 'outbox', 'license_id'))
+      .whereIn('license_id', licenseIds)
+      .pluck<number[]>('id'))
+      ids.add(id);
+  if (address !== null)
+    for (const id of await db(tableBy(db, 'outbox', 'recipient_digest', 'created_at'))
+      .where({ recipient_digest: customerDigest(address) })
+      .pluck<number[]>('id'))
+      ids.add(id);
+  if (ids.size > 0)
+    await db(table(db, 'outbox'))
+      .whereIn('id', [...ids])
+      .delete();
+  return ids.size;
+}
+
+/** Rows of licences, or for an address, for a person's export; the oldest first. */
+export async function listOutboxOf(
+  db: Db,
+  { licenseIds, address }: { licenseIds: number[]; address: string },
+): Promise<OutboxRow[]> {
+  const found = db(table(db, 'outbox'))
+    .where((any) =>
+      any.whereIn('license_id', licenseIds).orWhere({ recipient_digest: customerDigest(address) }),
+    )
+    .orderBy('id');
+  return ((await found) as object[]).map((row) => toFields(row) as OutboxRow);
+}

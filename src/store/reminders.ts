@@ -1,0 +1,45 @@
+import { table, type Db } from './database';
+import { toFields } from './row-fields';
+import { tableBy } from './statements';
+import { toSqlTime } from './time';
+
+/** A licence whose customer may be reminded of its end. */
+export interface End {
+  id: number;
+  expiresAt: Date;
+  createdAt: Date;
+}
+
+/** The plans of the products whose customers are reminded. */
+export async function listPlansToRemind(db: Db): Promise<number[]> {
+  return db({ p: table(db, 'plans') })
+    .join({ r: table(db, 'products') }, 'r.id', 'p.product_id')
+    .where('r.reminders', 1)
+    .pluck<number[]>('p.id');
+}
+
+/** Active licences of these plans with a customer that end within a time, by end and id, behind a place. */
+export async function listEnds(
+  db: Db,
+  planIds: number[],
+  { after, upTo }: { after: Date; upTo: Date },
+  place: Pick<End, 'id' | 'expiresAt'> | undefined,
+  limit: number,
+): Promise<End[]> {
+  const query = db(tableBy(db, 'licenses', 'expires_at'))
+    .where('expires_at', '>', toSqlTime(after))
+    .where('expires_at', '<=', toSqlTime(upTo))
+    .where({ status: 'active' })
+    .whereNotNull('customer')
+    .whereIn('plan_id', planIds)
+    .orderBy(['expires_at', 'id'])
+    .limit(limit)
+    .select('id', 'expires_at', 'created_at');
+  if (place !== undefined) {
+    const end = toSqlTime(place.expiresAt);
+    query
+      .where('expires_at', '>=', end)
+      .where((either) => either.where('expires_at', '>', end).orWhere('id', '>', place.id));
+  }
+  return ((await query) as object[]).map((row) => toFields(row) as End);
+}

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { issueLicenses } from '../../src/licensing/issue';
+import { queueMail } from '../../src/mail/queue';
+import { table } from '../../src/store/database';
+import { createAuthority } from '../support/certificates';
+import { MAIL_PASSWORD, MAIL_USER, startMailServer } from '../support/mail-server';
+import { operator } from '../support/operator';
+import { eventually, freePort } from '../support/processes';
+import { createMariaDbDatabase, givePlan, rows } from '../support/service';
+import { openMigrated, startServiceProcess } from '../support/service-process';
+
+/** The build: killed in the middle of sending, and over TLS. */
+
+const PUBLIC_URL = 'https://shop.example';
+const authority = createAuthority();
+let secure: Awaited<ReturnType<typeof startMailServer>>;
+beforeAll(async () => {
+  secure = await startMailServer({ certificate: authority.issue('DNS:localhost'), secure: true });
+});
+afterAll(() => secure.stop());
+
+test('killed between the mail and the record of its 250: sent once more, with the same Message-ID', async () => {
+  const server = await startMailServer();
+  server.manners.holds = true;
+  const settings = {
+    LICENSING_DATABASE_URL: await createMariaDbDatabase(),
+    LICENSING_PUBLIC_URL: PUBLIC_URL,
+    LICENSING_MAIL_URL: `smtp://127.0.0.1:${server.port}?from=sales@shop.example`,
+    LICENSING_KEY_SECRET: Buffer.alloc(32, 7).toString('base64'),
+  };
+  const db = await openMigrated(settings);
+  const request = {
+    planId: await givePlan(db),
+    customer: 'jane@example.com',
+    reference: undefined,
+    count: 1,
+  };
+  const terms = { expiresAt: undefined, activationLimit: undefined, key: undefined };
+  const [issued] = await issueLicenses(
+    db,
+    { ...request, ...terms },
+    'operator:test',
+    Buffer.alloc(32, 7),
+    new Date(),
+  );
+  const { id } = issued!.license;
+
+  const service = await startServiceProcess(settings);
+  await queueMail(db, { type: 'license_key', licenseId: id }, { now: new Date(), language: 'en' });
+  await eventually(() => expect(server.received).toHaveLength(1));
+  await service.stop('SIGKILL');
+  server.manners.holds = false;
+  // Its claim ends by itself; the test does not wait that long.
+  const claimed = await rows<{ attempts: number; sent_at: null; next_attempt_at: string }>(db, 'outbox');
+  expect(claimed).toMatchObject([{ attempts: 1, sent_at: null }]);
+  expect(Date.parse(`${claimed[0]!.next_attempt_at.replace(' ', 'T')}Z`) - Date.now()).toBeLessThan(120_000);
+  await db(table(db, 'outbox')).update({ next_attempt_at: '2026-01-01 00:00:00' });
+
+  const next = await startServiceProcess(settings);
+  await eventually(async () => {
+    expect((await rows<{ sent_at: string | null }>(db, 'outbox'))[0]?.sent_at).toBeTruthy();
+  });
+  expect(server.received).toHaveLength(2);
+  expect(new Set(server.received.map(({ messageId }) => messageId)).size).toBe(1);
+  await next.stop();
+  await db.destroy();
+  await server.stop();
+}, 60_000);
+
+const testMail = async (LICENSING_MAIL_URL: string) => {
+  const { run } = operator({
+    LICENSING_DATABASE_URL: 'sqlite:/nonexistent/never-opened.sqlite',
+    LICENSING_PUBLIC_URL: PUBLIC_URL,
+    LICENSING_MAIL_URL,
+  });
+  const { code, stdout, stderr } = await run(['mail', 'test', 'jane@example.com']);
+  return { code, said: stdout + stderr };
+};
+
+test('mail test: taken over TLS with a password; and each way to fail in plain words', async () => {
+  const user = `${MAIL_USER}:${encodeURIComponent(MAIL_PASSWORD)}@`;
+  const end = `localhost:${secure.port}?from=sales@shop.example`;
+  const ca = `&ca=${authority.ca}`;
+  const taken = await testMail(`smtps://${user}${end}${ca}`);
+  expect([taken.code, taken.said]).toEqual([0, expect.stringContaining('was taken: 250')]);
+  expect(secure.received).toMatchObject([{ to: ['jane@example.com'], subject: 'Test mail of shop.example' }]);
+
+  const other = createAuthority().ca;
+  const failing: [string, RegExp][] = [
+    [`smtps://${user}${end}&ca=${other}`, /certificate is not valid/],
+    [`smtps://shop:wrong-secret@${end}${ca}`, /refused the user or the password \(535\)/],
+    [`smtp://localhost:${await freePort()}?from=sales@shop.example`, /cannot be reached/],
+    [`smtp://no-such-host.invalid?from=sales@shop.example`, /cannot be reached/],
+  ];
+  for (const [url, why] of failing) {
+    const { code, said } = await testMail(url);
+    expect([code, said]).toEqual([1, expect.stringMatching(why)]);
+    expect(said).not.toMatch(/wrong-secret|a:b@c/);
+  }
+  secure.manners.refuses = { 'jane@example.com': 550 };
+  expect((await testMail(`smtps://${user}${end}${ca}`)).said).toMatch(
+    /no mail for this address \(550\).*is refused/,
+  );
+}, 60_000);

@@ -1,0 +1,261 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Settings } from '../../src/config';
+import { issueLicenses } from '../../src/licensing/issue';
+import { countLinks, listMails, queueMail, type MailRequest } from '../../src/mail/queue';
+import { table, type Db } from '../../src/store/database';
+import { MAIL_PASSWORD, MAIL_USER, startMailServer, type MailServer } from '../support/mail-server';
+import { eventually, freePort, temporaryFolder } from '../support/processes';
+import {
+  createMariaDbDatabase,
+  givePlan,
+  rows,
+  startTestService,
+  type TestService,
+} from '../support/service';
+
+/** The outbox on a real mail server, in every way that it can fail. */
+
+const PUBLIC_URL = 'https://shop.example';
+const SECRET = Buffer.alloc(32, 7);
+const [HOUR, DAY] = [3_600_000, 86_400_000];
+
+let server: MailServer;
+const services: TestService[] = [];
+beforeAll(async () => {
+  server = await startMailServer();
+});
+afterEach(async () => {
+  Object.assign(server.manners, { refuses: {}, holds: false, hangs: false });
+  server.received.length = 0;
+  for (const service of services.splice(0)) await service.stop();
+});
+afterAll(() => server.stop());
+
+const login = (password = MAIL_PASSWORD) => `${MAIL_USER}:${encodeURIComponent(password)}@`;
+const urlOf = (port: number, user = login()) => `smtp://${user}127.0.0.1:${port}?from=sales@shop.example`;
+
+async function start(settings: Settings = {}): Promise<TestService> {
+  const service = await startTestService({
+    LICENSING_MAIL_URL: urlOf(server.port),
+    LICENSING_PUBLIC_URL: PUBLIC_URL,
+    LICENSING_KEY_SECRET: SECRET.toString('base64'),
+    ...settings,
+  });
+  services.push(service);
+  return service;
+}
+
+async function giveSold(db: Db, customer = 'jane@example.com') {
+  const request = { planId: await givePlan(db), customer, reference: undefined, expiresAt: undefined };
+  const terms = { activationLimit: undefined, key: undefined, count: 1 };
+  const [issued] = await issueLicenses(db, { ...request, ...terms }, 'operator:test', SECRET, new Date());
+  return { id: issued!.license.id, key: issued!.key! };
+}
+
+const queue = ({ db, clock }: TestService, request: MailRequest) =>
+  queueMail(db, request, { now: clock.now, language: 'en' });
+
+interface Stored {
+  id: number;
+  attempts: number;
+  sent_at: string | null;
+  failed_at: string | null;
+  next_attempt_at: string | null;
+  last_error: string | null;
+  message_id: string;
+  recipient: string | null;
+}
+
+const stored = async ({ db }: TestService) => (await rows<Stored>(db, 'outbox')).at(-1) as Stored;
+
+const untilFailedOnce = (service: TestService, error: string) =>
+  eventually(async () => {
+    const row = await stored(service);
+    expect(row.last_error).toBe(error);
+    return row;
+  });
+
+describe.each<[string, () => Promise<Settings>]>([
+  ['SQLite', () => Promise.resolve({})],
+  ['MariaDB', async () => ({ LICENSING_DATABASE_URL: await createMariaDbDatabase() })],
+])('%s', (_name, database) => {
+  test('a key is mailed at once, in both forms, and the row holds no secret', async () => {
+    const service = await start(await database());
+    const { id, key } = await giveSold(service.db);
+    await queue(service, { type: 'license_key', licenseId: id });
+    const mail = await eventually(() => server.received[0] ?? Promise.reject(new Error('no mail')));
+    const row = await eventually(async () => {
+      const one = await stored(service);
+      expect(one.sent_at).not.toBeNull();
+      return one;
+    });
+    expect(mail).toMatchObject({
+      to: ['jane@example.com'],
+      from: 'sales@shop.example',
+      subject: 'Your licence key for Example Shop',
+    });
+    expect(mail.messageId).toBe(`<${row.message_id}@shop.example>`);
+    expect(mail.text).toMatch(/^Content-Type: multipart\/alternative/m);
+    expect(mail.text.split(key)).toHaveLength(3);
+    expect(mail.text).toContain(`${PUBLIC_URL}/api/index.php/v1/licensing/pages/my and paste`);
+    // No end, no support address: their lines are left out.
+    expect(mail.text).not.toMatch(/valid until|Questions|[{}](?!;)/);
+    expect(JSON.stringify(row)).not.toMatch(new RegExp(`${key}|jane`));
+    expect(await listMails(service.db, id)).toEqual([
+      {
+        id: row.id,
+        type: 'license_key',
+        state: 'sent',
+        createdAt: expect.any(Date),
+        sentAt: expect.any(Date),
+      },
+    ]);
+    expect(service.logLines.join('')).not.toMatch(new RegExp(`${key}|jane@|${MAIL_PASSWORD}`));
+  });
+
+  test('two services on one database send each mail once', async () => {
+    const settings = await database();
+    // An SQLite file serves one service.
+    if (settings.LICENSING_DATABASE_URL === undefined) return;
+    const [one, other] = [await start(settings), await start(settings)];
+    const { id } = await giveSold(one.db);
+    for (let i = 0; i < 60; i++)
+      await queue(i % 2 === 0 ? one : other, { type: 'license_key', licenseId: id });
+    await eventually(async () => {
+      expect(await one.db(table(one.db, 'outbox')).whereNull('sent_at')).toEqual([]);
+    }, 20_000);
+    expect(new Set(server.received.map(({ messageId }) => messageId)).size).toBe(60);
+    expect(server.received).toHaveLength(60);
+  }, 40_000);
+});
+
+test('a mail server that is down, then back: pauses grow, nothing is lost; after two days it is given up', async () => {
+  const port = await freePort();
+  const service = await start({ LICENSING_MAIL_URL: urlOf(port, '') });
+  const { id } = await giveSold(service.db);
+  await queue(service, { type: 'license_key', licenseId: id });
+  const began = service.clock.now.getTime();
+  const pauses: number[] = [];
+  const attempted = (attempts: number) =>
+    eventually(async () => {
+      const row = await stored(service);
+      expect([row.attempts, row.last_error]).toEqual([attempts, 'NOT_CONNECTED']);
+      const pause =
+        row.next_attempt_at === null ? null : timeOf(row.next_attempt_at) - cut(service.clock.now);
+      // It is claimed for two minutes, which is none of the pauses.
+      expect(pause).not.toBe(120_000);
+      return pause;
+    });
+  for (let attempts = 1; attempts <= 5; attempts++) {
+    const pause = (await attempted(attempts)) as number;
+    pauses.push(pause / 60_000);
+    service.clock.now = new Date(service.clock.now.getTime() + pause + 1_000);
+  }
+  expect(pauses).toEqual([0.5, 3, 10, 30, 60]);
+  await attempted(6);
+  service.clock.now = new Date(began + 2 * DAY - HOUR);
+  expect(await attempted(7)).toBeNull();
+  expect(await listMails(service.db, id)).toMatchObject([{ state: 'failed' }]);
+
+  // A mail that waits is sent when the server is back.
+  await queue(service, { type: 'license_key', licenseId: id });
+  await attempted(1);
+  const back = await startMailServer({ port });
+  service.clock.now = new Date(service.clock.now.getTime() + HOUR);
+  await eventually(() => expect(back.received).toHaveLength(1));
+  await back.stop();
+}, 60_000);
+
+const timeOf = (text: string) => Date.parse(`${text.replace(' ', 'T')}Z`);
+const cut = (date: Date) => Math.floor(date.getTime() / 1000) * 1000;
+
+test('a server that hangs delays no request, and a stop does not wait for it', async () => {
+  server.manners.hangs = true;
+  const service = await start();
+  const { id, key } = await giveSold(service.db);
+  for (let i = 0; i < 8; i++) await queue(service, { type: 'license_key', licenseId: id });
+  await eventually(async () => {
+    const claimed = await service.db(table(service.db, 'outbox')).where('attempts', 1);
+    expect(claimed).toHaveLength(4);
+  });
+  const began = performance.now();
+  const answer = await fetch(`${service.url}/api/index.php/v1/licensing/licenses/validate`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ license_key: key, identifier: 'example.com' }),
+  });
+  expect([answer.status, performance.now() - began < 1_000]).toEqual([200, true]);
+  const stopping = performance.now();
+  await services.pop()!.stop();
+  expect(performance.now() - stopping).toBeLessThan(8_000);
+}, 30_000);
+
+test('an address that is refused is given up, and the other mails are sent', async () => {
+  server.manners.refuses = { 'gone@example.com': 550, 'full@example.com': 452 };
+  const service = await start();
+  const ids: number[] = [];
+  for (const customer of ['gone@example.com', 'full@example.com', 'jane@example.com']) {
+    const { id } = await giveSold(service.db, customer);
+    ids.push(id);
+    await queue(service, { type: 'license_key', licenseId: id });
+  }
+  await eventually(async () => {
+    const found = (await rows<Stored>(service.db, 'outbox')).map(({ failed_at, sent_at, last_error }) => [
+      failed_at !== null,
+      sent_at !== null,
+      last_error,
+    ]);
+    expect(found).toEqual([
+      [true, false, 'ADDRESS_REFUSED 550'],
+      [false, false, 'LATER 452'],
+      [false, true, null],
+    ]);
+  });
+  expect(server.received.map(({ to }) => to)).toEqual([['jane@example.com']]);
+  expect(service.logLines.join('')).not.toContain('gone@');
+});
+
+test('a refused password is tried again, and is in no log', async () => {
+  const service = await start({ LICENSING_MAIL_URL: urlOf(server.port, login('wrong-secret')) });
+  const { id } = await giveSold(service.db);
+  await queue(service, { type: 'license_key', licenseId: id });
+  const row = await untilFailedOnce(service, 'PASSWORD_REFUSED 535');
+  expect([row.failed_at, server.received]).toEqual([null, []]);
+  expect(service.logLines.join('')).not.toContain('wrong-secret');
+});
+
+test('a link: for a customer the address and a code at sending; for anybody else a digest that goes after an hour', async () => {
+  const service = await start();
+  await giveSold(service.db);
+  await queue(service, { type: 'customer_link', email: 'Nobody@example.com' });
+  const row = await stored(service);
+  expect([row.recipient, JSON.stringify(row).includes('nobody')]).toEqual([null, false]);
+  expect(await countLinks(service.db, 'nobody@example.com', service.clock.now)).toBe(1);
+  service.clock.now = new Date(service.clock.now.getTime() + HOUR + 1_000);
+  await queue(service, { type: 'customer_link', email: 'jane@example.com' });
+  // The service makes no codes yet, so the customer's row goes too; compose.test.ts has the mail.
+  await eventually(async () => expect(await rows(service.db, 'outbox')).toEqual([]));
+  expect(server.received).toEqual([]);
+});
+
+test('without a server: mails become files, also where the address needs escaping', async () => {
+  const folder = join(temporaryFolder(), 'mails');
+  const service = await start({
+    LICENSING_MAIL_URL: `file:${folder}?from=sales@shop.example`,
+    LICENSING_MAIL_LANGUAGE: 'de',
+  });
+  const { id } = await giveSold(service.db);
+  await queueMail(
+    service.db,
+    { type: 'license_key', licenseId: id },
+    { now: service.clock.now, language: 'de' },
+  );
+  const [name] = await eventually(() => {
+    const names = readdirSync(folder).filter((one) => one.endsWith('.eml'));
+    expect(names).toHaveLength(1);
+    return names;
+  });
+  expect(readFileSync(join(folder, name!), 'utf8')).toMatch(/^To: jane@example\.com$/m);
+});

@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import type { Certificate } from './certificates';
+
+/** A real mail server, whose manners a test can change. */
+
+export interface ReceivedMail {
+  to: string[];
+  from: string;
+  /** as it was sent, decoded from quoted-printable */
+  text: string;
+  messageId: string;
+  subject: string;
+}
+
+export interface MailServer {
+  port: number;
+  /** those that it answered with 250, or would have */
+  received: ReceivedMail[];
+  manners: Manners;
+  stop(): Promise<void>;
+}
+
+interface Manners {
+  /** addresses that it refuses, by the reply */
+  refuses: Record<string, number>;
+  /** it says nothing after the mail: its 250 is held back */
+  holds: boolean;
+  /** it accepts connections and says nothing at all */
+  hangs: boolean;
+}
+
+export const MAIL_USER = 'shop';
+export const MAIL_PASSWORD = 'a:b@c/d%';
+
+export async function startMailServer({
+  certificate,
+  secure = false,
+  port = 0,
+}: { certificate?: Certificate; secure?: boolean; port?: number } = {}): Promise<MailServer> {
+  const received: ReceivedMail[] = [];
+  const manners: Manners = { refuses: {}, holds: false, hangs: false };
+  const refusal = (code: number, message: string) =>
+    Object.assign(new Error(message), { responseCode: code });
+  const options: SMTPServerOptions = {
+    secure,
+    authOptional: true,
+    allowInsecureAuth: true,
+    disabledCommands: certificate ? [] : ['STARTTLS'],
+    ...(certificate && { key: readFileSync(certificate.key), cert: readFileSync(certificate.cert) }),
+    onConnect: (_session, done) => {
+      if (!manners.hangs) done();
+    },
+    onAuth: ({ username, password }, _session, done) => {
+      if (username === MAIL_USER && password === MAIL_PASSWORD) done(null, { user: username });
+      else done(refusal(535, 'Invalid login'));
+    },
+    onRcptTo: ({ address }, _session, done) => {
+      const code = manners.refuses[address];
+      done(code === undefined ? null : refusal(code, `<${address}> is refused`));
+    },
+    onData: (stream, session, done) => {
+      void text(stream).then((raw) => {
+        const decoded = decode(raw);
+        const header = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(decoded)?.[1]?.trim() ?? '';
+        const { mailFrom, rcptTo } = session.envelope;
+        received.push({
+          to: rcptTo.map(({ address }) => address),
+          from: mailFrom === false ? '' : mailFrom.address,
+          text: decoded,
+          messageId: header('Message-ID'),
+          subject: header('Subject'),
+        });
+        if (!manners.holds) done();
+      });
+    },
+  };
+  const server = new SMTPServer(options);
+  server.on('error', () => undefined);
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', () => resolve()));
+  return {
+    port: (server.server.address() as AddressInfo).port,
+    received,
+    manners,
+    stop: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}
+
+function decode(raw: string): string {
+  const bytes = raw
+    .replace(/=\r?\n/g, '')
+    .replace(/=([0-9A-F]{2})/g, (_whole, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+  return Buffer.from(bytes, 'latin1').toString('utf8').replaceAll('\r\n', '\n');
+}

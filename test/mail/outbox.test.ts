@@ -1,3 +1,4 @@
+import { useCode } from '../../src/access/one-time-codes';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
@@ -235,9 +236,15 @@ test('a link: for a customer the address and a code at sending; for anybody else
   expect(await countLinks(service.db, 'nobody@example.com', service.clock.now)).toBe(1);
   service.clock.now = new Date(service.clock.now.getTime() + HOUR + 1_000);
   await queue(service, { type: 'customer_link', email: 'jane@example.com' });
-  // The service makes no codes yet, so the customer's row goes too; compose.test.ts has the mail.
-  await eventually(async () => expect(await rows(service.db, 'outbox')).toEqual([]));
-  expect(server.received).toEqual([]);
+  await eventually(() => expect(server.received.map(({ to }) => to)).toEqual([['jane@example.com']]));
+  const [, code] = /pages\/my\/enter\/([\w-]+)/.exec(server.received[0]!.text) ?? [];
+  expect(await useCode(service.db, 'customer', code!, service.clock.now)).toMatchObject({
+    email: 'jane@example.com',
+  });
+  // The row that was nobody's is gone.
+  expect((await rows<Stored>(service.db, 'outbox')).map(({ recipient }) => recipient)).toEqual([
+    'jane@example.com',
+  ]);
 });
 
 test('without a server: mails become files, also where the address needs escaping', async () => {

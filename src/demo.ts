@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { demoAgency, demoClient, demoClub, demoLicenses, referenceOf, seedDemo } from '../seeds/demo';
 import { environment, packageRoot, readConfig } from './config';
+import { createCode, OPERATOR_CODE_LIFETIME_MS } from './access/one-time-codes';
 import { addToken, listTokens, revokeToken } from './access/tokens';
 import { API_PATH } from './api';
 import { createLog } from './process/log';
@@ -29,20 +30,23 @@ const TOKEN_NAME = 'demo';
 async function main(): Promise<void> {
   const { LICENSING_LISTEN, LICENSING_ADMIN_LISTEN } = environment();
   writeSettings();
+  const listen = LICENSING_LISTEN || (await freeAddress());
   const config = readConfig({
     LICENSING_ENV_FILE: ENV_FILE,
-    LICENSING_LISTEN: LICENSING_LISTEN || (await freeAddress()),
+    LICENSING_LISTEN: listen,
+    // Links in mails lead here.
+    ...(/^[\d.]+:[1-9]/.test(listen) ? { LICENSING_PUBLIC_URL: `http://${listen}` } : {}),
     // Any free port: nobody checks a demo's health.
     LICENSING_ADMIN_LISTEN: LICENSING_ADMIN_LISTEN || '127.0.0.1:0',
   });
   const db = openDatabase(config.database, config.tablePrefix);
-  const token = await migrate(db, config.database)
+  const signIn = await migrate(db, config.database)
     .then(() => seedDemo(db, config.packagesDir, new Date()))
-    .then(() => newToken(db))
+    .then(async () => ({ token: await newToken(db), code: await newCode(db) }))
     .finally(() => db.destroy());
 
   const service = await startService(config, createLog(config.logLevel));
-  process.stdout.write(introduction(service.address, token));
+  process.stdout.write(introduction(service.address, signIn));
   let stopping: Promise<void> | undefined;
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.on(signal, () => {
@@ -103,7 +107,19 @@ async function newToken(db: Db): Promise<string> {
   return (await addToken(db, { name: TOKEN_NAME, scope: 'write', expiresAt: null }, context)).token;
 }
 
-function introduction(address: string, token: string): string {
+/** Of a link that signs in to the pages. */
+function newCode(db: Db): Promise<string> {
+  const operator = {
+    kind: 'operator',
+    actor: 'operator:demo',
+    name: 'demo',
+    scope: 'write',
+    operatorId: null,
+  } as const;
+  return createCode(db, operator, OPERATOR_CODE_LIFETIME_MS, new Date());
+}
+
+function introduction(address: string, { token, code }: { token: string; code: string }): string {
   const { key } = demoLicenses[0] as { key: string };
   const number = demoLicenses.findIndex(({ state }) => state === 'expired') + 1;
   const expired = demoLicenses[number - 1] as { key: string };
@@ -130,6 +146,19 @@ function introduction(address: string, token: string): string {
 licensing-gateway answers at ${base}${API_PATH}/
 Its data are in ${FOLDER}: remove that folder to begin again. Ctrl-C stops it.
 
+IN THE BROWSER
+
+Open this link and press the button. It signs you in once, within ten minutes:
+  ${base}${API_PATH}/pages/enter/${code}
+
+Later sign in with this token, which is good until the demo is started again, at ${base}${API_PATH}/pages/
+  ${token}
+
+What your customers see, with one of the keys below:
+  ${base}${API_PATH}/pages/my
+
+Mails are files in ${FOLDER}/mails.
+
 Licence keys, which everybody knows. Of product 42:
 ${demoLicenses.map((license) => `  ${license.key}  ${license.state}, by ${license.plan}`).join('\n')}
 Of a club, which is one key for the products 42, 43 and 45:
@@ -137,6 +166,8 @@ Of a club, which is one key for the products 42, 43 and 45:
 Of an agency, and of one of its clients, for one site:
   ${demoAgency.key}
   ${demoClient.key}
+
+IN A SHELL
 
 Paste these lines into a second terminal, in this folder.
 
@@ -162,8 +193,8 @@ WHAT YOU DO AS THE SELLER (where an answer says "licensing ...", type "npm run -
 See what is sold:
 ${licensing('license list')}
 
-Sell a licence:
-${licensing('license issue --plan 1 --customer jane@example.com')}
+Sell a licence, and mail its key:
+${licensing('license issue --plan 1 --customer jane@example.com --send')}
 
 A customer's update fails, because the licence has expired:
 ${ask(`/downloads/42?dlid=${expired.key}`)}
@@ -173,7 +204,7 @@ ${licensing(`why ${number}`)}
 
 THE SAME OVER HTTP, FOR A SHOP OR A SCRIPT
 
-Sell the licence of an order, by a token that is good until the demo is started again:
+Sell the licence of an order:
 ${manage('/licenses', { plan_id: 1, customer: 'jane@example.com', reference: 'order-77' })}
 
 Every call is described at ${base}${API_PATH}/docs

@@ -62,6 +62,8 @@ export const common: Translated<typeof en> = {
   },
   optional: 'freiwillig',
   sayWhat: 'Zahlen zeigen',
+  highest: (value, where) =>
+    where === undefined ? `am meisten: ${value}` : `am meisten: ${value} (${where})`,
   status: {
     active: 'Aktiv',
     expired: 'Abgelaufen',

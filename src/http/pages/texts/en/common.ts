@@ -59,6 +59,9 @@ export const common = {
   },
   optional: 'optional',
   sayWhat: 'Show the numbers',
+  /** of a chart */
+  highest: (value: string, where?: string) =>
+    where === undefined ? `highest: ${value}` : `highest: ${value} (${where})`,
   status: {
     active: 'Active',
     expired: 'Expired',

@@ -1,0 +1,247 @@
+import type { Child } from 'hono/jsx';
+import { useView } from '../view';
+
+/** Charts without script: SVG from the server, and the same numbers in a table. */
+
+/** The colours: `b` a bar, `s` a soft one, `r` for what went wrong. */
+export type BarColour = 'b' | 's' | 'r';
+
+export interface Bar {
+  /** in full, such as `19 Nov 2026` */
+  label: string;
+  /** from the base upwards, one for each series */
+  values: number[];
+  /** instead of the series' colours */
+  colour?: BarColour;
+}
+
+export interface Series {
+  title: string;
+  colour: BarColour;
+}
+
+/** The highest labels that fit side by side. */
+const MOST_LABELS = 13;
+/** Of the width that a bar has. */
+const FILLED = 0.72;
+
+/**
+ * Bars over time, from zero; several series are stacked.
+ * @param says what the chart shows, in a sentence or two: it stands below and names the picture
+ * @param axis below the bars: a label for each of at most 13, else those of the ends; by default the ends' own
+ */
+export function BarChart({
+  id,
+  bars,
+  series,
+  says,
+  what,
+  caption,
+  axis = [bars[0]?.label ?? '', bars.at(-1)?.label ?? ''],
+  height = 150,
+}: {
+  /** unique in the page */
+  id: string;
+  bars: Bar[];
+  series: Series[];
+  says: Child;
+  /** what a bar stands for: the title of the table's first column, such as `Day` */
+  what: string;
+  /** of the table */
+  caption: string;
+  axis?: string[];
+  height?: number;
+}) {
+  const { t, format } = useView();
+  const highest = Math.max(0, ...bars.map(totalOf));
+  const top = bars.find((bar) => totalOf(bar) === highest);
+  const isEach = axis.length === bars.length && bars.length <= MOST_LABELS;
+  return (
+    <>
+      <p class="scale mb-2">
+        {highest === 0 ? t.common.highest('0') : t.common.highest(format.number(highest), top?.label)}
+      </p>
+      <svg
+        class="chart"
+        width="100%"
+        height={height}
+        role="img"
+        aria-labelledby={`${id}-says`}
+        focusable="false"
+      >
+        {bars.map((bar, i) => (
+          <Stack {...{ bar, i, series, highest, height, count: bars.length }} />
+        ))}
+        <line class="l" x1="0" x2="100%" y1={height - 0.5} y2={height - 0.5} />
+      </svg>
+      <div class={isEach ? 'axis axis-12' : 'axis'} aria-hidden="true">
+        {(isEach ? axis : [axis[0], axis.at(-1)]).map((label) => (
+          <span>{label}</span>
+        ))}
+      </div>
+      {series.length > 1 ? <Legend series={series} /> : null}
+      <p class="small muted mb-1 mt-2" id={`${id}-says`}>
+        {says}
+      </p>
+      <details class="raw">
+        <summary>{t.common.sayWhat}</summary>
+        <Numbers {...{ bars, series, what, caption }} />
+      </details>
+    </>
+  );
+}
+
+function totalOf({ values }: Bar): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}
+
+function Stack({
+  bar,
+  i,
+  series,
+  highest,
+  height,
+  count,
+}: {
+  bar: Bar;
+  i: number;
+  series: Series[];
+  highest: number;
+  height: number;
+  count: number;
+}) {
+  const { format } = useView();
+  const total = totalOf(bar);
+  if (total === 0) return null;
+  const share = 100 / count;
+  let base = height;
+  return (
+    <g>
+      <title>{`${bar.label}: ${format.number(total)}`}</title>
+      {bar.values.map((value, n) => {
+        if (value === 0) return null;
+        // What is more than nothing is seen.
+        const tall = Math.max(1, (value / highest) * (height - 4));
+        base -= tall;
+        return (
+          <rect
+            class={bar.colour ?? series[n]?.colour ?? 'b'}
+            x={`${round(share * (i + (1 - FILLED) / 2))}%`}
+            width={`${round(share * FILLED)}%`}
+            y={round(base)}
+            height={round(tall)}
+          />
+        );
+      })}
+    </g>
+  );
+}
+
+function round(value: number): string {
+  return String(Number(value.toFixed(2)));
+}
+
+function Legend({ series }: { series: Series[] }) {
+  return (
+    <p class="small mb-0 mt-2">
+      {series.map(({ title, colour }) => (
+        <span class="me-3">
+          <svg class="chart-key chart" width="10" height="10" aria-hidden="true" focusable="false">
+            <rect class={colour} width="10" height="10" rx="2" />
+          </svg>{' '}
+          {title}
+        </span>
+      ))}
+    </p>
+  );
+}
+
+function Numbers({
+  bars,
+  series,
+  what,
+  caption,
+}: {
+  bars: Bar[];
+  series: Series[];
+  what: string;
+  caption: string;
+}) {
+  const { format } = useView();
+  return (
+    <table class="t">
+      <caption class="visually-hidden">{caption}</caption>
+      <thead>
+        <tr>
+          <th scope="col">{what}</th>
+          {series.map(({ title }) => (
+            <th scope="col" class="num">
+              {title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {bars.map(({ label, values }) => (
+          <tr>
+            <th scope="row" class="fw-normal">
+              {label}
+            </th>
+            {values.map((value) => (
+              <td class="num">{format.number(value)}</td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** A table with a bar in each row. @param columns the titles of what is counted, of the bar and of the number */
+export function HorizontalBars({
+  caption,
+  columns,
+  rows,
+}: {
+  caption: string;
+  columns: readonly [what: string, bar: string, number: string];
+  rows: { label: Child; value: number }[];
+}) {
+  const { format } = useView();
+  const highest = Math.max(1, ...rows.map(({ value }) => value));
+  const [what, bar, number] = columns;
+  return (
+    <table class="t hbar">
+      <caption class="visually-hidden">{caption}</caption>
+      <thead class="visually-hidden">
+        <tr>
+          <th scope="col">{what}</th>
+          <th scope="col">{bar}</th>
+          <th scope="col">{number}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(({ label, value }) => (
+          <tr>
+            <th scope="row" class="fw-normal">
+              {label}
+            </th>
+            <td>
+              <svg width="100%" height="10" aria-hidden="true" focusable="false">
+                {value === 0 ? null : (
+                  <rect
+                    class="b"
+                    width={`${round(Math.max(1, (value / highest) * 100))}%`}
+                    height="10"
+                    rx="2"
+                  />
+                )}
+              </svg>
+            </td>
+            <td class="num">{format.number(value)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

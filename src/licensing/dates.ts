@@ -39,6 +39,22 @@ export function formatLongDay(date: Date, language: LanguageCode, zone = 'UTC'):
   return language === 'de' ? `${day}. ${month} ${year}` : `${day} ${month} ${year}`;
 }
 
+/** `Monday, 23 November 2026`, `Montag, 23. November 2026` */
+export function formatFullDay(date: Date, language: LanguageCode, zone: string): string {
+  const weekday = new Intl.DateTimeFormat(LOCALES[language], { weekday: 'long', timeZone: zone });
+  return `${weekday.format(date)}, ${formatLongDay(date, language, zone)}`;
+}
+
+/** `Dec`, `Dez` of a UTC day */
+export function formatMonth(date: Date, language: LanguageCode): string {
+  return MONTHS[language].format(date);
+}
+
+const MONTHS: Record<LanguageCode, Intl.DateTimeFormat> = {
+  en: new Intl.DateTimeFormat(LOCALES.en, { month: 'short', timeZone: 'UTC' }),
+  de: new Intl.DateTimeFormat(LOCALES.de, { month: 'short', timeZone: 'UTC' }),
+};
+
 /** `08:12` */
 export function formatTime(date: Date, language: LanguageCode, zone: string): string {
   const { hour, minute } = partsOf(date, language, zone);

@@ -128,23 +128,28 @@ export interface RefusalReason {
   last: Date | null;
 }
 
-/** By code, from one UTC day to another, both included; the most requests first. At most a minute behind. */
+/**
+ * By code, from one UTC day to another, both included; the most requests first. At most a minute behind.
+ * @param productId undefined: of all products
+ */
 export async function refusalsByReason(
   db: Db,
   from: Date,
   to: Date,
   language: LanguageCode,
+  productId?: number,
 ): Promise<RefusalReason[]> {
   const [first, last] = [dayOf(from), dayOf(to)];
+  const product = productId ?? ALL_PRODUCTS;
   const requests = new Map<string, number>();
-  for (const { kind, name, times } of await listSums(db, ALL_PRODUCTS, first, last))
+  for (const { kind, name, times } of await listSums(db, product, first, last))
     if (kind === 'refused') requests.set(name, (requests.get(name) ?? 0) + times);
   const licenses =
-    requests.size === 0 ? new Map<string, number>() : await countRefusedLicenses(db, first, last);
+    requests.size === 0 ? new Map<string, number>() : await countRefusedLicenses(db, product, first, last);
   const { reasons } = TEXTS[language];
   const found: RefusalReason[] = [];
   for (const [code, times] of requests) {
-    const { items } = await listRequestPage(db, { outcome: code }, { limit: 1, after: undefined });
+    const { items } = await listRequestPage(db, { outcome: code, productId }, { limit: 1, after: undefined });
     const [latest] = items;
     found.push({
       code,

@@ -1,8 +1,10 @@
 import {
   formatDay,
   formatDuration,
+  formatFullDay,
   formatLongDay,
   formatMoment,
+  formatMonth,
   formatNumber,
   formatTime,
   type LanguageCode,
@@ -16,6 +18,10 @@ export interface Format {
   localDay: (date: Date) => string;
   /** `12 November 2026` in the site's time zone */
   longDay: (date: Date) => string;
+  /** `Monday, 23 November 2026` in the site's time zone */
+  fullDay: (date: Date) => string;
+  /** `Dec`, of the UTC day */
+  month: (date: Date) => string;
   /** `today 08:12`, `22 Nov 19:03` in the site's time zone */
   moment: (date: Date) => string;
   /** `12 Nov 2026 08:12` in the site's time zone */
@@ -35,6 +41,8 @@ export function createFormat(language: LanguageCode, zone: string, now: Date): F
     day: (date) => formatDay(date, language),
     localDay: (date) => formatDay(date, language, zone),
     longDay: (date) => formatLongDay(date, language, zone),
+    fullDay: (date) => formatFullDay(date, language, zone),
+    month: (date) => formatMonth(date, language),
     moment: (date) => formatMoment(date, language, zone, now),
     exact: (date) => `${formatDay(date, language, zone)} ${formatTime(date, language, zone)}`,
     duration: (duration) => formatDuration(duration, language),

@@ -1,6 +1,11 @@
 import type { OperatorCall, Route } from '../page';
 import { issueRoutes } from './issue';
 import { licenseListRoutes } from './licenses';
+import { overviewRoutes } from './overview';
 
 /** The operator's pages, in the order in which their addresses are matched. */
-export const operatorRoutes: Route<OperatorCall>[] = [...licenseListRoutes, ...issueRoutes];
+export const operatorRoutes: Route<OperatorCall>[] = [
+  ...overviewRoutes,
+  ...licenseListRoutes,
+  ...issueRoutes,
+];

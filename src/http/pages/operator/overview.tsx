@@ -1,0 +1,274 @@
+import { firstSteps, readGoods, type Goods } from '../../../licensing/first-steps';
+import type { CatalogueProduct } from '../../../licensing/catalogue';
+import { needsYou, refusalsByReason, type Need, type RefusalReason } from '../../../support/needs-you';
+import {
+  countEndingSoon,
+  countRefused,
+  daysBefore,
+  readArrivals,
+  readFigures,
+  releasedLately,
+  type Compared,
+  type Figures,
+  type OverviewQuery,
+} from '../../../support/overview';
+import { Options } from '../kit/fields';
+import { Icon } from '../kit/icons';
+import { OperatorPage } from '../kit/operator-page';
+import { Head, Inside, Panel } from '../kit/panel';
+import { Table } from '../kit/table';
+import type { Answer, OperatorCall, Route } from '../page';
+import { useView, type Query } from '../view';
+import { within } from '../within';
+import { ArrivedPanel, EndingPanel, UsedPanel } from './overview-charts';
+
+/** How it goes, and what needs the seller. Before there is something to sell, the first steps stand here. */
+
+export const overviewRoutes: Route<OperatorCall>[] = [{ path: '/', get: showOverview }];
+
+const PERIODS = [7, 30, 90];
+
+async function showOverview(call: OperatorCall): Promise<Answer> {
+  const { db, at, view, settings } = call;
+  const goods = await readGoods(db);
+  if (Object.values(firstSteps(goods)).includes(undefined)) return { to: '/start' };
+  const query = readQuery(call.query, goods);
+  const { language } = view;
+  const from = new Date(daysBefore(at, query.days - 1));
+  const mails = 0;
+  const [figures, needs, refused, ending, reasons, arrivals] = await Promise.all([
+    readFigures(db, query, at),
+    within(db, (on) => needsYou(on, { home: settings.updateXml, failedMails: mails, language, now: at })),
+    within(db, (on) => countRefused(on, query, at)),
+    within(db, (on) => countEndingSoon(on, goods, query.productId, at)),
+    within(db, (on) => refusalsByReason(on, from, at, language, query.productId)),
+    within(db, (on) => readArrivals(on, goods, query, at)),
+  ]);
+  const released = releasedLately(goods, query, at).map(({ productId, version, publishedAt }) => ({
+    what: `${nameOf(goods.products, productId)} ${version}`,
+    at: publishedAt,
+  }));
+  return {
+    page: (
+      <OperatorPage title={view.t.overview.title} nav="overview">
+        <Top query={query} products={goods.products} />
+        <NeedsYou needs={needs} />
+        <FiguresPanel {...{ query, figures, refused, ending }} />
+        <div class="cols cols-2">
+          <RefusedPanel query={query} reasons={reasons} />
+          <EndingPanel months={figures.expiring} />
+        </div>
+        <div class="cols cols-2">
+          <ArrivedPanel arrivals={arrivals} days={figures.days.length} />
+          <UsedPanel days={figures.days} released={released} />
+        </div>
+      </OperatorPage>
+    ),
+  };
+}
+
+/** What the address does not say, or says of no product or period, is the usual. */
+function readQuery(given: URLSearchParams, { products }: Goods): OverviewQuery {
+  const days = Number(given.get('days'));
+  const id = Number(given.get('product_id'));
+  return {
+    productId: products.some((product) => product.id === id) ? id : undefined,
+    days: PERIODS.includes(days) ? days : (PERIODS[0] as number),
+  };
+}
+
+function nameOf(products: CatalogueProduct[], id: number): string {
+  return products.find((product) => product.id === id)?.name ?? '';
+}
+
+function Top({ query, products }: { query: OverviewQuery; products: CatalogueProduct[] }) {
+  const { t, to, format, now } = useView();
+  const texts = t.overview;
+  const days = PERIODS.map((count) => ({ value: count, label: texts.days(format.number(count)) }));
+  const filters = (
+    <form class="acts" method="get" action={to('/')}>
+      {products.length === 1 ? null : (
+        <>
+          <label class="visually-hidden" for="product_id">
+            {texts.product}
+          </label>
+          <select class="form-select form-select-sm w-auto mw-100" id="product_id" name="product_id">
+            <Options
+              options={[
+                { value: '', label: texts.allProducts },
+                ...products.map(({ id, name }) => ({ value: id, label: name })),
+              ]}
+              chosen={String(query.productId ?? '')}
+            />
+          </select>
+        </>
+      )}
+      <label class="visually-hidden" for="days">
+        {texts.length}
+      </label>
+      <select class="form-select form-select-sm w-auto" id="days" name="days">
+        <Options options={days} chosen={String(query.days)} />
+      </select>
+      <button class="btn btn-quiet btn-sm" type="submit">
+        {texts.show}
+      </button>
+    </form>
+  );
+  const sub = <span class="muted small">{texts.period(format.fullDay(now), format.number(query.days))}</span>;
+  return <Head title={texts.title} sub={sub} actions={filters} />;
+}
+
+function NeedsYou({ needs }: { needs: Need[] | undefined }) {
+  const { t, format } = useView();
+  const texts = t.overview.needs;
+  const count = needs?.length ?? 0;
+  return (
+    <Panel
+      id="needs"
+      kind="mb-3"
+      title={texts.title}
+      {...(count === 0 ? {} : { aside: texts.count(count, format.number(count)) })}
+    >
+      {needs === undefined || count === 0 ? (
+        <Inside>
+          <p class="mb-0">{needs === undefined ? t.overview.late : texts.none}</p>
+        </Inside>
+      ) : (
+        <ul class="todo">
+          {needs.map((need) => (
+            <NeedLine need={need} />
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+const NEED_LISTS = {
+  not_offered: '/releases',
+  refused: '/licenses',
+  mails: '/doctor',
+} as const satisfies Record<Need['type'], string>;
+
+function NeedLine({ need }: { need: Need }) {
+  const { t, to } = useView();
+  const { type, sentence } = need;
+  const query: Query =
+    type === 'not_offered' ? { product_id: need.productId } : type === 'refused' ? { refused: '7d' } : {};
+  return (
+    <li>
+      <Icon name="warning" />
+      <span>
+        <strong>{sentence}</strong>
+        {type === 'refused' ? ` ${need.byCode.map((one) => one.sentence).join(', ')}.` : ''}
+      </span>
+      <a class="go" href={to(NEED_LISTS[type], query)}>
+        {t.overview.needs[type]}
+      </a>
+    </li>
+  );
+}
+
+function FiguresPanel({
+  query,
+  figures,
+  refused,
+  ending,
+}: {
+  query: OverviewQuery;
+  figures: Figures;
+  refused: Compared | undefined;
+  ending: number | undefined;
+}) {
+  const { t, format } = useView();
+  const { figures: texts, late } = t.overview;
+  const { sold, renewed, active, refused: requests } = figures;
+  const before = (count: number) => texts.before(format.number(count), format.number(query.days));
+  const product = { product_id: query.productId };
+  const written = texts.requests(requests.now, format.number(requests.now));
+  return (
+    <Panel id="figures" kind="mb-3">
+      <dl class="figs">
+        <Figure title={texts.sold} value={sold.now} note={before(sold.before)} link={product} />
+        <Figure title={texts.renewed} value={renewed.now} note={before(renewed.before)} />
+        <Figure
+          title={texts.ending}
+          value={ending}
+          note={ending === undefined ? late : texts.ofActive(format.number(active))}
+          link={{ ...product, expiring: '30d' }}
+        />
+        <Figure
+          title={texts.refused}
+          value={refused?.now}
+          note={refused === undefined ? late : `${written}; ${before(refused.before)}`}
+          link={{ ...product, refused: `${query.days}d` }}
+        />
+      </dl>
+    </Panel>
+  );
+}
+
+/** @param value undefined: not counted @param link the licences that it counts; nothing lists those that were renewed */
+function Figure({
+  title,
+  value,
+  note,
+  link,
+}: {
+  title: string;
+  value: number | undefined;
+  note: string;
+  link?: Query;
+}) {
+  const { t, to, format } = useView();
+  const written = value === undefined ? t.common.none : format.number(value);
+  return (
+    <div>
+      <dt>{title}</dt>
+      <dd>
+        <span class="v">
+          {link === undefined || !value ? written : <a href={to('/licenses', link)}>{written}</a>}
+        </span>
+        <span class="small muted">{note}</span>
+      </dd>
+    </div>
+  );
+}
+
+function RefusedPanel({ query, reasons }: { query: OverviewQuery; reasons: RefusalReason[] | undefined }) {
+  const { t, to, format } = useView();
+  const texts = t.overview.refused;
+  const days = format.number(query.days);
+  const product = { product_id: query.productId };
+  return (
+    <Panel id="refused" title={texts.title} aside={<a href={to('/requests', product)}>{texts.all}</a>}>
+      <Table
+        caption={texts.caption(days)}
+        rows={reasons ?? []}
+        empty={<p class="mb-0">{reasons === undefined ? t.overview.late : texts.none(days)}</p>}
+        columns={[
+          {
+            title: texts.reason,
+            kind: 'name',
+            cell: ({ code, reason }) => <a href={to('/requests', { ...product, outcome: code })}>{reason}</a>,
+          },
+          {
+            title: texts.licenses,
+            kind: 'number',
+            cell: ({ licenses }) => (licenses === 0 ? t.common.none : format.number(licenses)),
+          },
+          {
+            title: texts.requests,
+            kind: 'number',
+            phone: 'beside',
+            cell: ({ requests }) => format.number(requests),
+          },
+          {
+            title: texts.last,
+            cell: ({ last }) => (last === null ? t.common.none : format.moment(last)),
+          },
+        ]}
+      />
+    </Panel>
+  );
+}

@@ -1,0 +1,162 @@
+import { addDuration } from '../licensing/durations';
+import type { Goods } from '../licensing/first-steps';
+import { readStatistics, type DayStatistics, type Statistics } from '../licensing/statistics';
+import { dayOf, endOfDay } from '../licensing/timestamps';
+import { compareVersions } from '../licensing/versions';
+import type { Db } from '../store/database';
+import type { Release } from '../store/releases';
+import { ALL_PRODUCTS, countAllRefusedLicenses, countEnding, sumDownloads } from '../store/sums';
+
+/** The overview's figures, of kept sums, which are at most a minute old. */
+
+export interface OverviewQuery {
+  /** undefined: of all products */
+  productId: number | undefined;
+  /** UTC days up to today */
+  days: number;
+}
+
+/** A figure of the period, and of the period before. */
+export interface Compared {
+  now: number;
+  before: number;
+}
+
+export interface Figures {
+  sold: Compared;
+  renewed: Compared;
+  /** refused requests */
+  refused: Compared;
+  /** licences */
+  active: number;
+  expiring: Statistics['expiring'];
+  /** of the charts */
+  days: DayStatistics[];
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const MOST_VERSIONS = 12;
+
+/** The days that charts show: a week is too short to see anything. */
+export function chartDays({ days }: Pick<OverviewQuery, 'days'>): number {
+  return Math.max(30, days);
+}
+
+export async function readFigures(db: Db, query: OverviewQuery, now: Date): Promise<Figures> {
+  const { productId, days } = query;
+  const shown = chartDays(query);
+  const from = daysBefore(now, Math.max(2 * days, shown) - 1);
+  const statistics = await readStatistics(db, { from, to: dayOf(now), productId }, now);
+  const [period, before] = [statistics.days.slice(-days), statistics.days.slice(-2 * days, -days)];
+  const compare = (count: (day: DayStatistics) => number): Compared => ({
+    now: sum(period.map(count)),
+    before: sum(before.map(count)),
+  });
+  return {
+    sold: compare(({ issued }) => issued),
+    renewed: compare(({ renewed }) => renewed),
+    refused: compare(({ refused }) => sum(Object.values(refused).map(({ requests }) => requests))),
+    active: statistics.licenses.active ?? 0,
+    expiring: statistics.expiring,
+    days: statistics.days.slice(-shown),
+  };
+}
+
+/** Different licences that were refused. */
+export async function countRefused(
+  db: Db,
+  { productId = ALL_PRODUCTS, days }: OverviewQuery,
+  now: Date,
+): Promise<Compared> {
+  const [first, last] = [daysBefore(now, days - 1), dayOf(now)];
+  const [firstBefore, lastBefore] = [daysBefore(now, 2 * days - 1), daysBefore(now, days)];
+  return {
+    now: await countAllRefusedLicenses(db, productId, first, last),
+    before: await countAllRefusedLicenses(db, productId, firstBefore, lastBefore),
+  };
+}
+
+/** Active licences that end within 30 days, as the list's filter counts them. */
+export async function countEndingSoon(
+  db: Db,
+  { plans }: Pick<Goods, 'plans'>,
+  productId: number | undefined,
+  now: Date,
+): Promise<number> {
+  const ids = plans.filter((plan) => isOf(plan, productId)).map(({ id }) => id);
+  return countEnding(db, ids, now, endOfDay(addDuration(now, '30d')));
+}
+
+export interface Arrival {
+  product: string;
+  version: string;
+  downloads: number;
+}
+
+export interface Arrivals {
+  /** what is downloaded most, and what is new; by product, the highest version first */
+  versions: Arrival[];
+  /** downloads of all other versions */
+  others: number;
+}
+
+/** Downloads by version in the days of the charts. */
+export async function readArrivals(
+  db: Db,
+  goods: Pick<Goods, 'products' | 'releases'>,
+  query: OverviewQuery,
+  now: Date,
+): Promise<Arrivals> {
+  const names = new Map(
+    goods.products
+      .filter(({ id }) => isOf({ productId: id }, query.productId))
+      .map(({ id, name }) => [id, name]),
+  );
+  const sums = await sumDownloads(db, [...names.keys()], daysBefore(now, chartDays(query) - 1), dayOf(now));
+  const isSame = (a: Versioned, b: Versioned) => a.productId === b.productId && a.version === b.version;
+  const fresh = releasedLately(goods, query, now)
+    .filter((release) => !sums.some((one) => isSame(one, release)))
+    .map(({ productId, version }) => ({ productId, version, times: 0 }));
+  const shown = [...sums.filter(({ version }) => version !== '').slice(0, MOST_VERSIONS), ...fresh];
+  return {
+    versions: shown
+      .sort((a, b) => a.productId - b.productId || compareVersions(b.version, a.version))
+      .map(({ productId, version, times }) => ({
+        product: names.get(productId) ?? '',
+        version,
+        downloads: times,
+      })),
+    others: sum(sums.filter((one) => !shown.includes(one)).map(({ times }) => times)),
+  };
+}
+
+interface Versioned {
+  productId: number;
+  version: string;
+}
+
+/** Published in the days of the charts, the oldest first. */
+export function releasedLately(
+  { releases }: Pick<Goods, 'releases'>,
+  query: OverviewQuery,
+  now: Date,
+): (Release & { publishedAt: Date })[] {
+  const since = new Date(daysBefore(now, chartDays(query) - 1));
+  return releases
+    .filter((one): one is Release & { publishedAt: Date } => one.publishedAt !== null)
+    .filter((one) => isOf(one, query.productId) && one.publishedAt >= since && one.publishedAt <= now)
+    .sort((a, b) => a.publishedAt.getTime() - b.publishedAt.getTime());
+}
+
+function isOf({ productId }: { productId: number }, wanted: number | undefined): boolean {
+  return wanted === undefined || productId === wanted;
+}
+
+/** A UTC day, such as `2026-11-24` */
+export function daysBefore(now: Date, days: number): string {
+  return dayOf(new Date(now.getTime() - days * DAY_MS));
+}
+
+function sum(numbers: number[]): number {
+  return numbers.reduce((total, one) => total + one, 0);
+}

@@ -9,6 +9,7 @@ import { products as productsDe } from './de/products';
 import { releases as releasesDe } from './de/releases';
 import { said as saidDe } from './de/said';
 import { signIn as signInDe } from './de/sign-in';
+import { start as startDe } from './de/start';
 import { system as systemDe } from './de/system';
 import { common } from './en/common';
 import { customers } from './en/customers';
@@ -20,6 +21,7 @@ import { products } from './en/products';
 import { releases } from './en/releases';
 import { said } from './en/said';
 import { signIn } from './en/sign-in';
+import { start } from './en/start';
 import { system } from './en/system';
 
 /** All that the pages say: a folder for each language, a file for each area. */
@@ -35,6 +37,7 @@ const en = {
   releases,
   said,
   signIn,
+  start,
   system,
 };
 export type Texts = Translated<typeof en>;
@@ -50,6 +53,7 @@ const de: Texts = {
   releases: releasesDe,
   said: saidDe,
   signIn: signInDe,
+  start: startDe,
   system: systemDe,
 };
 

@@ -1,0 +1,180 @@
+import type { Child } from 'hono/jsx';
+import type { CatalogueProduct } from '../../../licensing/catalogue';
+import type { ReadUpdateXml } from '../../../joomla/follow-xml';
+import type { FormState } from '../form-state';
+import {
+  Checkbox,
+  FileField,
+  Form,
+  FormErrors,
+  Select,
+  Submit,
+  TextArea,
+  TextField,
+  UploadProgress,
+} from '../kit/fields';
+import { Icon } from '../kit/icons';
+import { useView } from '../view';
+import { ManifestLines } from './start-joomla';
+
+/** The forms of the first steps, with sensible values filled in. */
+
+/** @param open the step whose form is open @param done what was saved @param path where it is changed */
+export function Step({
+  n,
+  open,
+  title,
+  hint,
+  done,
+  path,
+  children,
+}: {
+  n: number;
+  open: number;
+  title: string;
+  hint?: string;
+  done: string | undefined;
+  path: string | undefined;
+  children: Child;
+}) {
+  const { t, to, operator } = useView();
+  const texts = t.start;
+  const isNow = done === undefined && n === open;
+  const mayWrite = operator?.scope === 'write';
+  return (
+    <li
+      {...(done === undefined ? {} : { class: 'done' })}
+      {...(isNow ? { class: 'now', 'aria-current': 'step' } : {})}
+    >
+      <span class="n">{done === undefined ? String(n) : <Icon name="yes" />}</span>
+      <div>
+        <h2>
+          {title} {done === undefined ? null : <span class="visually-hidden">{texts.done}</span>}
+        </h2>
+        {done === undefined ? (
+          hint === undefined ? null : (
+            <p class="small muted mb-2">{hint}</p>
+          )
+        ) : (
+          <p class="small muted mb-0">
+            {done} {mayWrite && path !== undefined ? <a href={to(path)}>{texts.change}</a> : null}
+          </p>
+        )}
+        {isNow ? mayWrite ? children : <p class="small mb-0">{texts.readOnly}</p> : null}
+      </div>
+    </li>
+  );
+}
+
+export function ProductForm({ form }: { form: FormState }) {
+  const { t } = useView();
+  const texts = t.start.product;
+  return (
+    <Form path="/start/product" form={form}>
+      <FormErrors form={form} />
+      <TextField form={form} name="name" label={texts.name} hint={texts.nameHint} required />
+      <TextField
+        form={form}
+        name="element"
+        label={texts.element}
+        hint={texts.elementHint}
+        placeholder="pkg_example"
+      />
+      <Submit busy={t.start.saving}>{texts.submit}</Submit>
+    </Form>
+  );
+}
+
+export const LIFETIME = 'lifetime';
+const DURATIONS = ['1y', '2y', '6m', '1m'];
+
+export function PlanForm({ form }: { form: FormState }) {
+  const { t, format } = useView();
+  const texts = t.start.plan;
+  return (
+    <Form path="/start/plan" form={form}>
+      <FormErrors form={form} />
+      <TextField
+        form={form}
+        name="name"
+        label={texts.name}
+        hint={texts.nameHint}
+        value={texts.usual}
+        required
+      />
+      <Select
+        form={form}
+        name="activation_type"
+        label={texts.counts}
+        hint={texts.countsHint}
+        required
+        options={Object.entries(texts.types).map(([value, label]) => ({ value, label }))}
+      />
+      <TextField
+        form={form}
+        name="activation_limit"
+        inputmode="numeric"
+        label={texts.slots}
+        hint={texts.slotsHint}
+        value={1}
+        required
+      />
+      <Select
+        form={form}
+        name="duration"
+        label={texts.duration}
+        value="1y"
+        required
+        options={[
+          ...DURATIONS.map((value) => ({ value, label: format.duration(value) })),
+          { value: LIFETIME, label: t.common.lifetime },
+        ]}
+      />
+      <Checkbox form={form} name="free_staging" label={texts.staging} hint={texts.stagingHint} checked />
+      <Submit busy={t.start.saving}>{texts.submit}</Submit>
+    </Form>
+  );
+}
+
+export function ReleaseForm({
+  form,
+  product,
+  xml,
+  limit,
+}: {
+  form: FormState;
+  product: CatalogueProduct | undefined;
+  xml: ReadUpdateXml | undefined;
+  /** bytes */
+  limit: number;
+}) {
+  const { t, format } = useView();
+  const texts = t.start.release;
+  return (
+    <>
+      {product && xml?.url ? (
+        <details class="fold mb-3">
+          <summary>{texts.before}</summary>
+          <div class="in">
+            <ManifestLines product={product} url={xml.url} />
+          </div>
+        </details>
+      ) : null}
+      <Form path="/start/release" form={form} upload>
+        <FormErrors form={form} />
+        <FileField
+          form={form}
+          name="file"
+          accept=".zip,application/zip"
+          label={texts.file}
+          hint={texts.fileHint(format.bytes(limit))}
+          required
+        />
+        <TextField form={form} name="version" label={texts.version} hint={texts.versionHint} />
+        <TextArea form={form} name="changelog" label={texts.changelog} hint={texts.changelogHint} />
+        <Submit busy={texts.busy}>{texts.submit}</Submit>
+        <UploadProgress />
+      </Form>
+    </>
+  );
+}

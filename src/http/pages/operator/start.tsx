@@ -1,0 +1,229 @@
+import { firstSteps, readGoods, type FirstSteps } from '../../../licensing/first-steps';
+import { readUpdateXmlState, type ReadUpdateXml } from '../../../joomla/follow-xml';
+import { act, attempt, filled } from '../act';
+import { formState, type FormState } from '../form-state';
+import { OperatorPage } from '../kit/operator-page';
+import { Head, Inside, Panel } from '../kit/panel';
+import { CopyText } from '../kit/copy';
+import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { useView } from '../view';
+import { LIFETIME, PlanForm, ProductForm, ReleaseForm, Step } from './start-steps';
+import { JoomlaPanel, LicencePanel } from './start-joomla';
+
+/** What comes before the first licence: a product, a plan and a version. Then a licence for the seller. */
+
+export const startRoutes: Route<OperatorCall>[] = [
+  { path: '/start', get: (call) => showStart(call) },
+  step('product', addProduct),
+  step('plan', addPlan),
+  { ...step('release', addRelease), upload: true },
+  step('license', issue),
+];
+
+export type StepName = 'product' | 'plan' | 'release' | 'license';
+/** The form that is shown again. */
+export interface Sent {
+  step: StepName;
+  form: FormState;
+}
+
+/** The form of a step. Its address is opened by reloads and sign-ins only. */
+function step(
+  name: StepName,
+  work: (call: OperatorCall, sent: URLSearchParams) => Promise<Answer>,
+): Route<OperatorCall> {
+  return {
+    path: `/start/${name}`,
+    get: () => ({ to: '/start' }),
+    post: (call, sent) =>
+      attempt(
+        call,
+        sent,
+        () => work(call, sent),
+        (form) => showStart(call, { step: name, form }),
+      ),
+  };
+}
+
+async function addProduct(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  await act(call, sent, 'POST /products', {
+    body: { ...filled(sent, 'element'), name: sent.get('name') ?? '' },
+  });
+  return done('/start', 'saved');
+}
+
+async function addPlan(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const { product } = await stepsOf(call);
+  const duration = sent.get('duration') ?? '';
+  const isByDomain = sent.get('activation_type') === 'domain';
+  await act(call, sent, 'POST /plans', {
+    body: {
+      ...filled(sent, 'activation_type', 'activation_limit'),
+      product_id: product?.id,
+      name: sent.get('name') ?? '',
+      duration: duration === LIFETIME ? null : duration,
+      free_staging: isByDomain && sent.get('free_staging') === '1',
+    },
+  });
+  return done('/start', 'saved');
+}
+
+async function addRelease(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const { product } = await stepsOf(call);
+  if (product === undefined) return { to: '/start' };
+  await act(call, sent, 'POST /products/{id}/releases', { path: { id: product.id } });
+  return done('/start', 'saved');
+}
+
+async function issue(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const { plan } = await stepsOf(call);
+  if (plan === undefined) return { to: '/start' };
+  const data = await act(call, sent, 'POST /licenses', {
+    body: { ...filled(sent, 'customer'), plan_id: plan.id },
+  });
+  return { page: <KeyPage licence={data as unknown as Issued} /> };
+}
+
+async function stepsOf({ db }: OperatorCall): Promise<FirstSteps> {
+  return firstSteps(await readGoods(db));
+}
+
+async function showStart(call: OperatorCall, sent?: Sent): Promise<Answer> {
+  const { db, settings } = call;
+  const steps = await stepsOf(call);
+  const xml =
+    steps.product === undefined
+      ? undefined
+      : await readUpdateXmlState(db, settings.updateXml, steps.product.id);
+  return { page: <Start {...{ steps, xml, sent, limit: settings.uploadLimit }} /> };
+}
+
+function Start({
+  steps,
+  xml,
+  sent,
+  limit,
+}: {
+  steps: FirstSteps;
+  xml: ReadUpdateXml | undefined;
+  sent: Sent | undefined;
+  limit: number;
+}) {
+  const { t, to, format, operator } = useView();
+  const texts = t.start;
+  const { product, plan, release } = steps;
+  const isDone = product !== undefined && plan !== undefined && release !== undefined;
+  const formOf = (name: StepName) => (sent?.step === name ? sent.form : formState());
+  const open = product === undefined ? 1 : plan === undefined ? 2 : 3;
+  return (
+    <OperatorPage title={isDone ? texts.doneTitle : texts.title} nav="overview">
+      <div class="narrow">
+        <Head
+          title={isDone ? texts.doneTitle : texts.title}
+          sub={<span class="muted">{isDone ? texts.doneSub : texts.sub}</span>}
+        />
+        <Panel id="steps" kind="mb-3">
+          <ol class="steps" aria-label={texts.steps}>
+            <Step
+              n={1}
+              open={open}
+              title={product === undefined ? texts.product.title : texts.product.doneTitle(product.name)}
+              done={product && texts.product.doneSub(String(product.id), product.element ?? '')}
+              path={product && `/products/${product.id}`}
+            >
+              <ProductForm form={formOf('product')} />
+            </Step>
+            <Step
+              n={2}
+              open={open}
+              title={plan === undefined ? texts.plan.title : texts.plan.doneTitle(plan.name)}
+              hint={texts.plan.hint}
+              done={
+                plan && t.licenses.issuePage.grants(grantedBy(plan.activationLimit), lasting(plan.duration))
+              }
+              path={plan && `/products/${plan.productId}`}
+            >
+              <PlanForm form={formOf('plan')} />
+            </Step>
+            <Step
+              n={3}
+              open={open}
+              title={release === undefined ? texts.release.title : texts.release.doneTitle(release.version)}
+              hint={texts.release.hint}
+              done={
+                release && texts.release.doneSub(format.localDay(release.publishedAt ?? release.createdAt))
+              }
+              path={release && `/releases?product_id=${release.productId}`}
+            >
+              <ReleaseForm form={formOf('release')} product={product} xml={xml} limit={limit} />
+            </Step>
+          </ol>
+        </Panel>
+        {isDone && xml !== undefined ? (
+          <div class="stack">
+            <JoomlaPanel product={product} xml={xml} />
+            {operator?.scope === 'write' ? <LicencePanel form={formOf('license')} /> : null}
+          </div>
+        ) : null}
+        <p class="small muted mt-3">
+          {texts.import} <a href={to('/imports')}>{texts.importLink}</a> {texts.importRest}
+        </p>
+      </div>
+    </OperatorPage>
+  );
+
+  function grantedBy(limit: number): string {
+    const what = t.common.sites[plan?.activationType ?? ''] ?? '';
+    return `${limit === 0 ? t.common.unlimited : format.number(limit)} ${what}`;
+  }
+
+  function lasting(duration: string | null): string {
+    return duration === null ? t.common.lifetime : format.duration(duration);
+  }
+}
+
+interface Issued {
+  id: number;
+  license_key: string | null;
+  product: string;
+}
+
+function KeyPage({ licence: { id, license_key: key, product } }: { licence: Issued }) {
+  const { t, to } = useView();
+  const texts = t.start.key;
+  return (
+    <OperatorPage title={texts.title} nav="overview">
+      <div class="narrow">
+        <Head title={texts.title} />
+        <div class="stack">
+          <Panel id="key" title={texts.key}>
+            <Inside>
+              {key === null ? (
+                <p class="mb-0">{t.licenses.issuePage.notShown}</p>
+              ) : (
+                <CopyText id="license-key" label={texts.key} text={key} />
+              )}
+            </Inside>
+          </Panel>
+          <Panel id="paste" title={texts.paste}>
+            <Inside>
+              <ol class="mb-0">
+                {[texts.install(product), texts.choose(product), texts.enter, texts.check].map((one) => (
+                  <li>{one}</li>
+                ))}
+              </ol>
+            </Inside>
+          </Panel>
+        </div>
+        <p class="acts mt-3">
+          <a class="btn btn-primary" href={to('/')}>
+            {texts.toOverview}
+          </a>
+          <a class="btn btn-quiet" href={to(`/licenses/${id}`)}>
+            {texts.toLicense}
+          </a>
+        </p>
+      </div>
+    </OperatorPage>
+  );
+}

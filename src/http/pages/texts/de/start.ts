@@ -1,0 +1,104 @@
+import type { start as en } from '../en/start';
+import type { Translated } from '../translated';
+
+/** Die ersten Schritte. */
+export const start: Translated<typeof en> = {
+  title: 'Drei Schritte bis zur ersten Lizenz',
+  sub: 'Etwa fünf Minuten. Sie können nach jedem Schritt aufhören; diese Seite wartet auf Sie.',
+  doneTitle: 'Sie können verkaufen',
+  doneSub: 'Produkt, Tarif und Version sind da. Probieren Sie es selbst aus, bevor jemand kauft.',
+  steps: 'Schritte',
+  done: '(erledigt)',
+  change: 'Ändern',
+  readOnly: 'Diesen Schritt tut jemand, der ändern darf.',
+  import: 'Lizenzen aus einem anderen System?',
+  importLink: 'Stattdessen eine Tabelle importieren',
+  importRest: '',
+  saving: 'Wird gespeichert...',
+  product: {
+    title: 'Produkt: was Sie verkaufen',
+    doneTitle: (name) => `Produkt: ${name}`,
+    doneSub: (id, element) => (element === '' ? `ID ${id}.` : `Element ${element}, ID ${id}.`),
+    name: 'Name',
+    nameHint: 'Kunden lesen ihn.',
+    element: 'Element',
+    elementHint:
+      'Joomlas Name der Erweiterung, zum Beispiel pkg_example. Leer: Das Produkt ist nicht für Joomla.',
+    submit: 'Produkt speichern',
+  },
+  plan: {
+    title: 'Tarif: was ein Kunde kauft',
+    hint: 'Die meisten beginnen mit einem Tarif für eine Website und ein Jahr. Weitere können folgen.',
+    doneTitle: (name) => `Tarif: ${name}`,
+    name: 'Name',
+    nameHint: 'Kunden lesen ihn.',
+    usual: 'Einzeln',
+    counts: 'Was gezählt wird',
+    countsHint: 'Für Joomla: Websites.',
+    types: {
+      domain: 'Websites (Domains)',
+      device: 'Geräte',
+      user: 'Nutzer (E-Mail-Adressen)',
+      instance: 'Instanzen',
+    },
+    slots: 'Wie viele eine Lizenz belegen darf',
+    slotsHint: '0 heißt unbegrenzt.',
+    duration: 'Laufzeit',
+    staging: 'Test- und lokale Websites belegen keinen Platz',
+    stagingHint:
+      'Weniger Anfragen an Sie. Gilt für localhost und staging.ihrewebsite.de, wo Websites gezählt werden.',
+    submit: 'Tarif speichern',
+  },
+  release: {
+    title: 'Erste Version: was ein Kunde herunterlädt',
+    hint: 'Laden Sie die .zip-Datei der Erweiterung hoch. Der Dienst liest Name und Version.',
+    doneTitle: (what) => `Erste Version: ${what}`,
+    doneSub: (day) => `Veröffentlicht am ${day}.`,
+    before: 'Vor dem Packen: Zeilen für das Manifest',
+    file: 'Paket (.zip)',
+    fileHint: (size) => `Bis ${size}. Nach dem Veröffentlichen lässt es sich nicht mehr ändern.`,
+    version: 'Version',
+    versionHint: 'Leer: wie im Manifest des Pakets.',
+    changelog: 'Was ist neu',
+    changelogHint: 'Kunden lesen das. Eine Änderung je Zeile.',
+    submit: 'Veröffentlichen',
+    busy: 'Wird veröffentlicht...',
+  },
+  joomla: {
+    title: 'Was Joomla braucht',
+    manifest: 'Zeilen für das Manifest',
+    manifestHint:
+      'Sie stehen unter dem Wurzelelement im Manifest der Erweiterung. Joomla fragt dann nach Updates und hat ein Feld für den Schlüssel.',
+    address: 'Das Update-XML',
+    states: {
+      written: 'Joomla wird angeboten, was hier veröffentlicht ist:',
+      stale:
+        'Joomla wird noch nicht angeboten, was hier veröffentlicht ist. Legen Sie das Update-XML an diese Adresse:',
+    },
+    download: 'Update-XML herunterladen',
+    noElement:
+      'Das Produkt hat kein Element, also gibt es kein Update-XML. Was nicht Joomla ist, braucht keines.',
+    setElement: 'Element eintragen',
+    noAddress:
+      'Dieser Dienst kennt die Adresse Ihrer Website nicht. Setzen Sie LICENSING_PUBLIC_URL, zum Beispiel https://shop.example, und starten Sie den Dienst neu.',
+  },
+  licence: {
+    title: 'Eine Lizenz für Sie selbst',
+    hint: 'Tragen Sie den Schlüssel in Ihrem eigenen Joomla ein und sehen Sie das Update ankommen.',
+    customer: 'Ihre E-Mail',
+    customerHint: 'Damit finden Sie die Lizenz.',
+    submit: 'Lizenz ausstellen',
+    busy: 'Wird ausgestellt...',
+  },
+  key: {
+    title: 'Ihre Lizenz',
+    key: 'Lizenzschlüssel',
+    paste: 'Wohin er in Joomla kommt',
+    install: (product) => `Installieren Sie ${product} in Ihrem Joomla.`,
+    choose: (product) => `Öffnen Sie System, dann Update-Quellen, und wählen Sie ${product}.`,
+    enter: 'Fügen Sie den Schlüssel in das Feld „Download-Schlüssel“ ein, dann Speichern & Schließen.',
+    check: 'Öffnen Sie System, dann Aktualisieren, Erweiterungen: Auf Aktualisierungen prüfen.',
+    toLicense: 'Lizenz öffnen',
+    toOverview: 'Zur Übersicht',
+  },
+};

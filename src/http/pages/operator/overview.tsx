@@ -1,6 +1,6 @@
 import { firstSteps, readGoods, type Goods } from '../../../licensing/first-steps';
 import type { CatalogueProduct } from '../../../licensing/catalogue';
-import { needsYou, refusalsByReason, type Need, type RefusalReason } from '../../../support/needs-you';
+import { needsYou, refusalsByReason, type RefusalReason } from '../../../support/needs-you';
 import {
   countEndingSoon,
   countRefused,
@@ -13,14 +13,14 @@ import {
   type OverviewQuery,
 } from '../../../support/overview';
 import { Options } from '../kit/fields';
-import { Icon } from '../kit/icons';
 import { OperatorPage } from '../kit/operator-page';
-import { Head, Inside, Panel } from '../kit/panel';
+import { Head, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView, type Query } from '../view';
 import { within } from '../within';
 import { ArrivedPanel, EndingPanel, UsedPanel } from './overview-charts';
+import { NeedsYou } from './overview-needs';
 
 /** How it goes, and what needs the seller. Before there is something to sell, the first steps stand here. */
 
@@ -116,57 +116,6 @@ function Top({ query, products }: { query: OverviewQuery; products: CataloguePro
   );
   const sub = <span class="muted small">{texts.period(format.fullDay(now), format.number(query.days))}</span>;
   return <Head title={texts.title} sub={sub} actions={filters} />;
-}
-
-function NeedsYou({ needs }: { needs: Need[] | undefined }) {
-  const { t, format } = useView();
-  const texts = t.overview.needs;
-  const count = needs?.length ?? 0;
-  return (
-    <Panel
-      id="needs"
-      kind="mb-3"
-      title={texts.title}
-      {...(count === 0 ? {} : { aside: texts.count(count, format.number(count)) })}
-    >
-      {needs === undefined || count === 0 ? (
-        <Inside>
-          <p class="mb-0">{needs === undefined ? t.overview.late : texts.none}</p>
-        </Inside>
-      ) : (
-        <ul class="todo">
-          {needs.map((need) => (
-            <NeedLine need={need} />
-          ))}
-        </ul>
-      )}
-    </Panel>
-  );
-}
-
-const NEED_LISTS = {
-  not_offered: '/releases',
-  refused: '/licenses',
-  mails: '/doctor',
-} as const satisfies Record<Need['type'], string>;
-
-function NeedLine({ need }: { need: Need }) {
-  const { t, to } = useView();
-  const { type, sentence } = need;
-  const query: Query =
-    type === 'not_offered' ? { product_id: need.productId } : type === 'refused' ? { refused: '7d' } : {};
-  return (
-    <li>
-      <Icon name="warning" />
-      <span>
-        <strong>{sentence}</strong>
-        {type === 'refused' ? ` ${need.byCode.map((one) => one.sentence).join(', ')}.` : ''}
-      </span>
-      <a class="go" href={to(NEED_LISTS[type], query)}>
-        {t.overview.needs[type]}
-      </a>
-    </li>
-  );
 }
 
 function FiguresPanel({

@@ -170,7 +170,9 @@ export function ReleaseForm({
           hint={texts.fileHint(format.bytes(limit))}
           required
         />
-        <TextField form={form} name="version" label={texts.version} hint={texts.versionHint} />
+        {product?.element === null || form.error('version') !== undefined ? (
+          <TextField form={form} name="version" label={texts.version} hint={texts.versionHint} required />
+        ) : null}
         <TextArea form={form} name="changelog" label={texts.changelog} hint={texts.changelogHint} />
         <Submit busy={texts.busy}>{texts.submit}</Submit>
         <UploadProgress />

@@ -139,7 +139,12 @@ function Start({
               title={plan === undefined ? texts.plan.title : texts.plan.doneTitle(plan.name)}
               hint={texts.plan.hint}
               done={
-                plan && t.licenses.issuePage.grants(grantedBy(plan.activationLimit), lasting(plan.duration))
+                plan &&
+                texts.plan.doneSub(
+                  plan.activationLimit,
+                  format.number(plan.activationLimit),
+                  plan.duration === null ? t.common.lifetime : format.duration(plan.duration),
+                )
               }
               path={plan && `/products/${plan.productId}`}
             >
@@ -171,15 +176,6 @@ function Start({
       </div>
     </OperatorPage>
   );
-
-  function grantedBy(limit: number): string {
-    const what = t.common.sites[plan?.activationType ?? ''] ?? '';
-    return `${limit === 0 ? t.common.unlimited : format.number(limit)} ${what}`;
-  }
-
-  function lasting(duration: string | null): string {
-    return duration === null ? t.common.lifetime : format.duration(duration);
-  }
 }
 
 interface Issued {

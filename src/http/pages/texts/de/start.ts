@@ -30,6 +30,8 @@ export const start: Translated<typeof en> = {
     title: 'Tarif: was ein Kunde kauft',
     hint: 'Die meisten beginnen mit einem Tarif für eine Website und ein Jahr. Weitere können folgen.',
     doneTitle: (name) => `Tarif: ${name}`,
+    doneSub: (slots, written, duration) =>
+      `${slots === 0 ? 'Plätze unbegrenzt' : slots === 1 ? '1 Platz' : `${written} Plätze`}, ${duration}.`,
     name: 'Name',
     nameHint: 'Kunden lesen ihn.',
     usual: 'Einzeln',
@@ -58,7 +60,7 @@ export const start: Translated<typeof en> = {
     file: 'Paket (.zip)',
     fileHint: (size) => `Bis ${size}. Nach dem Veröffentlichen lässt es sich nicht mehr ändern.`,
     version: 'Version',
-    versionHint: 'Leer: wie im Manifest des Pakets.',
+    versionHint: 'Zum Beispiel 1.0.0.',
     changelog: 'Was ist neu',
     changelogHint: 'Kunden lesen das. Eine Änderung je Zeile.',
     submit: 'Veröffentlichen',

@@ -27,6 +27,8 @@ export const start = {
     title: 'Plan: what a customer buys',
     hint: 'Most sellers begin with one plan for one site and one year. You can add more later.',
     doneTitle: (name: string) => `Plan: ${name}`,
+    doneSub: (slots: number, written: string, duration: string) =>
+      `${slots === 0 ? 'Unlimited slots' : slots === 1 ? '1 slot' : `${written} slots`}, ${duration}.`,
     name: 'Name',
     nameHint: 'Customers read it.',
     usual: 'Single',
@@ -55,7 +57,7 @@ export const start = {
     file: 'Package (.zip)',
     fileHint: (size: string) => `Up to ${size}. It can never be changed once it is published.`,
     version: 'Version',
-    versionHint: 'Empty: as the package’s manifest says.',
+    versionHint: 'Such as 1.0.0.',
     changelog: 'What is new',
     changelogHint: 'Customers read this. One change a line.',
     submit: 'Publish',

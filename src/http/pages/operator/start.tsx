@@ -117,11 +117,11 @@ function Start({
   const open = product === undefined ? 1 : plan === undefined ? 2 : 3;
   return (
     <OperatorPage title={isDone ? texts.doneTitle : texts.title} nav="overview">
+      <Head
+        title={isDone ? texts.doneTitle : texts.title}
+        sub={<span class="muted">{isDone ? texts.doneSub : texts.sub}</span>}
+      />
       <div class="narrow">
-        <Head
-          title={isDone ? texts.doneTitle : texts.title}
-          sub={<span class="muted">{isDone ? texts.doneSub : texts.sub}</span>}
-        />
         <Panel id="steps" kind="mb-3">
           <ol class="steps" aria-label={texts.steps}>
             <Step
@@ -189,8 +189,8 @@ function KeyPage({ licence: { id, license_key: key, product } }: { licence: Issu
   const texts = t.start.key;
   return (
     <OperatorPage title={texts.title} nav="overview">
+      <Head title={texts.title} />
       <div class="narrow">
-        <Head title={texts.title} />
         <div class="stack">
           <Panel id="key" title={texts.key}>
             <Inside>

@@ -11,9 +11,9 @@ export const overview: Translated<typeof en> = {
   show: 'Zeigen',
   late: 'Das Zählen hat zu lange gedauert; deshalb fehlt diese Zahl.',
   needs: {
-    title: 'Braucht Sie',
+    title: 'Zu erledigen',
     count: (count, written) => (count === 1 ? '1 Punkt' : `${written} Punkte`),
-    none: 'Nichts braucht Sie.',
+    none: 'Nichts zu erledigen.',
     not_offered: 'Zum Update-XML',
     refused: 'Zu den abgelehnten Lizenzen',
     mails: 'Nachsehen, was den Mails fehlt',

@@ -40,7 +40,7 @@ export const start: Translated<typeof en> = {
     types: {
       domain: 'Websites (Domains)',
       device: 'Geräte',
-      user: 'Nutzer (E-Mail-Adressen)',
+      seat: 'Nutzer (E-Mail-Adressen)',
       instance: 'Instanzen',
     },
     slots: 'Wie viele eine Lizenz belegen darf',

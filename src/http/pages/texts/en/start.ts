@@ -37,7 +37,7 @@ export const start = {
     types: {
       domain: 'Sites (domains)',
       device: 'Devices',
-      user: 'Seats (e-mail addresses)',
+      seat: 'Seats (e-mail addresses)',
       instance: 'Instances',
     },
     slots: 'How many a licence may use',

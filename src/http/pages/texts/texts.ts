@@ -1,6 +1,7 @@
 import type { Translated } from './translated';
 import { common as commonDe } from './de/common';
 import { customers as customersDe } from './de/customers';
+import { history as historyDe } from './de/history';
 import { license as licenseDe } from './de/license';
 import { licenses as licensesDe } from './de/licenses';
 import { my as myDe } from './de/my';
@@ -13,6 +14,7 @@ import { start as startDe } from './de/start';
 import { system as systemDe } from './de/system';
 import { common } from './en/common';
 import { customers } from './en/customers';
+import { history } from './en/history';
 import { license } from './en/license';
 import { licenses } from './en/licenses';
 import { my } from './en/my';
@@ -29,6 +31,7 @@ import { system } from './en/system';
 const en = {
   common,
   customers,
+  history,
   license,
   licenses,
   my,
@@ -45,6 +48,7 @@ export type Texts = Translated<typeof en>;
 const de: Texts = {
   common: commonDe,
   customers: customersDe,
+  history: historyDe,
   license: licenseDe,
   licenses: licensesDe,
   my: myDe,

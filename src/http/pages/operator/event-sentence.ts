@@ -1,0 +1,113 @@
+import type { RecordedEvent } from '../../../store/events';
+import type { Format } from '../format';
+import type { Texts } from '../texts/texts';
+
+/** A licence's history in words. Pure functions. */
+
+export interface EventWords {
+  /** what the licence's plan counts, such as `domain` */
+  activationType: string;
+  /** names of plans by id; one that is missing is called by its id */
+  plans?: ReadonlyMap<number, string>;
+}
+
+/** What was done, such as `Slots 10 → 25`. */
+export function eventSentence(event: RecordedEvent, t: Texts, format: Format, words: EventWords): string {
+  const { history } = t;
+  const { reason } = event.after ?? {};
+  const [what, told] = [changeOf(event, t, format, words), typeof reason === 'string' ? reason : ''];
+  const sentence = told === '' ? what : history.because(what, told);
+  if (event.times < 2 || event.lastAt === null) return sentence;
+  return history.repeated(sentence, format.number(event.times), format.moment(event.lastAt));
+}
+
+/** Who did it, in words where there are some: an operator by the name that the history has. */
+export function eventActor(actor: string, { history }: Texts): string {
+  if (actor === 'customer') return history.byCustomer;
+  return actor.startsWith('customer:') ? history.bySoftware : actor;
+}
+
+function changeOf(
+  { action, before, after }: RecordedEvent,
+  { common, history }: Texts,
+  format: Format,
+  { activationType, plans = new Map() }: EventWords,
+): string {
+  const [was, is] = [before ?? {}, after ?? {}];
+  const text = (value: unknown) =>
+    typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+  const orNone = (value: unknown) => text(value) || common.none;
+  const day = (value: unknown) => (typeof value === 'string' ? format.day(new Date(value)) : undefined);
+  const ends = (value: unknown) => day(value) ?? common.never;
+  const slots = (value: unknown) =>
+    value === 0 ? common.unlimited : typeof value === 'number' ? format.number(value) : common.none;
+  const plan = (id: unknown) => plans.get(Number(id)) ?? text(id);
+  const identifier = text(is.identifier) || text(was.identifier);
+  switch (action) {
+    case 'issue':
+      return history.issued(text(is.reference));
+    case 'import':
+      return before === null && 'status' in is ? history.imported(text(is.reference)) : history.importChanged;
+    case 'suspend':
+      return history.suspended;
+    case 'reinstate':
+      return history.reinstated;
+    case 'revoke':
+      return history.revoked;
+    case 'cancel':
+      return history.cancelled;
+    case 'renew':
+      return was.status === 'suspended'
+        ? history.revived(ends(is.expires_at))
+        : history.renewed(ends(is.expires_at), ends(was.expires_at));
+    case 'set-limit':
+      return history.limit(slots(was.activation_limit), slots(is.activation_limit));
+    case 'change-plan': {
+      const change = history.plan(plan(was.plan_id), plan(is.plan_id));
+      return was.activation_limit === is.activation_limit
+        ? change
+        : `${history.limit(slots(was.activation_limit), slots(is.activation_limit))}, ${change}`;
+    }
+    case 'set-customer':
+      return history.customer(orNone(was.customer), orNone(is.customer));
+    case 'set-metadata': {
+      const names = [was.metadata, is.metadata].flatMap((one) => Object.keys((one as object | null) ?? {}));
+      return history.metadata([...new Set(names)].join(', '));
+    }
+    case 'erase-customer':
+      return history.erased;
+    case 'add-key':
+      return history.keyAdded(orNone(is.key_hint), text(is.label));
+    case 'edit-key': {
+      const keyEnds = (value: unknown) => day(value) ?? history.withLicense;
+      const changes = [
+        was.label !== is.label && history.keyLabel(orNone(was.label), orNone(is.label)),
+        was.activation_limit !== is.activation_limit &&
+          history.keySlots(slots(was.activation_limit), slots(is.activation_limit)),
+        was.ends_at !== is.ends_at && history.keyEnds(keyEnds(was.ends_at), keyEnds(is.ends_at)),
+      ];
+      return history.keyChanged(orNone(is.key_hint), changes.filter(Boolean).join(', '));
+    }
+    case 'end-key':
+      return history.keyEnded(orNone(is.key_hint));
+    case 'rekey': {
+      const made = history.rekeyed(orNone(is.key_hint), orNone(was.key_hint));
+      const until = day(is.old_key_ends_at);
+      return until === undefined ? made : `${made}, ${history.overlap(until)}`;
+    }
+    case 'reveal':
+      return history.revealed;
+    case 'activate':
+      return is.free === true
+        ? history.activatedFree(activationType, identifier)
+        : history.activated(activationType, identifier);
+    case 'rename-activation':
+      return history.renamed(activationType, identifier, orNone(was.name), orNone(is.name));
+    case 'free-activation':
+      return history.freed(activationType, identifier);
+    case 'deactivate':
+      return history.deactivated(activationType, identifier);
+    case 'repair':
+      return history.repaired(text(was.activations_used), text(is.activations_used));
+  }
+}

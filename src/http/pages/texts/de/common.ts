@@ -71,7 +71,7 @@ export const common: Translated<typeof en> = {
     revoked: 'Entzogen',
     cancelled: 'Storniert',
   },
-  sites: { domain: 'Websites', device: 'Geräte', user: 'Nutzer', instance: 'Instanzen' },
+  sites: { domain: 'Websites', device: 'Geräte', seat: 'Nutzer', instance: 'Instanzen' },
   lifetime: 'unbefristet',
   errors: {
     title: 'Das ging nicht.',

@@ -3,7 +3,7 @@ import type { Translated } from '../translated';
 
 /** Der Verlauf einer Lizenz: was getan wurde, und von wem. */
 
-const THINGS: Record<string, string> = { device: 'Gerät', user: 'Nutzer', instance: 'Instanz' };
+const THINGS: Record<string, string> = { device: 'Gerät', seat: 'Nutzer', instance: 'Instanz' };
 const thing = (type: string) => THINGS[type] ?? 'Website';
 
 export const history: Translated<typeof en> = {

@@ -73,7 +73,7 @@ export const common = {
   sites: {
     domain: 'sites',
     device: 'devices',
-    user: 'seats',
+    seat: 'seats',
     instance: 'instances',
   } as Record<string, string>,
   lifetime: 'for life',

@@ -1,7 +1,7 @@
 /** A licence's history: what was done, and by whom. */
 
 /** What takes a slot, by the plan's activation type */
-const THINGS: Record<string, string> = { device: 'Device', user: 'Seat', instance: 'Instance' };
+const THINGS: Record<string, string> = { device: 'Device', seat: 'Seat', instance: 'Instance' };
 const thing = (type: string) => THINGS[type] ?? 'Site';
 
 export const history = {

@@ -1,5 +1,5 @@
 import { listRequests, type LoggedAccess, type RequestFilter } from '../store/access-log';
-import { listActivationsAfter, type StoredActivation } from '../store/activations';
+import { listActivationsAfter, searchActivations, type StoredActivation } from '../store/activations';
 import { listIncludes, listPlans, listProducts, type Plan } from '../store/catalogue';
 import type { Db } from '../store/database';
 import { listLatestEvents, type RecordedEvent } from '../store/events';
@@ -113,6 +113,17 @@ export async function listActivationPage(
   const [place] = readCursor<[string]>(after, [isCursorText]) ?? [];
   const rows = await listActivationsAfter(db, licenseId, { after: place, limit: limit + 1 });
   return toPage(rows, limit, ({ identifier }) => [identifier]);
+}
+
+/** The newest first. @param text a part of the identifier or the label; undefined: all */
+export async function searchSitePage(
+  db: Db,
+  licenseId: number,
+  text: string | undefined,
+  { after, limit }: PageRequest,
+): Promise<Page<StoredActivation>> {
+  const [before] = readCursor<[number]>(after, [isCursorId]) ?? [];
+  return byId(await searchActivations(db, [licenseId], { text, before, limit: limit + 1 }), limit);
 }
 
 /** The oldest first, those that have ended too. */

@@ -9,6 +9,11 @@ import type { Answer, OperatorCall, PageCall } from './page';
 
 const BY_NAME = new Map(OPERATIONS.map((one) => [`${one.method.toUpperCase()} ${one.path}`, one]));
 
+/** Whether the API has an operation, such as `POST /licenses/{id}/mails`. */
+export function hasOperation(name: string): boolean {
+  return BY_NAME.has(name);
+}
+
 interface Wanted {
   /** the parts of the operation's path */
   path?: Record<string, string | number>;

@@ -1,3 +1,4 @@
+import type { Child } from 'hono/jsx';
 import { useView } from '../view';
 
 /** A text to be copied or changed. The button needs the script, and is hidden without it. @param rows of more than one line */
@@ -6,11 +7,14 @@ export function CopyText({
   label,
   text,
   rows = 1,
+  children,
 }: {
   id: string;
   label: string;
   text: string;
   rows?: number;
+  /** beside the button */
+  children?: Child;
 }) {
   const { t } = useView();
   return (
@@ -33,6 +37,7 @@ export function CopyText({
         >
           {t.common.copy}
         </button>
+        {children}
       </p>
     </>
   );

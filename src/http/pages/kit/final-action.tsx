@@ -11,6 +11,7 @@ import { Head, Inside, Panel } from './panel';
  */
 export function FinalAction({
   title,
+  about,
   nav,
   crumbs,
   path,
@@ -22,6 +23,8 @@ export function FinalAction({
   children,
 }: {
   title: string;
+  /** what it is about, below the title */
+  about?: Child;
   nav: NavName;
   crumbs: [title: string, path: string][];
   /** where the form is sent to */
@@ -38,7 +41,7 @@ export function FinalAction({
   const { to } = useView();
   return (
     <OperatorPage title={title} nav={nav} crumbs={crumbs}>
-      <Head title={title} />
+      <Head title={title} {...(about === undefined ? {} : { sub: about })} />
       <Panel id="final" kind="narrow">
         <Inside>
           <FormErrors form={form} />

@@ -1,5 +1,6 @@
 import type { OperatorCall, Route } from '../page';
 import { issueRoutes } from './issue';
+import { licenseRoutes } from './license';
 import { licenseListRoutes } from './licenses';
 import { overviewRoutes } from './overview';
 import { startRoutes } from './start';
@@ -10,4 +11,5 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...startRoutes,
   ...licenseListRoutes,
   ...issueRoutes,
+  ...licenseRoutes,
 ];

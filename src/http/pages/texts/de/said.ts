@@ -3,6 +3,23 @@ import type { Translated } from '../translated';
 
 /** Was eine Handlung sagt, wenn sie getan ist. */
 export const said: Translated<typeof en> = {
+  licenseCancelled: () => 'Die Lizenz ist storniert.',
+  licenseCustomer: (customer) => `Der Kunde ist jetzt ${customer}.`,
+  licenseKeyChanged: (hint) => `Der Schlüssel ${hint} ist geändert.`,
+  licenseKeyEnded: (hint) => `Der Schlüssel ${hint} ist beendet.`,
+  licenseKeySent: (customer) => `Der Schlüssel ist unterwegs an ${customer}.`,
+  licenseNote: () => 'Die Notiz ist gespeichert.',
+  licensePlan: (plan, slots) => `Der Tarif ist jetzt ${plan}, mit ${slots} Plätzen. Das Ende ist geblieben.`,
+  licenseReinstated: () => 'Die Lizenz ist wieder aktiv. „Aussetzen“ unter „Mehr“ hält sie an.',
+  licenseRenewed: (end) => `Verlängert. Die Lizenz ist gültig bis ${end}.`,
+  licenseRenewedForLife: () =>
+    'Verlängert. Die Lizenz ist unbefristet. „Verlängern“ gibt ihr wieder ein Ende.',
+  licenseRevoked: () => 'Die Lizenz ist entzogen.',
+  licenseSiteAdded: (name, used) => `${name} ist hinzugefügt. ${used} belegt.`,
+  licenseSiteRemoved: (name) =>
+    `${name} ist entfernt, der Platz ist frei. Sie können es unten wieder hinzufügen.`,
+  licenseSlots: (slots) => `Die Lizenz hat jetzt ${slots} Plätze.`,
+  licenseSuspended: () => 'Die Lizenz ist ausgesetzt. „Freigeben“ macht sie wieder aktiv.',
   signedOut: () => 'Sie sind abgemeldet.',
   linkAsked: () =>
     'Wenn diese Adresse einem Betreiber gehört, ist eine Mail unterwegs. Ihr Link gilt einmal und zehn Minuten lang.',

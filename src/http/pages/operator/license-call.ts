@@ -1,0 +1,40 @@
+import { findLicense, type License } from '../../../licensing/licenses';
+import { notFound } from '../../manage/failures';
+import { readId } from '../../manage/reading';
+import { hasOperation } from '../act';
+import type { OperatorCall } from '../page';
+import type { Texts } from '../texts/texts';
+
+/** What the pages of one licence share. */
+
+/** The licence of the path, by its number. @throws ManageError (404) when there is none */
+export async function licenseOf({ db, path }: OperatorCall): Promise<License> {
+  return (
+    (await findLicense(db, readId({ path }, 'id', 'licence'))) ?? (await Promise.reject(notFound('licence')))
+  );
+}
+
+/** What a licence is called: its customer, else its order or number. */
+export function nameOf({ id, customer, reference }: License, t: Texts): string {
+  return customer ?? reference ?? t.license.number(String(id));
+}
+
+/** The path of a licence's page, or of one below it. */
+export function pathOf({ id }: { id: number }, rest = ''): string {
+  return `/licenses/${id}${rest}`;
+}
+
+/** Links to the pages above those of a licence. */
+export function crumbsOf(license: License, t: Texts): [title: string, path: string][] {
+  return [
+    [t.licenses.title, '/licenses'],
+    [nameOf(license, t), pathOf(license)],
+  ];
+}
+
+/** Whether the licence's key can be mailed. */
+export function canSendKey({ settings }: OperatorCall, { customer, keySealed }: License): boolean {
+  const hasMail = 'mailing' in settings && settings.mailing !== undefined;
+  const isKept = keySealed !== null && settings.keySecret !== undefined;
+  return hasMail && isKept && customer !== null && hasOperation('POST /licenses/{id}/mails');
+}

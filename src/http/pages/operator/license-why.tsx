@@ -1,0 +1,310 @@
+import type { LicenseView } from '../../../licensing/license-view';
+import type { License } from '../../../licensing/licenses';
+import { isOpen } from '../../../licensing/license-keys';
+import { joomlaSays } from '../../../support/joomla-says';
+import { remedyOf, type Remedy } from '../../../support/remedy';
+import { writeReply, type Reply } from '../../../support/reply';
+import { whatHappened, type Entry } from '../../../support/what-happened';
+import { worksNow, type Line, type WorksNow } from '../../../support/works-now';
+import { explain } from '../../../support/why';
+import { formState } from '../form-state';
+import { CopyText } from '../kit/copy';
+import { Form, Submit } from '../kit/fields';
+import { Icon } from '../kit/icons';
+import { Table } from '../kit/table';
+import type { OperatorCall } from '../page';
+import { isLanguage, TEXTS, type LanguageCode } from '../texts/texts';
+import { useView } from '../view';
+import { pathOf } from './license-call';
+
+/** "Does it work now?": the answer, its evidence, the one remedy, and a mail for the customer. */
+
+export interface Why {
+  works: WorksNow | null;
+  /** the newest first */
+  happened: Entry[];
+  remedy: Remedy | null;
+  others: Remedy[];
+  reply: Reply;
+  replyLanguage: LanguageCode;
+  /** whether the address chose the language of the reply */
+  isReplyAsked: boolean;
+}
+
+/** Requests that are looked at. */
+const LATEST = 50;
+const SHOWN = 3;
+
+export async function readWhy(
+  { db, at, settings, view, query }: OperatorCall,
+  { license, plan, product, otherKeys }: LicenseView,
+): Promise<Why> {
+  const { language } = view;
+  const { packagesDir, logDays, timeZone: zone, shopName } = settings;
+  const options = { language, packagesDir, logDays, now: at, limit: LATEST, pageDays: true };
+  const answer = await explain(db, `id:${license.id}`, options);
+  const openKeys = otherKeys.items.filter(({ key }) => isOpen(key, at));
+  const happened = whatHappened(answer, {
+    ...{ language, now: at, zone, activationType: plan.activationType },
+    keyHints: [license.keyHint, ...openKeys.map(({ key }) => key.keyHint)],
+  });
+  const asked = query.get('reply') ?? '';
+  const replyLanguage = isLanguage(asked) ? asked : language;
+  return {
+    works: worksNow(answer, happened, { license, language, now: at, zone, logDays }),
+    happened,
+    ...remedyOf(answer, { license, planDuration: plan.duration, language, now: at }),
+    reply: writeReply(answer, happened, { language: replyLanguage, now: at, license, product, shopName }),
+    replyLanguage,
+    isReplyAsked: isLanguage(asked),
+  };
+}
+
+export function WhyPanel({ license, why }: { license: License; why: Why }) {
+  const { t } = useView();
+  const { works, happened } = why;
+  if (works === null) return null;
+  const isFine = works.state === 'fine' || works.state === 'again';
+  return (
+    <section class={`panel why ${isFine ? 'why-yes' : 'why-no'}`} aria-labelledby="h-why">
+      <header>
+        <h2 id="h-why">{t.license.why.title}</h2>
+        <span class="small muted">{works.summary}</span>
+      </header>
+      <ul class="verdicts">
+        <Verdict line={works.updates} isFirst={works.state !== 'fine'} />
+        <Verdict line={works.newSite} isFirst={works.state === 'no_new_site'} />
+      </ul>
+      <RemedyBar license={license} why={why} />
+      {works.quiet === null ? null : <p class="fold px-3 py-2 mb-0 small muted">{works.quiet}</p>}
+      {happened.length === 0 ? null : <Happened license={license} entries={happened.slice(0, SHOWN)} />}
+      <ReplyFold license={license} why={why} isOpen={why.isReplyAsked || works.state !== 'fine'} />
+      <OtherFold />
+    </section>
+  );
+}
+
+function Verdict({ line: { allowed, sentence, note }, isFirst }: { line: Line; isFirst: boolean }) {
+  return (
+    <li class={allowed ? 'yes' : 'no'}>
+      <Icon name={allowed ? 'yes' : 'no'} />
+      <div>
+        <div {...(isFirst ? { class: 'big' } : {})}>{sentence}</div>
+        {note === null ? null : <div class="small muted">{note}</div>}
+      </div>
+    </li>
+  );
+}
+
+/** The one thing to do as a button that does it, and other ways as links. */
+function RemedyBar({ license, why: { remedy, others } }: { license: License; why: Why }) {
+  const { t, to, operator } = useView();
+  if (remedy === null || operator?.scope !== 'write') return null;
+  const sent = sentBy(remedy, license);
+  const links = others.flatMap((one): [string, string][] => [[linkOf(one, license), one.button]]);
+  if (remedy.type === 'renew') links.unshift([pathOf(license, '/renew'), t.license.why.another]);
+  return (
+    <div class="remedy">
+      {sent === undefined ? (
+        <a class="btn btn-primary" href={addressOf(linkOf(remedy, license), to)}>
+          {remedy.button}
+        </a>
+      ) : (
+        <Form path={sent.path} form={formState()}>
+          {Object.entries(sent.fields).map(([name, value]) => (
+            <input type="hidden" name={name} value={value} />
+          ))}
+          <Submit kind={remedy.type === 'issue' ? 'quiet' : 'primary'}>{remedy.button}</Submit>
+        </Form>
+      )}
+      <span class="small">
+        {remedy.note}
+        {links.map(([path, title], i) => (
+          <>
+            {i === 0 && remedy.note === null ? '' : ' · '}
+            <a href={addressOf(path, to)}>{title}</a>
+          </>
+        ))}
+      </span>
+    </div>
+  );
+}
+
+/** What the remedy's button sends; undefined: it opens a page. */
+function sentBy(
+  remedy: Remedy,
+  license: License,
+): { path: string; fields: Record<string, string> } | undefined {
+  switch (remedy.type) {
+    case 'renew':
+      return { path: pathOf(license, '/renew'), fields: { how: 'time', for: remedy.duration } };
+    case 'reinstate':
+      return { path: pathOf(license, '/reinstate'), fields: {} };
+    case 'issue': {
+      const { planId, customer } = remedy;
+      return {
+        path: '/licenses/new',
+        fields: { plan_id: String(planId), ...(customer === null ? {} : { customer }) },
+      };
+    }
+    case 'show_key':
+      return { path: pathOf(license, `/keys/${remedy.keyId ?? license.mainKeyId}/show`), fields: {} };
+    default:
+      return undefined;
+  }
+}
+
+/** Where a step is done, or its place in this page. */
+function linkOf(step: Remedy, license: License): string {
+  switch (step.type) {
+    case 'renew':
+    case 'reinstate':
+      return pathOf(license, `/${step.type}`);
+    case 'issue':
+      return `/licenses/new?plan_id=${step.planId}`;
+    case 'remove_site':
+      return '#h-sites';
+    case 'raise_limit':
+      return pathOf(license, `/slots?slots=${step.slots}`);
+    case 'raise_key_limit':
+      return pathOf(license, `/keys/${step.keyId}/change?slots=${step.slots}`);
+    case 'change_plan':
+      return pathOf(license, '/plan');
+    case 'publish':
+      return `/releases?product_id=${step.productId}`;
+    case 'restore_package':
+      return '/doctor';
+    case 'show_key':
+      return pathOf(license, `/keys/${step.keyId ?? license.mainKeyId}/show`);
+    case 'add_key':
+      return pathOf(license, '/keys/add');
+  }
+}
+
+function addressOf(path: string, to: (path: string) => string): string {
+  return path.startsWith('#') ? path : to(path);
+}
+
+function Happened({ license, entries }: { license: License; entries: Entry[] }) {
+  const { t, to } = useView();
+  const { why } = t.license;
+  return (
+    <div class="fold">
+      <p class="d-flex justify-content-between px-3 pt-2 pb-1 mb-0 small">
+        <strong>{why.happened}</strong> <a href={to(pathOf(license, '/requests'))}>{why.allRequests}</a>
+      </p>
+      <ol class="log">
+        {entries.map((entry) => (
+          <LogEntry entry={entry} license={license} />
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+function LogEntry({ entry, license }: { entry: Entry; license: License }) {
+  const { format } = useView();
+  const { at, kind, parts, sentence, near, repeated, worksAgainSentence, advice, client } = entry;
+  const isGood = kind !== 'refused';
+  const of = entry.productId === license.product.id ? license.product.name : '';
+  const about = [
+    kind === 'refused' && client.version !== null ? `${of} ${client.version}`.trim() : null,
+    client.joomla === null ? null : `Joomla ${client.joomla}`,
+    client.ip,
+  ].filter(Boolean);
+  return (
+    <li>
+      <time datetime={at.toISOString()}>{format.moment(at)}</time>
+      <span class={isGood ? 'yes' : 'no'}>
+        <Icon name={isGood ? 'yes' : 'no'} />
+      </span>
+      <div>
+        {parts === null ? (
+          sentence
+        ) : (
+          <>
+            {parts.what}: <strong>{parts.because}</strong>
+          </>
+        )}{' '}
+        {[near?.sentence, repeated, worksAgainSentence].filter(Boolean).join(' ')}
+        {about.length === 0 ? null : <div class="sub">{about.join(' · ')}</div>}
+        {advice === null ? null : <div class="sub">{advice}</div>}
+      </div>
+    </li>
+  );
+}
+
+const ROWS = 14;
+
+function ReplyFold({ license, why, isOpen }: { license: License; why: Why; isOpen: boolean }) {
+  const { t, to } = useView();
+  const texts = t.license.why;
+  const { reply, replyLanguage } = why;
+  const { customer } = license;
+  return (
+    <details class="fold" id="answer" open={isOpen}>
+      <summary>{texts.answer}</summary>
+      <div class="in">
+        <div class="d-flex flex-wrap justify-content-between align-items-center gap-2 mb-1 small">
+          <span class="muted">{texts.answerHint}</span>
+          <span role="group" aria-label={texts.answerLanguage}>
+            {Object.keys(TEXTS).map((code, i) => (
+              <>
+                {i === 0 ? '' : ' · '}
+                {code === replyLanguage ? (
+                  <span aria-current="true">{NAMES[code]}</span>
+                ) : (
+                  <a href={`${to(pathOf(license), { reply: code })}#answer`} lang={code} hreflang={code}>
+                    {NAMES[code]}
+                  </a>
+                )}
+              </>
+            ))}
+          </span>
+        </div>
+        <CopyText id="reply" label={texts.answer} text={reply.body} rows={ROWS}>
+          {customer === null ? null : (
+            <a class="btn btn-quiet btn-sm" href={mailAddress(customer, reply)}>
+              {texts.mailProgram}
+            </a>
+          )}
+        </CopyText>
+      </div>
+    </details>
+  );
+}
+
+const NAMES: Record<string, string> = { en: 'English', de: 'Deutsch' };
+
+/** As RFC 6068 has it. */
+function mailAddress(customer: string, { subject, body }: Reply): string {
+  const address = customer.split('@').map(encodeURIComponent).join('@');
+  const text = encodeURIComponent(body.replaceAll('\n', '\r\n'));
+  return `mailto:${address}?subject=${encodeURIComponent(subject)}&body=${text}`;
+}
+
+function OtherFold() {
+  const { t, language } = useView();
+  const texts = t.license.why;
+  return (
+    <details class="fold">
+      <summary>{texts.other}</summary>
+      <Table
+        caption={texts.otherHint}
+        rows={joomlaSays(language)}
+        empty={null}
+        columns={[
+          { title: texts.says, kind: 'name', cell: ({ says }) => says },
+          {
+            title: texts.means,
+            cell: ({ means, todo }) => (
+              <>
+                {means} <span class="sub">{todo}</span>
+              </>
+            ),
+          },
+        ]}
+      />
+    </details>
+  );
+}

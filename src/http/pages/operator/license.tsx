@@ -1,0 +1,335 @@
+import { customerDigest } from '../../../store/customer-digest';
+import { readMetadata } from '../../../licensing/metadata';
+import { plansOf } from '../../../licensing/catalogue';
+import { viewLicense, type LicenseView } from '../../../licensing/license-view';
+import { allowedTransitions, liveStatus } from '../../../licensing/states';
+import { listCustomers } from '../../../privacy/customer-list';
+import { act, hasOperation } from '../act';
+import { formState } from '../form-state';
+import { Form } from '../kit/fields';
+import { OperatorPage } from '../kit/operator-page';
+import { Facts, Head, Panel } from '../kit/panel';
+import { Status } from '../kit/status';
+import { Table } from '../kit/table';
+import type { Answer, OperatorCall, Route } from '../page';
+import { useView } from '../view';
+import { within } from '../within';
+import { eventActor, eventSentence } from './event-sentence';
+import { licenseActionRoutes } from './license-actions';
+import { canSendKey, licenseOf, nameOf, pathOf } from './license-call';
+import { licenseFinalRoutes } from './license-final';
+import { KeyPanel, licenseKeyRoutes } from './license-keys';
+import { keyChangeRoutes } from './license-key-changes';
+import { licenseSiteRoutes, SitePanel } from './license-sites';
+import { readWhy, WhyPanel, type Why } from './license-why';
+
+/** One licence: does it work, and if not, why? Then its facts, keys, sites and history. */
+
+export const licenseRoutes: Route<OperatorCall>[] = [
+  { path: '/licenses/:id', get: showLicense },
+  ...licenseActionRoutes,
+  ...licenseFinalRoutes,
+  ...licenseKeyRoutes,
+  ...keyChangeRoutes,
+  ...licenseSiteRoutes,
+];
+
+const KEYS = 20;
+const SITES = 20;
+const EVENTS = 5;
+const MAILS = 4;
+
+/** What is nice to have beside the licence itself. */
+interface Extras {
+  /** the licences of the customer */
+  licenses: number | undefined;
+  plans: Map<number, string>;
+  mails: MailFact[];
+  canSendKey: boolean;
+  /** whether its main key can be shown */
+  isKept: boolean;
+}
+
+interface MailFact {
+  type: string;
+  state: string;
+  created_at: string;
+}
+
+async function showLicense(call: OperatorCall): Promise<Answer> {
+  const { db, settings } = call;
+  const { id } = await licenseOf(call);
+  const shown = await viewLicense(db, id, { keys: KEYS, sites: SITES, events: EVENTS });
+  const why = await readWhy(call, shown);
+  const { customer, product, keySealed } = shown.license;
+  const plans = await plansOf(db, product.id);
+  const extras: Extras = {
+    licenses: customer === null ? undefined : await within(db, async () => licensesOf(call, customer)),
+    plans: new Map(plans.map((plan) => [plan.id, plan.name])),
+    mails: (await within(db, () => mailsOf(call, id))) ?? [],
+    canSendKey: canSendKey(call, shown.license),
+    isKept: keySealed !== null && settings.keySecret !== undefined,
+  };
+  return { page: <LicensePage {...{ shown, why, extras }} canShowKeys={settings.keySecret !== undefined} /> };
+}
+
+async function licensesOf({ db, at }: OperatorCall, customer: string): Promise<number | undefined> {
+  const [first] = await listCustomers(db, { beginning: customer, limit: 1 }, at);
+  return first?.customer === customer ? first.licenses : undefined;
+}
+
+async function mailsOf(call: OperatorCall, id: number): Promise<MailFact[]> {
+  const name = 'GET /licenses/{id}/mails';
+  if (!hasOperation(name)) return [];
+  const query = new URLSearchParams({ limit: String(MAILS) });
+  const mails = await act(call, new URLSearchParams(), name, { path: { id }, query });
+  return mails as unknown as MailFact[];
+}
+
+function LicensePage({
+  shown,
+  why,
+  extras,
+  canShowKeys,
+}: {
+  shown: LicenseView;
+  why: Why;
+  extras: Extras;
+  canShowKeys: boolean;
+}) {
+  const { t, now } = useView();
+  const { license, product } = shown;
+  const name = nameOf(license, t);
+  return (
+    <OperatorPage title={name} nav="licenses" crumbs={[[t.licenses.title, '/licenses']]}>
+      <Head
+        title={name}
+        sub={
+          <>
+            <span class="tag">
+              <Status status={liveStatus(license, now)} />
+            </span>{' '}
+            {product.name} · {license.plan.name}{' '}
+            <span class="muted">{t.license.number(String(license.id))}</span>
+          </>
+        }
+        actions={<Actions shown={shown} canSendKey={extras.canSendKey} />}
+      />
+      <div class="cols cols-side">
+        <WhyPanel license={license} why={why} />
+        <aside class="panel" aria-labelledby="h-facts">
+          <header>
+            <h2 id="h-facts">{t.license.title}</h2>
+          </header>
+          <div class="in">
+            <LicenseFacts shown={shown} extras={extras} />
+          </div>
+        </aside>
+        <KeyPanel shown={shown} canShow={canShowKeys} />
+        <SitePanel shown={shown} />
+        <HistoryPanel shown={shown} plans={extras.plans} />
+      </div>
+    </OperatorPage>
+  );
+}
+
+function Actions({ shown: { license }, canSendKey }: { shown: LicenseView; canSendKey: boolean }) {
+  const { t, to, now, operator } = useView();
+  const texts = t.license;
+  if (operator?.scope !== 'write') return null;
+  const allowed = allowedTransitions(liveStatus(license, now));
+  const link = (rest: string, title: string) => <a href={to(pathOf(license, rest))}>{title}</a>;
+  const button = (rest: string, title: string) => (
+    <Form path={pathOf(license, rest)} form={formState()}>
+      <button type="submit">{title}</button>
+    </Form>
+  );
+  return (
+    <>
+      {allowed.includes('renew') ? (
+        <a class="btn btn-quiet" href={to(pathOf(license, '/renew'))}>
+          {texts.renew}
+        </a>
+      ) : null}
+      {canSendKey ? (
+        <a class="btn btn-quiet" href={to(pathOf(license, '/send-key'))}>
+          {texts.sendKey}
+        </a>
+      ) : null}
+      <a class="btn btn-quiet lg" href={to(pathOf(license, '/plan'))}>
+        {texts.changePlan}
+      </a>
+      <details class="menu">
+        <summary class="btn btn-quiet">{texts.more}</summary>
+        <ul>
+          <li class="only-sm">{link('/plan', texts.changePlan)}</li>
+          <li>{link('/slots', texts.changeSlots)}</li>
+          <li>{link('/customer', texts.changeCustomer)}</li>
+          <li>{link('/note', texts.changeNote)}</li>
+          {allowed.includes('suspend') ? <li>{button('/suspend', texts.suspend)}</li> : null}
+          {allowed.includes('reinstate') ? <li>{button('/reinstate', texts.reinstate)}</li> : null}
+          {allowed.includes('cancel') ? <li class="cut">{link('/cancel', texts.cancel)}</li> : null}
+          {allowed.includes('revoke') ? <li class="final">{link('/revoke', texts.revoke)}</li> : null}
+        </ul>
+      </details>
+    </>
+  );
+}
+
+function LicenseFacts({ shown, extras }: { shown: LicenseView; extras: Extras }) {
+  const { t, to, format } = useView();
+  const { license, plan, product, otherKeys } = shown;
+  const { customer, reference, keyHint, createdAt, lastCheckAt, checkCount } = license;
+  const { facts } = t.license;
+  const note = Object.entries(readMetadata(license.metadata));
+  return (
+    <Facts
+      facts={[
+        endFact(license),
+        [facts.slots, <Slots license={license} />],
+        [
+          facts.hint,
+          <>
+            <span class="mono">{keyHint ?? t.common.none}</span>
+            {otherKeys.items.length === 0 ? null : (
+              <>
+                , <a href="#h-keys">{facts.moreKeys}</a>
+              </>
+            )}
+          </>,
+        ],
+        [
+          facts.customer,
+          customer === null ? (
+            t.licenses.noCustomer
+          ) : (
+            <>
+              <a href={to(`/customers/${customerDigest(customer)}`)}>{customer}</a>
+              {extras.licenses === undefined ? null : (
+                <Beside>{facts.licenses(extras.licenses, format.number(extras.licenses))}</Beside>
+              )}
+            </>
+          ),
+        ],
+        [facts.product, <a href={to(`/products/${product.id}`)}>{product.name}</a>],
+        [
+          facts.plan,
+          <>
+            {plan.name}, {plan.duration === null ? t.common.lifetime : format.duration(plan.duration)}
+          </>,
+        ],
+        reference === null ? undefined : [facts.order, reference],
+        [facts.issued, format.localDay(createdAt)],
+        [
+          facts.validated,
+          lastCheckAt === null ? (
+            facts.never
+          ) : (
+            <>
+              {format.moment(lastCheckAt)}
+              <Beside>{facts.times(checkCount, format.number(checkCount))}</Beside>
+            </>
+          ),
+        ],
+        note.length === 0
+          ? undefined
+          : [
+              facts.note,
+              note.map(([name, text]) => (
+                <div>
+                  <span class="muted">{name}</span> {text}
+                </div>
+              )),
+            ],
+        extras.mails.length === 0 ? undefined : [facts.mails, <Mails mails={extras.mails} />],
+      ]}
+    />
+  );
+}
+
+function endFact({ expiresAt }: LicenseView['license']): readonly [string, ReturnType<typeof Beside>] {
+  const { t, format, now } = useView();
+  const { facts } = t.license;
+  if (expiresAt === null) return [facts.ends, <>{t.common.never}</>];
+  const days = Math.floor(Math.abs(expiresAt.getTime() - now.getTime()) / 86_400_000);
+  const [term, distance] =
+    expiresAt <= now
+      ? [facts.ended, facts.daysAgo(days, format.number(days))]
+      : [facts.ends, facts.inDays(days, format.number(days))];
+  return [
+    term,
+    <>
+      <strong>{format.day(expiresAt)}</strong>
+      <Beside>{distance}</Beside>
+    </>,
+  ];
+}
+
+function Slots({ license: { activationsUsed, activationLimit } }: { license: LicenseView['license'] }) {
+  const { t, format } = useView();
+  const used = format.number(activationsUsed);
+  if (activationLimit === 0) return <>{t.license.facts.slotsOf(used, t.common.unlimited)}</>;
+  const share = Math.min(100, Math.round((activationsUsed / activationLimit) * 100));
+  return (
+    <>
+      {t.license.facts.slotsOf(used, format.number(activationLimit))}
+      <svg class="meter" aria-hidden="true" focusable="false">
+        <rect class="bg" width="100%" height="6" rx="3" />
+        <rect class={share === 100 ? 'full' : 'b'} width={`${share}%`} height="6" rx="3" />
+      </svg>
+    </>
+  );
+}
+
+function Mails({ mails }: { mails: MailFact[] }) {
+  const { t, format } = useView();
+  const { mailTypes, mailStates } = t.license.facts;
+  return (
+    <>
+      {mails.map(({ type, state, created_at }) => (
+        <div>
+          {mailTypes[type] ?? type}, {format.localDay(new Date(created_at))}{' '}
+          <span class="muted">{mailStates[state] ?? state}</span>
+        </div>
+      ))}
+    </>
+  );
+}
+
+function Beside({ children }: { children: string }) {
+  return <span class="muted small d-block">{children}</span>;
+}
+
+function HistoryPanel({ shown, plans }: { shown: LicenseView; plans: Map<number, string> }) {
+  const { t, to, format } = useView();
+  const { license, events } = shown;
+  const { activationType } = license.plan;
+  const texts = t.history;
+  return (
+    <Panel
+      id="history"
+      title={texts.title}
+      aside={
+        <>
+          <a href={to(pathOf(license, '/history'))}>{t.license.history.all}</a> ·{' '}
+          <a href={to(pathOf(license, '/requests'))}>{t.license.history.requests}</a>
+        </>
+      }
+    >
+      <Table
+        caption={texts.caption}
+        rows={events}
+        empty={texts.none}
+        columns={[
+          { title: texts.columns.when, cell: ({ at }) => <span class="nowrap">{format.moment(at)}</span> },
+          {
+            title: texts.columns.what,
+            kind: 'name',
+            cell: (event) => eventSentence(event, t, format, { activationType, plans }),
+          },
+          { title: texts.columns.by, kind: 'long', cell: ({ actor }) => eventActor(actor, t) },
+        ]}
+      />
+    </Panel>
+  );
+}

@@ -1,0 +1,74 @@
+import { countFree, type StoredActivation } from '../store/activations';
+import type { Plan, Product } from '../store/catalogue';
+import type { Db } from '../store/database';
+import { listLatestEvents, type RecordedEvent } from '../store/events';
+import { countSlotsByKey, findKeys, type LicenseKey } from '../store/license-keys';
+import { findLicense, type License } from '../store/licenses';
+import { inSnapshot } from '../store/transaction';
+import { noLicense, requirePlan, requireProduct } from './find-or-refuse';
+import type { KeyUse } from './license-keys';
+import { listKeyPage, searchSitePage, type Page, type PageRequest } from './lists';
+
+/** What the page of a licence shows, at one moment: of long lists only a part. */
+export interface LicenseView {
+  license: License;
+  plan: Plan;
+  product: Product;
+  mainKey: KeyUse;
+  /** besides the main key, the oldest first; those that have ended too */
+  otherKeys: Page<KeyUse>;
+  /** the newest first */
+  sites: Page<StoredActivation>;
+  /** how many activations take no slot */
+  freeSites: number;
+  /** the newest first */
+  events: RecordedEvent[];
+}
+
+/** @throws OperatorError when there is no such licence */
+export function viewLicense(
+  db: Db,
+  id: number,
+  { keys, sites, events }: { keys: number; sites: number; events: number },
+): Promise<LicenseView> {
+  return inSnapshot(db, async (trx) => {
+    const license = (await findLicense(trx, id)) ?? noLicense(id);
+    return {
+      license,
+      plan: await requirePlan(trx, license.plan.id),
+      product: await requireProduct(trx, license.product.id),
+      ...(await viewKeys(trx, license, { limit: keys })),
+      sites: await searchSitePage(trx, id, undefined, { limit: sites }),
+      freeSites: (await countFree(trx, [id])).get(id) ?? 0,
+      events: await listLatestEvents(trx, id, { limit: events }),
+    };
+  });
+}
+
+/** The main key, and a page of the others. */
+export async function viewKeys(
+  db: Db,
+  { id, mainKeyId }: Pick<License, 'id' | 'mainKeyId'>,
+  page: PageRequest,
+): Promise<Pick<LicenseView, 'mainKey' | 'otherKeys'>> {
+  const [[main], { items, next }] = [await findKeys(db, [mainKeyId]), await listKeyPage(db, id, page)];
+  const slots = await countSlotsByKey(db, id);
+  const use = (key: LicenseKey): KeyUse => {
+    const isMain = key.id === mainKeyId;
+    return { key, isMain, used: slots.get(isMain ? null : key.id) ?? 0 };
+  };
+  const others = items.filter((key) => key.id !== mainKeyId);
+  return { mainKey: use(main as LicenseKey), otherKeys: { items: others.map(use), next } };
+}
+
+/** One key of a licence; undefined: it has none with this id. */
+export async function viewKey(
+  db: Db,
+  { id, mainKeyId }: Pick<License, 'id' | 'mainKeyId'>,
+  keyId: number,
+): Promise<KeyUse | undefined> {
+  const [key] = await findKeys(db, [keyId]);
+  if (key?.licenseId !== id) return undefined;
+  const isMain = keyId === mainKeyId;
+  return { key, isMain, used: (await countSlotsByKey(db, id)).get(isMain ? null : keyId) ?? 0 };
+}

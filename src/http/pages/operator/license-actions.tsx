@@ -8,7 +8,7 @@ import { Choices, Select, TextField, type Option } from '../kit/fields';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { grantsOf } from './issue';
-import { nameOf, pathOf } from './license-call';
+import { pathOf } from './license-call';
 import { FormPage, formRoute, Reason } from './license-form';
 
 /** What changes a licence and can be changed again. */
@@ -128,7 +128,7 @@ function RenewPage({
     <FormPage
       {...{ license, form, about }}
       rest="/renew"
-      title={texts.title(nameOf(license, t))}
+      title={texts.title}
       submit={texts.submit}
       busy={texts.busy}
     >
@@ -163,7 +163,7 @@ function PlanPage({ license, plans, form }: { license: License; plans: Plan[]; f
     <FormPage
       {...{ license, form }}
       rest="/plan"
-      title={texts.title(nameOf(license, t))}
+      title={texts.title}
       about={plans.length === 0 ? texts.one : texts.hint}
       submit={texts.submit}
     >
@@ -193,12 +193,7 @@ function SlotsPage({ license, form, wanted }: { license: License; form: FormStat
   const { t, format } = useView();
   const texts = t.license.slotsPage;
   return (
-    <FormPage
-      {...{ license, form }}
-      rest="/slots"
-      title={texts.title(nameOf(license, t))}
-      submit={texts.submit}
-    >
+    <FormPage {...{ license, form }} rest="/slots" title={texts.title} submit={texts.submit}>
       <TextField
         form={form}
         name="activation_limit"
@@ -216,12 +211,7 @@ function CustomerPage({ license, form }: { license: License; form: FormState }) 
   const { t } = useView();
   const texts = t.license.customerPage;
   return (
-    <FormPage
-      {...{ license, form }}
-      rest="/customer"
-      title={texts.title(nameOf(license, t))}
-      submit={texts.submit}
-    >
+    <FormPage {...{ license, form }} rest="/customer" title={texts.title} submit={texts.submit}>
       <TextField
         form={form}
         name="customer"
@@ -257,7 +247,7 @@ function NotePage({ license, form }: { license: License; form: FormState }) {
     <FormPage
       {...{ license, form }}
       rest="/note"
-      title={texts.title(nameOf(license, t))}
+      title={texts.title}
       about={texts.about}
       submit={texts.submit}
     >
@@ -316,7 +306,7 @@ function StatePage({
     <FormPage
       {...{ license, form }}
       rest={`/${change}`}
-      title={texts.title(nameOf(license, t))}
+      title={texts.title}
       about={texts.about}
       submit={texts.submit}
     >
@@ -332,7 +322,7 @@ function SendPage({ license, form }: { license: License; form: FormState }) {
     <FormPage
       {...{ license, form }}
       rest="/send-key"
-      title={texts.title(nameOf(license, t))}
+      title={texts.title}
       about={texts.about(license.customer ?? t.licenses.noCustomer)}
       submit={texts.submit}
     />

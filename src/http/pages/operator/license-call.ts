@@ -19,6 +19,11 @@ export function nameOf({ id, customer, reference }: License, t: Texts): string {
   return customer ?? reference ?? t.license.number(String(id));
 }
 
+/** Which licence it is, in a line: below the title of a page about it. */
+export function aboutOf(license: License, t: Texts): string {
+  return [nameOf(license, t), license.product.name, license.plan.name].join(' · ');
+}
+
 /** The path of a licence's page, or of one below it. */
 export function pathOf({ id }: { id: number }, rest = ''): string {
   return `/licenses/${id}${rest}`;

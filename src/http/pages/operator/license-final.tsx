@@ -6,7 +6,7 @@ import type { FormState } from '../form-state';
 import { FinalAction } from '../kit/final-action';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
-import { crumbsOf, nameOf, pathOf } from './license-call';
+import { aboutOf, crumbsOf, pathOf } from './license-call';
 import { formRoute, Reason } from './license-form';
 
 /** What ends a licence for good: for abuse, or for a refund. */
@@ -42,8 +42,8 @@ async function end(
 
 function FinalPage({ shown, form, change }: { shown: LicenseView; form: FormState; change: Final }) {
   const { t, to, format, now } = useView();
-  const { license, product, sites, freeSites } = shown;
-  const { id, expiresAt, plan, reference } = license;
+  const { license, sites, freeSites } = shown;
+  const { id, expiresAt, reference } = license;
   const texts = t.license.final;
   const isRevoke = change === 'revoke';
   const count = license.activationsUsed + freeSites;
@@ -59,7 +59,7 @@ function FinalPage({ shown, form, change }: { shown: LicenseView; form: FormStat
   return (
     <FinalAction
       title={(isRevoke ? texts.revokeTitle : texts.cancelTitle)(String(id))}
-      about={[nameOf(license, t), product.name, plan.name, ends].join(' · ')}
+      about={`${aboutOf(license, t)} · ${ends}`}
       nav="licenses"
       crumbs={crumbsOf(license, t)}
       path={pathOf(license, `/${change}`)}

@@ -7,7 +7,7 @@ import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
-import { crumbsOf, licenseOf, pathOf } from './license-call';
+import { aboutOf, crumbsOf, licenseOf, pathOf } from './license-call';
 
 /** An action on a licence: GET asks, POST does it, or asks again with what is wrong. @param rest below the licence's path */
 export function formRoute(
@@ -54,7 +54,7 @@ export function FormPage({
   const { t, to } = useView();
   return (
     <OperatorPage title={title} nav="licenses" crumbs={crumbsOf(license, t)}>
-      <Head title={title} />
+      <Head title={title} sub={aboutOf(license, t)} />
       <Panel id="form" kind="narrow">
         <Inside>
           <FormErrors form={form} />

@@ -6,7 +6,7 @@ import { Checkbox, Choices, TextField } from '../kit/fields';
 import { FinalAction } from '../kit/final-action';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
-import { crumbsOf, nameOf, pathOf } from './license-call';
+import { aboutOf, crumbsOf, pathOf } from './license-call';
 import { FormPage, formRoute, Reason } from './license-form';
 import { keyOf, KeyPage, useHint } from './license-keys';
 
@@ -192,7 +192,7 @@ function NewPage({ license, use, form }: One & { form: FormState }) {
   return (
     <FinalAction
       title={texts.newTitle(useHint(use))}
-      about={`${nameOf(license, t)} · ${license.product.name} · ${license.plan.name}`}
+      about={aboutOf(license, t)}
       nav="licenses"
       crumbs={crumbsOf(license, t)}
       path={pathOf(license, `/keys/${use.key.id}/new`)}
@@ -222,7 +222,7 @@ function EndPage({ license, use, form }: One & { form: FormState }) {
   return (
     <FinalAction
       title={texts.endTitle(useHint(use))}
-      about={[nameOf(license, t), license.product.name, use.key.label].filter(Boolean).join(' · ')}
+      about={[aboutOf(license, t), use.key.label].filter(Boolean).join(' · ')}
       nav="licenses"
       crumbs={crumbsOf(license, t)}
       path={pathOf(license, `/keys/${use.key.id}/end`)}

@@ -144,7 +144,6 @@ function KeyTable({ license, keys, canShow }: { license: License; keys: KeyUse[]
   if (operator?.scope === 'write')
     columns.push({
       title: '',
-      kind: 'act',
       cell: (use) => (isOpen(use.key, now) ? <KeyActions {...{ license, use, canShow }} /> : null),
     });
   return <Table caption={texts.caption} rows={keys} empty={null} columns={columns} />;
@@ -157,17 +156,14 @@ function KeyActions({ license, use, canShow }: { license: License; use: KeyUse; 
   const path = (action: string) => pathOf(license, `/keys/${key.id}/${action}`);
   const about = <span class="visually-hidden"> {texts.ofKey(useHint(use))}</span>;
   const link = (action: string, title: string) => (
-    <>
-      {' '}
-      <a class="btn btn-quiet btn-row" href={to(path(action))}>
-        {title}
-        {about}
-      </a>
-    </>
+    <a class="btn btn-quiet btn-row" href={to(path(action))}>
+      {title}
+      {about}
+    </a>
   );
   const isCurrent = key.replacedBy === null;
   return (
-    <>
+    <div class="acts">
       {canShow && key.keySealed !== null ? (
         <Form path={path('show')} form={formState()}>
           <Submit kind="quiet" small>
@@ -179,7 +175,7 @@ function KeyActions({ license, use, canShow }: { license: License; use: KeyUse; 
       {isCurrent ? link('new', texts.newKey) : null}
       {isCurrent ? link('change', texts.change) : null}
       {isMain ? null : link('end', texts.end)}
-    </>
+    </div>
   );
 }
 

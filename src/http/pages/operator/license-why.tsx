@@ -72,24 +72,24 @@ export function WhyPanel({ license, why }: { license: License; why: Why }) {
         <span class="small muted">{works.summary}</span>
       </header>
       <ul class="verdicts">
-        <Verdict line={works.updates} isFirst={works.state !== 'fine'} />
-        <Verdict line={works.newSite} isFirst={works.state === 'no_new_site'} />
+        <Verdict line={works.updates} isBig={!works.updates.allowed || works.state === 'again'} />
+        <Verdict line={works.newSite} isBig={works.state === 'no_new_site'} />
       </ul>
       <RemedyBar license={license} why={why} />
       {works.quiet === null ? null : <p class="fold px-3 py-2 mb-0 small muted">{works.quiet}</p>}
       {happened.length === 0 ? null : <Happened license={license} entries={happened.slice(0, SHOWN)} />}
-      <ReplyFold license={license} why={why} isOpen={why.isReplyAsked || works.state !== 'fine'} />
+      <ReplyFold license={license} why={why} isOpen={why.isReplyAsked || why.reply.case !== 'fine'} />
       <OtherFold />
     </section>
   );
 }
 
-function Verdict({ line: { allowed, sentence, note }, isFirst }: { line: Line; isFirst: boolean }) {
+function Verdict({ line: { allowed, sentence, note }, isBig }: { line: Line; isBig: boolean }) {
   return (
     <li class={allowed ? 'yes' : 'no'}>
       <Icon name={allowed ? 'yes' : 'no'} />
       <div>
-        <div {...(isFirst ? { class: 'big' } : {})}>{sentence}</div>
+        <div {...(isBig ? { class: 'big' } : {})}>{sentence}</div>
         {note === null ? null : <div class="small muted">{note}</div>}
       </div>
     </li>
@@ -234,13 +234,15 @@ function LogEntry({ entry, license }: { entry: Entry; license: License }) {
   );
 }
 
-const ROWS = 14;
+/** Characters in a line of the field, about. */
+const LINE = 85;
 
 function ReplyFold({ license, why, isOpen }: { license: License; why: Why; isOpen: boolean }) {
   const { t, to } = useView();
   const texts = t.license.why;
   const { reply, replyLanguage } = why;
   const { customer } = license;
+  const lines = reply.body.split('\n').map((line) => Math.ceil(line.length / LINE) || 1);
   return (
     <details class="fold" id="answer" open={isOpen}>
       <summary>{texts.answer}</summary>
@@ -262,7 +264,12 @@ function ReplyFold({ license, why, isOpen }: { license: License; why: Why; isOpe
             ))}
           </span>
         </div>
-        <CopyText id="reply" label={texts.answer} text={reply.body} rows={ROWS}>
+        <CopyText
+          id="reply"
+          label={texts.answer}
+          text={reply.body}
+          rows={lines.reduce((sum, one) => sum + one, 1)}
+        >
           {customer === null ? null : (
             <a class="btn btn-quiet btn-sm" href={mailAddress(customer, reply)}>
               {texts.mailProgram}

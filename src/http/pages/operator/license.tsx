@@ -325,7 +325,9 @@ function HistoryPanel({ shown, plans }: { shown: LicenseView; plans: Map<number,
           {
             title: texts.columns.what,
             kind: 'name',
-            cell: (event) => eventSentence(event, t, format, { activationType, plans }),
+            cell: (event) => (
+              <span class="fw-normal">{eventSentence(event, t, format, { activationType, plans })}</span>
+            ),
           },
           { title: texts.columns.by, kind: 'long', cell: ({ actor }) => eventActor(actor, t) },
         ]}

@@ -162,7 +162,7 @@ export const license: Translated<typeof en> = {
   reasonCancel: 'Nur Sie sehen ihn, hier und im Verlauf. Zum Beispiel: Erstattung zu Bestellung 3290',
   reasonSuspend: 'Nur Sie sehen ihn, hier und im Verlauf. Zum Beispiel: Zahlung steht aus',
   renewPage: {
-    title: (name) => `${name} verlängern`,
+    title: 'Lizenz verlängern',
     now: (end) => `Jetzt gültig bis: ${end}`,
     nowEnded: (end) => `Abgelaufen am ${end}`,
     lifetimeNow: 'Sie ist unbefristet.',
@@ -181,27 +181,27 @@ export const license: Translated<typeof en> = {
     busy: 'Wird verlängert...',
   },
   planPage: {
-    title: (name) => `Tarif von ${name} ändern`,
+    title: 'Tarif ändern',
     plan: 'Tarif',
     hint: 'Das Ende bleibt. Die Plätze werden die des Tarifs.',
     one: 'Dieses Produkt hat keinen anderen Tarif.',
     submit: 'Tarif ändern',
   },
   slotsPage: {
-    title: (name) => `Plätze von ${name} ändern`,
+    title: 'Plätze ändern',
     slots: 'Plätze',
     hint: (used) =>
       `${used} sind belegt. 0: unbegrenzt. Sind es weniger als belegt, bleiben alle, und neue werden abgelehnt.`,
     submit: 'Plätze ändern',
   },
   customerPage: {
-    title: (name) => `Kunden von ${name} ändern`,
+    title: 'Kunden ändern',
     customer: 'E-Mail',
     hint: 'Mails gehen ab jetzt dorthin, und die Seite des Kunden öffnet sich für diese Adresse.',
     submit: 'Kunden ändern',
   },
   notePage: {
-    title: (name) => `Notiz für den Shop: ${name}`,
+    title: 'Notiz für den Shop',
     about:
       'Eigene Namen und Texte, etwa die Zeilen der Bestellung. Shops lesen sie über die API; Kunden sehen sie nie.',
     name: 'Name',
@@ -210,18 +210,18 @@ export const license: Translated<typeof en> = {
     submit: 'Notiz speichern',
   },
   suspendPage: {
-    title: (name) => `${name} aussetzen`,
+    title: 'Lizenz aussetzen',
     about:
       'Updates und neue Websites werden abgelehnt, bis Sie die Lizenz freigeben. Das Ende bleibt, wie es ist.',
     submit: 'Aussetzen',
   },
   reinstatePage: {
-    title: (name) => `${name} freigeben`,
+    title: 'Lizenz freigeben',
     about: 'Updates und neue Websites gehen wieder. Das Ende bleibt, wie es ist.',
     submit: 'Freigeben',
   },
   sendPage: {
-    title: (name) => `Schlüssel von ${name} senden`,
+    title: 'Schlüssel senden',
     about: (customer) =>
       `Die Mail geht an ${customer}: der Schlüssel, der Download, und wohin der Schlüssel in Joomla gehört.`,
     submit: 'Schlüssel senden',

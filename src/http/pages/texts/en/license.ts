@@ -172,7 +172,7 @@ export const license = {
   reasonCancel: 'You alone see it, here and in the history. For example: refund of order 3290',
   reasonSuspend: 'You alone see it, here and in the history. For example: waiting for payment',
   renewPage: {
-    title: (name: string) => `Renew ${name}`,
+    title: 'Renew the licence',
     now: (end: string) => `Ends now: ${end}`,
     nowEnded: (end: string) => `Ended on ${end}`,
     lifetimeNow: 'It has no end.',
@@ -191,27 +191,27 @@ export const license = {
     busy: 'Renewing...',
   },
   planPage: {
-    title: (name: string) => `Change the plan of ${name}`,
+    title: 'Change the plan',
     plan: 'Plan',
     hint: 'The end stays. The slots become those of the plan.',
     one: 'This product has no other plan.',
     submit: 'Change the plan',
   },
   slotsPage: {
-    title: (name: string) => `Change the slots of ${name}`,
+    title: 'Change the slots',
     slots: 'Slots',
     hint: (used: string) =>
       `${used} are used. 0: unlimited. With fewer than are used, all stay, and new ones are refused.`,
     submit: 'Change the slots',
   },
   customerPage: {
-    title: (name: string) => `Change the customer of ${name}`,
+    title: 'Change the customer',
     customer: 'E-mail',
     hint: 'Mails go there from now on, and the customer’s page opens for that address.',
     submit: 'Change the customer',
   },
   notePage: {
-    title: (name: string) => `Note for the shop: ${name}`,
+    title: 'Note for the shop',
     about:
       'Names and texts of your own, such as the order’s lines. Shops read them by the API; customers never see them.',
     name: 'Name',
@@ -220,17 +220,17 @@ export const license = {
     submit: 'Save the note',
   },
   suspendPage: {
-    title: (name: string) => `Suspend ${name}`,
+    title: 'Suspend the licence',
     about: 'Updates and new sites are refused until you reinstate it. The end stays as it is.',
     submit: 'Suspend',
   },
   reinstatePage: {
-    title: (name: string) => `Reinstate ${name}`,
+    title: 'Reinstate the licence',
     about: 'Updates and new sites work again. The end stays as it is.',
     submit: 'Reinstate',
   },
   sendPage: {
-    title: (name: string) => `Send the key of ${name}`,
+    title: 'Send the key',
     about: (customer: string) =>
       `The mail goes to ${customer}: the key, the download, and where the key goes in Joomla.`,
     submit: 'Send the key',

@@ -52,12 +52,12 @@ function noCustomer(): never {
 }
 
 /**
- * A page of a customer's licences by id, with their activations, the latest accesses, and the seats that the customer has
- * on licences of others. Reads by indexes only: what else names the customer is found by `exportCustomer`.
+ * A page of a customer's licences by id, with the latest accesses, and the seats that the customer has on licences of
+ * others. Reads by indexes only: what else names the customer is found by `exportCustomer`.
  *
  * @throws OperatorError (NOT_FOUND) when there is nothing
  */
-export async function readCustomerJson(
+export async function readOneCustomer(
   db: Db,
   idOrAddress: string,
   { after, limit }: { after?: number | undefined; limit: number },
@@ -68,7 +68,6 @@ export async function readCustomerJson(
   const licenses = found.slice(0, limit);
   const seats = after === undefined ? await findSeatRows(db, customer) : [];
   if (after === undefined && licenses.length + seats.length === 0) return noCustomer();
-  const activations = await Promise.all(licenses.map(({ id }) => listActivations(db, id)));
   const accesses = await latestAccesses(
     db,
     licenses.map(({ id }) => id),
@@ -76,16 +75,34 @@ export async function readCustomerJson(
   return {
     id: customerDigest(customer),
     customer,
+    licenses,
+    seats: seats.map((row) =>
+      fromRow('activation', { ...row, key_id: row.key_id ?? row.main_key_id ?? null }),
+    ),
+    accesses,
+    /** the licence after which the next page begins; null: there are no more */
+    next: found.length > limit ? (licenses.at(-1)?.id ?? null) : null,
+  };
+}
+
+/** `readOneCustomer` as JSON, with the licences' activations. */
+export async function readCustomerJson(
+  db: Db,
+  idOrAddress: string,
+  page: { after?: number | undefined; limit: number },
+  now: Date,
+) {
+  const { licenses, seats, accesses, next, ...who } = await readOneCustomer(db, idOrAddress, page, now);
+  const activations = await Promise.all(licenses.map(({ id }) => listActivations(db, id)));
+  return {
+    ...who,
     licenses: licenses.map((license, i) => ({
       ...licenseJson(license, now),
       activations: (activations[i] ?? []).map((one) => activationJson(one, license)),
     })),
-    seats: seats.map((row) =>
-      fromRow('activation', { ...row, key_id: row.key_id ?? row.main_key_id ?? null }),
-    ),
+    seats,
     accesses: accesses.map(accessJson),
-    /** the licence after which the next page begins; null: there are no more */
-    next: found.length > limit ? (licenses.at(-1)?.id ?? null) : null,
+    next,
   };
 }
 

@@ -14,6 +14,7 @@ import { findRows } from '../store/import';
 import { deleteOutboxOf, listOutboxOf } from '../store/outbox';
 import { findLicensesByIds, lockLicenses, raiseRevisions, type License } from '../store/licenses';
 import {
+  countPersonalRows,
   findMetadataEvents,
   findTextRows,
   idRange,
@@ -432,6 +433,28 @@ export async function countMentions(db: Db, customer: CustomerAddress): Promise<
     while (!(await rows.next()).done) counts[name]++;
   }
   return counts;
+}
+
+export interface ErasureCounts {
+  /** of the customer */
+  licenses: number;
+  /** entries of the access log and of histories that lose the e-mail address or a network address */
+  requests: number;
+  changes: number;
+}
+
+/** What `eraseCustomer` would change, for the question before it. Scans tables, as the erasure does. */
+export async function countErasure(db: Db, text: string): Promise<ErasureCounts> {
+  const customer = await readCustomerAddress(db, text);
+  const own: number[] = [];
+  for await (const { id } of customerLicenses(db, customer)) own.push(id);
+  const counts = await countPersonalRows(db, own);
+  const isOwn = new Set(own);
+  for await (const { license_id, ip } of rowsNaming(db, 'access_log', customer))
+    if (ip === null || !isOwn.has(license_id as number)) counts.requests++;
+  for await (const { license_id, actor } of rowsNaming(db, 'events', customer))
+    if (!(actor as string).startsWith('customer:') || !isOwn.has(license_id as number)) counts.changes++;
+  return { licenses: own.length, ...counts };
 }
 
 async function licensesNaming(db: Db, customer: CustomerAddress): Promise<number[]> {

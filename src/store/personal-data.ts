@@ -102,6 +102,27 @@ export async function removeIps(trx: Transaction, licenseIds: number[]): Promise
     .update({ actor: 'customer' });
 }
 
+/** The entries that `removeIps` would change: of the access log, and changes by customers. */
+export async function countPersonalRows(
+  db: Db,
+  licenseIds: number[],
+): Promise<{ requests: number; changes: number }> {
+  const counts = { requests: 0, changes: 0 };
+  for (const id of licenseIds) {
+    const [requests] = await db(tableBy(db, 'access_log', ...licenseIndex('access_log')))
+      .where({ license_id: id })
+      .whereNotNull('ip')
+      .count({ n: '*' });
+    const [changes] = await db(tableBy(db, 'events', ...licenseIndex('events')))
+      .where({ license_id: id })
+      .where('actor', 'like', 'customer:%')
+      .count({ n: '*' });
+    counts.requests += Number(requests?.n);
+    counts.changes += Number(changes?.n);
+  }
+  return counts;
+}
+
 /** Removes the labels of licences' keys, which may name people, also from the history. */
 export async function removeKeyLabels(trx: Transaction, licenseIds: number[]): Promise<void> {
   await trx(tableBy(trx, 'license_keys', 'license_id'))

@@ -146,20 +146,40 @@ export async function refusalsByReason(
     if (kind === 'refused') requests.set(name, (requests.get(name) ?? 0) + times);
   const licenses =
     requests.size === 0 ? new Map<string, number>() : await countRefusedLicenses(db, product, first, last);
-  const { reasons } = TEXTS[language];
   const found: RefusalReason[] = [];
   for (const [code, times] of requests) {
     const { items } = await listRequestPage(db, { outcome: code, productId }, { limit: 1, after: undefined });
     const [latest] = items;
     found.push({
       code,
-      reason: (reasons as Partial<Record<string, string>>)[code] ?? reasons.OTHER,
+      reason: refusalReason(code, language),
       licenses: licenses.get(code) ?? 0,
       requests: times,
       last: latest ? latestOf(latest) : null,
     });
   }
   return found.sort((a, b) => b.requests - a.requests);
+}
+
+/** The refusals that customers can get, by their codes. */
+export const REFUSAL_CODES = [
+  'LICENSE_NOT_FOUND',
+  'LICENSE_EXPIRED',
+  'LICENSE_INACTIVE',
+  'ACTIVATION_LIMIT_REACHED',
+  'ACTIVATION_NOT_FOUND',
+  'PRODUCT_MISMATCH',
+  'DOWNLOAD_NOT_FOUND',
+  'FILE_NOT_FOUND',
+  'INVALID_REQUEST',
+  'RATE_LIMITED',
+  'OMITTED',
+] as const;
+
+/** What a code that customers get means, in a few words. */
+export function refusalReason(code: string, language: LanguageCode): string {
+  const { reasons } = TEXTS[language];
+  return (reasons as Partial<Record<string, string>>)[code] ?? reasons.OTHER;
 }
 
 const english = {
@@ -189,7 +209,7 @@ const english = {
     RATE_LIMITED: 'Too many requests',
     OMITTED: 'Many different refusals from one address',
     OTHER: 'Another reason',
-  },
+  } satisfies Record<(typeof REFUSAL_CODES)[number] | 'OTHER', string>,
 };
 
 const german: typeof english = {

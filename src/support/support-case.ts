@@ -432,7 +432,8 @@ async function readOffer(
   return { latestVersion, included, includedPublished };
 }
 
-async function gatherKnown(
+/** What the sentences about accesses are built from. */
+export async function gatherKnown(
   db: Db,
   accesses: LoggedAccess[],
   now: Date,

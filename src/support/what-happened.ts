@@ -62,7 +62,10 @@ export interface WhatHappenedOptions {
 type RequestFinding = ExplainedFinding & { facts: { request: RequestFacts } };
 
 /** The recorded requests of an answer, newest first; equal ones are one entry unless one that succeeded lies between. */
-export function whatHappened({ findings, license_id }: WhyAnswer, options: WhatHappenedOptions): Entry[] {
+export function whatHappened(
+  { findings, license_id }: Pick<WhyAnswer, 'findings' | 'license_id'>,
+  options: WhatHappenedOptions,
+): Entry[] {
   const newestFirst = findings.filter(isOfRequest).reverse();
   const groups: RequestFinding[][] = [];
   let open = new Map<string, RequestFinding[]>();

@@ -84,7 +84,7 @@ export async function explain(db: Db, about: string, options: WhyOptions): Promi
       accesses,
     } = await openKnownCase(trx, about, options);
     const isUntraced = licenses.length === 0 && !hasCause(findings, accesses);
-    const told = [...findings, ...accesses].map((one) => explained(one, language, dated));
+    const told = [...findings, ...accesses].map((one) => explained(one, languageCode, dated));
     return {
       license_id: license?.id ?? null,
       licenses: licenses.map((one) => ({ license_id: one.license.id, matched: one.by })),
@@ -118,11 +118,13 @@ async function openKnownCase(db: Db, about: string, options: CaseOptions): Promi
 
 type Dated = <Facts extends object>(facts: Facts) => Facts;
 
-function explained(
+/** A finding with its sentences. */
+export function explained(
   { code, facts, since, count, action }: Finding,
-  language: Language,
-  dated: Dated,
+  languageCode: LanguageCode,
+  dated: Dated = (facts) => facts,
 ): ExplainedFinding {
+  const language = LANGUAGES[languageCode];
   const sayable = { code, facts: dated(facts) };
   return {
     ...{ code, facts, since, count, action },

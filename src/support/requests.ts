@@ -1,0 +1,31 @@
+import type { LoggedAccess } from '../store/access-log';
+import type { Db } from '../store/database';
+import { explainAccesses } from './explain-accesses';
+import { gatherKnown } from './support-case';
+import { whatHappened, type Entry, type WhatHappenedOptions } from './what-happened';
+import { explained } from './why';
+
+/** An entry of the access log, as a list of requests tells it. */
+export interface ToldRequest {
+  access: LoggedAccess;
+  told: Entry;
+}
+
+type TellOptions = Pick<WhatHappenedOptions, 'language' | 'now' | 'zone'>;
+
+/** Tells each entry in the words of a licence's page, in the same order: why it was refused, judged by what is known now. */
+export async function tellRequests(
+  db: Db,
+  accesses: LoggedAccess[],
+  options: TellOptions,
+): Promise<ToldRequest[]> {
+  const known = await gatherKnown(db, accesses, options.now);
+  return accesses.flatMap((access) => {
+    const activationType = known.licenses.get(access.licenseId ?? 0)?.plan.activationType;
+    const findings = explainAccesses([access], known).map((one) => explained(one, options.language));
+    return whatHappened(
+      { license_id: null, findings },
+      { ...options, ...(activationType === undefined ? {} : { activationType }) },
+    ).map((told) => ({ access, told }));
+  });
+}

@@ -9,7 +9,7 @@ import { Options } from '../kit/fields';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
-import { Paging, Table } from '../kit/table';
+import { Paging, Table, type Column } from '../kit/table';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { within } from '../within';
@@ -272,11 +272,14 @@ export function LicenseTable({
   licenses,
   isSoonest = false,
   caption,
+  further = [],
   empty,
 }: {
   licenses: License[];
   isSoonest?: boolean;
   caption?: string;
+  /** columns that only this list has */
+  further?: Column<License>[];
   empty: Parameters<typeof Table>[0]['empty'];
 }) {
   const { t, to, format, now } = useView();
@@ -294,6 +297,7 @@ export function LicenseTable({
           kind: 'name',
           cell: (one) => <a href={to(`/licenses/${one.id}`)}>{one.customer ?? noCustomer}</a>,
         },
+        ...further,
         { title: columns.plan, cell: ({ product, plan }) => `${product.name} · ${plan.name}` },
         {
           title: columns.slots,

@@ -8,7 +8,9 @@ import { my as myDe } from './de/my';
 import { overview as overviewDe } from './de/overview';
 import { products as productsDe } from './de/products';
 import { releases as releasesDe } from './de/releases';
+import { requests as requestsDe } from './de/requests';
 import { said as saidDe } from './de/said';
+import { search as searchDe } from './de/search';
 import { signIn as signInDe } from './de/sign-in';
 import { start as startDe } from './de/start';
 import { system as systemDe } from './de/system';
@@ -21,7 +23,9 @@ import { my } from './en/my';
 import { overview } from './en/overview';
 import { products } from './en/products';
 import { releases } from './en/releases';
+import { requests } from './en/requests';
 import { said } from './en/said';
+import { search } from './en/search';
 import { signIn } from './en/sign-in';
 import { start } from './en/start';
 import { system } from './en/system';
@@ -38,7 +42,9 @@ const en = {
   overview,
   products,
   releases,
+  requests,
   said,
+  search,
   signIn,
   start,
   system,
@@ -55,7 +61,9 @@ const de: Texts = {
   overview: overviewDe,
   products: productsDe,
   releases: releasesDe,
+  requests: requestsDe,
   said: saidDe,
+  search: searchDe,
   signIn: signInDe,
   start: startDe,
   system: systemDe,

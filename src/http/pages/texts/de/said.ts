@@ -20,6 +20,9 @@ export const said: Translated<typeof en> = {
     `${name} ist entfernt, der Platz ist frei. Sie können es unten wieder hinzufügen.`,
   licenseSlots: (slots) => `Die Lizenz hat jetzt ${slots} Plätze.`,
   licenseSuspended: () => 'Die Lizenz ist ausgesetzt. „Freigeben“ macht sie wieder aktiv.',
+  customerErased: () => 'Die Daten des Kunden sind gelöscht. Die Lizenzen wirken ohne Namen weiter.',
+  foundEndedKey: () => 'Der gesuchte Schlüssel war einer dieser Lizenz. Er ist beendet.',
+  foundOtherKey: () => 'Der gesuchte Schlüssel ist ein weiterer Schlüssel dieser Lizenz.',
   signedOut: () => 'Sie sind abgemeldet.',
   linkAsked: () =>
     'Wenn diese Adresse einem Betreiber gehört, ist eine Mail unterwegs. Ihr Link gilt einmal und zehn Minuten lang.',

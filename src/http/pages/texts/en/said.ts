@@ -15,6 +15,9 @@ export const said = {
   licenseSiteRemoved: (name) => `${name} is removed, its slot is free. You can add it again below.`,
   licenseSlots: (slots) => `The licence has ${slots} slots now.`,
   licenseSuspended: () => 'The licence is suspended. “Reinstate” makes it active again.',
+  customerErased: () => 'The customer’s data are erased. The licences go on working without a name.',
+  foundEndedKey: () => 'The key you searched for was a key of this licence. It has ended.',
+  foundOtherKey: () => 'The key you searched for is a further key of this licence.',
   signedOut: () => 'You are signed out.',
   linkAsked: () =>
     'If this address is an operator’s, a mail is on its way. Its link works once, within ten minutes.',

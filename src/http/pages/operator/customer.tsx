@@ -1,0 +1,203 @@
+import { listProducts } from '../../../licensing/catalogue';
+import { readOneCustomer, resolveCustomer } from '../../../privacy/customer-list';
+import { countErasure, exportCustomer, type ErasureCounts } from '../../../privacy/customers';
+import { findEmail } from '../../../licensing/customer-email';
+import { isCustomerDigest } from '../../../store/customer-digest';
+import { tellRequests, type ToldRequest } from '../../../support/requests';
+import { ManageError } from '../../manage/failures';
+import { act } from '../act';
+import { formState, type FormState } from '../form-state';
+import { TextField } from '../kit/fields';
+import { FinalAction } from '../kit/final-action';
+import { OperatorPage } from '../kit/operator-page';
+import { Head, Panel } from '../kit/panel';
+import { Paging, Table } from '../kit/table';
+import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { useView } from '../view';
+import { LicenseTable } from './licenses';
+import { RequestTable, type ProductNames } from './request-table';
+
+/** One customer: what is stored, as a page and as a file, and how to erase it. */
+
+const LIMIT = 50;
+
+export const customerRoutes: Route<OperatorCall>[] = [
+  { path: '/customers/:id', get: showCustomer },
+  // Looks through whole tables.
+  { path: '/customers/:id/export', get: download, hasDeadline: false },
+  {
+    path: '/customers/:id/erase',
+    scope: 'write',
+    isSecret: true,
+    hasDeadline: false,
+    get: (call) => askToErase(call, formState()),
+    post: erase,
+  },
+];
+
+/** The address. @throws ManageError for anything but the id of a customer: an address must not stand in the path */
+async function addressOf({ db, path: { id = '' } }: OperatorCall): Promise<string> {
+  if (!isCustomerDigest(id)) throw new ManageError('NOT_FOUND', '');
+  return resolveCustomer(db, id);
+}
+
+type Customer = Awaited<ReturnType<typeof readOneCustomer>>;
+
+async function showCustomer(call: OperatorCall): Promise<Answer> {
+  const { db, at, query, view } = call;
+  const after = /^\d{1,15}$/.test(query.get('after') ?? '') ? Number(query.get('after')) : undefined;
+  const customer = await readOneCustomer(db, await addressOf(call), { after, limit: LIMIT }, at);
+  const { language, format } = view;
+  const requests = await tellRequests(db, customer.accesses, { language, now: at, zone: format.zone });
+  const products: ProductNames = new Map((await listProducts(db)).map(({ id, name }) => [id, name]));
+  return { page: <CustomerPage {...{ customer, requests, products }} after={after} /> };
+}
+
+async function download(call: OperatorCall): Promise<Answer> {
+  const parts: string[] = [];
+  // Not as it is read: a slow client would keep the transaction open.
+  await exportCustomer(call.db, await addressOf(call), call.at, (text) => {
+    parts.push(text);
+    return Promise.resolve();
+  });
+  const name = `${call.view.t.customers.one.exportName}-${(call.path.id ?? '').slice(0, 12)}.json`;
+  return { file: name, type: 'application/json', content: parts.join('') };
+}
+
+async function askToErase(call: OperatorCall, form: FormState): Promise<Answer> {
+  const customer = await addressOf(call);
+  const counts = await countErasure(call.db, customer);
+  return { page: <Erase id={call.path.id ?? ''} {...{ customer, counts, form }} /> };
+}
+
+async function erase(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  if (findEmail(sent.get('confirm') ?? '') !== (await addressOf(call))) {
+    const failure = { field: 'confirm', sentence: call.view.t.customers.erasePage.wrong };
+    return { ...(await askToErase(call, formState(sent, failure))), status: 400 };
+  }
+  await act(call, sent, 'DELETE /customers/{customer}', { path: { customer: call.path.id ?? '' } });
+  return done('/customers', 'customerErased');
+}
+
+function CustomerPage({
+  customer: { id, customer, licenses, seats, next },
+  requests,
+  products,
+  after,
+}: {
+  customer: Customer;
+  requests: ToldRequest[];
+  products: ProductNames;
+  after: number | undefined;
+}) {
+  const { t, to, format, operator } = useView();
+  const texts = t.customers.one;
+  const path = `/customers/${id}`;
+  return (
+    <OperatorPage title={customer} nav="customers" crumbs={[[t.customers.title, '/customers']]}>
+      <Head
+        title={customer}
+        actions={
+          <>
+            <a class="btn btn-quiet" href={to(`${path}/export`)}>
+              {texts.export}
+            </a>
+            {operator?.scope === 'write' ? (
+              <a class="btn btn-quiet" href={to(`${path}/erase`)}>
+                {texts.erase}
+              </a>
+            ) : null}
+          </>
+        }
+      />
+      <div class="stack">
+        <Panel id="licenses" title={texts.licenses}>
+          <LicenseTable
+            licenses={licenses}
+            caption={texts.licensesCaption(format.number(licenses.length))}
+            empty={texts.noLicense}
+          />
+          <Paging
+            path={path}
+            query={{ after: after === undefined ? undefined : String(after) }}
+            next={next === null ? null : String(next)}
+            limit={LIMIT}
+          />
+        </Panel>
+        {seats.length === 0 ? null : (
+          <Panel id="seats" title={texts.seats}>
+            <Table
+              caption={texts.seatsCaption}
+              rows={seats}
+              empty={null}
+              columns={[
+                { title: texts.seatColumns.identifier, kind: 'name', cell: ({ identifier }) => identifier },
+                { title: texts.seatColumns.label, cell: ({ name }) => name ?? t.common.none },
+                {
+                  title: texts.seatColumns.since,
+                  cell: ({ activated_at }) => format.localDay(new Date(activated_at)),
+                },
+                {
+                  title: texts.seatColumns.license,
+                  kind: 'number',
+                  cell: ({ license_id }) => <a href={to(`/licenses/${license_id}`)}>{String(license_id)}</a>,
+                },
+              ]}
+            />
+          </Panel>
+        )}
+        <Panel id="requests" title={texts.requests}>
+          <RequestTable
+            requests={requests}
+            products={products}
+            caption={t.requests.oneCaption(format.number(requests.length))}
+            empty={texts.noRequest}
+          />
+        </Panel>
+      </div>
+    </OperatorPage>
+  );
+}
+
+function Erase({
+  id,
+  customer,
+  counts: { licenses, requests, changes },
+  form,
+}: {
+  id: string;
+  customer: string;
+  counts: ErasureCounts;
+  form: FormState;
+}) {
+  const { t, to, format } = useView();
+  const texts = t.customers.erasePage;
+  const path = `/customers/${id}`;
+  const written = (count: number) => format.number(count);
+  return (
+    <FinalAction
+      title={texts.title(customer)}
+      nav="customers"
+      crumbs={[
+        [t.customers.title, '/customers'],
+        [customer, path],
+      ]}
+      path={`${path}/erase`}
+      form={form}
+      consequences={[
+        texts.licenses(licenses, written(licenses)),
+        texts.rows(requests, written(requests), changes, written(changes)),
+        texts.noMail,
+        texts.backups,
+        <>
+          {texts.final} <a href={to(`${path}/export`)}>{texts.exportFirst}</a>.
+        </>,
+      ]}
+      submit={texts.submit}
+      busy={texts.busy}
+      back={[texts.back, path]}
+    >
+      <TextField form={form} name="confirm" type="email" label={texts.confirm} hint={texts.again} required />
+    </FinalAction>
+  );
+}

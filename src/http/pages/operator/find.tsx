@@ -1,0 +1,248 @@
+import { storedCustomer } from '../../../licensing/customer-email';
+import { canonicalKey, keyHint } from '../../../licensing/keys';
+import { listProducts } from '../../../licensing/catalogue';
+import { OperatorError } from '../../../licensing/operator-error';
+import { customerDigest } from '../../../store/customer-digest';
+import { find, type Found, type FoundLicense } from '../../../support/find';
+import { writeReply, type Reply } from '../../../support/reply';
+import { isOfRequest, whatHappened, type Entry } from '../../../support/what-happened';
+import { formState, type FormState } from '../form-state';
+import { CopyText } from '../kit/copy';
+import { Form, FormErrors, Submit, TextField } from '../kit/fields';
+import { OperatorPage } from '../kit/operator-page';
+import { Head, Inside, Panel } from '../kit/panel';
+import { Table } from '../kit/table';
+import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { useView } from '../view';
+import { LicenseTable } from './licenses';
+import { EntryLog, type ProductNames } from './request-table';
+
+/** The one search field: a single licence opens, anything else is told here. A key stands in no address and on no page. */
+
+/** The latest requests that an answer is found in. */
+const LATEST = 20;
+
+export const findRoutes: Route<OperatorCall>[] = [
+  {
+    path: '/find',
+    scope: 'read',
+    get: () => ({ page: <Ask form={formState()} /> }),
+    post: search,
+  },
+];
+
+async function search(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const { db, at, view, settings } = call;
+  const { language, format, t } = view;
+  const about = sent.get('about')?.trim() ?? '';
+  const refuse = (sentence: string, shown = sent): Answer => ({
+    page: <Ask form={formState(shown, { field: 'about', sentence })} />,
+    status: 400,
+  });
+  if (canonicalKey(about) === '') return refuse(t.search.nothingTyped);
+  const { packagesDir, logDays } = settings;
+  const options = { language, now: at, limit: LATEST, logDays, packagesDir, pageDays: true };
+  const found = await find(db, about, options).catch((error: unknown) => {
+    if (!(error instanceof OperatorError) || error.code !== 'INVALID_REQUEST') throw error;
+    return undefined;
+  });
+  // It may be a key all the same.
+  if (found === undefined) return refuse(t.search.tooLong, new URLSearchParams({ about: '' }));
+  if (found.kind === 'license')
+    return done(
+      `/licenses/${found.id}`,
+      found.key === null ? undefined : found.key.ended ? 'foundEndedKey' : 'foundOtherKey',
+    );
+  if (found.kind === 'several') return { page: <Several about={about} found={found} /> };
+  const { answer } = found;
+  const entries = whatHappened(answer, { language, now: at, zone: format.zone });
+  const products: ProductNames = new Map((await listProducts(db)).map(({ id, name }) => [id, name]));
+  const reply = found.of === 'key' ? replyTo(found, entries, call) : undefined;
+  return { page: <None {...{ about, found, entries, products, reply }} /> };
+}
+
+/** What the customer is told of a key that no licence has. */
+function replyTo(
+  { answer, licenses }: Extract<Found, { kind: 'none' }>,
+  entries: Entry[],
+  call: OperatorCall,
+): Reply {
+  const { at, view, settings } = call;
+  // A guess by the end of a key may name somebody else's licence.
+  const isCertain = answer.findings.some((one) => 'certain' in one.facts && one.facts.certain === true);
+  return writeReply(answer, entries, {
+    language: view.language,
+    now: at,
+    license: isCertain ? licenses[0]?.license : undefined,
+    shopName: settings.shopName,
+  });
+}
+
+function Ask({ form }: { form: FormState }) {
+  const { t } = useView();
+  const texts = t.search;
+  return (
+    <OperatorPage title={texts.title} nav={undefined}>
+      <Head title={texts.title} sub={<span class="small muted">{texts.intro}</span>} />
+      <div class="stack">
+        <Panel id="ask">
+          <Inside>
+            <Form path="/find" form={form}>
+              <FormErrors form={form} />
+              <TextField
+                form={form}
+                name="about"
+                label={texts.field}
+                required
+                placeholder={t.common.findHint}
+                hint={texts.notLogged}
+              />
+              <Submit busy={texts.busy}>{texts.submit}</Submit>
+            </Form>
+          </Inside>
+        </Panel>
+        <Panel id="examples" title={texts.examples}>
+          <Table
+            caption={texts.intro}
+            rows={Object.values(texts.what)}
+            empty={null}
+            columns={[
+              { title: texts.columns.what, kind: 'name', cell: ([what]) => what },
+              { title: texts.columns.example, cell: ([, example]) => example },
+              { title: texts.columns.finds, cell: ([, , finds]) => finds },
+            ]}
+          />
+        </Panel>
+      </div>
+    </OperatorPage>
+  );
+}
+
+function Several({ about, found }: { about: string; found: Extract<Found, { kind: 'several' }> }) {
+  const { t, to, format } = useView();
+  const texts = t.search;
+  const { heading, licenses, more } = found;
+  const email = storedCustomer(about);
+  const isCustomer = licenses.every(({ license }) => license.customer === email);
+  return (
+    <OperatorPage title={heading} nav="licenses" about={about}>
+      <Head
+        title={heading}
+        actions={
+          isCustomer ? (
+            <a class="btn btn-quiet" href={to(`/customers/${customerDigest(email)}`)}>
+              {texts.openCustomer}
+            </a>
+          ) : undefined
+        }
+      />
+      <Panel id="found">
+        <FoundTable licenses={licenses} caption={texts.caption(format.number(licenses.length))} />
+        {more && !isCustomer ? (
+          <p class="in small mb-0">
+            {/* An address must not stand in a link. */}
+            {about.includes('@') ? (
+              texts.typeMore
+            ) : (
+              <a href={to('/licenses', { q: about })}>{texts.listAll}</a>
+            )}
+          </p>
+        ) : null}
+      </Panel>
+    </OperatorPage>
+  );
+}
+
+function FoundTable({ licenses, caption }: { licenses: FoundLicense[]; caption: string }) {
+  const { t } = useView();
+  const foundAs = new Map(licenses.map((one) => [one.license.id, one.foundAs]));
+  const isSaid = licenses.some((one) => one.foundAs !== null);
+  return (
+    <LicenseTable
+      licenses={licenses.map(({ license }) => license)}
+      caption={caption}
+      further={
+        isSaid ? [{ title: t.search.foundAs, cell: ({ id }) => foundAs.get(id) ?? t.common.none }] : []
+      }
+      empty={null}
+    />
+  );
+}
+
+function None({
+  about,
+  found: { of, heading, answer, licenses },
+  entries,
+  products,
+  reply,
+}: {
+  about: string;
+  found: Extract<Found, { kind: 'none' }>;
+  entries: Entry[];
+  products: ProductNames;
+  reply: Reply | undefined;
+}) {
+  const { t, to, format } = useView();
+  const texts = t.search;
+  const told = answer.findings.filter((one) => !isOfRequest(one));
+  const [likeliest] = licenses;
+  const isKey = of === 'key';
+  return (
+    <OperatorPage
+      title={heading}
+      nav={undefined}
+      about={isKey ? (keyHint(canonicalKey(about)) ?? '') : about}
+    >
+      <Head title={heading} sub={isKey ? <span class="small muted">{texts.notKept}</span> : undefined} />
+      <div class="stack">
+        {told.length === 0 ? null : (
+          <Panel id="told" kind="why">
+            <Inside>
+              {told.map(({ sentence, advice }) => (
+                <p class="mb-2">
+                  {sentence} {advice}
+                </p>
+              ))}
+              {likeliest === undefined ? null : (
+                <p class="acts mb-0">
+                  <a class="btn btn-primary" href={to(`/licenses/${likeliest.license.id}`)}>
+                    {texts.openLicense(String(likeliest.license.id))}
+                  </a>
+                </p>
+              )}
+            </Inside>
+          </Panel>
+        )}
+        {entries.length === 0 ? null : (
+          <Panel id="happened" title={texts.happened}>
+            <EntryLog entries={entries} products={products} />
+          </Panel>
+        )}
+        {licenses.length === 0 ? null : (
+          <Panel id="near" title={texts.near}>
+            <FoundTable licenses={licenses} caption={texts.nearCaption(format.number(licenses.length))} />
+          </Panel>
+        )}
+        {reply === undefined ? null : (
+          <Panel id="reply" title={texts.answer}>
+            <Inside>
+              <CopyText id="reply-text" label={texts.answerBody} text={reply.body} rows={10} />
+            </Inside>
+          </Panel>
+        )}
+        {answer.untraced.length === 0 || isKey ? null : (
+          <Panel id="untraced">
+            <details class="fold">
+              <summary>{texts.elsewhere}</summary>
+              <ul class="in mb-0">
+                {answer.untraced.map(({ sentence }) => (
+                  <li>{sentence}</li>
+                ))}
+              </ul>
+            </details>
+          </Panel>
+        )}
+      </div>
+    </OperatorPage>
+  );
+}

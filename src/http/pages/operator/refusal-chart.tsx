@@ -1,0 +1,66 @@
+import type { LanguageCode } from '../../../licensing/dates';
+import type { Statistics } from '../../../licensing/statistics';
+import { refusalReason } from '../../../support/needs-you';
+import { BarChart, type BarColour } from '../kit/chart';
+import { Inside, Panel } from '../kit/panel';
+import { useView } from '../view';
+
+/** How many requests were refused each day, by reason. */
+
+/** Reasons with a colour of their own; the others share the last. */
+const SHOWN = 2;
+const COLOURS: BarColour[] = ['r', 'b', 's'];
+
+export interface RefusalDays {
+  /** the reasons with the most requests; null: all others together */
+  reasons: (string | null)[];
+  days: { day: Date; requests: number[] }[];
+}
+
+/** From the kept figures: at most a minute old. */
+export function refusalsADay({ days }: Statistics, language: LanguageCode): RefusalDays {
+  const sums = new Map<string, number>();
+  for (const { refused } of days)
+    for (const [code, { requests }] of Object.entries(refused))
+      sums.set(code, (sums.get(code) ?? 0) + requests);
+  const codes = [...sums.keys()].sort((a, b) => (sums.get(b) ?? 0) - (sums.get(a) ?? 0));
+  // A third reason needs no "others".
+  const [own, others] = codes.length > SHOWN + 1 ? [codes.slice(0, SHOWN), codes.slice(SHOWN)] : [codes, []];
+  const groups = [...own.map((code) => [code]), ...(others.length > 0 ? [others] : [])];
+  return {
+    reasons: [...own.map((code) => refusalReason(code, language)), ...(others.length > 0 ? [null] : [])],
+    days: days.map(({ day, refused }) => ({
+      day: new Date(`${day}T00:00:00Z`),
+      requests: groups.map((group) => group.reduce((sum, code) => sum + (refused[code]?.requests ?? 0), 0)),
+    })),
+  };
+}
+
+export function RefusalChart({ days: { reasons, days } }: { days: RefusalDays }) {
+  const { t, format } = useView();
+  const texts = t.requests.chart;
+  const total = days.flatMap(({ requests }) => requests).reduce((sum, one) => sum + one, 0);
+  const count = format.number(days.length);
+  return (
+    <Panel id="refusals" title={texts.title} kind="mb-3">
+      <Inside>
+        {total === 0 ? (
+          <p class="small muted mb-0">{texts.none(count)}</p>
+        ) : (
+          <BarChart
+            id="refusals"
+            bars={days.map(({ day, requests }) => ({ label: format.day(day), values: requests }))}
+            series={reasons.map((reason, i) => ({
+              title: reason ?? texts.others,
+              colour: COLOURS[i] ?? 's',
+            }))}
+            says={texts.says(format.number(total), count)}
+            what={texts.day}
+            caption={texts.caption}
+            height={110}
+          />
+        )}
+      </Inside>
+    </Panel>
+  );
+}

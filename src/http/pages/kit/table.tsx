@@ -6,14 +6,14 @@ export interface Column<Row> {
   cell: (row: Row) => Child;
   /**
    * `number`: at the right; `mono`: a part of a key; `long`: may break anywhere; `name`: what the row is called; `act`:
-   * buttons, which stand beside the others on a phone
+   * buttons, which stand beside the others on a phone; `text`: a sentence, which takes what width there is
    */
-  kind?: 'number' | 'mono' | 'long' | 'name' | 'act' | undefined;
+  kind?: 'number' | 'mono' | 'long' | 'name' | 'act' | 'text' | undefined;
   /** on a phone: `beside` the row's first cell, or `hidden`; by default a line below it, with the column's title */
   phone?: 'beside' | 'hidden' | undefined;
 }
 
-const CLASSES = { number: 'num', mono: 'mono', long: 'cust', name: 'cust', act: 'act' };
+const CLASSES = { number: 'num', mono: 'mono', long: 'cust', name: 'cust', act: 'act', text: 'text' };
 const ON_PHONES = { beside: 'beside', hidden: 'lg' };
 
 /**
@@ -57,7 +57,7 @@ export function Table<Row>({
 
 function bodyCell<Row>(column: Column<Row>, row: Row, isFirst: boolean) {
   const { title, kind, phone, cell } = column;
-  const isLine = !isFirst && kind !== 'name' && kind !== 'act' && phone === undefined;
+  const isLine = !isFirst && kind !== 'name' && kind !== 'act' && kind !== 'text' && phone === undefined;
   const attributes = { ...classOf(column), ...(isLine ? { 'data-label': title } : {}) };
   return kind === 'name' ? (
     <th scope="row" role="rowheader" {...attributes}>

@@ -138,7 +138,6 @@ function CustomerList({
               {
                 title: texts.columns.licenses,
                 kind: 'number',
-                phone: 'beside',
                 cell: ({ licenses }) => format.number(licenses),
               },
               {

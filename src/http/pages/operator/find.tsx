@@ -101,9 +101,9 @@ function Ask({ form }: { form: FormState }) {
             </Form>
           </Inside>
         </Panel>
-        <Panel id="examples" title={texts.examples}>
+        <Panel id="examples">
           <Table
-            caption={texts.intro}
+            caption={texts.examples}
             rows={Object.values(texts.what)}
             empty={null}
             columns={[
@@ -193,7 +193,16 @@ function None({
       nav={undefined}
       about={isKey ? (keyHint(canonicalKey(about)) ?? '') : about}
     >
-      <Head title={heading} sub={isKey ? <span class="small muted">{texts.notKept}</span> : undefined} />
+      <Head
+        title={heading}
+        sub={
+          isKey ? (
+            <span class="small muted">{texts.notKept}</span>
+          ) : of === 'other' ? (
+            <a href={to('/find')}>{texts.examples}</a>
+          ) : undefined
+        }
+      />
       <div class="stack">
         {told.length === 0 ? null : (
           <Panel id="told" kind="why">
@@ -214,12 +223,20 @@ function None({
           </Panel>
         )}
         {entries.length === 0 ? null : (
-          <Panel id="happened" title={texts.happened}>
+          <Panel
+            id="happened"
+            title={texts.happened}
+            aside={
+              of === 'address' ? (
+                <a href={to('/requests', { ip: heading })}>{texts.allRequests}</a>
+              ) : undefined
+            }
+          >
             <EntryLog entries={entries} products={products} />
           </Panel>
         )}
         {licenses.length === 0 ? null : (
-          <Panel id="near" title={texts.near}>
+          <Panel id="near" title={isKey || of === 'email' ? texts.near : texts.named}>
             <FoundTable licenses={licenses} caption={texts.nearCaption(format.number(licenses.length))} />
           </Panel>
         )}
@@ -232,14 +249,16 @@ function None({
         )}
         {answer.untraced.length === 0 || isKey ? null : (
           <Panel id="untraced">
-            <details class="fold">
-              <summary>{texts.elsewhere}</summary>
-              <ul class="in mb-0">
-                {answer.untraced.map(({ sentence }) => (
-                  <li>{sentence}</li>
-                ))}
-              </ul>
-            </details>
+            <Inside>
+              <details class="raw">
+                <summary>{texts.elsewhere}</summary>
+                <ul class="mt-2 mb-0">
+                  {answer.untraced.map(({ sentence }) => (
+                    <li>{sentence}</li>
+                  ))}
+                </ul>
+              </details>
+            </Inside>
           </Panel>
         )}
       </div>

@@ -98,8 +98,8 @@ function History({
             },
             {
               title: history.columns.what,
-              kind: 'name',
-              cell: (event) => <span class="fw-normal">{eventSentence(event, t, format, words)}</span>,
+              kind: 'text',
+              cell: (event) => eventSentence(event, t, format, words),
             },
             { title: history.columns.by, kind: 'long', cell: ({ actor }) => eventActor(actor, t) },
           ]}

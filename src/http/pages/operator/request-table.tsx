@@ -1,3 +1,4 @@
+import type { Child } from 'hono/jsx';
 import type { LoggedAccess } from '../../../store/access-log';
 import type { ToldRequest } from '../../../support/requests';
 import type { Entry } from '../../../support/what-happened';
@@ -28,7 +29,8 @@ export function RequestTable({
   ofLicense?: boolean;
 }) {
   const { t, to, format } = useView();
-  const { columns, outcomes } = t.requests;
+  const texts = t.requests;
+  const { columns, outcomes } = texts;
   const { none } = t.common;
   const license: Column<ToldRequest> = {
     title: columns.license,
@@ -51,19 +53,18 @@ export function RequestTable({
             </span>
           ),
         },
-        { title: columns.when, phone: 'beside', cell: ({ told }) => <When entry={told} /> },
-        { title: columns.what, kind: 'name', cell: ({ told }) => <Sentence entry={told} /> },
+        { title: columns.when, cell: ({ told }) => <When entry={told} /> },
         {
-          title: columns.times,
-          kind: 'number',
-          cell: ({ access: { times } }) => format.number(times),
-        },
-        {
-          title: columns.version,
-          cell: ({ told }) => <Wanted entry={told} products={products} />,
+          title: columns.what,
+          kind: 'text',
+          cell: ({ access: { times }, told }) => (
+            <>
+              <Sentence entry={told} /> {times > 1 ? texts.times(format.number(times)) : null}
+              <Circumstances entry={told} products={products} />
+            </>
+          ),
         },
         { title: columns.ip, kind: 'long', cell: ({ told: { client } }) => client.ip ?? none },
-        { title: columns.joomla, cell: ({ told: { client } }) => client.joomla ?? none },
         ...(ofLicense ? [] : [license]),
       ]}
     />
@@ -77,59 +78,69 @@ function When({ entry: { at } }: { entry: Entry }) {
 
 /** A refusal with its cause stressed. */
 function Sentence({ entry: { parts, sentence } }: { entry: Entry }) {
-  if (parts === null) return <span class="fw-normal">{sentence}</span>;
+  if (parts === null) return <>{sentence}</>;
   return (
-    <span class="fw-normal">
+    <>
       {parts.what}: <strong>{parts.because}</strong>
+    </>
+  );
+}
+
+/** What was asked for, and by what; @param inLog with the IP address and the licence, which tables have as columns */
+function Circumstances({
+  entry: { productId, client, licenseId },
+  products,
+  inLog = false,
+}: {
+  entry: Entry;
+  products: ProductNames;
+  inLog?: boolean;
+}) {
+  const { t, to } = useView();
+  const { unknownProduct, joomla, license } = t.requests;
+  const product = productId === null ? null : (products.get(productId) ?? unknownProduct(String(productId)));
+  const wanted = [product, client.version].filter((one) => one !== null).join(' ');
+  const parts: Child[] = [
+    wanted,
+    client.joomla === null ? '' : joomla(client.joomla),
+    (inLog && client.ip) || '',
+    inLog && licenseId !== null ? (
+      <a href={to(`/licenses/${licenseId}`)}>{license(String(licenseId))}</a>
+    ) : (
+      ''
+    ),
+  ].filter((one) => one !== '');
+  return parts.length === 0 ? null : (
+    <span class="sub">
+      {parts.map((one, i) => (
+        <>
+          {i === 0 ? '' : ' · '}
+          {one}
+        </>
+      ))}
     </span>
   );
 }
 
-function Wanted({ entry: { productId, client }, products }: { entry: Entry; products: ProductNames }) {
-  const { t } = useView();
-  const product =
-    productId === null ? null : (products.get(productId) ?? t.requests.unknownProduct(String(productId)));
-  return <>{[product, client.version].filter((one) => one !== null).join(' ') || t.common.none}</>;
-}
-
 /** The lines of "What happened". */
 export function EntryLog({ entries, products }: { entries: Entry[]; products: ProductNames }) {
-  const { t, to } = useView();
-  const texts = t.search;
   return (
     <ol class="log">
-      {entries.map((entry) => {
-        const { kind, repeated, worksAgainSentence, advice, client, licenseId } = entry;
-        const wanted = entry.productId !== null || client.version !== null;
-        const about = [
-          wanted ? <Wanted entry={entry} products={products} /> : null,
-          client.joomla === null ? null : texts.joomla(client.joomla),
-          client.ip,
-          licenseId === null ? null : (
-            <a href={to(`/licenses/${licenseId}`)}>{texts.licence(String(licenseId))}</a>
-          ),
-        ].filter((one) => one !== null);
-        return (
-          <li>
-            <When entry={entry} />
-            <span class={CLASSES[kind]}>
-              <Icon name={ICONS[kind]} />
-            </span>
+      {entries.map((entry) => (
+        <li>
+          <When entry={entry} />
+          <span class={CLASSES[entry.kind]}>
+            <Icon name={ICONS[entry.kind]} />
+          </span>
+          <div>
+            <Sentence entry={entry} /> {entry.repeated} {entry.worksAgainSentence}
             <div>
-              <Sentence entry={entry} /> {repeated} {worksAgainSentence}
-              <div class="sub">
-                {about.map((one, i) => (
-                  <>
-                    {i === 0 ? '' : ' · '}
-                    {one}
-                  </>
-                ))}
-              </div>
-              {advice === null ? null : <div class="sub">{advice}</div>}
+              <Circumstances entry={entry} products={products} inLog />
             </div>
-          </li>
-        );
-      })}
+            {entry.advice === null ? null : <div class="sub">{entry.advice}</div>}
+          </div>
+        </li>
+      ))}
     </ol>
   );
 }

@@ -432,12 +432,13 @@ async function readOffer(
   return { latestVersion, included, includedPublished };
 }
 
-/** What the sentences about accesses are built from. */
+/** What the sentences about accesses are built from. @param histories how many unknown keys are looked for in all events */
 export async function gatherKnown(
   db: Db,
   accesses: LoggedAccess[],
   now: Date,
   known: [hint: string, likely: Likely[]][] = [],
+  histories = MAX_HISTORY_SEARCHES,
 ): Promise<Known> {
   const licenses = await findLicensesByIds(db, distinct(accesses.map(({ licenseId }) => licenseId)));
   const byId = new Map(licenses.map((license) => [license.id, license]));
@@ -449,7 +450,7 @@ export async function gatherKnown(
     .filter((seen) => !likely.has(seen))
     .slice(0, MAX_HINTS)
     .entries())
-    likely.set(hint, await findLikely(db, hint, now, { inHistory: i < MAX_HISTORY_SEARCHES }));
+    likely.set(hint, await findLikely(db, hint, now, { inHistory: i < histories }));
   const products = distinct(
     accesses.map(({ outcome, productId }) => (outcome === 'DOWNLOAD_NOT_FOUND' ? productId : null)),
   );

@@ -21,6 +21,8 @@ import { EntryLog, type ProductNames } from './request-table';
 
 /** The latest requests that an answer is found in. */
 const LATEST = 20;
+/** As the field on every page has it. */
+const LONGEST = 500;
 
 export const findRoutes: Route<OperatorCall>[] = [
   {
@@ -40,14 +42,16 @@ async function search(call: OperatorCall, sent: URLSearchParams): Promise<Answer
     status: 400,
   });
   if (canonicalKey(about) === '') return refuse(t.search.nothingTyped);
+  // Not repeated, since it may be a key all the same.
+  const tooLong = () => refuse(t.search.tooLong, new URLSearchParams({ about: '' }));
+  if (about.length > LONGEST) return tooLong();
   const { packagesDir, logDays } = settings;
   const options = { language, now: at, limit: LATEST, logDays, packagesDir, pageDays: true };
   const found = await find(db, about, options).catch((error: unknown) => {
     if (!(error instanceof OperatorError) || error.code !== 'INVALID_REQUEST') throw error;
     return undefined;
   });
-  // It may be a key all the same.
-  if (found === undefined) return refuse(t.search.tooLong, new URLSearchParams({ about: '' }));
+  if (found === undefined) return tooLong();
   if (found.kind === 'license')
     return done(
       `/licenses/${found.id}`,

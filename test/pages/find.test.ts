@@ -1,0 +1,236 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { addKey, endKey } from '../../src/licensing/license-keys';
+import { customerDigest } from '../../src/store/customer-digest';
+import {
+  BACKENDS,
+  giveLicense,
+  givePlan,
+  PREFIX,
+  rows,
+  startTestService,
+  type TestService,
+} from '../support/service';
+import { pagesClient, textOf, type PagesClient } from './support/session';
+
+/** The search field, the lists of requests and histories, and customers, over HTTP. */
+
+const JOOMLA = 'Mozilla/5.0 Joomla!/5.3.0 Joomla';
+const JANE = 'jane@example.com';
+const JANES = `/customers/${customerDigest(JANE)}`;
+
+describe.each(BACKENDS)('finding, on %s', (_, settings) => {
+  let service: TestService;
+  let write: PagesClient;
+  let read: PagesClient;
+  let jane: { id: number; key: string };
+  let second: { id: number; key: string };
+  beforeAll(async () => {
+    service = await startTestService(await settings(), new Date('2026-11-24T12:00:00Z'));
+    const { db, clock } = service;
+    const plan = await givePlan(db, { limit: 1 });
+    jane = await giveLicense(db, plan, { customer: JANE, reference: '=1+1' }, clock.now);
+    second = await giveLicense(db, plan, { customer: JANE }, clock.now);
+    const seats = await givePlan(db, { type: 'seat' });
+    const other = await giveLicense(db, seats, { customer: 'boss@example.org' }, clock.now);
+    await activate(jane.key, 'bakery.example.net');
+    await activate(jane.key, 'florist.example.net');
+    await activate(second.key, 'bakery.example.net');
+    await activate(other.key, JANE);
+    await call(`/downloads/42?dlid=${mistyped(jane.key)}`);
+    write = await pagesClient(service);
+    read = await pagesClient(service, { scope: 'read' });
+  });
+  afterAll(() => service.stop());
+
+  const call = (path: string, init: RequestInit = {}) =>
+    fetch(`${service.url}${PREFIX}${path}`, {
+      ...init,
+      headers: { 'User-Agent': JOOMLA, 'Content-Type': 'application/json' },
+    });
+  const activate = (key: string, identifier: string) =>
+    call('/licenses/activate', {
+      method: 'POST',
+      body: JSON.stringify({ license_key: key, identifier }),
+    });
+  const find = (about: string, client = read) => client.post('/find', { about });
+
+  it('opens the licence of a key, which stands in no address and in no line of the log', async () => {
+    for (const text of [jane.key, ` ${jane.key.toLowerCase()} `, `id:${jane.id}`])
+      expect(await find(text)).toMatchObject({ status: 303, location: `/licenses/${jane.id}` });
+    const log = service.logLines.join('\n').toUpperCase();
+    expect(log).toContain('"PAGES"');
+    expect(log).not.toContain(jane.key);
+    expect(log).not.toContain(jane.key.slice(0, 17));
+  });
+
+  it('says of a key that has ended, and of a further one, what it is', async () => {
+    const { db, clock } = service;
+    const context = { actor: 'operator:test', now: clock.now };
+    const { key, stored } = await addKey(db, second.id, { label: 'Client' }, undefined, context);
+    expect(await find(key)).toMatchObject({ location: `/licenses/${second.id}` });
+    expect(textOf((await read.get('/customers')).html)).toContain('is a further key of this licence.');
+    await endKey(db, second.id, stored.id, { free: false }, context);
+    await find(key);
+    expect(textOf((await read.get('/customers')).html)).toContain('It has ended.');
+  });
+
+  it('lists several licences, with what each was found as', async () => {
+    const site = await find('bakery.example.net');
+    expect(site.status).toBe(200);
+    expect(textOf(site.html)).toContain('bakery.example.net: 2 licences');
+    expect(site.html.match(/>activated site</g)).toHaveLength(2);
+    expect(site.html).toContain('value="bakery.example.net"');
+    const email = await find(JANE);
+    expect(email.html.match(/>customer</g)).toHaveLength(2);
+    expect(email.html).toContain(`${JANES}"`);
+    expectNoAddressInLinks(email.html);
+  });
+
+  it('tells of a mistyped key which licence it is near, and repeats only its end', async () => {
+    const typed = mistyped(jane.key);
+    const { status, html } = await find(typed);
+    const text = textOf(html);
+    expect(status).toBe(200);
+    expect(text).toContain('No licence has this key');
+    expect(text).toContain(`differs from licence ${jane.id}'s in one character`);
+    expect(text).toContain('Joomla 5.3.0');
+    expect(text).toContain('has a typing mistake');
+    expect(html).toContain(`/licenses/${jane.id}"`);
+    expect(html.toUpperCase()).not.toContain(typed);
+    expect(html).not.toContain(typed.slice(0, 8));
+    expect(html).not.toContain('Mozilla');
+  });
+
+  it('tells what an IP address and a refused site met', async () => {
+    const address = textOf((await find('127.0.0.1')).html);
+    expect(address).toContain('Adding florist.example.net refused: the one slot');
+    expect(address).toContain('Update refused: the key is unknown');
+    expect(await find('florist.example.net')).toMatchObject({ location: `/licenses/${jane.id}` });
+    expect(textOf((await find('nobody.example.org')).html)).toContain(
+      'Nothing was found for nobody.example.org',
+    );
+    const german = await pagesClient(service, { scope: 'read', language: 'de' });
+    expect(textOf((await find('127.0.0.1', german)).html)).toContain(
+      'Hinzufügen von florist.example.net abgelehnt',
+    );
+  });
+
+  it('refuses to look for nothing, or for what is too long, which it does not repeat', async () => {
+    expect(await find('  ')).toMatchObject({ status: 400 });
+    const long = await find('X'.repeat(2_000));
+    expect(long.status).toBe(400);
+    expect(long.html).not.toContain('XXXX');
+    expect(textOf((await read.get('/find')).html)).toContain('IP address');
+  });
+
+  it('lists requests, filtered as in the API, and as CSV without the client’s own words', async () => {
+    const all = await read.get('/requests');
+    expect(textOf(all.html)).toContain('Newest first. 2 shown.');
+    expect(all.html).not.toContain('Mozilla');
+    const full = await read.get('/requests?outcome=ACTIVATION_LIMIT_REACHED&product_id=');
+    expect(textOf(full.html)).toContain('Newest first. 1 shown.');
+    for (const query of [
+      'outcome=ok',
+      'product_id=99',
+      'ip=192.0.2.1',
+      'since=2027-01-01',
+      'since=x',
+      'hint=zz',
+    ])
+      expect(textOf((await read.get(`/requests?${query}`)).html)).toContain('No request matches.');
+    expect(textOf((await read.get(`/licenses/${jane.id}/requests`)).html)).toContain(
+      'Newest first. 1 shown.',
+    );
+    expect((await read.get('/licenses/99/requests')).status).toBe(404);
+    const csv = await read.get('/requests.csv?ip=127.0.0.1');
+    expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+    expect(csv.html.trim().split('\r\n')).toHaveLength(3);
+    expect(csv.html).toContain(',5.3.0');
+    expect(csv.html).not.toContain('Mozilla');
+  });
+
+  it('lists a licence’s history in sentences, and as CSV in which nothing is a formula', async () => {
+    const { html } = await read.get(`/licenses/${jane.id}/history`);
+    expect(textOf(html)).toContain('Site added: bakery.example.net');
+    const csv = await read.get(`/licenses/${jane.id}/history.csv`);
+    expect(csv.html.split('\r\n')[1]).toContain('activate');
+  });
+
+  it('lists customers by an id that names nobody', async () => {
+    const list = await read.get('/customers');
+    expect(textOf(list.html)).toContain('By e-mail. 2 shown.');
+    expectNoAddressInLinks(list.html);
+    expect(textOf((await read.get('/customers?q=JA')).html)).toContain('By e-mail. 1 shown.');
+    expect(textOf((await read.get('/customers?q=x')).html)).toContain('Clear the filters');
+    const formula = await giveLicense(service.db, await givePlan(service.db), { customer: '+a@example.com' });
+    const csv = await read.get('/customers.csv');
+    expect(csv.html).toContain(`\r\n${customerDigest('+a@example.com')},'+a@example.com,1,`);
+    expect(formula.id).toBeGreaterThan(0);
+  });
+
+  it('shows one customer with their seats on others’ licences, but not by the address', async () => {
+    const { html } = await write.get(JANES);
+    expect(textOf(html)).toContain('Places on others’ licences');
+    expect(html).toContain(`${JANES}/erase"`);
+    expectNoAddressInLinks(html);
+    expect((await read.get(JANES)).html).not.toContain('/erase"');
+    expect((await read.get(`${JANES}/erase`)).status).toBe(403);
+    expect((await read.post(`${JANES}/erase`, { confirm: JANE })).status).toBe(403);
+    for (const path of [`/customers/${JANE}`, `/customers/${customerDigest('x@example.com')}`])
+      expect((await read.get(path)).status).toBe(404);
+  });
+
+  it('exports what is stored as a file', async () => {
+    const { headers, html } = await read.get(`${JANES}/export`);
+    expect(headers.get('content-disposition')).toMatch(
+      /^attachment; filename="customer-[0-9a-f]{12}\.json"$/,
+    );
+    const data = JSON.parse(html) as {
+      customer: string;
+      licenses: { id: number }[];
+      mentions: Record<string, unknown[]>;
+    };
+    expect(data.customer).toBe(JANE);
+    expect(data.licenses.map(({ id }) => id)).toEqual([jane.id, second.id]);
+    expect(data.mentions.activation).toHaveLength(1);
+  });
+
+  it('erases a customer whose e-mail is typed, after a recent sign-in, and says how much before', async () => {
+    const text = textOf((await write.get(`${JANES}/erase`)).html);
+    expect(text).toContain(`Erase the data of ${JANE}?`);
+    expect(text).toContain('2 licences go on working without a name.');
+    expect(text).toContain('1 request and');
+    const wrong = await write.post(`${JANES}/erase`, { confirm: 'john@example.com' });
+    expect(wrong.status).toBe(400);
+    expect(textOf(wrong.html)).toContain('This is not the e-mail of this customer.');
+    expect(JSON.stringify(await rows(service.db, 'licenses'))).toContain(JANE);
+
+    service.clock.now = new Date(service.clock.now.getTime() + 25 * 60_000);
+    await write.get('/customers');
+    service.clock.now = new Date(service.clock.now.getTime() + 25 * 60_000);
+    await write.get('/customers');
+    service.clock.now = new Date(service.clock.now.getTime() + 25 * 60_000);
+    expect((await write.post(`${JANES}/erase`, { confirm: JANE })).location).toMatch(/^\/sign-in\?/);
+
+    const again = await pagesClient(service);
+    await again.get(`${JANES}/erase`);
+    const done = await again.send(`${JANES}/erase`, { confirm: ' Jane@Example.com ' });
+    expect(textOf(done.html)).toContain('The customer’s data are erased.');
+    for (const name of ['licenses', 'activations', 'events', 'access_log'] as const)
+      expect(JSON.stringify(await rows(service.db, name))).not.toContain(JANE);
+    const [first] = await rows<{ ip: string | null; license_id: number }>(service.db, 'access_log');
+    expect(first).toMatchObject({ license_id: jane.id, ip: null });
+    expect((await again.get(JANES)).status).toBe(404);
+    expect(service.logLines.join('\n')).not.toContain(JANE);
+  });
+});
+
+/** The same key with another last but one character. */
+function mistyped(key: string): string {
+  return `${key.slice(0, -2)}${key.at(-2) === 'A' ? 'B' : 'A'}${key.at(-1)}`;
+}
+
+function expectNoAddressInLinks(html: string): void {
+  const addresses = [...html.matchAll(/(?:href|action)="([^"]*)"/g)].map(([, address = '']) => address);
+  expect(addresses.filter((address) => /@|%40/.test(address))).toEqual([]);
+}

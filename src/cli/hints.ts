@@ -30,6 +30,9 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'no-version': ({ product }) => `"licensing release list --product ${product}" shows its versions.`,
   'xml-of-another': ({ product }) =>
     `Name another file: licensing update-xml write --product ${product} --out FILE`,
+  'is-published': () => '',
+  'is-withdrawn': () => '',
+  'equal-version': () => '',
   'other-update-server': () => 'To publish it all the same: --new-update-server.',
   'too-much-xml': ({ product }) =>
     `\nPack it again with its XML files, but for the manifest, in folders of folders; ${notForJoomla(product)}`,

@@ -12,6 +12,7 @@ import {
   type XmlHome,
   type XmlOptions,
 } from './update-xml';
+import { descendants, ownText, parseXml } from './xml';
 
 /** Whether Joomla is offered what is published, as answers say it in `update_xml`. */
 export interface UpdateXmlState {
@@ -44,19 +45,20 @@ const NOT_SET: FollowedXml = {
  * (`update-xml write`) leaves them out, and the XML is `written`; `written.heldBack` names them.
  *
  * @param own files that are never overwritten
+ * @param allowDowngrade offer versions below those already withdrawn
  */
 export async function followUpdateXml(
   db: Db,
   home: XmlHome,
   productId: number,
-  { own = [] }: { own?: OwnFile[] } = {},
+  { own = [], allowDowngrade }: { own?: OwnFile[]; allowDowngrade?: boolean | undefined } = {},
 ): Promise<FollowedXml> {
   let url: string | null = null;
   try {
     const place = await findXmlPlace(db, await requireProduct(db, productId), home);
     if (place === undefined) return NOT_SET;
     url = place.url;
-    const written = await writeUpdateXml(db, productId, {}, home.xmlDir, own, home);
+    const written = await writeUpdateXml(db, productId, { allowDowngrade }, home.xmlDir, own, home);
     return { state: 'written', url, reason: null, written, fault: undefined };
   } catch (error) {
     return { state: 'stale', url, reason: reasonOf(error), written: undefined, fault: error };
@@ -74,6 +76,8 @@ export interface ReadUpdateXml extends UpdateXmlState {
   reason: string | null;
   /** the file's path; null: `not_set` */
   out: string | null;
+  /** the versions that the file offers as it lies there; null: it cannot be read */
+  offered: string[] | null;
   /** what the file should have, for an operator who puts it there by hand; null: it cannot be made */
   xml: string | null;
   options: XmlOptions;
@@ -84,16 +88,29 @@ export async function readUpdateXmlState(db: Db, home: XmlHome, productId: numbe
   const place = await findXmlPlace(db, await requireProduct(db, productId), home);
   const options = await readUpdateXmlOptions(db, productId);
   if (place === undefined)
-    return { state: 'not_set', url: null, reason: null, out: null, xml: null, options };
+    return { state: 'not_set', url: null, reason: null, out: null, offered: null, xml: null, options };
   const { out, url } = place;
+  const there = await readFile(out, 'utf8').catch(() => undefined);
+  const known = { url, out, offered: versionsIn(there), options };
   try {
     const { xml } = await planUpdateXml(db, productId, {}, home.xmlDir, home);
-    const there = await readFile(out, 'utf8').catch(() => undefined);
-    if (there === xml) return { state: 'written', url, reason: null, out, xml, options };
-    return { state: 'stale', url, reason: describeDifference(out, there), out, xml, options };
+    if (there === xml) return { ...known, state: 'written', reason: null, xml };
+    return { ...known, state: 'stale', reason: describeDifference(out, there), xml };
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
-    return { state: 'stale', url, reason: error.message, out, xml: null, options };
+    return { ...known, state: 'stale', reason: error.message, xml: null };
+  }
+}
+
+/** The versions of an update XML, in its order. */
+function versionsIn(xml: string | undefined): string[] | null {
+  if (xml === undefined) return null;
+  try {
+    return descendants(parseXml(Buffer.from(xml)))
+      .filter(({ tagName, parentNode }) => tagName === 'version' && parentNode?.nodeName === 'update')
+      .map((version) => ownText(version).trim());
+  } catch {
+    return null;
   }
 }
 

@@ -24,7 +24,7 @@ import {
 import { MAX_UINT32 } from '../store/columns';
 import type { Db, Transaction } from '../store/database';
 import { isDuplicate, isReferenceConflict } from '../store/errors';
-import { listIdsWithLimit, listLicenses } from '../store/licenses';
+import { countLicensesOnPlans, listIdsWithLimit, listLicenses } from '../store/licenses';
 import { listPublishedVersions } from '../store/releases';
 import { inTransaction } from '../store/transaction';
 import { followLimit } from './amend';
@@ -44,6 +44,7 @@ import { OperatorError, type RefusalFacts } from './operator-error';
 import { noPlan, noProduct, requirePlan, requireProduct } from './find-or-refuse';
 
 export {
+  countLicensesOnPlans,
   PLAN_DEFAULTS,
   type AfterExpiry,
   type CatalogueProduct,

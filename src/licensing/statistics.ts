@@ -72,6 +72,13 @@ export async function readStatistics(db: Db, request: StatisticsRequest, now: Da
   };
 }
 
+/** Licences of each product, by kept figures that are at most a minute old. */
+export async function countLicensesByProduct(db: Db): Promise<Map<number, number>> {
+  const counts = await listLicenseCounts(db, undefined);
+  const sums = totals(counts, ({ productId }) => String(productId));
+  return new Map(Object.entries(sums).map(([id, count]) => [Number(id), count]));
+}
+
 function daysOf({ from, to }: StatisticsRequest, now: Date): string[] {
   const dayOfField = (text: string, field: string) =>
     new Date(dayOf(parseMoment(text, 'first', 'utc', field))).getTime();

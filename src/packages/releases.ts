@@ -207,7 +207,7 @@ function refusedState({ version, state }: Release): OperatorError {
     state === 'published'
       ? `Version ${version} is published already. Its package can never change, because customers' updaters check it against the hashes in the update XML. Publish the next version.`
       : `Version ${version} was withdrawn, and customers may hold its package. Publish the next version.`,
-    { code: 'CONFLICT' },
+    { code: 'CONFLICT', facts: { reason: state === 'published' ? 'is-published' : 'is-withdrawn', version } },
   );
 }
 
@@ -220,7 +220,7 @@ async function refuseEqualVersion(db: Db, productId: number, version: string): P
   if (equal)
     throw new OperatorError(
       `Version ${version} is the same to Joomla as version ${equal.version}, which exists already.`,
-      { code: 'CONFLICT' },
+      { code: 'CONFLICT', facts: { reason: 'equal-version', version: equal.version } },
     );
 }
 

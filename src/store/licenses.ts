@@ -252,6 +252,21 @@ export async function listIdsWithLimit(
     .pluck<number[]>('id');
 }
 
+/** How many licences each plan has. @param activationLimit only those with exactly this limit */
+export async function countLicensesOnPlans(
+  db: Db,
+  planIds: number[],
+  activationLimit?: number,
+): Promise<Map<number, number>> {
+  const query = db(tableBy(db, 'licenses', 'plan_id')).whereIn('plan_id', planIds).groupBy('plan_id');
+  if (activationLimit !== undefined) query.where({ activation_limit: activationLimit });
+  const rows = await query.select<{ plan_id: number; licenses: number }[]>(
+    'plan_id',
+    db.raw('COUNT(*) AS licenses'),
+  );
+  return new Map(rows.map(({ plan_id: id, licenses }) => [id, Number(licenses)]));
+}
+
 /** Raises revisions by the numbers of changes, by licence id, for changes by statements that do not raise them. */
 export async function raiseRevisions(trx: Transaction, changes: Map<number, number>): Promise<void> {
   if (changes.size === 0) return;

@@ -1,6 +1,6 @@
 import { InvalidRequestError } from '../requests';
 import { SealError } from '../../licensing/sealing';
-import { OperatorError, type OperatorErrorCode } from '../../licensing/operator-error';
+import { OperatorError, type OperatorErrorCode, type RefusalFacts } from '../../licensing/operator-error';
 
 /** The operator's API's refusals: codes with their status (operator-api, "Form"). */
 
@@ -28,6 +28,8 @@ export interface Failure {
   retryAfter?: number;
   /** the domain's reason, which the API does not tell */
   reason?: string;
+  /** what it is about */
+  facts?: RefusalFacts;
 }
 
 export class ManageError extends Error {
@@ -65,8 +67,8 @@ export function toFailure(error: unknown, given: object): Failure | undefined {
   const field = error.field ?? namedBy(error, given);
   // What a field names and nothing has is a wrong field; 404 is for the address.
   const code = error.code === 'NOT_FOUND' && field !== undefined ? 'INVALID_REQUEST' : CODES[error.code];
-  const { reason } = error.facts ?? {};
-  return { ...failure(code, error.message, { field }), ...(reason === undefined ? {} : { reason }) };
+  const { facts } = error;
+  return { ...failure(code, error.message, { field }), ...(facts && { reason: facts.reason, facts }) };
 }
 
 function failure(

@@ -11,9 +11,11 @@ export function follow(title: string, product: 'id' | 'product_id'): AfterCommit
   return {
     title,
     adds: { update_xml: UpdateXmlState },
-    async perform({ db, settings }, data) {
+    async perform({ db, settings, body }, data) {
       const id = (data as Record<typeof product, number>)[product];
-      const { state, url } = await followUpdateXml(db, settings.updateXml, id);
+      // Only `withdraw` has it.
+      const { allow_downgrade: allowDowngrade } = body as { allow_downgrade?: boolean };
+      const { state, url } = await followUpdateXml(db, settings.updateXml, id, { allowDowngrade });
       return { update_xml: { state, url } };
     },
   };

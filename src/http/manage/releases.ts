@@ -42,8 +42,9 @@ const FOLLOW = follow('ReleaseWithXml', 'product_id');
 async function upload({ db, path, query, body, settings, now }: Call<Static<typeof UploadFields>, Upload>) {
   const { file } = body;
   if (file === undefined) throw invalid('file', 'The package is missing: the part "file".');
+  // A form sends its empty fields too.
   const version =
-    query.version?.trim() ??
+    query.version?.trim() ||
     (await versionOf(await pathOfStaged(settings.packagesDir, file)).catch(refuseThePackage));
   if (version === undefined)
     throw invalid('version', 'The package does not say its version: give "version".');
@@ -66,7 +67,9 @@ async function upload({ db, path, query, body, settings, now }: Call<Static<type
 
 /** What is refused for its content is wrong in the request, and no conflict. */
 function refuseThePackage(error: unknown): never {
-  throw error instanceof OperatorError && error.code === 'REFUSED' ? invalid('file', error.message) : error;
+  throw error instanceof OperatorError && error.code === 'REFUSED'
+    ? new OperatorError(error.message, { code: 'INVALID_REQUEST', field: 'file', facts: error.facts })
+    : error;
 }
 
 interface Upload {
@@ -150,7 +153,13 @@ export const releaseOperations = [
     '/releases/{id}/withdraw',
     {
       summary: 'Take a version back, for good',
-      body: exactly({}),
+      description:
+        'The update XML then offers no version below it, because a site that still lists it would install that one, and go back.',
+      body: exactly({
+        allow_downgrade: Type.Optional(
+          Type.Boolean({ description: 'The update XML may offer lower versions all the same.' }),
+        ),
+      }),
       data: Release,
       afterCommit: FOLLOW,
     },

@@ -56,7 +56,11 @@ export async function act(
     checkAgain: () => Promise.resolve(),
     onRefused: (failure: Failure) => void (refused = failure),
   };
-  const { body: answer } = await perform(ctx, operation, request, given, call);
+  const { body: answer } = await perform(ctx, operation, request, given, call).finally(() => {
+    // The operation has read an upload's form, which shows these again when it is refused.
+    if (operation.upload)
+      for (const [field, value] of Object.entries(given.query)) sent.set(field, String(value));
+  });
   if (refused !== undefined) throw new RefusedError(refused);
   if (answer !== undefined && 'error' in answer) {
     const { code, message, field } = (answer as { error: Failure['error'] }).error;
@@ -77,12 +81,16 @@ export function refusalOf(error: unknown, sent: URLSearchParams): Failure | unde
   return error instanceof RefusedError ? error.failure : toFailure(error, Object.fromEntries(sent));
 }
 
-/** Does what a form asks. A refusal shows the form again, with what was typed and what is wrong with it. */
+/**
+ * Does what a form asks. A refusal shows the form again, with what was typed and what is wrong with it.
+ * @param explain the page's own sentence for a refusal; undefined: the usual one
+ */
 export async function attempt(
   { view: { t } }: PageCall,
   sent: URLSearchParams,
   work: () => Promise<Answer>,
   show: (form: FormState) => Promise<Answer> | Answer,
+  explain: (refused: Failure) => string | undefined = () => undefined,
 ): Promise<Answer> {
   try {
     return await work();
@@ -90,7 +98,9 @@ export async function attempt(
     const refused = refusalOf(error, sent);
     if (refused === undefined || refused.status === 404) throw error;
     const { message, field } = refused.error;
-    const shown = await show(formState(sent, toFormFailure(t, { message, field, reason: refused.reason })));
+    const failure = toFormFailure(t, { message, field, reason: refused.reason });
+    const sentence = explain(refused) ?? failure.sentence;
+    const shown = await show(formState(sent, { ...failure, sentence }));
     return 'page' in shown ? { ...shown, status: refused.status } : shown;
   }
 }

@@ -17,6 +17,8 @@ export interface FormFailure {
   field: string | undefined;
   /** in the page's language */
   sentence: string;
+  /** the domain's */
+  reason?: string | undefined;
 }
 
 /** @param sent undefined: the form is shown for the first time */
@@ -36,5 +38,5 @@ export function toFormFailure(
   { message, field, reason }: { message: string; field: string | undefined; reason: string | undefined },
 ): FormFailure {
   const own = errors.byReason[reason ?? ''] ?? errors.byField[field ?? ''];
-  return { field, sentence: own ?? `${errors.prefix}${message}` };
+  return { field, reason, sentence: own ?? `${errors.prefix}${message}` };
 }

@@ -11,6 +11,7 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
     `Take it out there first: "licensing product edit ${by} --includes" with the other ids, or none.`,
   'too-many-rows': () => 'Split the file.',
   undecided: () => 'Say it with --licenses follow or --licenses keep.',
+  'counts-otherwise': () => '',
   'plan-in-use': ({ plan }) => `"licensing license list --plan ${plan}" shows its licences.`,
   'lifetime-license': () => '"--until" gives it an end.',
   'other-plan': () => 'To change its plan: "licensing license change-plan".',
@@ -30,6 +31,8 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'no-version': ({ product }) => `"licensing release list --product ${product}" shows its versions.`,
   'xml-of-another': ({ product }) =>
     `Name another file: licensing update-xml write --product ${product} --out FILE`,
+  'no-zip': () => '',
+  'no-version-inside': () => '',
   'is-published': () => '',
   'is-withdrawn': () => '',
   'equal-version': () => '',

@@ -289,7 +289,7 @@ async function refuseActivations(db: Db, plan: Plan, wanted: string | undefined)
     throw new OperatorError(
       `Licences on plan ${plan.id} have ${quantity(activations, 'activation')} by ${plan.activationType}. ` +
         `Add a new plan that counts by ${wanted} instead.`,
-      { code: 'CONFLICT' },
+      { code: 'CONFLICT', facts: { reason: 'counts-otherwise' } },
     );
 }
 

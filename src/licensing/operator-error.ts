@@ -14,6 +14,7 @@ export type RefusalFacts =
         | 'nothing-found'
         | 'other-plan'
         | 'undecided'
+        | 'counts-otherwise'
         | 'key-ended'
         | 'too-many-rows'
         | 'mail-off';
@@ -34,7 +35,7 @@ export type RefusalFacts =
     }
   | { reason: 'no-draft' | 'no-draft-package' }
   | { reason: 'no-version' | 'xml-of-another'; product: number }
-  | { reason: 'other-update-server' }
+  | { reason: 'other-update-server' | 'no-zip' | 'no-version-inside' }
   | { reason: 'is-published' | 'is-withdrawn' | 'equal-version'; version: string }
   | { reason: 'no-package' | 'not-an-export' | 'sealed-elsewhere' | 'no-key-column' | 'no-plan-column' }
   | { reason: 'too-much-xml' | 'no-manifest'; product: number }

@@ -4,6 +4,8 @@ import { crc32 } from 'node:zlib';
 import { openPromise, type Entry, type ZipFile } from 'yauzl';
 import { OperatorError } from '../licensing/operator-error';
 
+const NO_ZIP = { facts: { reason: 'no-zip' } } as const;
+
 /**
  * Reads every name, content and checksum: a truncated or damaged package, or one that would write outside its folder,
  * does not unpack on the customer's site.
@@ -21,13 +23,13 @@ export async function checkZip(path: string): Promise<void> {
   } catch (error) {
     throw unreadable(error);
   }
-  if (entries === 0) throw new OperatorError('The package is an empty zip file.');
+  if (entries === 0) throw new OperatorError('The package is an empty zip file.', NO_ZIP);
 }
 
 /** The refusal of a zip that cannot be read; a fault of our own disk stays one. */
 export function unreadable(error: unknown): unknown {
   if (isFileError(error)) return error;
-  return new OperatorError(`The package is not a readable zip file: ${(error as Error).message}`);
+  return new OperatorError(`The package is not a readable zip file: ${(error as Error).message}`, NO_ZIP);
 }
 
 /** Visits entries in order. @throws what `visit` throws, or an error that says what is wrong with the zip */

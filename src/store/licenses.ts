@@ -258,13 +258,15 @@ export async function countLicensesOnPlans(
   planIds: number[],
   activationLimit?: number,
 ): Promise<Map<number, number>> {
-  const query = db(tableBy(db, 'licenses', 'plan_id')).whereIn('plan_id', planIds).groupBy('plan_id');
+  const query = db(tableBy(db, 'licenses', 'plan_id'))
+    .whereIn('plan_id', planIds)
+    .groupBy('plan_id');
   if (activationLimit !== undefined) query.where({ activation_limit: activationLimit });
   const rows = await query.select<{ plan_id: number; licenses: number }[]>(
     'plan_id',
     db.raw('COUNT(*) AS licenses'),
   );
-  return new Map(rows.map(({ plan_id: id, licenses }) => [id, Number(licenses)]));
+  return new Map(rows.map(({ plan_id: id, licenses }) => [id, licenses]));
 }
 
 /** Raises revisions by the numbers of changes, by licence id, for changes by statements that do not raise them. */

@@ -47,7 +47,11 @@ async function upload({ db, path, query, body, settings, now }: Call<Static<type
     query.version?.trim() ||
     (await versionOf(await pathOfStaged(settings.packagesDir, file)).catch(refuseThePackage));
   if (version === undefined)
-    throw invalid('version', 'The package does not say its version: give "version".');
+    throw new OperatorError('The package does not say its version: give "version".', {
+      code: 'INVALID_REQUEST',
+      field: 'version',
+      facts: { reason: 'no-version-inside' },
+    });
   const { release } = await publish(
     db,
     settings.packagesDir,

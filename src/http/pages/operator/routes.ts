@@ -7,8 +7,17 @@ import { issueRoutes } from './issue';
 import { licenseRoutes } from './license';
 import { licenseListRoutes } from './licenses';
 import { overviewRoutes } from './overview';
+import { planRoutes } from './plans';
+import { productRoutes } from './product';
+import { productFormRoutes } from './product-form';
+import { productListRoutes } from './products';
+import { releaseActionRoutes } from './release-actions';
+import { releaseNewRoutes } from './release-new';
+import { releaseListRoutes } from './releases';
 import { requestRoutes } from './requests';
 import { startRoutes } from './start';
+import { updateXmlRoutes } from './update-xml';
+import { xmlOptionRoutes } from './xml-options';
 
 /** The operator's pages, in the order in which their addresses are matched. */
 export const operatorRoutes: Route<OperatorCall>[] = [
@@ -22,4 +31,13 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...historyRoutes,
   ...customerListRoutes,
   ...customerRoutes,
+  ...releaseListRoutes,
+  ...releaseNewRoutes,
+  ...releaseActionRoutes,
+  ...productListRoutes,
+  ...productFormRoutes,
+  ...productRoutes,
+  ...updateXmlRoutes,
+  ...xmlOptionRoutes,
+  ...planRoutes,
 ];

@@ -26,5 +26,30 @@ export const said: Translated<typeof en> = {
   signedOut: () => 'Sie sind abgemeldet.',
   linkAsked: () =>
     'Wenn diese Adresse einem Betreiber gehört, ist eine Mail unterwegs. Ihr Link gilt einmal und zehn Minuten lang.',
+  draftKept: (version) => `${version} ist als Entwurf gespeichert. Kunden sehen ihn nicht.`,
+  planAdded: (plan) => `Den Tarif ${plan} gibt es nun. Lizenzen können mit ihm ausgestellt werden.`,
+  planRemoved: (plan) => `Der Tarif ${plan} ist entfernt.`,
+  productAdded: (product) =>
+    `Das Produkt ${product} gibt es nun. Fügen Sie einen Tarif hinzu, dann die erste Version.`,
+  productRemoved: (product) => `Das Produkt ${product} ist entfernt.`,
+  releasePublished: (version, xml, offered) => {
+    if (xml === 'stale')
+      return `${version} ist veröffentlicht, aber Joomla bietet sie noch nicht an: Legen Sie das Update-XML an seinen Ort, wie diese Seite sagt.`;
+    if (xml === 'not_set')
+      return `${version} ist veröffentlicht. Joomla bietet sie nicht an: Unten steht, was fehlt.`;
+    return offered === version
+      ? `${version} ist veröffentlicht. Joomla bietet ab jetzt ${version} an.`
+      : `${version} ist veröffentlicht. Joomla bietet weiter ${offered || 'nichts'} an.`;
+  },
+  releaseWithdrawn: (version, xml, offered) => {
+    if (xml === 'stale')
+      return `${version} ist zurückgezogen, aber Joomla bietet noch dasselbe an: Legen Sie das Update-XML an seinen Ort, wie diese Seite sagt.`;
+    if (xml === 'not_set') return `${version} ist zurückgezogen.`;
+    return `${version} ist zurückgezogen. Joomla bietet jetzt ${offered || 'nichts'} an.`;
+  },
   saved: () => 'Gespeichert.',
+  signedOut: () => 'Sie sind abgemeldet.',
+  xmlNotWritten: () =>
+    'Das Update-XML konnte nicht geschrieben werden. Laden Sie es herunter und legen Sie es an seinen Ort.',
+  xmlWritten: () => 'Das Update-XML ist geschrieben.',
 };

@@ -21,5 +21,28 @@ export const said = {
   signedOut: () => 'You are signed out.',
   linkAsked: () =>
     'If this address is an operator’s, a mail is on its way. Its link works once, within ten minutes.',
+  draftKept: (version) => `${version} is kept as a draft. Customers do not see it.`,
+  planAdded: (plan) => `The plan ${plan} is there. Licences can be issued on it.`,
+  planRemoved: (plan) => `The plan ${plan} is removed.`,
+  productAdded: (product) => `The product ${product} is there. Add a plan, then the first version.`,
+  productRemoved: (product) => `The product ${product} is removed.`,
+  releasePublished: (version, xml, offered) => {
+    if (xml === 'stale')
+      return `${version} is published, but Joomla is not offered it yet: put the update XML in its place, as this page says.`;
+    if (xml === 'not_set')
+      return `${version} is published. Joomla is not offered it: see below what is missing.`;
+    return offered === version
+      ? `${version} is published. Joomla offers ${version} from now on.`
+      : `${version} is published. Joomla goes on offering ${offered || 'nothing'}.`;
+  },
+  releaseWithdrawn: (version, xml, offered) => {
+    if (xml === 'stale')
+      return `${version} is withdrawn, but Joomla still offers what it did: put the update XML in its place, as this page says.`;
+    if (xml === 'not_set') return `${version} is withdrawn.`;
+    return `${version} is withdrawn. Joomla offers ${offered || 'nothing'} now.`;
+  },
   saved: () => 'Saved.',
+  signedOut: () => 'You are signed out.',
+  xmlNotWritten: () => 'The update XML could not be written. Download it, and put it in its place.',
+  xmlWritten: () => 'The update XML is written.',
 } satisfies Record<string, (...values: string[]) => string>;

@@ -1,0 +1,36 @@
+import { ManageError } from '../../manage/failures';
+import { listProducts, type CatalogueProduct } from '../../../licensing/catalogue';
+import { listOfferedVersions } from '../../../joomla/update-xml';
+import type { OperatorCall } from '../page';
+
+/** What the pages of products, plans and versions share. */
+
+/** The id in the path. @throws ManageError when it is none */
+export function idOf({ path }: Pick<OperatorCall, 'path'>): number {
+  const id = Number(/^[1-9][0-9]{0,15}$/.exec(path.id ?? '')?.[0]);
+  if (!Number.isSafeInteger(id)) throw new ManageError('NOT_FOUND', '');
+  return id;
+}
+
+/** The product of `?product_id=`, or the first; undefined: there is none. @throws ManageError when there is no such product */
+export async function chosenProduct({
+  db,
+  query,
+}: OperatorCall): Promise<{ products: CatalogueProduct[]; product: CatalogueProduct | undefined }> {
+  const products = await listProducts(db);
+  const id = query.get('product_id');
+  if (id === null || id === '') return { products, product: products[0] };
+  const product = products.find((one) => String(one.id) === id);
+  if (product === undefined) throw new ManageError('NOT_FOUND', '');
+  return { products, product };
+}
+
+/** What Joomla is offered, once the update XML is written; empty: nothing. */
+export async function offeredVersion({ db }: OperatorCall, productId: number): Promise<string> {
+  return (await listOfferedVersions(db, productId))[0] ?? '';
+}
+
+/** The state of the update XML in an answer. */
+export function xmlStateOf(data: Record<string, unknown>): string {
+  return (data.update_xml as { state: string } | undefined)?.state ?? '';
+}

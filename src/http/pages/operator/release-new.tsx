@@ -1,0 +1,156 @@
+import type { CatalogueProduct } from '../../../licensing/catalogue';
+import { readProduct } from '../../../licensing/catalogue';
+import type { Failure } from '../../manage/failures';
+import { act, attempt } from '../act';
+import { formState, type FormState } from '../form-state';
+import {
+  Checkbox,
+  Choices,
+  FileField,
+  Form,
+  FormErrors,
+  Submit,
+  TextArea,
+  TextField,
+  UploadProgress,
+} from '../kit/fields';
+import { OperatorPage } from '../kit/operator-page';
+import { Head, Inside, Panel } from '../kit/panel';
+import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { useView } from '../view';
+import { chosenProduct, idOf, offeredVersion, xmlStateOf } from './catalogue';
+
+/** A new version, by its package. */
+
+export const releaseNewRoutes: Route<OperatorCall>[] = [
+  {
+    path: '/releases/new',
+    scope: 'write',
+    async get(call) {
+      const { product } = await chosenProduct(call);
+      return { to: product === undefined ? '/products/new' : `/products/${product.id}/releases/new` };
+    },
+  },
+  {
+    path: '/products/:id/releases/new',
+    scope: 'write',
+    upload: true,
+    get: (call) => showForm(call, formState()),
+    post: (call, sent) =>
+      attempt(
+        call,
+        sent,
+        () => publish(call, sent),
+        (form) => showForm(call, form),
+        (refused) => explainPackage(call, sent, refused),
+      ),
+  },
+];
+
+async function publish(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const id = idOf(call);
+  const data = await act(call, sent, 'POST /products/{id}/releases', { path: { id } });
+  return published(call, id, data);
+}
+
+/** Says what Joomla offers from then on. */
+export async function published(
+  call: OperatorCall,
+  productId: number,
+  data: Record<string, unknown>,
+): Promise<Answer> {
+  const to = `/releases?product_id=${productId}`;
+  const version = String(data.version);
+  if (data.state === 'draft') return done(to, 'draftKept', version);
+  return done(to, 'releasePublished', version, xmlStateOf(data), await offeredVersion(call, productId));
+}
+
+/** Why a package was refused, with both sides of what does not fit. */
+export function explainPackage(
+  { view: { t, format }, settings }: OperatorCall,
+  sent: URLSearchParams,
+  { status, error, facts }: Failure,
+): string | undefined {
+  const texts = t.releases.refused;
+  if (status === 413) return texts.tooLarge(format.bytes(settings.uploadLimit));
+  switch (facts?.reason) {
+    case 'manifest-version': {
+      const typed = sent.get('version') ?? '';
+      return facts.version === undefined ? texts.noVersion(typed) : texts.otherVersion(facts.version, typed);
+    }
+    case 'other-element':
+      return texts.otherElement(facts.inPackage, facts.element);
+    case 'other-update-server':
+      return texts.otherServer;
+    case 'no-manifest':
+      return texts.noManifest;
+    case 'is-published':
+      return texts.published(facts.version);
+    case 'is-withdrawn':
+      return texts.withdrawn(facts.version);
+    case 'equal-version':
+      return texts.equal(facts.version);
+    default:
+      return error.field === 'file' && facts === undefined ? texts.noFile : undefined;
+  }
+}
+
+async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
+  const { product } = await readProduct(call.db, idOf(call));
+  return { page: <NewRelease {...{ product, form, limit: call.settings.uploadLimit }} /> };
+}
+
+function NewRelease({ product, form, limit }: { product: CatalogueProduct; form: FormState; limit: number }) {
+  const { t, format } = useView();
+  const texts = t.releases.form;
+  const title = texts.title(product.name);
+  return (
+    <OperatorPage
+      title={title}
+      nav="releases"
+      crumbs={[[t.releases.title, `/releases?product_id=${product.id}`]]}
+    >
+      <Head title={title} />
+      <Panel id="new" kind="narrow">
+        <Inside>
+          <Form path={`/products/${product.id}/releases/new`} form={form} upload>
+            <FormErrors form={form} />
+            <FileField
+              form={form}
+              name="file"
+              accept=".zip,application/zip"
+              label={texts.file}
+              hint={texts.fileHint(format.bytes(limit))}
+              required
+            />
+            <TextField form={form} name="version" label={texts.version} hint={texts.versionHint} />
+            <TextArea form={form} name="changelog" label={texts.changelog} hint={texts.changelogHint} />
+            <Choices
+              form={form}
+              name="draft"
+              label={texts.then}
+              value="0"
+              options={[
+                { value: '0', label: texts.now },
+                { value: '1', label: texts.draft },
+              ]}
+            />
+            <NewServer form={form} />
+            <Submit busy={t.common.busy}>{texts.submit}</Submit>
+            <UploadProgress />
+          </Form>
+        </Inside>
+      </Panel>
+    </OperatorPage>
+  );
+}
+
+/** Shown only to who was refused for it. @param value what it is sent as */
+export function NewServer({ form, value = '1' }: { form: FormState; value?: string }) {
+  const { newServer, newServerHint } = useView().t.releases.form;
+  if (form.failure?.reason !== 'other-update-server' && form.value('new_update_server') === undefined)
+    return null;
+  return (
+    <Checkbox form={form} name="new_update_server" value={value} label={newServer} hint={newServerHint} />
+  );
+}

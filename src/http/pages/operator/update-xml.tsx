@@ -1,0 +1,176 @@
+import { manifestSnippets } from '../../../joomla/manifest';
+import { readUpdateXmlState, type ReadUpdateXml } from '../../../joomla/follow-xml';
+import type { Product } from '../../../licensing/catalogue';
+import { latestRelease } from '../../../licensing/updates';
+import { requireProduct } from '../../../licensing/find-or-refuse';
+import { ManageError } from '../../manage/failures';
+import { act } from '../act';
+import { formState } from '../form-state';
+import { CopyText } from '../kit/copy';
+import { Form, Submit } from '../kit/fields';
+import { Icon } from '../kit/icons';
+import { Inside, Panel } from '../kit/panel';
+import { done, type OperatorCall, type Route } from '../page';
+import { useView } from '../view';
+import { idOf } from './catalogue';
+
+/** What sites are offered: the product's update XML, as it lies there and as it should be. */
+
+export const updateXmlRoutes: Route<OperatorCall>[] = [
+  {
+    path: '/products/:id/update-xml.xml',
+    async get(call) {
+      const id = idOf(call);
+      const { element } = await requireProduct(call.db, id);
+      const { xml } = await readUpdateXmlState(call.db, call.settings.updateXml, id);
+      if (xml === null) throw new ManageError('NOT_FOUND', '');
+      return { file: `${element ?? id}.xml`, type: 'application/xml', content: xml };
+    },
+  },
+  {
+    path: '/products/:id/update-xml/write',
+    async post(call, sent) {
+      const id = idOf(call);
+      const { state } = await act(call, sent, 'PUT /products/{id}/update-xml', { path: { id } });
+      return done(`/releases?product_id=${id}`, state === 'written' ? 'xmlWritten' : 'xmlNotWritten');
+    },
+  },
+];
+
+export interface Offer {
+  product: Product;
+  /** what a download gives; undefined: nothing */
+  latest: string | undefined;
+  xml: ReadUpdateXml;
+}
+
+export async function readOffer({ db, settings }: OperatorCall, product: Product): Promise<Offer> {
+  const xml = await readUpdateXmlState(db, settings.updateXml, product.id);
+  return { product, latest: (await latestRelease(db, product.id))?.version, xml };
+}
+
+/** What a download gives, what Joomla offers, and what to do when they differ. */
+export function OfferPanel({ offer }: { offer: Offer }) {
+  const { t, to, format, now } = useView();
+  const { product, latest, xml } = offer;
+  const texts = t.releases.offer;
+  const kinds = { written: 'why why-yes', stale: 'why why-no', not_set: 'why' };
+  return (
+    <Panel
+      id="offer"
+      title={texts.title}
+      kind={`${latest === undefined ? 'why' : kinds[xml.state]} mb-3`}
+      aside={texts.lookedAt(format.moment(now))}
+    >
+      <ul class="verdicts">
+        <li class={latest === undefined ? 'off' : 'yes'}>
+          <Icon name={latest === undefined ? 'minus' : 'yes'} />
+          <div>{latest === undefined ? texts.noDownload : texts.download(latest)}</div>
+        </li>
+        <Offered offer={offer} />
+      </ul>
+      {xml.state === 'stale' ? <Stale productId={product.id} xml={xml} /> : null}
+      {xml.state === 'not_set' ? (
+        <div class="remedy">
+          {product.element === null ? (
+            <a href={to(`/products/${product.id}/edit`)}>{texts.setElement}</a>
+          ) : (
+            <span class="small">{texts.setAddress}</span>
+          )}
+        </div>
+      ) : null}
+    </Panel>
+  );
+}
+
+function Offered({ offer: { product, latest, xml } }: { offer: Offer }) {
+  const texts = useView().t.releases.offer;
+  const { state, offered, url, out } = xml;
+  const versions = offered?.join(', ') ?? '';
+  const says = {
+    written: versions === '' ? texts.offersNothing : texts.offers(versions),
+    stale: offered === null ? texts.missing : versions === '' ? texts.staleNothing : texts.stale(versions),
+    not_set: product.element === null ? texts.noElement : texts.noAddress,
+  };
+  const isHeldBack = state === 'written' && latest !== undefined && !offered?.includes(latest);
+  const isNothing = state === 'written' && versions === '';
+  const [kind, icon] =
+    state === 'stale'
+      ? (['no', 'no'] as const)
+      : state === 'not_set' || isNothing
+        ? (['off', 'minus'] as const)
+        : (['yes', 'yes'] as const);
+  return (
+    <li class={kind}>
+      <Icon name={icon} />
+      <div>
+        <div class={state === 'stale' ? 'big' : ''}>{says[state]}</div>
+        {isHeldBack ? <div class="small">{texts.heldBack}</div> : null}
+        {url !== null ? <div class="small muted">{url}</div> : null}
+        {url === null && out !== null ? <div class="small muted">{texts.elsewhere(out)}</div> : null}
+      </div>
+    </li>
+  );
+}
+
+/** How the update XML gets to where sites ask for it. */
+function Stale({ productId, xml: { xml, reason } }: { productId: number; xml: ReadUpdateXml }) {
+  const { t, to, operator } = useView();
+  const texts = t.releases.offer;
+  const { prefix } = t.common.errors;
+  return (
+    <div class="remedy">
+      {xml === null ? (
+        <>
+          <span>{texts.impossible}</span>
+          <a href={to(`/products/${productId}/update-xml`)}>{texts.options}</a>
+        </>
+      ) : (
+        <>
+          <a class="btn btn-primary" href={to(`/products/${productId}/update-xml.xml`)}>
+            {texts.get}
+          </a>
+          <span class="small">{texts.put}</span>
+          {operator?.scope === 'write' ? (
+            <Form path={`/products/${productId}/update-xml/write`} form={formState()}>
+              <Submit kind="quiet" small busy={texts.writing}>
+                {texts.writeAgain}
+              </Submit>
+            </Form>
+          ) : null}
+          <a class="small" href={to('/releases', { product_id: productId })}>
+            {texts.lookAgain}
+          </a>
+        </>
+      )}
+      {reason === null ? null : <span class="small muted">{`${prefix}${reason}`}</span>}
+    </div>
+  );
+}
+
+/** The lines that make Joomla ask for updates. Nothing while their address is not known. */
+export function ManifestPanel({ offer: { product, xml } }: { offer: Offer }) {
+  const texts = useView().t.releases.offer;
+  const lines = snippetOf(product, xml.url);
+  if (lines === undefined) return null;
+  return (
+    <Panel id="manifest" title={texts.manifest}>
+      <Inside>
+        <p class="small muted" id="manifest-hint">
+          {texts.manifestHint}
+        </p>
+        <CopyText id="manifest-lines" label={texts.manifest} text={lines} rows={6} />
+      </Inside>
+    </Panel>
+  );
+}
+
+function snippetOf(product: Product, url: string | null): string | undefined {
+  if (url === null) return undefined;
+  try {
+    return manifestSnippets(product, url).xml;
+  } catch {
+    // An address that is no web address, such as one of a test installation.
+    return undefined;
+  }
+}

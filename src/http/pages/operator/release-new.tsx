@@ -84,6 +84,8 @@ export function explainPackage(
       return texts.otherServer;
     case 'no-manifest':
       return texts.noManifest;
+    case 'no-zip':
+      return texts.noZip;
     case 'is-published':
       return texts.published(facts.version);
     case 'is-withdrawn':

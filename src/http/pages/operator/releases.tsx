@@ -172,12 +172,12 @@ function ReleaseTable({
   downloads: Map<string, number> | undefined;
   empty: Parameters<typeof Table>[0]['empty'];
 }) {
-  const { t, format, operator } = useView();
+  const { t, to, format, operator } = useView();
   const { columns, caption } = t.releases;
-  const actions =
-    operator?.scope === 'write'
-      ? [{ title: '', kind: 'act' as const, cell: (one: Release) => <Actions release={one} /> }]
-      : [];
+  const mayWrite = operator?.scope === 'write';
+  const actions = mayWrite
+    ? [{ title: '', kind: 'act' as const, cell: (one: Release) => <Action release={one} /> }]
+    : [];
   return (
     <Table
       caption={caption(format.number(releases.length))}
@@ -188,9 +188,9 @@ function ReleaseTable({
         {
           title: columns.version,
           kind: 'name',
-          cell: ({ version, changelog }) => (
+          cell: ({ id, version, changelog }) => (
             <>
-              {version}
+              {mayWrite ? <a href={to(`/releases/${id}/edit`)}>{version}</a> : version}
               <span class="sub fw-normal">{firstLine(changelog)}</span>
             </>
           ),
@@ -234,27 +234,20 @@ function ReleaseState({ state }: { state: string }) {
   );
 }
 
-function Actions({ release: { id, version, state } }: { release: Release }) {
+/** What is done with a version most; its name leads to the rest. */
+function Action({ release: { id, version, state } }: { release: Release }) {
   const { t, to } = useView();
-  const texts = t.releases;
-  const [draft, published] = [state === 'draft', state === 'published'];
-  const actions: [path: string, name: string, isThere: boolean][] = [
-    ['publish', texts.publish, draft],
-    ['edit', texts.edit, true],
-    ['withdraw', texts.withdraw, published],
-  ];
+  const { publish, withdraw } = t.releases;
+  const actions: Record<string, [path: string, name: string]> = {
+    draft: ['publish', publish],
+    published: ['withdraw', withdraw],
+  };
+  const [path, name] = actions[state] ?? [];
+  if (path === undefined) return null;
   return (
-    <>
-      {actions
-        .filter(([, , isThere]) => isThere)
-        .map(([path, name]) => (
-          <>
-            <a class="btn btn-quiet btn-row" href={to(`/releases/${id}/${path}`)}>
-              {name}
-              <span class="visually-hidden"> {version}</span>
-            </a>{' '}
-          </>
-        ))}
-    </>
+    <a class="btn btn-quiet btn-row" href={to(`/releases/${id}/${path}`)}>
+      {name}
+      <span class="visually-hidden"> {version}</span>
+    </a>
   );
 }

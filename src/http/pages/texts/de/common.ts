@@ -103,7 +103,6 @@ export const common: Translated<typeof en> = {
       'other-update-server': 'Das Paket nennt einen anderen Update-Server als die letzte Version.',
       'no-manifest': 'Das Paket hat kein Manifest.',
       'no-version-inside': 'Das Paket sagt seine Version nicht. Bitte geben Sie sie ein.',
-      'no-zip': 'Diese Datei ist kein ganzes Zip. Bitte packen Sie sie noch einmal.',
       'token-name': 'Es gibt schon ein Token mit diesem Namen.',
       'too-many-rows': 'Die Datei hat zu viele Zeilen.',
     },

@@ -28,7 +28,7 @@ export const releases: Translated<typeof en> = {
     setAddress:
       'Setzen Sie LICENSING_PUBLIC_URL, zum Beispiel https://shop.example, und starten Sie den Dienst neu.',
     get: 'Update-XML herunterladen',
-    put: 'und an die Stelle des alten legen.',
+    put: 'und an diese Adresse legen.',
     writeAgain: 'Noch einmal schreiben',
     writing: 'Wird geschrieben...',
     lookAgain: 'Noch einmal nachsehen',
@@ -52,7 +52,6 @@ export const releases: Translated<typeof en> = {
   csvName: 'versionen.csv',
   add: 'Neue Version',
   publish: 'Veröffentlichen',
-  edit: 'Bearbeiten',
   withdraw: 'Zurückziehen...',
   form: {
     title: (product) => `Neue Version von ${product}`,
@@ -86,6 +85,7 @@ export const releases: Translated<typeof en> = {
       `${version} wurde zurückgezogen, und Kunden haben vielleicht ihr Paket. Veröffentlichen Sie die nächste Version.`,
     equal: (version) => `Für Joomla ist das dieselbe Version wie ${version}, die es schon gibt.`,
     noFile: 'Bitte wählen Sie das Paket.',
+    noZip: 'Bitte wählen Sie das Paket: Diese Datei ist kein ganzes Zip.',
   },
   publishPage: {
     title: (version) => `${version} veröffentlichen?`,

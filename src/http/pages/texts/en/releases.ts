@@ -23,7 +23,7 @@ export const releases = {
     setElement: 'Set the element',
     setAddress: 'Set LICENSING_PUBLIC_URL, such as https://shop.example, and start the service again.',
     get: 'Download the update XML',
-    put: 'and put it in the place of the old one.',
+    put: 'and put it at this address.',
     writeAgain: 'Write it again',
     writing: 'Writing...',
     lookAgain: 'Look again',
@@ -47,7 +47,6 @@ export const releases = {
   csvName: 'versions.csv',
   add: 'New version',
   publish: 'Publish',
-  edit: 'Edit',
   withdraw: 'Withdraw...',
   form: {
     title: (product: string) => `New version of ${product}`,
@@ -81,6 +80,7 @@ export const releases = {
       `${version} was withdrawn, and customers may have its package. Publish the next version.`,
     equal: (version: string) => `To Joomla, this is the same version as ${version}, which exists already.`,
     noFile: 'Please choose the package.',
+    noZip: 'Please choose the package: this file is not a whole zip.',
   },
   publishPage: {
     title: (version: string) => `Publish ${version}?`,

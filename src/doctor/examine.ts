@@ -44,7 +44,9 @@ const THOROUGH = ['PACKAGES', 'COUNTERS'];
 export async function examineFromWithin(config: Config, db: Db, now: () => Date): Promise<Examined[]> {
   const nothing = { url: undefined, ca: undefined, repairAs: undefined, progress: () => undefined };
   const findings = await examine({ config, db, now, ...nothing }, THOROUGH);
-  return findings.map(({ code, level, what }) => ({ id: code, state: level, message: what }));
+  return findings.map(({ code, level, what, why, remedy }) => {
+    return { id: code, state: level, message: what, why, remedy };
+  });
 }
 
 /** Runs every check, even after others have failed. */

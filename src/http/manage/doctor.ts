@@ -12,6 +12,9 @@ export const doctorOperations = [
       ),
       hasDeadline: false,
     },
-    async ({ settings }) => ({ data: await settings.examine(), next: null }),
+    async ({ settings }) => {
+      const findings = await settings.examine();
+      return { data: findings.map(({ id, state, message }) => ({ id, state, message })), next: null };
+    },
   ),
 ];

@@ -6,6 +6,10 @@ export interface Examined {
   id: string;
   state: 'ok' | 'warning' | 'problem';
   message: string;
+  /** what follows from it; null: nothing */
+  why: string | null;
+  /** what to do; null: nothing, or it is not known */
+  remedy: string | null;
 }
 
 /** What the operator's API needs to know of the installation. */

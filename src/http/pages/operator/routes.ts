@@ -1,11 +1,13 @@
 import type { OperatorCall, Route } from '../page';
 import { customerRoutes } from './customer';
 import { customerListRoutes } from './customers';
+import { doctorRoutes } from './doctor';
 import { findRoutes } from './find';
 import { historyRoutes } from './history';
 import { issueRoutes } from './issue';
 import { licenseRoutes } from './license';
 import { licenseListRoutes } from './licenses';
+import { operatorListRoutes } from './operators';
 import { overviewRoutes } from './overview';
 import { planRoutes } from './plans';
 import { productRoutes } from './product';
@@ -16,6 +18,8 @@ import { releaseNewRoutes } from './release-new';
 import { releaseListRoutes } from './releases';
 import { requestRoutes } from './requests';
 import { startRoutes } from './start';
+import { systemRoutes } from './system';
+import { tokenRoutes } from './tokens';
 import { updateXmlRoutes } from './update-xml';
 import { xmlOptionRoutes } from './xml-options';
 
@@ -40,4 +44,8 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...updateXmlRoutes,
   ...xmlOptionRoutes,
   ...planRoutes,
+  ...systemRoutes,
+  ...tokenRoutes,
+  ...operatorListRoutes,
+  ...doctorRoutes,
 ];

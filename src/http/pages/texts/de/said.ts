@@ -23,6 +23,8 @@ export const said: Translated<typeof en> = {
   customerErased: () => 'Die Daten des Kunden sind gelöscht. Die Lizenzen wirken ohne Namen weiter.',
   foundEndedKey: () => 'Der gesuchte Schlüssel war einer dieser Lizenz. Er ist beendet.',
   foundOtherKey: () => 'Der gesuchte Schlüssel ist ein weiterer Schlüssel dieser Lizenz.',
+  operatorAdded: (email) => `${email} kann sich jetzt einen Link mailen lassen.`,
+  operatorRemoved: (email) => `${email} ist kein Betreiber mehr.`,
   signedOut: () => 'Sie sind abgemeldet.',
   linkAsked: () =>
     'Wenn diese Adresse einem Betreiber gehört, ist eine Mail unterwegs. Ihr Link gilt einmal und zehn Minuten lang.',
@@ -52,4 +54,5 @@ export const said: Translated<typeof en> = {
   xmlNotWritten: () =>
     'Das Update-XML konnte nicht geschrieben werden. Laden Sie es herunter und legen Sie es an seinen Ort.',
   xmlWritten: () => 'Das Update-XML ist geschrieben.',
+  tokenRevoked: (name) => `Das Token ${name} gilt nicht mehr.`,
 };

@@ -3,4 +3,134 @@ import type { Translated } from '../translated';
 
 export const system: Translated<typeof en> = {
   title: 'System',
+  version: (version) => `Version ${version}`,
+  go: {
+    doctor: 'Alle Befunde',
+    tokens: 'Zu den Tokens',
+    operators: 'Zu den Betreibern',
+    imports: 'Importieren',
+  },
+  tokenCount: (count, text) =>
+    count === 0
+      ? 'Noch kein Token. Ein Shop oder ein Skript braucht eines.'
+      : count === 1
+        ? 'Ein Token.'
+        : `${text} Tokens.`,
+  tokensEnding: (names) => `Enden bald: ${names}.`,
+  operatorCount: (count, text) =>
+    count === 0 ? 'Niemand ist eingetragen.' : count === 1 ? 'Ein Betreiber.' : `${text} Betreiber.`,
+  importAbout:
+    'Übernehmen Sie Lizenzen eines anderen Systems aus einer Tabelle, mit den Schlüsseln, die Ihre Kunden haben.',
+  asksAgain: 'Sie müssen sich noch einmal anmelden, wenn das über eine Stunde her ist.',
+  scopes: { read: 'read: ansehen', issue: 'issue: ein Shop', write: 'write: alles' },
+  tokens: {
+    title: 'Tokens',
+    about:
+      'Ein Programm zeigt sein Token bei jedem Aufruf der API. Die Tokens selbst stehen nie in der Liste.',
+    add: 'Neues Token',
+    caption: 'Älteste zuerst',
+    columns: {
+      name: 'Name',
+      scope: 'Bereich',
+      made: 'Angelegt',
+      used: 'Zuletzt benutzt',
+      ends: 'Gültig bis',
+      id: 'ID',
+    },
+    ended: 'abgelaufen',
+    own: 'damit sind Sie angemeldet',
+    revoke: 'Entziehen',
+    revokeOne: (name) => `${name} entziehen`,
+    none: 'Noch kein Token. Ein Shop oder ein Skript braucht eines, um die API aufzurufen.',
+    name: 'Name',
+    nameHint: 'Was es benutzt, zum Beispiel „shop“. Der Verlauf der Lizenzen zeigt ihn.',
+    scope: 'Wer braucht es?',
+    scopeHints: {
+      issue: 'Ihr Shop: Er stellt Lizenzen aus und sieht und bearbeitet die, die er ausgestellt hat.',
+      read: 'Eine Anzeige oder jemand, der Mails beantwortet: sieht alles, ändert nichts.',
+      write: 'Ihre eigenen Skripte: dürfen alles, was Sie dürfen.',
+    },
+    ends: 'Gültig bis',
+    endsHint: 'Das Token gilt bis zum Ende dieses Tages, UTC. Leer: unbefristet.',
+    joomla: (name) => `Es endet, wenn das Joomla-Konto ${name} keine Lizenzen mehr verwalten darf.`,
+    submit: 'Token anlegen',
+    busy: 'Das Token wird angelegt...',
+    doneTitle: (name) => `Token ${name}`,
+    token: 'Das Token',
+    once: 'Kopieren Sie es jetzt. Es wird hier nicht gespeichert und kann nicht noch einmal gezeigt werden.',
+    lost: 'Geht es verloren, entziehen Sie es und legen Sie ein neues mit demselben Namen an.',
+    example: 'Ein Beispiel für die Benutzung',
+    exampleAbout: 'Das antwortet mit Namen und Bereich des Tokens:',
+    toList: 'Zu den Tokens',
+  },
+  revokeToken: {
+    title: (name) => `Token ${name} entziehen?`,
+    stops: (scope) => `Was es benutzt, wird sofort abgelehnt. Sein Bereich ist ${scope}.`,
+    used: (when) => `Es wurde zuletzt benutzt: ${when}.`,
+    unused: 'Es wurde noch nie benutzt.',
+    stays: 'Lizenzen, die es ausgestellt hat, bleiben, wie sie sind. Ihr Verlauf behält seinen Namen.',
+    again: 'Das lässt sich nicht zurücknehmen. Ein neues Token mit demselben Namen sieht dieselben Lizenzen.',
+    sessions: 'Wer damit auf diesen Seiten angemeldet ist, wird abgemeldet.',
+    own: 'Sie sind mit diesem Token angemeldet: Sie werden abgemeldet.',
+    submit: 'Endgültig entziehen',
+    busy: 'Wird entzogen...',
+    back: 'Token behalten',
+  },
+  operators: {
+    title: 'Betreiber',
+    about:
+      'Diese Personen können sich einen Link mailen lassen, der sie hier anmeldet. Mit einem Token oder Joomla-Konto muss niemand eingetragen sein.',
+    needsMail: 'Dazu muss der Mailversand eingerichtet sein.',
+    noMail:
+      'Es kann kein Link gemailt werden: Die öffentliche Adresse der Website ist nicht gesetzt (LICENSING_PUBLIC_URL).',
+    add: 'Betreiber hinzufügen',
+    caption: 'Nach E-Mail',
+    columns: { email: 'E-Mail', scope: 'Bereich', since: 'Seit', by: 'Hinzugefügt von' },
+    remove: 'Entfernen',
+    removeOne: (email) => `${email} entfernen`,
+    none: 'Noch ist niemand eingetragen.',
+    email: 'E-Mail',
+    emailHint: 'Wer die Mails dieser Adresse liest, kann sich anmelden.',
+    scope: 'Was ist erlaubt?',
+    scopeHints: {
+      read: 'Alles sehen und nichts ändern.',
+      write: 'Alles, was Sie dürfen, auch Tokens und Betreiber.',
+    },
+    submit: 'Betreiber hinzufügen',
+    busy: 'Wird hinzugefügt...',
+  },
+  removeOperator: {
+    title: (email) => `Betreiber ${email} entfernen?`,
+    sessions: 'Die Person wird sofort abgemeldet, und gemailte Links gelten nicht mehr.',
+    history: 'Was sie getan hat, bleibt mit ihrer Adresse im Verlauf.',
+    others: 'Ihre Tokens und ihr Joomla-Konto bleiben, wie sie sind.',
+    own: 'Das sind Sie selbst: Sie werden abgemeldet.',
+    submit: 'Betreiber entfernen',
+    busy: 'Wird entfernt...',
+    back: 'Betreiber behalten',
+  },
+  imports: {
+    title: 'Import',
+  },
+  doctor: {
+    title: 'Doktor',
+    reach: 'Soweit der Dienst sehen kann. Pakete, Zähler und die Website von außen prüft:',
+    again: 'Noch einmal untersuchen',
+    first: 'Untersuchen',
+    good: 'Der Dienst hat nichts Falsches gefunden.',
+    bad: (problems, warnings) =>
+      [
+        problems === 0 ? '' : problems === 1 ? 'Ein Problem' : `${problems} Probleme`,
+        warnings === 0 ? '' : warnings === 1 ? 'eine Warnung' : `${warnings} Warnungen`,
+      ]
+        .filter(Boolean)
+        .join(' und ')
+        .replace(/^e/, 'E') + '.',
+    worst: 'Was Sie braucht',
+    fine: (count) => `In Ordnung: ${count}`,
+    remedy: 'Was zu tun ist:',
+    states: { problem: 'Problem', warning: 'Warnung', ok: 'In Ordnung' },
+    english: 'Die Befunde sind auf Englisch, wie der Befehl sie nennt.',
+    at: (when) => `Untersucht: ${when}`,
+  },
 };

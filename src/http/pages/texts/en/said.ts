@@ -18,6 +18,8 @@ export const said = {
   customerErased: () => 'The customer’s data are erased. The licences go on working without a name.',
   foundEndedKey: () => 'The key you searched for was a key of this licence. It has ended.',
   foundOtherKey: () => 'The key you searched for is a further key of this licence.',
+  operatorAdded: (email: string) => `${email} may have a link mailed now.`,
+  operatorRemoved: (email: string) => `${email} is not an operator any more.`,
   signedOut: () => 'You are signed out.',
   linkAsked: () =>
     'If this address is an operator’s, a mail is on its way. Its link works once, within ten minutes.',
@@ -45,4 +47,5 @@ export const said = {
   signedOut: () => 'You are signed out.',
   xmlNotWritten: () => 'The update XML could not be written. Download it, and put it in its place.',
   xmlWritten: () => 'The update XML is written.',
+  tokenRevoked: (name: string) => `Token ${name} no longer works.`,
 } satisfies Record<string, (...values: string[]) => string>;

@@ -1,3 +1,122 @@
 export const system = {
   title: 'System',
+  version: (version: string) => `Version ${version}`,
+  go: { doctor: 'All findings', tokens: 'To the tokens', operators: 'To the operators', imports: 'Import' },
+  tokenCount: (count: number, text: string) =>
+    count === 0
+      ? 'No token yet. A shop or a script needs one.'
+      : count === 1
+        ? 'One token.'
+        : `${text} tokens.`,
+  tokensEnding: (names: string) => `Soon ended: ${names}.`,
+  operatorCount: (count: number, text: string) =>
+    count === 0 ? 'Nobody is named.' : count === 1 ? 'One operator.' : `${text} operators.`,
+  importAbout: 'Take over licences of another system from a table, with the keys that your customers have.',
+  asksAgain: 'You are asked to sign in again if that is more than an hour ago.',
+  /** by the scope, which keeps its name */
+  scopes: { read: 'read: look', issue: 'issue: a shop', write: 'write: everything' } as Record<
+    string,
+    string
+  >,
+  tokens: {
+    title: 'Tokens',
+    about: 'A program shows its token with each call of the API. Tokens themselves are never listed.',
+    add: 'New token',
+    caption: 'Oldest first',
+    columns: { name: 'Name', scope: 'Scope', made: 'Made', used: 'Last used', ends: 'Ends', id: 'ID' },
+    ended: 'ended',
+    own: 'you are signed in with it',
+    revoke: 'Revoke',
+    revokeOne: (name: string) => `Revoke ${name}`,
+    none: 'No token yet. A shop or a script needs one to call the API.',
+    name: 'Name',
+    nameHint: 'What uses it, such as “shop”. The history of licences shows it.',
+    scope: 'Who needs it?',
+    scopeHints: {
+      issue: 'Your shop: it issues licences, and sees and handles those that it issued.',
+      read: 'A dashboard, or a colleague who answers mails: sees everything, changes nothing.',
+      write: 'Your own scripts: may do everything that you may.',
+    } as Record<string, string>,
+    ends: 'Ends',
+    endsHint: 'The token works until the end of this day, UTC. Empty: it does not end.',
+    joomla: (name: string) => `It ends when the Joomla account ${name} may no longer manage licences.`,
+    submit: 'Make the token',
+    busy: 'Making the token...',
+    doneTitle: (name: string) => `Token ${name}`,
+    token: 'The token',
+    once: 'Copy it now. It is not stored here, and cannot be shown again.',
+    lost: 'If it gets lost, revoke it and make another one of the same name.',
+    example: 'An example of its use',
+    exampleAbout: 'This answers with the name and the scope of the token:',
+    toList: 'To the tokens',
+  },
+  revokeToken: {
+    title: (name: string) => `Revoke token ${name}?`,
+    stops: (scope: string) => `What uses it is refused at once. Its scope is ${scope}.`,
+    used: (when: string) => `It was last used ${when}.`,
+    unused: 'It has never been used.',
+    stays: 'Licences that it issued stay as they are. Their history keeps its name.',
+    again: 'It cannot be taken back. A new token of the same name sees the same licences.',
+    sessions: 'Whoever is signed in to these pages with it is signed out.',
+    own: 'You are signed in with this token: you will be signed out.',
+    submit: 'Revoke for good',
+    busy: 'Revoking...',
+    back: 'Keep the token',
+  },
+  operators: {
+    title: 'Operators',
+    about:
+      'These people may have a link mailed that signs them in here. With a token or a Joomla account, nobody needs to be named.',
+    needsMail: 'It needs mail to be set up.',
+    noMail: 'No link can be mailed: the public address of the site is not set (LICENSING_PUBLIC_URL).',
+    add: 'Add an operator',
+    caption: 'By e-mail',
+    columns: { email: 'E-mail', scope: 'Scope', since: 'Since', by: 'Added by' },
+    remove: 'Remove',
+    removeOne: (email: string) => `Remove ${email}`,
+    none: 'Nobody is named yet.',
+    email: 'E-mail',
+    emailHint: 'Whoever reads the mail of this address can sign in.',
+    scope: 'What may they do?',
+    scopeHints: {
+      read: 'See everything, and change nothing.',
+      write: 'Everything that you may, tokens and operators included.',
+    } as Record<string, string>,
+    submit: 'Add the operator',
+    busy: 'Adding...',
+  },
+  removeOperator: {
+    title: (email: string) => `Remove operator ${email}?`,
+    sessions: 'They are signed out at once, and links that were mailed to them no longer work.',
+    history: 'What they did stays in the history, with their address.',
+    others: 'Their tokens and their Joomla account are not touched.',
+    own: 'This is you: you will be signed out.',
+    submit: 'Remove the operator',
+    busy: 'Removing...',
+    back: 'Keep the operator',
+  },
+  imports: {
+    title: 'Import',
+  },
+  doctor: {
+    title: 'Doctor',
+    reach: 'As far as the service can look. To check packages, counters and the site from outside as well:',
+    again: 'Examine again',
+    first: 'Examine',
+    good: 'The service found nothing wrong.',
+    bad: (problems: number, warnings: number) =>
+      [
+        problems === 0 ? '' : problems === 1 ? 'One problem' : `${problems} problems`,
+        warnings === 0 ? '' : warnings === 1 ? 'one warning' : `${warnings} warnings`,
+      ]
+        .filter(Boolean)
+        .join(' and ')
+        .replace(/^o/, 'O') + '.',
+    worst: 'What needs you',
+    fine: (count: string) => `Nothing wrong: ${count}`,
+    remedy: 'What to do:',
+    states: { problem: 'Problem', warning: 'Warning', ok: 'Fine' },
+    english: '',
+    at: (when: string) => `Examined ${when}`,
+  },
 };

@@ -1,0 +1,96 @@
+import type { Examined } from '../../manage/settings';
+import { Icon } from '../kit/icons';
+import { OperatorPage } from '../kit/operator-page';
+import { Head, Panel } from '../kit/panel';
+import type { OperatorCall, Route } from '../page';
+import { useView } from '../view';
+
+/** What the doctor finds, worst first, as far as the running service can look. */
+
+export const doctorRoutes: Route<OperatorCall>[] = [
+  {
+    path: '/doctor',
+    hasDeadline: false,
+    get: async ({ settings }) => ({ page: <DoctorPage findings={await settings.examine()} /> }),
+  },
+];
+
+const WORST_FIRST = ['problem', 'warning'] as const;
+const LOOKS = {
+  problem: { kind: 'no', icon: 'no' },
+  warning: { kind: 'soon', icon: 'warning' },
+  ok: { kind: 'yes', icon: 'yes' },
+} as const;
+
+/** What needs somebody, worst first. */
+export function worstOf(findings: Examined[]): Examined[] {
+  return WORST_FIRST.flatMap((state) => findings.filter((one) => one.state === state));
+}
+
+/** How many findings need somebody, in a sentence. */
+export function Summary({ findings }: { findings: Examined[] }) {
+  const { doctor } = useView().t.system;
+  const [problems = 0, warnings = 0] = WORST_FIRST.map(
+    (state) => findings.filter((one) => one.state === state).length,
+  );
+  return <>{problems + warnings === 0 ? doctor.good : doctor.bad(problems, warnings)}</>;
+}
+
+function DoctorPage({ findings }: { findings: Examined[] }) {
+  const { t, to, format, now } = useView();
+  const texts = t.system.doctor;
+  const worst = worstOf(findings);
+  const fine = findings.filter(({ state }) => state === 'ok');
+  return (
+    <OperatorPage title={texts.title} nav="system" crumbs={[[t.system.title, '/system']]}>
+      <Head
+        title={texts.title}
+        sub={<Summary findings={findings} />}
+        actions={
+          <a class="btn btn-quiet" href={to('/doctor')}>
+            {texts.again}
+          </a>
+        }
+      />
+      <Panel
+        id="findings"
+        title={worst.length === 0 ? texts.good : texts.worst}
+        aside={texts.at(format.exact(now))}
+      >
+        {worst.length === 0 ? null : <Findings findings={worst} />}
+        <details class="fold" open={worst.length === 0}>
+          <summary>{texts.fine(format.number(fine.length))}</summary>
+          <Findings findings={fine} />
+        </details>
+      </Panel>
+      <p class="small muted mt-2">
+        {texts.reach} <code>licensing doctor --url https://...</code> {texts.english}
+      </p>
+    </OperatorPage>
+  );
+}
+
+/** The doctor speaks English, as the command does. */
+export function Findings({ findings }: { findings: Examined[] }) {
+  const { doctor } = useView().t.system;
+  return (
+    <ul class="verdicts">
+      {findings.map(({ state, message, why, remedy }) => (
+        <li class={LOOKS[state].kind}>
+          <Icon name={LOOKS[state].icon} />
+          <div>
+            <span class="visually-hidden">{doctor.states[state]}: </span>
+            <span lang="en">
+              {state === 'ok' ? message : <strong>{message}</strong>} {why}
+            </span>
+            {remedy === null ? null : (
+              <p class="mb-1">
+                {doctor.remedy} <span lang="en">{remedy}</span>
+              </p>
+            )}
+          </div>
+        </li>
+      ))}
+    </ul>
+  );
+}

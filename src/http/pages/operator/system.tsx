@@ -1,0 +1,105 @@
+import type { Child } from 'hono/jsx';
+import { listOperators } from '../../../access/operators';
+import { listTokens, type Token } from '../../../access/tokens';
+import { version } from '../../../version';
+import type { Examined } from '../../manage/settings';
+import { OperatorPage } from '../kit/operator-page';
+import { Head, Inside, Panel } from '../kit/panel';
+import type { Answer, OperatorCall, Route } from '../page';
+import { useView } from '../view';
+import { within } from '../within';
+import { Findings, Summary, worstOf } from './doctor';
+
+/** What leads to the pages about the installation, with what of it needs somebody. */
+
+const SOON_MS = 30 * 24 * 60 * 60 * 1000;
+
+export const systemRoutes: Route<OperatorCall>[] = [{ path: '/system', get: showSystem }];
+
+async function showSystem({ db, at, caller, settings }: OperatorCall): Promise<Answer> {
+  const findings = await within(db, () => settings.examine());
+  if (caller.scope !== 'write') return { page: <SystemPage findings={findings} access={undefined} /> };
+  const [tokens, operators] = [await listTokens(db), await listOperators(db)];
+  const live = tokens.filter(({ expiresAt }) => expiresAt === null || expiresAt > at);
+  const ending = live.filter(
+    ({ expiresAt }) => expiresAt !== null && expiresAt.getTime() < at.getTime() + SOON_MS,
+  );
+  const access = { tokens: live.length, ending, operators: operators.length };
+  return { page: <SystemPage findings={findings} access={access} /> };
+}
+
+function SystemPage({
+  findings,
+  access,
+}: {
+  /** undefined: the doctor takes longer */
+  findings: Examined[] | undefined;
+  /** undefined: not for who is signed in */
+  access: { tokens: number; ending: Token[]; operators: number } | undefined;
+}) {
+  const { t, format } = useView();
+  const { system: texts } = t;
+  return (
+    <OperatorPage title={texts.title} nav="system">
+      <Head title={texts.title} sub={texts.version(version)} />
+      <div class="cols">
+        <Part
+          id="doctor"
+          title={texts.doctor.title}
+          path="/doctor"
+          go={findings ? texts.go.doctor : texts.doctor.first}
+        >
+          {findings === undefined ? null : (
+            <>
+              <Inside>
+                <Summary findings={findings} />
+              </Inside>
+              <Findings findings={worstOf(findings).slice(0, 1)} />
+            </>
+          )}
+        </Part>
+      </div>
+      {access === undefined ? null : (
+        <div class="cols cols-2">
+          <Part id="tokens" title={texts.tokens.title} path="/tokens" go={texts.go.tokens}>
+            <Inside>
+              {texts.tokenCount(access.tokens, format.number(access.tokens))}{' '}
+              {access.ending.length === 0
+                ? null
+                : texts.tokensEnding(access.ending.map(({ name }) => name).join(', '))}
+            </Inside>
+          </Part>
+          <Part id="operators" title={texts.operators.title} path="/operators" go={texts.go.operators}>
+            <Inside>
+              {texts.operatorCount(access.operators, format.number(access.operators))} {texts.operators.about}
+            </Inside>
+          </Part>
+          <Part id="imports" title={texts.imports.title} path="/imports" go={texts.go.imports}>
+            <Inside>{texts.importAbout}</Inside>
+          </Part>
+        </div>
+      )}
+    </OperatorPage>
+  );
+}
+
+function Part({
+  id,
+  title,
+  path,
+  go,
+  children,
+}: {
+  id: string;
+  title: string;
+  path: string;
+  go: string;
+  children: Child;
+}) {
+  const { to } = useView();
+  return (
+    <Panel id={id} title={title} footer={<a href={to(path)}>{go}</a>}>
+      {children}
+    </Panel>
+  );
+}

@@ -58,6 +58,15 @@ export async function* readCsv(
   }
 }
 
+/** The text of a whole table, with `\n` at the end of lines; undefined when it is not a text. */
+export function textOfCsv(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder(encodingOf(bytes), { fatal: true }).decode(bytes).replace(/\r\n?/g, '\n');
+  } catch {
+    return undefined;
+  }
+}
+
 async function* concat(head: string, rest: AsyncGenerator<string, void>): AsyncGenerator<string> {
   if (head !== '') yield head;
   yield* rest;

@@ -7,8 +7,9 @@ import { invalid, ManageError } from './failures';
 import { post, type Call } from './operation';
 import { isSet } from './reading';
 import { exactly, Flag, Text, TextOrNull } from './schemas';
+import type { UploadRules } from './upload';
 
-const MAX_ROWS = 10_000;
+export const MAX_ROWS = 10_000;
 const MAX_BYTES = 32 * 1024 * 1024;
 
 const Fields = exactly({
@@ -82,7 +83,8 @@ function explain(error: unknown): unknown {
   return invalid(error.field ?? 'file', message);
 }
 
-async function* oneChunk(file: Buffer): AsyncIterable<Buffer> {
+/** A whole file, for readers of streams. */
+export async function* oneChunk(file: Buffer): AsyncIterable<Buffer> {
   yield await Promise.resolve(file);
 }
 
@@ -91,6 +93,14 @@ async function collect(bytes: AsyncIterable<Buffer>): Promise<Buffer> {
   for await (const chunk of bytes) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
+
+/** How a table is taken from the body. */
+export const CSV_UPLOAD: UploadRules<Buffer> = {
+  limit: MAX_BYTES,
+  take: collect,
+  digest: (file) => createHash('sha256').update(file).digest('hex'),
+  discard: () => Promise.resolve(),
+};
 
 export const importOperations = [
   post(
@@ -101,12 +111,7 @@ export const importOperations = [
       query: Fields,
       upload: {
         types: ['text/csv'],
-        rules: () => ({
-          limit: MAX_BYTES,
-          take: collect,
-          digest: (file: Buffer) => createHash('sha256').update(file).digest('hex'),
-          discard: () => Promise.resolve(),
-        }),
+        rules: () => CSV_UPLOAD,
       },
       data: Imported,
       hasDeadline: false,

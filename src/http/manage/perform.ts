@@ -17,6 +17,8 @@ export interface Request {
   query: URLSearchParams;
   /** reads the body, which is no upload; undefined: there is none */
   readSent: ((operation: Operation) => object) | undefined;
+  /** an upload that was read already; by default the request's body is read */
+  received?: Upload<unknown> | undefined;
   /** what tells the body from another, for a repeated request */
   sentText: () => string;
   /** undefined: may happen again */
@@ -109,7 +111,7 @@ function receiver(
   ctx: Context,
   { readQuery }: Operation,
   { types, rules: rulesOf }: UploadTerms,
-  { query: asked, checkAgain }: Request,
+  { query: asked, received: read, checkAgain }: Request,
   given: Given,
   settings: ManageSettings,
 ) {
@@ -117,7 +119,7 @@ function receiver(
   let received: Upload<unknown> | undefined;
   return {
     async receive(): Promise<string> {
-      received = await receiveUpload(ctx, types, rules);
+      received = read ?? (await receiveUpload(ctx, types, rules));
       await checkAgain();
       const query = new URLSearchParams(asked);
       for (const [name, value] of Object.entries(received.fields)) query.append(name, value);

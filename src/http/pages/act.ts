@@ -2,6 +2,7 @@ import { ManageError, toFailure, type Failure } from '../manage/failures';
 import { OPERATIONS } from '../manage/operations';
 import type { Operation } from '../manage/operation';
 import { perform, requireRight, type Given } from '../manage/perform';
+import type { Upload } from '../manage/upload';
 import { formState, toFormFailure, type FormState } from './form-state';
 import type { Answer, OperatorCall, PageCall } from './page';
 
@@ -20,6 +21,8 @@ interface Wanted {
   query?: URLSearchParams;
   /** the operation's fields, as texts of the form or as values; undefined: not given */
   body?: Record<string, unknown>;
+  /** an upload that the page has read; undefined: the operation reads the request's body */
+  received?: Upload<unknown>;
 }
 
 /**
@@ -32,7 +35,7 @@ export async function act(
   call: OperatorCall,
   sent: URLSearchParams,
   name: string,
-  { path = {}, query = new URLSearchParams(), body }: Wanted = {},
+  { path = {}, query = new URLSearchParams(), body, received }: Wanted = {},
 ): Promise<Record<string, unknown>> {
   const operation = BY_NAME.get(name) as Operation;
   const { ctx, caller } = call;
@@ -48,6 +51,7 @@ export async function act(
     query,
     // A copy, because reading turns its texts into values.
     readSent: operation.upload ? undefined : () => operation.readForm({ ...fields }),
+    received,
     sentText: () => JSON.stringify(fields),
     once:
       once === null || once === '' || operation.method !== 'post'

@@ -4,6 +4,7 @@ import { customerListRoutes } from './customers';
 import { doctorRoutes } from './doctor';
 import { findRoutes } from './find';
 import { historyRoutes } from './history';
+import { importRoutes } from './imports';
 import { issueRoutes } from './issue';
 import { licenseRoutes } from './license';
 import { licenseListRoutes } from './licenses';
@@ -47,5 +48,6 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...systemRoutes,
   ...tokenRoutes,
   ...operatorListRoutes,
+  ...importRoutes,
   ...doctorRoutes,
 ];

@@ -71,7 +71,7 @@ function SystemPage({
           </Part>
           <Part id="operators" title={texts.operators.title} path="/operators" go={texts.go.operators}>
             <Inside>
-              {texts.operatorCount(access.operators, format.number(access.operators))} {texts.operators.about}
+              {texts.operatorsAbout} {texts.operatorCount(access.operators, format.number(access.operators))}
             </Inside>
           </Part>
           <Part id="imports" title={texts.imports.title} path="/imports" go={texts.go.imports}>

@@ -120,7 +120,7 @@ function TokenList({
               cell: ({ id, name }) => (
                 <>
                   {name}
-                  {id === ownId ? <span class="sub">{texts.own}</span> : null}
+                  {id === ownId ? <span class="sub fw-normal">{texts.own}</span> : null}
                 </>
               ),
             },

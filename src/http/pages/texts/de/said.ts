@@ -3,6 +3,10 @@ import type { Translated } from '../translated';
 
 /** Was eine Handlung sagt, wenn sie getan ist. */
 export const said: Translated<typeof en> = {
+  customerErased: () => 'Die Daten des Kunden sind gelöscht. Die Lizenzen wirken ohne Namen weiter.',
+  draftKept: (version) => `${version} ist als Entwurf gespeichert. Kunden sehen ihn nicht.`,
+  foundEndedKey: () => 'Der gesuchte Schlüssel war einer dieser Lizenz. Er ist beendet.',
+  foundOtherKey: () => 'Der gesuchte Schlüssel ist ein weiterer Schlüssel dieser Lizenz.',
   licenseCancelled: () => 'Die Lizenz ist storniert.',
   licenseCustomer: (customer) => `Der Kunde ist jetzt ${customer}.`,
   licenseKeyChanged: (hint) => `Der Schlüssel ${hint} ist geändert.`,
@@ -20,15 +24,10 @@ export const said: Translated<typeof en> = {
     `${name} ist entfernt, der Platz ist frei. Sie können es unten wieder hinzufügen.`,
   licenseSlots: (slots) => `Die Lizenz hat jetzt ${slots} Plätze.`,
   licenseSuspended: () => 'Die Lizenz ist ausgesetzt. „Freigeben“ macht sie wieder aktiv.',
-  customerErased: () => 'Die Daten des Kunden sind gelöscht. Die Lizenzen wirken ohne Namen weiter.',
-  foundEndedKey: () => 'Der gesuchte Schlüssel war einer dieser Lizenz. Er ist beendet.',
-  foundOtherKey: () => 'Der gesuchte Schlüssel ist ein weiterer Schlüssel dieser Lizenz.',
-  operatorAdded: (email) => `${email} kann sich jetzt einen Link mailen lassen.`,
-  operatorRemoved: (email) => `${email} ist kein Betreiber mehr.`,
-  signedOut: () => 'Sie sind abgemeldet.',
   linkAsked: () =>
     'Wenn diese Adresse einem Betreiber gehört, ist eine Mail unterwegs. Ihr Link gilt einmal und zehn Minuten lang.',
-  draftKept: (version) => `${version} ist als Entwurf gespeichert. Kunden sehen ihn nicht.`,
+  operatorAdded: (email) => `${email} kann sich jetzt einen Link mailen lassen.`,
+  operatorRemoved: (email) => `${email} ist kein Betreiber mehr.`,
   planAdded: (plan) => `Den Tarif ${plan} gibt es nun. Lizenzen können mit ihm ausgestellt werden.`,
   planRemoved: (plan) => `Der Tarif ${plan} ist entfernt.`,
   productAdded: (product) =>
@@ -51,8 +50,8 @@ export const said: Translated<typeof en> = {
   },
   saved: () => 'Gespeichert.',
   signedOut: () => 'Sie sind abgemeldet.',
+  tokenRevoked: (name) => `Das Token ${name} gilt nicht mehr.`,
   xmlNotWritten: () =>
     'Das Update-XML konnte nicht geschrieben werden. Laden Sie es herunter und legen Sie es an seinen Ort.',
   xmlWritten: () => 'Das Update-XML ist geschrieben.',
-  tokenRevoked: (name) => `Das Token ${name} gilt nicht mehr.`,
 };

@@ -19,6 +19,7 @@ export const system: Translated<typeof en> = {
   tokensEnding: (names) => `Enden bald: ${names}.`,
   operatorCount: (count, text) =>
     count === 0 ? 'Niemand ist eingetragen.' : count === 1 ? 'Ein Betreiber.' : `${text} Betreiber.`,
+  operatorsAbout: 'Wer sich einen Link mailen lassen darf, der anmeldet.',
   importAbout:
     'Übernehmen Sie Lizenzen eines anderen Systems aus einer Tabelle, mit den Schlüsseln, die Ihre Kunden haben.',
   asksAgain: 'Sie müssen sich noch einmal anmelden, wenn das über eine Stunde her ist.',
@@ -111,6 +112,73 @@ export const system: Translated<typeof en> = {
   },
   imports: {
     title: 'Import',
+    about: 'Lizenzen eines anderen Systems aus einer Tabelle, mit den Schlüsseln, die Ihre Kunden haben.',
+    file: 'Tabelle (CSV)',
+    fileHint: (rows) =>
+      `Die erste Zeile nennt die Spalten. Höchstens ${rows} Zeilen; der Befehl „licensing import“ nimmt mehr. Importiert wird noch nichts.`,
+    read: 'Tabelle lesen',
+    reading: 'Wird gelesen...',
+    before: 'Produkte und Tarife müssen schon angelegt sein.',
+    noFile: 'Bitte wählen Sie die Datei.',
+    empty: 'Die Datei ist leer.',
+    summary: (count, text, bad, badText) =>
+      `${count === 1 ? 'Eine Lizenz wäre' : `${text} Lizenzen wären`} neu${bad === 0 ? '' : bad === 1 ? ', und eine Zeile passt nicht' : `, und ${badText} Zeilen passen nicht`}.`,
+    checkTitle: 'Welche Spalte ist was?',
+    checkAbout:
+      'Ein Import lässt sich nicht zurücknehmen. Ohne den Status zum Beispiel wären erstattete Lizenzen aktiv.',
+    notThere: 'nicht in der Tabelle',
+    fields: {
+      key: 'Lizenzschlüssel',
+      customer: 'Kunde (E-Mail)',
+      product: 'Produkt',
+      plan: 'Tarif',
+      status: 'Status',
+      expiry: 'Gültig bis',
+      limit: 'Plätze',
+      reference: 'Bestellung',
+      activations: 'Websites',
+    },
+    otherProduct: 'Produkt für Zeilen ohne Produkt',
+    otherPlan: 'Tarif für Zeilen ohne Tarif',
+    noOther: 'keiner',
+    more: 'Eigene Daten',
+    moreHint: 'Spalten, die bei der Lizenz bleiben sollen: metadata.NAME=Spalte, dazwischen Kommas.',
+    again: 'Die Datei war zu groß, um sie zu behalten. Bitte wählen Sie sie noch einmal.',
+    check: 'Noch einmal prüfen',
+    checking: 'Wird geprüft...',
+    resultTitle: 'Was ein Import täte',
+    facts: {
+      added: 'Neu',
+      same: 'Schon hier',
+      bad: 'Passen nicht',
+      overLimit: 'Über dem Limit',
+      notSent: 'Besondere Zeichen im Schlüssel',
+      leftOut: 'Ausgelassen',
+    },
+    overLimit: (count) => `${count} mit mehr Websites als Plätzen; alle Websites bleiben`,
+    notSent: (count) => `${count}, deren Schlüssel der Joomla-Updater nicht ganz senden kann`,
+    nothing: 'Es gibt nichts Neues zu importieren.',
+    submit: (count, text) => (count === 1 ? '1 Lizenz importieren' : `${text} Lizenzen importieren`),
+    submitOthers: (count, text, bad, badText) =>
+      `${count === 1 ? '1 Lizenz' : `${text} Lizenzen`} importieren, ${bad === 1 ? '1 Zeile' : `${badText} Zeilen`} auslassen`,
+    busy: 'Wird importiert...',
+    rejected: 'Zeilen, die nicht passen, der Reihe nach',
+    columns: { line: 'Zeile', field: 'Feld', wrong: 'Was nicht stimmt' },
+    moreRejected: (count) => `und ${count} weitere.`,
+    doneTitle: (count, text) =>
+      count === 1 ? 'Eine Lizenz wurde importiert' : `${text} Lizenzen wurden importiert`,
+    leftOut: (count, text) =>
+      count === 0
+        ? 'Keine Zeile wurde ausgelassen.'
+        : count === 1
+          ? 'Eine Bemerkung zu ausgelassenen Zeilen:'
+          : `${text} Bemerkungen zu ausgelassenen Zeilen:`,
+    toList: 'Zu den Lizenzen',
+    another: 'Noch eine Tabelle importieren',
+    overlooked: (columns) =>
+      `Diese Spalten sagen vielleicht etwas, das Lizenzen brauchen: ${columns}. Wählen Sie, was sie sind, oder behalten Sie sie als eigene Daten.`,
+    noKey: 'Bitte wählen Sie die Spalte mit dem Lizenzschlüssel.',
+    noPlan: 'Bitte wählen Sie die Spalte mit dem Tarif oder einen Tarif für alle Zeilen.',
   },
   doctor: {
     title: 'Doktor',

@@ -1,5 +1,9 @@
 /** What an action says when it is done, by its name. Values are written by the action, in the page's language. */
 export const said = {
+  customerErased: () => 'The customer’s data are erased. The licences go on working without a name.',
+  draftKept: (version) => `${version} is kept as a draft. Customers do not see it.`,
+  foundEndedKey: () => 'The key you searched for was a key of this licence. It has ended.',
+  foundOtherKey: () => 'The key you searched for is a further key of this licence.',
   licenseCancelled: () => 'The licence is cancelled.',
   licenseCustomer: (customer) => `The customer is ${customer} now.`,
   licenseKeyChanged: (hint) => `The key ${hint} is changed.`,
@@ -15,15 +19,10 @@ export const said = {
   licenseSiteRemoved: (name) => `${name} is removed, its slot is free. You can add it again below.`,
   licenseSlots: (slots) => `The licence has ${slots} slots now.`,
   licenseSuspended: () => 'The licence is suspended. “Reinstate” makes it active again.',
-  customerErased: () => 'The customer’s data are erased. The licences go on working without a name.',
-  foundEndedKey: () => 'The key you searched for was a key of this licence. It has ended.',
-  foundOtherKey: () => 'The key you searched for is a further key of this licence.',
-  operatorAdded: (email: string) => `${email} may have a link mailed now.`,
-  operatorRemoved: (email: string) => `${email} is not an operator any more.`,
-  signedOut: () => 'You are signed out.',
   linkAsked: () =>
     'If this address is an operator’s, a mail is on its way. Its link works once, within ten minutes.',
-  draftKept: (version) => `${version} is kept as a draft. Customers do not see it.`,
+  operatorAdded: (email: string) => `${email} may have a link mailed now.`,
+  operatorRemoved: (email: string) => `${email} is not an operator any more.`,
   planAdded: (plan) => `The plan ${plan} is there. Licences can be issued on it.`,
   planRemoved: (plan) => `The plan ${plan} is removed.`,
   productAdded: (product) => `The product ${product} is there. Add a plan, then the first version.`,
@@ -45,7 +44,7 @@ export const said = {
   },
   saved: () => 'Saved.',
   signedOut: () => 'You are signed out.',
+  tokenRevoked: (name: string) => `Token ${name} no longer works.`,
   xmlNotWritten: () => 'The update XML could not be written. Download it, and put it in its place.',
   xmlWritten: () => 'The update XML is written.',
-  tokenRevoked: (name: string) => `Token ${name} no longer works.`,
 } satisfies Record<string, (...values: string[]) => string>;

@@ -1,0 +1,242 @@
+import type { Plan, Product } from '../../../licensing/catalogue';
+import { CSV_FIELDS } from '../../../transfer/csv-licenses';
+import type { FormState } from '../form-state';
+import { FileField, Form, FormErrors, Select, Submit, TextField, UploadProgress } from '../kit/fields';
+import { OperatorPage } from '../kit/operator-page';
+import { Facts, Head, Inside, Panel } from '../kit/panel';
+import { Table } from '../kit/table';
+import { useView } from '../view';
+import type { Preview, Rejected, SentTable } from './import-table';
+
+/** The pages of an import: the file, its columns with what an import would do, and what it did. */
+
+const MAX_SHOWN = 100;
+const CSV_TYPES = '.csv,.tsv,.txt,text/csv';
+
+/** @param rows the most a table may have */
+export function UploadPage({ form, rows }: { form: FormState; rows: number }) {
+  const { t, format } = useView();
+  const texts = t.system.imports;
+  return (
+    <OperatorPage title={texts.title} nav="system" crumbs={[[t.system.title, '/system']]}>
+      <Head title={texts.title} sub={`${texts.about} ${texts.before}`} />
+      <Panel id="file" kind="narrow">
+        <Inside>
+          <Form path="/imports" form={form} upload>
+            <FormErrors form={form} />
+            <FileField
+              form={form}
+              name="file"
+              label={texts.file}
+              hint={texts.fileHint(format.number(rows))}
+              accept={CSV_TYPES}
+              required
+            />
+            <UploadProgress />
+            <Submit busy={texts.reading}>{texts.read}</Submit>
+          </Form>
+        </Inside>
+      </Panel>
+    </OperatorPage>
+  );
+}
+
+interface CheckProps {
+  form: FormState;
+  table: SentTable;
+  products: Product[];
+  plans: Plan[];
+  /** what the dry run was made of */
+  checked: string;
+  /** undefined: there is something to correct first */
+  preview: Preview | undefined;
+}
+
+export function CheckPage({ form, table, products, plans, checked, preview }: CheckProps) {
+  const { t, format } = useView();
+  const texts = t.system.imports;
+  const { number } = format;
+  const counts = preview?.report;
+  return (
+    <OperatorPage title={texts.title} nav="system" crumbs={[[t.system.title, '/system']]}>
+      <Head
+        title={texts.title}
+        sub={counts && texts.summary(counts.new, number(counts.new), counts.bad, number(counts.bad))}
+      />
+      <Form path="/imports" form={form} upload>
+        <FormErrors form={form} />
+        {table.kept === undefined ? null : <input type="hidden" name="table" value={table.kept} />}
+        <input type="hidden" name="checked" value={checked} />
+        <div class="stack">
+          <Panel id="columns" title={texts.checkTitle}>
+            <Inside>
+              <p>{texts.checkAbout}</p>
+              <div class="cols cols-2">
+                <div>
+                  {CSV_FIELDS.slice(0, 5).map((field) => (
+                    <ColumnField {...{ form, field, columns: table.columns }} />
+                  ))}
+                </div>
+                <div>
+                  {CSV_FIELDS.slice(5).map((field) => (
+                    <ColumnField {...{ form, field, columns: table.columns }} />
+                  ))}
+                  <Others {...{ form, products, plans }} />
+                </div>
+              </div>
+              <TextField form={form} name="more" label={texts.more} hint={texts.moreHint} />
+              {table.kept === undefined ? (
+                <FileField
+                  form={form}
+                  name="file"
+                  label={texts.file}
+                  hint={texts.again}
+                  accept={CSV_TYPES}
+                  required
+                />
+              ) : null}
+              <UploadProgress />
+              <Submit name="do" value="check" busy={texts.checking} kind={preview ? 'quiet' : 'primary'}>
+                {texts.check}
+              </Submit>
+            </Inside>
+          </Panel>
+          {preview === undefined ? null : <Result preview={preview} />}
+        </div>
+      </Form>
+    </OperatorPage>
+  );
+}
+
+function ColumnField({ form, field, columns }: { form: FormState; field: string; columns: string[] }) {
+  const texts = useView().t.system.imports;
+  return (
+    <Select
+      form={form}
+      name={field}
+      label={texts.fields[field] ?? field}
+      required={field === 'key'}
+      options={[
+        { value: '', label: texts.notThere },
+        ...columns.map((name) => ({ value: name, label: name })),
+      ]}
+    />
+  );
+}
+
+/** What holds for rows that name no product or plan. */
+function Others({ form, products, plans }: { form: FormState; products: Product[]; plans: Plan[] }) {
+  const texts = useView().t.system.imports;
+  const none = { value: '', label: texts.noOther };
+  const nameOf = new Map(products.map(({ id, name }) => [id, name]));
+  return (
+    <>
+      <Select
+        form={form}
+        name="product_id"
+        label={texts.otherProduct}
+        options={[none, ...products.map(({ id, name }) => ({ value: id, label: name }))]}
+      />
+      <Select
+        form={form}
+        name="plan_id"
+        label={texts.otherPlan}
+        options={[
+          none,
+          ...plans.map(({ id, name, productId }) => ({
+            value: id,
+            label: `${nameOf.get(productId) ?? ''} · ${name}`,
+          })),
+        ]}
+      />
+    </>
+  );
+}
+
+function Result({ preview: { report, rejected } }: { preview: Preview }) {
+  const { t, format } = useView();
+  const texts = t.system.imports;
+  const { number } = format;
+  const { new: added, same, bad, overLimit, notSentWhole, unmappedColumns } = report;
+  const about = (term: string, count: number, text = number(count)) =>
+    count === 0 ? undefined : ([term, text] as const);
+  return (
+    <Panel id="result" title={texts.resultTitle}>
+      <Inside>
+        <Facts
+          facts={[
+            [texts.facts.added, number(added)],
+            about(texts.facts.same, same),
+            about(texts.facts.bad, bad),
+            about(texts.facts.overLimit, overLimit, texts.overLimit(number(overLimit))),
+            about(texts.facts.notSent, notSentWhole, texts.notSent(number(notSentWhole))),
+            about(texts.facts.leftOut, unmappedColumns.length, unmappedColumns.join(', ')),
+          ]}
+        />
+        {added === 0 ? (
+          <p class="mb-0 mt-3">{texts.nothing}</p>
+        ) : (
+          <p class="acts mb-0 mt-3">
+            <Submit name="do" value={bad === 0 ? 'import' : 'import-others'} busy={texts.busy}>
+              {bad === 0
+                ? texts.submit(added, number(added))
+                : texts.submitOthers(added, number(added), bad, number(bad))}
+            </Submit>
+          </p>
+        )}
+      </Inside>
+      <RejectedTable rejected={rejected} />
+    </Panel>
+  );
+}
+
+function RejectedTable({ rejected }: { rejected: Rejected[] }) {
+  const { t, format } = useView();
+  const texts = t.system.imports;
+  const { columns } = texts;
+  if (rejected.length === 0) return null;
+  return (
+    <>
+      <Table
+        caption={texts.rejected}
+        rows={rejected.slice(0, MAX_SHOWN)}
+        empty={null}
+        columns={[
+          { title: columns.line, cell: ({ row }) => format.number(row) },
+          {
+            title: columns.field,
+            cell: ({ field }) => (field === null ? t.common.none : (texts.fields[field] ?? field)),
+          },
+          // By the service, as the command says it
+          { title: columns.wrong, kind: 'long', cell: ({ message }) => <span lang="en">{message}</span> },
+        ]}
+      />
+      {rejected.length > MAX_SHOWN ? (
+        <Inside>{texts.moreRejected(format.number(rejected.length - MAX_SHOWN))}</Inside>
+      ) : null}
+    </>
+  );
+}
+
+export function DonePage({ licenses, rejected }: { licenses: number; rejected: Rejected[] }) {
+  const { t, to, format } = useView();
+  const texts = t.system.imports;
+  const title = texts.doneTitle(licenses, format.number(licenses));
+  return (
+    <OperatorPage title={title} nav="system" crumbs={[[texts.title, '/imports']]}>
+      <Head title={title} />
+      <Panel id="done">
+        <Inside>{texts.leftOut(rejected.length, format.number(rejected.length))}</Inside>
+        <RejectedTable rejected={rejected} />
+      </Panel>
+      <p class="acts mt-3">
+        <a class="btn btn-primary" href={to('/licenses')}>
+          {texts.toList}
+        </a>
+        <a class="btn btn-quiet" href={to('/imports')}>
+          {texts.another}
+        </a>
+      </p>
+    </OperatorPage>
+  );
+}

@@ -1,0 +1,247 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { findOperatorByEmail } from '../../src/store/operators';
+import { secretDigest } from '../../src/access/random-secret';
+import { openSession } from '../../src/access/sessions';
+import { table } from '../../src/store/database';
+import { toSqlTime } from '../../src/store/time';
+import { manageClient } from '../support/manage';
+import { givePlan, PREFIX, startTestService, type TestService } from '../support/service';
+
+/** The pages about the installation: tokens, operators, imports, the doctor. */
+
+let service: TestService;
+let planId: number;
+beforeAll(async () => {
+  service = await startTestService();
+  planId = await givePlan(service.db);
+});
+afterAll(() => service.stop());
+
+type Fields = Record<string, string>;
+
+/** A browser that is signed in. */
+async function browser(
+  scope: 'read' | 'write' = 'write',
+  opener: { name: string; operatorId: number | null } = { name: 'root', operatorId: null },
+  at = service.clock.now,
+) {
+  const actor = `operator:${opener.name}`;
+  const { cookie } = await openSession(service.db, { kind: 'operator', actor, scope, ...opener }, at);
+  const send = async (path: string, init: RequestInit = {}) => {
+    const response = await fetch(`${service.url}${PREFIX}/pages${path}`, {
+      ...init,
+      redirect: 'manual',
+      headers: { Cookie: `licensing=${cookie}`, Origin: service.url, 'Accept-Language': 'en' },
+    });
+    const location = response.headers.get('location')?.replace(/^.*\/pages/, '');
+    const html = await response.text();
+    return { status: response.status, location, html, text: textOf(html) };
+  };
+  return {
+    get: (path: string) => send(path),
+    post: (path: string, fields: Fields = {}) =>
+      send(path, { method: 'POST', body: new URLSearchParams(fields) }),
+    upload: (fields: Fields, file?: string) => {
+      const body = new FormData();
+      for (const [name, value] of Object.entries(fields)) if (name !== 'once') body.append(name, value);
+      if (file !== undefined) body.append('file', new Blob([file], { type: 'text/csv' }), 'old.csv');
+      return send(`/imports?once=${fields.once ?? 'first'}`, { method: 'POST', body });
+    },
+  };
+}
+
+const unescape = (html: string) =>
+  html.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&#39;', "'").replaceAll('&amp;', '&');
+
+/** The words of `main`. */
+const textOf = (html: string) =>
+  unescape(html.slice(Math.max(0, html.indexOf('<main'))).replace(/<[^>]*>/g, ' ')).replace(/\s+/g, ' ');
+
+/** What a browser would send of the form in `main`. */
+function fieldsOf(html: string): Fields {
+  const main = html.slice(html.indexOf('<main'), html.indexOf('</main>'));
+  const hidden = [...main.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)];
+  const selects = [...main.matchAll(/<select[^>]* name="([^"]*)".*?<\/select>/gs)].map(([select, name]) => [
+    name,
+    /<option value="([^"]*)" selected/.exec(select)?.[1] ?? '',
+  ]);
+  const once = /[?]once=([\w-]+)/.exec(main)?.[1];
+  const fields = [...hidden.map(([, name, value]) => [name, value]), ...selects] as [string, string][];
+  return {
+    ...(once === undefined ? {} : { once }),
+    ...Object.fromEntries(fields.map(([name, value]) => [name, unescape(value)])),
+  };
+}
+
+const countOf = async (name: 'licenses' | 'operators' | 'tokens') =>
+  (await service.db(table(service.db, name))).length;
+
+describe('tokens', () => {
+  it('are made once for a form, shown only in its answer, and end when they are revoked', async () => {
+    const pages = await browser();
+    const { once = '' } = fieldsOf((await pages.get('/tokens/new')).html);
+    const sent = { once, name: 'shop', scope: 'issue', expires_at: '2099-12-31' };
+    const { html } = await pages.post('/tokens/new', sent);
+    const [token = ''] = /lgw_[A-Za-z0-9_-]+/.exec(html) ?? [];
+    expect(html).toContain('cannot be shown again');
+    expect(html).toContain(`${service.url}${PREFIX}/manage/me`);
+    const shop = manageClient(service.url, token);
+    expect(await shop.ok('GET /me')).toMatchObject({ name: 'shop', scope: 'issue' });
+
+    expect((await pages.post('/tokens/new', sent)).html).toContain(token);
+    expect(await countOf('tokens')).toBe(1);
+    const list = (await pages.get('/tokens')).html;
+    expect(list).toContain('31 Dec 2099');
+    expect(list).not.toContain(token);
+
+    const [, path = ''] = /pages(\/tokens\/\d+\/revoke)"/.exec(list) ?? [];
+    expect((await pages.get(path)).html).toContain('Revoke token shop?');
+    expect(await pages.post(path)).toMatchObject({ status: 303, location: '/tokens' });
+    // A valid token is remembered for a second.
+    await sleep(1_100);
+    await shop.refused('GET /me', undefined, 'UNAUTHORIZED');
+  });
+
+  it('show what is wrong beside what was typed', async () => {
+    const pages = await browser();
+    const { status, html } = await pages.post('/tokens/new', {
+      once: 'a',
+      name: 'a@b.example',
+      scope: 'read',
+    });
+    expect(status).toBe(400);
+    expect(html).toContain('value="a@b.example"');
+    expect(html).toContain('aria-invalid="true"');
+  });
+
+  it('are for operators who may change, and who have signed in within the hour', async () => {
+    const reader = await browser('read');
+    for (const path of ['/tokens', '/operators', '/imports'])
+      expect((await reader.get(path)).status).toBe(403);
+    expect((await reader.post('/tokens/new', { name: 'x', scope: 'write' })).status).toBe(403);
+    const earlier = new Date(service.clock.now.getTime() - 61 * 60_000);
+    const { cookie } = await openSession(
+      service.db,
+      { kind: 'operator', actor: 'operator:root', name: 'root', scope: 'write', operatorId: null },
+      earlier,
+    );
+    await service
+      .db(table(service.db, 'sessions'))
+      .where({ cookie_digest: secretDigest(cookie) })
+      .update({ used_at: toSqlTime(service.clock.now) });
+    const response = await fetch(`${service.url}${PREFIX}/pages/tokens/new`, {
+      redirect: 'manual',
+      headers: { Cookie: `licensing=${cookie}` },
+    });
+    expect(response.headers.get('location')).toMatch(/\/sign-in\?next=%2Ftokens%2Fnew&why=again$/);
+  });
+});
+
+describe('operators', () => {
+  it('are added and removed, which signs them out', async () => {
+    const pages = await browser();
+    expect((await pages.get('/operators')).html).toContain('LICENSING_PUBLIC_URL');
+    const sent = { email: 'Jane@Example.com', scope: 'read' };
+    expect((await pages.post('/operators/new', sent)).location).toBe('/operators');
+    expect((await pages.post('/operators/new', sent)).status).toBe(409);
+    const operator = await findOperatorByEmail(service.db, 'jane@example.com');
+    expect(operator).toMatchObject({ scope: 'read', createdBy: 'operator:root' });
+    const id = operator?.id ?? 0;
+
+    const jane = await browser('read', { name: 'jane@example.com', operatorId: id });
+    expect((await jane.get('/system')).status).toBe(200);
+    expect((await pages.get(`/operators/${id}/remove`)).html).toContain('Remove operator jane@example.com?');
+    expect((await pages.post(`/operators/${id}/remove`)).location).toBe('/operators');
+    expect((await jane.get('/system')).location).toMatch(/^\/sign-in/);
+    expect(await countOf('operators')).toBe(0);
+  });
+});
+
+describe('an import', () => {
+  const key = (i: number) => `OLD-${String(i).padStart(4, '0')}-ABCDEFGH-${i}`;
+  const TABLE = [
+    'License Key;E-mail;State;Order',
+    `${key(1)};ann@example.com;active;1001`,
+    `${key(2)};not an address;active;1002`,
+    `${key(3)};"cy@example.com";sleeping;1003`,
+    `${key(4)};dee@example.com;refunded;1004`,
+  ].join('\r\n');
+
+  it('guesses the columns, says what does not fit and changes nothing, and then adds the others once', async () => {
+    const pages = await browser();
+    const before = await countOf('licenses');
+    const checked = await pages.upload({}, TABLE);
+    const fields = fieldsOf(checked.html);
+    expect(fields).toMatchObject({
+      key: 'License Key',
+      customer: 'E-mail',
+      status: 'State',
+      reference: 'Order',
+      plan: '',
+      plan_id: String(planId),
+    });
+    expect(checked.text).toContain('Import 2 licences, leave out 2 rows');
+    expect(checked.text).toContain('this status is not known');
+    expect(await countOf('licenses')).toBe(before);
+
+    // Other columns than those that were checked: checked first.
+    const changed = await pages.upload({ ...fields, reference: '', do: 'import-others' });
+    expect(changed.text).toContain('Import 2 licences, leave out 2 rows');
+    expect(await countOf('licenses')).toBe(before);
+
+    // With the line ends of a browser
+    const sent = { ...fields, table: fields.table?.replace(/\n/g, '\r\n') ?? '', do: 'import-others' };
+    const done = await pages.upload(sent);
+    expect(done.text).toContain('2 licences were imported');
+    expect((await pages.upload(sent)).text).toContain('2 licences were imported');
+    expect(await countOf('licenses')).toBe(before + 2);
+    const rows = (await service
+      .db(table(service.db, 'licenses'))
+      .whereIn('reference', ['1001', '1004'])
+      .orderBy('reference')) as Fields[];
+    expect(rows.map(({ status, customer }) => [status, customer])).toEqual([
+      ['active', 'ann@example.com'],
+      ['cancelled', 'dee@example.com'],
+    ]);
+    expect((await pages.upload({}, TABLE)).text).toContain('There is nothing new to import.');
+  });
+
+  it('says what is missing', async () => {
+    const pages = await browser();
+    expect(await pages.upload({})).toMatchObject({ status: 400 });
+    expect((await pages.upload({}, '')).text).toContain('Please choose the file.');
+    const noKey = await pages.upload({}, 'a,b\n1,2\n');
+    expect(noKey.status).toBe(200);
+    expect(noKey.text).toContain('Please choose the column with the licence key.');
+    const overlooked = await pages.upload({ ...fieldsOf(noKey.html), key: 'a' }, 'a,valid until\n1,2\n');
+    expect(overlooked.text).toContain('These columns may say something that licences need: valid until.');
+    expect((await pages.upload({}, 'key\n"open')).text).toContain('quotation mark');
+  });
+
+  it('asks for a large table again', async () => {
+    const pages = await browser();
+    const large = `key,notes\n${Array.from({ length: 400 }, (_, i) => `${key(i + 10)},${'x'.repeat(5_000)}`).join('\n')}`;
+    const checked = await pages.upload({}, large);
+    expect(checked.text).toContain('Please choose it again');
+    const fields = fieldsOf(checked.html);
+    expect(fields.table).toBeUndefined();
+    const before = await countOf('licenses');
+    const done = await pages.upload({ ...fields, do: 'import' }, large);
+    expect(done.text).toContain('400 licences were imported');
+    expect(await countOf('licenses')).toBe(before + 400);
+  });
+});
+
+it('The doctor says what to do, also to those who may only look', async () => {
+  const reader = await browser('read');
+  const { html } = await reader.get('/doctor');
+  expect(html).toContain('The database is SQLite');
+  expect(html).toContain('What to do:');
+  expect(html.indexOf('LICENSING_PUBLIC_URL is not set')).toBeLessThan(
+    html.indexOf('The settings come from'),
+  );
+  const system = (await reader.get('/system')).html;
+  expect(system).toContain('/pages/doctor"');
+  expect(system).not.toContain('/pages/tokens"');
+});

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findOperatorByEmail } from '../../src/store/operators';
 import { secretDigest } from '../../src/access/random-secret';
 import { openSession } from '../../src/access/sessions';
+import { addToken } from '../../src/access/tokens';
 import { table } from '../../src/store/database';
 import { toSqlTime } from '../../src/store/time';
 import { manageClient } from '../support/manage';
@@ -24,10 +25,14 @@ type Fields = Record<string, string>;
 async function browser(
   scope: 'read' | 'write' = 'write',
   opener: { name: string; operatorId: number | null } = { name: 'root', operatorId: null },
-  at = service.clock.now,
 ) {
   const actor = `operator:${opener.name}`;
-  const { cookie } = await openSession(service.db, { kind: 'operator', actor, scope, ...opener }, at);
+  const { clock, db } = service;
+  const { cookie } = await openSession(db, { kind: 'operator', actor, scope, ...opener }, clock.now);
+  return browserWith(cookie);
+}
+
+function browserWith(cookie: string) {
   const send = async (path: string, init: RequestInit = {}) => {
     const response = await fetch(`${service.url}${PREFIX}/pages${path}`, {
       ...init,
@@ -98,9 +103,29 @@ describe('tokens', () => {
     const [, path = ''] = /pages(\/tokens\/\d+\/revoke)"/.exec(list) ?? [];
     expect((await pages.get(path)).html).toContain('Revoke token shop?');
     expect(await pages.post(path)).toMatchObject({ status: 303, location: '/tokens' });
+    expect(await pages.post(path)).toMatchObject({ status: 303, location: '/tokens' });
     // A valid token is remembered for a second.
     await sleep(1_100);
     await shop.refused('GET /me', undefined, 'UNAUTHORIZED');
+  });
+
+  it('say so when it is the one that opened the session, which ends with it', async () => {
+    const context = { actor: 'operator:root', now: service.clock.now };
+    const { token } = await addToken(service.db, { name: 'mine', scope: 'write', expiresAt: null }, context);
+    const signedIn = await fetch(`${service.url}${PREFIX}/pages/sign-in`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { Origin: service.url },
+      body: new URLSearchParams({ token }),
+    });
+    const [, cookie = ''] = /licensing=([^;]+)/.exec(signedIn.headers.get('set-cookie') ?? '') ?? [];
+    const pages = browserWith(cookie);
+    const list = await pages.get('/tokens');
+    expect(list.text).toContain('mine you are signed in with it');
+    const [, path = ''] = /pages(\/tokens\/\d+\/revoke)"/.exec(list.html) ?? [];
+    expect((await pages.get(path)).text).toContain('you will be signed out');
+    expect((await pages.post(path)).location).toBe('/sign-in');
+    expect((await pages.get('/tokens')).location).toMatch(/^\/sign-in/);
   });
 
   it('show what is wrong beside what was typed', async () => {
@@ -130,11 +155,8 @@ describe('tokens', () => {
       .db(table(service.db, 'sessions'))
       .where({ cookie_digest: secretDigest(cookie) })
       .update({ used_at: toSqlTime(service.clock.now) });
-    const response = await fetch(`${service.url}${PREFIX}/pages/tokens/new`, {
-      redirect: 'manual',
-      headers: { Cookie: `licensing=${cookie}` },
-    });
-    expect(response.headers.get('location')).toMatch(/\/sign-in\?next=%2Ftokens%2Fnew&why=again$/);
+    const { location } = await browserWith(cookie).get('/tokens/new');
+    expect(location).toBe('/sign-in?next=%2Ftokens%2Fnew&why=again');
   });
 });
 

@@ -202,7 +202,7 @@ function RejectedTable({ rejected }: { rejected: Rejected[] }) {
         rows={rejected.slice(0, MAX_SHOWN)}
         empty={null}
         columns={[
-          { title: columns.line, cell: ({ row }) => format.number(row) },
+          { title: columns.line, cell: ({ row }) => texts.line(format.number(row)) },
           {
             title: columns.field,
             cell: ({ field }) => (field === null ? t.common.none : (texts.fields[field] ?? field)),
@@ -221,12 +221,13 @@ function RejectedTable({ rejected }: { rejected: Rejected[] }) {
 export function DonePage({ licenses, rejected }: { licenses: number; rejected: Rejected[] }) {
   const { t, to, format } = useView();
   const texts = t.system.imports;
+  const rows = new Set(rejected.map(({ row }) => row)).size;
   const title = texts.doneTitle(licenses, format.number(licenses));
   return (
     <OperatorPage title={title} nav="system" crumbs={[[texts.title, '/imports']]}>
       <Head title={title} />
       <Panel id="done">
-        <Inside>{texts.leftOut(rejected.length, format.number(rejected.length))}</Inside>
+        <Inside>{texts.leftOut(rows, format.number(rows))}</Inside>
         <RejectedTable rejected={rejected} />
       </Panel>
       <p class="acts mt-3">

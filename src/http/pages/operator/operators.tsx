@@ -39,7 +39,8 @@ export const operatorListRoutes: Route<OperatorCall>[] = [
     scope: 'write',
     isSecret: true,
     get: async (call) => {
-      const operator = await requireOperator(call);
+      const operator = await findOperator(call);
+      if (operator === undefined) throw new ManageError('NOT_FOUND', '');
       return { page: <AskRemove operator={operator} isOwn={isOwn(call, operator)} /> };
     },
     post: remove,
@@ -54,7 +55,9 @@ async function add({ db, at, caller }: OperatorCall, sent: URLSearchParams): Pro
 }
 
 async function remove(call: OperatorCall): Promise<Answer> {
-  const operator = await requireOperator(call);
+  const operator = await findOperator(call);
+  // Sent a second time
+  if (operator === undefined) return done('/operators');
   await removeOperator(call.db, operator.email);
   if (!isOwn(call, operator)) return done('/operators', 'operatorRemoved', operator.email);
   // The session ended with the operator.
@@ -62,10 +65,8 @@ async function remove(call: OperatorCall): Promise<Answer> {
   return done('/sign-in', 'operatorRemoved', operator.email);
 }
 
-async function requireOperator({ db, path }: OperatorCall): Promise<Operator> {
-  const operator = (await listOperators(db)).find(({ id }) => String(id) === path.id);
-  if (operator === undefined) throw new ManageError('NOT_FOUND', '');
-  return operator;
+async function findOperator({ db, path }: OperatorCall): Promise<Operator | undefined> {
+  return (await listOperators(db)).find(({ id }) => String(id) === path.id);
 }
 
 function isOwn({ caller }: OperatorCall, { email }: Operator): boolean {

@@ -38,7 +38,7 @@ export const tokenRoutes: Route<OperatorCall>[] = [
     path: '/tokens/:id/revoke',
     scope: 'write',
     isSecret: true,
-    get: async (call) => ask(call, await requireToken(call)),
+    get: ask,
     post: revoke,
   },
 ];
@@ -62,18 +62,20 @@ async function make(call: OperatorCall, sent: URLSearchParams): Promise<Answer> 
   return { page: <NewToken {...{ name, token, api }} /> };
 }
 
-async function requireToken({ db, path }: OperatorCall): Promise<Token> {
-  const token = (await listTokens(db)).find(({ id }) => String(id) === path.id);
-  if (token === undefined) throw new ManageError('NOT_FOUND', '');
-  return token;
+async function findToken({ db, path }: OperatorCall): Promise<Token | undefined> {
+  return (await listTokens(db)).find(({ id }) => String(id) === path.id);
 }
 
-function ask({ caller }: OperatorCall, token: Token, form = formState()): Answer {
-  return { page: <AskRevoke {...{ token, form, isOwn: caller.tokenId === token.id }} /> };
+async function ask(call: OperatorCall): Promise<Answer> {
+  const token = await findToken(call);
+  if (token === undefined) throw new ManageError('NOT_FOUND', '');
+  return { page: <AskRevoke token={token} isOwn={call.caller.tokenId === token.id} /> };
 }
 
 async function revoke(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  const token = await requireToken(call);
+  const token = await findToken(call);
+  // Sent a second time
+  if (token === undefined) return done('/tokens');
   await act(call, sent, 'DELETE /tokens/{id}', { path: { id: token.id } });
   if (call.caller.tokenId !== token.id) return done('/tokens', 'tokenRevoked', token.name);
   // The session ended with its token.
@@ -239,7 +241,7 @@ function NewToken({ name, token, api }: { name: string; token: string; api: stri
   );
 }
 
-function AskRevoke({ token, form, isOwn }: { token: Token; form: FormState; isOwn: boolean }) {
+function AskRevoke({ token, isOwn }: { token: Token; isOwn: boolean }) {
   const { t, format } = useView();
   const texts = t.system.revokeToken;
   const { id, name, scope, lastUsedAt } = token;
@@ -250,7 +252,7 @@ function AskRevoke({ token, form, isOwn }: { token: Token; form: FormState; isOw
       nav="system"
       crumbs={[[t.system.tokens.title, '/tokens']]}
       path={`/tokens/${id}/revoke`}
-      form={form}
+      form={formState()}
       consequences={[
         ...(isOwn ? [<strong>{texts.own}</strong>] : []),
         texts.stops(scope),

@@ -66,7 +66,7 @@ export const system: Translated<typeof en> = {
   },
   revokeToken: {
     title: (name) => `Token ${name} entziehen?`,
-    stops: (scope) => `Was es benutzt, wird sofort abgelehnt. Sein Bereich ist ${scope}.`,
+    stops: (scope) => `Was es benutzt, wird sofort abgelehnt. Sein Bereich ist „${scope}“.`,
     used: (when) => `Es wurde zuletzt benutzt: ${when}.`,
     unused: 'Es wurde noch nie benutzt.',
     stays: 'Lizenzen, die es ausgestellt hat, bleiben, wie sie sind. Ihr Verlauf behält seinen Namen.',
@@ -140,7 +140,7 @@ export const system: Translated<typeof en> = {
     },
     otherProduct: 'Produkt für Zeilen ohne Produkt',
     otherPlan: 'Tarif für Zeilen ohne Tarif',
-    noOther: 'keiner',
+    noOther: 'keine Angabe',
     more: 'Eigene Daten',
     moreHint: 'Spalten, die bei der Lizenz bleiben sollen: metadata.NAME=Spalte, dazwischen Kommas.',
     again: 'Die Datei war zu groß, um sie zu behalten. Bitte wählen Sie sie noch einmal.',
@@ -163,7 +163,8 @@ export const system: Translated<typeof en> = {
       `${count === 1 ? '1 Lizenz' : `${text} Lizenzen`} importieren, ${bad === 1 ? '1 Zeile' : `${badText} Zeilen`} auslassen`,
     busy: 'Wird importiert...',
     rejected: 'Zeilen, die nicht passen, der Reihe nach',
-    columns: { line: 'Zeile', field: 'Feld', wrong: 'Was nicht stimmt' },
+    line: (line) => `Zeile ${line}`,
+    columns: { line: 'Wo', field: 'Feld', wrong: 'Was nicht stimmt' },
     moreRejected: (count) => `und ${count} weitere.`,
     doneTitle: (count, text) =>
       count === 1 ? 'Eine Lizenz wurde importiert' : `${text} Lizenzen wurden importiert`,
@@ -171,8 +172,8 @@ export const system: Translated<typeof en> = {
       count === 0
         ? 'Keine Zeile wurde ausgelassen.'
         : count === 1
-          ? 'Eine Bemerkung zu ausgelassenen Zeilen:'
-          : `${text} Bemerkungen zu ausgelassenen Zeilen:`,
+          ? 'Eine Zeile wurde ausgelassen:'
+          : `${text} Zeilen wurden ausgelassen:`,
     toList: 'Zu den Lizenzen',
     another: 'Noch eine Tabelle importieren',
     overlooked: (columns) =>

@@ -53,7 +53,7 @@ export const system = {
   },
   revokeToken: {
     title: (name: string) => `Revoke token ${name}?`,
-    stops: (scope: string) => `What uses it is refused at once. Its scope is ${scope}.`,
+    stops: (scope: string) => `What uses it is refused at once. Its scope is “${scope}”.`,
     used: (when: string) => `It was last used ${when}.`,
     unused: 'It has never been used.',
     stays: 'Licences that it issued stay as they are. Their history keeps its name.',
@@ -127,7 +127,7 @@ export const system = {
     } as Record<string, string>,
     otherProduct: 'Product of rows that name none',
     otherPlan: 'Plan of rows that name none',
-    noOther: 'none',
+    noOther: 'none given',
     more: 'Data of your own',
     moreHint: 'Columns to keep with the licence: metadata.NAME=Column, with commas between them.',
     again: 'The file was too large to be kept. Please choose it again.',
@@ -150,7 +150,8 @@ export const system = {
       `${count === 1 ? 'Import 1 licence' : `Import ${text} licences`}, leave out ${bad === 1 ? '1 row' : `${badText} rows`}`,
     busy: 'Importing...',
     rejected: 'Rows that do not fit, by line',
-    columns: { line: 'Line', field: 'Field', wrong: 'What is wrong' },
+    line: (line: string) => `Line ${line}`,
+    columns: { line: 'Where', field: 'Field', wrong: 'What is wrong' },
     moreRejected: (count: string) => `and ${count} more.`,
     doneTitle: (count: number, text: string) =>
       count === 1 ? 'One licence was imported' : `${text} licences were imported`,
@@ -158,8 +159,8 @@ export const system = {
       count === 0
         ? 'No row was left out.'
         : count === 1
-          ? 'One remark on rows left out:'
-          : `${text} remarks on rows left out:`,
+          ? 'One row was left out:'
+          : `${text} rows were left out:`,
     toList: 'To the licences',
     another: 'Import another table',
     overlooked: (columns: string) =>

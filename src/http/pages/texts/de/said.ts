@@ -27,6 +27,7 @@ export const said: Translated<typeof en> = {
   linkAsked: () =>
     'Wenn diese Adresse einem Betreiber gehört, ist eine Mail unterwegs. Ihr Link gilt einmal und zehn Minuten lang.',
   operatorAdded: (email) => `${email} kann sich jetzt einen Link mailen lassen.`,
+  operatorAdded: (email) => `${email} ist jetzt Betreiber.`,
   operatorRemoved: (email) => `${email} ist kein Betreiber mehr.`,
   planAdded: (plan) => `Den Tarif ${plan} gibt es nun. Lizenzen können mit ihm ausgestellt werden.`,
   planRemoved: (plan) => `Der Tarif ${plan} ist entfernt.`,

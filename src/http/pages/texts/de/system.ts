@@ -22,7 +22,8 @@ export const system: Translated<typeof en> = {
   operatorsAbout: 'Wer sich einen Link mailen lassen darf, der anmeldet.',
   importAbout:
     'Übernehmen Sie Lizenzen eines anderen Systems aus einer Tabelle, mit den Schlüsseln, die Ihre Kunden haben.',
-  asksAgain: 'Sie müssen sich noch einmal anmelden, wenn das über eine Stunde her ist.',
+  asksAgain:
+    'Zum Hinzufügen und Entziehen müssen Sie sich noch einmal anmelden, wenn das über eine Stunde her ist.',
   scopes: { read: 'read: ansehen', issue: 'issue: ein Shop', write: 'write: alles' },
   tokens: {
     title: 'Tokens',

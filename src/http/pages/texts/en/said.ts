@@ -22,6 +22,7 @@ export const said = {
   linkAsked: () =>
     'If this address is an operator’s, a mail is on its way. Its link works once, within ten minutes.',
   operatorAdded: (email: string) => `${email} may have a link mailed now.`,
+  operatorAdded: (email: string) => `${email} is an operator now.`,
   operatorRemoved: (email: string) => `${email} is not an operator any more.`,
   planAdded: (plan) => `The plan ${plan} is there. Licences can be issued on it.`,
   planRemoved: (plan) => `The plan ${plan} is removed.`,

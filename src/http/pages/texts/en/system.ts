@@ -13,7 +13,7 @@ export const system = {
     count === 0 ? 'Nobody is named.' : count === 1 ? 'One operator.' : `${text} operators.`,
   operatorsAbout: 'Who may have a link mailed that signs them in.',
   importAbout: 'Take over licences of another system from a table, with the keys that your customers have.',
-  asksAgain: 'You are asked to sign in again if that is more than an hour ago.',
+  asksAgain: 'Adding or ending one asks you to sign in again if you did so more than an hour ago.',
   /** by the scope, which keeps its name */
   scopes: { read: 'read: look', issue: 'issue: a shop', write: 'write: everything' } as Record<
     string,

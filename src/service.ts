@@ -19,6 +19,7 @@ import { queueReminders } from './mail/reminders';
 import { startMailSender } from './mail/sender';
 import { createMailTransport } from './mail/transport';
 import { startHousekeeping } from './process/housekeeping';
+import type { ChangeMail } from './selfservice/changes';
 import { createLicensing } from './licensing/licensing';
 import { readReadiness } from './http/readiness';
 import { openServiceDatabase, poolState, type Db } from './store/database';
@@ -89,9 +90,9 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       updateXml: config,
       examine: () => examineFromWithin(config, db, now),
     };
-    const queueLink =
+    const queue =
       mailing &&
-      ((trx: Db, request: CustomerLink | OperatorLink, at: { now: Date }) =>
+      ((trx: Db, request: CustomerLink | OperatorLink | ChangeMail, at: { now: Date }) =>
         queueMail(trx, request, { ...at, language: mailing.language }));
     const downloads = { packagesDir: config.packagesDir, accelLocation: config.accelLocation };
     const app = createApp({
@@ -101,7 +102,7 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       downloads,
       operator: { authenticate: createAuthenticator({ ...config, db, now }), settings },
       pages: {
-        settings: { ...settings, downloads, queueLink },
+        settings: { ...settings, downloads, queueMail: queue },
         assetsFolder: join(packageRoot, 'dist/pages'),
       },
       pagesHost: config.pagesHost,

@@ -173,6 +173,23 @@ export function openOperatorSession(
   });
 }
 
+/**
+ * Signs a customer in by the one-time code of a mailed link, which this uses up.
+ * @returns undefined: it is used, old or made up
+ */
+export function openCustomerSession(
+  db: Db,
+  code: string,
+  now: Date,
+  { replaces }: { replaces?: string | undefined } = {},
+): Promise<{ cookie: string; session: CustomerSession } | undefined> {
+  // One transaction: a failure to open the session gives the code back.
+  return inTransaction(db, async (trx) => {
+    const found = await useCode(trx, 'customer', code, now);
+    return found && openSession(trx, { kind: 'customer', by: 'mail', email: found.email, replaces }, now);
+  });
+}
+
 /** A session's opener, before it is known. */
 const NOBODY = {
   actor: null,

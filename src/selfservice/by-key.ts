@@ -111,6 +111,11 @@ export async function findByTypedKey(db: Db, text: string, now: Date): Promise<T
     : { licenseId: found.license.id, keyDigest };
 }
 
+/** The address to which a licence's customer gets a link; empty: there is none. Whoever has the key is not told. */
+export async function findKeysAddress(db: Db, licenseId: number): Promise<string> {
+  return (await findLicense(db, licenseId))?.customer ?? '';
+}
+
 /** Who asks for a download on the customer's page. */
 export type Opener =
   { by: 'key'; licenseId: number; keyDigest: string } | { by: 'mail'; email: string; licenseId: number };

@@ -219,6 +219,21 @@ export async function readMySite(
   return { license, site: toMySite(site), removals: removalsOf(allowed, removed) };
 }
 
+/** An open key of a licence of this address, for the question before a new one takes its place. */
+export async function readMyKey(
+  db: Db,
+  email: string,
+  licenseId: number,
+  keyId: number,
+  { now, keySecret }: { now: Date; keySecret: Buffer | undefined },
+): Promise<{ license: License; key: MyKey } | undefined> {
+  const license = await findTheirs(db, email, licenseId);
+  const key = license && (await listOpenKeys(db, [licenseId], now)).find(({ id }) => id === keyId);
+  if (!license || !key) return undefined;
+  const slots = (await countSlotsByKeys(db, [licenseId])).get(licenseId);
+  return { license, key: toMyKey(key, license, slots, keySecret) };
+}
+
 export interface MySites extends Page<MySite> {
   product: string;
   plan: string;

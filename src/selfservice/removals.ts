@@ -36,3 +36,8 @@ export function removalsOf(allowed: number, removed: Date[]): Removals {
     nextAt: last === undefined ? null : new Date(last.getTime() + WINDOW_MS),
   };
 }
+
+/** What is left when one more is removed now. @param removals of which some are left */
+export function removalsAfterOne({ allowed, left, nextAt }: Removals, now: Date): Removals {
+  return { allowed, left: left - 1, nextAt: nextAt ?? new Date(now.getTime() + WINDOW_MS) };
+}

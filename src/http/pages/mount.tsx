@@ -16,6 +16,7 @@ import { csvFile } from './csv';
 import { ErrorPage, troubleOf } from './error-page';
 import { createFormat } from './format';
 import { setPageHeaders } from './headers';
+import { readCustomer } from './my/customer';
 import { myRoutes } from './my/routes';
 import { operatorRoutes } from './operator/routes';
 import { signInRoutes } from './sign-in/routes';
@@ -122,9 +123,7 @@ function signInAddress(next: string, why: string | undefined): string {
 }
 
 async function enterAsCustomer(call: PageCall): Promise<CustomerCall | Answer> {
-  const { ctx, db, at } = call;
-  const cookie = readSessionCookie(ctx, 'customer');
-  const session = cookie === undefined ? undefined : await readSession(db, 'customer', cookie, at);
+  const session = await readCustomer(call);
   if (session === undefined || session === 'ended')
     return { to: session === 'ended' ? '/my?why=ended' : '/my' };
   return { ...call, session };

@@ -4,6 +4,7 @@ import type { Caller } from '../../access/caller';
 import type { CustomerLink, OperatorLink, QueueLink } from '../../access/link-requests';
 import type { CustomerSession, OperatorSession } from '../../access/sessions';
 import type { Licensing } from '../../licensing/licensing';
+import type { ChangeMail } from '../../selfservice/changes';
 import type { Db } from '../../store/database';
 import type { Context } from '../context';
 import type { DownloadSettings } from '../downloads';
@@ -34,8 +35,8 @@ export interface PagesSettings extends ManageSettings {
   /** a name of the time-zone database */
   timeZone: string;
   downloads: DownloadSettings;
-  /** queues the mail of a one-time link; undefined: mail is off */
-  queueLink?: QueueLink<CustomerLink | OperatorLink> | undefined;
+  /** queues a mail in the caller's transaction; undefined: mail is off */
+  queueMail?: QueueLink<CustomerLink | OperatorLink | ChangeMail> | undefined;
 }
 
 /** One request for a page. */

@@ -7,10 +7,13 @@ import { Footer, SaidLine } from './operator-page';
 export function CustomerPage({
   title,
   action,
+  help,
   children,
 }: {
   title: string;
   action?: Child;
+  /** where the seller helps */
+  help?: string | null | undefined;
   children: Child;
 }) {
   const { t, to, shopName, logo } = useView();
@@ -20,7 +23,7 @@ export function CustomerPage({
         {t.common.skip}
       </a>
       <header class="cust-top">
-        <div class="wrap">
+        <div class="wrap narrow">
           <a class="brand" href={to('/my')}>
             {logo === undefined ? null : <img src={logo} alt="" height="32" />}
             <span>{shopName === '' ? t.my.title : shopName}</span>
@@ -32,7 +35,17 @@ export function CustomerPage({
         <SaidLine />
         {children}
       </main>
-      <Footer keys={false} preferences="/my/preferences" />
+      <Footer
+        keys={false}
+        preferences="/my/preferences"
+        help={
+          help ? (
+            <>
+              <a href={help}>{t.my.askSeller}</a>{' '}
+            </>
+          ) : undefined
+        }
+      />
     </Document>
   );
 }

@@ -12,14 +12,14 @@ const ICONS: Record<LicenseStatus, IconName> = {
   cancelled: 'minus',
 };
 
-/** A licence's status. */
-export function Status({ status }: { status: string }) {
+/** A licence's status. @param says more than the status, such as its end */
+export function Status({ status, says }: { status: string; says?: string }) {
   const { t } = useView();
   const known = status as LicenseStatus;
   return (
     <span class={`st st-${known}`}>
       <Icon name={ICONS[known]} />
-      {t.common.status[known]}
+      {says ?? t.common.status[known]}
     </span>
   );
 }

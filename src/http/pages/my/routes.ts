@@ -1,7 +1,13 @@
 import type { CustomerCall, PageCall, Route } from '../page';
+import { byMailRoute } from './by-mail';
+import { downloadRoute } from './downloads';
+import { enterRoutes } from './enter';
+import { keyRoutes } from './keys';
+import { removeSiteRoute } from './remove-site';
+import { siteRoutes } from './sites';
 
 /** The customers' pages: those that everybody may open, and those of a session. */
 export const myRoutes: { open: Route<PageCall>[]; signedIn: Route<CustomerCall>[] } = {
-  open: [],
-  signedIn: [],
+  open: enterRoutes,
+  signedIn: [byMailRoute, downloadRoute, ...siteRoutes, removeSiteRoute, ...keyRoutes],
 };

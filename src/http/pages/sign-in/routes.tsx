@@ -39,7 +39,7 @@ const mailedLink: Route<PageCall> = {
   path: '/sign-in/link',
   async post(call, sent) {
     const { db, at: now, settings } = call;
-    const { queueLink: queue } = settings;
+    const { queueMail: queue } = settings;
     if (queue === undefined) throw new ManageError('NOT_FOUND', '');
     await countRequest(call);
     await requestOperatorLink(db, sent.get('email') ?? '', { now, queue });
@@ -96,7 +96,7 @@ function showSignIn({ query, view, settings }: PageCall, form: FormState): { pag
       <SignIn
         form={form}
         next={next}
-        hasMail={settings.queueLink !== undefined}
+        hasMail={settings.queueMail !== undefined}
         why={why === 'ended' || why === 'again' ? why : undefined}
       />
     ),

@@ -26,8 +26,8 @@ export const said: Translated<typeof en> = {
   licenseSuspended: () => 'Die Lizenz ist ausgesetzt. „Freigeben“ macht sie wieder aktiv.',
   linkAsked: () =>
     'Wenn diese Adresse einem Betreiber gehört, ist eine Mail unterwegs. Ihr Link gilt einmal und zehn Minuten lang.',
+  mySiteRemoved: (sentence) => sentence,
   operatorAdded: (email) => `${email} kann sich jetzt einen Link mailen lassen.`,
-  operatorAdded: (email) => `${email} ist jetzt Betreiber.`,
   operatorRemoved: (email) => `${email} ist kein Betreiber mehr.`,
   planAdded: (plan) => `Den Tarif ${plan} gibt es nun. Lizenzen können mit ihm ausgestellt werden.`,
   planRemoved: (plan) => `Der Tarif ${plan} ist entfernt.`,

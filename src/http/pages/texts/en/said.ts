@@ -21,8 +21,8 @@ export const said = {
   licenseSuspended: () => 'The licence is suspended. “Reinstate” makes it active again.',
   linkAsked: () =>
     'If this address is an operator’s, a mail is on its way. Its link works once, within ten minutes.',
+  mySiteRemoved: (sentence: string) => sentence,
   operatorAdded: (email: string) => `${email} may have a link mailed now.`,
-  operatorAdded: (email: string) => `${email} is an operator now.`,
   operatorRemoved: (email: string) => `${email} is not an operator any more.`,
   planAdded: (plan) => `The plan ${plan} is there. Licences can be issued on it.`,
   planRemoved: (plan) => `The plan ${plan} is removed.`,

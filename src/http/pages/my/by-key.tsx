@@ -1,0 +1,193 @@
+import { readByKey, type KeyView } from '../../../selfservice/by-key';
+import { tellStanding } from '../../../selfservice/sentences';
+import type { Standing } from '../../../selfservice/standing';
+import { CustomerPage } from '../kit/customer-page';
+import { Submit } from '../kit/fields';
+import type { IconName } from '../kit/icons';
+import { Head, Inside, Panel } from '../kit/panel';
+import { Status } from '../kit/status';
+import type { Answer, CustomerCall } from '../page';
+import { useView } from '../view';
+import { sentencesOf } from './customer';
+import { OtherKey } from './entry';
+import { AskLink, RenewLink, SignOut, State } from './parts';
+import { Versions } from './versions';
+
+/** The page with the key: what the licence is worth now. No site, e-mail, order or request: agencies pass keys on. */
+
+export type KeyCall = CustomerCall & { session: Extract<CustomerCall['session'], { by: 'key' }> };
+
+/** @param refused why the download that was asked for is refused */
+export async function showByKey(call: CustomerCall, refused?: string): Promise<Answer> {
+  const { db, at, session, query, settings } = call as KeyCall;
+  const { licenseId, keyDigest } = session;
+  const { packagesDir } = settings.downloads;
+  const allOf = Number(query.get('all') ?? 0);
+  const view = await readByKey(db, { licenseId, keyDigest, now: at, packagesDir, allOf });
+  if (view === undefined) return { to: '/my?why=ended' };
+  const hasMail = settings.queueMail !== undefined;
+  return 'endedAt' in view
+    ? { page: <EndedKey endedAt={view.endedAt} hasMail={hasMail} /> }
+    : { page: <ByKey view={view} hasMail={hasMail} refused={refused} /> };
+}
+
+function ByKey({ view, hasMail, refused }: { view: KeyView; hasMail: boolean; refused: string | undefined }) {
+  const { t, language } = useView();
+  const { my } = t;
+  const { product, plan, keyHint, keyEndsAt, standing, activationType, products, supportUrl } = view;
+  const sentences = sentencesOf({ language });
+  const { sentence, meaning } = tellStanding(sentences, standing, activationType);
+  const [kind, icon] = LOOKS[standing.code];
+  const note =
+    standing.code === 'EXPIRED' && standing.stillDownloads && standing.endedAt !== null
+      ? sentences.coversUntil({ endedAt: standing.endedAt })
+      : undefined;
+  return (
+    <CustomerPage title={my.title} action={<SignOut />} help={supportUrl}>
+      <div class="stack">
+        <Head
+          title={product.name}
+          sub={
+            <span class="muted">
+              {plan}
+              {keyHint === null ? null : (
+                <>
+                  {' '}
+                  · {my.keyEndsIn} <span class="mono">{keyHint}</span>
+                </>
+              )}
+            </span>
+          }
+        />
+        {refused === undefined ? null : (
+          <p class="alert alert-danger" role="alert">
+            {refused}
+          </p>
+        )}
+        <State kind={kind} icon={icon} title={sentence}>
+          {meaning === null ? null : <p class="mb-2">{meaning}</p>}
+          {keyEndsAt === null ? null : <p class="mb-2">{sentences.keyEnds({ endsAt: keyEndsAt })}</p>}
+          <WayOut view={view} />
+        </State>
+        <Figures view={view} />
+        {products.length === 0 ? (
+          <Panel id="versions" title={my.versions}>
+            <div class="in empty">{my.noVersions}</div>
+          </Panel>
+        ) : (
+          products.map((one) => (
+            <Versions
+              product={one}
+              title={view.covers.length > 1 ? my.versionsOf(one.name) : my.versions}
+              note={note}
+            />
+          ))
+        )}
+        {hasMail ? <AskForLink /> : null}
+        <WhereItGoes product={product.name} />
+        <OtherKey />
+      </div>
+    </CustomerPage>
+  );
+}
+
+const LOOKS: Record<Standing['code'], [kind: 'ok' | 'bad' | 'final' | 'off', icon: IconName]> = {
+  ACTIVE: ['ok', 'yes'],
+  FULL: ['bad', 'info'],
+  EXPIRED: ['bad', 'clock'],
+  SUSPENDED: ['off', 'pause'],
+  WITHDRAWN: ['final', 'slash'],
+};
+
+/** Renewing helps what has an end; what the seller paused or withdrew is the seller's to explain. */
+function WayOut({ view: { standing, renewUrl, supportUrl, expiresAt } }: { view: KeyView }) {
+  const mayRenew =
+    standing.code === 'EXPIRED' ||
+    ((standing.code === 'ACTIVE' || standing.code === 'FULL') && expiresAt !== null);
+  const needsHelp = standing.code !== 'ACTIVE';
+  if (!(mayRenew && renewUrl !== null) && !(needsHelp && supportUrl !== null)) return null;
+  return (
+    <p class="mb-0 acts">
+      {mayRenew ? (
+        <RenewLink url={renewUrl} kind={standing.code === 'EXPIRED' ? 'btn btn-primary' : 'btn btn-quiet'} />
+      ) : null}
+      {needsHelp ? <AskLink url={supportUrl} kind="btn btn-quiet" /> : null}
+    </p>
+  );
+}
+
+function Figures({ view }: { view: KeyView }) {
+  const { t, format, language } = useView();
+  const { my } = t;
+  const { status, expiresAt, slots, activationType, covers } = view;
+  const sentences = sentencesOf({ language });
+  const figures = [
+    [my.status, <Status status={status} />],
+    [status === 'expired' ? my.ended : my.until, expiresAt === null ? my.forLife : format.day(expiresAt)],
+    [sentences.kind(activationType), sentences.used({ ...slots, activationType })],
+    ...(covers.length > 1 ? [[my.covers, covers.map(({ name }) => name).join(', ')] as const] : []),
+  ] as const;
+  return (
+    <section class="panel" aria-label={my.figures}>
+      <dl class="three">
+        {figures.map(([term, value]) => (
+          <div>
+            <dt>{term}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+function AskForLink() {
+  const { t, to } = useView();
+  const { link } = t.my;
+  return (
+    <Panel id="link" title={link.titleByKey}>
+      <Inside>
+        <p class="mb-2 small">{link.hintByKey}</p>
+        <form method="post" action={to('/my/link')}>
+          <Submit kind="quiet" busy={link.busy}>
+            {link.send}
+          </Submit>
+        </form>
+      </Inside>
+    </Panel>
+  );
+}
+
+function WhereItGoes({ product }: { product: string }) {
+  const { joomla } = useView().t.my;
+  return (
+    <Panel id="joomla" title={joomla.title}>
+      <div class="in small">
+        <ol class="mb-0 ps-3">
+          <li>
+            {joomla.open} <strong>{joomla.updateSites}</strong>.
+          </li>
+          <li>{joomla.paste(product)}</li>
+          <li>
+            {joomla.save} <strong>{joomla.extensions}</strong>.
+          </li>
+        </ol>
+      </div>
+    </Panel>
+  );
+}
+
+/** The key of a session that another key has replaced meanwhile. */
+function EndedKey({ endedAt, hasMail }: { endedAt: Date; hasMail: boolean }) {
+  const { t, language } = useView();
+  return (
+    <CustomerPage title={t.my.title} action={<SignOut />}>
+      <div class="stack">
+        <Head title={t.my.title} />
+        <State kind="bad" icon="clock" title={sentencesOf({ language }).keyEnded({ endedAt })} />
+        {hasMail ? <AskForLink /> : null}
+        <OtherKey />
+      </div>
+    </CustomerPage>
+  );
+}

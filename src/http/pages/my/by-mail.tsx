@@ -1,0 +1,115 @@
+import { readByMail, type MyLicense } from '../../../selfservice/by-mail';
+import { CustomerPage } from '../kit/customer-page';
+import { Head } from '../kit/panel';
+import type { Answer, CustomerCall } from '../page';
+import { useView } from '../view';
+import { byMail, sentencesOf } from './customer';
+import { OtherKey } from './entry';
+import { License } from './license';
+import { RenewLink, SignOut, State } from './parts';
+import { FindSite } from './sites';
+
+/** The page that the link in a mail opens: all licences of an address. */
+
+export const byMailRoute = byMail('/my/mail', { get: (call) => showByMail(call) });
+
+/** @param refused why the download that was asked for is refused */
+export async function showByMail(call: CustomerCall, refused?: string): Promise<Answer> {
+  const { db, at, session, settings } = call;
+  const email = session.by === 'mail' ? session.email : '';
+  const { keySecret, downloads } = settings;
+  const read = await readByMail(db, email, { now: at, packagesDir: downloads.packagesDir, keySecret });
+  return { page: <ByMail {...read} email={email} refused={refused} /> };
+}
+
+function ByMail({
+  licenses,
+  more,
+  email,
+  refused,
+}: {
+  licenses: MyLicense[];
+  more: boolean;
+  email: string;
+  refused: string | undefined;
+}) {
+  const { t, format } = useView();
+  const { my } = t;
+  const sites = licenses.reduce((sum, license) => sum + license.sites.total, 0);
+  const counts = my.summary(
+    my.licenseCount(licenses.length, format.number(licenses.length)),
+    my.siteCount(sites, format.number(sites)),
+  );
+  const help = licenses.find(({ supportUrl }) => supportUrl !== null)?.supportUrl;
+  return (
+    <CustomerPage title={my.licenses} action={<SignOut />} help={help}>
+      <div class="stack">
+        <Head
+          title={my.licenses}
+          sub={
+            <span class="muted">
+              {email} · {counts}
+            </span>
+          }
+        />
+        {refused === undefined ? null : (
+          <p class="alert alert-danger" role="alert">
+            {refused}
+          </p>
+        )}
+        <NeedsYou licenses={licenses.filter(({ attention }) => attention !== null)} />
+        {sites === 0 ? null : <FindSite />}
+        {licenses.length === 0 ? <p>{my.noLicenses}</p> : null}
+        {licenses.map((license) => (
+          <License license={license} />
+        ))}
+        {more ? <p>{my.moreLicenses}</p> : null}
+        <p class="small muted">{my.closes}</p>
+        <OtherKey />
+      </div>
+    </CustomerPage>
+  );
+}
+
+/** What ends soon, has ended or is full, before anything else. */
+function NeedsYou({ licenses }: { licenses: MyLicense[] }) {
+  const { t, format } = useView();
+  const [first] = licenses;
+  if (first === undefined) return null;
+  const isUrgent = licenses.some(({ attention }) => attention !== 'FULL');
+  const icon = isUrgent ? 'clock' : 'info';
+  if (licenses.length === 1)
+    return (
+      <State kind="bad" icon={icon} title={<Sentence license={first} />}>
+        <p class="mb-0">
+          <Renewal license={first} />
+        </p>
+      </State>
+    );
+  return (
+    <State kind="bad" icon={icon} title={t.my.attention(format.number(licenses.length))}>
+      <ul class="mb-0 ps-3">
+        {licenses.map((license) => (
+          <li>
+            <a href={`#h-l${license.id}`}>
+              <Sentence license={license} />
+            </a>{' '}
+            <Renewal license={license} />
+          </li>
+        ))}
+      </ul>
+    </State>
+  );
+}
+
+function Sentence({ license }: { license: MyLicense }) {
+  const { language, now } = useView();
+  const { attention, product, expiresAt, slots, activationType } = license;
+  if (attention === null) return null;
+  const facts = { product: product.name, endsAt: expiresAt, now, limit: slots.limit, activationType };
+  return <>{sentencesOf({ language }).attention[attention](facts)}</>;
+}
+
+function Renewal({ license: { attention, renewUrl } }: { license: MyLicense }) {
+  return attention === 'FULL' ? null : <RenewLink url={renewUrl} kind="nowrap" />;
+}

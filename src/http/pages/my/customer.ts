@@ -1,0 +1,89 @@
+import { readSession, type CustomerSession } from '../../../access/sessions';
+import type { Client } from '../../../selfservice/by-key';
+import type { Changing } from '../../../selfservice/changes';
+import { CUSTOMER_SENTENCES, type CustomerSentences } from '../../../selfservice/sentences';
+import type { Context } from '../../context';
+import { ManageError, notFound } from '../../manage/failures';
+import { readSessionCookie } from '../../session-cookies';
+import type { Answer, CustomerCall, PageCall, Route } from '../page';
+import type { View } from '../view';
+
+/** What the customer's pages share: who is signed in, limits, and the sentences of selfservice. */
+
+/** The customer's session of this browser. 'ended': there was one */
+export async function readCustomer({
+  ctx,
+  db,
+  at,
+}: PageCall): Promise<CustomerSession | 'ended' | undefined> {
+  const cookie = readSessionCookie(ctx, 'customer');
+  return cookie === undefined ? undefined : readSession(db, 'customer', cookie, at);
+}
+
+/** Typed keys, links and downloads count in the bucket of downloads. @throws ManageError (RATE_LIMITED) */
+export async function countInDownloads({ ctx, limiter, licensing, at }: PageCall): Promise<void> {
+  const { allowed, retryAfter, first } = await limiter('download', ctx.state.client.limitKey);
+  if (allowed) return;
+  // As for the API, only a client's first refusal in a window is recorded.
+  const { limitKey: client } = ctx.state.client;
+  if (first)
+    licensing.accessLog.record({
+      ...{ at, endpoint: 'download', outcome: 'RATE_LIMITED', client },
+      ...{ ip: ctx.state.client.ip, userAgent: ctx.get('User-Agent') },
+    });
+  ctx.set('Retry-After', String(retryAfter));
+  throw new ManageError('RATE_LIMITED', '', { retryAfter });
+}
+
+/** Tells the customer by mail of a change, where mail is set up. */
+export function queueOf({ settings: { queueMail }, at: now }: PageCall): Changing['queue'] {
+  return queueMail && ((trx, mail) => queueMail(trx, mail, { now }));
+}
+
+/** As in the access log. */
+export function clientOf(ctx: Context): Client {
+  return { ...ctx.state.client, userAgent: ctx.get('User-Agent') };
+}
+
+export function sentencesOf({ language }: Pick<View, 'language'>): CustomerSentences {
+  return CUSTOMER_SENTENCES[language];
+}
+
+/** A request by the link that was mailed. */
+export interface MailCall extends CustomerCall {
+  email: string;
+}
+
+type Handler<Call> = (call: Call, sent: URLSearchParams) => Promise<Answer> | Answer;
+
+/** A route for the link's session. A key's session does not show sites, and is led to what it may see. */
+export function byMail(
+  path: string,
+  { get, post, hasDeadline }: { get?: Handler<MailCall>; post?: Handler<MailCall>; hasDeadline?: boolean },
+): Route<CustomerCall> {
+  const led =
+    (handle: Handler<MailCall>): Handler<CustomerCall> =>
+    (call, sent) =>
+      call.session.by === 'mail' ? handle({ ...call, email: call.session.email }, sent) : { to: '/my' };
+  return {
+    path,
+    ...(get && { get: (call) => led(get)(call, new URLSearchParams()) }),
+    ...(post && { post: led(post) }),
+    ...(hasDeadline === undefined ? {} : { hasDeadline }),
+  };
+}
+
+/** Where a form's answer stood, which cannot be shown again: back to the licences. */
+export const toLicenses = (): Answer => ({ to: '/my/mail' });
+
+/** @throws ManageError (NOT_FOUND) for what is no id, as for the licence of somebody else */
+export function idOf(text: string | undefined | null): number {
+  if (!/^[1-9]\d{0,14}$/.test(text ?? '')) throw notFound('licence');
+  return Number(text);
+}
+
+/** @throws ManageError (NOT_FOUND) for what there is not, or what is somebody else's */
+export function found<T>(thing: T | undefined): T {
+  if (thing === undefined) throw notFound('licence');
+  return thing;
+}

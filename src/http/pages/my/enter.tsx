@@ -1,0 +1,97 @@
+import { requestCustomerLink } from '../../../access/link-requests';
+import { findCode } from '../../../access/one-time-codes';
+import { endSession, openCustomerSession, openSession } from '../../../access/sessions';
+import { findByTypedKey, findKeysAddress } from '../../../selfservice/by-key';
+import { notFound } from '../../manage/failures';
+import { clearSessionCookie, readSessionCookie, setSessionCookie } from '../../session-cookies';
+import { formState, type FormState } from '../form-state';
+import { done, type Answer, type PageCall, type Route } from '../page';
+import { countInDownloads, readCustomer, sentencesOf } from './customer';
+import { Entry, OpenLink, UsedLink } from './entry';
+import { showByKey } from './by-key';
+
+/** How a customer comes in: by a key, or by a one-time link. */
+
+const start: Route<PageCall> = {
+  path: '/my',
+  async get(call) {
+    const session = await readCustomer(call);
+    if (session === 'ended') {
+      clearSessionCookie(call.ctx, 'customer', call.isTrusted);
+      return showEntry(call, formState(), true);
+    }
+    if (session?.by === 'mail') return { to: '/my/mail' };
+    return session === undefined ? showEntry(call, formState()) : showByKey({ ...call, session });
+  },
+  async post(call, sent) {
+    await countInDownloads(call);
+    const typed = await findByTypedKey(call.db, sent.get('key') ?? '', call.at);
+    if ('unknown' in typed) {
+      const sentence = sentencesOf(call.view).unknownKey({ length: typed.length });
+      return { ...showEntry(call, formState(sent, { field: 'key', sentence })), status: 404 };
+    }
+    const replaces = readSessionCookie(call.ctx, 'customer');
+    const opened = await openSession(call.db, { kind: 'customer', by: 'key', ...typed, replaces }, call.at);
+    setSessionCookie(call.ctx, 'customer', opened.cookie, call.isTrusted);
+    return { to: '/my' };
+  },
+};
+
+/** With an address, or for the licence of the key that is signed in. It never tells whether a mail goes out. */
+const askForLink: Route<PageCall> = {
+  path: '/my/link',
+  get: () => ({ to: '/my' }),
+  async post(call, sent) {
+    const { queueMail: queue } = call.settings;
+    if (queue === undefined) throw notFound('page');
+    await countInDownloads(call);
+    const email = sent.get('email') ?? (await findAddress(call));
+    await requestCustomerLink(call.db, email, { now: call.at, queue });
+    return done('/my', 'linkAsked');
+  },
+};
+
+async function findAddress(call: PageCall): Promise<string> {
+  const session = await readCustomer(call);
+  return typeof session === 'object' && session.by === 'key'
+    ? findKeysAddress(call.db, session.licenseId)
+    : '';
+}
+
+const link: Route<PageCall> = {
+  path: '/my/enter/:code',
+  async get(call) {
+    const code = call.path.code ?? '';
+    const found = await findCode(call.db, 'customer', code, call.at);
+    return found === undefined ? refuseCode(call) : { page: <OpenLink code={code} /> };
+  },
+  async post(call) {
+    const replaces = readSessionCookie(call.ctx, 'customer');
+    const opened = await openCustomerSession(call.db, call.path.code ?? '', call.at, { replaces });
+    if (opened === undefined) return refuseCode(call);
+    setSessionCookie(call.ctx, 'customer', opened.cookie, call.isTrusted);
+    return { to: '/my/mail' };
+  },
+};
+
+const signOut: Route<PageCall> = {
+  path: '/my/sign-out',
+  get: () => ({ to: '/my' }),
+  async post(call) {
+    const cookie = readSessionCookie(call.ctx, 'customer');
+    if (cookie !== undefined) await endSession(call.db, 'customer', cookie, call.at);
+    clearSessionCookie(call.ctx, 'customer', call.isTrusted);
+    return done('/my', 'signedOut');
+  },
+};
+
+export const enterRoutes = [start, askForLink, link, signOut];
+
+function showEntry({ query, settings }: PageCall, form: FormState, ended = query.get('why') === 'ended') {
+  return { page: <Entry form={form} hasMail={settings.queueMail !== undefined} ended={ended} /> };
+}
+
+async function refuseCode(call: PageCall): Promise<Answer> {
+  await countInDownloads(call);
+  return { page: <UsedLink />, status: 404 };
+}

@@ -1,0 +1,105 @@
+import { CustomerPage } from '../kit/customer-page';
+import { Form, FormErrors, Submit, TextField } from '../kit/fields';
+import { Head, Inside, Panel } from '../kit/panel';
+import { formState, type FormState } from '../form-state';
+import { useView } from '../view';
+
+/** The ways in: a key, or a link by mail. */
+
+/** @param hasMail whether a link can be asked for */
+export function Entry({ form, hasMail, ended }: { form: FormState; hasMail: boolean; ended: boolean }) {
+  const { t, to } = useView();
+  const { key, link, title } = t.my;
+  return (
+    <CustomerPage title={title}>
+      <div class="stack">
+        <Head title={title} />
+        {ended ? (
+          <p class="alert alert-warning" role="status">
+            {key.ended}
+          </p>
+        ) : null}
+        <Panel id="key" title={key.title}>
+          <Inside>
+            <KeyForm form={form} />
+          </Inside>
+        </Panel>
+        {hasMail ? (
+          <Panel id="link" title={link.title}>
+            <Inside>
+              <form method="post" action={to('/my/link')}>
+                <TextField
+                  form={formState()}
+                  name="email"
+                  type="email"
+                  label={link.email}
+                  hint={link.hint}
+                  autocomplete="email"
+                  required
+                />
+                <Submit kind="quiet" busy={link.busy}>
+                  {link.send}
+                </Submit>
+              </form>
+            </Inside>
+          </Panel>
+        ) : null}
+      </div>
+    </CustomerPage>
+  );
+}
+
+/** A script puts the key of a link's fragment into it and sends it. */
+export function KeyForm({ form }: { form: FormState }) {
+  const { t, to } = useView();
+  const { key } = t.my;
+  return (
+    <form method="post" action={to('/my')} data-key-form="key">
+      <FormErrors form={form} />
+      <TextField form={form} name="key" label={key.label} hint={key.hint} required />
+      <Submit busy={key.busy}>{key.show}</Submit>
+    </form>
+  );
+}
+
+/** The form of another key, on the pages of a session. */
+export function OtherKey() {
+  const { key } = useView().t.my;
+  return (
+    <details class="panel fold">
+      <summary>{key.other}</summary>
+      <Inside>
+        <KeyForm form={formState()} />
+      </Inside>
+    </details>
+  );
+}
+
+/** The link's page changes nothing: mail scanners open it as well. The button uses it up. */
+export function OpenLink({ code }: { code: string }) {
+  const { link } = useView().t.my;
+  return (
+    <CustomerPage title={link.openTitle}>
+      <Head title={link.openTitle} />
+      <p>{link.openHint}</p>
+      <Form path={`/my/enter/${code}`} form={formState()}>
+        <Submit busy={link.opening}>{link.open}</Submit>
+      </Form>
+    </CustomerPage>
+  );
+}
+
+/** The same for a used, an old and a made-up code. */
+export function UsedLink() {
+  const { t, to } = useView();
+  const { link } = t.my;
+  return (
+    <CustomerPage title={link.usedTitle}>
+      <Head title={link.usedTitle} />
+      <p>{link.used}</p>
+      <p>
+        <a href={to('/my')}>{link.again}</a>
+      </p>
+    </CustomerPage>
+  );
+}

@@ -1,0 +1,146 @@
+import type { Child } from 'hono/jsx';
+import { readMyKey, type MyKey } from '../../../selfservice/by-mail';
+import { newMyKey, revealMyKey } from '../../../selfservice/changes';
+import { attempt } from '../act';
+import { formState, type FormState } from '../form-state';
+import { CopyText } from '../kit/copy';
+import { CustomerPage } from '../kit/customer-page';
+import { Choices, FormErrors, Submit } from '../kit/fields';
+import { Head, Inside, Panel } from '../kit/panel';
+import type { Answer } from '../page';
+import { useView } from '../view';
+import { byMail, found, idOf, queueOf, sentencesOf, toLicenses, type MailCall } from './customer';
+import { titleOf } from './license';
+import { SignOut } from './parts';
+import { ToLicenses } from './sites';
+
+/** A licence's key: shown whole, or replaced by a new one. Both stand in the answer to a POST, in no address. */
+
+export const keyRoutes = [
+  byMail('/my/licenses/:id/keys/:key/show', { get: toLicenses, post: show }),
+  byMail('/my/licenses/:id/keys/:key/new', { get: (call) => ask(call, formState()), post: replace }),
+];
+
+async function show(call: MailCall): Promise<Answer> {
+  const { db, email, path, at: now, settings, view } = call;
+  const { keySecret } = settings;
+  const [id, keyId] = [idOf(path.id), idOf(path.key)];
+  const shown = found(await revealMyKey(db, email, id, { keyId, keySecret, now }));
+  const { keys } = view.t.my;
+  if ('refused' in shown) {
+    const why = shown.refused === 'KEY_ENDED' ? keys.ended : sentencesOf(view).keyNotKept;
+    return { page: <NoKey title={keys.shown} why={why} />, status: 409 };
+  }
+  return { page: <WholeKey title={keys.shown} text={shown.key} note={keys.keepSecret} /> };
+}
+
+async function ask({ db, email, path, at: now, settings }: MailCall, form: FormState): Promise<Answer> {
+  const [id, keyId] = [idOf(path.id), idOf(path.key)];
+  const { keySecret } = settings;
+  const { license, key } = found(await readMyKey(db, email, id, keyId, { now, keySecret }));
+  return {
+    page: (
+      <AskNewKey id={id} license={titleOf({ ...license, plan: license.plan.name })} of={key} form={form} />
+    ),
+  };
+}
+
+function replace(call: MailCall, sent: URLSearchParams): Promise<Answer> {
+  const { db, email, path, at: now, settings, view } = call;
+  const overlap = sent.get('overlap') === '14d' ? '14d' : undefined;
+  const { keys } = view.t.my;
+  return attempt(
+    call,
+    sent,
+    async () => {
+      const changed = found(
+        await newMyKey(db, email, idOf(path.id), {
+          ...{ keyId: idOf(path.key), overlap, keySecret: settings.keySecret },
+          ...{ now, queue: queueOf(call) },
+        }),
+      );
+      if ('refused' in changed) return { page: <NoKey title={keys.made} why={keys.ended} />, status: 409 };
+      const oldEndsAt = overlap === undefined ? null : changed.oldEndsAt;
+      const note = sentencesOf(view).keyChanged({ oldEndsAt });
+      return { page: <WholeKey title={keys.made} text={changed.key} note={note} /> };
+    },
+    (form) => ask(call, form),
+  );
+}
+
+function WholeKey({ title, text, note }: { title: string; text: string; note: string }) {
+  return (
+    <KeyPage title={title}>
+      <Panel id="key">
+        <Inside>
+          <p>{note}</p>
+          <CopyText id="key-text" label={title} text={text} />
+        </Inside>
+      </Panel>
+    </KeyPage>
+  );
+}
+
+function NoKey({ title, why }: { title: string; why: string }) {
+  return (
+    <KeyPage title={title}>
+      <p role="alert">{why}</p>
+    </KeyPage>
+  );
+}
+
+function KeyPage({ title, children }: { title: string; children: Child }) {
+  return (
+    <CustomerPage title={title} action={<SignOut />}>
+      <Head title={title} sub={<ToLicenses />} />
+      {children}
+    </CustomerPage>
+  );
+}
+
+function AskNewKey({
+  id,
+  license,
+  of: { id: keyId, keyHint },
+  form,
+}: {
+  id: number;
+  license: string;
+  of: MyKey;
+  form: FormState;
+}) {
+  const { t, to } = useView();
+  const { keys, sites } = t.my;
+  const title = keyHint === null ? keys.askNoHint : keys.ask(keyHint);
+  return (
+    <CustomerPage title={title} action={<SignOut />}>
+      <Head title={title} sub={<span class="muted">{license}</span>} />
+      <Panel id="new">
+        <Inside>
+          <FormErrors form={form} />
+          <p>{keys.consequence}</p>
+          <form method="post" action={to(`/my/licenses/${id}/keys/${keyId}/new`)}>
+            <Choices
+              form={form}
+              name="overlap"
+              label={keys.stops}
+              value="14d"
+              options={[
+                { value: '14d', label: keys.overlap, hint: keys.overlapHint },
+                { value: 'none', label: keys.atOnce, hint: keys.atOnceHint },
+              ]}
+            />
+            <p class="acts mb-0">
+              <Submit kind="danger" busy={keys.making}>
+                {keys.make}
+              </Submit>
+              <a class="btn btn-quiet" href={to('/my/mail')}>
+                {sites.back}
+              </a>
+            </p>
+          </form>
+        </Inside>
+      </Panel>
+    </CustomerPage>
+  );
+}

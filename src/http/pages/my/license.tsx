@@ -1,0 +1,179 @@
+import type { MyKey, MyLicense } from '../../../selfservice/by-mail';
+import { Inside } from '../kit/panel';
+import { Status } from '../kit/status';
+import { Table } from '../kit/table';
+import { useView } from '../view';
+import { sentencesOf } from './customer';
+import { AskLink, DownloadButton, Meter, RenewLink } from './parts';
+import { SiteTable } from './site-table';
+
+/** One licence on the page that a mail opens: its state, keys and newest sites. */
+export function License({ license }: { license: MyLicense }) {
+  const { t, to, format, language } = useView();
+  const { my } = t;
+  const { id, keys, sites, slots, removals, activationType, attention, standing } = license;
+  const title = titleOf(license);
+  const sentences = sentencesOf({ language });
+  const isLive = standing.code === 'ACTIVE' || standing.code === 'FULL';
+  const [only] = keys.length === 1 ? keys : [];
+  const path = `/my/licenses/${id}`;
+  return (
+    <section class="panel" aria-labelledby={`h-l${id}`}>
+      <header>
+        <div>
+          <h2 id={`h-l${id}`}>{title}</h2>
+          <Sub license={license} />
+        </div>
+        <span class="tag">
+          <StatusUntil license={license} />
+        </span>
+      </header>
+      <Inside>
+        <p class="mb-0">
+          <strong>{sentences.kind(activationType)}:</strong> {sentences.used({ ...slots, activationType })}
+        </p>
+        <Meter {...slots} />
+        {isLive && sites.total > 0 ? (
+          <p class="muted small mb-0 mt-1">{sentences.removalsLeft({ ...removals, activationType })}</p>
+        ) : null}
+        <div class="acts mt-3">
+          {license.downloads.map(({ productId, product, version }) => (
+            <DownloadButton licenseId={id} productId={productId} version={version}>
+              {license.downloads.length > 1 ? my.downloadOf(product, version) : my.downloadVersion(version)}
+            </DownloadButton>
+          ))}
+          {only === undefined ? null : <KeyButtons license={license} of={only} />}
+          {attention === 'ENDED' || attention === 'ENDS_SOON' ? (
+            <RenewLink url={license.renewUrl} kind="btn btn-quiet btn-sm" />
+          ) : null}
+          {isLive && attention !== 'FULL' ? null : (
+            <AskLink url={license.supportUrl} kind="btn btn-quiet btn-sm" />
+          )}
+        </div>
+      </Inside>
+      {keys.length > 1 ? <Keys license={license} /> : null}
+      <SiteTable
+        caption={my.sites.caption(title)}
+        sites={sites.newest}
+        licenseId={id}
+        mayRemove={removals.left > 0}
+        empty={my.sites.none}
+      />
+      {sites.total === 0 ? null : (
+        <footer>
+          {sites.total > sites.newest.length ? (
+            <a class="btn btn-quiet btn-sm" href={to(`${path}/sites`)}>
+              {my.sites.showAll(format.number(sites.total))}
+              <span class="visually-hidden"> {title}</span>
+            </a>
+          ) : null}
+          <a class="btn btn-quiet btn-sm" href={to(`${path}/sites.csv`)}>
+            {t.common.csv}
+            <span class="visually-hidden"> {title}</span>
+          </a>
+        </footer>
+      )}
+    </section>
+  );
+}
+
+export function titleOf({ product, plan }: { product: { name: string }; plan: string }): string {
+  return `${product.name} · ${plan}`;
+}
+
+function Sub({ license: { keys, reference } }: { license: MyLicense }) {
+  const { t, format } = useView();
+  const [main] = keys;
+  return (
+    <div class="small muted">
+      {keys.length === 1 && main?.keyHint ? (
+        <>
+          {t.my.keyEndsIn} <span class="mono">{main.keyHint}</span>
+        </>
+      ) : (
+        t.my.keyCount(format.number(keys.length))
+      )}
+      {reference === null ? null : ` · ${reference}`}
+    </div>
+  );
+}
+
+function StatusUntil({ license: { status, expiresAt } }: { license: MyLicense }) {
+  const { t, format } = useView();
+  const { my } = t;
+  if (status === 'active')
+    return (
+      <Status
+        status={status}
+        says={expiresAt === null ? my.activeForLife : my.activeUntil(format.day(expiresAt))}
+      />
+    );
+  if (status === 'expired' && expiresAt !== null)
+    return <Status status={status} says={my.endedOn(format.day(expiresAt))} />;
+  return <Status status={status} />;
+}
+
+function Keys({ license }: { license: MyLicense }) {
+  const { t, format } = useView();
+  const { keys: texts } = t.my;
+  return (
+    <Table
+      caption={texts.caption(titleOf(license))}
+      rows={license.keys}
+      empty=""
+      columns={[
+        { title: texts.hint, kind: 'mono', cell: ({ keyHint }) => keyHint ?? t.common.none },
+        {
+          title: texts.for,
+          cell: ({ isMain, label, endsAt }) => (
+            <>
+              {isMain ? texts.main : (label ?? texts.noLabel)}
+              {endsAt === null ? null : <span class="sub">{texts.endsOn(format.day(endsAt))}</span>}
+            </>
+          ),
+        },
+        {
+          title: texts.slots,
+          cell: ({ used, limit }) =>
+            limit === null
+              ? format.number(used)
+              : texts.slotsOf(format.number(used), limit === 0 ? '∞' : format.number(limit)),
+        },
+        { title: '', kind: 'act', cell: (key) => <KeyButtons license={license} of={key} isRow /> },
+      ]}
+    />
+  );
+}
+
+/** Showing a key is a POST, which the licence's history records. */
+function KeyButtons({
+  license,
+  of: { id, keyHint, canBeShown, canBeReplaced },
+  isRow = false,
+}: {
+  license: MyLicense;
+  of: MyKey;
+  isRow?: boolean;
+}) {
+  const { t, to } = useView();
+  const { keys } = t.my;
+  const path = `/my/licenses/${license.id}/keys/${id}`;
+  const kind = `btn btn-quiet ${isRow ? 'btn-row' : 'btn-sm'}`;
+  const hint = keyHint ?? String(id);
+  return (
+    <>
+      {canBeShown ? (
+        <form method="post" action={to(`${path}/show`)}>
+          <button class={kind} type="submit" {...(isRow ? { 'aria-label': keys.showThe(hint) } : {})}>
+            {isRow ? keys.show : keys.showThe(hint)}
+          </button>
+        </form>
+      ) : null}{' '}
+      {canBeReplaced ? (
+        <a class={kind} href={to(`${path}/new`)} {...(isRow ? { 'aria-label': keys.newFor(hint) } : {})}>
+          {keys.new}
+        </a>
+      ) : null}
+    </>
+  );
+}

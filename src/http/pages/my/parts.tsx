@@ -1,0 +1,103 @@
+import type { Child } from 'hono/jsx';
+import { Icon, type IconName } from '../kit/icons';
+import { useView } from '../view';
+
+/** Small parts of the customer's pages. */
+
+/** Leaves the page at a machine that others use too. */
+export function SignOut() {
+  const { t, to } = useView();
+  return (
+    <form method="post" action={to('/my/sign-out')}>
+      <button class="btn btn-quiet btn-sm" type="submit">
+        {t.common.signOut}
+      </button>
+    </form>
+  );
+}
+
+export interface SellersAddresses {
+  renewUrl: string | null;
+  supportUrl: string | null;
+}
+
+export function RenewLink({ url, kind }: { url: string | null; kind: string }) {
+  const { t, shopName } = useView();
+  if (url === null) return null;
+  return (
+    <a class={kind} href={url}>
+      {shopName === '' ? t.my.renew : t.my.renewAt(shopName)}
+    </a>
+  );
+}
+
+export function AskLink({ url, kind }: { url: string | null; kind: string }) {
+  const { t } = useView();
+  if (url === null) return null;
+  return (
+    <a class={kind} href={url}>
+      {t.my.askSeller}
+    </a>
+  );
+}
+
+/** The sentence that opens a page, and what it means. */
+export function State({
+  kind,
+  icon,
+  title,
+  children,
+}: {
+  kind: 'ok' | 'bad' | 'final' | 'off';
+  icon: IconName;
+  title: Child;
+  children?: Child;
+}) {
+  return (
+    <section class={kind === 'off' ? 'state' : `state state-${kind}`} aria-labelledby="h-state">
+      <Icon name={icon} />
+      <div>
+        <h2 id="h-state">{title}</h2>
+        {children}
+      </div>
+    </section>
+  );
+}
+
+/** How many slots are used, as a bar beside its figure. */
+export function Meter({ used, limit }: { used: number; limit: number }) {
+  if (limit === 0) return null;
+  const share = Math.min(100, Math.round((used / limit) * 1000) / 10);
+  return (
+    <svg class="meter" aria-hidden="true" focusable="false">
+      <rect class="bg" width="100%" height="6" rx="3" />
+      <rect class={used >= limit ? 'b full' : 'b'} width={`${share}%`} height="6" rx="3" />
+    </svg>
+  );
+}
+
+/** Downloads by a form's POST: an address would stand in logs and in the browser's history. */
+export function DownloadButton({
+  licenseId,
+  productId,
+  version,
+  children,
+}: {
+  /** undefined: that of the key */
+  licenseId?: number;
+  productId: number;
+  version: string;
+  children: Child;
+}) {
+  const { to } = useView();
+  return (
+    <form method="post" action={to('/my/downloads')}>
+      {licenseId === undefined ? null : <input type="hidden" name="license_id" value={String(licenseId)} />}
+      <input type="hidden" name="product_id" value={String(productId)} />
+      <input type="hidden" name="version" value={version} />
+      <button class="btn btn-quiet btn-sm" type="submit">
+        {children}
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,104 @@
+import { readCatalogue } from '../../../licensing/bundles';
+import { readMySite, type MySite } from '../../../selfservice/by-mail';
+import { freeMySite } from '../../../selfservice/changes';
+import { removalsAfterOne, type Removals } from '../../../selfservice/removals';
+import { CustomerPage } from '../kit/customer-page';
+import { Submit } from '../kit/fields';
+import { Head, Inside, Panel } from '../kit/panel';
+import { done, type Answer } from '../page';
+import { useView } from '../view';
+import { byMail, found, idOf, queueOf, sentencesOf, type MailCall } from './customer';
+import { AskLink, SignOut } from './parts';
+import { ToLicenses } from './sites';
+
+/** Removes a site, which asks first: the customer may remove only a few within 30 days. */
+
+export const removeSiteRoute = byMail('/my/licenses/:id/sites/:site/remove', { get: ask, post: remove });
+
+async function ask(call: MailCall): Promise<Answer> {
+  const { db, email, path, at } = call;
+  const id = idOf(path.id);
+  const read = found(await readMySite(db, email, id, idOf(path.site), at));
+  const { license, site, removals } = read;
+  const { activationType } = license.plan;
+  if (removals.left > 0 || site.free)
+    return { page: <AskRemoval {...{ id, site, removals, activationType }} /> };
+  const supportUrl = (await readCatalogue(db)).get(license.product.id)?.supportUrl ?? null;
+  return { page: <NoneLeft {...{ site, removals, activationType, supportUrl }} />, status: 409 };
+}
+
+async function remove(call: MailCall): Promise<Answer> {
+  const { db, email, path, at: now, view } = call;
+  const changing = { now, queue: queueOf(call) };
+  const freed = found(await freeMySite(db, email, idOf(path.id), idOf(path.site), changing));
+  if ('refused' in freed) return ask(call);
+  return done('/my/mail', 'mySiteRemoved', sentencesOf(view).siteRemoved({ site: freed.freed }));
+}
+
+function AskRemoval({
+  id,
+  site,
+  removals,
+  activationType,
+}: {
+  id: number;
+  site: MySite;
+  removals: Removals;
+  activationType: string;
+}) {
+  const { t, to, language, now } = useView();
+  const { sites } = t.my;
+  const title = sites.ask(site.identifier);
+  const left = { ...removalsAfterOne(removals, now), activationType };
+  return (
+    <CustomerPage title={title} action={<SignOut />}>
+      <Head title={title} />
+      <Panel id="remove">
+        <Inside>
+          <ul>
+            <li>
+              {site.free
+                ? sites.takesNoSlot
+                : `${sites.freeAtOnce} ${sentencesOf({ language }).removalsLeft(left)}`}
+            </li>
+            <li>{sites.stays}</li>
+          </ul>
+          <form method="post" action={to(`/my/licenses/${id}/sites/${site.id}/remove`)}>
+            <p class="acts mb-0">
+              <Submit kind="danger" busy={sites.removing}>
+                {sites.removeThe(site.identifier)}
+              </Submit>
+              <a class="btn btn-quiet" href={to('/my/mail')}>
+                {sites.back}
+              </a>
+            </p>
+          </form>
+        </Inside>
+      </Panel>
+    </CustomerPage>
+  );
+}
+
+function NoneLeft({
+  site,
+  removals,
+  activationType,
+  supportUrl,
+}: {
+  site: MySite;
+  removals: Removals;
+  activationType: string;
+  supportUrl: string | null;
+}) {
+  const { t, language } = useView();
+  const title = t.my.sites.ask(site.identifier);
+  return (
+    <CustomerPage title={title} action={<SignOut />} help={supportUrl}>
+      <Head title={title} sub={<ToLicenses />} />
+      <p role="alert">{sentencesOf({ language }).noMovesLeft({ ...removals, activationType })}</p>
+      <p class="acts">
+        <AskLink url={supportUrl} kind="btn btn-quiet" />
+      </p>
+    </CustomerPage>
+  );
+}

@@ -1,0 +1,64 @@
+import type { Child } from 'hono/jsx';
+import type { MySite } from '../../../selfservice/by-mail';
+import { Table, type Column } from '../kit/table';
+import { useView } from '../view';
+
+/** Sites of the customer, wherever they are listed. */
+export function SiteTable<Site extends MySite>({
+  caption,
+  sites,
+  licenseId,
+  mayRemove,
+  empty,
+  more = [],
+}: {
+  caption: string;
+  sites: Site[];
+  /** the licence of each site, or one for all of them */
+  licenseId: number | ((site: Site) => number);
+  /** whether another one may be removed; a site without a slot always may */
+  mayRemove: boolean;
+  empty: Child;
+  /** columns after the site's name */
+  more?: Column<Site>[];
+}) {
+  const { t, to, format } = useView();
+  const texts = t.my.sites;
+  const licenseOf = typeof licenseId === 'number' ? () => licenseId : licenseId;
+  return (
+    <Table
+      caption={caption}
+      rows={sites}
+      empty={empty}
+      columns={[
+        { title: texts.site, kind: 'name', cell: ({ identifier }) => identifier },
+        ...more,
+        {
+          title: texts.label,
+          kind: 'long',
+          cell: ({ name, free }) => (
+            <>
+              {name ?? (free ? '' : t.common.none)}
+              {free ? <span class="sub">{texts.staging}</span> : null}
+            </>
+          ),
+        },
+        { title: texts.since, cell: ({ activatedAt }) => format.localDay(activatedAt) },
+        {
+          title: '',
+          kind: 'act',
+          cell: (site) =>
+            mayRemove || site.free ? (
+              <a
+                class="btn btn-quiet btn-row"
+                href={to(`/my/licenses/${licenseOf(site)}/sites/${site.id}/remove`)}
+                aria-label={texts.removeThe(site.identifier)}
+              >
+                {texts.remove}
+              </a>
+            ) : null,
+        },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,177 @@
+import {
+  findMySite,
+  listMySites,
+  mySiteRows,
+  type FoundSite,
+  type MySites,
+} from '../../../selfservice/by-mail';
+import { formatTimestamp } from '../../../licensing/timestamps';
+import { CustomerPage } from '../kit/customer-page';
+import { Head, Panel } from '../kit/panel';
+import { Paging } from '../kit/table';
+import type { Answer } from '../page';
+import { useView } from '../view';
+import { byMail, found, idOf, toLicenses, type MailCall } from './customer';
+import { SignOut } from './parts';
+import { SiteTable } from './site-table';
+
+/** The sites of a licence, and a site in all licences. */
+
+const LIMIT = 50;
+
+export const siteRoutes = [
+  byMail('/my/sites', { get: toLicenses, post: findSite }),
+  byMail('/my/licenses/:id/sites', { get: (call) => showSites(call), post: filterSites }),
+  byMail('/my/licenses/:id/sites.csv', { get: downloadSites, hasDeadline: false }),
+];
+
+async function findSite({ db, email }: MailCall, sent: URLSearchParams): Promise<Answer> {
+  const text = sent.get('site')?.trim() ?? '';
+  if (text === '') return toLicenses();
+  return { page: <FoundSites text={text} {...await findMySite(db, email, text)} /> };
+}
+
+/** By POST like the search in all licences: the name of a site shall not stand in logs. */
+function filterSites(call: MailCall, sent: URLSearchParams): Promise<Answer> {
+  return showSites(call, sent.get('site')?.trim() || undefined);
+}
+
+async function showSites({ db, email, path, query }: MailCall, q?: string): Promise<Answer> {
+  const id = idOf(path.id);
+  const after = query.get('after') ?? undefined;
+  // All that match: a filter by POST has no address for a next page.
+  const page = q === undefined ? { after, limit: LIMIT } : { q, limit: MOST_FILTERED };
+  const sites = found(await listMySites(db, email, id, page));
+  return { page: <Sites {...{ id, sites, q, after }} /> };
+}
+
+const MOST_FILTERED = 500;
+
+async function downloadSites({ db, email, path, view }: MailCall): Promise<Answer> {
+  const sites = found(await mySiteRows(db, email, idOf(path.id)));
+  const { csvName, csvHead } = view.t.my.sites;
+  const { yes, no } = view.t.common;
+  async function* rows() {
+    yield [csvHead.site, csvHead.label, csvHead.since, csvHead.slot];
+    for await (const { identifier, name, activatedAt, free } of sites)
+      yield [identifier, name, formatTimestamp(activatedAt), free ? no : yes];
+  }
+  return { csv: csvName, rows: rows() };
+}
+
+/** @param path of one licence; without it, all licences are searched */
+export function FindSite({ path, value = '' }: { path?: string; value?: string | undefined }) {
+  const { t, to } = useView();
+  const { find, filter } = t.my.sites;
+  return (
+    <form
+      class={path === undefined ? 'panel filters' : 'filters'}
+      method="post"
+      action={to(path ?? '/my/sites')}
+      role="search"
+    >
+      <div class="grow">
+        <label for="site">{path === undefined ? find : filter}</label>
+        <input
+          class="form-control"
+          id="site"
+          name="site"
+          type="search"
+          autocomplete="off"
+          maxlength={255}
+          value={value}
+        />
+      </div>
+      <div>
+        <button class="btn btn-quiet" type="submit">
+          {t.common.find}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function FoundSites({ text, items, more }: { text: string; items: FoundSite[]; more: boolean }) {
+  const { t } = useView();
+  const { my } = t;
+  const sites = items.map(({ site, ...license }) => ({ ...site, ...license }));
+  return (
+    <CustomerPage title={my.sites.found(text)} action={<SignOut />}>
+      <div class="stack">
+        <Head title={my.sites.found(text)} sub={<ToLicenses />} />
+        <FindSite value={text} />
+        <Panel id="found">
+          <SiteTable
+            caption={my.sites.foundCaption}
+            sites={sites}
+            licenseId={({ licenseId }) => licenseId}
+            mayRemove
+            empty={my.sites.noMatch}
+            more={[{ title: my.sites.license, cell: ({ product, plan }) => `${product} · ${plan}` }]}
+          />
+        </Panel>
+        {more ? <p class="small muted">{my.sites.foundMore}</p> : null}
+      </div>
+    </CustomerPage>
+  );
+}
+
+function Sites({
+  id,
+  sites: { items, next, product, plan },
+  q,
+  after,
+}: {
+  id: number;
+  sites: MySites;
+  q: string | undefined;
+  after: string | undefined;
+}) {
+  const { t, to } = useView();
+  const { sites } = t.my;
+  const path = `/my/licenses/${id}/sites`;
+  const license = `${product} · ${plan}`;
+  return (
+    <CustomerPage title={sites.title(license)} action={<SignOut />}>
+      <div class="stack">
+        <Head
+          title={sites.title(license)}
+          sub={<ToLicenses />}
+          actions={
+            <a class="btn btn-quiet" href={to(`${path}.csv`)}>
+              {t.common.csv}
+            </a>
+          }
+        />
+        <Panel id="sites">
+          <FindSite path={path} value={q} />
+          <SiteTable
+            caption={sites.caption(license)}
+            sites={items}
+            licenseId={id}
+            mayRemove
+            empty={
+              q === undefined ? (
+                sites.none
+              ) : (
+                <>
+                  {sites.noMatch} <a href={to(path)}>{t.common.clearFilters}</a>
+                </>
+              )
+            }
+          />
+          {q === undefined ? (
+            <Paging path={path} query={{ after }} next={next} limit={LIMIT} />
+          ) : next === null ? null : (
+            <p class="in small muted">{sites.foundMore}</p>
+          )}
+        </Panel>
+      </div>
+    </CustomerPage>
+  );
+}
+
+export function ToLicenses() {
+  const { t, to } = useView();
+  return <a href={to('/my/mail')}>{t.my.toLicenses}</a>;
+}

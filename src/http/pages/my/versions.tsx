@@ -1,0 +1,82 @@
+import type { OfferedProduct, OfferedVersion } from '../../../selfservice/versions';
+import { Panel } from '../kit/panel';
+import { useView } from '../view';
+import { sentencesOf } from './customer';
+import { DownloadButton } from './parts';
+
+/** The versions of a product that a licence covers, each with its download or why there is none. */
+export function Versions({
+  product: { id, versions, more },
+  title,
+  note,
+}: {
+  product: OfferedProduct;
+  title: string;
+  note: string | undefined;
+}) {
+  const { t, to } = useView();
+  return (
+    <Panel
+      id={`versions-${id}`}
+      title={title}
+      aside={note}
+      footer={
+        more ? <a href={`${to('/my', { all: id })}#h-versions-${id}`}>{t.my.allVersions}</a> : undefined
+      }
+    >
+      <ol class="ver">
+        {versions.map((version) => (
+          <Version productId={id} version={version} />
+        ))}
+      </ol>
+    </Panel>
+  );
+}
+
+function Version({
+  productId,
+  version: { version, releasedAt, size, changelog, code },
+}: {
+  productId: number;
+  version: OfferedVersion;
+}) {
+  const { t, format, language } = useView();
+  return (
+    <li>
+      <div>
+        <strong>{version}</strong>{' '}
+        <span class="muted small">
+          {releasedAt === null ? null : `${format.localDay(releasedAt)} · `}
+          {format.bytes(size)}
+        </span>
+        <Changelog text={changelog} />
+      </div>
+      <div>
+        {code === null ? (
+          <DownloadButton productId={productId} version={version}>
+            {t.my.download}
+            <span class="visually-hidden"> {version}</span>
+          </DownloadButton>
+        ) : (
+          <span class="small muted">{sentencesOf({ language }).whyNot[code]}</span>
+        )}
+      </div>
+    </li>
+  );
+}
+
+/** A changelog as the seller wrote it: lines, often with a dash or an asterisk before each. */
+function Changelog({ text }: { text: string }) {
+  const lines = text
+    .split('\n')
+    .map((line) => line.trim().replace(/^[-*•]\s+/, ''))
+    .filter((line) => line !== '');
+  if (lines.length === 0) return null;
+  return (
+    <ul>
+      {lines.map((line) => (
+        <li>{line}</li>
+      ))}
+    </ul>
+  );
+}

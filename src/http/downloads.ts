@@ -168,8 +168,10 @@ function streamPackage(ctx: Context, release: Release, packagesDir: string): Pro
       .on('stream', (file: ReadStream) => {
         // The library closes the file when the answer ends, which it never does if the connection closes before.
         const close = () => file.destroy();
-        if (req.destroyed) close();
-        else req.once('close', close);
+        // Reading a form's body to its end has destroyed the request already.
+        const connection = req.readableEnded ? res : req;
+        if (connection.destroyed) close();
+        else connection.once('close', close);
         if (size !== release.fileSize) {
           close();
           resolve(false);

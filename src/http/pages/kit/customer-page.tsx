@@ -37,6 +37,7 @@ export function CustomerPage({
       </main>
       <Footer
         keys={false}
+        narrow
         preferences="/my/preferences"
         help={
           help ? (

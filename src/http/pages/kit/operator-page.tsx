@@ -111,11 +111,22 @@ export function SaidLine() {
 }
 
 /** Time zone, theme and language. @param preferences where the choice is sent to */
-export function Footer({ keys, preferences, help }: { keys: boolean; preferences: string; help?: Child }) {
+export function Footer({
+  keys,
+  preferences,
+  narrow = false,
+  help,
+}: {
+  keys: boolean;
+  preferences: string;
+  /** as wide as a customer's page */
+  narrow?: boolean;
+  help?: Child;
+}) {
   const { t, to, format, theme, language, path } = useView();
   const { common } = t;
   return (
-    <footer class="wrap foot">
+    <footer class={narrow ? 'wrap narrow foot' : 'wrap foot'}>
       <span>{common.times(format.zone)}</span>
       <form method="post" action={to(preferences)}>
         <input type="hidden" name="back" value={path} />

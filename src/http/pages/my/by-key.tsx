@@ -44,7 +44,7 @@ function ByKey({ view, hasMail, refused }: { view: KeyView; hasMail: boolean; re
       : undefined;
   return (
     <CustomerPage title={my.title} action={<SignOut />} help={supportUrl}>
-      <div class="stack">
+      <div class="stack mt-3">
         <Head
           title={product.name}
           sub={
@@ -182,7 +182,7 @@ function EndedKey({ endedAt, hasMail }: { endedAt: Date; hasMail: boolean }) {
   const { t, language } = useView();
   return (
     <CustomerPage title={t.my.title} action={<SignOut />}>
-      <div class="stack">
+      <div class="stack mt-3">
         <Head title={t.my.title} />
         <State kind="bad" icon="clock" title={sentencesOf({ language }).keyEnded({ endedAt })} />
         {hasMail ? <AskForLink /> : null}

@@ -43,7 +43,7 @@ function ByMail({
   const help = licenses.find(({ supportUrl }) => supportUrl !== null)?.supportUrl;
   return (
     <CustomerPage title={my.licenses} action={<SignOut />} help={help}>
-      <div class="stack">
+      <div class="stack mt-3">
         <Head
           title={my.licenses}
           sub={

@@ -12,7 +12,7 @@ export function Entry({ form, hasMail, ended }: { form: FormState; hasMail: bool
   const { key, link, title } = t.my;
   return (
     <CustomerPage title={title}>
-      <div class="stack">
+      <div class="stack mt-3">
         <Head title={title} />
         {ended ? (
           <p class="alert alert-warning" role="status">

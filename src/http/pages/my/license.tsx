@@ -18,7 +18,7 @@ export function License({ license }: { license: MyLicense }) {
   const [only] = keys.length === 1 ? keys : [];
   const path = `/my/licenses/${id}`;
   return (
-    <section class="panel" aria-labelledby={`h-l${id}`}>
+    <section class="panel" aria-labelledby={`h-l${id} s-l${id}`}>
       <header>
         <div>
           <h2 id={`h-l${id}`}>{title}</h2>
@@ -81,11 +81,11 @@ export function titleOf({ product, plan }: { product: { name: string }; plan: st
   return `${product.name} · ${plan}`;
 }
 
-function Sub({ license: { keys, reference } }: { license: MyLicense }) {
+function Sub({ license: { id, keys, reference } }: { license: MyLicense }) {
   const { t, format } = useView();
   const [main] = keys;
   return (
-    <div class="small muted">
+    <div class="small muted" id={`s-l${id}`}>
       {keys.length === 1 && main?.keyHint ? (
         <>
           {t.my.keyEndsIn} <span class="mono">{main.keyHint}</span>

@@ -97,7 +97,7 @@ function FoundSites({ text, items, more }: { text: string; items: FoundSite[]; m
   const sites = items.map(({ site, ...license }) => ({ ...site, ...license }));
   return (
     <CustomerPage title={my.sites.found(text)} action={<SignOut />}>
-      <div class="stack">
+      <div class="stack mt-3">
         <Head title={my.sites.found(text)} sub={<ToLicenses />} />
         <FindSite value={text} />
         <Panel id="found">
@@ -133,7 +133,7 @@ function Sites({
   const license = `${product} · ${plan}`;
   return (
     <CustomerPage title={sites.title(license)} action={<SignOut />}>
-      <div class="stack">
+      <div class="stack mt-3">
         <Head
           title={sites.title(license)}
           sub={<ToLicenses />}

@@ -84,7 +84,7 @@ function handler<Call extends PageCall>(
       const trouble = troubleOf(failure, error);
       if (failure === undefined) ctx.state.fault = error;
       ctx.state.code = trouble.code;
-      const isCustomer = route.path.startsWith('/my');
+      const isCustomer = /^\/my(?:\/|$)/.test(call.view.path);
       send(call, {
         page: <ErrorPage trouble={trouble} requestId={ctx.state.requestId} isCustomer={isCustomer} />,
         status: trouble.status,

@@ -110,7 +110,7 @@ function AskNewKey({
   form: FormState;
 }) {
   const { t, to } = useView();
-  const { keys, sites } = t.my;
+  const { keys } = t.my;
   const title = keyHint === null ? keys.askNoHint : keys.ask(keyHint);
   return (
     <CustomerPage title={title} action={<SignOut />}>
@@ -135,7 +135,7 @@ function AskNewKey({
                 {keys.make}
               </Submit>
               <a class="btn btn-quiet" href={to('/my/mail')}>
-                {sites.back}
+                {keys.back}
               </a>
             </p>
           </form>

@@ -51,7 +51,11 @@ export function License({ license }: { license: MyLicense }) {
           )}
         </div>
       </Inside>
-      {keys.length > 1 ? <Keys license={license} /> : null}
+      {keys.length > 1 ? (
+        <div class="mb-3">
+          <Keys license={license} />
+        </div>
+      ) : null}
       <SiteTable
         caption={my.sites.caption(title)}
         sites={sites.newest}

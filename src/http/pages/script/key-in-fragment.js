@@ -1,7 +1,7 @@
 'use strict';
 /*
  * A licence key in the link's fragment: P/pages/my#key=KEY
- *   <form method="post" action="my" data-key-form="license_key"> <input name="license_key">
+ *   <form method="post" action="my" data-key-form="key"> <input name="key">
  * Takes the key out of the address and its place in the history, writes it into the field that data-key-form names,
  * and sends the form. A fragment never reaches a server, so that the key stands in no log.
  */

@@ -84,7 +84,7 @@ function ByKey({ view, hasMail, refused }: { view: KeyView; hasMail: boolean; re
           ))
         )}
         {hasMail ? <AskForLink /> : null}
-        <WhereItGoes product={product.name} />
+        <WhereItGoes products={products.length === 0 ? [product] : products} />
         <OtherKey />
       </div>
     </CustomerPage>
@@ -158,8 +158,9 @@ function AskForLink() {
   );
 }
 
-function WhereItGoes({ product }: { product: string }) {
+function WhereItGoes({ products }: { products: { name: string }[] }) {
   const { joomla } = useView().t.my;
+  const names = products.map(({ name }) => name).join(', ');
   return (
     <Panel id="joomla" title={joomla.title}>
       <div class="in small">
@@ -167,7 +168,7 @@ function WhereItGoes({ product }: { product: string }) {
           <li>
             {joomla.open} <strong>{joomla.updateSites}</strong>.
           </li>
-          <li>{joomla.paste(product)}</li>
+          <li>{products.length > 1 ? joomla.pasteEach(names) : joomla.paste(names)}</li>
           <li>
             {joomla.save} <strong>{joomla.extensions}</strong>.
           </li>

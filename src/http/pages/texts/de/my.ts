@@ -66,6 +66,8 @@ export const my: Translated<typeof en> = {
     updateSites: 'System → Aktualisieren → Aktualisierungsquellen',
     paste: (product) =>
       `Öffnen Sie ${product} und fügen Sie den Schlüssel bei „Downloadschlüssel“ ein, ohne Leerzeichen davor oder dahinter.`,
+    pasteEach: (products) =>
+      `Fügen Sie den Schlüssel bei jedem von diesen unter „Downloadschlüssel“ ein, ohne Leerzeichen davor oder dahinter: ${products}.`,
     save: 'Speichern Sie, und öffnen Sie dann',
     extensions: 'System → Aktualisieren → Erweiterungen',
   },
@@ -91,7 +93,6 @@ export const my: Translated<typeof en> = {
     show: 'Anzeigen',
     showThe: (hint) => `Schlüssel ${hint} anzeigen`,
     shown: 'Ihr Schlüssel',
-    shownOf: (license) => `Der Schlüssel von ${license}`,
     keepSecret: 'Wer diesen Schlüssel hat, kann Ihre Lizenz nutzen.',
     new: 'Neuer Schlüssel...',
     newFor: (hint) => `Neuer Schlüssel für ${hint}...`,

@@ -62,6 +62,8 @@ export const my = {
     updateSites: 'System → Update → Update Sites',
     paste: (product: string) =>
       `Open ${product} and paste the key into “Download Key”. Leave no space before or after it.`,
+    pasteEach: (products: string) =>
+      `Paste the key into “Download Key” of each of these: ${products}. Leave no space before or after it.`,
     save: 'Save, then open',
     extensions: 'System → Update → Extensions',
   },
@@ -87,8 +89,7 @@ export const my = {
     show: 'Show',
     showThe: (hint: string) => `Show the key ${hint}`,
     shown: 'Your key',
-    shownOf: (license: string) => `The key of ${license}`,
-    keepSecret: 'Who has this key can use your licence.',
+    keepSecret: 'Anyone who has this key can use your licence.',
     new: 'New key...',
     newFor: (hint: string) => `New key for ${hint}...`,
     ask: (hint: string) => `Make a new key in the place of the one that ends in ${hint}?`,

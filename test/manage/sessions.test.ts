@@ -187,7 +187,9 @@ describe.each(BACKENDS)('the operator’s API by session, on %s', (_, settings) 
 describe('the cookies', () => {
   const cookies = ({ Host, ...others }: Record<string, string>) => {
     const set: string[] = [];
-    const headers = Object.fromEntries(Object.entries(others).map(([name, value]) => [name.toLowerCase(), value]));
+    const headers = Object.fromEntries(
+      Object.entries(others).map(([name, value]) => [name.toLowerCase(), value]),
+    );
     const ctx = {
       ...{ protocol: 'http', host: Host, req: { headers } },
       get: (name: string) => headers[name.toLowerCase()] ?? '',

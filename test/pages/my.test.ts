@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { createAuthenticator } from '../../src/access/authenticate';
-import type { CustomerLink } from '../../src/access/link-requests';
+import type { CustomerLink, OperatorLink } from '../../src/access/link-requests';
 import { createCode, CUSTOMER_CODE_LIFETIME_MS } from '../../src/access/one-time-codes';
 import { readConfig } from '../../src/config';
 import { createApp } from '../../src/http/app';
@@ -65,8 +65,9 @@ describe('the customer’s pages', () => {
       },
     );
     const now = () => service.clock.now;
-    const queue = (_: unknown, mail: CustomerLink | ChangeMail) => Promise.resolve(mails.push(mail));
-    const settings = { ...config, updateXml: config, examine: () => Promise.resolve([]) };
+    const queue = (_: unknown, mail: CustomerLink | OperatorLink | ChangeMail) =>
+      Promise.resolve(mails.push(mail));
+    const settings = { ...config, mailing: undefined, updateXml: config, examine: () => Promise.resolve([]) };
     const downloads = { packagesDir, accelLocation: undefined };
     licensing = createLicensing(db, now, () => undefined);
     const app = createApp({
@@ -75,7 +76,7 @@ describe('the customer’s pages', () => {
       clientAddress: createClientAddressReader([]),
       operator: { authenticate: createAuthenticator({ ...config, db, now }), settings },
       pages: {
-        settings: { ...settings, downloads, queueLink: queue, queueChange: queue },
+        settings: { ...settings, downloads, queueMail: queue },
         assetsFolder: join(__dirname, '../../dist/pages'),
       },
     });

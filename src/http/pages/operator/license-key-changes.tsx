@@ -1,6 +1,6 @@
 import type { KeyUse } from '../../../licensing/license-keys';
 import type { License } from '../../../licensing/licenses';
-import { act, attempt, filled } from '../act';
+import { act, attempt, filled, refusalOf } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Checkbox, Choices, TextField } from '../kit/fields';
 import { FinalAction } from '../kit/final-action';
@@ -104,7 +104,8 @@ async function replace(call: OperatorCall, sent: URLSearchParams, { license, use
   const { license_key } = await act(call, sent, 'POST /licenses/{id}/rekey', {
     path: { id: license.id },
     body: {
-      ...(use.isMain ? {} : { key_id: use.key.id }),
+      // Also of the main key: sent again, the same form must say the same, and by then another is the main key.
+      key_id: use.key.id,
       ...(isOverlap ? { overlap: OVERLAP } : {}),
       ...filled(sent, 'reason'),
     },
@@ -113,10 +114,14 @@ async function replace(call: OperatorCall, sent: URLSearchParams, { license, use
 }
 
 async function end(call: OperatorCall, sent: URLSearchParams, { license, use }: One): Promise<Answer> {
-  await act(call, sent, 'DELETE /licenses/{id}/keys/{key_id}', {
-    path: { id: license.id, key_id: use.key.id },
-    query: new URLSearchParams(sent.get('free') === '1' ? { free: '1' } : {}),
-  });
+  const path = { id: license.id, key_id: use.key.id };
+  const query = new URLSearchParams(sent.get('free') === '1' ? { free: '1' } : {});
+  try {
+    await act(call, sent, 'DELETE /licenses/{id}/keys/{key_id}', { path, query });
+  } catch (error) {
+    // The second of two clicks finds it ended.
+    if (refusalOf(error, sent)?.status !== 404) throw error;
+  }
   return done(pathOf(license), 'licenseKeyEnded', hintOf(call, use));
 }
 

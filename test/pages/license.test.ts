@@ -299,6 +299,8 @@ describe('the page of a licence', () => {
     const { id } = await give({ reference: 'order-in-path', activation_limit: 0 });
     for (const path of ['reference:order-in-path', '0', '999999', 'x'])
       expect((await get(`/licenses/${path}`)).status).toBe(404);
+    // Without mail there is nothing to send.
+    expect((await get(`/licenses/${id}/send-key`)).status).toBe(404);
     const at = service.clock.now.toISOString().slice(0, 19).replace('T', ' ');
     const sites = Array.from({ length: 10_000 }, (_, i) => ({
       ...{ license_id: id, identifier: `site-${i}.example.com`, activated_at: at, free: 0 },

@@ -2,13 +2,14 @@ import { plansOf, type Plan } from '../../../licensing/catalogue';
 import type { License } from '../../../licensing/licenses';
 import { prolongedUntil } from '../../../licensing/lifecycle';
 import { MAX_METADATA_NAMES, readMetadata } from '../../../licensing/metadata';
+import { notFound } from '../../manage/failures';
 import { act, filled } from '../act';
 import type { FormState } from '../form-state';
 import { Choices, Select, TextField, type Option } from '../kit/fields';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { grantsOf } from './issue';
-import { pathOf } from './license-call';
+import { canSendKey, pathOf } from './license-call';
 import { FormPage, formRoute, Reason } from './license-form';
 
 /** What changes a licence and can be changed again. */
@@ -38,8 +39,12 @@ export const licenseActionRoutes: Route<OperatorCall>[] = [
   ),
   formRoute(
     '/send-key',
-    (_call, license, form) => ({ page: <SendPage {...{ license, form }} /> }),
+    (call, license, form) => {
+      if (!canSendKey(call, license)) throw notFound('mail');
+      return { page: <SendPage {...{ license, form }} /> };
+    },
     async (call, sent, license) => {
+      if (!canSendKey(call, license)) throw notFound('mail');
       await act(call, sent, 'POST /licenses/{id}/mails', { path: { id: license.id }, body: {} });
       return done(pathOf(license), 'licenseKeySent', license.customer ?? '');
     },
@@ -159,21 +164,24 @@ function slotsInWords({ view: { t, format } }: OperatorCall, slots: number): str
 function PlanPage({ license, plans, form }: { license: License; plans: Plan[]; form: FormState }) {
   const { t } = useView();
   const texts = t.license.planPage;
+  const isOnly = plans.length === 0;
   return (
     <FormPage
       {...{ license, form }}
       rest="/plan"
       title={texts.title}
-      about={plans.length === 0 ? texts.one : texts.hint}
-      submit={texts.submit}
+      about={isOnly ? texts.one : texts.hint}
+      submit={isOnly ? undefined : texts.submit}
     >
-      <Select
-        form={form}
-        name="plan_id"
-        label={texts.plan}
-        required
-        options={plans.map((plan) => ({ value: plan.id, label: `${plan.name} (${grantsOf(plan)})` }))}
-      />
+      {isOnly ? null : (
+        <Select
+          form={form}
+          name="plan_id"
+          label={texts.plan}
+          required
+          options={plans.map((plan) => ({ value: plan.id, label: `${plan.name} (${grantsOf(plan)})` }))}
+        />
+      )}
     </FormPage>
   );
 }

@@ -47,7 +47,8 @@ export function FormPage({
   title: string;
   about?: Child;
   form: FormState;
-  submit: string;
+  /** undefined: there is nothing to choose from */
+  submit: string | undefined;
   busy?: string;
   children?: Child;
 }) {
@@ -62,7 +63,9 @@ export function FormPage({
           <Form path={pathOf(license, rest)} form={form}>
             {children}
             <p class="acts mb-0">
-              <Submit {...(busy === undefined ? {} : { busy })}>{submit}</Submit>
+              {submit === undefined ? null : (
+                <Submit {...(busy === undefined ? {} : { busy })}>{submit}</Submit>
+              )}
               <a class="btn btn-quiet" href={to(pathOf(license))}>
                 {t.common.back}
               </a>

@@ -98,6 +98,7 @@ export const common: Translated<typeof en> = {
       'lifetime-license': 'Die Lizenz ist unbefristet.',
       'other-plan': 'Die Bestellung hat schon eine Lizenz mit einem anderen Tarif.',
       'other-customer': 'Die Bestellung hat schon eine Lizenz für einen anderen Kunden.',
+      activated: 'Dieser Tarif zählt etwas anderes, und die Lizenz ist schon aktiviert.',
       'key-ended': 'Dieser Schlüssel ist beendet.',
       'key-not-kept': 'Der Schlüssel ist nicht gespeichert und kann nicht gezeigt werden.',
       'other-update-server': 'Das Paket nennt einen anderen Update-Server als die letzte Version.',
@@ -113,6 +114,10 @@ export const common: Translated<typeof en> = {
       until: 'Bitte geben Sie einen Tag in der Zukunft ein, zum Beispiel 2027-06-30.',
       for: 'Bitte geben Sie eine Dauer ein, zum Beispiel 1y, 6m oder 30d.',
       duration: 'Bitte geben Sie eine Dauer ein, zum Beispiel 1y, 6m oder 30d.',
+      ends_at: 'Bitte geben Sie einen Tag in der Zukunft ein, zum Beispiel 2027-06-30.',
+      label: 'Bitte geben Sie eine kurze Bezeichnung in einer Zeile ein, keinen Lizenzschlüssel.',
+      metadata:
+        'Bitte prüfen Sie die Namen (a-z, 0-9, „_“, „.“, „-“) und Texte; höchstens 20, keine Lizenzschlüssel.',
       activation_limit: 'Bitte geben Sie eine ganze Zahl ein; 0 heißt unbegrenzt.',
       count: 'Bitte geben Sie eine ganze Zahl ab 1 ein.',
       reference: 'Diese Bestellung passt nicht oder ist schon vergeben.',

@@ -1,0 +1,283 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { changeState, renew } from '../../src/licensing/lifecycle';
+import { countAllLicenses, readStatistics, sumUp } from '../../src/licensing/statistics';
+import { followUpdateXml } from '../../src/joomla/follow-xml';
+import { table } from '../../src/store/database';
+import { holdLease } from '../../src/store/leases';
+import { addProduct, editProduct } from '../../src/licensing/catalogue';
+import { insertAccesses } from '../../src/store/access-log';
+import { recordRefusals } from '../../src/store/refusals';
+import { giveRelease, makePackage } from '../support/packages';
+import { temporaryFolder } from '../support/processes';
+import {
+  giveLicense,
+  givePlan,
+  newPlace,
+  PREFIX,
+  rows,
+  startTestService,
+  type TestLicense,
+  type TestService,
+} from '../support/service';
+import { formOf, pagesClient, textOf, type PagesClient } from './support/session';
+
+/** The overview and the first steps, over HTTP. */
+
+const NOW = new Date('2026-11-23T07:30:00Z');
+const PUBLIC = { LICENSING_PUBLIC_URL: 'https://shop.example' };
+/** Of licences, by the day of their issue */
+const ENDS: Record<string, string> = { '11-16': '2026-12-05T00:00:00Z', '11-22': '2026-11-22T23:00:00Z' };
+const on = (day: string) => new Date(`${day}T06:00:00Z`);
+
+/** The rows of the table with this caption, as texts. */
+function tableOf(html: string, caption: string): string[][] {
+  const tables = [...html.matchAll(/<table.*?<\/table>/gs)].map(([table]) => table);
+  const table = tables.find((one) => /<caption[^>]*>(.*?)<\/caption>/s.exec(one)?.[1]?.startsWith(caption));
+  const body = /<tbody.*?<\/tbody>/s.exec(table ?? '')?.[0] ?? '';
+  return [...body.matchAll(/<tr.*?<\/tr>/gs)].map(([row]) =>
+    [...row.matchAll(/<t[hd].*?<\/t[hd]>/gs)].map(([cell]) => cell.replace(/<[^>]*>/g, '').trim()),
+  );
+}
+
+/** What a figure says, and the address it links to. */
+function figureOf(html: string, title: string): [value: string, note: string, link: string | undefined] {
+  const figure = new RegExp(`<dt>${title}</dt><dd>(.*?)</dd>`, 's').exec(html)?.[1] ?? '';
+  const [value = '', note = ''] = figure.split('</span>').map((part) => part.replace(/<[^>]*>/g, ''));
+  const link = /href="[^"]*\/pages([^"]*)"/.exec(figure)?.[1]?.replaceAll('&amp;', '&');
+  return [value, note, link];
+}
+
+describe('the overview', () => {
+  let service: TestService;
+  let seller: PagesClient;
+  const xmlDir = temporaryFolder();
+
+  beforeAll(async () => {
+    const settings = { ...PUBLIC, LICENSING_XML_DIR: xmlDir, ...(await newPlace('MariaDB')) };
+    service = await startTestService(settings, NOW);
+    const { db } = service;
+    const planId = await givePlan(db, { limit: 1 }, on('2026-09-01'));
+    await addProduct(db, { id: 43, name: 'Form Kit' }, on('2026-09-01'));
+    await editProduct(db, 42, { element: 'pkg_shop' });
+    // Five in the last 7 days, two in the 7 before, one before those.
+    const days = ['11-23', '11-22', '11-20', '11-18', '11-17', '11-16', '11-10', '10-01'];
+    const licenses: TestLicense[] = [];
+    for (const day of days) {
+      const end = ENDS[day] ?? '2027-03-15T00:00:00Z';
+      licenses.push(await giveLicense(db, planId, { expiresAt: new Date(end) }, on(`2026-${day}`)));
+    }
+    await giveRelease({ ...service, clock: { now: on('2026-11-19') } }, { version: '2.1.0' });
+    const [suspended, expired, renewed] = licenses as [TestLicense, TestLicense, TestLicense];
+    const context = { actor: 'operator:test', now: on('2026-11-21') };
+    await renew(db, renewed.id, { for: '1y' }, context);
+    await changeState(db, suspended.id, 'suspend', context);
+    await access('2026-11-22', expired.id, 'LICENSE_EXPIRED', 4);
+    await access('2026-11-21', suspended.id, 'LICENSE_INACTIVE', 1);
+    await access('2026-11-13', suspended.id, 'LICENSE_INACTIVE', 2);
+    await access('2026-11-22', null, 'LICENSE_NOT_FOUND', 3);
+    await access('2026-11-20', renewed.id, 'ok', 6);
+    const lease = { name: 'housekeeping', holder: 'test' };
+    const later = new Date(Date.now() + 24 * 60 * 60 * 1000);
+    expect(await holdLease(db, lease, later)).toBe(true);
+    expect(await sumUp(db, lease, () => later)).toBe(true);
+    expect(await countAllLicenses(db, { ...lease }, () => NOW)).toBe(true);
+    seller = await pagesClient(service);
+  });
+  afterAll(() => service.stop());
+
+  async function access(day: string, licenseId: number | null, outcome: string, times: number) {
+    const one = {
+      ...{ at: on(day), endpoint: 'download' as const, outcome, licenseId, keyId: null, keyHint: null },
+      ...{ productId: 42, version: '2.1.0', identifier: null, ip: '198.51.100.1', userAgent: 'Joomla' },
+    };
+    await insertAccesses(service.db, [{ ...one, times }]);
+    await recordRefusals(service.db, [one]);
+  }
+
+  test('has the figures of the rows, each beside those before, and links to what they count', async () => {
+    const { html } = await seller.get('/');
+    expect(textOf(html)).toContain(
+      'Monday, 23 November 2026. The last 7 days, compared with the 7 days before.',
+    );
+    expect(figureOf(html, 'Sold')).toEqual(['5', '2 in the 7 days before', '/licenses']);
+    expect(figureOf(html, 'Renewed')).toEqual(['1', '0 in the 7 days before', undefined]);
+    expect(figureOf(html, 'End within 30 days')).toEqual(['1', 'of 6 active', '/licenses?expiring=30d']);
+    expect(figureOf(html, 'Licences refused')).toEqual([
+      '2',
+      '8 requests; 1 in the 7 days before',
+      '/licenses?refused=7d',
+    ]);
+    expect(tableOf(html, 'Refusals of the last 7 days').map((row) => row.slice(0, 3))).toEqual([
+      ['Licence expired', '1', '4'],
+      ['Unknown or mistyped key', '–', '3'],
+      ['Licence suspended, revoked or cancelled', '1', '1'],
+    ]);
+    expect(html).toContain('/requests?outcome=LICENSE_EXPIRED"');
+  });
+
+  test('names what needs the seller, until nothing does', async () => {
+    const { html } = await seller.get('/');
+    expect(textOf(html)).toContain('2 licences that were refused in the last 7 days would be refused now.');
+    expect(textOf(html)).toContain('1 has expired');
+    expect(html).toContain('/licenses?refused=7d"');
+    expect(textOf(html)).toContain(
+      'Example Shop 2.1.0 is published, but customers’ sites are not offered it.',
+    );
+    expect(html).toContain('/releases?product_id=42"');
+    await followUpdateXml(service.db, { xmlDir, publicUrl: PUBLIC.LICENSING_PUBLIC_URL }, 42);
+    await service.db(table(service.db, 'license_refusals')).delete();
+    const calm = await seller.get('/');
+    expect(textOf(calm.html)).toContain('Nothing needs you.');
+  });
+
+  test('has the numbers of its charts in tables: those of the statistics', async () => {
+    const { db } = service;
+    const year = await readStatistics(db, { from: '2026-08-26', to: '2026-11-23' }, NOW);
+    const { html } = await seller.get('/?days=90');
+    expect(textOf(html)).toContain('The last 90 days');
+    expect(figureOf(html, 'Sold').slice(0, 2)).toEqual(['8', '0 in the 90 days before']);
+    const months = tableOf(html, 'Licences ending by month');
+    expect(months.map(([, count]) => count)).toEqual(year.expiring.map(({ count }) => String(count)));
+    expect([months[0], months[1], months[4]]).toEqual([
+      ['Nov 2026', '0'],
+      ['Dec 2026', '1'],
+      ['Mar 2027', '4'],
+    ]);
+    const days = tableOf(html, 'Sites added by day');
+    expect(days.map(([, count]) => count)).toEqual(year.days.map(({ activated }) => String(activated)));
+    expect([days.length, days.at(-1)?.[0]]).toEqual([90, '23 Nov 2026']);
+    expect(tableOf(html, 'Downloads by version')).toEqual([['Example Shop 2.1.0', '', '6']]);
+    expect(textOf(html)).toContain('Example Shop 2.1.0 was released on 19 Nov 2026.');
+    expect(html.match(/<svg class="chart" [^>]*role="img" aria-labelledby="\w+-says"/g)).toHaveLength(2);
+  });
+
+  test('counts one product, and takes an address that says nothing for all of a week', async () => {
+    const { html } = await seller.get('/?product_id=43&days=30');
+    expect(figureOf(html, 'Sold')).toEqual(['0', '0 in the 30 days before', undefined]);
+    expect(figureOf(html, 'Licences refused')[0]).toBe('0');
+    expect(textOf(html)).toContain('No request was refused in the last 30 days.');
+    expect(textOf(html)).toContain('Nothing was downloaded in 30 days.');
+    const own = await seller.get('/?product_id=42');
+    expect(figureOf(own.html, 'Licences refused')).toEqual([
+      '2',
+      '8 requests; 1 in the 7 days before',
+      '/licenses?product_id=42&refused=7d',
+    ]);
+    const odd = await seller.get('/?product_id=7&days=1000000');
+    expect(figureOf(odd.html, 'Sold')[0]).toBe('5');
+  });
+
+  test('speaks German, and shows who may only look the same', async () => {
+    const { html } = await (await pagesClient(service, { scope: 'read', language: 'de' })).get('/');
+    expect(textOf(html)).toContain('Montag, 23. November 2026. Die letzten 7 Tage');
+    expect(figureOf(html, 'Verkauft')[0]).toBe('5');
+  });
+});
+
+describe('the first steps', () => {
+  let service: TestService;
+  let seller: PagesClient;
+  beforeAll(async () => {
+    service = await startTestService({ ...PUBLIC, LICENSING_XML_DIR: temporaryFolder() });
+    seller = await pagesClient(service);
+  });
+  afterAll(() => service.stop());
+
+  /** Sends a step's form, and opens what follows. */
+  async function step(name: string, fields: Record<string, string>): Promise<string> {
+    const { status, location } = await seller.post(`/start/${name}`, fields);
+    expect([status, location]).toEqual([303, '/start']);
+    return textOf((await seller.get('/start')).html);
+  }
+
+  async function upload(inside: string, version?: string) {
+    const { html } = await seller.get('/start');
+    const manifest = `<extension type="package"><packagename>gallery</packagename><version>${inside}</version></extension>`;
+    const { path } = await makePackage({ 'pkg_gallery.xml': manifest });
+    const form = new FormData();
+    if (version !== undefined) form.set('version', version);
+    form.set('changelog', 'The first one');
+    form.set('file', new Blob([readFileSync(path)], { type: 'application/zip' }), 'pkg_gallery.zip');
+    return seller.post(`/start/release?once=${formOf(html, '/start/release').once}`, form);
+  }
+
+  test('lead from nothing to a key that works', async () => {
+    const { db } = service;
+    expect(await seller.get('/')).toMatchObject({ status: 303, location: '/start' });
+    const first = await seller.get('/start');
+    expect([first.html.includes('/start/product'), first.html.includes('/start/plan"')]).toEqual([
+      true,
+      false,
+    ]);
+
+    const wrong = await seller.post('/start/product', { name: 'Gallery', element: 'pkg gallery' });
+    expect(wrong.status).toBe(400);
+    expect(wrong.html).toContain('value="pkg gallery"');
+    expect(await step('product', { name: 'Gallery', element: 'pkg_gallery' })).toContain(
+      'Product: Gallery (done) Element pkg_gallery',
+    );
+    const plan = { name: 'Single', activation_type: 'domain', activation_limit: '1', duration: '1y' };
+    expect(await step('plan', { ...plan, free_staging: '1' })).toContain(
+      'Plan: Single (done) 1 slot, 1 year.',
+    );
+    expect(await rows(db, 'plans')).toMatchObject([
+      { name: 'Single', activation_type: 'domain', activation_limit: 1, duration: '1y', free_staging: 1 },
+    ]);
+    expect(await seller.get('/')).toMatchObject({ location: '/start' });
+
+    const other = await upload('2.1.0', '2.1.1');
+    expect(other.status).toBe(400);
+    expect(textOf(other.html)).toMatch(/2\.1\.0.*2\.1\.1/);
+    expect(other.html).toContain('name="file"');
+    expect(await rows(db, 'releases')).toEqual([]);
+    expect(await upload('2.1.0')).toMatchObject({ status: 303, location: '/start' });
+    expect(await rows(db, 'releases')).toMatchObject([
+      { version: '2.1.0', state: 'published', changelog: 'The first one' },
+    ]);
+
+    const { html } = await seller.get('/start');
+    expect(textOf(html)).toContain('You can sell');
+    expect(textOf(html)).toContain(
+      'Joomla is offered what is published here: https://shop.example/licensing-updates/pkg_gallery.xml',
+    );
+    expect(textOf(html)).toContain('<server type="extension" name="Gallery">');
+    expect((await seller.get('/')).status).toBe(200);
+
+    await seller.get('/start');
+    const issued = await seller.post('/start/license', { customer: 'me@example.com' });
+    const key = /id="license-key"[^>]* value="([^"]+)"/.exec(issued.html)?.[1];
+    expect(textOf(issued.html)).toContain('Paste the key into the field “Download Key”');
+    const activated = await fetch(`${service.url}${PREFIX}/licenses/activate`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ license_key: key, identifier: 'https://me.example.com' }),
+    });
+    expect(activated.status).toBe(200);
+    expect(await rows(db, 'licenses')).toMatchObject([
+      { customer: 'me@example.com', activations_used: 1, activation_limit: 1 },
+    ]);
+  });
+
+  test('do a step once, however often its form is sent', async () => {
+    const { html } = await seller.get('/start');
+    const once = formOf(html, '/start/license').once as string;
+    const before = (await rows(service.db, 'licenses')).length;
+    const pages = [
+      await seller.post('/start/license', { once, customer: '' }),
+      await seller.post('/start/license', { once, customer: '' }),
+    ];
+    const keys = pages.map((page) => /id="license-key"[^>]* value="([^"]+)"/.exec(page.html)?.[1]);
+    expect(await rows(service.db, 'licenses')).toHaveLength(before + 1);
+    expect(keys[0]).toBeDefined();
+  });
+
+  test('show who may only look no form', async () => {
+    const reader = await pagesClient(service, { scope: 'read' });
+    const { html } = await reader.get('/start');
+    expect(textOf(html)).toContain('Plan: Single');
+    expect(html).not.toContain('/start/license');
+    expect((await reader.post('/start/license', { customer: '' })).status).toBe(403);
+    expect(await reader.get('/start/license')).toMatchObject({ status: 303, location: '/start' });
+  });
+});

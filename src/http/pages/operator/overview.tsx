@@ -35,10 +35,9 @@ async function showOverview(call: OperatorCall): Promise<Answer> {
   const query = readQuery(call.query, goods);
   const { language } = view;
   const from = new Date(daysBefore(at, query.days - 1));
-  const mails = 0;
   const [figures, needs, refused, ending, reasons, arrivals] = await Promise.all([
     readFigures(db, query, at),
-    within(db, (on) => needsYou(on, { home: settings.updateXml, failedMails: mails, language, now: at })),
+    within(db, (on) => needsYou(on, { home: settings.updateXml, failedMails: 0, language, now: at })),
     within(db, (on) => countRefused(on, query, at)),
     within(db, (on) => countEndingSoon(on, goods, query.productId, at)),
     within(db, (on) => refusalsByReason(on, from, at, language, query.productId)),

@@ -97,7 +97,8 @@ export const start: Translated<typeof en> = {
     key: 'Lizenzschlüssel',
     paste: 'Wohin er in Joomla kommt',
     install: (product) => `Installieren Sie ${product} in Ihrem Joomla.`,
-    choose: (product) => `Öffnen Sie System > Aktualisieren > Aktualisierungsquellen und wählen Sie ${product}.`,
+    choose: (product) =>
+      `Öffnen Sie System > Aktualisieren > Aktualisierungsquellen und wählen Sie ${product}.`,
     enter: 'Fügen Sie den Schlüssel in das Feld „Downloadschlüssel“ ein, dann Speichern & Schließen.',
     check: 'Öffnen Sie System > Aktualisieren > Erweiterungen und lassen Sie nach Aktualisierungen suchen.',
     toLicense: 'Lizenz öffnen',

@@ -74,7 +74,7 @@ export function withHint({ message, facts }: OperatorError): string {
   // TypeScript cannot follow that the hint takes these facts.
   const hints: Record<string, ((facts: never) => string) | undefined> = HINTS;
   const hint = hints[facts.reason]?.(facts as never) ?? '';
-  return message + (hint.startsWith('\n') ? '' : ' ') + hint;
+  return message + (hint === '' || hint.startsWith('\n') ? '' : ' ') + hint;
 }
 
 const SCHEMA_HINTS = {

@@ -50,7 +50,7 @@ describe('the customer’s pages', () => {
   let plan: number;
   let bytes: Buffer;
   const limits: { limiter: Limiter } = { limiter: createMemoryLimiter(LIMITS) };
-  const mails: (CustomerLink | ChangeMail)[] = [];
+  const mails: (CustomerLink | OperatorLink | ChangeMail)[] = [];
 
   beforeAll(async () => {
     service = await startTestService({}, NOW);

@@ -1,0 +1,96 @@
+import { jsx, type FC } from 'hono/jsx';
+import { expect, test } from '@jest/globals';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { formState } from '../../src/http/pages/form-state';
+import { createFormat } from '../../src/http/pages/format';
+import { TEXTS } from '../../src/http/pages/texts/texts';
+import { ViewProvider, type View } from '../../src/http/pages/view';
+
+/** Every part of the pages with hostile texts in each of its properties: they come out as texts. */
+
+const HOSTILE = `'"><script>alert(1)</script><img src=x onerror=alert(1)>`;
+const NOW = new Date('2026-11-24T12:00:00Z');
+
+const view: View = {
+  language: 'en',
+  t: TEXTS.en,
+  format: createFormat('en', 'UTC', NOW),
+  theme: 'auto',
+  to: (path, query = {}) => `/pages${path}${Object.values(query).join('')}`,
+  asset: (name) => `/pages/${name}`,
+  path: `/${HOSTILE}`,
+  operator: { name: HOSTILE, scope: 'write' },
+  shopName: HOSTILE,
+  logo: `/logo${HOSTILE}`,
+  said: { code: 'signedOut', values: [HOSTILE] },
+  now: NOW,
+};
+
+/** Filled in by the form's sender, and refused. */
+const form = formState(new URLSearchParams({ [HOSTILE]: HOSTILE }), { field: HOSTILE, sentence: HOSTILE });
+
+const children = HOSTILE;
+const field = { form, name: HOSTILE, label: HOSTILE, hint: HOSTILE, value: HOSTILE, placeholder: HOSTILE };
+const options = [{ value: HOSTILE, label: HOSTILE, hint: HOSTILE }];
+const page = { title: HOSTILE, nav: undefined, crumbs: [[HOSTILE, `/${HOSTILE}`]], about: HOSTILE, children };
+
+/** The properties of each component, by its name; a component without an entry fails the test. */
+const PROPS: Record<string, Record<string, unknown>> = {
+  Checkbox: field,
+  Choices: { ...field, options },
+  CopyText: { id: HOSTILE, label: HOSTILE, text: HOSTILE },
+  CustomerPage: { ...page, action: HOSTILE },
+  Document: { title: HOSTILE, children },
+  Facts: { facts: [[HOSTILE, HOSTILE], undefined] },
+  FileField: { ...field, accept: HOSTILE },
+  FinalAction: {
+    ...page,
+    ...{
+      path: `/${HOSTILE}`,
+      form,
+      consequences: [HOSTILE],
+      submit: HOSTILE,
+      busy: HOSTILE,
+      back: [HOSTILE, HOSTILE],
+    },
+  },
+  Footer: { keys: true, preferences: '/preferences', help: HOSTILE },
+  Form: { path: `/${HOSTILE}`, form, upload: true, kind: HOSTILE, label: HOSTILE, children },
+  FormErrors: { form },
+  Head: { title: HOSTILE, sub: HOSTILE, actions: HOSTILE },
+  Icon: { name: 'yes' },
+  Inside: { children },
+  OperatorPage: page,
+  Options: { options, chosen: HOSTILE },
+  Paging: { path: '/x', query: { after: HOSTILE }, next: HOSTILE, limit: 50 },
+  Panel: { id: HOSTILE, title: HOSTILE, aside: HOSTILE, footer: HOSTILE, kind: HOSTILE, children },
+  SaidLine: {},
+  Select: { ...field, options },
+  Status: { status: HOSTILE },
+  Submit: { busy: HOSTILE, name: HOSTILE, value: HOSTILE, children },
+  Table: {
+    ...{ caption: HOSTILE, rows: [HOSTILE], empty: null },
+    columns: ['name', 'long'].map((kind) => ({ title: HOSTILE, kind, cell: (row: string) => row })),
+  },
+  TextArea: field,
+  TextField: field,
+  UploadProgress: {},
+};
+
+const folder = join(__dirname, '../../src/http/pages/kit');
+const components = readdirSync(folder)
+  // eslint-disable-next-line @typescript-eslint/no-require-imports
+  .flatMap((file) => Object.entries(require(join(folder, file)) as Record<string, FC>))
+  .filter(([name]) => /^[A-Z][a-z]/.test(name));
+
+test.each(components)('%s', (name, component) => {
+  expect(Object.keys(PROPS)).toContain(name);
+  const html = String(jsx(ViewProvider, { value: view }, jsx(component, PROPS[name]!)));
+  expect(html).not.toMatch(/<script>|<img src=x|'">/);
+  // Each text that is shown is whole, and nothing but our own attributes is in the tags.
+  for (const [tag] of html.matchAll(/<[a-z][^\s>]*(?:\s[\w:-]+(?:="[^"]*")?)*\s*\/?>/gi))
+    expect(tag.replace(/="[^"]*"/g, '')).not.toMatch(/\s(?:on\w+|style|srcdoc)\b/i);
+  const texts = JSON.stringify(PROPS[name]).split('onerror').length - 1;
+  if (texts > 0 && name !== 'Status') expect(html).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
+});

@@ -1,0 +1,526 @@
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import { demoLicenses, seedDemo } from '../../seeds/demo';
+import { createCode, OPERATOR_CODE_LIFETIME_MS } from '../../src/access/one-time-codes';
+import { revokeToken } from '../../src/access/tokens';
+import { myRoutes } from '../../src/http/pages/my/routes';
+import { operatorRoutes } from '../../src/http/pages/operator/routes';
+import type { PageCall, Route } from '../../src/http/pages/page';
+import { signInRoutes } from '../../src/http/pages/sign-in/routes';
+import type { Db } from '../../src/store/database';
+import { startTestSite } from '../support/joomla-site';
+import { giveToken } from '../support/manage';
+import { PREFIX, startTestService, type TestService } from '../support/service';
+import { customerClient, pagesClient, textOf, type PagesAnswer, type PagesClient } from './support/session';
+
+/** Who may open the pages and change something by them, and what their answers and the log must not contain. */
+
+const NOW = new Date('2026-11-24T12:00:00Z');
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+const PUBLIC: Route<PageCall>[] = [...signInRoutes, ...myRoutes.open];
+const ROUTES: { path: string; get?: unknown; post?: unknown; isSecret?: boolean; scope?: string }[] = [
+  ...PUBLIC,
+  ...myRoutes.signedIn,
+  ...operatorRoutes,
+];
+const isCustomers = (path: string) => path.startsWith('/my');
+
+let service: TestService;
+/** every secret that was sent or made */
+const secrets = new Set<string>();
+
+beforeAll(async () => {
+  service = await startTestService(
+    {
+      LICENSING_KEY_SECRET: randomBytes(32).toString('base64'),
+      LICENSING_PUBLIC_URL: 'https://shop.example',
+      LICENSING_MANAGE_RATE_LIMIT: '100000',
+    },
+    NOW,
+  );
+  await seedDemo(service.db, service.packagesDir, NOW);
+  for (const { key } of demoLicenses) secrets.add(key);
+});
+afterAll(async () => {
+  const log = service.logLines.join('\n').toLowerCase();
+  expect(log).toContain('"endpoint":"pages"');
+  expect([...secrets].filter((secret) => log.includes(secret.toLowerCase()))).toEqual([]);
+  expect(log).not.toMatch(/example\.com|%40|enter\/(?!:code)/);
+  await service.stop();
+});
+
+/** A client whose failures count on their own. */
+let clients = 0;
+const elsewhere = () => ({ 'X-Forwarded-For': `198.51.${Math.floor(++clients / 250)}.${clients % 250}` });
+
+async function client(
+  ...options: Parameters<typeof pagesClient> extends [unknown, ...infer Rest] ? Rest : never
+) {
+  const made = await pagesClient(service, ...options);
+  for (const value of made.cookies.values()) secrets.add(value);
+  return made;
+}
+
+async function operatorCode(now = service.clock.now): Promise<string> {
+  const who = {
+    kind: 'operator',
+    actor: 'operator:root',
+    name: 'root',
+    scope: 'write',
+    operatorId: null,
+  } as const;
+  const code = await createCode(service.db, who, OPERATOR_CODE_LIFETIME_MS, now);
+  secrets.add(code);
+  return code;
+}
+
+async function token(scope: 'read' | 'issue' | 'write'): Promise<{ token: string; id: number }> {
+  const given = await giveToken(service.db, scope, `${scope}-${randomBytes(4).toString('hex')}`, {
+    now: service.clock.now,
+  });
+  secrets.add(given.token);
+  return given;
+}
+
+/** An address of a route, with the ids of things that are there. */
+function addressOf(path: string): string {
+  const id = path.startsWith('/products') ? '42' : '1';
+  return path
+    .replace(/:(customer|email)\b/g, 'customer@example.com')
+    .replace(/:version\b/g, '1.1.0')
+    .replace(/:\w+/g, id)
+    .replace(/[{}]/g, '');
+}
+
+/** All that is stored, but when sessions and tokens were last used. */
+async function stored(db: Db): Promise<string> {
+  const tables = await db<{ name: string }>('sqlite_master')
+    .where('type', 'table')
+    .where('name', 'like', 'licensing_%')
+    .select('name');
+  const all: Record<string, unknown> = {};
+  for (const { name } of tables) {
+    if (/daily|sums|counts|leases|migrations|standing/.test(name)) continue;
+    const rows = await db<Record<string, unknown>>(name).select();
+    all[name] = rows.map(({ used_at: _used, last_used_at: _last, ...row }) => row);
+  }
+  return JSON.stringify(all);
+}
+
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+function expectProtected({ headers }: PagesAnswer, what: string): void {
+  expect({ what, ...Object.fromEntries(headers) }).toMatchObject({
+    what,
+    'content-security-policy': POLICY,
+    'x-frame-options': 'DENY',
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'same-origin',
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'cache-control': 'no-store',
+  });
+  for (const cookie of headers.getSetCookie()) expect(cookie).toMatch(/; *httponly\b/i);
+  for (const cookie of headers.getSetCookie()) expect(cookie).toMatch(/; *samesite=strict\b/i);
+}
+
+describe('every route', () => {
+  const visitors: Record<string, () => Promise<PagesClient>> = {
+    nobody: () => client({ scope: 'none' }),
+    reader: () => client({ scope: 'read' }),
+    writer: () => client(),
+    'customer by key': () => customerClient(service, { key: demoLicenses[0]!.key }),
+    'customer by mail': () => customerClient(service, { email: 'customer@example.com' }),
+  };
+
+  test.each(Object.keys(visitors))('has its headers, and a GET changes nothing: %s', async (name) => {
+    const visitor = await visitors[name]!();
+    const before = await stored(service.db);
+    const statuses = new Set<number>();
+    for (const { path } of [
+      ...ROUTES,
+      { path: '/nowhere' },
+      { path: '/licenses/999999' },
+      { path: '/my/nowhere' },
+    ]) {
+      const answer = await visitor.get(addressOf(path), elsewhere());
+      expectProtected(answer, `${name}: GET ${path}: ${answer.status}`);
+      expect([path, answer.status]).toEqual([path, expect.not.stringMatching(/^5/)]);
+      expect(answer.status).toBeLessThan(500);
+      expect(answer.html).not.toMatch(/<script(?! src="[^":]*")|\son\w+=|\sstyle=|javascript:/i);
+      statuses.add(answer.status);
+    }
+    expect(await stored(service.db)).toBe(before);
+    expect([...statuses]).toEqual(expect.arrayContaining([404]));
+  });
+
+  it('refuses other methods', async () => {
+    const visitor = await client();
+    for (const { path, get, post } of ROUTES) {
+      const { url } = service;
+      for (const method of [
+        'PUT',
+        'DELETE',
+        'PATCH',
+        'OPTIONS',
+        ...(get ? [] : ['GET']),
+        ...(post ? [] : ['POST']),
+      ]) {
+        const answer = await fetch(`${url}${PREFIX}/pages${addressOf(path)}`, {
+          method,
+          redirect: 'manual',
+          headers: { Cookie: `licensing=${visitor.cookies.get('licensing')}`, Origin: url },
+        });
+        expect([path, method, answer.status]).toEqual([path, method, 405]);
+        expect(answer.headers.get('content-security-policy')).toBe(POLICY);
+      }
+    }
+  });
+
+  it('takes a POST of our own pages alone: refused from elsewhere, with nothing stored', async () => {
+    const before = await stored(service.db);
+    const { host } = new URL(service.url);
+    const foreign: Record<string, string>[] = [
+      { Origin: 'null' },
+      { Origin: 'https://evil.example' },
+      { Origin: `https://${host}` },
+      { Origin: `${service.url}.evil.example` },
+      { Origin: `${service.url}@evil.example` },
+      { Origin: '' },
+      { Origin: 'null', 'Sec-Fetch-Site': 'same-origin' },
+      { 'Sec-Fetch-Site': 'same-site' },
+      { 'Sec-Fetch-Site': 'cross-site' },
+      {},
+    ];
+    const operator = await client();
+    const customer = await customerClient(service, { email: 'customer@example.com' });
+    const after = await stored(service.db);
+    for (const { path, post } of ROUTES.filter((route) => route.post)) {
+      expect(post).toBeDefined();
+      const by = isCustomers(path) ? customer : operator;
+      for (const headers of foreign) {
+        const answer = await send(by, addressOf(path), { ...headers, ...elsewhere() });
+        expect([path, headers, answer.status]).toEqual([path, headers, 403]);
+        expectProtected(answer, path);
+        expect(answer.headers.getSetCookie()).toEqual([]);
+      }
+    }
+    expect(before).not.toBe(after);
+    expect(await stored(service.db)).toBe(after);
+  });
+
+  /** A POST with these headers alone. */
+  async function send(by: PagesClient, path: string, headers: Record<string, string>): Promise<PagesAnswer> {
+    const cookie = [...by.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const response = await fetch(`${service.url}${PREFIX}/pages${path}`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { Cookie: cookie, 'Content-Type': 'application/x-www-form-urlencoded', ...headers },
+      body: 'reason=forged&theme=dark&language=de&name=Forged',
+    });
+    return {
+      status: response.status,
+      headers: response.headers,
+      html: await response.text(),
+      location: undefined,
+    };
+  }
+
+  it('of the operator leads who is not signed in to the sign-in page, and to where they were going', async () => {
+    const nobody = await client({ scope: 'none' });
+    const customer = await customerClient(service, { email: 'customer@example.com' });
+    for (const { path, get, post } of operatorRoutes)
+      for (const visitor of [nobody, customer]) {
+        const address = addressOf(path);
+        const next = path === '/' ? '' : `?next=${encodeURIComponent(address)}`;
+        if (get)
+          expect([path, await visitor.get(address)]).toMatchObject([
+            path,
+            { status: 303, location: `/sign-in${next}`, html: '' },
+          ]);
+        if (post)
+          expect([path, await visitor.post(address)]).toMatchObject([path, { status: 303, html: '' }]);
+      }
+  });
+
+  it('of the customer leads who is not signed in to their first page', async () => {
+    const [nobody, operator] = [await client({ scope: 'none' }), await client()];
+    for (const { path, get, post } of myRoutes.signedIn)
+      for (const visitor of [nobody, operator]) {
+        const address = addressOf(path);
+        if (get)
+          expect([path, await visitor.get(address)]).toMatchObject([
+            path,
+            { status: 303, location: '/my', html: '' },
+          ]);
+        if (post)
+          expect([path, await visitor.post(address)]).toMatchObject([
+            path,
+            { status: 303, location: '/my', html: '' },
+          ]);
+      }
+  });
+
+  it('that changes something is refused to a reader, with nothing stored', async () => {
+    const reader = await client({ scope: 'read' });
+    const before = await stored(service.db);
+    for (const { path, get, post, scope } of operatorRoutes) {
+      if (post && scope !== 'read')
+        expect([path, (await reader.post(addressOf(path), { reason: 'x' })).status]).toEqual([path, 403]);
+      if (get && scope === 'write')
+        expect([path, (await reader.get(addressOf(path))).status]).toEqual([path, 403]);
+    }
+    expect(await stored(service.db)).toBe(before);
+  });
+
+  it('that shows a secret or destroys asks to sign in again after an hour, and goes on with it', async () => {
+    const secret = operatorRoutes.filter(({ isSecret }) => isSecret);
+    try {
+      for (const { path, get, post } of secret) {
+        service.clock.now = NOW;
+        const operator = await client();
+        const address = addressOf(path);
+        if (get)
+          expect([path, await operator.get(address)]).not.toMatchObject([
+            path,
+            { location: expect.stringMatching(/^\/sign-in/) },
+          ]);
+        for (let at = 20; at <= 60; at += 20) {
+          service.clock.now = new Date(NOW.getTime() + at * MINUTE);
+          expect((await operator.get('/licenses')).status).toBe(200);
+        }
+        const before = await stored(service.db);
+        const asked = get ? await operator.get(address) : await operator.post(address);
+        if (post && get) expect((await operator.post(address)).location).toBe(asked.location);
+        const next = get ? address : '/';
+        const query = new URLSearchParams(next === '/' ? {} : { next });
+        query.set('why', 'again');
+        expect([path, asked.location]).toEqual([path, `/sign-in?${String(query)}`]);
+        expect(await stored(service.db)).toBe(before);
+        const again = await operator.post('/sign-in', { token: (await token('write')).token, next });
+        expect([path, again.status, again.location]).toEqual([path, 303, next]);
+        if (get) expect((await operator.get(address)).location ?? '').not.toContain('/sign-in');
+      }
+    } finally {
+      service.clock.now = NOW;
+    }
+  });
+});
+
+describe('a session', () => {
+  const isIn = async (visitor: PagesClient) => (await visitor.get('/licenses')).status === 200;
+
+  it('has an id that nobody could prepare, new with each sign-in', async () => {
+    const visitor = await client({ scope: 'none' });
+    const prepared = randomBytes(32).toString('base64url');
+    for (const by of ['token', 'code'] as const) {
+      visitor.cookies.set('licensing', prepared);
+      const signedIn =
+        by === 'code'
+          ? await visitor.post(`/enter/${await operatorCode()}`)
+          : await visitor.post('/sign-in', { token: (await token('write')).token });
+      expect(signedIn.status).toBe(303);
+      const id = visitor.cookies.get('licensing')!;
+      secrets.add(id);
+      expect(id).toMatch(/^[\w-]{43}$/);
+      expect(id).not.toBe(prepared);
+      expect(await isIn(visitor)).toBe(true);
+      expect(JSON.stringify(await service.db('licensing_sessions'))).not.toContain(id);
+      const thief = await client({ scope: 'none' });
+      thief.cookies.set('licensing', prepared);
+      expect(await isIn(thief)).toBe(false);
+      // Signing in again ends the session before.
+      const second = await visitor.post(`/enter/${await operatorCode()}`);
+      expect(second.status).toBe(303);
+      thief.cookies.set('licensing', id);
+      expect((await thief.get('/licenses')).location).toContain('why=ended');
+    }
+  });
+
+  it('is a cookie for this service alone, and for TLS where that is used', async () => {
+    const visitor = await client({ scope: 'none' });
+    const plain = await visitor.post(`/enter/${await operatorCode()}`);
+    expect(plain.headers.getSetCookie().filter((one) => one.startsWith('licensing='))).toEqual([
+      expect.stringMatching(
+        /^licensing=[\w-]{43}; Path=\/api\/index\.php\/v1\/licensing; HttpOnly; SameSite=Strict$/,
+      ),
+    ]);
+    const tls = await visitor.post(
+      `/enter/${await operatorCode()}`,
+      {},
+      {
+        Origin: service.url.replace('http:', 'https:'),
+        'X-Forwarded-Proto': 'https',
+      },
+    );
+    expect(tls.headers.getSetCookie().join()).toMatch(/^licensing=[^,]*; Secure$/);
+    for (const value of visitor.cookies.values()) secrets.add(value);
+  });
+
+  it('ends by signing out: the cookie is worth nothing afterwards', async () => {
+    const visitor = await client();
+    const stolen = visitor.cookies.get('licensing')!;
+    await visitor.post('/sign-out');
+    expect(visitor.cookies.has('licensing')).toBe(false);
+    visitor.cookies.set('licensing', stolen);
+    const answer = await visitor.get('/licenses?q=x');
+    expect(answer.location).toBe('/sign-in?next=%2Flicenses%3Fq%3Dx&why=ended');
+    expect((await visitor.get(answer.location!)).html).toContain('Sign in');
+  });
+
+  it('ends after 30 minutes without a request, and after 12 hours', async () => {
+    try {
+      const idle = await client();
+      service.clock.now = new Date(NOW.getTime() + 29 * MINUTE);
+      expect(await isIn(idle)).toBe(true);
+      service.clock.now = new Date(NOW.getTime() + 59 * MINUTE);
+      expect((await idle.get('/licenses')).location).toBe('/sign-in?next=%2Flicenses&why=ended');
+      service.clock.now = NOW;
+      const busy = await client();
+      for (let at = 0; at < 12 * HOUR; at += 25 * MINUTE) {
+        service.clock.now = new Date(NOW.getTime() + at);
+        expect(await isIn(busy)).toBe(true);
+      }
+      service.clock.now = new Date(NOW.getTime() + 12 * HOUR);
+      expect(await isIn(busy)).toBe(false);
+    } finally {
+      service.clock.now = NOW;
+    }
+  });
+
+  it('ends with the token that opened it', async () => {
+    const { token: text, id } = await token('write');
+    const visitor = await client({ scope: 'none' });
+    await visitor.post('/sign-in', { token: text });
+    expect(await isIn(visitor)).toBe(true);
+    await revokeToken(service.db, id, { actor: 'operator:test', now: NOW });
+    expect(await isIn(visitor)).toBe(false);
+  });
+
+  it('is not opened by a token of the scope issue', async () => {
+    const visitor = await client({ scope: 'none' });
+    const answer = await visitor.post('/sign-in', { token: (await token('issue')).token });
+    expect([answer.status, visitor.cookies.size]).toEqual([403, 0]);
+    expect(textOf(answer.html)).toContain('shop');
+  });
+
+  it.each([
+    ['/licenses?status=active', '/licenses?status=active'],
+    ['//evil.example/', '/'],
+    ['/\\evil.example', '/'],
+    ['https://evil.example/', '/'],
+    ['javascript:alert(1)', '/'],
+    ['/%0d%0aSet-Cookie:x=1', '/%0d%0aSet-Cookie:x=1'],
+    ['/\r\nSet-Cookie: x=1', '/'],
+    ['/enter/AAAA', '/'],
+    ['', '/'],
+  ])('goes on to our own pages alone: next=%j leads to %s', async (next, to) => {
+    const visitor = await client({ scope: 'none' });
+    const answer = await visitor.post('/sign-in', { token: (await token('read')).token, next });
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, `${PREFIX}/pages${to}`]);
+    const back = await visitor.post('/preferences', { theme: 'dark', back: next });
+    expect(back.headers.get('location')).toBe(`${PREFIX}/pages${to}`);
+    expect(visitor.cookies.has('x')).toBe(false);
+  });
+});
+
+describe('signing in', () => {
+  it('is refused after ten failures of a client in a minute', async () => {
+    const visitor = await client({ scope: 'none' });
+    const headers = elsewhere();
+    const statuses: number[] = [];
+    for (let i = 0; i < 11; i++)
+      statuses.push((await visitor.post('/sign-in', { token: `lgw_${'x'.repeat(49)}` }, headers)).status);
+    expect(statuses).toEqual([...Array<number>(10).fill(401), 429]);
+    expect((await visitor.get(`/enter/${'A'.repeat(43)}`, headers)).status).toBe(429);
+    expect((await visitor.post('/sign-in', { token: 'wrong' }, elsewhere())).status).toBe(401);
+  });
+
+  it('never shows what was typed', async () => {
+    const visitor = await client({ scope: 'none' });
+    const answer = await visitor.post('/sign-in', { token: 'a-secret-of-another-site' }, elsewhere());
+    expect(answer.html).not.toContain('a-secret-of-another-site');
+  });
+
+  it('by a link works once, however often a scanner has opened it', async () => {
+    const code = await operatorCode();
+    const scanner = await client({ scope: 'none' });
+    for (let i = 0; i < 20; i++) {
+      const shown = await scanner.get(`/enter/${code}`, elsewhere());
+      expect([shown.status, shown.headers.getSetCookie()]).toEqual([200, []]);
+      expect(shown.html).toContain('<button');
+    }
+    const visitor = await client({ scope: 'none' });
+    const both = await Promise.all([1, 2].map(() => visitor.post(`/enter/${code}`, {}, elsewhere())));
+    expect(both.map(({ status }) => status).sort()).toEqual([303, 404]);
+    for (const value of visitor.cookies.values()) secrets.add(value);
+  });
+
+  it('says the same for a used, an old and a made-up link', async () => {
+    const used = await operatorCode();
+    const visitor = await client({ scope: 'none' });
+    await visitor.post(`/enter/${used}`);
+    for (const value of visitor.cookies.values()) secrets.add(value);
+    const old = await operatorCode(new Date(NOW.getTime() - 10 * MINUTE));
+    const stranger = await client({ scope: 'none' });
+    const answers: string[] = [];
+    for (const code of [used, old, randomBytes(32).toString('base64url'), 'short', `${'A'.repeat(42)}%20`])
+      for (const method of ['get', 'post'] as const) {
+        const path = `/enter/${code}`;
+        const headers = elsewhere();
+        const answer =
+          method === 'get' ? await stranger.get(path, headers) : await stranger.post(path, {}, headers);
+        const other = [...answer.headers.keys()].sort().join();
+        answers.push(
+          JSON.stringify([
+            answer.status,
+            other,
+            answer.html.replaceAll(code, 'CODE').replaceAll(decodeURIComponent(code), 'CODE'),
+          ]),
+        );
+      }
+    expect(new Set(answers).size).toBe(1);
+    expect(answers[0]).toMatch(/^\[404,/);
+  });
+});
+
+describe('a Joomla account', () => {
+  it('that is blocked ends its session within a minute', async () => {
+    const site = await startTestSite();
+    const own = await startTestService(
+      { LICENSING_JOOMLA_ROOT: site.root, LICENSING_DATABASE_URL: site.url },
+      NOW,
+    );
+    try {
+      const user = await site.addUser('jane', [8]);
+      const visitor = await pagesClient(own, { scope: 'none' });
+      expect((await visitor.post('/sign-in', { token: user.token })).location).toBe('/');
+      const shown = await visitor.get('/licenses');
+      expect([shown.status, shown.html]).toEqual([200, expect.stringContaining('jane')]);
+      await site.run('UPDATE jos_users SET block = 1 WHERE id = ?', [user.id]);
+      own.clock.now = new Date(NOW.getTime() + MINUTE);
+      expect((await visitor.get('/licenses')).location).toBe('/sign-in?next=%2Flicenses&why=ended');
+    } finally {
+      await own.stop();
+      await site.stop();
+    }
+  });
+});
+
+test('no page writes HTML by itself', () => {
+  const folder = join(__dirname, '../../src/http/pages');
+  const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /\.tsx?$/.test(name),
+  );
+  expect(sources.length).toBeGreaterThan(20);
+  for (const name of sources)
+    expect([name, readFileSync(join(folder, name), 'utf8')]).toEqual([
+      name,
+      expect.not.stringMatching(/dangerouslySetInnerHTML|\braw\(|hono\/html|html`|\sstyle=|\son[A-Z]\w+=/),
+    ]);
+});

@@ -3,7 +3,8 @@ import { addPlan, addProduct } from '../../src/licensing/catalogue';
 import { issueLicenses } from '../../src/licensing/issue';
 import { changeState, renew } from '../../src/licensing/lifecycle';
 import { makePackage } from './packages';
-import { eventually } from './processes';
+import { eventually, temporaryFolder } from './processes';
+import { followUpdateXml } from '../../src/joomla/follow-xml';
 import { publish } from '../../src/joomla/publish';
 import { storedKey } from '../../src/licensing/sealing';
 import { withdrawRelease } from '../../src/packages/releases';
@@ -22,11 +23,15 @@ export const SHOP_NOW = new Date('2026-11-23T09:02:00Z');
 const SECRET = createHash('sha256').update('sample').digest();
 
 /** What its service needs to be set. */
-export const SHOP_SETTINGS = {
-  LICENSING_KEY_SECRET: SECRET.toString('base64'),
-  LICENSING_PUBLIC_URL: 'https://shop.example',
-  LICENSING_SHOP_NAME: 'Example Extensions',
-};
+export function shopSettings() {
+  return {
+    LICENSING_KEY_SECRET: SECRET.toString('base64'),
+    LICENSING_PUBLIC_URL: 'https://shop.example',
+    LICENSING_SHOP_NAME: 'Example Extensions',
+    LICENSING_XML_DIR: temporaryFolder(),
+    LICENSING_MANAGE_RATE_LIMIT: '100000',
+  };
+}
 
 /** Of the licences that pages and tests are about. */
 export const SHOP = {
@@ -65,9 +70,10 @@ export interface ShopOptions {
   downloads?: number;
 }
 
-/** Fills a service's empty database. The service's clock stands at `SHOP_NOW` afterwards. */
+/** Fills a service's empty database. The service's clock stands at `SHOP_NOW` afterwards. @param xmlDir LICENSING_XML_DIR */
 export async function giveSampleShop(
   service: TestService,
+  xmlDir: string,
   { licences = 40, downloads = 60 }: ShopOptions = {},
 ): Promise<void> {
   const { db, clock } = service;
@@ -94,7 +100,7 @@ export async function giveSampleShop(
       },
       start,
     );
-  await giveVersions(service);
+  await giveVersions(service, xmlDir);
 
   const sell = async (planId: number, name: string, email: string, order: string, ago: number) => {
     const request = {
@@ -222,7 +228,7 @@ const FIRST_NAMES = [
 ];
 const TRADES = ['bakery', 'museum', 'verein', 'garage', 'praxis', 'florist'];
 
-async function giveVersions(service: TestService): Promise<void> {
+async function giveVersions(service: TestService, xmlDir: string): Promise<void> {
   for (const [productId, version, ago, changelog, draft] of [
     [SHOP.gallery, '2.0.7', 116, 'Fixes the order of the menu.', false],
     [SHOP.gallery, '2.0.8', 56, 'Fewer queries on large sites.', false],
@@ -236,6 +242,9 @@ async function giveVersions(service: TestService): Promise<void> {
     const { path } = await makePackage({ [`${element}.xml`]: manifestOf(element, version) }, 200_000);
     const request = { productId, version, file: path, changelog, draft, date: undefined };
     await publish(service.db, service.packagesDir, request, daysAgo(ago));
+    // The latest version of the gallery is published, and not offered yet.
+    if (version !== '2.1.0' && !draft)
+      await followUpdateXml(service.db, { xmlDir, publicUrl: 'https://shop.example' }, productId);
   }
   await withdrawRelease(service.db, SHOP.gallery, '2.0.8');
 }

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { expect } from '@jest/globals';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 
-/** Pages in a real browser: Debian's Chromium, which test/support/install-programs.sh installs. */
+export { openBrowser } from './chromium';
 
-const CHROMIUM = '/usr/bin/chromium';
+/** Pages in a real browser. */
 
 export interface PageOptions {
   /** of the window, in pixels; 360 is a phone */
@@ -19,14 +19,6 @@ export interface PageOptions {
 /** What must not happen in a page, by page */
 const problems = new WeakMap<Page, string[]>();
 const withoutScript = new WeakSet<Page>();
-
-/** Every host name that ends in ".test" leads to this machine: a page may be opened by the host the service expects. */
-export function openBrowser(): Promise<Browser> {
-  return chromium.launch({
-    executablePath: CHROMIUM,
-    args: ['--no-sandbox', '--host-resolver-rules=MAP *.test 127.0.0.1'],
-  });
-}
 
 /** A page with cookies of its own. What `expectClean` reports is recorded from now on. */
 export async function newPage(

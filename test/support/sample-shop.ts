@@ -6,9 +6,11 @@ import { makePackage } from './packages';
 import { eventually, temporaryFolder } from './processes';
 import { followUpdateXml } from '../../src/joomla/follow-xml';
 import { publish } from '../../src/joomla/publish';
+import { countAllLicenses, sumUp } from '../../src/licensing/statistics';
 import { storedKey } from '../../src/licensing/sealing';
 import { withdrawRelease } from '../../src/packages/releases';
-import { table } from '../../src/store/database';
+import { table, type Db } from '../../src/store/database';
+import { holdLease } from '../../src/store/leases';
 import { insertKey } from '../../src/store/license-keys';
 import { inTransaction } from '../../src/store/transaction';
 import { PREFIX, type TestService } from './service';
@@ -205,6 +207,20 @@ export async function giveSampleShop(
       throw new Error('A request is not recorded.');
   });
   clock.now = SHOP_NOW;
+  await keepFigures(db);
+}
+
+/** What the service does each minute; a test's clock stands still. */
+async function keepFigures(db: Db): Promise<void> {
+  const lease = { name: 'housekeeping', holder: 'sample' };
+  const now = () => SHOP_NOW;
+  await eventually(async () => {
+    await db(table(db, 'leases')).del();
+    const isDone = (await holdLease(db, lease, SHOP_NOW)) && (await sumUp(db, lease, now));
+    if (!isDone || !(await countAllLicenses(db, lease, now)))
+      throw new Error('Another one keeps the figures.');
+  });
+  await db(table(db, 'leases')).del();
 }
 
 /** Moments before SHOP_NOW, to the minute. */

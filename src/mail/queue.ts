@@ -9,6 +9,7 @@ import type { Db, Transaction } from '../store/database';
 import { findLicensesOfCustomers } from '../store/licenses';
 import {
   countOutboxFor,
+  countUndelivered,
   insertOutboxRow,
   listOutbox,
   listOutboxOfLicense,
@@ -209,6 +210,11 @@ export async function listMailPage(
   const rows = await listOutboxOfLicense(db, 'mail', licenseId, { before, limit: limit + 1 });
   const { items, next } = toPage(rows, limit, ({ id }) => [id]);
   return { items: items.map(toMail), next };
+}
+
+/** How many mails were given up since a time. */
+export async function countFailedMails(db: Db, since: Date): Promise<number> {
+  return (await countUndelivered(db, 'mail', since)).failed;
 }
 
 /** A mail with what only the operator of the machine needs to know. */

@@ -14,6 +14,7 @@ import { Head, Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
+import { JoomlaSays } from './joomla-says';
 import { LicenseTable } from './licenses';
 import { EntryLog, type ProductNames } from './request-table';
 
@@ -252,17 +253,8 @@ function None({
           </Panel>
         )}
         {answer.untraced.length === 0 || isKey ? null : (
-          <Panel id="untraced">
-            <Inside>
-              <details class="raw">
-                <summary>{texts.elsewhere}</summary>
-                <ul class="mt-2 mb-0">
-                  {answer.untraced.map(({ sentence }) => (
-                    <li>{sentence}</li>
-                  ))}
-                </ul>
-              </details>
-            </Inside>
+          <Panel id="elsewhere">
+            <JoomlaSays />
           </Panel>
         )}
       </div>

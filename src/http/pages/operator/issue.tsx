@@ -37,6 +37,7 @@ async function issue(call: OperatorCall, sent: URLSearchParams): Promise<Answer>
   const body = {
     ...filled(sent, 'plan_id', 'customer', 'reference', 'expires_at', 'activation_limit', 'key'),
     ...(sent.get('lifetime') === '1' ? { lifetime: true } : {}),
+    ...(sent.get('send') === '1' ? { send: true } : {}),
     ...(Number(sent.get('count') ?? '1') > 1 ? filled(sent, 'count') : {}),
   };
   const data = await act(call, sent, 'POST /licenses', { body });
@@ -44,9 +45,17 @@ async function issue(call: OperatorCall, sent: URLSearchParams): Promise<Answer>
   return { page: <IssuedPage licenses={licenses} isKept={call.settings.keySecret !== undefined} /> };
 }
 
-async function showForm({ db, query }: OperatorCall, form: FormState): Promise<Answer> {
+async function showForm({ db, query, settings }: OperatorCall, form: FormState): Promise<Answer> {
   const [plans, products] = [await plansOf(db, undefined), await listProducts(db)];
-  return { page: <IssueForm {...{ form, plans, products }} planId={query.get('plan_id') ?? undefined} /> };
+  return {
+    page: (
+      <IssueForm
+        {...{ form, plans, products }}
+        planId={query.get('plan_id') ?? undefined}
+        maySend={settings.mailing !== undefined && settings.keySecret !== undefined}
+      />
+    ),
+  };
 }
 
 function IssueForm({
@@ -54,11 +63,14 @@ function IssueForm({
   plans,
   products,
   planId,
+  maySend,
 }: {
   form: FormState;
   plans: Plan[];
   products: Product[];
   planId: string | undefined;
+  /** mail is set up, and keys are kept */
+  maySend: boolean;
 }) {
   const { t, to } = useView();
   const texts = t.licenses.issuePage;
@@ -99,6 +111,7 @@ function IssueForm({
                 hint={texts.customerHint}
               />
               <TextField form={form} name="reference" label={texts.order} hint={texts.orderHint} />
+              {maySend ? <Checkbox form={form} name="send" label={texts.send} hint={texts.sendHint} /> : null}
               <details class="fold mb-3" open={form.failure !== undefined}>
                 <summary>{texts.more}</summary>
                 <div class="in">

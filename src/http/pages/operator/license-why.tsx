@@ -1,7 +1,7 @@
 import type { LicenseView } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
 import { isOpen } from '../../../licensing/license-keys';
-import { joomlaSays } from '../../../support/joomla-says';
+import { JoomlaSays } from './joomla-says';
 import { remedyOf, type Remedy } from '../../../support/remedy';
 import { writeReply, type Reply } from '../../../support/reply';
 import { whatHappened, type Entry } from '../../../support/what-happened';
@@ -11,7 +11,6 @@ import { formState } from '../form-state';
 import { CopyText } from '../kit/copy';
 import { Form, Submit } from '../kit/fields';
 import { Icon } from '../kit/icons';
-import { Table } from '../kit/table';
 import type { OperatorCall } from '../page';
 import { isLanguage, TEXTS, type LanguageCode } from '../texts/texts';
 import { useView } from '../view';
@@ -79,7 +78,7 @@ export function WhyPanel({ license, why }: { license: License; why: Why }) {
       {works.quiet === null ? null : <p class="fold px-3 py-2 mb-0 small muted">{works.quiet}</p>}
       {happened.length === 0 ? null : <Happened license={license} entries={happened.slice(0, SHOWN)} />}
       <ReplyFold license={license} why={why} isOpen={why.isReplyAsked || why.reply.case !== 'fine'} />
-      <OtherFold />
+      <JoomlaSays />
     </section>
   );
 }
@@ -288,30 +287,4 @@ function mailAddress(customer: string, { subject, body }: Reply): string {
   const address = customer.split('@').map(encodeURIComponent).join('@');
   const text = encodeURIComponent(body.replaceAll('\n', '\r\n'));
   return `mailto:${address}?subject=${encodeURIComponent(subject)}&body=${text}`;
-}
-
-function OtherFold() {
-  const { t, language } = useView();
-  const texts = t.license.why;
-  return (
-    <details class="fold">
-      <summary>{texts.other}</summary>
-      <Table
-        caption={texts.otherHint}
-        rows={joomlaSays(language)}
-        empty={null}
-        columns={[
-          { title: texts.says, kind: 'name', cell: ({ says }) => says },
-          {
-            title: texts.means,
-            cell: ({ means, todo }) => (
-              <>
-                {means} <span class="sub">{todo}</span>
-              </>
-            ),
-          },
-        ]}
-      />
-    </details>
-  );
 }

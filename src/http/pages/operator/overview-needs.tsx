@@ -33,14 +33,18 @@ export function NeedsYou({ needs }: { needs: Need[] | undefined }) {
 const NEED_LISTS = {
   not_offered: '/releases',
   refused: '/licenses',
-  mails: '/doctor',
+  mails: '/mails',
 } as const satisfies Record<Need['type'], string>;
 
 function NeedLine({ need }: { need: Need }) {
   const { t, to } = useView();
   const { type, sentence } = need;
   const query: Query =
-    type === 'not_offered' ? { product_id: need.productId } : type === 'refused' ? { refused: '7d' } : {};
+    type === 'not_offered'
+      ? { product_id: need.productId }
+      : type === 'refused'
+        ? { refused: '7d' }
+        : { state: 'failed' };
   return (
     <li>
       <Icon name="warning" />

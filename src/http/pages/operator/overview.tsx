@@ -1,5 +1,6 @@
 import { firstSteps, readGoods, type Goods } from '../../../licensing/first-steps';
 import type { CatalogueProduct } from '../../../licensing/catalogue';
+import { countFailedMails } from '../../../mail/queue';
 import { needsYou, refusalsByReason, type RefusalReason } from '../../../support/needs-you';
 import {
   countEndingSoon,
@@ -37,7 +38,10 @@ async function showOverview(call: OperatorCall): Promise<Answer> {
   const from = new Date(daysBefore(at, query.days - 1));
   const [figures, needs, refused, ending, reasons, arrivals] = await Promise.all([
     readFigures(db, query, at),
-    within(db, (on) => needsYou(on, { home: settings.updateXml, failedMails: 0, language, now: at })),
+    within(db, async (on) => {
+      const failedMails = await countFailedMails(on, new Date(daysBefore(at, 7)));
+      return needsYou(on, { home: settings.updateXml, failedMails, language, now: at });
+    }),
     within(db, (on) => countRefused(on, query, at)),
     within(db, (on) => countEndingSoon(on, goods, query.productId, at)),
     within(db, (on) => refusalsByReason(on, from, at, language, query.productId)),

@@ -64,6 +64,7 @@ function bodyOf(sent: URLSearchParams): Record<string, unknown> {
     renew_url: text('renew_url'),
     support_url: text('support_url'),
     includes: includes[sent.get('covers') ?? ''],
+    reminders: sent.get('reminders') === '1',
   };
 }
 
@@ -166,6 +167,13 @@ function ProductForm({
               type="url"
               label={texts.supportUrl}
               value={product?.supportUrl ?? ''}
+            />
+            <Checkbox
+              form={form}
+              name="reminders"
+              label={texts.reminders}
+              hint={texts.remindersHint}
+              checked={product?.reminders ?? false}
             />
             {isIncluded || others.length === 0 ? null : <Includes {...{ form, others, product }} />}
             <Submit>{product === undefined ? texts.submit : t.common.save}</Submit>

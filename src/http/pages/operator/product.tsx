@@ -91,6 +91,7 @@ function ProductFacts({ details: { product, included, bundles } }: { details: Pr
             product.includes === 'all' || included.length > 0 ? [facts.covers, covers] : undefined,
             bundles.length > 0 ? [facts.includedIn, <Names products={bundles} />] : undefined,
             [facts.renewUrl, address(product.renewUrl)],
+            [facts.reminders, product.reminders ? t.common.yes : t.common.no],
             [facts.supportUrl, address(product.supportUrl)],
             operator?.scope === 'write'
               ? [facts.xml, <a href={to(`/products/${product.id}/update-xml`)}>{xml.options}</a>]

@@ -8,6 +8,7 @@ import { importRoutes } from './imports';
 import { issueRoutes } from './issue';
 import { licenseRoutes } from './license';
 import { licenseListRoutes } from './licenses';
+import { mailRoutes } from './mails';
 import { operatorListRoutes } from './operators';
 import { overviewRoutes } from './overview';
 import { planRoutes } from './plans';
@@ -49,5 +50,6 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...tokenRoutes,
   ...operatorListRoutes,
   ...importRoutes,
+  ...mailRoutes,
   ...doctorRoutes,
 ];

@@ -6,6 +6,7 @@ import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { CopyText } from '../kit/copy';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { explainPackage } from './release-new';
 import { useView } from '../view';
 import { LIFETIME, PlanForm, ProductForm, ReleaseForm, Step } from './start-steps';
 import { JoomlaPanel, LicencePanel } from './start-joomla';
@@ -41,6 +42,7 @@ function step(
         sent,
         () => work(call, sent),
         (form) => showStart(call, { step: name, form }),
+        (refused) => (name === 'release' ? explainPackage(call, sent, refused) : undefined),
       ),
   };
 }

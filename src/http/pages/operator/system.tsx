@@ -74,6 +74,9 @@ function SystemPage({
               {texts.operatorsAbout} {texts.operatorCount(access.operators, format.number(access.operators))}
             </Inside>
           </Part>
+          <Part id="mails" title={texts.mails.title} path="/mails" go={texts.go.mails}>
+            <Inside>{texts.mails.about}</Inside>
+          </Part>
           <Part id="imports" title={texts.imports.title} path="/imports" go={texts.go.imports}>
             <Inside>{texts.importAbout}</Inside>
           </Part>

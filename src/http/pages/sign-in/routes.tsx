@@ -43,7 +43,7 @@ const mailedLink: Route<PageCall> = {
     if (queue === undefined) throw new ManageError('NOT_FOUND', '');
     await countRequest(call);
     await requestOperatorLink(db, sent.get('email') ?? '', { now, queue });
-    return done('/sign-in', 'linkAsked');
+    return done('/sign-in', 'operatorLinkAsked');
   },
 };
 

@@ -57,6 +57,8 @@ export const license: Translated<typeof en> = {
     note: 'Notiz',
     mails: 'Mails',
     mailTypes: {
+      customer_link: 'Link für den Kunden',
+      operator_link: 'Link zum Anmelden',
       license_key: 'Schlüssel',
       reminder: 'Erinnerung an das Ende',
       key_changed: 'Schlüssel wurde geändert',

@@ -59,6 +59,8 @@ export const licenses: Translated<typeof en> = {
       'Ohne sie wird die Lizenz nur über Bestellung oder ID gefunden, und keine Mail kann gesendet werden.',
     order: 'Bestellung',
     orderHint: 'Die Nummer in Ihrem Shop. Dieselbe Bestellung ergibt wieder dieselbe Lizenz.',
+    send: 'Den Schlüssel dem Kunden mailen',
+    sendHint: 'Mit dem ersten Download, und wo der Schlüssel in Joomla hingehört.',
     more: 'Ende, Plätze, eigener Schlüssel, mehrere',
     expires: 'Gültig bis',
     expiresHint: 'Dieser ganze Tag, UTC. Leer: wie der Tarif sagt.',

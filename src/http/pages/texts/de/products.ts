@@ -27,6 +27,7 @@ export const products: Translated<typeof en> = {
     coversAll: 'alle Produkte',
     includedIn: 'Enthalten in',
     renewUrl: 'Verlängern',
+    reminders: 'Erinnerungen per Mail',
     supportUrl: 'Hilfe',
     xml: 'Update-XML',
   },
@@ -38,6 +39,9 @@ export const products: Translated<typeof en> = {
     element: 'Element',
     elementHint: 'Joomlas Name der Erweiterung, zum Beispiel pkg_gallery. Leer: nicht für Joomla.',
     renewUrl: 'Wo Kunden verlängern',
+    reminders: 'Kunden per Mail erinnern',
+    remindersHint:
+      '30 und 7 Tage vor dem Ende einer Lizenz und am Ende, mit der Adresse zum Verlängern. Dazu muss Mail eingerichtet sein.',
     renewUrlHint: 'Eine Adresse mit https, zum Beispiel die des Produkts in Ihrem Shop.',
     supportUrl: 'Wo Kunden fragen',
     covers: 'Eine Lizenz deckt ab',

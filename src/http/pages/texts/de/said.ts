@@ -25,6 +25,8 @@ export const said: Translated<typeof en> = {
   licenseSlots: (slots) => `Die Lizenz hat jetzt ${slots} Plätze.`,
   licenseSuspended: () => 'Die Lizenz ist ausgesetzt. „Freigeben“ macht sie wieder aktiv.',
   linkAsked: () =>
+    'Wenn diese Adresse Lizenzen hat, ist eine E-Mail unterwegs. Verwenden Sie die Adresse, mit der Sie gekauft haben.',
+  operatorLinkAsked: () =>
     'Wenn diese Adresse einem Betreiber gehört, ist eine Mail unterwegs. Ihr Link gilt einmal und zehn Minuten lang.',
   mySiteRemoved: (sentence) => sentence,
   operatorAdded: (email) => `${email} kann sich jetzt einen Link mailen lassen.`,

@@ -68,6 +68,8 @@ export const license = {
     note: 'Note',
     mails: 'Mails',
     mailTypes: {
+      customer_link: 'Link for the customer',
+      operator_link: 'Sign-in link',
       license_key: 'Key',
       reminder: 'Reminder of the end',
       key_changed: 'Key was changed',

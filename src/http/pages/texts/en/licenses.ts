@@ -54,6 +54,8 @@ export const licenses = {
     customerHint: 'Without it, the licence is found by its order or id only, and no mail can be sent.',
     order: 'Order',
     orderHint: 'The number in your shop. The same order gives the same licence again.',
+    send: 'Mail the key to the customer',
+    sendHint: 'With the first download, and where the key goes in Joomla.',
     more: 'End, slots, own key, several',
     expires: 'Ends on',
     expiresHint: 'The whole of this day, UTC. Empty: as the plan says.',

@@ -24,6 +24,7 @@ export const products = {
     coversAll: 'all products',
     includedIn: 'Included in',
     renewUrl: 'Renewal',
+    reminders: 'Reminders by mail',
     supportUrl: 'Support',
     xml: 'Update XML',
   },
@@ -35,6 +36,9 @@ export const products = {
     element: 'Element',
     elementHint: 'Joomla’s name of the extension, such as pkg_gallery. Empty: not for Joomla.',
     renewUrl: 'Where customers renew',
+    reminders: 'Remind customers by mail',
+    remindersHint:
+      '30 and 7 days before a licence ends, and at its end, with where to renew. It needs mail to be set up.',
     renewUrlHint: 'An address with https, such as that of the product in your shop.',
     supportUrl: 'Where customers ask',
     covers: 'A licence covers',

@@ -19,7 +19,8 @@ export const said = {
   licenseSiteRemoved: (name) => `${name} is removed, its slot is free. You can add it again below.`,
   licenseSlots: (slots) => `The licence has ${slots} slots now.`,
   licenseSuspended: () => 'The licence is suspended. “Reinstate” makes it active again.',
-  linkAsked: () =>
+  linkAsked: () => 'If this address has licences, a mail is on its way. Use the address you bought with.',
+  operatorLinkAsked: () =>
     'If this address is an operator’s, a mail is on its way. Its link works once, within ten minutes.',
   mySiteRemoved: (sentence: string) => sentence,
   operatorAdded: (email: string) => `${email} may have a link mailed now.`,

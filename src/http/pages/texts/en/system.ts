@@ -1,7 +1,13 @@
 export const system = {
   title: 'System',
   version: (version: string) => `Version ${version}`,
-  go: { doctor: 'All findings', tokens: 'To the tokens', operators: 'To the operators', imports: 'Import' },
+  go: {
+    mails: 'Show the mails',
+    doctor: 'All findings',
+    tokens: 'To the tokens',
+    operators: 'To the operators',
+    imports: 'Import',
+  },
   tokenCount: (count: number, text: string) =>
     count === 0
       ? 'No token yet. A shop or a script needs one.'
@@ -12,6 +18,42 @@ export const system = {
   operatorCount: (count: number, text: string) =>
     count === 0 ? 'Nobody is named.' : count === 1 ? 'One operator.' : `${text} operators.`,
   operatorsAbout: 'Who may have a link mailed that signs them in.',
+  mails: {
+    title: 'Mails',
+    about: 'Keys, links, reminders and notices to your customers.',
+    off: 'Mail is not set up: it needs the mail settings of the site or LICENSING_MAIL_URL, and LICENSING_PUBLIC_URL. The doctor says what is missing.',
+    quick: 'Which mails',
+    all: 'Latest',
+    failed: 'Not delivered',
+    caption: (count: string) => `Newest first. ${count} shown.`,
+    none: 'No mail yet. Send a key from a licence’s page.',
+    noneFailed: 'Every mail was delivered, or is still tried.',
+    license: (id: string) => `Licence ${id}`,
+    columns: {
+      state: 'State',
+      type: 'Mail',
+      license: 'Licence',
+      queued: 'Queued',
+      sent: 'Sent',
+      attempts: 'Attempts',
+      error: 'Last answer',
+    },
+    errors: {
+      ADDRESS_REFUSED: 'The mail server does not take this address.',
+      MAIL_REFUSED: 'The mail server does not take this mail.',
+      SENDER_REFUSED: 'The mail server does not take the sender’s address.',
+      PASSWORD_REFUSED: 'The mail server refused the password.',
+      LATER: 'The mail server asks to come again.',
+      TLS: 'The mail server’s certificate is not accepted.',
+      TIMEOUT: 'The mail server did not answer in time.',
+      NOT_CONNECTED: 'The mail server could not be reached.',
+      SENDMAIL: 'The program sendmail failed.',
+      FOLDER: 'The folder for mails cannot be written.',
+      NO_CUSTOMER: 'The licence has no e-mail address.',
+      KEY_UNKNOWN: 'The key is not kept, so it cannot be sent.',
+    } as Record<string, string>,
+    help: 'A mail is tried for two days, with growing pauses. After that, correct the address on the licence’s page and send the key again.',
+  },
   importAbout: 'Take over licences of another system from a table, with the keys that your customers have.',
   asksAgain: 'Adding or ending one asks you to sign in again if you did so more than an hour ago.',
   /** by the scope, which keeps its name */

@@ -10,6 +10,7 @@ import {
   startTestService,
   type TestService,
 } from '../support/service';
+import { eventually } from '../support/processes';
 import { pagesClient, textOf, type PagesClient } from './support/session';
 
 /** The search field, the lists of requests and histories, and customers, over HTTP. */
@@ -37,6 +38,8 @@ describe.each(BACKENDS)('finding, on %s', (_, settings) => {
     await activate(second.key, 'bakery.example.net');
     await activate(other.key, JANE);
     await call(`/downloads/42?dlid=${mistyped(jane.key)}`);
+    // Entries are written in the background.
+    await eventually(async () => expect(await rows(service.db, 'access_log')).toHaveLength(2));
     write = await pagesClient(service);
     read = await pagesClient(service, { scope: 'read' });
   });

@@ -6,10 +6,12 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { demoAgency, demoClient, demoClub, demoLicenses, referenceOf, seedDemo } from '../seeds/demo';
-import { environment, packageRoot, readConfig } from './config';
+import { environment, packageRoot, readConfig, type Config } from './config';
 import { createCode, OPERATOR_CODE_LIFETIME_MS } from './access/one-time-codes';
 import { addToken, listTokens, revokeToken } from './access/tokens';
 import { API_PATH } from './api';
+import { followUpdateXml } from './joomla/follow-xml';
+import { listProducts } from './licensing/catalogue';
 import { createLog } from './process/log';
 import { startService } from './service';
 import { isMeantForUs } from './settings';
@@ -42,6 +44,7 @@ async function main(): Promise<void> {
   const db = openDatabase(config.database, config.tablePrefix);
   const signIn = await migrate(db, config.database)
     .then(() => seedDemo(db, config.packagesDir, new Date()))
+    .then(() => writeUpdateXmls(db, config))
     .then(async () => ({ token: await newToken(db), code: await newCode(db) }))
     .finally(() => db.destroy());
 
@@ -105,6 +108,12 @@ async function newToken(db: Db): Promise<string> {
   for (const { id, name } of await listTokens(db))
     if (name === TOKEN_NAME) await revokeToken(db, id, context);
   return (await addToken(db, { name: TOKEN_NAME, scope: 'write', expiresAt: null }, context)).token;
+}
+
+/** As publishing does, so that the pages show a shop that runs. */
+async function writeUpdateXmls(db: Db, config: Config): Promise<void> {
+  mkdirSync(config.xmlDir, { recursive: true });
+  for (const { id } of await listProducts(db)) await followUpdateXml(db, config, id);
 }
 
 /** Of a link that signs in to the pages. */

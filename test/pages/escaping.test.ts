@@ -37,6 +37,10 @@ const page = { title: HOSTILE, nav: undefined, crumbs: [[HOSTILE, `/${HOSTILE}`]
 
 /** The properties of each component, by its name; a component without an entry fails the test. */
 const PROPS: Record<string, Record<string, unknown>> = {
+  BarChart: {
+    ...{ id: HOSTILE, says: HOSTILE, what: HOSTILE, caption: HOSTILE, axis: [HOSTILE] },
+    ...{ bars: [{ label: HOSTILE, values: [1] }], series: [{ title: HOSTILE, colour: 'b' }] },
+  },
   Checkbox: field,
   Choices: { ...field, options },
   CopyText: { id: HOSTILE, label: HOSTILE, text: HOSTILE },
@@ -59,6 +63,9 @@ const PROPS: Record<string, Record<string, unknown>> = {
   Form: { path: `/${HOSTILE}`, form, upload: true, kind: HOSTILE, label: HOSTILE, children },
   FormErrors: { form },
   Head: { title: HOSTILE, sub: HOSTILE, actions: HOSTILE },
+  HorizontalBars: {
+    ...{ caption: HOSTILE, columns: [HOSTILE, HOSTILE, HOSTILE], rows: [{ label: HOSTILE, value: 1 }] },
+  },
   Icon: { name: 'yes' },
   Inside: { children },
   OperatorPage: page,

@@ -241,10 +241,13 @@ describe('every route', () => {
         if (get)
           expect([path, await visitor.get(address)]).toMatchObject([
             path,
-            { status: 303, location: `/sign-in${next}`, html: '' },
+            { status: 303, location: `/sign-in${next}`, html: 'See Other' },
           ]);
         if (post)
-          expect([path, await visitor.post(address)]).toMatchObject([path, { status: 303, html: '' }]);
+          expect([path, await visitor.post(address)]).toMatchObject([
+            path,
+            { status: 303, html: 'See Other' },
+          ]);
       }
   });
 
@@ -256,12 +259,12 @@ describe('every route', () => {
         if (get)
           expect([path, await visitor.get(address)]).toMatchObject([
             path,
-            { status: 303, location: '/my', html: '' },
+            { status: 303, location: '/my', html: 'See Other' },
           ]);
         if (post)
           expect([path, await visitor.post(address)]).toMatchObject([
             path,
-            { status: 303, location: '/my', html: '' },
+            { status: 303, location: '/my', html: 'See Other' },
           ]);
       }
   });

@@ -55,7 +55,7 @@ export async function customerClient(
   { language = 'en' }: Pick<PagesOptions, 'language'> = {},
 ): Promise<PagesClient> {
   const client = createClient(service.url, language);
-  if ('key' in by) return signedIn(client, await client.post('/my', { license_key: by.key }));
+  if ('key' in by) return signedIn(client, await client.post('/my', { key: by.key }));
   const who = { kind: 'customer', email: by.email } as const;
   const code = await createCode(service.db, who, CUSTOMER_CODE_LIFETIME_MS, service.clock.now);
   return signedIn(client, await client.post(`/my/enter/${code}`));

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import type { Settings } from '../../../src/config';
 import { giveToken } from '../../support/manage';
+import { sharedFolder } from '../../support/processes';
 import { startNginx } from '../../support/nginx';
 import { giveSampleShop, SHOP_NOW, shopSettings, type ShopOptions } from '../../support/sample-shop';
 import { createMariaDbDatabase, PREFIX, startTestService, type TestService } from '../../support/service';
@@ -24,7 +25,8 @@ export async function startPagesSite(
   sample: ShopOptions | undefined,
   settings: Settings = {},
 ): Promise<PagesSite> {
-  const own = shopSettings();
+  // nginx serves its files as another user.
+  const own = { ...shopSettings(), LICENSING_XML_DIR: sharedFolder() };
   const service = await startTestService(
     { ...own, LICENSING_DATABASE_URL: await createMariaDbDatabase(), ...settings },
     SHOP_NOW,

@@ -421,7 +421,8 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
     const secrets = {
       Authorization: 'Bearer lgw_secret',
       'X-Joomla-Token': 'joomla-secret',
-      Cookie: 'site=1; licensing=o; x_licensing=2; licensing_my=c; other=3',
+      Cookie:
+        'site=1; licensing=o; x_licensing=2; licensing_my=c; licensing_x=4; licensing_said=s; licensing_theme=dark; licensing_language=de; other=3',
     };
 
     it('get the secrets that are meant for them, and no cookie of the site', async () => {
@@ -452,7 +453,10 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
       const headers = { ...secrets, Origin: 'https://shop.example', 'X-Forwarded-Prefix': '/of-the-client' };
       for (const path of asked) await get(server, PREFIX + path, { headers });
       const own = {
-        cookies: ['licensing=o', 'licensing_my=c'],
+        cookies: [
+          ...['licensing=o', 'licensing_language=de', 'licensing_my=c', 'licensing_said=s'],
+          'licensing_theme=dark',
+        ],
         token: 'joomla-secret',
         origin: 'https://shop.example',
         folder: undefined,

@@ -49,7 +49,8 @@ export function keepSaid(ctx: Context, { code, values }: Said, base: string): vo
 /** What the action before this page did; it is said once. */
 export function takeSaid(ctx: Context, { said }: Texts, base: string): Said | undefined {
   const text = ctx.cookies.get(SAID);
-  if (text === undefined) return undefined;
+  // nginx passes an empty one where the browser sent none.
+  if (!text) return undefined;
   ctx.cookies.set(SAID, null, { path: base, sameSite: 'strict', httpOnly: true, overwrite: true });
   if (text.length > LONGEST_SAID) return undefined;
   try {

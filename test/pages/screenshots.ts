@@ -35,7 +35,7 @@ const asOperator =
   async (page: Page, { pages, token }: Shop) => {
     await page.goto(`${pages}${path}`);
     await page.locator('#f-token').fill(token);
-    await page.locator('main button[type=submit]').click();
+    await page.locator('main button[type=submit]').first().click();
     await page.locator('form.who').waitFor();
   };
 
@@ -59,7 +59,7 @@ const PICTURES: Wanted[] = [
       const who = { kind: 'customer', email: SHOP.studio.email } as const;
       const code = await createCode(db, who, CUSTOMER_CODE_LIFETIME_MS, SHOP_NOW);
       await page.goto(`${pages}/my/enter/${code}`);
-      await page.locator('main button[type=submit]').click();
+      await page.locator('main button[type=submit]').first().click();
     },
   },
 ];

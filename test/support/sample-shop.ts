@@ -31,6 +31,8 @@ export function shopSettings() {
     LICENSING_PUBLIC_URL: 'https://shop.example',
     LICENSING_SHOP_NAME: 'Example Extensions',
     LICENSING_XML_DIR: temporaryFolder(),
+    // Mails become files.
+    LICENSING_MAIL_URL: `file:${temporaryFolder()}?from=shop@shop.example`,
     LICENSING_MANAGE_RATE_LIMIT: '100000',
   };
 }

@@ -1,4 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { createCode, CUSTOMER_CODE_LIFETIME_MS } from '../../src/access/one-time-codes';
@@ -65,7 +66,9 @@ const PICTURES: Wanted[] = [
 ];
 
 async function main(): Promise<void> {
-  const settings = shopSettings();
+  // Its path stands on a page.
+  const settings = { ...shopSettings(), LICENSING_XML_DIR: join(tmpdir(), 'licensing-updates') };
+  mkdirSync(settings.LICENSING_XML_DIR, { recursive: true });
   const service = await startTestService(settings, SHOP_NOW);
   const browser = await openBrowser();
   try {

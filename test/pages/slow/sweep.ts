@@ -57,8 +57,8 @@ describe.each(WIDTHS)('%s pixels', (width) => {
           for (const path of paths) {
             await page.goto(`${site.pages}${path}`);
             for (const check of [expectAccessible, expectNoSidewaysScroll])
-              await check(page).catch((error: Error) =>
-                found.push(`${path}: ${error.message.slice(0, 1500)}`),
+              await check(page).catch((error: unknown) =>
+                found.push(`${path}: ${String(error).slice(0, 1500)}`),
               );
           }
           try {

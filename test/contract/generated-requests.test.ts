@@ -13,6 +13,7 @@ import {
   type Schema,
 } from '../support/generated-requests';
 import { makePackage } from '../support/packages';
+import { temporaryFolder } from '../support/processes';
 import { DATABASE_KINDS, newPlace, PREFIX, startTestService, type TestService } from '../support/service';
 
 /**
@@ -74,6 +75,8 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       ...(await newPlace(kind)),
       LICENSING_MANAGE_RATE_LIMIT: '1000000',
       LICENSING_KEY_SECRET: randomBytes(32).toString('base64'),
+      LICENSING_PUBLIC_URL: 'https://shop.example',
+      LICENSING_MAIL_URL: `file:${temporaryFolder()}?from=shop@example.com`,
     });
     ({ bytes: zip } = await makePackage());
   });
@@ -215,6 +218,8 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
         statuses: [201, 200],
       },
       removeLicenseActivation: { path: `${lic}/activations/${activation}`, statuses: [204] },
+      listLicenseMails: { path: `${lic}/mails` },
+      sendLicenseMail: { path: `${lic}/mails`, statuses: [201] },
       listLicenseEvents: { path: `${lic}/events` },
       listLicenseRequests: { path: `${lic}/requests` },
       addProduct: { body: { name: randomUUID() }, statuses: [201] },

@@ -43,9 +43,9 @@ export function keyboard(page: Page): Hands {
     press,
     async type(field, text) {
       await tabTo(page, field);
-      // A date is typed as the browser's language writes it, here British.
+      // A date is typed as the browser's own language writes it, which is American.
       const [, year = '', month = '', day = ''] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? [];
-      if ((await field.getAttribute('type')) === 'date') return keys.type(`${day}${month}${year}`);
+      if ((await field.getAttribute('type')) === 'date') return keys.type(`${month}${day}${year}`);
       await keys.press('Control+A');
       await keys.insertText(text);
     },

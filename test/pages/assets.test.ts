@@ -211,8 +211,7 @@ describe('a key in the fragment', () => {
     await page.goto(`${fixture.pages}/my#key=BBBB`);
     await waitUntil(() => sent().length > 0);
     expect(sent()).toEqual([{ method: 'POST', path: '/my', body: 'license_key=BBBB' }]);
-    await waitUntil(() => page.url() === `${fixture.pages}/my`);
-    expect(await page.evaluate('location.href')).toBe(page.url());
+    await page.waitForURL(`${fixture.pages}/my`);
     await page.context().close();
   });
 

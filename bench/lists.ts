@@ -42,6 +42,7 @@ const INSERTS = [
        ELSE '2026-06-15 12:00:00' + INTERVAL CAST(seq * 730.0 / :n AS SIGNED) - 365 DAY + INTERVAL seq % 80000 SECOND END,
      '2026-01-01'
    FROM seq_:first_to_:last`,
+  `UPDATE licensing_licenses SET customer_digest = LEFT(SHA2(customer, 256), 32) WHERE id BETWEEN :first AND :last`,
   `INSERT INTO licensing_license_keys (id, license_id, key_digest, key_hint, created_at)
    SELECT seq, seq, SHA2(seq, 256), IF(seq % 20, LPAD(HEX(seq), 8, '0'), '2024'), '2026-01-01' FROM seq_:first_to_:last`,
   `INSERT INTO licensing_activations (license_id, identifier, ip, site, activated_at)

@@ -106,6 +106,9 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
         assetsFolder: join(packageRoot, 'dist/pages'),
       },
       pagesHost: config.pagesHost,
+      origins: [config.publicUrl, config.operatorUrl].flatMap((url) =>
+        url === undefined ? [] : new URL(url).origin,
+      ),
       shopLogo: config.shopLogo,
       document: { version, pageFolder: join(packageRoot, 'dist/docs-page') },
       log,

@@ -24,6 +24,7 @@ import { mountAssets } from './pages/assets';
 import type { Allowance, Bucket, Limiter } from './rate-limit';
 import { assignRequestId } from './request-id';
 import { InvalidRequestError, readPath, readProductId } from './requests';
+import { originOf } from './same-origin';
 import { updatesHandler } from './updates';
 
 export interface AppDependencies {
@@ -37,6 +38,8 @@ export interface AppDependencies {
   pages?: { settings: PagesDependencies['settings']; assetsFolder: string };
   /** the only host name of the operator's API and pages; undefined: every one */
   pagesHost?: string | undefined;
+  /** under which browsers know the service, such as `https://shop.example`; none: the request alone tells */
+  origins?: string[] | undefined;
   /** the file of the seller's picture; undefined: none is served */
   shopLogo?: string | undefined;
   /** undefined: `openapi.json` and `docs` are not served */
@@ -55,6 +58,7 @@ export function createApp({
   operator,
   pages,
   pagesHost,
+  origins = [],
   shopLogo,
   document,
   log,
@@ -66,6 +70,10 @@ export function createApp({
   const router = newRouter();
   // A router of its own, because each looks at all its addresses: customers' calls shall not wait for the operator's.
   const operatorRouter = newRouter();
+  operatorRouter.use((ctx, next) => {
+    ctx.state.origin = originOf(ctx as Context, { isTrusted: clientAddress.isTrusted, origins });
+    return next();
+  });
   const readBody = koaBody({ ...BODY_OPTIONS, onError: bodyError }) as Middleware;
 
   app.use(async (ctx, next) => {
@@ -113,7 +121,7 @@ export function createApp({
   if (operator) {
     const { db, now } = licensing;
     const { isTrusted } = clientAddress;
-    mountManage(operatorRouter, { db, now, limiter, isTrusted, ...operator });
+    mountManage(operatorRouter, { db, now, limiter, ...operator });
     if (pages)
       mountPages(operatorRouter, {
         ...{ db, now, limiter, licensing, isTrusted, authenticate: operator.authenticate },

@@ -9,6 +9,8 @@ export interface State {
   client: ClientAddress;
   /** for logs and metrics; undefined outside the endpoints */
   endpoint: Endpoint | 'manage' | 'document' | 'pages' | undefined;
+  /** of a page or the operator's API: the request's own origin; undefined: its Host cannot be read */
+  origin?: string | undefined;
   /** of the operator's API, for logs: the pattern of the path */
   route?: string;
   /** the answered refusal or fault, for logs and metrics */

@@ -1,6 +1,6 @@
 import type { Context } from './context';
 import { pagesBase } from './prefix';
-import { originOf, type IsTrusted } from './same-origin';
+import type { IsTrusted } from './same-origin';
 
 /** Cookies of the pages' sessions: an operator's and a customer's, so that neither ends the other. */
 const COOKIES = {
@@ -30,7 +30,7 @@ export function clearSessionCookie(ctx: Context, kind: SessionKind, isTrusted: I
 /** Not by ctx.cookies.set(), which refuses Secure where the proxy ends TLS. */
 function cookie(ctx: Context, kind: SessionKind, value: string, isTrusted: IsTrusted): string {
   const { name, below } = COOKIES[kind];
-  const secure = originOf(ctx, isTrusted)?.startsWith('https:') ? '; Secure' : '';
+  const secure = ctx.state.origin?.startsWith('https:') ? '; Secure' : '';
   const path = `${pagesBase(ctx, isTrusted)}${below}`.replace(/\/pages$/, '');
   return `${name}=${value}; Path=${path}; HttpOnly; SameSite=Strict${secure}`;
 }

@@ -185,14 +185,13 @@ describe.each(BACKENDS)('the operator’s API by session, on %s', (_, settings) 
 });
 
 describe('the cookies', () => {
-  const cookies = ({ Host, ...others }: Record<string, string>) => {
+  const cookies = (origin: string, others: Record<string, string> = {}) => {
     const set: string[] = [];
     const headers = Object.fromEntries(
       Object.entries(others).map(([name, value]) => [name.toLowerCase(), value]),
     );
     const ctx = {
-      ...{ protocol: 'http', host: Host, req: { headers } },
-      get: (name: string) => headers[name.toLowerCase()] ?? '',
+      ...{ state: { origin }, req: { headers } },
       append: (_: string, value: string) => set.push(value),
     } as unknown as Context;
     setSessionCookie(ctx, 'operator', 'SECRET', () => true);
@@ -202,21 +201,22 @@ describe('the cookies', () => {
   const path = '/api/index.php/v1/licensing';
 
   it('are for the pages alone, and for no script', () => {
-    expect(cookies({ Host: 'shop.example', 'X-Forwarded-Proto': 'https' })).toEqual([
+    expect(cookies('https://shop.example')).toEqual([
       `licensing=SECRET; Path=${path}; HttpOnly; SameSite=Strict; Secure`,
       `licensing_my=; Path=${path}/pages/my; HttpOnly; SameSite=Strict; Secure; Max-Age=0`,
     ]);
-    expect(cookies({ Host: '127.0.0.1:3080' })[0]).toBe(
+    expect(cookies('http://127.0.0.1:3080')[0]).toBe(
       `licensing=SECRET; Path=${path}; HttpOnly; SameSite=Strict`,
     );
   });
 
   it('have the folder of the site, which the web server tells', () => {
-    const headers = { Host: 'shop.example', 'X-Forwarded-Proto': 'https' };
-    expect(cookies({ ...headers, 'X-Forwarded-Prefix': '/joomla' })).toEqual([
+    expect(cookies('https://shop.example', { 'X-Forwarded-Prefix': '/joomla' })).toEqual([
       `licensing=SECRET; Path=/joomla${path}; HttpOnly; SameSite=Strict; Secure`,
       `licensing_my=; Path=/joomla${path}/pages/my; HttpOnly; SameSite=Strict; Secure; Max-Age=0`,
     ]);
-    expect(cookies({ ...headers, 'X-Forwarded-Prefix': '//evil.example' })[0]).toContain(`; Path=${path};`);
+    expect(cookies('https://shop.example', { 'X-Forwarded-Prefix': '//evil.example' })[0]).toContain(
+      `; Path=${path};`,
+    );
   });
 });

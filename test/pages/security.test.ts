@@ -12,6 +12,7 @@ import { signInRoutes } from '../../src/http/pages/sign-in/routes';
 import type { Db } from '../../src/store/database';
 import { startTestSite } from '../support/joomla-site';
 import { giveToken } from '../support/manage';
+import { sendRaw } from '../support/raw-http';
 import { PREFIX, startTestService, type TestService } from '../support/service';
 import { customerClient, pagesClient, textOf, type PagesAnswer, type PagesClient } from './support/session';
 
@@ -364,6 +365,18 @@ describe('a session', () => {
     );
     expect(tls.headers.getSetCookie().join()).toMatch(/^licensing=[^,]*; Secure$/);
     for (const value of visitor.cookies.values()) secrets.add(value);
+  });
+
+  it('goes by the scheme of LICENSING_PUBLIC_URL where TLS ends before the web server', async () => {
+    const signIn = async (host: string, origin: string) => {
+      const path = `${PREFIX}/pages/enter/${await operatorCode()}`;
+      const head = `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nOrigin: ${origin}\r\nContent-Length: 0\r\n\r\n`;
+      const { status, headers } = (await sendRaw(service.url, head))!;
+      return { status, isSecure: headers.get('set-cookie')?.includes('; Secure') };
+    };
+    expect(await signIn('shop.example', 'https://shop.example')).toEqual({ status: 303, isSecure: true });
+    expect((await signIn('shop.example', 'http://shop.example')).status).toBe(403);
+    expect((await signIn('other.example', 'https://other.example')).status).toBe(403);
   });
 
   it('ends by signing out: the cookie is worth nothing afterwards', async () => {

@@ -6,7 +6,7 @@ import { sendJson } from '../answers';
 import type { Context, Middleware, State } from '../context';
 import { inTime } from '../faults';
 import type { Limiter } from '../rate-limit';
-import { isSameOrigin, type IsTrusted } from '../same-origin';
+import { isSameOrigin } from '../same-origin';
 import { readSessionCookie } from '../session-cookies';
 import { readJsonBody } from './body';
 import { ManageError, toFailure, type Failure } from './failures';
@@ -21,7 +21,6 @@ export interface ManageDependencies {
   now: () => Date;
   authenticate: Authenticate;
   limiter: Limiter;
-  isTrusted: IsTrusted;
   settings: ManageSettings;
 }
 
@@ -94,7 +93,7 @@ function hasJson({ method }: Operation): boolean {
 /** @throws ManageError for a wrong credential, a foreign page, or too many requests */
 async function authenticate(
   ctx: Context,
-  { authenticate: who, limiter, isTrusted }: ManageDependencies,
+  { authenticate: who, limiter }: ManageDependencies,
 ): Promise<Caller> {
   const caller = await who(credentialsOf(ctx));
   // A valid token is never refused for the failures of others, so those are counted apart.
@@ -106,7 +105,7 @@ async function authenticate(
   if (!('refused' in caller)) {
     const isRead = ctx.method === 'GET' || ctx.method === 'HEAD';
     // Another site's page can make the browser send its cookie.
-    if (caller.session !== undefined && !isRead && !isSameOrigin(ctx, isTrusted))
+    if (caller.session !== undefined && !isRead && !isSameOrigin(ctx))
       throw new ManageError(
         'FORBIDDEN',
         'With a session, calls that change something must come from its own pages.',

@@ -68,8 +68,7 @@ function handler<Call extends PageCall>(
       const handle = isPost ? route.post : route.get;
       if (handle === undefined || !['GET', 'HEAD', 'POST'].includes(ctx.method))
         throw notFoundOrMethod(ctx, route);
-      if (isPost && !isSameOrigin(ctx, dependencies.isTrusted))
-        throw new ManageError('FORBIDDEN', 'Another origin.');
+      if (isPost && !isSameOrigin(ctx)) throw new ManageError('FORBIDDEN', 'Another origin.');
       const entered = await enter(call, route);
       if (!('ctx' in entered)) {
         send(call, entered);

@@ -1,6 +1,5 @@
 import { listTokenPage, listTokens, type Token } from '../../../access/tokens';
 import { ManageError } from '../../manage/failures';
-import { originOf } from '../../same-origin';
 import { clearSessionCookie } from '../../session-cookies';
 import { act, attempt, filled } from '../act';
 import { formState, type FormState } from '../form-state';
@@ -57,7 +56,7 @@ async function make(call: OperatorCall, sent: URLSearchParams): Promise<Answer> 
   const body = filled(sent, 'name', 'scope', 'expires_at');
   const data = await act(call, sent, 'POST /tokens', { body });
   const { name, token } = data as { name: string; token: string };
-  const origin = call.settings.publicUrl ?? originOf(call.ctx, call.isTrusted) ?? '';
+  const origin = call.settings.publicUrl ?? call.ctx.state.origin ?? '';
   const api = `${origin.replace(/\/$/, '')}${call.view.to('').replace(/pages$/, 'manage')}`;
   return { page: <NewToken {...{ name, token, api }} /> };
 }

@@ -71,7 +71,7 @@ export function createApp({
   // A router of its own, because each looks at all its addresses: customers' calls shall not wait for the operator's.
   const operatorRouter = newRouter();
   operatorRouter.use((ctx, next) => {
-    ctx.state.origin = originOf(ctx as Context, { isTrusted: clientAddress.isTrusted, origins });
+    ctx.state.origin = originOf(ctx, { isTrusted: clientAddress.isTrusted, origins });
     return next();
   });
   const readBody = koaBody({ ...BODY_OPTIONS, onError: bodyError }) as Middleware;

@@ -1,7 +1,8 @@
-import { table, type Db } from './database';
+import { table, type Db, type Transaction } from './database';
 import { isDuplicate } from './errors';
 import { toFields } from './row-fields';
 import { toSqlTime } from './time';
+import { inReadCommitted } from './transaction';
 
 /** Requests for one-time links by address, in a few slots each: who finds all of them taken gets none. */
 
@@ -45,12 +46,14 @@ async function insertSlot(db: Db, row: object): Promise<boolean> {
   }
 }
 
+/** Two updates that the server does by the index on the time can deadlock, so the update is tried again. */
 async function renewSlot(db: Db, key: object, now: Date, since: Date): Promise<boolean> {
-  const changed = await db(table(db, 'link_requests'))
-    .where(key)
-    .where('requested_at', '<=', toSqlTime(since))
-    .update({ requested_at: toSqlTime(now) });
-  return changed === 1;
+  const renew = async (trx: Transaction) =>
+    (await trx(table(trx, 'link_requests'))
+      .where(key)
+      .where('requested_at', '<=', toSqlTime(since))
+      .update({ requested_at: toSqlTime(now) })) === 1;
+  return inReadCommitted(db, renew);
 }
 
 /** Deletes a few slots that were taken before `before`. @returns how many were found */

@@ -79,6 +79,10 @@ test("the site's own settings, as Joomla uses them; off when the site sends no m
       login: { user: 'u', password: "it's" },
     },
   });
+  const asPhpMailer = `public $mailer = 'smtp'; public $smtphost = ' ssl://mail.example:465;other.example';`;
+  expect(siteOf(asPhpMailer).mail?.route).toMatchObject({ host: 'mail.example', port: 465, tls: 'implicit' });
+  const ipv6 = `public $mailer = 'smtp'; public $smtphost = '[::1]'; public $smtpport = '2525';`;
+  expect(siteOf(ipv6).mail?.route).toMatchObject({ host: '::1', port: 2525, tls: 'offered' });
   const php = siteOf(`public $mailer = 'mail'; public $sendmail = '/usr/lib/sendmail -t';`);
   expect([php.mail?.route, php.shopName]).toEqual([
     { kind: 'sendmail', path: '/usr/lib/sendmail' },

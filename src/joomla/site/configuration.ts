@@ -125,13 +125,14 @@ function readMail(values: Configuration): SiteMail {
   const [mailer, secure] = [word('mailer').toLowerCase(), word('smtpsecure').toLowerCase()];
   const user = word('smtpuser');
   const password = values.get('smtppass');
+  const server = readMailHost(word('smtphost'));
   return {
     // Joomla 3 before 3.2 had no such setting.
     isOnline: isTrue(values.get('mailonline') ?? 1),
     mailer: mailer === 'smtp' || mailer === 'sendmail' ? mailer : 'mail',
-    host: word('smtphost'),
-    port: Number(word('smtpport')) || 25,
-    secure: secure === 'ssl' || secure === 'tls' ? secure : 'none',
+    host: server.host,
+    port: server.port ?? (Number(word('smtpport')) || 25),
+    secure: server.secure ?? (secure === 'ssl' || secure === 'tls' ? secure : 'none'),
     login:
       isTrue(values.get('smtpauth')) && user !== ''
         ? { user, password: typeof password === 'number' ? String(password) : (readRaw(password) ?? '') }
@@ -140,6 +141,18 @@ function readMail(values: Configuration): SiteMail {
     sendmail: word('sendmail').split(/\s/)[0] || SENDMAIL,
     from: findEmail(word('mailfrom')),
     fromName: readText(values, 'fromname'),
+  };
+}
+
+/** PHPMailer takes `ssl://mail.example:465` too, and several servers with ";" between them. The first is used. */
+function readMailHost(text: string): { host: string; port?: number; secure?: 'ssl' | 'tls' } {
+  const [first = ''] = text.split(';');
+  const [, secure, host = first.trim(), port] =
+    /^(?:(ssl|tls):\/\/)?([^:/]+|\[[^\]]+\])(?::(\d{1,5}))?$/.exec(first.trim()) ?? [];
+  return {
+    host: host.replace(/^\[(.*)\]$/, '$1'),
+    ...(port === undefined ? {} : { port: Number(port) }),
+    ...(secure === undefined ? {} : { secure: secure as 'ssl' | 'tls' }),
   };
 }
 

@@ -90,7 +90,7 @@ export async function composeMail(
   if (type === 'reminder' && !isStillDue(license, details, now)) return { obsolete: true };
   const to = findEmail(license.customer ?? '');
   if (to === undefined) return { failed: 'NO_CUSTOMER' };
-  const { text, values } = await contentOf(db, type, license, details, settings.keySecret);
+  const { text, values } = await contentOf(db, type, license, details, { secret: settings.keySecret, now });
   if (text === undefined) return { failed: 'KEY_UNKNOWN' };
   return finish(row, to, text, { ...(await valuesOf(db, license, row, settings)), ...values }, settings);
 }
@@ -125,7 +125,7 @@ async function contentOf(
   type: Exclude<MailRequest['type'], 'customer_link' | 'operator_link'>,
   license: License,
   { days_before: days, key_id: keyId, site }: MailDetails,
-  secret: Buffer | undefined,
+  { secret, now }: { secret: Buffer | undefined; now: Date },
 ): Promise<{ text: TextName | undefined; values?: Values }> {
   switch (type) {
     case 'license_key': {
@@ -133,7 +133,9 @@ async function contentOf(
       return key === undefined ? { text: undefined } : { text: type, values: { key } };
     }
     case 'reminder':
-      return days === 0 ? { text: 'reminder_ended' } : { text: type, values: { days: String(days) } };
+      return days === 0
+        ? { text: 'reminder_ended' }
+        : { text: type, values: { days: String(daysLeft(license, now)) } };
     case 'key_changed': {
       const key = (await listKeys(db, license.id)).find(({ id }) => id === (keyId ?? license.mainKeyId));
       return { text: type, values: { key_hint: key?.keyHint ?? '-' } };
@@ -141,6 +143,11 @@ async function contentOf(
     case 'site_removed':
       return { text: type, values: { site: site ?? '-' } };
   }
+}
+
+/** Not those of the step: the mail may have waited for the mail server. */
+function daysLeft({ expiresAt }: License, now: Date): number {
+  return Math.ceil(((expiresAt as Date).getTime() - now.getTime()) / (24 * 60 * 60 * 1000));
 }
 
 function revealed(license: License, secret: Buffer | undefined): string | undefined {

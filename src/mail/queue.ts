@@ -57,6 +57,8 @@ export interface MailDetails {
 export interface QueueContext {
   now: Date;
   language: MailLanguage;
+  /** when it is sent at the earliest; by default at once */
+  dueAt?: Date;
 }
 
 /** That mail is set up, and what queueing needs of the settings. */
@@ -81,9 +83,13 @@ export function queueMail(db: Db, request: MailRequest, context: QueueContext): 
   return db.isTransaction ? queue(db as Transaction) : inTransaction(db, queue);
 }
 
-async function draft(db: Db, request: MailRequest, { now, language }: QueueContext): Promise<NewOutboxRow> {
+async function draft(
+  db: Db,
+  request: MailRequest,
+  { now, language, dueAt = now }: QueueContext,
+): Promise<NewOutboxRow> {
   const row = {
-    ...({ kind: 'mail', type: request.type, language, createdAt: now, nextAttemptAt: now } as const),
+    ...({ kind: 'mail', type: request.type, language, createdAt: now, nextAttemptAt: dueAt } as const),
     ...{ licenseId: null, recipient: null, address: null, details: null, once: null },
   };
   switch (request.type) {

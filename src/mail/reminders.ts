@@ -9,6 +9,8 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** How long after its time a reminder is still queued: no longer, so that switching reminders on is not a flood. */
 const WINDOW_MS = DAY_MS;
 const AT_ONCE = 100;
+/** A thousand that fall due at once keep no customer waiting for a link, and look like no spam to the mail server. */
+const APART_MS = 1_000;
 
 interface Reminding {
   lease: Lease;
@@ -32,7 +34,7 @@ export async function queueReminders(db: Db, reminding: Reminding): Promise<numb
     const window = { after: new Date(upTo.getTime() - WINDOW_MS), upTo };
     for (let ends: End[] = []; ;) {
       ends = await listEnds(db, planIds, window, ends.at(-1), AT_ONCE);
-      const queuedNow = await queuePortion(db, ends, daysBefore, reminding);
+      const queuedNow = await queuePortion(db, ends, daysBefore, queued, reminding);
       if (queuedNow === undefined) return queued;
       queued += queuedNow;
       if (ends.length < AT_ONCE) break;
@@ -42,11 +44,12 @@ export async function queueReminders(db: Db, reminding: Reminding): Promise<numb
   return queued;
 }
 
-/** @returns how many; undefined: another instance does it by now */
+/** @param earlier how many were queued before them @returns how many; undefined: another instance does it by now */
 async function queuePortion(
   db: Db,
   ends: End[],
   daysBefore: DaysBefore,
+  earlier: number,
   { lease, mailing: { language }, now }: Reminding,
 ): Promise<number | undefined> {
   const known = ends.filter(({ expiresAt, createdAt }) => +createdAt < +expiresAt - daysBefore * DAY_MS);
@@ -58,8 +61,10 @@ async function queuePortion(
   if (open.length === 0) return 0;
   return inTransaction(db, async (trx) => {
     if (!(await lockLease(trx, lease, now))) return undefined;
-    for (const { id } of open)
-      await queueMail(trx, { type: 'reminder', licenseId: id, daysBefore }, { now, language });
+    for (const [i, { id }] of open.entries()) {
+      const dueAt = new Date(now.getTime() + (earlier + i) * APART_MS);
+      await queueMail(trx, { type: 'reminder', licenseId: id, daysBefore }, { now, language, dueAt });
+    }
     return open.length;
   });
 }

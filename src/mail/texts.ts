@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { isUtf8 } from 'node:buffer';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MAIL_LANGUAGES, type MailLanguage } from './settings';
 
@@ -49,14 +50,24 @@ export function readMailText(folders: TextFolders, name: TextName, language: Mai
 /** What is wrong with the seller's texts, as sentences; each such text is replaced by ours. */
 export function findTextFaults({ own }: TextFolders): string[] {
   if (own === undefined) return [];
-  if (!existsSync(own)) return [`LICENSING_MAIL_TEXTS_DIR names ${own}, and there is no such folder.`];
-  return TEXT_NAMES.flatMap((name) =>
-    MAIL_LANGUAGES.flatMap((language) => {
-      const path = join(own, fileName(name, language));
-      const text = existsSync(path) ? readText(path, name) : '';
-      return typeof text === 'string' && text !== '' ? [`${path} is not used: ${text}`] : [];
-    }),
+  let files: string[];
+  try {
+    files = readdirSync(own).sort();
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    return [`LICENSING_MAIL_TEXTS_DIR names ${own}, which is no folder that can be read (${code}).`];
+  }
+  const names = new Map(
+    TEXT_NAMES.flatMap((name) => MAIL_LANGUAGES.map((language) => [fileName(name, language), name] as const)),
   );
+  return files.flatMap((file) => {
+    const name = names.get(file);
+    // Other files, such as a backup, may lie there.
+    if (name === undefined && !file.endsWith('.txt')) return [];
+    const fault =
+      name === undefined ? 'no mail has this name. See the folder mails.' : readText(join(own, file), name);
+    return typeof fault === 'string' ? [`${join(own, file)} is not used: ${fault}`] : [];
+  });
 }
 
 function fileName(name: TextName, language: MailLanguage): string {
@@ -65,21 +76,22 @@ function fileName(name: TextName, language: MailLanguage): string {
 
 /** The text, or why it cannot be used. */
 function readText(path: string, name: TextName): MailText | string {
-  let content: string;
+  let bytes: Buffer;
   try {
-    content = readFileSync(path, 'utf8');
+    bytes = readFileSync(path);
   } catch (error) {
     return `it cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}).`;
   }
+  if (!isUtf8(bytes)) return 'it is not in UTF-8. Save it in UTF-8.';
+  const content = bytes.toString('utf8');
   const [subject = '', ...lines] = content.replace(/^\uFEFF/, '').split(/\r?\n/);
   const body = lines.join('\n').trim();
   if (subject.trim() === '' || body === '')
     return 'it needs a subject in its first line, and a text below it.';
   const known: readonly string[] = ['shop', ...PLACEHOLDERS[name]];
-  const unknown = [...content.matchAll(PLACEHOLDER)].map(([whole, word]) =>
-    known.includes(word as string) ? '' : whole,
-  );
-  const wrong = unknown.find((whole) => whole !== '');
+  const isKnown = (whole: string) => known.some((word) => whole === `{${word}}`);
+  // A customer would get it as it stands there.
+  const wrong = content.match(BRACED)?.find((whole) => !isKnown(whole));
   if (wrong !== undefined)
     return `it has ${wrong}; it may have ${known.map((word) => `{${word}}`).join(', ')}.`;
   const needed = NEEDED[name];
@@ -89,6 +101,8 @@ function readText(path: string, name: TextName): MailText | string {
 }
 
 export const PLACEHOLDER = /\{([a-z_]*)\}/g;
+/** What was meant as a placeholder, such as "{Key}", "{ key }" and "{key". */
+const BRACED = /\{[^{}\r\n]*\}?|\}/g;
 
 /** Without it the mail would be of no use. */
 const NEEDED: Partial<Record<TextName, string>> = {

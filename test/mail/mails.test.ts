@@ -160,6 +160,9 @@ describe('what mails say', () => {
     });
     expect(removed.html).not.toContain('<b>');
     expect(removed.text).toContain('<b>x</b> https://evil.example was removed');
+    const { id: soon } = await sell({ expires_at: new Date(+service.clock.now + 28 * DAY).toISOString() });
+    const late = await mailOf({ type: 'reminder', licenseId: soon as number, daysBefore: 30 });
+    expect(late.text).toContain(', in 28 days.');
     const reminder = await mailOf({ type: 'reminder', licenseId: id as number, daysBefore: 30 }, 'de');
     expect(reminder.subject).toBe('Ihre Lizenz für Gallery <Pro> endet am 03.03.2028');
     expect(reminder.text).toContain('Hier verlängern Sie: https://shop.example/renew?a=1&b=2');
@@ -176,6 +179,11 @@ describe('what mails say', () => {
       'Hello from {shop}\n\nOpen {link}\nor read https://shop.example/help.\n',
     );
     writeFileSync(join(own, 'operator_link.en.txt'), 'Sign in\n\n{lnk}\n');
+    writeFileSync(join(own, 'license_key.de.txt'), 'Schlüssel\n\n{key}\n', 'latin1');
+    writeFileSync(join(own, 'license_key.en.txt'), 'Key\n\n{key}, for { product }\n');
+    writeFileSync(join(own, 'reminder.en.txt'), 'Reminder\n\n{product ends\n');
+    writeFileSync(join(own, 'license-key.en.txt'), 'Key\n\n{key}\n');
+    writeFileSync(join(own, 'customer_link.en.txt~'), 'A backup');
     const folders = { ...texts, own };
     const { subject, html } = await mailOf({ type: 'customer_link', email: 'jane@example.com' }, 'en', {
       texts: folders,
@@ -184,7 +192,11 @@ describe('what mails say', () => {
     expect(html).toContain('<a href="https://shop.example/help">https://shop.example/help</a>.');
     expect(readMailText(folders, 'operator_link', 'en')).toEqual(readMailText(texts, 'operator_link', 'en'));
     expect(findTextFaults(folders)).toEqual([
-      expect.stringMatching(/operator_link\.en\.txt is not used: it has \{lnk\}/),
+      expect.stringMatching(/license-key\.en\.txt is not used: no mail has this name/),
+      expect.stringMatching(/license_key\.de\.txt is not used: it is not in UTF-8/),
+      expect.stringMatching(/license_key\.en\.txt is not used: it has \{ product \};/),
+      expect.stringMatching(/operator_link\.en\.txt is not used: it has \{lnk\};/),
+      expect.stringMatching(/reminder\.en\.txt is not used: it has \{product ends;/),
     ]);
   });
 });
@@ -212,6 +224,9 @@ test('reminders: once for an end and a step, only while they are on, and not for
   await changeState(db, suspended, 'suspend', context);
   expect(await remind(at(69.9))).toBe(0);
   expect(await remind(at(70.1))).toBe(2);
+  const dueAt = await db(table(db, 'outbox')).whereNotNull('once').pluck<string[]>('next_attempt_at');
+  const [first, second] = dueAt.map((time) => Date.parse(`${time.replace(' ', 'T')}Z`)) as [number, number];
+  expect(second - first).toBe(1_000);
   expect(await remind(at(70.2))).toBe(0);
   await renew(db, renewed, { until: at(200) }, context);
   expect(await remind(at(93.1))).toBe(1);

@@ -5,6 +5,7 @@ export type MailFailureCode =
   | 'ADDRESS_REFUSED'
   /** the server does not want this mail */
   | 'MAIL_REFUSED'
+  /** the server takes nothing from this sender or this machine: relaying denied, a block list, no sign-in */
   | 'SENDER_REFUSED'
   | 'PASSWORD_REFUSED'
   /** the server asks to come again */
@@ -32,6 +33,11 @@ export class MailFailure extends Error {
     return this.code === 'ADDRESS_REFUSED' || this.code === 'MAIL_REFUSED';
   }
 
+  /** No mail gets out for now, whomever it is for. */
+  get isOfServer(): boolean {
+    return ['PASSWORD_REFUSED', 'TLS', 'NOT_CONNECTED', 'SENDMAIL', 'FOLDER'].includes(this.code);
+  }
+
   /** As it is stored, such as `ADDRESS_REFUSED 550`. */
   get stored(): string {
     return this.status === undefined ? this.code : `${this.code} ${this.status}`;
@@ -55,19 +61,32 @@ export function toMailFailure(error: unknown): MailFailure {
 function codeOf({
   code = '',
   originalCode = '',
-  responseCode,
+  responseCode: status,
+  response = '',
   command = '',
   name,
 }: SmtpError): MailFailureCode {
-  if (code === 'EAUTH' || code === 'ENOAUTH') return 'PASSWORD_REFUSED';
   if (code === 'ETLS' || /CERT|SSL|TLS|SELF_SIGNED|VERIFY/.test(code + originalCode)) return 'TLS';
   if (code === 'ETIMEDOUT' || code === 'EABORT' || name === 'AbortError') return 'TIMEOUT';
-  if (responseCode !== undefined && responseCode < 500) return 'LATER';
-  if (responseCode !== undefined && (code === 'EENVELOPE' || code === 'EMESSAGE')) {
+  if (status !== undefined && status < 500) return 'LATER';
+  if (code === 'EAUTH' || code === 'ENOAUTH') return 'PASSWORD_REFUSED';
+  if (status !== undefined && (code === 'EENVELOPE' || code === 'EMESSAGE')) {
     if (command === 'MAIL FROM') return 'SENDER_REFUSED';
-    return code === 'EMESSAGE' ? 'MAIL_REFUSED' : 'ADDRESS_REFUSED';
+    if (code === 'EMESSAGE') return 'MAIL_REFUSED';
+    return isAboutAddress(status, response) ? 'ADDRESS_REFUSED' : 'SENDER_REFUSED';
   }
   return ['ECONNECTION', 'EDNS', 'ESOCKET', 'EPROTOCOL'].includes(code) ? 'NOT_CONNECTED' : 'UNKNOWN';
+}
+
+/**
+ * Servers also refuse at RCPT what they hold against the sender: Postfix does by default (`smtpd_delay_reject`). Such a mail
+ * is not given up, because the seller can mend that. By the enhanced status (RFC 3463), else by the reply and its words.
+ */
+function isAboutAddress(status: number, response: string): boolean {
+  const [, enhanced] = /^\d{3}[ -](5\.\d{1,3}\.\d{1,3})\b/.exec(response) ?? [];
+  // Exchange Online says 5.4.1 of an address that it does not know; 5.1.7 and 5.1.8 are about the sender's.
+  if (enhanced !== undefined) return /^5\.[124]\./.test(enhanced) && !/^5\.1\.[78]$/.test(enhanced);
+  return [501, 550, 551, 553, 556].includes(status) && !/relay|authenticat|block|black/i.test(response);
 }
 
 /** The code that a row's `last_error` begins with. */
@@ -78,7 +97,7 @@ export function failureCode(stored: string): string {
 const WORDS: Record<string, string> = {
   ADDRESS_REFUSED: 'the mail server takes no mail for this address',
   MAIL_REFUSED: 'the mail server refused this mail',
-  SENDER_REFUSED: 'the mail server does not let this sender send',
+  SENDER_REFUSED: 'the mail server takes no mail from this sender or this machine',
   PASSWORD_REFUSED: 'the mail server refused the user or the password',
   LATER: 'the mail server asked to try again later',
   TLS: "the connection could not be encrypted, or the mail server's certificate is not valid for its name",

@@ -4,18 +4,21 @@ import type { Db } from '../store/database';
 import { reasonCode } from '../store/errors';
 import { claimOutboxRow, deleteOutboxRow, onQueued, settleOutboxRow, type OutboxRow } from '../store/outbox';
 import { composeMail, type ComposedMail, type ComposerSettings } from './compose';
-import { toMailFailure } from './failures';
+import { toMailFailure, type MailFailure } from './failures';
 import type { MailTransport } from './transport';
 
 /** At the most so many mails of this process are on their way at once. */
 const CONNECTIONS = 4;
 /** What other processes queue is found within this time. */
 const POLL_MS = 2_000;
-/** For one mail in all; a server that sends a byte now and then is not silent. */
-const SEND_LIMIT_MS = 60_000;
-/** Longer than that, so that no other instance sends what is on its way; a killed one's mails wait this long. */
-const CLAIM_MS = 2 * SEND_LIMIT_MS;
-/** The claim lasts longer. */
+/**
+ * For one mail in all; a server that sends a byte now and then is not silent. RFC 5321, 4.5.3.2.6: a server may look at a mail
+ * for ten minutes before its 250, and whoever leaves earlier sends it twice.
+ */
+const SEND_LIMIT_MS = 10 * 60_000;
+/** Prolonged while the mail is on its way, so that no other instance sends it; a killed one's mails wait this long. */
+const CLAIM_MS = 2 * 60_000;
+/** A claim lasts longer. */
 const RECORD_TRIES = 20;
 const RECORD_PAUSE_MS = 2_000;
 /** At the stop, for the server's answer. */
@@ -25,6 +28,11 @@ const MINUTE_MS = 60_000;
 /** After each failed attempt; the last one repeats, until a mail is two days old. */
 const PAUSES_MS = [0.5, 3, 10, 30, 60, 120, 240].map((minutes) => minutes * MINUTE_MS);
 const GIVE_UP_AFTER_MS = 2 * 24 * 60 * MINUTE_MS;
+/**
+ * After mails that the server took from nobody, before it is asked again: a thousand refused logins in a row would have the
+ * machine banned. Mails that wait for this do not use up their attempts.
+ */
+const RESTS_MS = [0.5, 3, 10].map((minutes) => minutes * MINUTE_MS);
 
 export interface SenderSettings extends ComposerSettings {
   transport: MailTransport;
@@ -45,8 +53,19 @@ export function startMailSender(
   const stopping = new AbortController();
   const lanes = new Set<Promise<void>>();
 
+  let rests = 0;
+  let restsUntil = 0;
+  const isResting = () => now().getTime() < restsUntil;
+
+  function restAfter({ isOfServer }: MailFailure): void {
+    if (!isOfServer) rests = 0;
+    // Mails that were on their way together fail together.
+    else if (!isResting())
+      restsUntil = now().getTime() + (RESTS_MS[Math.min(rests++, RESTS_MS.length - 1)] as number);
+  }
+
   async function lane(): Promise<void> {
-    while (!stopping.signal.aborted) {
+    while (!stopping.signal.aborted && !isResting()) {
       const at = now();
       const row = await claimOutboxRow(db, 'mail', at, new Date(at.getTime() + CLAIM_MS));
       if (row === undefined) return;
@@ -58,7 +77,8 @@ export function startMailSender(
 
   let failures = 0;
   function startLane(): void {
-    if (lanes.size >= CONNECTIONS || stopping.signal.aborted) return;
+    // After a rest, one mail tries.
+    if (lanes.size >= (rests === 0 ? CONNECTIONS : 1) || stopping.signal.aborted) return;
     const running: Promise<void> = lane()
       .then(
         () => void (failures = 0),
@@ -75,7 +95,7 @@ export function startMailSender(
     const outcome = await attempt(row);
     if (outcome === 'obsolete') await deleteOutboxRow(db, row.id);
     else if (!(await record(row, outcome)))
-      log.warn({ mail: row.id }, 'another instance has taken this mail over: it may arrive twice');
+      log.warn({ mail: row.id }, 'another instance has taken this mail over, or it was erased meanwhile');
   }
 
   /** Does not give up at once when the database is away, because an unrecorded mail is sent again. */
@@ -95,12 +115,14 @@ export function startMailSender(
       const composed = await composeMail(db, row, settings, now());
       if ('obsolete' in composed) return 'obsolete';
       if ('failed' in composed) return givenUp(composed.failed);
-      await sendInTime(composed.mail);
+      await sendInTime(row, composed.mail);
+      rests = 0;
       log.info({ mail: id, type }, 'mail sent');
       return { sentAt: now(), nextAttemptAt: null, lastError: null };
     } catch (error) {
       const failure = toMailFailure(error);
       const { stored, isFinal } = failure;
+      restAfter(failure);
       const next = nextAttempt(row, now());
       const isOver = isFinal || next === undefined;
       const reason = failure.code === 'UNKNOWN' ? `UNKNOWN ${reasonCode(error)}` : stored;
@@ -114,24 +136,37 @@ export function startMailSender(
 
   const givenUp = (lastError: string) => ({ lastError, failedAt: now(), nextAttemptAt: null });
 
-  // At the stop, ends mails that are on their way; their rows are tried again.
-  const cuts = new Set<AbortController>();
+  /** What is on its way. At the stop it is cut, and tried again later. */
+  const sending = new Map<AbortController, OutboxRow>();
   let isCut = false;
-  async function sendInTime(mail: ComposedMail): Promise<void> {
+  async function sendInTime(row: OutboxRow, mail: ComposedMail): Promise<void> {
     const cut = new AbortController();
     const timer = setTimeout(() => cut.abort(), SEND_LIMIT_MS).unref();
-    cuts.add(cut);
+    sending.set(cut, row);
     if (isCut) cut.abort();
     try {
       await settings.transport.send(mail, settings.from, cut.signal);
     } finally {
       clearTimeout(timer);
-      cuts.delete(cut);
+      sending.delete(cut);
+    }
+  }
+
+  /** A claim that the database cannot prolong ends; then the mail may arrive twice. */
+  function prolongClaims(): void {
+    const end = now().getTime() + CLAIM_MS;
+    for (const row of sending.values()) {
+      if (end - (row.nextAttemptAt as Date).getTime() < CLAIM_MS / 2) continue;
+      row.nextAttemptAt = new Date(end);
+      settleOutboxRow(db, row, { nextAttemptAt: row.nextAttemptAt }).catch(() => undefined);
     }
   }
 
   startLane();
-  const timer = setInterval(startLane, POLL_MS).unref();
+  const timer = setInterval(() => {
+    prolongClaims();
+    startLane();
+  }, POLL_MS).unref();
   const forget = onQueued(db, startLane);
   return async () => {
     stopping.abort();
@@ -140,7 +175,7 @@ export function startMailSender(
     const done = Promise.all(lanes);
     await Promise.race([done, sleep(STOP_LIMIT_MS, undefined, { ref: false })]);
     isCut = true;
-    for (const cut of cuts) cut.abort();
+    for (const cut of sending.keys()) cut.abort();
     await done;
   };
 }

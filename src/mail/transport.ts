@@ -22,7 +22,8 @@ export interface MailTimeouts {
   silence: number;
 }
 
-const TIMEOUTS: MailTimeouts = { connect: 10_000, silence: 30_000 };
+/** A server that looks for spam is silent before its 250, often for a minute. */
+const TIMEOUTS: MailTimeouts = { connect: 10_000, silence: 5 * 60_000 };
 
 export function createMailTransport({ route }: MailSettings, timeouts = TIMEOUTS): MailTransport {
   switch (route.kind) {

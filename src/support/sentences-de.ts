@@ -51,7 +51,7 @@ const OVER_LIMIT =
 const NOT_MAILED: Record<string, string> = {
   ADDRESS_REFUSED: 'Der Mailserver nimmt keine Mail für diese Adresse an',
   MAIL_REFUSED: 'Der Mailserver hat diese Mail abgelehnt',
-  SENDER_REFUSED: 'Der Mailserver lässt diesen Absender nicht senden',
+  SENDER_REFUSED: 'Der Mailserver nimmt von diesem Absender oder Rechner keine Mail an',
   PASSWORD_REFUSED: 'Der Mailserver hat Benutzer oder Passwort abgelehnt',
   LATER: 'Der Mailserver bittet um einen späteren Versuch',
   TLS: 'Die Verbindung zum Mailserver ließ sich nicht verschlüsseln, oder sein Zertifikat gilt nicht für seinen Namen',

@@ -46,7 +46,7 @@ const UNTRACED: Language['untraced'] = {
 const NOT_MAILED: Record<string, string> = {
   ADDRESS_REFUSED: 'the mail server takes no mail for this address',
   MAIL_REFUSED: 'the mail server refused this mail',
-  SENDER_REFUSED: 'the mail server does not let this sender send',
+  SENDER_REFUSED: 'the mail server takes no mail from this sender or this machine',
   PASSWORD_REFUSED: 'the mail server refused the user or the password',
   LATER: 'the mail server asked to try again later',
   TLS: 'the connection to the mail server could not be encrypted, or its certificate is not valid for its name',

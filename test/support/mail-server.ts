@@ -20,12 +20,15 @@ export interface MailServer {
   /** those that it answered with 250, or would have */
   received: ReceivedMail[];
   manners: Manners;
+  /** how often a password was refused */
+  refusedLogins: number;
   stop(): Promise<void>;
 }
 
 interface Manners {
-  /** addresses that it refuses, by the reply */
-  refuses: Record<string, number>;
+  /** addresses that it refuses, by the reply, with or without its text */
+  refuses: Record<string, number | string>;
+  password: string;
   /** it says nothing after the mail: its 250 is held back */
   holds: boolean;
   /** it accepts connections and says nothing at all */
@@ -41,7 +44,8 @@ export async function startMailServer({
   port = 0,
 }: { certificate?: Certificate; secure?: boolean; port?: number } = {}): Promise<MailServer> {
   const received: ReceivedMail[] = [];
-  const manners: Manners = { refuses: {}, holds: false, hangs: false };
+  const manners: Manners = { refuses: {}, password: MAIL_PASSWORD, holds: false, hangs: false };
+  const logins = { refused: 0 };
   const refusal = (code: number, message: string) =>
     Object.assign(new Error(message), { responseCode: code });
   const options: SMTPServerOptions = {
@@ -54,12 +58,17 @@ export async function startMailServer({
       if (!manners.hangs) done();
     },
     onAuth: ({ username, password }, _session, done) => {
-      if (username === MAIL_USER && password === MAIL_PASSWORD) done(null, { user: username });
-      else done(refusal(535, 'Invalid login'));
+      if (username === MAIL_USER && password === manners.password) {
+        done(null, { user: username });
+        return;
+      }
+      logins.refused++;
+      done(refusal(535, 'Invalid login'));
     },
     onRcptTo: ({ address }, _session, done) => {
-      const code = manners.refuses[address];
-      done(code === undefined ? null : refusal(code, `<${address}> is refused`));
+      const refused = manners.refuses[address];
+      const [, code, said = `<${address}> is refused`] = /^(\d+)(?: (.*))?$/.exec(String(refused)) ?? [];
+      done(code === undefined ? null : refusal(Number(code), said));
     },
     onData: (stream, session, done) => {
       void text(stream).then((raw) => {
@@ -84,6 +93,9 @@ export async function startMailServer({
     port: (server.server.address() as AddressInfo).port,
     received,
     manners,
+    get refusedLogins() {
+      return logins.refused;
+    },
     stop: () => new Promise((resolve) => server.close(() => resolve())),
   };
 }

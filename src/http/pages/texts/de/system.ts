@@ -44,7 +44,7 @@ export const system: Translated<typeof en> = {
     errors: {
       ADDRESS_REFUSED: 'Der Mailserver nimmt diese Adresse nicht an.',
       MAIL_REFUSED: 'Der Mailserver nimmt diese Mail nicht an.',
-      SENDER_REFUSED: 'Der Mailserver nimmt die Adresse des Absenders nicht an.',
+      SENDER_REFUSED: 'Der Mailserver nimmt von diesem Absender oder Rechner keine Mail an.',
       PASSWORD_REFUSED: 'Der Mailserver hat das Passwort abgelehnt.',
       LATER: 'Der Mailserver bittet, es später zu versuchen.',
       TLS: 'Das Zertifikat des Mailservers wird nicht anerkannt.',

@@ -41,7 +41,7 @@ export const system = {
     errors: {
       ADDRESS_REFUSED: 'The mail server does not take this address.',
       MAIL_REFUSED: 'The mail server does not take this mail.',
-      SENDER_REFUSED: 'The mail server does not take the sender’s address.',
+      SENDER_REFUSED: 'The mail server takes no mail from this sender or this machine.',
       PASSWORD_REFUSED: 'The mail server refused the password.',
       LATER: 'The mail server asks to come again.',
       TLS: 'The mail server’s certificate is not accepted.',

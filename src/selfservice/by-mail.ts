@@ -16,7 +16,7 @@ import { findLicense, findLicensesOfCustomers, type License } from '../store/lic
 import { listPublishedReleases } from '../store/releases';
 import { inSnapshot } from '../store/transaction';
 import { findRemovals, removalsOf, type Removals } from './removals';
-import { standingOf, type LicenseStanding } from './standing';
+import { endsSoon, standingOf, type LicenseStanding } from './standing';
 import { coveredBy, createDecider, type Decide } from './versions';
 
 /** What the customer's page shows to whoever came by a link sent to the customer's address (operator-api, "Customer"). */
@@ -69,7 +69,6 @@ const MAX_LICENSES = 500;
 const NEWEST_SITES = 5;
 /** Sites found in all licences. */
 const MAX_FOUND = 50;
-const SOON_MS = 30 * 24 * 60 * 60 * 1000;
 
 /**
  * The licences of an address, in the order of what needs attention. The number of statements does not depend on how many
@@ -174,8 +173,7 @@ export function toMySite({ id, identifier, name, activatedAt, free }: StoredActi
 
 function attentionTo({ standing }: LicenseStanding, now: Date): Attention | null {
   if (standing.code === 'EXPIRED') return 'ENDED';
-  if (standing.code !== 'ACTIVE' && standing.code !== 'FULL') return null;
-  if (standing.until !== null && standing.until.getTime() - now.getTime() <= SOON_MS) return 'ENDS_SOON';
+  if (endsSoon(standing, now)) return 'ENDS_SOON';
   return standing.code === 'FULL' ? 'FULL' : null;
 }
 

@@ -27,12 +27,13 @@ export const GERMAN: CustomerSentences = {
     EXPIRED: () =>
       'Deshalb meldet Joomla beim Aktualisieren „Error connecting to the server: 403“. An Ihrer Website hat sich nichts geändert. Nach der Verlängerung funktioniert die Aktualisierung sofort wieder, mit demselben Schlüssel.',
     SUSPENDED: () =>
-      'Bis sie wieder freigegeben ist, meldet Joomla beim Aktualisieren „Error connecting to the server: 403“. An Ihrer Website hat sich nichts geändert.',
+      'Bis der Anbieter sie wieder freigibt, meldet Joomla beim Aktualisieren „Error connecting to the server: 403“. An Ihrer Website hat sich nichts geändert.',
     WITHDRAWN: () =>
       'Joomla meldet beim Aktualisieren „Error connecting to the server: 403“. Was auf Ihrer Website installiert ist, bleibt.',
   },
   keyEnded: ({ endedAt }) =>
     `Dieser Schlüssel gilt seit dem ${day(endedAt)} nicht mehr. Bitte verwenden Sie den neuen, oder fragen Sie, von wem Sie diesen Schlüssel haben.`,
+  endsIn: ({ endsAt, now }) => inDays(daysUntil(endsAt, now)),
   keyEnds: ({ endsAt }) =>
     `Dieser Schlüssel gilt bis ${day(endsAt)}. Bitte wechseln Sie vorher zum neuen Schlüssel.`,
   unknownKey: ({ length }) =>
@@ -43,7 +44,7 @@ export const GERMAN: CustomerSentences = {
     limit === 0 ? `${count(used)} belegt, unbegrenzt` : `${count(used)} von ${count(limit)} belegt`,
   whyNot: {
     LICENSE_EXPIRED: 'Nach Verlängerung',
-    LICENSE_INACTIVE: 'Mit dieser Lizenz derzeit nicht',
+    LICENSE_INACTIVE: 'Nicht mit dieser Lizenz',
     PRODUCT_MISMATCH: 'Nicht Teil dieser Lizenz',
     DOWNLOAD_NOT_FOUND: 'Wird nicht mehr angeboten',
     FILE_NOT_FOUND: 'Im Moment nicht verfügbar',
@@ -56,8 +57,7 @@ export const GERMAN: CustomerSentences = {
   attention: {
     ENDS_SOON: ({ product, endsAt, now }) => {
       if (endsAt === null) return `${product} läuft bald ab.`;
-      const days = daysUntil(endsAt, now);
-      return `${product} läuft in ${days} ${days === 1 ? 'Tag' : 'Tagen'} ab, am ${day(endsAt)}. Bis dahin ändert sich nichts.`;
+      return `${product} läuft ${inDays(daysUntil(endsAt, now))} ab, am ${day(endsAt)}. Bis dahin ändert sich nichts.`;
     },
     ENDED: ({ product, endsAt }) =>
       `${product} ist${endsAt === null ? '' : ` am ${day(endsAt)}`} abgelaufen. Aktualisierungen werden abgelehnt, bis die Lizenz verlängert ist.`,
@@ -114,6 +114,10 @@ function kindOf(type: string): Kind {
   return (
     KINDS[type] ?? { one: 'Platz', many: 'Plätze', theOne: 'Der einzige Platz', aNew: 'ein neuer Platz' }
   );
+}
+
+function inDays(days: number): string {
+  return `in ${days} ${days === 1 ? 'Tag' : 'Tagen'}`;
 }
 
 function day(time: Date): string {

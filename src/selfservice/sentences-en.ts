@@ -27,12 +27,13 @@ export const ENGLISH: CustomerSentences = {
     EXPIRED: () =>
       'That is why Joomla says “Error connecting to the server: 403” when you update. Nothing on your site has changed. After the renewal the update works at once, with the same key.',
     SUSPENDED: () =>
-      'Until it is released, Joomla says “Error connecting to the server: 403” when you update. Nothing on your site has changed.',
+      'Until the seller releases it, Joomla says “Error connecting to the server: 403” when you update. Nothing on your site has changed.',
     WITHDRAWN: () =>
       'Joomla says “Error connecting to the server: 403” when you update. What is installed on your site stays.',
   },
   keyEnded: ({ endedAt }) =>
     `This key stopped working on ${day(endedAt)}. Please use the new one, or ask whoever gave you this key.`,
+  endsIn: ({ endsAt, now }) => inDays(daysUntil(endsAt, now)),
   keyEnds: ({ endsAt }) => `This key works until ${day(endsAt)}. Please change to the new one before then.`,
   unknownKey: ({ length }) =>
     length === KEY_LENGTH
@@ -42,7 +43,7 @@ export const ENGLISH: CustomerSentences = {
     limit === 0 ? `${count(used)} used, unlimited` : `${count(used)} of ${count(limit)} used`,
   whyNot: {
     LICENSE_EXPIRED: 'After renewal',
-    LICENSE_INACTIVE: 'Not with this licence at present',
+    LICENSE_INACTIVE: 'Not with this licence',
     PRODUCT_MISMATCH: 'Not part of this licence',
     DOWNLOAD_NOT_FOUND: 'No longer offered',
     FILE_NOT_FOUND: 'Not available at the moment',
@@ -55,8 +56,7 @@ export const ENGLISH: CustomerSentences = {
   attention: {
     ENDS_SOON: ({ product, endsAt, now }) => {
       if (endsAt === null) return `${product} ends soon.`;
-      const days = daysUntil(endsAt, now);
-      return `${product} ends in ${days} ${days === 1 ? 'day' : 'days'}, on ${day(endsAt)}. Until then nothing changes.`;
+      return `${product} ends ${inDays(daysUntil(endsAt, now))}, on ${day(endsAt)}. Until then nothing changes.`;
     },
     ENDED: ({ product, endsAt }) =>
       `${product} ended${endsAt === null ? '' : ` on ${day(endsAt)}`}. Updates are refused until it is renewed.`,
@@ -109,6 +109,10 @@ const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 
 function kindOf(type: string): Kind {
   return KINDS[type] ?? { title: 'Slots', one: 'slot', many: 'slots' };
+}
+
+function inDays(days: number): string {
+  return `in ${days} ${days === 1 ? 'day' : 'days'}`;
 }
 
 function day(time: Date): string {

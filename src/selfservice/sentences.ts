@@ -19,6 +19,8 @@ export interface CustomerSentences {
   /** what that means for Joomla and the customer's site; null: nothing more */
   meaning: { [C in keyof StandingFacts]: ((facts: StandingFacts[C]) => string) | null };
   keyEnded: (facts: { endedAt: Date }) => string;
+  /** a note beside the day of an end, such as "in 16 days" */
+  endsIn: (facts: { endsAt: Date; now: Date }) => string;
   /** a key that still works for a while, after another took its place */
   keyEnds: (facts: { endsAt: Date }) => string;
   unknownKey: (facts: { length: number }) => string;

@@ -53,6 +53,14 @@ function readStanding(found: Found, status: LiveStatus, now: Date): Standing {
     : { code: 'FULL', until: license.expiresAt, limit: slots.activationLimit };
 }
 
+const SOON_MS = 30 * 24 * 60 * 60 * 1000;
+
+/** Whether a licence that works ends within 30 days. */
+export function endsSoon(standing: Standing, now: Date): boolean {
+  const isLive = standing.code === 'ACTIVE' || standing.code === 'FULL';
+  return isLive && standing.until !== null && standing.until.getTime() - now.getTime() <= SOON_MS;
+}
+
 /** Clients are told of an ended key that it is unknown. */
 export function hasKeyEnded(found: Found, now: Date): boolean {
   return judgeDownload(found, { identifierGiven: false }, now)?.refused === 'LICENSE_NOT_FOUND';

@@ -11,6 +11,7 @@ import { createApp } from '../../src/http/app';
 import { createClientAddressReader } from '../../src/http/client-address';
 import { createMemoryLimiter, type Limiter } from '../../src/http/rate-limit';
 import { editProduct } from '../../src/licensing/catalogue';
+import { changeState } from '../../src/licensing/lifecycle';
 import { createLicensing, type Licensing } from '../../src/licensing/licensing';
 import type { ChangeMail } from '../../src/selfservice/changes';
 import { giveRelease } from '../support/packages';
@@ -211,10 +212,32 @@ describe('the customer’s pages', () => {
       const before = browser();
       before.cookies.set('licensing_my', old);
       expect((await before.get('/my')).html).toContain('You were signed out');
+      before.cookies.set('licensing_my', customer.cookies.get('licensing_my')!);
       expect((await customer.post('/my/sign-out')).location).toBe('/my');
+      expect((await before.get('/my')).html).toContain('You were signed out');
       const { html } = await customer.get('/my');
       expect(html).toContain('You are signed out.');
       expect(html).toContain('data-key-form="key"');
+    });
+
+    it('gives a new session to a browser that was sent with a prepared one', async () => {
+      const license = await issue();
+      const [customer, thief] = [browser(), browser()];
+      const prepared = 'A'.repeat(43);
+      for (const one of [customer, thief]) one.cookies.set('licensing_my', prepared);
+      await customer.post('/my', { key: license.key });
+      expect(customer.cookies.get('licensing_my')).not.toBe(prepared);
+      expect((await thief.get('/my')).html).not.toContain(license.key.slice(-8));
+    });
+
+    it('notes an end that is near, and shows a withdrawn licence as such', async () => {
+      const soon = await byKey(await issue(STUDIO, { expiresAt: days(16) }));
+      expect((await soon.get('/my')).html).toContain('in 16 days');
+      const withdrawn = await issue(STUDIO, { expiresAt: days(100) });
+      await changeState(service.db, withdrawn.id, 'revoke', { actor: 'operator:test', now: NOW });
+      const { html } = await (await byKey(withdrawn)).get('/my');
+      expect(html).toContain('This licence was withdrawn by the seller.');
+      expect(html).not.toMatch(/Valid until|Download Key|at present/);
     });
 
     it('downloads the package’s bytes, logged as by the API', async () => {
@@ -310,6 +333,21 @@ describe('the customer’s pages', () => {
       expect((await customer.post('/my/downloads', fields)).bytes.equals(bytes)).toBe(true);
     });
 
+    it('says what is the matter with a licence that does not work', async () => {
+      const email = 'dead@example.net';
+      const context = { actor: 'operator:test', now: NOW };
+      const [paused, withdrawn] = [await issue(email), await issue(email)];
+      await changeState(service.db, paused.id, 'suspend', context);
+      await changeState(service.db, withdrawn.id, 'cancel', context);
+      const { html } = await (await byMail(email)).get('/my/mail');
+      expect(html).toContain('Your licence is paused. Please ask the seller.');
+      expect(html).toContain('This licence was withdrawn by the seller.');
+      expect(html).not.toContain('Enter the key there');
+      const newKey = (id: number) => new RegExp(`/my/licenses/${id}/keys/\\d+/new`);
+      expect(html).toMatch(newKey(paused.id));
+      expect(html).not.toMatch(newKey(withdrawn.id));
+    });
+
     it('knows nothing of somebody else’s licence', async () => {
       const theirs = await issue(OTHER);
       await issue();
@@ -342,6 +380,11 @@ describe('the customer’s pages', () => {
       expect((await customer.post(path(one))).location).toBe('/my/mail');
       expect((await customer.get('/my/mail')).html).toContain('one.example.net is removed.');
       expect(mails).toEqual([{ type: 'site_removed', licenseId: license.id, site: 'one.example.net' }]);
+      const panel = (await customer.get('/my/mail')).html
+        .split(`id="h-l${license.id}"`)[1]!
+        .split('</section>')[0];
+      expect(panel).toContain('You can remove the next site on 24 Dec 2026.');
+      expect(panel).toContain('Ask the seller');
       for (const refused of [await customer.get(path(two)), await customer.post(path(two))]) {
         expect(refused.status).toBe(409);
         expect(refused.html).toContain('You can remove the next on 24 Dec 2026, or ask the seller.');

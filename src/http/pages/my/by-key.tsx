@@ -1,6 +1,7 @@
+import type { Child } from 'hono/jsx';
 import { readByKey, type KeyView } from '../../../selfservice/by-key';
 import { tellStanding } from '../../../selfservice/sentences';
-import type { Standing } from '../../../selfservice/standing';
+import { endsSoon, type Standing } from '../../../selfservice/standing';
 import { CustomerPage } from '../kit/customer-page';
 import { Submit } from '../kit/fields';
 import type { IconName } from '../kit/icons';
@@ -84,7 +85,9 @@ function ByKey({ view, hasMail, refused }: { view: KeyView; hasMail: boolean; re
           ))
         )}
         {hasMail ? <AskForLink /> : null}
-        <WhereItGoes products={products.length === 0 ? [product] : products} />
+        {standing.code === 'WITHDRAWN' ? null : (
+          <WhereItGoes products={products.length === 0 ? [product] : products} />
+        )}
         <OtherKey />
       </div>
     </CustomerPage>
@@ -117,16 +120,30 @@ function WayOut({ view: { standing, renewUrl, supportUrl, expiresAt } }: { view:
 }
 
 function Figures({ view }: { view: KeyView }) {
-  const { t, format, language } = useView();
+  const { t, format, language, now } = useView();
   const { my } = t;
-  const { status, expiresAt, slots, activationType, covers } = view;
+  const { status, standing, expiresAt, slots, activationType, covers } = view;
   const sentences = sentencesOf({ language });
-  const figures = [
+  const end = (
+    expiresAt === null
+      ? [my.valid, my.forLife]
+      : [
+          status === 'expired' ? my.ended : my.until,
+          <>
+            {format.day(expiresAt)}
+            {endsSoon(standing, now) ? (
+              <span class="muted small"> {sentences.endsIn({ endsAt: expiresAt, now })}</span>
+            ) : null}
+          </>,
+        ]
+  ) as [string, Child];
+  const figures: (readonly [string, Child])[] = [
     [my.status, <Status status={status} />],
-    [status === 'expired' ? my.ended : my.until, expiresAt === null ? my.forLife : format.day(expiresAt)],
+    // What was withdrawn must not look as if it were valid.
+    ...(standing.code === 'WITHDRAWN' ? [] : [end]),
     [sentences.kind(activationType), sentences.used({ ...slots, activationType })],
     ...(covers.length > 1 ? [[my.covers, covers.map(({ name }) => name).join(', ')] as const] : []),
-  ] as const;
+  ];
   return (
     <section class="panel" aria-label={my.figures}>
       <dl class="three">

@@ -3,6 +3,7 @@ import { Inside } from '../kit/panel';
 import { Status } from '../kit/status';
 import { Table } from '../kit/table';
 import { useView } from '../view';
+import { tellStanding } from '../../../selfservice/sentences';
 import { sentencesOf } from './customer';
 import { AskLink, DownloadButton, Meter, RenewLink } from './parts';
 import { SiteTable } from './site-table';
@@ -15,6 +16,7 @@ export function License({ license }: { license: MyLicense }) {
   const title = titleOf(license);
   const sentences = sentencesOf({ language });
   const isLive = standing.code === 'ACTIVE' || standing.code === 'FULL';
+  const hasNoRemoval = isLive && sites.total > 0 && removals.left === 0;
   const [only] = keys.length === 1 ? keys : [];
   const path = `/my/licenses/${id}`;
   return (
@@ -29,6 +31,9 @@ export function License({ license }: { license: MyLicense }) {
         </span>
       </header>
       <Inside>
+        {standing.code === 'SUSPENDED' || standing.code === 'WITHDRAWN' ? (
+          <p>{tellStanding(sentences, standing, activationType).sentence}</p>
+        ) : null}
         <p class="mb-0">
           <strong>{sentences.kind(activationType)}:</strong> {sentences.used({ ...slots, activationType })}
         </p>
@@ -46,7 +51,7 @@ export function License({ license }: { license: MyLicense }) {
           {attention === 'ENDED' || attention === 'ENDS_SOON' ? (
             <RenewLink url={license.renewUrl} kind="btn btn-quiet btn-sm" />
           ) : null}
-          {isLive && attention !== 'FULL' ? null : (
+          {isLive && attention !== 'FULL' && !hasNoRemoval ? null : (
             <AskLink url={license.supportUrl} kind="btn btn-quiet btn-sm" />
           )}
         </div>
@@ -61,7 +66,7 @@ export function License({ license }: { license: MyLicense }) {
         sites={sites.newest}
         licenseId={id}
         mayRemove={removals.left > 0}
-        empty={my.sites.none}
+        empty={isLive ? my.sites.none : my.sites.noneNow}
       />
       {sites.total === 0 ? null : (
         <footer>
@@ -173,7 +178,7 @@ function KeyButtons({
           </button>
         </form>
       ) : null}{' '}
-      {canBeReplaced ? (
+      {canBeReplaced && license.standing.code !== 'WITHDRAWN' ? (
         <a class={kind} href={to(`${path}/new`)} {...(isRow ? { 'aria-label': keys.newFor(hint) } : {})}>
           {keys.new}
         </a>

@@ -2,7 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Db } from '../store/database';
 import { reasonCode } from '../store/errors';
-import { claimOutboxRow, deleteOutboxRow, onQueued, settleOutboxRow, type OutboxRow } from '../store/outbox';
+import {
+  claimOutboxRow,
+  deleteOutboxRow,
+  noteOnDueRows,
+  onQueued,
+  settleOutboxRow,
+  type OutboxRow,
+} from '../store/outbox';
 import { composeMail, type ComposedMail, type ComposerSettings } from './compose';
 import { toMailFailure, type MailFailure } from './failures';
 import type { MailTransport } from './transport';
@@ -33,6 +40,8 @@ const GIVE_UP_AFTER_MS = 2 * 24 * 60 * MINUTE_MS;
  * machine banned. Mails that wait for this do not use up their attempts.
  */
 const RESTS_MS = [0.5, 3, 10].map((minutes) => minutes * MINUTE_MS);
+/** Mails that wait for a rest's end get its reason. */
+const NOTED = 1_000;
 
 export interface SenderSettings extends ComposerSettings {
   transport: MailTransport;
@@ -57,11 +66,13 @@ export function startMailSender(
   let restsUntil = 0;
   const isResting = () => now().getTime() < restsUntil;
 
-  function restAfter({ isOfServer }: MailFailure): void {
+  async function restAfter({ isOfServer, stored }: MailFailure): Promise<void> {
     if (!isOfServer) rests = 0;
     // Mails that were on their way together fail together.
-    else if (!isResting())
-      restsUntil = now().getTime() + (RESTS_MS[Math.min(rests++, RESTS_MS.length - 1)] as number);
+    if (!isOfServer || isResting()) return;
+    restsUntil = now().getTime() + (RESTS_MS[Math.min(rests++, RESTS_MS.length - 1)] as number);
+    // For `why` and the licence's page.
+    await noteOnDueRows(db, 'mail', now(), stored, NOTED).catch(() => undefined);
   }
 
   async function lane(): Promise<void> {
@@ -122,7 +133,7 @@ export function startMailSender(
     } catch (error) {
       const failure = toMailFailure(error);
       const { stored, isFinal } = failure;
-      restAfter(failure);
+      await restAfter(failure);
       const next = nextAttempt(row, now());
       const isOver = isFinal || next === undefined;
       const reason = failure.code === 'UNKNOWN' ? `UNKNOWN ${reasonCode(error)}` : stored;

@@ -123,6 +123,29 @@ async function changeClaimed(
   return (await rows.update(toColumns(changes))) === 1;
 }
 
+/** Notes why rows that are due are not tried now, on those without a reason; the first ones. It is not an attempt. */
+export async function noteOnDueRows(
+  db: Db,
+  kind: OutboxKind,
+  now: Date,
+  lastError: string,
+  limit: number,
+): Promise<void> {
+  const ids = await db(tableBy(db, 'outbox', 'kind', 'next_attempt_at'))
+    .where({ kind })
+    .where('next_attempt_at', '<=', toSqlTime(now))
+    .whereNull('last_error')
+    .orderBy(['next_attempt_at', 'id'])
+    .limit(limit)
+    .pluck<number[]>('id');
+  // Another instance may have sent one meanwhile.
+  if (ids.length > 0)
+    await db(table(db, 'outbox'))
+      .whereIn('id', ids)
+      .whereNotNull('next_attempt_at')
+      .update({ last_error: lastError });
+}
+
 /** Removes a row that is not to be sent any more. */
 export async function deleteOutboxRow(db: Db, id: number): Promise<void> {
   await db(table(db, 'outbox')).where({ id }).delete();

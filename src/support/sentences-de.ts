@@ -81,7 +81,7 @@ export const GERMAN: Language = {
     NOTHING_PUBLISHED: ({ product_id, product, includes }) =>
       `Produkt ${product_id} (${product}) hat keine veröffentlichte Version${includes.length > 0 ? ', und nichts, was es enthält, hat eine' : ''}. Niemand kann etwas herunterladen.`,
     MAIL_NOT_DELIVERED: ({ given_up, queued_at, attempts, reason, status }) =>
-      `Die Mail vom ${day(queued_at)} mit dem Schlüssel ${given_up ? 'wurde aufgegeben' : 'wurde noch nicht angenommen und wird weiter versucht'}, nach ${attempts === 1 ? 'einem Versuch' : `${attempts} Versuchen`}: ${NOT_MAILED[reason] ?? 'unbekannter Fehler'}${status === null ? '' : ` (${status})`}.`,
+      `Die Mail vom ${day(queued_at)} mit dem Schlüssel ${given_up ? 'wurde aufgegeben' : 'wurde noch nicht angenommen und wird weiter versucht'}${attempts === 0 ? '' : `, nach ${attempts === 1 ? 'einem Versuch' : `${attempts} Versuchen`}`}: ${NOT_MAILED[reason] ?? 'unbekannter Fehler'}${status === null ? '' : ` (${status})`}.`,
     VALIDATED: ({ last_check_at, last_check_ip, check_count }) =>
       `Der Schlüssel der Lizenz wurde zuletzt am ${moment(last_check_at)} von ${last_check_ip ?? 'einer unbekannten Adresse'} geprüft, insgesamt ${check_count}-mal. Dort ist der richtige Schlüssel eingetragen.`,
     KEY_REPLACED: (facts) => askedKey(facts),

@@ -79,7 +79,7 @@ export const ENGLISH: Language = {
     NOTHING_PUBLISHED: ({ product_id, product, includes }) =>
       `Product ${product_id} (${product}) has no published version${includes.length > 0 ? ', nor has what it includes' : ''}: there is nothing to download for anybody.`,
     MAIL_NOT_DELIVERED: ({ given_up, queued_at, attempts, reason, status }) =>
-      `The mail of ${day(queued_at)} with its key ${given_up ? 'was given up' : 'has not been taken yet and is tried again'}, after ${attempts === 1 ? 'one attempt' : `${attempts} attempts`}: ${NOT_MAILED[reason] ?? 'of an unknown fault'}${status === null ? '' : ` (${status})`}.`,
+      `The mail of ${day(queued_at)} with its key ${given_up ? 'was given up' : 'has not been taken yet and is tried again'}${attempts === 0 ? '' : `, after ${attempts === 1 ? 'one attempt' : `${attempts} attempts`}`}: ${NOT_MAILED[reason] ?? 'of an unknown fault'}${status === null ? '' : ` (${status})`}.`,
     VALIDATED: ({ last_check_at, last_check_ip, check_count }) =>
       `Its key was last validated at ${last_check_at} from ${last_check_ip ?? 'an unknown address'}, ${check_count} times in all: that client has the right key.`,
     KEY_REPLACED: (facts) => askedKey(facts),

@@ -11,6 +11,7 @@ import {
   type Page,
 } from '../src/licensing/lists';
 import type { Db } from '../src/store/database';
+import { toSqlTime } from '../src/store/time';
 import type { MariaDb } from '../test/support/servers';
 import { openMigrated } from '../test/support/service-process';
 import { cpuTime, quantile } from './measure';
@@ -25,7 +26,10 @@ const PLANS: Record<number, number> = { 42: 3, 43: 40, 44: 1, 45: 1 };
 /** Product 42's second plan */
 const OTHER_PLAN = 2;
 
-/** `:first` and `:last` are ids, `:n` is the number of licences. */
+/** In which the two requests of each licence are made, in the order of ids */
+const HISTORY_SECONDS = 20_000_000;
+
+/** `:first` and `:last` are ids, `:n` is the number of licences, `:start` begins the history, `:now` halves the ends. */
 const INSERTS = [
   // The older half has ended. Five are revoked, five are on plan 3. Other plans have their share.
   `INSERT INTO licensing_licenses
@@ -39,34 +43,52 @@ const INSERTS = [
        WHEN seq % 1000 = 5 THEN 'agency@example.org' ELSE CONCAT(LEFT(MD5(seq), 12), '@example.com') END,
      CONCAT('order-', seq),
      CASE WHEN seq % 10 = 1 THEN NULL
-       ELSE '2026-06-15 12:00:00' + INTERVAL CAST(seq * 730.0 / :n AS SIGNED) - 365 DAY + INTERVAL seq % 80000 SECOND END,
+       ELSE ':now' + INTERVAL CAST(seq * 730.0 / :n AS SIGNED) - 365 DAY + INTERVAL seq % 80000 SECOND END,
      '2026-01-01'
    FROM seq_:first_to_:last`,
   `UPDATE licensing_licenses SET customer_digest = LEFT(SHA2(customer, 256), 32) WHERE id BETWEEN :first AND :last`,
   `INSERT INTO licensing_license_keys (id, license_id, key_digest, key_hint, created_at)
-   SELECT seq, seq, SHA2(seq, 256), IF(seq % 20, LPAD(HEX(seq), 8, '0'), '2024'), '2026-01-01' FROM seq_:first_to_:last`,
+   SELECT seq, seq, SHA2(CONCAT('BE9C0000-00000000-00000000-', LPAD(HEX(seq), 8, '0')), 256), IF(seq % 20, LPAD(HEX(seq), 8, '0'), '2024'), '2026-01-01' FROM seq_:first_to_:last`,
   `INSERT INTO licensing_activations (license_id, identifier, ip, site, activated_at)
    SELECT seq, IF(seq % 50, CONCAT('site-', seq, '.example.com'), 'localhost'), '10.0.0.1', 'example.com', '2026-01-01'
    FROM seq_:first_to_:last`,
   // Half of all were refused once; lately only old ones.
   `INSERT INTO licensing_license_refusals (license_id, at)
-   SELECT seq, '2026-06-15 12:00:00' - INTERVAL IF(seq < :n * 0.05, seq % 10, 20 + seq % 300) DAY
+   SELECT seq, ':now' - INTERVAL IF(seq < :n * 0.05, seq % 10, 20 + seq % 300) DAY
    FROM seq_:first_to_:last WHERE seq % 2`,
-  `INSERT INTO licensing_events (license_id, at, actor, action, after_json)
-   SELECT IF(seq % 50, seq, 7), '2026-01-01' + INTERVAL seq SECOND, 'operator:bench', 'issue', '{"status":"active"}'
+  `INSERT INTO licensing_events (license_id, at, actor, action, after_json, unsummed)
+   SELECT IF(seq % 50, seq, 7), ':start' + INTERVAL seq * ${HISTORY_SECONDS} DIV :n SECOND, 'operator:bench', 'issue',
+     '{"status":"active"}', 0
    FROM seq_:first_to_:last`,
   // Two entries a licence; one licence and one address have very many.
-  `INSERT INTO licensing_access_log (at, endpoint, outcome, license_id, key_hint, product_id, version, identifier, ip, user_agent)
-   SELECT '2026-01-01' + INTERVAL (seq * 2 + half) * 10000000 DIV :n SECOND, 'download',
+  `INSERT INTO licensing_access_log (at, endpoint, outcome, license_id, key_hint, product_id, version, identifier, ip, user_agent, unsummed)
+   SELECT ':start' + INTERVAL (seq * 2 - half) * ${HISTORY_SECONDS} DIV 2 DIV :n SECOND, 'download',
      CASE WHEN seq % (:n DIV 5) = 9 THEN 'IDENTIFIER_REQUIRED' WHEN seq % 10 = 9 THEN 'LICENSE_EXPIRED' ELSE 'ok' END,
      IF(seq % 50, seq, 7), LPAD(HEX(seq), 8, '0'), IF(seq % 10 = 9, 43, 42), '2.1.0', NULL,
-     IF(seq % 5, CONCAT('10.', seq DIV 65536 % 256, '.', seq DIV 256 % 256, '.', seq % 256), '192.0.2.1'), 'Joomla/5.3'
-   FROM seq_:first_to_:last JOIN (SELECT 1 AS half UNION ALL SELECT 2) halves`,
+     IF(seq % 5, CONCAT('10.', seq DIV 65536 % 256, '.', seq DIV 256 % 256, '.', seq % 256), '192.0.2.1'), 'Joomla/5.3', 0
+   FROM seq_:first_to_:last JOIN (SELECT 0 AS half UNION ALL SELECT 1) halves`,
+  // The sums of all that, of each product and of all of them together.
+  `INSERT INTO licensing_refused_licenses (day, product_id, code, license_id)
+   SELECT DISTINCT LEFT(at, 10), IF(one, product_id, 0), outcome, license_id
+   FROM licensing_access_log JOIN (SELECT 0 AS one UNION ALL SELECT 1) ones
+   WHERE outcome <> 'ok' AND license_id BETWEEN :first AND :last`,
+  `INSERT INTO licensing_daily_sums (product_id, day, kind, name, times, licenses)
+   SELECT IF(one, product_id, 0) AS product, LEFT(at, 10) AS day, IF(outcome = 'ok', 'download', 'refused') AS kind,
+     IF(outcome = 'ok', version, outcome) AS name, COUNT(*), IF(outcome = 'ok', 0, COUNT(DISTINCT license_id))
+   FROM licensing_access_log JOIN (SELECT 0 AS one UNION ALL SELECT 1) ones
+   WHERE license_id BETWEEN :first AND :last GROUP BY product, day, kind, name
+   ON DUPLICATE KEY UPDATE times = times + VALUES(times), licenses = licenses + VALUES(licenses)`,
+  `INSERT INTO licensing_daily_sums (product_id, day, kind, name, times, licenses)
+   SELECT IF(one, p.product_id, 0) AS product, LEFT(e.at, 10) AS day, 'issued', '', COUNT(*), 0
+   FROM licensing_events e JOIN licensing_licenses l ON l.id = e.license_id JOIN licensing_plans p ON p.id = l.plan_id
+     JOIN (SELECT 0 AS one UNION ALL SELECT 1) ones
+   WHERE e.license_id BETWEEN :first AND :last GROUP BY product, day
+   ON DUPLICATE KEY UPDATE times = times + VALUES(times)`,
 ];
 const NOW = new Date('2026-06-15T12:00:00Z');
 
-/** Makes the data in a new database. */
-export async function makeListData(mariadb: MariaDb, licences: number, name: string): Promise<Db> {
+/** Makes the data in a new database. @param now when they are looked at */
+export async function makeListData(mariadb: MariaDb, licences: number, name: string, now = NOW): Promise<Db> {
   const connection = await mariadb.connect();
   try {
     await connection.query(`DROP DATABASE IF EXISTS ${name}`);
@@ -75,7 +97,7 @@ export async function makeListData(mariadb: MariaDb, licences: number, name: str
     await makeCatalogue(db);
     await connection.query(`USE ${name}`);
     await connection.query('SET unique_checks = 0, foreign_key_checks = 0');
-    for (const insert of INSERTS) await fill(connection, insert, licences);
+    for (const insert of INSERTS) await fill(connection, insert, licences, now);
     // No ANALYZE: lists must not depend on statistics.
     return db;
   } finally {
@@ -83,12 +105,15 @@ export async function makeListData(mariadb: MariaDb, licences: number, name: str
   }
 }
 
-async function fill(connection: Connection, insert: string, licences: number): Promise<void> {
+async function fill(connection: Connection, insert: string, licences: number, now: Date): Promise<void> {
+  const start = new Date(now.getTime() - HISTORY_SECONDS * 1000);
   for (let first = 1; first <= licences; first += CHUNK)
     await connection.query(
       insert
         .replaceAll(':first', String(first))
         .replaceAll(':last', String(Math.min(first + CHUNK - 1, licences)))
+        .replaceAll(':now', toSqlTime(now))
+        .replaceAll(':start', toSqlTime(start))
         .replaceAll(':n', String(licences)),
     );
 }

@@ -1,6 +1,7 @@
 import { get as httpGet, Agent, type IncomingHttpHeaders } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { gunzipSync } from 'node:zlib';
 import {
   createCode,
   CUSTOMER_CODE_LIFETIME_MS,
@@ -9,43 +10,46 @@ import {
 } from '../src/access/one-time-codes';
 import { API_PATH } from '../src/api';
 import type { Db } from '../src/store/database';
-import { openMigrated } from '../test/support/service-process';
+import { listLicenseCounts } from '../src/store/sums';
+import { sharedFolder } from '../test/support/processes';
+import { publishPackages } from './data';
 import { makeListData } from './lists';
-import { inTurns, loaded, median, quantile, watchOthers, type Side } from './measure';
-import { openStage, type Stage } from './stage';
+import { cpuTime, inTurns, loaded, median, quantile, watchOthers, type Side } from './measure';
+import { openStage, type Server, type Stage } from './stage';
 
-/** `npm run bench:pages`: what the pages weigh, how long they take with many licences, and what they cost a validate storm. */
+/**
+ * `npm run bench:pages`: what the pages weigh and how long they take with many licences, both behind nginx, and what they
+ * cost a validate storm.
+ */
 
 const HELP = `Usage: npm run bench:pages [-- --licenses N] [--rounds N] [--pairs N] [--per-second N]
 
-  --licenses N    in the database (20000; docs/performance.md: 1000000)
+  --licenses N    in the database (20000; docs/internals/performance.md: 1000000)
   --rounds N      requests of each page (100)
   --pairs N       rounds of a validate storm with and without pages (10; 0: none)
   --per-second N  pages opened beside the storm (1: five people who open one every five seconds)
 `;
 
+const AGENCY = 'agency@example.org';
 const OPERATOR_PAGES = [
-  ...['/', '/licenses', '/licenses?q=f', '/licenses?q=order-77', '/licenses?status=expired'],
-  ...['/licenses?expiring=30d', '/licenses?plan_id=2&status=active', '/licenses/new'],
+  ...['/', '/?days=90', '/?days=90&product_id=43'],
+  ...['/licenses', '/licenses?q=f', '/licenses?q=order-77', '/licenses?status=expired'],
+  ...['/licenses?expiring=30d', '/licenses?refused=7d', '/licenses?product_id=42&refused=90d'],
+  ...['/licenses?plan_id=2&status=active', '/licenses/new'],
   ...['/licenses/5001', '/licenses/7', '/licenses/7/requests', '/licenses/7/history'],
-  ...[
-    '/requests',
-    '/customers',
-    '/customers?q=agency',
-    '/releases?product_id=42',
-    '/products',
-    '/products/42',
-  ],
-  ...['/system', '/tokens', '/imports'],
+  ...['/requests', '/requests?outcome=LICENSE_EXPIRED', '/requests?product_id=42&outcome=ok'],
+  ...['/customers', '/customers?q=agency'],
+  ...['/releases?product_id=42', '/products', '/products/42'],
+  ...['/system', '/tokens', '/imports', '/mails'],
 ];
 const OPEN_PAGES = ['/sign-in', '/my'];
 /** Opened in turns beside the storm. */
 const CLICKED = ['/', '/licenses', '/licenses/5001', '/licenses?q=order-77', '/licenses/7/requests'];
-const AGENCY = 'agency@example.org';
 
 const FIRST_BYTES = 150_000;
 const AFTER_BYTES = 40_000;
 const MOST_MS = 100;
+const OUT_OF_REACH = '1000000000';
 
 interface Answer {
   status: number;
@@ -80,8 +84,21 @@ async function main(): Promise<number> {
   }
   const stage = await openStage(console.error);
   try {
-    const missed = [await timePages(stage, licences, rounds)];
-    if (pairs > 0) missed.push(await besideStorm(stage, licences, pairs, perSecond));
+    console.error(`making ${licences.toLocaleString('en')} licences with their requests and events`);
+    const db = await makeListData(stage.mariadb, licences, 'pages', new Date());
+    const url = stage.mariadb.url('pages');
+    await publishPackages(url, sharedFolder());
+    const service = await stage.service({
+      LICENSING_DATABASE_URL: url,
+      LICENSING_MANAGE_RATE_LIMIT: OUT_OF_REACH,
+      LICENSING_LOG_DAYS: '365',
+    });
+    await countsAreKept(db);
+    const missed = [await timePages(stage, service, db, { licences, rounds })];
+    if (pairs > 0) missed.push(await besideStorm(service, db, { licences, pairs, perSecond }));
+    await stage.clear();
+    await db.raw('DROP DATABASE pages');
+    await db.destroy();
     for (const fact of await stage.facts()) console.log(`- ${fact}`);
     return missed.some(Boolean) ? 1 : 0;
   } finally {
@@ -89,67 +106,68 @@ async function main(): Promise<number> {
   }
 }
 
+/** The service counts the licences first after its start. */
+async function countsAreKept(db: Db): Promise<void> {
+  while ((await listLicenseCounts(db, undefined)).length === 0) await sleep(100);
+}
+
 /** @returns whether a page is too slow or too heavy */
-async function timePages(stage: Stage, licences: number, rounds: number): Promise<boolean> {
-  console.error(`making ${licences.toLocaleString('en')} licences with their requests and events`);
-  const db = await makeListData(stage.mariadb, licences, 'pages');
-  const service = await stage.service({
-    LICENSING_DATABASE_URL: stage.mariadb.url('pages'),
-    LICENSING_MANAGE_RATE_LIMIT: '1000000',
-  });
+async function timePages(
+  stage: Stage,
+  service: Server,
+  db: Db,
+  { licences, rounds }: { licences: number; rounds: number },
+): Promise<boolean> {
+  const nginx = await stage.nginx(service);
   const others = watchOthers();
-  try {
-    const pages = `${service.url}${API_PATH}/pages`;
-    const operator = await enter(pages, '', await codeOf(db, OPERATOR));
-    const customer = await enter(pages, '/my', await codeOf(db, { kind: 'customer', email: AGENCY }));
-    const nobody = visitor(pages, '');
-    const visits: [Visitor, string, string][] = [
-      ...OPERATOR_PAGES.map((path): [Visitor, string, string] => [operator, path, path]),
-      ...OPEN_PAGES.map((path): [Visitor, string, string] => [nobody, path, path]),
-      [customer, '/my', '/my (by mail)'],
-    ];
-    console.log('| Page | First visit | After | HTML | p50 | p95 |\n|---|---|---|---|---|---|');
-    let isMissed = false;
-    for (const [who, path, name] of visits) {
-      const first = await who.get(path);
-      if (first.status !== 200) {
-        console.log(`| \`${name}\` | answered ${first.status} | | | | |`);
-        isMissed = true;
-        continue;
-      }
-      const assets = await assetsOf(first, who);
-      const times: number[] = [];
-      for (let i = 0; i < rounds; i++) times.push((await who.get(path)).ms);
-      const [p50, p95] = [quantile(times, 0.5), quantile(times, 0.95)];
-      const after = transferOf(first);
-      isMissed ||= after + assets > FIRST_BYTES || after > AFTER_BYTES || p95 > MOST_MS;
-      console.log(
-        `| \`${name}\` | ${kilobytes(after + assets)} | ${kilobytes(after)} | ${kilobytes(first.body.length)} | ${p50.toFixed(1)} ms | ${p95.toFixed(1)} ms |`,
-      );
+  const pages = `${nginx.url}${API_PATH}/pages`;
+  const operator = await enter(pages, '', await codeOf(db, OPERATOR));
+  const customer = await enter(pages, '/my', await codeOf(db, { kind: 'customer', email: AGENCY }));
+  const nobody = visitor(pages, '');
+  const visits: [Visitor, string, string][] = [
+    ...OPERATOR_PAGES.map((path): [Visitor, string, string] => [operator, path, path]),
+    ...OPEN_PAGES.map((path): [Visitor, string, string] => [nobody, path, path]),
+    [customer, '/my/mail', '/my/mail'],
+  ];
+  const database = stage.mariadb.process.pid as number;
+  console.log(
+    '| Page | First visit | After | HTML | p50 | p95 | CPU | of it MariaDB |\n|---|---|---|---|---|---|---|---|',
+  );
+  let isMissed = false;
+  for (const [who, path, name] of visits) {
+    const first = await who.get(path);
+    if (first.status !== 200) {
+      console.log(`| \`${name}\` | answered ${first.status} | | | | | | |`);
+      isMissed = true;
+      continue;
     }
-    console.log(
-      `\n${licences.toLocaleString('en')} licences; other processes took ${(others() * 100).toFixed(0)} % of the machine.\n`,
-    );
-    return isMissed;
-  } finally {
-    await stage.clear();
-    await db.raw('DROP DATABASE pages');
-    await db.destroy();
+    const html = unpack(first);
+    const assets = await assetsOf(html, who);
+    const times: number[] = [];
+    const [ofService, ofDatabase] = [cpuTime(service.pid), cpuTime(database)];
+    for (let i = 0; i < rounds; i++) times.push((await who.get(path)).ms);
+    const cpu = (cpuTime(database) - ofDatabase) / rounds;
+    const allCpu = cpu + (cpuTime(service.pid) - ofService) / rounds;
+    const [p50, p95] = [quantile(times, 0.5), quantile(times, 0.95)];
+    const after = transferOf(first);
+    isMissed ||= after + assets > FIRST_BYTES || after > AFTER_BYTES || p95 > MOST_MS;
+    const sizes = [after + assets, after, html.length].map(kilobytes);
+    const ms = [p50, p95, allCpu, cpu].map((value) => `${value.toFixed(1)} ms`);
+    console.log(`| \`${name}\` | ${[...sizes, ...ms].join(' | ')} |`);
   }
+  console.log(
+    `\n${licences.toLocaleString('en')} licences; other processes took ${(others() * 100).toFixed(0)} % of the machine.\n`,
+  );
+  return isMissed;
 }
 
 /** @returns whether the storm loses more than 5 % */
 async function besideStorm(
-  stage: Stage,
-  licences: number,
-  pairs: number,
-  perSecond: number,
+  service: Server,
+  db: Db,
+  { licences, pairs, perSecond }: { licences: number; pairs: number; perSecond: number },
 ): Promise<boolean> {
-  const url = await stage.dataSet(licences);
-  const service = await stage.service({ LICENSING_DATABASE_URL: url });
-  const db = await openMigrated({ LICENSING_DATABASE_URL: url });
   const who = await enter(`${service.url}${API_PATH}/pages`, '', await codeOf(db, OPERATOR));
-  await db.destroy();
   const storm = loaded({ name: 'storm', url: service.url, kind: 'validate', licences, pid: service.pid });
   const times: number[] = [];
   const withPages: Side = {
@@ -172,7 +190,6 @@ async function besideStorm(
     },
   };
   const samples = await inTurns([storm, withPages], { pairs, seconds: 5, warmUp: 3 }, () => undefined);
-  await stage.clear();
   const kept = median(samples.map(([alone, beside]) => beside.perSecond / alone.perSecond));
   const rate = (side: 0 | 1) =>
     Math.round(median(samples.map((pair) => pair[side].perSecond))).toLocaleString('en');
@@ -241,9 +258,14 @@ function transferOf({ headers, body }: Answer): number {
   return body.length + JSON.stringify(headers).length;
 }
 
+/** The page as it was before it was compressed. */
+function unpack({ headers, body }: Answer): Buffer {
+  return headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body;
+}
+
 /** Bytes of the style, the script and the pictures of a page. */
-async function assetsOf({ body }: Answer, who: Visitor): Promise<number> {
-  const html = body.toString();
+async function assetsOf(page: Buffer, who: Visitor): Promise<number> {
+  const html = page.toString();
   const addresses = [...html.matchAll(/<(?:link|script|img)[^>]* (?:href|src)="(\/[^"]+)"/g)].map(
     ([, path]) => path!,
   );

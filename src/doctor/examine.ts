@@ -37,8 +37,11 @@ const CHECKS: { name: string; check: Check; needsDatabase: boolean }[] = [
   { name: 'PAGES', check: checkPages, needsDatabase: false },
 ];
 
-/** Checks that read all packages or all licences: too much for a service between its requests. */
-const THOROUGH = ['PACKAGES', 'COUNTERS'];
+/**
+ * Checks that read all packages or all licences, or make and drop a table: too much for a service between its requests.
+ * The command `licensing doctor` has them.
+ */
+const THOROUGH = ['PACKAGES', 'COUNTERS', 'PRIVILEGES'];
 
 /** What a running service can tell of itself within seconds. */
 export async function examineFromWithin(config: Config, db: Db, now: () => Date): Promise<Examined[]> {

@@ -22,7 +22,7 @@ import {
 } from '../store/sums';
 import { inTransaction } from '../store/transaction';
 import { OperatorError } from './operator-error';
-import { dayOf, parseMoment } from './timestamps';
+import { dayOf, daysBetween, parseMoment } from './timestamps';
 
 /** In one transaction; the changes of licences in one of these rows wait for it, for some ms. */
 const ROWS_AT_ONCE = 500;
@@ -88,7 +88,7 @@ function daysOf({ from, to }: StatisticsRequest, now: Date): string[] {
   const refusal = (message: string) => new OperatorError(message, { code: 'INVALID_REQUEST', field: 'from' });
   if (count < 1) throw refusal('The first day is after the last.');
   if (count > MAX_DAYS) throw refusal(`From the first day to the last there may be ${MAX_DAYS} days.`);
-  return Array.from({ length: count }, (_, i) => dayOf(new Date(first + i * DAY_MS)));
+  return daysBetween(new Date(first), new Date(last));
 }
 
 function totals(counts: LicenseCount[], by: (count: LicenseCount) => string): Record<string, number> {

@@ -62,6 +62,15 @@ export function dayOf(date: Date): string {
   return formatTimestamp(date).slice(0, 10);
 }
 
+/** The UTC days from that of one moment to that of another, both included. */
+export function daysBetween(first: Date, last: Date): string[] {
+  const start = wholeDay(dayOf(first)).first.getTime();
+  const count = Math.floor((last.getTime() - start) / DAY_MS) + 1;
+  return Array.from({ length: Math.max(0, count) }, (_, i) => dayOf(new Date(start + i * DAY_MS)));
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
 function wholeDay(day: string): { first: Date; last: Date } {
   return { first: new Date(`${day}T00:00:00Z`), last: new Date(`${day}T23:59:59Z`) };
 }

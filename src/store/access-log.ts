@@ -6,6 +6,7 @@ import {
   likePattern,
   placeholders,
   rawChange,
+  rawRows,
   tableBy,
 } from './statements';
 import type { TimePlace } from './events';
@@ -140,6 +141,24 @@ export async function listAccesses(
   if (keyHints !== undefined) query.whereIn('key_hint', keyHints);
   if (ips !== undefined) query.whereIn('ip', ips);
   return ((await query) as object[]).map((row) => toFields(row) as LoggedAccess);
+}
+
+/** One address may be a provider's or a proxy's, with very many accesses. */
+const LATEST_OF_ADDRESS = 500;
+
+/** Among the latest accesses from each of these addresses, those without a licence (`AccessFilter`), newest first. */
+export async function listAccessesNearby(db: Db, ips: string[], limit: number): Promise<LoggedAccess[]> {
+  if (ips.length === 0) return [];
+  const ofAddress = `SELECT * FROM (
+      SELECT * FROM ${table(db, 'access_log')}${forceIndex(db, 'access_log', 'ip', 'at')}
+       WHERE ip = ? ORDER BY at DESC, id DESC LIMIT ${LATEST_OF_ADDRESS}) latest
+     WHERE license_id IS NULL OR outcome = 'LICENSE_NOT_FOUND'`;
+  const rows = await rawRows<object>(
+    db,
+    `${ips.map(() => ofAddress).join(' UNION ALL ')} ORDER BY at DESC, id DESC LIMIT ${limit}`,
+    ips,
+  );
+  return rows.map((row) => toFields(row) as LoggedAccess);
 }
 
 /** All that is said must hold. */

@@ -5,7 +5,7 @@ import { formatNumber, type LanguageCode } from '../licensing/dates';
 import { subtractDuration } from '../licensing/durations';
 import { listRequestPage } from '../licensing/lists';
 import { liveStatus } from '../licensing/states';
-import { dayOf } from '../licensing/timestamps';
+import { dayOf, daysBetween } from '../licensing/timestamps';
 import { latestRelease } from '../licensing/updates';
 import { latestOf } from '../store/access-log';
 import type { Db } from '../store/database';
@@ -139,13 +139,14 @@ export async function refusalsByReason(
   language: LanguageCode,
   productId?: number,
 ): Promise<RefusalReason[]> {
-  const [first, last] = [dayOf(from), dayOf(to)];
   const product = productId ?? ALL_PRODUCTS;
   const requests = new Map<string, number>();
-  for (const { kind, name, times } of await listSums(db, product, first, last))
+  for (const { kind, name, times } of await listSums(db, product, dayOf(from), dayOf(to)))
     if (kind === 'refused') requests.set(name, (requests.get(name) ?? 0) + times);
   const licenses =
-    requests.size === 0 ? new Map<string, number>() : await countRefusedLicenses(db, product, first, last);
+    requests.size === 0
+      ? new Map<string, number>()
+      : await countRefusedLicenses(db, product, daysBetween(from, to));
   const found: RefusalReason[] = [];
   for (const [code, times] of requests) {
     const { items } = await listRequestPage(db, { outcome: code, productId }, { limit: 1, after: undefined });

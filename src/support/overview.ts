@@ -1,7 +1,7 @@
 import { addDuration } from '../licensing/durations';
 import type { Goods } from '../licensing/first-steps';
 import { readStatistics, type DayStatistics, type Statistics } from '../licensing/statistics';
-import { dayOf, endOfDay } from '../licensing/timestamps';
+import { dayOf, daysBetween, endOfDay } from '../licensing/timestamps';
 import { compareVersions } from '../licensing/versions';
 import type { Db } from '../store/database';
 import type { Release } from '../store/releases';
@@ -68,11 +68,10 @@ export async function countRefused(
   { productId = ALL_PRODUCTS, days }: OverviewQuery,
   now: Date,
 ): Promise<Compared> {
-  const [first, last] = [daysBefore(now, days - 1), dayOf(now)];
-  const [firstBefore, lastBefore] = [daysBefore(now, 2 * days - 1), daysBefore(now, days)];
+  const all = daysBetween(new Date(daysBefore(now, 2 * days - 1)), now);
   return {
-    now: await countAllRefusedLicenses(db, productId, first, last),
-    before: await countAllRefusedLicenses(db, productId, firstBefore, lastBefore),
+    now: await countAllRefusedLicenses(db, productId, all.slice(days)),
+    before: await countAllRefusedLicenses(db, productId, all.slice(0, days)),
   };
 }
 

@@ -15,6 +15,7 @@ import {
   findAccessesWith,
   lastAccessId,
   listAccesses,
+  listAccessesNearby,
   type LoggedAccess,
 } from '../store/access-log';
 import { isOpen } from '../licensing/license-keys';
@@ -128,7 +129,7 @@ export async function openLicenseCase(
   const keyHints = [...openHints.flatMap(hintsOfSlips), ...formerHints];
   const slips = await listAccesses(db, { licenseId: null, keyHints }, limit);
   const ips = distinct([license.lastCheckIp, ...own.map(({ ip }) => ip)]).slice(0, MAX_ADDRESSES);
-  const nearby = await listAccesses(db, { licenseId: null, ips }, limit);
+  const nearby = await listAccessesNearby(db, ips, limit);
   const accesses = newest([...own, ...slips, ...nearby], limit);
 
   const known: Known = {

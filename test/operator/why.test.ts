@@ -9,7 +9,7 @@ import { explain, type ExplainedFinding } from '../../src/support/why';
 import type { CauseCode, CauseFacts, MeantKey, RequestFacts } from '../../src/support/findings';
 import { LANGUAGES, sentenceOf, type LanguageCode } from '../../src/support/sentences';
 import { compareHints, hintsNear, hintsOfSlips, keysNear, mayBeOwn } from '../../src/support/similar-keys';
-import { insertAccesses } from '../../src/store/access-log';
+import { insertAccesses, listAccessesNearby } from '../../src/store/access-log';
 import { table } from '../../src/store/database';
 import { packageFileName } from '../../src/packages/package-files';
 import { operator, type Operator } from '../support/operator';
@@ -931,6 +931,32 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     const { findings, accesses } = await why(id);
     expect(codes(findings)).toEqual(['ACTIVE', 'ONLY_NEARBY']);
     expect(codes(accesses)).toEqual(['KEY_MISTYPED']);
+  });
+
+  test('of what came from its addresses, the latest requests of each address are looked at', async () => {
+    const [busy, quiet] = [newClient(), newClient()];
+    const access = (ip: string, seconds: number, outcome: string) => ({
+      ...{ at: new Date(Date.UTC(2026, 0, 1, 0, 0, seconds)), endpoint: 'download' as const, outcome },
+      ...{ licenseId: outcome === 'ok' ? 1 : null, keyId: null, keyHint: null, productId: 42 },
+      ...{ version: null, identifier: null, ip, userAgent: null },
+    });
+    const nearby = async () =>
+      (await listAccessesNearby(service.db, [busy, quiet], 10)).map(({ ip, at }) => [ip, at.getSeconds()]);
+    await insertAccesses(service.db, [
+      access(busy, 0, 'LICENSE_NOT_FOUND'),
+      access(quiet, 1, 'LICENSE_NOT_FOUND'),
+      ...Array.from({ length: 499 }, () => access(busy, 2, 'ok')),
+    ]);
+    expect(await nearby()).toEqual([
+      [quiet, 1],
+      [busy, 0],
+    ]);
+    await insertAccesses(service.db, [access(busy, 3, 'LICENSE_NOT_FOUND')]);
+    expect(await nearby()).toEqual([
+      [busy, 3],
+      [quiet, 1],
+    ]);
+    expect(await listAccessesNearby(service.db, [], 10)).toEqual([]);
   });
 
   test("a trial of the seller's own is told apart from a customer's Joomla", async () => {

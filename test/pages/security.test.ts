@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { demoLicenses, seedDemo } from '../../seeds/demo';
 import { createCode, OPERATOR_CODE_LIFETIME_MS } from '../../src/access/one-time-codes';
@@ -12,7 +13,7 @@ import { signInRoutes } from '../../src/http/pages/sign-in/routes';
 import type { Db } from '../../src/store/database';
 import { startTestSite } from '../support/joomla-site';
 import { giveToken } from '../support/manage';
-import { sendRaw } from '../support/raw-http';
+import { openRaw, sendRaw } from '../support/raw-http';
 import { PREFIX, startTestService, type TestService } from '../support/service';
 import { customerClient, pagesClient, textOf, type PagesAnswer, type PagesClient } from './support/session';
 
@@ -154,6 +155,8 @@ describe('every route', () => {
       expect([path, answer.status]).toEqual([path, expect.not.stringMatching(/^5/)]);
       expect(answer.status).toBeLessThan(500);
       expect(answer.html).not.toMatch(/<script(?! src="[^":]*")|\son\w+=|\sstyle=|javascript:/i);
+      // It may be compressed beside what the address says.
+      expect([...secrets].filter((secret) => answer.html.includes(secret))).toEqual([]);
       statuses.add(answer.status);
     }
     expect(await stored(service.db)).toBe(before);
@@ -314,6 +317,53 @@ describe('every route', () => {
     } finally {
       service.clock.now = NOW;
     }
+  });
+});
+
+describe('a page is compressed', () => {
+  /** As sent, and unpacked. */
+  async function raw(visitor: PagesClient, method: string, path: string, accepted: string) {
+    const cookie = [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const head = `${method} ${PREFIX}/pages${path} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\n${accepted}\r\n`;
+    const connection = openRaw(service.url);
+    const { headers, body } = (await connection.send(head, { head: method === 'HEAD' }))!;
+    connection.close();
+    return { encoding: headers.get('content-encoding'), vary: headers.get('vary'), body };
+  }
+
+  it('as the browser allows', async () => {
+    const visitor = await client();
+    const plain = await raw(visitor, 'GET', '/licenses', '');
+    expect(plain).toMatchObject({ encoding: undefined, vary: 'Accept-Encoding, Accept-Language, Cookie' });
+    for (const accepted of ['gzip', 'gzip, deflate, br, zstd']) {
+      const packed = await raw(visitor, 'GET', '/licenses', `Accept-Encoding: ${accepted}\r\n`);
+      expect(packed).toMatchObject({ encoding: 'gzip', vary: plain.vary });
+      expect(packed.body.length).toBeLessThan(plain.body.length / 3);
+      expect(gunzipSync(packed.body)).toEqual(plain.body);
+    }
+    for (const accepted of ['identity', 'br', 'gzip;q=0'])
+      expect(await raw(visitor, 'GET', '/licenses', `Accept-Encoding: ${accepted}\r\n`)).toEqual(plain);
+    expect(await raw(visitor, 'HEAD', '/licenses', 'Accept-Encoding: gzip\r\n')).toMatchObject({
+      encoding: 'gzip',
+    });
+    expect(await raw(visitor, 'GET', '/nowhere', 'Accept-Encoding: gzip\r\n')).toMatchObject({
+      encoding: 'gzip',
+    });
+  });
+
+  it('never with a secret: in the answer to no POST', async () => {
+    const compressed = { 'Accept-Encoding': 'gzip' };
+    const visitor = await client();
+    await visitor.get('/licenses/new?plan_id=1');
+    const issued = await visitor.post('/licenses/new', { plan_id: 1 }, compressed);
+    const [, key] = /id="license-key"[^>]* value="([^"]+)"/.exec(issued.html)!;
+    secrets.add(key!);
+    expect(issued.headers.get('content-encoding')).toBeNull();
+    await visitor.get('/tokens/new');
+    const made = await visitor.post('/tokens/new', { name: 'shop', scope: 'read' }, compressed);
+    const [secret] = /lgw_\w+/.exec(made.html)!;
+    secrets.add(secret);
+    expect(made.headers.get('content-encoding')).toBeNull();
   });
 });
 
@@ -492,11 +542,11 @@ describe('signing in', () => {
         const headers = elsewhere();
         const answer =
           method === 'get' ? await stranger.get(path, headers) : await stranger.post(path, {}, headers);
-        const other = [...answer.headers.keys()].sort().join();
+        const other = [...answer.headers.keys()].filter((header) => header !== 'content-encoding');
         answers.push(
           JSON.stringify([
             answer.status,
-            other,
+            other.sort().join(),
             answer.html.replaceAll(code, 'CODE').replaceAll(decodeURIComponent(code), 'CODE'),
           ]),
         );

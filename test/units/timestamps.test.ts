@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { formatTimestamp, isStorable, parseMoment } from '../../src/licensing/timestamps';
+import { daysBetween, formatTimestamp, isStorable, parseMoment } from '../../src/licensing/timestamps';
 import { fromSqlTime, toSqlTime } from '../../src/store/time';
 
 /** All that can be stored: the years 1000 to 9999. */
@@ -43,4 +43,15 @@ it.each([
   ['2027-06-30T12:00:00', /such as 2027-01-31 or/],
 ])('a date that is none is refused: %s', (text, why) => {
   expect(() => parseMoment(text, 'last', 'refused')).toThrow(why);
+});
+
+it('the days between two moments are UTC days, both included', () => {
+  const between = (first: string, last: string) => daysBetween(new Date(first), new Date(last));
+  expect(between('2028-02-28T23:59:59Z', '2028-03-01T00:00:00Z')).toEqual([
+    '2028-02-28',
+    '2028-02-29',
+    '2028-03-01',
+  ]);
+  expect(between('2026-01-01T12:00:00Z', '2026-01-01T11:00:00Z')).toEqual(['2026-01-01']);
+  expect(between('2026-01-02T00:00:00Z', '2026-01-01T23:00:00Z')).toEqual([]);
 });

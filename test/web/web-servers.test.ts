@@ -3,6 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { tryUpdate } from '../../src/joomla/updater/try';
 import { operator } from '../support/operator';
@@ -487,6 +488,19 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
         host: 'shop.example:8443',
         folder: '/joomla',
       });
+    });
+
+    it('may be compressed by the service', async () => {
+      const page = gzipSync('<p>Licences</p>'.repeat(100));
+      const { server } = await shops.behind((request, response) => {
+        const encoding = { 'Content-Encoding': String(request.headers['accept-encoding']) };
+        response.writeHead(200, { 'Content-Type': 'text/html', ...encoding }).end(page);
+      });
+      const answer = await get(server, `${PREFIX}/pages/licenses`, {
+        headers: { 'Accept-Encoding': 'gzip' },
+      });
+
+      expect([answer.headers['content-encoding'], answer.body]).toEqual(['gzip', page]);
     });
 
     describe('on a host name of their own', () => {

@@ -1,4 +1,6 @@
 import { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import type Router from '@koa/router';
 import type { Child } from 'hono/jsx';
 import { koaBody, HttpMethodEnum } from 'koa-body';
@@ -71,12 +73,12 @@ function handler<Call extends PageCall>(
       if (isPost && !isSameOrigin(ctx)) throw new ManageError('FORBIDDEN', 'Another origin.');
       const entered = await enter(call, route);
       if (!('ctx' in entered)) {
-        send(call, entered);
+        await send(call, entered);
         return;
       }
       if (isPost && !route.upload) sent = await readForm(ctx);
       const work = Promise.resolve(handle(entered, sent));
-      send(entered, await (route.hasDeadline === false || route.upload ? work : inTime(work)));
+      await send(entered, await (route.hasDeadline === false || route.upload ? work : inTime(work)));
     } catch (error) {
       if (error instanceof ClientGoneError) throw error;
       const failure = refusalOf(error, sent);
@@ -84,7 +86,7 @@ function handler<Call extends PageCall>(
       if (failure === undefined) ctx.state.fault = error;
       ctx.state.code = trouble.code;
       const isCustomer = /^\/my(?:\/|$)/.test(call.view.path);
-      send(call, {
+      await send(call, {
         page: <ErrorPage trouble={trouble} requestId={ctx.state.requestId} isCustomer={isCustomer} />,
         status: trouble.status,
       });
@@ -186,7 +188,7 @@ async function readForm(ctx: Context): Promise<URLSearchParams> {
   return new URLSearchParams((ctx.request.body ?? {}) as Record<string, string>);
 }
 
-function send(call: PageCall, answer: Answer): void {
+async function send(call: PageCall, answer: Answer): Promise<void> {
   const { ctx, view } = call;
   if ('sent' in answer) return;
   const base = view.to('');
@@ -207,8 +209,21 @@ function send(call: PageCall, answer: Answer): void {
   view.said = takeSaid(ctx, view.t, base);
   ctx.status = answer.status ?? 200;
   ctx.set('Content-Type', 'text/html; charset=utf-8');
-  ctx.set('Vary', 'Accept-Language, Cookie');
-  ctx.body = `<!doctype html>${render(view, answer.page)}`;
+  ctx.set('Vary', 'Accept-Encoding, Accept-Language, Cookie');
+  ctx.body = await packed(ctx, `<!doctype html>${render(view, answer.page)}`);
+}
+
+const toGzip = promisify(gzip);
+
+/**
+ * Compresses what a browser may ask for again and again. Keys and tokens stand in answers to POST alone: beside what was
+ * typed, their compressed length would tell of them (BREACH).
+ */
+async function packed(ctx: Context, html: string): Promise<string | Buffer> {
+  if (ctx.method === 'POST' || ctx.acceptsEncodings('gzip', 'identity') !== 'gzip') return html;
+  const body = await toGzip(html);
+  ctx.set('Content-Encoding', 'gzip');
+  return body;
 }
 
 function render(view: View, page: Child): string {

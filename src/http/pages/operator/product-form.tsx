@@ -1,6 +1,6 @@
 import { listProducts, readProduct, type CatalogueProduct } from '../../../licensing/catalogue';
 import type { Failure } from '../../manage/failures';
-import { act, attempt } from '../act';
+import { act, attempt, unlessGone } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Checkbox, Choices, Form, FormErrors, Submit, TextField } from '../kit/fields';
 import { FinalAction } from '../kit/final-action';
@@ -79,11 +79,13 @@ async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> 
   return done(`/products/${id}`, 'saved');
 }
 
-async function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  const id = idOf(call);
-  const { product } = await readProduct(call.db, id);
-  await act(call, sent, 'DELETE /products/{id}', { path: { id } });
-  return done('/products', 'productRemoved', product.name);
+function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  return unlessGone('/products', async () => {
+    const id = idOf(call);
+    const { product } = await readProduct(call.db, id);
+    await act(call, sent, 'DELETE /products/{id}', { path: { id } });
+    return done('/products', 'productRemoved', product.name);
+  });
 }
 
 function explain({ view: { t } }: OperatorCall, { facts, error }: Failure): string | undefined {

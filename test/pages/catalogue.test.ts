@@ -223,7 +223,7 @@ describe('products and plans', () => {
     const { location } = await pages.post('/products/new', { name: 'By mistake' });
     const edited = {
       name: 'Bundle',
-      covers: 'some',
+      covers: 'own',
       [`include_${productId}`]: '1',
       renew_url: 'https://shop.example/renew',
     };

@@ -57,7 +57,7 @@ export const productFormRoutes: Route<OperatorCall>[] = [
 function bodyOf(sent: URLSearchParams): Record<string, unknown> {
   const text = (name: string) => sent.get(name)?.trim() || null;
   const ticked = [...sent.keys()].flatMap((name) => /^include_(\d+)$/.exec(name)?.[1] ?? []).map(Number);
-  const includes: Record<string, number[] | 'all'> = { own: [], all: 'all', some: ticked };
+  const includes: Record<string, number[] | 'all'> = { own: ticked, all: 'all' };
   return {
     name: sent.get('name') ?? '',
     element: text('element'),
@@ -200,9 +200,8 @@ function Includes({
   const listed = includes === 'all' ? [] : includes;
   const single = others.filter((one) => one.includes !== 'all' && one.includes.length === 0);
   const options = [
-    { value: 'own', label: texts.own },
+    { value: 'own', label: single.length === 0 ? texts.own : texts.some },
     { value: 'all', label: texts.all },
-    ...(single.length > 0 ? [{ value: 'some', label: texts.some }] : []),
   ];
   return (
     <>
@@ -211,7 +210,7 @@ function Includes({
         name="covers"
         label={texts.covers}
         options={options}
-        value={includes === 'all' ? 'all' : listed.length > 0 ? 'some' : 'own'}
+        value={includes === 'all' ? 'all' : 'own'}
       />
       {single.length === 0 ? null : (
         <fieldset class="fld">

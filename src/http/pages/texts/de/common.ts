@@ -72,6 +72,7 @@ export const common: Translated<typeof en> = {
     cancelled: 'Storniert',
   },
   sites: { domain: 'Websites', device: 'Geräte', seat: 'Nutzer', instance: 'Instanzen' },
+  site: { domain: 'Website', device: 'Gerät', seat: 'Nutzer', instance: 'Instanz' },
   lifetime: 'unbefristet',
   errors: {
     title: 'Das ging nicht.',

@@ -76,6 +76,8 @@ export const common = {
     seat: 'seats',
     instance: 'instances',
   } as Record<string, string>,
+  /** one of them */
+  site: { domain: 'site', device: 'device', seat: 'seat', instance: 'instance' } as Record<string, string>,
   lifetime: 'for life',
   errors: {
     title: 'This could not be done.',

@@ -59,7 +59,7 @@ const english = {
       ...enAsk(facts),
     ],
     suspended: (facts) => [
-      `${enYour(facts)} has been paused${facts.stoppedOn ? ` since ${enDay(facts.stoppedOn)}` : ''}. Until it is released, Joomla answers an update with "${ON_403}". The sites themselves are as before.`,
+      `${enYour(facts)} has been paused${facts.stoppedOn ? ` since ${enDay(facts.stoppedOn)}` : ''}. Until it is active again, Joomla answers an update with "${ON_403}". The sites themselves are as before.`,
       'Please answer this mail, so that we can settle what is open. Afterwards the update works at once, with the same key.',
       ...enAsk(facts),
     ],

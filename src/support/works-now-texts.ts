@@ -23,7 +23,7 @@ const english = {
       ? 'No update refused since.'
       : `${written} ${count === 1 ? 'update' : 'updates'} refused since.`,
   stopped: (day: string, actor: string | null, reason: string | null) =>
-    `Since ${day}${actor === null ? '' : `, by ${actor}`}${reason === null ? '' : `: “${reason}”`}.`,
+    `Since ${day}${actor === null ? '' : `, by ${actor}`}${reason === null ? '' : `: “${reason}”`}${stopAfter(reason)}`,
   updatesAgain: (since: string) => `Updates work again since ${since}.`,
   refusedBefore: (count: number, written: string, last: string) =>
     count === 1
@@ -35,6 +35,11 @@ const english = {
   quiet: (days: string, last: string | null) =>
     `No refusal in ${days} days.${last === null ? '' : ` Last update sent on ${last}.`}`,
 };
+
+/** A reason that ends its own sentence ends this one too. */
+function stopAfter(reason: string | null): string {
+  return reason !== null && /[.!?]$/.test(reason) ? '' : '.';
+}
 
 const EN_THINGS: Record<string, string> = { device: 'devices', seat: 'seats', instance: 'instances' };
 const EN_STATUS: Record<string, string> = {
@@ -70,7 +75,7 @@ const german: WorksNowTexts = {
       ? 'Seitdem wurde kein Update abgelehnt.'
       : `Seitdem ${count === 1 ? 'wurde 1 Update' : `wurden ${written} Updates`} abgelehnt.`,
   stopped: (day, actor, reason) =>
-    `Seit dem ${day}${actor === null ? '' : `, durch ${actor}`}${reason === null ? '' : `: „${reason}“`}.`,
+    `Seit dem ${day}${actor === null ? '' : `, durch ${actor}`}${reason === null ? '' : `: „${reason}“`}${stopAfter(reason)}`,
   updatesAgain: (since) => `Updates funktionieren wieder seit ${since}.`,
   refusedBefore: (count, written, last) =>
     count === 1

@@ -112,8 +112,8 @@ describe('versions', () => {
   test('a form sent twice publishes once', async () => {
     const form = await versionForm('1.0.1');
     const sent = await Promise.all([1, 2].map(() => pages.post(`${newVersion()}?once=twice`, form)));
-    expect(sent.map(({ status }) => status)).toContain(303);
-    expect((await pages.post(`${newVersion()}?once=twice`, form)).location).toBe(list());
+    sent.push(await pages.post(`${newVersion()}?once=twice`, form));
+    expect(sent.map(({ location }) => location)).toEqual([list(), list(), list()]);
     expect((await releases()).filter(({ version }) => version === '1.0.1')).toHaveLength(1);
   });
 
@@ -223,7 +223,7 @@ describe('products and plans', () => {
     const { location } = await pages.post('/products/new', { name: 'By mistake' });
     const edited = {
       name: 'Bundle',
-      covers: 'some',
+      covers: 'own',
       [`include_${productId}`]: '1',
       renew_url: 'https://shop.example/renew',
     };

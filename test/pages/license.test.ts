@@ -128,6 +128,8 @@ describe('the page of a licence', () => {
     expect(wrong.status).toBe(400);
     expect(wrong.html).toContain('value="typed"');
     expect((await post(`${path}/renew`, { how: 'time', for: '' })).status).toBe(400);
+    const unchosen = await post(`${path}/renew`, { how: 'plan', until: '2030-01-01' });
+    expect([unchosen.status, unchosen.html]).toEqual([400, expect.stringContaining('Choose “Until a day”')]);
     await post(`${path}/renew`, { how: 'life' });
     expect((await storedLicense(service.db, id)).expires_at).toBeNull();
 

@@ -98,7 +98,7 @@ function addressOf(path: string): string {
     .replace(/[{}]/g, '');
 }
 
-/** All that is stored, but when sessions and tokens were last used. */
+/** All that is stored, but what a clock writes: when sessions and tokens were last used, and which events are summed. */
 async function stored(db: Db): Promise<string> {
   const tables = await db<{ name: string }>('sqlite_master')
     .where('type', 'table')
@@ -108,7 +108,7 @@ async function stored(db: Db): Promise<string> {
   for (const { name } of tables) {
     if (/daily|sums|counts|leases|migrations|standing/.test(name)) continue;
     const rows = await db<Record<string, unknown>>(name).select();
-    all[name] = rows.map(({ used_at: _used, last_used_at: _last, ...row }) => row);
+    all[name] = rows.map(({ used_at: _used, last_used_at: _last, unsummed: _sum, ...row }) => row);
   }
   return JSON.stringify(all);
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ManageError, toFailure, type Failure } from '../manage/failures';
 import { OPERATIONS } from '../manage/operations';
 import type { Operation } from '../manage/operation';
@@ -40,7 +41,7 @@ export async function act(
   const operation = BY_NAME.get(name) as Operation;
   const { ctx, caller } = call;
   requireRight(caller, operation, call.at);
-  const once = (operation.upload ? call.query : sent).get('once');
+  const once = onceOf(sent, call.query);
   const given: Given = { query: {}, body: {} };
   let refused: Failure | undefined;
   const fields = Object.fromEntries(Object.entries(body ?? {}).filter(([, value]) => value !== undefined));
@@ -54,13 +55,14 @@ export async function act(
     received,
     sentText: () => JSON.stringify(fields),
     once:
-      once === null || once === '' || operation.method !== 'post'
+      once === undefined || once === '' || operation.method !== 'post'
         ? undefined
         : { key: `pages ${once} ${name}`, address },
     checkAgain: () => Promise.resolve(),
     onRefused: (failure: Failure) => void (refused = failure),
   };
-  const { body: answer } = await perform(ctx, operation, request, given, call).finally(() => {
+  const work = () => perform(ctx, operation, request, given, call);
+  const { body: answer } = await afterTheFirst(work).finally(() => {
     // The operation has read an upload's form, which shows these again when it is refused.
     if (operation.upload)
       for (const [field, value] of Object.entries(given.query)) sent.set(field, String(value));
@@ -71,6 +73,25 @@ export async function act(
     throw new ManageError(code, message, { field });
   }
   return (answer as { data: Record<string, unknown> } | undefined)?.data ?? {};
+}
+
+/** How long the second of two clicks waits for what the first one does: less than a request's deadline. */
+const WAIT_MS = 3_000;
+const LOOK_EVERY_MS = 100;
+
+/** Waits while the same form, sent before, is still under way: its answer is this one's as well. */
+async function afterTheFirst<T>(work: () => Promise<T>): Promise<T> {
+  for (const end = performance.now() + WAIT_MS; ; await sleep(LOOK_EVERY_MS))
+    try {
+      return await work();
+    } catch (error) {
+      if (!isUnderWay(toFailure(error, {})) || performance.now() > end) throw error;
+    }
+}
+
+/** Whether a form was refused only because it was sent before and is not done yet. */
+function isUnderWay(refused: Failure | undefined): boolean {
+  return refused?.error.code === 'CONFLICT' && refused.retryAfter !== undefined;
 }
 
 /** A refusal that was read already. */
@@ -90,7 +111,7 @@ export function refusalOf(error: unknown, sent: URLSearchParams): Failure | unde
  * @param explain the page's own sentence for a refusal; undefined: the usual one
  */
 export async function attempt(
-  { view: { t } }: PageCall,
+  { view: { t }, query }: PageCall,
   sent: URLSearchParams,
   work: () => Promise<Answer>,
   show: (form: FormState) => Promise<Answer> | Answer,
@@ -103,9 +124,30 @@ export async function attempt(
     if (refused === undefined || refused.status === 404) throw error;
     const { message, field } = refused.error;
     const failure = toFormFailure(t, { message, field, reason: refused.reason });
-    const sentence = explain(refused) ?? failure.sentence;
-    const shown = await show(formState(sent, { ...failure, sentence }));
+    const form = isUnderWay(refused)
+      ? // With its id, so that sending it once more does not do it twice.
+        formState(sent, { field: undefined, sentence: t.common.errors.underWay }, onceOf(sent, query))
+      : formState(sent, { ...failure, sentence: explain(refused) ?? failure.sentence });
+    const shown = await show(form);
     return 'page' in shown ? { ...shown, status: refused.status } : shown;
+  }
+}
+
+/** A form's one-time id: an upload has it in its address. */
+function onceOf(sent: URLSearchParams, query: URLSearchParams): string | undefined {
+  return sent.get('once') ?? query.get('once') ?? undefined;
+}
+
+/**
+ * What a form that deletes does. Sent twice, the second finds nothing to delete and leads to where the first did.
+ * @param to where that is
+ */
+export async function unlessGone(to: string, work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work();
+  } catch (error) {
+    if (toFailure(error, {})?.status !== 404) throw error;
+    return { to };
   }
 }
 

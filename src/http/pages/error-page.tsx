@@ -1,6 +1,8 @@
 import { faultCode } from '../faults';
 import type { Failure } from '../manage/failures';
+import { formState } from './form-state';
 import { CustomerPage } from './kit/customer-page';
+import { Form, Submit } from './kit/fields';
 import { OperatorPage } from './kit/operator-page';
 import { Head } from './kit/panel';
 import { useView } from './view';
@@ -23,10 +25,13 @@ export function ErrorPage({
   trouble: { status },
   requestId,
   isCustomer,
+  sent,
 }: {
   trouble: Trouble;
   requestId: string;
   isCustomer: boolean;
+  /** an operator's form; undefined: none was sent */
+  sent: URLSearchParams | undefined;
 }) {
   const { t, to, path, operator } = useView();
   const { errors } = t.common;
@@ -44,13 +49,32 @@ export function ErrorPage({
     <Page title={title} nav={undefined}>
       <Head title={title} />
       <p>{hint}</p>
-      <p>
-        {status === 503 ? (
-          <a href={to(path)}>{errors.again}</a>
-        ) : (
-          <a href={to(isCustomer ? '/my' : '/')}>{isCustomer ? t.my.title : errors.toOverview}</a>
-        )}
-      </p>
+      {status === 503 && sent !== undefined ? (
+        <SendAgain sent={sent} />
+      ) : (
+        <p>
+          {status === 503 ? (
+            <a href={to(path)}>{errors.again}</a>
+          ) : (
+            <a href={to(isCustomer ? '/my' : '/')}>{isCustomer ? t.my.title : errors.toOverview}</a>
+          )}
+        </p>
+      )}
     </Page>
+  );
+}
+
+/** The same form, with its one-time id: it may have been done although the answer did not come. */
+function SendAgain({ sent }: { sent: URLSearchParams }) {
+  const { t, path } = useView();
+  const fields = [...sent].filter(([name]) => name !== 'once');
+  return (
+    <Form path={path} form={formState(sent, undefined, sent.get('once') ?? undefined)}>
+      {fields.map(([name, value]) => (
+        <input type="hidden" name={name} value={value} />
+      ))}
+      <p>{t.common.errors.onlyOnce}</p>
+      <Submit>{t.common.errors.again}</Submit>
+    </Form>
   );
 }

@@ -21,10 +21,14 @@ export interface FormFailure {
   reason?: string | undefined;
 }
 
-/** @param sent undefined: the form is shown for the first time */
-export function formState(sent?: URLSearchParams, failure?: FormFailure): FormState {
+/** @param sent undefined: the form is shown for the first time @param id of a form that is not done yet */
+export function formState(
+  sent?: URLSearchParams,
+  failure?: FormFailure,
+  id = randomBytes(16).toString('base64url'),
+): FormState {
   return {
-    id: randomBytes(16).toString('base64url'),
+    id,
     wasSent: sent !== undefined,
     value: (name) => sent?.get(name) ?? undefined,
     failure,

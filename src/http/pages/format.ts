@@ -32,6 +32,8 @@ export interface Format {
   number: (value: number) => string;
   /** `12.4 MB` */
   bytes: (value: number) => string;
+  /** bytes as LICENSING_UPLOAD_LIMIT counts them, in megabytes of 1,048,576: `256 MB` */
+  limit: (value: number) => string;
   /** of the site, such as `Europe/Berlin` */
   zone: string;
 }
@@ -48,6 +50,7 @@ export function createFormat(language: LanguageCode, zone: string, now: Date): F
     duration: (duration) => formatDuration(duration, language),
     number: (value) => formatNumber(value, language),
     bytes: (value) => formatBytes(value, language),
+    limit: (value) => formatBytes((value / 1_048_576) * 1_000_000, language),
     zone,
   };
 }

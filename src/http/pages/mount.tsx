@@ -33,16 +33,17 @@ export function mountPages(router: Router<State>, dependencies: PagesDependencie
   const mount = <Call extends PageCall>(
     routes: Route<Call>[],
     enter: (call: PageCall, route: Route<Call>) => Promise<Call | Answer>,
+    isOperators = false,
   ) => {
     for (const route of routes) {
       const paths = route.path === '/' ? ['/pages{/}'] : [`/pages${route.path}`];
-      for (const path of paths) router.all(path, handler(route, enter, dependencies));
+      for (const path of paths) router.all(path, handler(route, enter, dependencies, isOperators));
     }
   };
   mount(signInRoutes, (call) => Promise.resolve(call));
   mount(myRoutes.open, (call) => Promise.resolve(call));
   mount(myRoutes.signedIn, enterAsCustomer);
-  mount(operatorRoutes, enterAsOperator);
+  mount(operatorRoutes, enterAsOperator, true);
   mount([NOWHERE], (call) => Promise.resolve(call));
 }
 
@@ -58,6 +59,7 @@ function handler<Call extends PageCall>(
   route: Route<Call>,
   enter: (call: PageCall, route: Route<Call>) => Promise<Call | Answer>,
   dependencies: PagesDependencies,
+  isOperators: boolean,
 ): Middleware {
   return async (ctx) => {
     ctx.state.endpoint = 'pages';
@@ -71,12 +73,13 @@ function handler<Call extends PageCall>(
       if (handle === undefined || !['GET', 'HEAD', 'POST'].includes(ctx.method))
         throw notFoundOrMethod(ctx, route);
       if (isPost && !isSameOrigin(ctx)) throw new ManageError('FORBIDDEN', 'Another origin.');
+      // Before the database is asked: where that does not answer, the form can be sent again.
+      if (isPost && !route.upload) sent = await readForm(ctx);
       const entered = await enter(call, route);
       if (!('ctx' in entered)) {
         await send(call, entered);
         return;
       }
-      if (isPost && !route.upload) sent = await readForm(ctx);
       const work = Promise.resolve(handle(entered, sent));
       await send(entered, await (route.hasDeadline === false || route.upload ? work : inTime(work)));
     } catch (error) {
@@ -86,8 +89,9 @@ function handler<Call extends PageCall>(
       if (failure === undefined) ctx.state.fault = error;
       ctx.state.code = trouble.code;
       const isCustomer = /^\/my(?:\/|$)/.test(call.view.path);
+      const page = { trouble, isCustomer, requestId: ctx.state.requestId };
       await send(call, {
-        page: <ErrorPage trouble={trouble} requestId={ctx.state.requestId} isCustomer={isCustomer} />,
+        page: <ErrorPage {...page} sent={isOperators && sent.has('once') ? sent : undefined} />,
         status: trouble.status,
       });
     }

@@ -7,12 +7,14 @@ export function CopyText({
   label,
   text,
   rows = 1,
+  isCode = false,
   children,
 }: {
   id: string;
   label: string;
   text: string;
   rows?: number;
+  isCode?: boolean;
   /** beside the button */
   children?: Child;
 }) {
@@ -22,7 +24,7 @@ export function CopyText({
       {rows === 1 ? (
         <input class="form-control mono" id={id} aria-label={label} value={text} readonly />
       ) : (
-        <textarea class="form-control reply" id={id} aria-label={label} rows={rows}>
+        <textarea class={`form-control reply${isCode ? ' mono' : ''}`} id={id} aria-label={label} rows={rows}>
           {text}
         </textarea>
       )}

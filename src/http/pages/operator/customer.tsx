@@ -5,7 +5,7 @@ import { findEmail } from '../../../licensing/customer-email';
 import { isCustomerDigest } from '../../../store/customer-digest';
 import { tellRequests, type ToldRequest } from '../../../support/requests';
 import { ManageError } from '../../manage/failures';
-import { act } from '../act';
+import { act, unlessGone } from '../act';
 import { formState, type FormState } from '../form-state';
 import { TextField } from '../kit/fields';
 import { FinalAction } from '../kit/final-action';
@@ -70,13 +70,15 @@ async function askToErase(call: OperatorCall, form: FormState): Promise<Answer> 
   return { page: <Erase id={call.path.id ?? ''} {...{ customer, counts, form }} /> };
 }
 
-async function erase(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  if (findEmail(sent.get('confirm') ?? '') !== (await addressOf(call))) {
-    const failure = { field: 'confirm', sentence: call.view.t.customers.erasePage.wrong };
-    return { ...(await askToErase(call, formState(sent, failure))), status: 400 };
-  }
-  await act(call, sent, 'DELETE /customers/{customer}', { path: { customer: call.path.id ?? '' } });
-  return done('/customers', 'customerErased');
+function erase(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  return unlessGone('/customers', async () => {
+    if (findEmail(sent.get('confirm') ?? '') !== (await addressOf(call))) {
+      const failure = { field: 'confirm', sentence: call.view.t.customers.erasePage.wrong };
+      return { ...(await askToErase(call, formState(sent, failure))), status: 400 };
+    }
+    await act(call, sent, 'DELETE /customers/{customer}', { path: { customer: call.path.id ?? '' } });
+    return done('/customers', 'customerErased');
+  });
 }
 
 function CustomerPage({

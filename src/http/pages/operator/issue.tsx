@@ -38,7 +38,7 @@ async function issue(call: OperatorCall, sent: URLSearchParams): Promise<Answer>
     ...filled(sent, 'plan_id', 'customer', 'reference', 'expires_at', 'activation_limit', 'key'),
     ...(sent.get('lifetime') === '1' ? { lifetime: true } : {}),
     ...(sent.get('send') === '1' ? { send: true } : {}),
-    ...(Number(sent.get('count') ?? '1') > 1 ? filled(sent, 'count') : {}),
+    ...(sent.get('count')?.trim() === '1' ? {} : filled(sent, 'count')),
   };
   const data = await act(call, sent, 'POST /licenses', { body });
   const licenses = (Array.isArray(data) ? data : [data]) as unknown as Issued[];
@@ -153,7 +153,7 @@ function IssueForm({
 export function grantsOf({ activationType, activationLimit, duration }: Plan): string {
   const { t, format } = useView();
   const { common } = t;
-  const what = common.sites[activationType] ?? activationType;
+  const what = (activationLimit === 1 ? common.site : common.sites)[activationType] ?? activationType;
   const slots = activationLimit === 0 ? common.unlimited : format.number(activationLimit);
   return t.licenses.issuePage.grants(
     `${slots} ${what}`,

@@ -2,7 +2,7 @@ import { plansOf, type Plan } from '../../../licensing/catalogue';
 import type { License } from '../../../licensing/licenses';
 import { prolongedUntil } from '../../../licensing/lifecycle';
 import { MAX_METADATA_NAMES, readMetadata } from '../../../licensing/metadata';
-import { notFound } from '../../manage/failures';
+import { invalid, notFound, type Failure } from '../../manage/failures';
 import { act, filled } from '../act';
 import type { FormState } from '../form-state';
 import { Choices, Select, TextField, type Option } from '../kit/fields';
@@ -15,7 +15,7 @@ import { FormPage, formRoute, Reason } from './license-form';
 /** What changes a licence and can be changed again. */
 
 export const licenseActionRoutes: Route<OperatorCall>[] = [
-  formRoute('/renew', showRenew, renew),
+  formRoute('/renew', showRenew, renew, explainRenewal),
   formRoute('/plan', showPlan, changePlan),
   formRoute('/slots', showSlots, changeSlots),
   formRoute(
@@ -82,6 +82,11 @@ async function showRenew(call: OperatorCall, license: License, form: FormState):
 }
 
 async function renew(call: OperatorCall, sent: URLSearchParams, license: License): Promise<Answer> {
+  const chosen = sent.get('how') ?? '';
+  const ignored = [['time', 'for'] as const, ['day', 'until'] as const].find(
+    ([way, field]) => way !== chosen && sent.get(field)?.trim(),
+  );
+  if (ignored !== undefined) throw invalid(ignored[1], call.view.t.license.renewPage.ignored[ignored[0]]);
   // An empty field is refused; left out, it would mean the plan's duration.
   const how: Record<string, Record<string, unknown>> = {
     time: { for: sent.get('for')?.trim() ?? '' },
@@ -90,10 +95,15 @@ async function renew(call: OperatorCall, sent: URLSearchParams, license: License
   };
   const { expires_at } = await act(call, sent, 'POST /licenses/{id}/renew', {
     path: { id: license.id },
-    body: { ...how[sent.get('how') ?? ''], ...filled(sent, 'reason') },
+    body: { ...how[chosen], ...filled(sent, 'reason') },
   });
   if (typeof expires_at !== 'string') return done(pathOf(license), 'licenseRenewedForLife');
   return done(pathOf(license), 'licenseRenewed', call.view.format.day(new Date(expires_at)));
+}
+
+/** Says which choice a filled field belongs to. */
+function explainRenewal({ view: { t } }: OperatorCall, { error }: Failure): string | undefined {
+  return Object.values(t.license.renewPage.ignored).find((sentence) => sentence === error.message);
 }
 
 function RenewPage({
@@ -139,7 +149,7 @@ function RenewPage({
     >
       <Choices form={form} name="how" label={texts.how} options={options} value={String(options[0]?.value)} />
       {expiresAt === null ? null : (
-        <TextField form={form} name="for" label={texts.time} hint={texts.timeHint} value={duration ?? '1y'} />
+        <TextField form={form} name="for" label={texts.time} hint={texts.timeHint} />
       )}
       <TextField form={form} name="until" type="date" label={texts.until} hint={texts.untilHint} />
       <Reason form={form} />
@@ -148,7 +158,7 @@ function RenewPage({
 }
 
 async function showPlan({ db }: OperatorCall, license: License, form: FormState): Promise<Answer> {
-  const plans = (await plansOf(db, license.product.id)).filter(({ id }) => id !== license.plan.id);
+  const plans = await plansOf(db, license.product.id);
   return { page: <PlanPage {...{ license, plans, form }} /> };
 }
 
@@ -164,13 +174,16 @@ function slotsInWords({ view: { t, format } }: OperatorCall, slots: number): str
 function PlanPage({ license, plans, form }: { license: License; plans: Plan[]; form: FormState }) {
   const { t } = useView();
   const texts = t.license.planPage;
-  const isOnly = plans.length === 0;
+  const current = plans.find(({ id }) => id === license.plan.id);
+  const others = plans.filter((plan) => plan !== current);
+  const isOnly = others.length === 0;
+  const inWords = (plan: Plan) => `${plan.name} (${grantsOf(plan)})`;
   return (
     <FormPage
       {...{ license, form }}
       rest="/plan"
       title={texts.title}
-      about={isOnly ? texts.one : texts.hint}
+      about={isOnly ? texts.one : texts.now(current ? inWords(current) : license.plan.name)}
       submit={isOnly ? undefined : texts.submit}
     >
       {isOnly ? null : (
@@ -179,7 +192,10 @@ function PlanPage({ license, plans, form }: { license: License; plans: Plan[]; f
           name="plan_id"
           label={texts.plan}
           required
-          options={plans.map((plan) => ({ value: plan.id, label: `${plan.name} (${grantsOf(plan)})` }))}
+          options={[
+            { value: '', label: texts.choose },
+            ...others.map((plan) => ({ value: plan.id, label: inWords(plan) })),
+          ]}
         />
       )}
     </FormPage>

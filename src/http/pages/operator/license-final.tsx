@@ -79,7 +79,7 @@ function FinalPage({ shown, form, change }: { shown: LicenseView; form: FormStat
           ? texts.noSites
           : count === 1
             ? texts.oneSite(first.identifier)
-            : texts.sites(format.number(count)),
+            : texts.sites(format.number(count), t.common.sites[license.plan.activationType] ?? ''),
         texts.noMail,
         ...(isRevoke ? [] : [reference === null ? texts.noOrder : texts.order(reference)]),
         <>

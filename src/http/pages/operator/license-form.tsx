@@ -1,5 +1,6 @@
 import type { Child } from 'hono/jsx';
 import type { License } from '../../../licensing/licenses';
+import type { Failure } from '../../manage/failures';
 import { attempt } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Form, FormErrors, Submit, TextField } from '../kit/fields';
@@ -14,6 +15,7 @@ export function formRoute(
   rest: string,
   show: (call: OperatorCall, license: License, form: FormState) => Promise<Answer> | Answer,
   work: (call: OperatorCall, sent: URLSearchParams, license: License) => Promise<Answer>,
+  explain: (call: OperatorCall, refused: Failure) => string | undefined = () => undefined,
 ): Route<OperatorCall> {
   return {
     path: `/licenses/:id${rest}`,
@@ -26,6 +28,7 @@ export function formRoute(
         sent,
         () => work(call, sent, license),
         (form) => show(call, license, form),
+        (refused) => explain(call, refused),
       );
     },
   };

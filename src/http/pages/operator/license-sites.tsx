@@ -5,7 +5,7 @@ import { searchSitePage } from '../../../licensing/lists';
 import { activationJson } from '../../../licensing/views';
 import { notFound } from '../../manage/failures';
 import { readId } from '../../manage/reading';
-import { act, filled } from '../act';
+import { act, filled, unlessGone } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Form, Submit, TextField } from '../kit/fields';
 import { OperatorPage } from '../kit/operator-page';
@@ -70,12 +70,13 @@ async function add(call: OperatorCall, sent: URLSearchParams, license: License):
 async function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const license = await licenseOf(call);
   const id = readId(call, 'site', 'activation');
-  const site = await findActivation(call.db, license.id, { id });
-  // The second of two clicks finds it gone.
-  if (site === undefined) return done(pathOf(license));
-  const path = { id: license.id, activation_id: id };
-  await act(call, sent, 'DELETE /licenses/{id}/activations/{activation_id}', { path });
-  return done(pathOf(license), 'licenseSiteRemoved', site.identifier);
+  return unlessGone(pathOf(license), async () => {
+    const site = await findActivation(call.db, license.id, { id });
+    if (site === undefined) throw notFound('activation');
+    const path = { id: license.id, activation_id: id };
+    await act(call, sent, 'DELETE /licenses/{id}/activations/{activation_id}', { path });
+    return done(pathOf(license), 'licenseSiteRemoved', site.identifier);
+  });
 }
 
 /** What the licence's plan counts. */

@@ -2,7 +2,7 @@ import { countLicensesOnPlans, PLAN_DEFAULTS, readProduct, type Plan } from '../
 import { requirePlan } from '../../../licensing/find-or-refuse';
 import { ACTIVATION_TYPES } from '../../../licensing/identifiers';
 import type { Failure } from '../../manage/failures';
-import { act, attempt, filled } from '../act';
+import { act, attempt, filled, unlessGone } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Checkbox, Choices, Form, FormErrors, Select, Submit, TextField } from '../kit/fields';
 import { FinalAction } from '../kit/final-action';
@@ -64,10 +64,12 @@ async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> 
   return done(`/products/${String(data.product_id)}`, 'saved');
 }
 
-async function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  const { id, name, productId } = await requirePlan(call.db, idOf(call));
-  await act(call, sent, 'DELETE /plans/{id}', { path: { id } });
-  return done(`/products/${productId}`, 'planRemoved', name);
+function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  return unlessGone('/products', async () => {
+    const { id, name, productId } = await requirePlan(call.db, idOf(call));
+    await act(call, sent, 'DELETE /plans/{id}', { path: { id } });
+    return done(`/products/${productId}`, 'planRemoved', name);
+  });
 }
 
 function explain({ view: { t } }: OperatorCall, { status, error, facts }: Failure): string | undefined {

@@ -1,6 +1,6 @@
 import { listProducts, readProduct, type CatalogueProduct } from '../../../licensing/catalogue';
 import type { Failure } from '../../manage/failures';
-import { act, attempt } from '../act';
+import { act, attempt, unlessGone } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Checkbox, Choices, Form, FormErrors, Submit, TextField } from '../kit/fields';
 import { FinalAction } from '../kit/final-action';
@@ -57,7 +57,7 @@ export const productFormRoutes: Route<OperatorCall>[] = [
 function bodyOf(sent: URLSearchParams): Record<string, unknown> {
   const text = (name: string) => sent.get(name)?.trim() || null;
   const ticked = [...sent.keys()].flatMap((name) => /^include_(\d+)$/.exec(name)?.[1] ?? []).map(Number);
-  const includes: Record<string, number[] | 'all'> = { own: [], all: 'all', some: ticked };
+  const includes: Record<string, number[] | 'all'> = { own: ticked, all: 'all' };
   return {
     name: sent.get('name') ?? '',
     element: text('element'),
@@ -79,11 +79,13 @@ async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> 
   return done(`/products/${id}`, 'saved');
 }
 
-async function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  const id = idOf(call);
-  const { product } = await readProduct(call.db, id);
-  await act(call, sent, 'DELETE /products/{id}', { path: { id } });
-  return done('/products', 'productRemoved', product.name);
+function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  return unlessGone('/products', async () => {
+    const id = idOf(call);
+    const { product } = await readProduct(call.db, id);
+    await act(call, sent, 'DELETE /products/{id}', { path: { id } });
+    return done('/products', 'productRemoved', product.name);
+  });
 }
 
 function explain({ view: { t } }: OperatorCall, { facts, error }: Failure): string | undefined {
@@ -198,9 +200,8 @@ function Includes({
   const listed = includes === 'all' ? [] : includes;
   const single = others.filter((one) => one.includes !== 'all' && one.includes.length === 0);
   const options = [
-    { value: 'own', label: texts.own },
+    { value: 'own', label: single.length === 0 ? texts.own : texts.some },
     { value: 'all', label: texts.all },
-    ...(single.length > 0 ? [{ value: 'some', label: texts.some }] : []),
   ];
   return (
     <>
@@ -209,7 +210,7 @@ function Includes({
         name="covers"
         label={texts.covers}
         options={options}
-        value={includes === 'all' ? 'all' : listed.length > 0 ? 'some' : 'own'}
+        value={includes === 'all' ? 'all' : 'own'}
       />
       {single.length === 0 ? null : (
         <fieldset class="fld">

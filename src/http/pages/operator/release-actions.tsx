@@ -104,6 +104,11 @@ function EditPage({ release, form }: { release: Release; form: FormState }) {
             <p class="hint">{editPage.about}</p>
             <p class="acts mb-0">
               <Submit>{t.common.save}</Submit>
+              {release.state === 'draft' ? (
+                <a class="btn btn-quiet" href={to(`/releases/${release.id}/publish`)}>
+                  {editPage.publish(release.version)}
+                </a>
+              ) : null}
               {release.state === 'withdrawn' ? null : (
                 <a class="btn btn-quiet" href={to(`/releases/${release.id}/withdraw`)}>
                   {editPage.withdraw(release.version)}

@@ -72,7 +72,7 @@ export function explainPackage(
   { status, error, facts }: Failure,
 ): string | undefined {
   const texts = t.releases.refused;
-  if (status === 413) return texts.tooLarge(format.bytes(settings.uploadLimit));
+  if (status === 413) return texts.tooLarge(format.limit(settings.uploadLimit));
   switch (facts?.reason) {
     case 'manifest-version': {
       const typed = sent.get('version') ?? '';
@@ -122,7 +122,7 @@ function NewRelease({ product, form, limit }: { product: CatalogueProduct; form:
               name="file"
               accept=".zip,application/zip"
               label={texts.file}
-              hint={texts.fileHint(format.bytes(limit))}
+              hint={texts.fileHint(format.limit(limit))}
               required
             />
             <TextField form={form} name="version" label={texts.version} hint={texts.versionHint} />

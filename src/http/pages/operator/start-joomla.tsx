@@ -15,7 +15,13 @@ export function ManifestLines({ product, url }: { product: CatalogueProduct; url
   return (
     <>
       <p class="small muted mb-2">{texts.manifestHint}</p>
-      <CopyText id="manifest" label={texts.manifest} text={manifestSnippets(product, url).xml} rows={5} />
+      <CopyText
+        id="manifest"
+        label={texts.manifest}
+        text={manifestSnippets(product, url).xml}
+        rows={5}
+        isCode
+      />
     </>
   );
 }

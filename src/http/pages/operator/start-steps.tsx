@@ -167,7 +167,7 @@ export function ReleaseForm({
           name="file"
           accept=".zip,application/zip"
           label={texts.file}
-          hint={texts.fileHint(format.bytes(limit))}
+          hint={texts.fileHint(format.limit(limit))}
           required
         />
         {product?.element === null || form.error('version') !== undefined ? (

@@ -1,7 +1,7 @@
 import { listTokenPage, listTokens, type Token } from '../../../access/tokens';
-import { ManageError } from '../../manage/failures';
+import { ManageError, notFound } from '../../manage/failures';
 import { clearSessionCookie } from '../../session-cookies';
-import { act, attempt, filled } from '../act';
+import { act, attempt, filled, unlessGone } from '../act';
 import { formState, type FormState } from '../form-state';
 import { CopyText } from '../kit/copy';
 import { Choices, Form, FormErrors, Submit, TextField } from '../kit/fields';
@@ -71,15 +71,16 @@ async function ask(call: OperatorCall): Promise<Answer> {
   return { page: <AskRevoke token={token} isOwn={call.caller.tokenId === token.id} /> };
 }
 
-async function revoke(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  const token = await findToken(call);
-  // Sent a second time
-  if (token === undefined) return done('/tokens');
-  await act(call, sent, 'DELETE /tokens/{id}', { path: { id: token.id } });
-  if (call.caller.tokenId !== token.id) return done('/tokens', 'tokenRevoked', token.name);
-  // The session ended with its token.
-  clearSessionCookie(call.ctx, 'operator', call.isTrusted);
-  return done('/sign-in', 'tokenRevoked', token.name);
+function revoke(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  return unlessGone('/tokens', async () => {
+    const token = await findToken(call);
+    if (token === undefined) throw notFound('token');
+    await act(call, sent, 'DELETE /tokens/{id}', { path: { id: token.id } });
+    if (call.caller.tokenId !== token.id) return done('/tokens', 'tokenRevoked', token.name);
+    // The session ended with its token.
+    clearSessionCookie(call.ctx, 'operator', call.isTrusted);
+    return done('/sign-in', 'tokenRevoked', token.name);
+  });
 }
 
 function TokenList({

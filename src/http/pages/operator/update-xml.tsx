@@ -159,7 +159,7 @@ export function ManifestPanel({ offer: { product, xml } }: { offer: Offer }) {
         <p class="small muted" id="manifest-hint">
           {texts.manifestHint}
         </p>
-        <CopyText id="manifest-lines" label={texts.manifest} text={lines} rows={8} />
+        <CopyText id="manifest-lines" label={texts.manifest} text={lines} rows={8} isCode />
       </Inside>
     </Panel>
   );

@@ -72,6 +72,7 @@ export const common: Translated<typeof en> = {
     cancelled: 'Storniert',
   },
   sites: { domain: 'Websites', device: 'Geräte', seat: 'Nutzer', instance: 'Instanzen' },
+  site: { domain: 'Website', device: 'Gerät', seat: 'Nutzer', instance: 'Instanz' },
   lifetime: 'unbefristet',
   errors: {
     title: 'Das ging nicht.',
@@ -81,6 +82,8 @@ export const common: Translated<typeof en> = {
     notFoundHint: 'Die Adresse ist vielleicht alt oder falsch geschrieben.',
     forbidden: 'Das ist nicht erlaubt',
     readOnly: 'Sie sind zum Ansehen angemeldet, nicht zum Ändern.',
+    underWay:
+      'Dasselbe Formular wurde schon gesendet und ist noch nicht fertig. Drücken Sie gleich noch einmal: Es geschieht nur einmal.',
     foreign:
       'Dieses Formular kam von anderer Stelle. Bitte öffnen Sie die Seite neu und senden Sie es von dort.',
     tooMany: 'Zu viele Anfragen. Bitte warten Sie eine Minute.',
@@ -88,6 +91,7 @@ export const common: Translated<typeof en> = {
     away: 'Die Datenbank antwortet nicht.',
     fault: 'Hier ist etwas schiefgegangen.',
     faultHint: (id) => `Im Protokoll des Dienstes steht mehr unter ${id}.`,
+    onlyOnce: 'Ihre Eingaben sind noch da. Noch einmal gesendet, geschieht es nur einmal.',
     again: 'Noch einmal versuchen',
     toOverview: 'Zur Übersicht',
     byReason: {

@@ -178,6 +178,10 @@ export const license: Translated<typeof en> = {
     until: 'Gültig bis',
     untilHint: 'Dieser ganze Tag, UTC.',
     forLife: 'Unbefristet',
+    ignored: {
+      time: 'Sie haben eine Zeit eingegeben. Wählen Sie „Um eine andere Zeit“, oder leeren Sie das Feld.',
+      day: 'Sie haben einen Tag eingegeben. Wählen Sie „Bis zu einem Tag“, oder leeren Sie das Feld.',
+    },
     suspended: 'Eine verlängerte Lizenz ist wieder aktiv.',
     submit: 'Verlängern',
     busy: 'Wird verlängert...',
@@ -185,7 +189,8 @@ export const license: Translated<typeof en> = {
   planPage: {
     title: 'Tarif ändern',
     plan: 'Tarif',
-    hint: 'Das Ende bleibt. Die Plätze werden die des Tarifs.',
+    now: (plan) => `Jetzt: ${plan}. Das Ende bleibt. Die Plätze werden die des neuen Tarifs.`,
+    choose: 'Tarif wählen',
     one: 'Dieses Produkt hat keinen anderen Tarif.',
     submit: 'Tarif ändern',
   },
@@ -241,8 +246,8 @@ export const license: Translated<typeof en> = {
     noSites: 'Nichts ist auf sie aktiviert. Was installiert ist, bleibt, wie es ist.',
     oneSite: (name) =>
       `${name} bleibt in der Liste. Was dort installiert ist, bleibt; die Erweiterung erfährt es bei ihrer nächsten Prüfung.`,
-    sites: (count) =>
-      `${count} Aktivierungen bleiben in der Liste. Was dort installiert ist, bleibt; die Erweiterungen erfahren es bei ihrer nächsten Prüfung.`,
+    sites: (count, what) =>
+      `${count} ${what} bleiben in der Liste. Was dort installiert ist, bleibt; die Erweiterungen erfahren es bei ihrer nächsten Prüfung.`,
     noMail:
       'Der Kunde bekommt keine Mail. Seine Seite sagt „Diese Lizenz wurde vom Verkäufer zurückgezogen“.',
     order: (order) =>

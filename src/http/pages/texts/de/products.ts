@@ -47,7 +47,7 @@ export const products: Translated<typeof en> = {
     covers: 'Eine Lizenz deckt ab',
     own: 'nur dieses Produkt',
     all: 'alle Produkte, auch spätere',
-    some: 'dieses Produkt und die unten angekreuzten',
+    some: 'dieses Produkt, und die unten angekreuzten',
     others: 'Enthaltene Produkte',
     submit: 'Produkt hinzufügen',
   },

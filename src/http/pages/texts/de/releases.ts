@@ -11,7 +11,7 @@ export const releases: Translated<typeof en> = {
   offer: {
     title: 'Was bekommen Websites?',
     lookedAt: (time) => `nachgesehen ${time}`,
-    download: (version) => `${version} ist, was ein Download liefert und die API nennt.`,
+    download: (version) => `Ein Download liefert ${version}.`,
     noDownload: 'Kunden können nichts herunterladen: keine Version ist veröffentlicht.',
     offers: (version) => `Joomla bietet ${version} an.`,
     offersNothing: 'Joomla bietet nichts an.',
@@ -35,7 +35,7 @@ export const releases: Translated<typeof en> = {
     options: 'Optionen des Update-XML',
     manifest: 'Was ins Manifest gehört',
     manifestHint:
-      'Unter das oberste Element des Manifests der Erweiterung. Websites fragen dann nach Updates und haben ein Feld für den Schlüssel.',
+      'Fügen Sie diese Zeilen ins Manifest der Erweiterung ein, in das oberste Element. Websites fragen dann nach Updates und haben ein Feld für den Schlüssel.',
   },
   list: 'Versionen',
   caption: (count) => `Höchste Version zuerst. ${count} gezeigt.`,
@@ -99,6 +99,7 @@ export const releases: Translated<typeof en> = {
   editPage: {
     title: (version) => `${version} bearbeiten`,
     about: 'Das Paket und die Nummer ändern sich nie.',
+    publish: (version) => `${version} veröffentlichen...`,
     withdraw: (version) => `${version} zurückziehen...`,
   },
   withdrawPage: {

@@ -70,12 +70,12 @@ export const start: Translated<typeof en> = {
     title: 'Was Joomla braucht',
     manifest: 'Zeilen für das Manifest',
     manifestHint:
-      'Sie stehen unter dem Wurzelelement im Manifest der Erweiterung. Joomla fragt dann nach Updates und hat ein Feld für den Schlüssel.',
+      'Fügen Sie diese Zeilen ins Manifest der Erweiterung ein, in das oberste Element. Joomla fragt dann nach Updates und hat ein Feld für den Schlüssel.',
     address: 'Das Update-XML',
     states: {
       written: 'Joomla wird angeboten, was hier veröffentlicht ist:',
       stale:
-        'Joomla wird noch nicht angeboten, was hier veröffentlicht ist. Legen Sie das Update-XML an diese Adresse:',
+        'Joomla bietet diese Version noch nicht an. Laden Sie das Update-XML herunter und legen Sie es an diese Adresse:',
     },
     download: 'Update-XML herunterladen',
     noElement:

@@ -60,7 +60,7 @@ export const system: Translated<typeof en> = {
   importAbout:
     'Übernehmen Sie Lizenzen eines anderen Systems aus einer Tabelle, mit den Schlüsseln, die Ihre Kunden haben.',
   asksAgain:
-    'Zum Hinzufügen und Entziehen müssen Sie sich noch einmal anmelden, wenn das über eine Stunde her ist.',
+    'Zum Hinzufügen und Entziehen müssen Sie sich noch einmal anmelden, wenn Ihre Anmeldung über eine Stunde her ist.',
   scopes: { read: 'read: ansehen', issue: 'issue: ein Shop', write: 'write: alles' },
   tokens: {
     title: 'Tokens',

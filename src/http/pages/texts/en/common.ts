@@ -76,6 +76,8 @@ export const common = {
     seat: 'seats',
     instance: 'instances',
   } as Record<string, string>,
+  /** one of them */
+  site: { domain: 'site', device: 'device', seat: 'seat', instance: 'instance' } as Record<string, string>,
   lifetime: 'for life',
   errors: {
     title: 'This could not be done.',
@@ -86,12 +88,15 @@ export const common = {
     notFoundHint: 'The address may be old, or mistyped.',
     forbidden: 'This is not allowed',
     readOnly: 'You are signed in to look, not to change.',
+    underWay:
+      'The same form was sent before and is not done yet. Press the button again in a moment: it is done once.',
     foreign: 'This form was sent from another place. Open the page again and send it from there.',
     tooMany: 'Too many requests. Please wait a minute.',
     tooLarge: 'This is too large.',
     away: 'The database does not answer.',
     fault: 'Something went wrong here.',
     faultHint: (id: string) => `The service's log has the details under ${id}.`,
+    onlyOnce: 'What you typed is kept. Sent again, it is done only once.',
     again: 'Try again',
     toOverview: 'To the overview',
     /** by the domain's reason or the refused field; a reason wins */

@@ -188,6 +188,11 @@ export const license = {
     until: 'Ends on',
     untilHint: 'The whole of this day, UTC.',
     forLife: 'For life',
+    /** a field is filled in whose choice is not chosen */
+    ignored: {
+      time: 'You typed a time. Choose “For another time”, or clear the time.',
+      day: 'You chose a day. Choose “Until a day”, or clear the day.',
+    },
     suspended: 'A renewed licence is active again.',
     submit: 'Renew',
     busy: 'Renewing...',
@@ -195,7 +200,8 @@ export const license = {
   planPage: {
     title: 'Change the plan',
     plan: 'Plan',
-    hint: 'The end stays. The slots become those of the plan.',
+    now: (plan: string) => `Now: ${plan}. The end stays. The slots become those of the new plan.`,
+    choose: 'Choose a plan',
     one: 'This product has no other plan.',
     submit: 'Change the plan',
   },
@@ -250,8 +256,8 @@ export const license = {
     noSites: 'Nothing is activated on it. What is installed stays as it is.',
     oneSite: (name: string) =>
       `${name} stays listed. What is installed there stays; the extension learns of it at its next check.`,
-    sites: (count: string) =>
-      `${count} activations stay listed. What is installed there stays; the extensions learn of it at their next check.`,
+    sites: (count: string, what: string) =>
+      `${count} ${what} stay listed. What is installed there stays; the extensions learn of it at their next check.`,
     noMail: 'The customer gets no mail. Their page says “This licence was withdrawn by the seller”.',
     order: (order: string) => `The order ${order} stays with this licence; a new sale needs another.`,
     noOrder: 'To sell again, issue a new licence: it gets a key of its own.',

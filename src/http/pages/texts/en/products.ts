@@ -44,7 +44,7 @@ export const products = {
     covers: 'A licence covers',
     own: 'this product alone',
     all: 'all products, those added later too',
-    some: 'this product and those ticked below',
+    some: 'this product, and those ticked below',
     others: 'Included products',
     submit: 'Add the product',
   },

@@ -8,7 +8,7 @@ export const releases = {
   offer: {
     title: 'What do sites get?',
     lookedAt: (time: string) => `looked at ${time}`,
-    download: (version: string) => `${version} is what a download gives, and what the API names.`,
+    download: (version: string) => `A download gives ${version}.`,
     noDownload: 'Customers cannot download anything: no version is published.',
     offers: (version: string) => `Joomla offers ${version}.`,
     offersNothing: 'Joomla offers nothing.',
@@ -30,7 +30,7 @@ export const releases = {
     options: 'Options of the update XML',
     manifest: 'What to paste into the manifest',
     manifestHint:
-      'Below the root element of the extension’s manifest. Sites then ask for updates, and have a field for the key.',
+      'Paste these lines into the manifest of the extension, inside its root element. Sites then ask for updates, and have a field for the key.',
   },
   list: 'Versions',
   caption: (count: string) => `Highest version first. ${count} shown.`,
@@ -94,6 +94,7 @@ export const releases = {
   editPage: {
     title: (version: string) => `Edit ${version}`,
     about: 'The package and the number never change.',
+    publish: (version: string) => `Publish ${version}...`,
     withdraw: (version: string) => `Withdraw ${version}...`,
   },
   withdrawPage: {

@@ -67,11 +67,11 @@ export const start = {
     title: 'What Joomla needs',
     manifest: 'Lines for the manifest',
     manifestHint:
-      'They stand below the root element of the extension’s manifest. Joomla then asks for updates, and has a field for the key.',
+      'Paste these lines into the manifest of the extension, inside its root element. Joomla then asks for updates, and has a field for the key.',
     address: 'The update XML',
     states: {
       written: 'Joomla is offered what is published here:',
-      stale: 'Joomla is not offered yet what is published here. Put the update XML at this address:',
+      stale: 'Joomla does not offer this version yet. Download the update XML, and put it at this address:',
     },
     download: 'Download the update XML',
     noElement: 'The product has no element, so there is no update XML. Sites that are not Joomla need none.',

@@ -55,7 +55,7 @@ export const system = {
     help: 'A mail is tried for two days, with growing pauses. After that, correct the address on the licence’s page and send the key again.',
   },
   importAbout: 'Take over licences of another system from a table, with the keys that your customers have.',
-  asksAgain: 'Adding or ending one asks you to sign in again if you did so more than an hour ago.',
+  asksAgain: 'Adding or ending one asks you to sign in again if you signed in more than an hour ago.',
   /** by the scope, which keeps its name */
   scopes: { read: 'read: look', issue: 'issue: a shop', write: 'write: everything' } as Record<
     string,

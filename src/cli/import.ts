@@ -1,5 +1,4 @@
-import { createReadStream } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, type FileHandle } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { quantity } from '../licensing/quantity';
@@ -97,16 +96,18 @@ function optionName(name: string): string {
 async function runRecords(session: Session, file: string, options: ImportOptions): Promise<void> {
   const { db, config, now, actor, output } = session;
   const dryRun = options.dryRun ?? false;
-  const report = await importRecords(db, await openInput(file), {
-    packagesDir: config.packagesDir,
-    packagesFrom: options.packages === undefined ? undefined : resolve(options.packages),
-    secret: config.keySecret,
-    withoutSealedKeys: options.withoutSealedKeys ?? false,
-    dryRun,
-    actor,
-    now,
-    onProgress: (type, count) => output.progress(`${type}: ${count}`),
-  });
+  const report = await withInput(file, (bytes) =>
+    importRecords(db, bytes, {
+      packagesDir: config.packagesDir,
+      packagesFrom: options.packages === undefined ? undefined : resolve(options.packages),
+      secret: config.keySecret,
+      withoutSealedKeys: options.withoutSealedKeys ?? false,
+      dryRun,
+      actor,
+      now,
+      onProgress: (type, count) => output.progress(`${type}: ${count}`),
+    }),
+  );
   const { records, conflicts, conflicting, sealedUnchecked, packagesMissing } = report;
   output.print({ dry_run: dryRun, records, conflicts, conflicting }, () => formatRecords(report, dryRun));
   if (sealedUnchecked > 0)
@@ -154,20 +155,22 @@ async function runCsv(session: Session, file: string, options: ImportOptions): P
     throw new OperatorError(
       'Which column is what? Say it with --map, as --map "key=License Key,plan=Plan,status=Status,expiry=Expires,customer=E-mail".',
     );
-  const report = await importCsv(db, await openInput(file), {
-    map,
-    ignore,
-    delimiter,
-    separator,
-    product,
-    plan,
-    skipBadRows,
-    dryRun,
-    secret: config.keySecret,
-    actor,
-    now,
-    onProgress: (rows) => output.progress(quantity(rows, 'row')),
-  });
+  const report = await withInput(file, (bytes) =>
+    importCsv(db, bytes, {
+      map,
+      ignore,
+      delimiter,
+      separator,
+      product,
+      plan,
+      skipBadRows,
+      dryRun,
+      secret: config.keySecret,
+      actor,
+      now,
+      onProgress: (rows) => output.progress(quantity(rows, 'row')),
+    }),
+  );
   const { bad, badRows, overLimit, overLimitRows, notSentWhole, notSentWholeLines } = report;
   output.print(csvJson(report, dryRun), () => formatCsv(report, dryRun));
   if (overLimit > 0)
@@ -215,18 +218,24 @@ function formatCsv(
   ].join('\n');
 }
 
-/** Opened first, so that a wrong file name does not count as a failed import. */
-async function openInput(file: string): Promise<AsyncIterable<Buffer>> {
-  if (file === '-') return process.stdin as AsyncIterable<Buffer>;
+type Bytes = AsyncIterable<Buffer>;
+
+/** Opens the file first, so that a wrong name does not count as a failed import, and closes it however `read` ends. */
+async function withInput<T>(file: string, read: (bytes: Bytes) => Promise<T>): Promise<T> {
+  if (file === '-') return read(process.stdin as Bytes);
+  const handle = await openInput(file);
   try {
-    const handle = await open(file, 'r');
-    if ((await handle.stat()).isDirectory()) {
-      await handle.close();
-      throw new OperatorError(`${file} is a folder.`);
-    }
-    return createReadStream(file, { fd: handle });
+    if ((await handle.stat()).isDirectory()) throw new OperatorError(`${file} is a folder.`);
+    return await read(handle.createReadStream({ autoClose: false }) as Bytes);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function openInput(file: string): Promise<FileHandle> {
+  try {
+    return await open(file, 'r');
   } catch (error) {
-    if (error instanceof OperatorError) throw error;
     throw new OperatorError(`${file} cannot be read: ${explainReadFault(error)}.`);
   }
 }

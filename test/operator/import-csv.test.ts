@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { readdirSync, readlinkSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import type { Settings } from '../../src/config';
 import { generateKey, keyDigest } from '../../src/licensing/keys';
@@ -40,10 +40,24 @@ interface Report {
 const open: Db[] = [];
 afterAll(() => Promise.all(open.map((db) => db.destroy())));
 
+const FILE = 'licences.csv';
+
 function write(content: string | Buffer): string {
-  const file = join(temporaryFolder(), 'licences.csv');
+  const file = join(temporaryFolder(), FILE);
   writeFileSync(file, content);
   return file;
+}
+
+/** The names of the files that this process, in which the command runs, has open. */
+function openFiles(): string[] {
+  return readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      return basename(readlinkSync(`/proc/self/fd/${fd}`));
+    } catch {
+      // That of the list itself, and what was closed meanwhile
+      return [];
+    }
+  });
 }
 
 const MAP =
@@ -70,6 +84,8 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
     ] as const)
       await addPlan(op, product, name, type, limit);
   }, 60_000);
+
+  afterEach(() => expect(openFiles()).not.toContain(FILE));
 
   const importing = (content: string | Buffer, ...args: string[]) => [
     'import',

@@ -108,7 +108,6 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
       .get(`${PREFIX}/downloads/${path}`)
       .set({ 'X-Forwarded-For': ip, 'User-Agent': userAgent });
     sent++;
-    await written();
     return status;
   }
 
@@ -119,13 +118,14 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
       .set('X-Forwarded-For', ip)
       .send(body);
     if (status !== 200) sent++;
-    await written();
     return status;
   }
 
+  /** Accesses are written shortly after their answers: who reads them waits, once for all before. */
   const written = () => eventually(async () => expect(await countTimes(service.db, 'access_log')).toBe(sent));
 
   async function why(what: string | number, ...options: string[]): Promise<Answer> {
+    await written();
     const answer = await shop.json<Answer>(['why', String(what), ...options]);
     output += JSON.stringify(answer);
     // Sentences are made of data alone: each code once.
@@ -136,11 +136,13 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     return answer;
   }
 
-  const asData = (about: string, language: LanguageCode = 'en', limit = 100) =>
-    explain(service.db, about, {
+  const asData = async (about: string, language: LanguageCode = 'en', limit = 100) => {
+    await written();
+    return explain(service.db, about, {
       ...{ now: new Date(), limit, logDays: 90, language },
       packagesDir: service.packagesDir,
     });
+  };
 
   /** The same as data has the same codes and sentences, in each language without commands and keys. */
   async function compare(about: string, answer: Answer, limit?: number): Promise<void> {
@@ -177,6 +179,7 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
   }
 
   async function told(what: string | number, ...options: string[]): Promise<string> {
+    await written();
     const { code, stdout, stderr } = await shop.run(['why', String(what), ...options]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     output += stdout;
@@ -411,6 +414,7 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
   describe('what an end alone says', () => {
     const ask = async (key: string) => {
       keys.add(key);
+      await written();
       const answer = await shop.json<Answer>(['why', '-'], { stdin: key });
       output += JSON.stringify(answer);
       return answer;
@@ -654,6 +658,7 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     await publish('1.4.0', 4, true);
     await publish('1.5.0', 4, true);
     for (const version of ['1.3.0', '1.5.0']) await withdraw(version);
+    await written();
     // Asked for before they were there; a second apart, so that their order is known.
     for (const [i, version] of ['1.2.0', '1.3.0', '1.4.0', '1.5.0'].entries()) {
       await service.db(table(service.db, 'access_log')).insert({
@@ -763,6 +768,7 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
   test('more refused identifiers than one statement takes: each is told, and whether it is activated by now', async () => {
     const { id } = await give({}, 1);
     const sites = Array.from({ length: 1_100 }, (_, i) => `site-${i}.example`);
+    await written();
     await insertAccesses(
       service.db,
       sites.map((identifier) => ({
@@ -844,7 +850,6 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
         expect(status).toBe(i < 40 ? 200 : 429);
       }
     sent += 3 * 41;
-    await written();
     expect((await why(ip)).accesses).toMatchObject([
       { code: 'GRANTED_REPEATEDLY', count: 40 },
       {
@@ -1331,7 +1336,6 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
       .query({ dlid: key, identifier: '\u001b[2Jx\u0007; rm -rf ~' })
       .set({ 'X-Forwarded-For': newClient(), 'User-Agent': 'evil\tagent' });
     sent++;
-    await written();
     const text = await told(id);
     expect(text).not.toMatch(/[^\P{Cc}\n]/u);
     expect(text).toContain(`licensing activation add ${id} IDENTIFIER`);

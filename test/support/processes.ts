@@ -103,15 +103,15 @@ export async function untilTried(port: number, times: number): Promise<void> {
   await new Promise((resolve) => server.close(resolve));
 }
 
-/** Repeats `attempt` until it succeeds; throws its last error after `patience` ms. */
+/** Repeats `attempt` until it succeeds, at first soon; throws its last error after `patience` ms. */
 export async function eventually<T>(attempt: () => Promise<T> | T, patience = 10_000): Promise<T> {
   const until = performance.now() + patience;
-  for (;;) {
+  for (let pause = 5; ; pause = Math.min(2 * pause, 50)) {
     try {
       return await attempt();
     } catch (error) {
       if (performance.now() > until) throw error;
-      await sleep(50);
+      await sleep(pause);
     }
   }
 }

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync } from 'node:fs';
+import { copyFile, mkdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { createConnection } from 'mysql2/promise';
 import { pino } from 'pino';
@@ -18,6 +19,8 @@ import {
   type TableName,
 } from '../../src/store/database';
 import { migrate } from '../../src/store/migrate';
+import type { MysqlSettings } from '../../src/store/mysql';
+import type { SqliteSettings } from '../../src/store/sqlite';
 import { freePort, temporaryFolder } from './processes';
 import { REDIS_DATABASES } from './servers';
 
@@ -111,21 +114,33 @@ export async function startTestService(settings: Settings = {}, now = new Date()
   };
 }
 
-/** Migrates a new database; on the shared MariaDB by the tables that global-setup.ts has written down. */
+/** Files in the folder TEST_SCHEMAS, which global-setup.ts writes. */
+export const MARIADB_SCHEMA = 'mariadb.sql';
+export const SQLITE_SCHEMA = 'migrated.sqlite';
+
+/** Migrates a new database. In Jest, a SQLite file or a database of the shared MariaDB begins as a copy of a migrated one. */
 export async function migrateNew(db: Db, database: DatabaseSettings): Promise<void> {
-  const { TEST_MARIADB_PORT, TEST_MARIADB_SOCKET, TEST_SCHEMA } = process.env;
-  const isShared =
-    database.kind === 'mysql' && 'port' in database && database.port === Number(TEST_MARIADB_PORT);
-  if (isShared && tablePrefix(db) === '') {
-    const [tables] = (await db.raw('SHOW TABLES')) as [unknown[]];
-    if (tables.length === 0) {
-      const args = ['--user=root', `--socket=${TEST_MARIADB_SOCKET!}`, database.database];
-      const loading = promisify(execFile)('mariadb', args);
-      loading.child.stdin!.end(readFileSync(TEST_SCHEMA!));
-      await loading;
-    }
-  }
+  const folder = process.env.TEST_SCHEMAS;
+  if (folder !== undefined && tablePrefix(db) === '')
+    await (database.kind === 'sqlite' ? copySqlite(database, folder) : loadMariaDb(db, database, folder));
   await migrate(db, database);
+}
+
+async function copySqlite({ path }: SqliteSettings, folder: string): Promise<void> {
+  if (existsSync(path)) return;
+  await mkdir(dirname(path), { recursive: true });
+  await copyFile(join(folder, SQLITE_SCHEMA), path);
+}
+
+async function loadMariaDb(db: Db, database: MysqlSettings, folder: string): Promise<void> {
+  const { TEST_MARIADB_PORT, TEST_MARIADB_SOCKET } = process.env;
+  if (!('port' in database) || database.port !== Number(TEST_MARIADB_PORT)) return;
+  const [tables] = (await db.raw('SHOW TABLES')) as [unknown[]];
+  if (tables.length > 0) return;
+  const args = ['--user=root', `--socket=${TEST_MARIADB_SOCKET!}`, database.database];
+  const loading = promisify(execFile)('mariadb', args);
+  loading.child.stdin!.end(await readFile(join(folder, MARIADB_SCHEMA)));
+  await loading;
 }
 
 /** All rows of a table, by id. */

@@ -1,62 +1,47 @@
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { createHash, randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createConnection } from 'mysql2/promise';
 import request from 'supertest';
-import type { Settings } from '../../src/config';
 import { issueLicenses } from '../../src/licensing/issue';
 import { keyDigest } from '../../src/licensing/keys';
 import { addKey, endKey, rekey } from '../../src/licensing/license-keys';
-import { RECORDS, tableLayout, type KeyRecord, type RecordType } from '../../src/transfer/records';
+import { tableLayout, type KeyRecord } from '../../src/transfer/records';
 import { insertActivations } from '../../src/store/activations';
 import { table, type Db } from '../../src/store/database';
 import { lockLicense, moveSlots } from '../../src/store/licenses';
-import { addPlan, operator, type Operator } from '../support/operator';
+import { addPlan } from '../support/operator';
 import { giveRelease, makePackage } from '../support/packages';
-import { endProcess, eventually, startProcess, temporaryFolder } from '../support/processes';
+import { eventually, startProcess, temporaryFolder } from '../support/processes';
 import { startMariaDb, type MariaDb } from '../support/servers';
+import { PREFIX, rows, startTestService, type DatabaseKind, type TestService } from '../support/service';
+import { processEnvironment } from '../support/service-process';
 import {
-  newPlace,
-  PREFIX,
-  rows,
-  startTestService,
-  type DatabaseKind,
-  type TestService,
-} from '../support/service';
-import { openMigrated, processEnvironment } from '../support/service-process';
+  closePlaces,
+  contents,
+  fileOf,
+  HEADER,
+  importJson,
+  largeFile,
+  newKey,
+  place,
+  SECRET,
+  TYPES,
+  writeText,
+  type Place,
+  type Report,
+} from '../support/transfers';
 
-const SECRET = Buffer.alloc(32, 7).toString('base64');
 const OTHER_SECRET = Buffer.alloc(32, 9).toString('base64');
-const TYPES = Object.keys(RECORDS) as RecordType[];
+
+afterAll(closePlaces);
 
 const KINDS: [DatabaseKind, DatabaseKind][] = [
   ['SQLite', 'MariaDB'],
   ['MariaDB', 'SQLite'],
 ];
-
-/** A migrated database of its own, the operator of it, and a folder for packages. */
-interface Place {
-  settings: Settings;
-  db: Db;
-  packagesDir: string;
-  operator: Operator;
-}
-
-const open: Db[] = [];
-afterAll(() => Promise.all(open.map((db) => db.destroy())));
-
-async function place(
-  kind: DatabaseKind,
-  settings: Settings = { LICENSING_KEY_SECRET: SECRET },
-): Promise<Place> {
-  const all = { ...(await newPlace(kind)), ...settings };
-  const db = await openMigrated(all);
-  open.push(db);
-  return { settings: all, db, packagesDir: all.LICENSING_PACKAGES_DIR, operator: operator(all) };
-}
 
 /**
  * Something of everything, made as it is made in life.
@@ -178,35 +163,6 @@ const keysOf = (license: Record<string, unknown>) => license.keys as KeyRecord[]
 const namesKey = ({ before, after }: Record<string, unknown>) =>
   [before, after].some((json) => json !== null && typeof json === 'object' && 'key_id' in json);
 
-/** A file with other records, its footer made to fit. */
-function fileOf(records: Record<string, unknown>[]): string {
-  const body = records.filter(({ type }) => type !== 'header' && type !== 'footer');
-  const counts = Object.fromEntries(
-    TYPES.map((type) => [type, body.filter((one) => one.type === type).length]),
-  );
-  return writeText(
-    [HEADER, ...body, { type: 'footer', records: counts }].map((one) => `${JSON.stringify(one)}\n`).join(''),
-  );
-}
-
-const HEADER = { type: 'header', format: 'licensing-gateway export', version: 4 };
-
-function writeText(text: string | Buffer): string {
-  const file = join(temporaryFolder(), 'in.jsonl');
-  writeFileSync(file, text);
-  return file;
-}
-
-/** All rows of all tables. */
-async function contents(db: Db): Promise<Record<RecordType | 'key', Record<string, unknown>[]>> {
-  const all = { key: await rows(db, 'license_keys') } as Record<
-    RecordType | 'key',
-    Record<string, unknown>[]
-  >;
-  for (const type of TYPES) all[type] = await rows(db, RECORDS[type].table);
-  return all;
-}
-
 async function expectCountersExact(db: Db): Promise<void> {
   const { license, activation } = await contents(db);
   for (const { id, activations_used } of license)
@@ -222,15 +178,6 @@ async function refused({ operator: op }: Place, ...args: string[]): Promise<stri
   expect({ code, stdout, stderr }).toMatchObject({ code: 1, stdout: '' });
   return stderr;
 }
-
-interface Report {
-  dry_run: boolean;
-  records: Record<RecordType, Record<'new' | 'same' | 'changed' | 'conflicting', number>>;
-  conflicts: { line: number; message: string }[];
-}
-
-const importJson = ({ operator: op }: Place, file: string, ...args: string[]) =>
-  op.json<Report>(['import', file, ...args]);
 
 function totals({ records }: Report) {
   const sum = { new: 0, same: 0, changed: 0, conflicting: 0 };
@@ -938,166 +885,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
       same: 4_001,
     });
   }, 60_000);
-
-  it('leaves no file behind when it is interrupted', async () => {
-    const large = await place(kind);
-    await importJson(large, largeFile(20_000));
-    const folder = temporaryFolder();
-    const child = startProcess(
-      process.execPath,
-      [join(__dirname, '../../dist/src/cli.js'), 'export', '--out', join(folder, 'all.jsonl')],
-      { env: processEnvironment(large.settings), stdio: 'ignore' },
-    );
-    const ended = once(child, 'exit');
-    await eventually(() => {
-      const [file = ''] = readdirSync(folder);
-      expect(statSync(join(folder, file)).size).toBeGreaterThan(100_000);
-    });
-    child.kill('SIGINT');
-    expect(await ended).toEqual([null, 'SIGINT']);
-    expect(readdirSync(folder)).toEqual([]);
-  }, 60_000);
-
-  it('leaves nothing half done when it is killed while it is read, and comes in whole the next time', async () => {
-    const to = await place(kind);
-    const count = 30_000;
-    const text = readFileSync(largeFile(count));
-    const child = startProcess(process.execPath, [join(__dirname, '../../dist/src/cli.js'), 'import', '-'], {
-      env: processEnvironment(to.settings),
-      stdio: ['pipe', 'ignore', 'inherit'],
-    });
-    child.stdin!.on('error', () => undefined).write(text.subarray(0, Math.floor(text.length * 0.7)));
-    await eventually(() => expectUncommittedRows(to), 60_000);
-    await endProcess(child, 'SIGKILL');
-    await eventually(async () => expect(Object.values(await contents(to.db)).flat()).toEqual([]));
-
-    let highest = 0;
-    const second = startProcess(
-      process.execPath,
-      [join(__dirname, '../../dist/src/cli.js'), 'import', writeText(text)],
-      {
-        env: processEnvironment(to.settings),
-        stdio: ['ignore', 'ignore', 'inherit'],
-      },
-    );
-    const ended = once(second, 'close');
-    while (second.exitCode === null && second.signalCode === null) {
-      const status = `/proc/${second.pid!}/status`;
-      if (existsSync(status))
-        highest = Math.max(highest, Number(/VmHWM:\s+(\d+)/.exec(readFileSync(status, 'utf8'))?.[1] ?? 0));
-      await sleep(100);
-    }
-    expect(await ended).toEqual([0, null]);
-    expect(highest / 1024).toBeLessThan(300);
-    const all = await contents(to.db);
-    expect([all.license.length, all.activation.length, all.event.length]).toEqual([count, count, count]);
-    expect(all.license.every(({ activations_used }) => activations_used === 1)).toBe(true);
-  }, 180_000);
 });
-
-/** Rows of an import that is under way: seen by a look that minds no commit, or by what SQLite wrote ahead. */
-async function expectUncommittedRows({ settings, db }: Place): Promise<void> {
-  const url = settings.LICENSING_DATABASE_URL!;
-  if (url.startsWith('sqlite:'))
-    return expect(statSync(`${url.slice(7)}-wal`).size).toBeGreaterThan(5_000_000);
-  const connection = await createConnection(url.replace('root:@', 'root@'));
-  try {
-    await connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED');
-    const [[row]] = (await connection.query(
-      `SELECT COUNT(*) AS n FROM ${table(db, 'licenses')}`,
-    )) as unknown as [[{ n: number }]];
-    expect(row.n).toBeGreaterThan(5_000);
-  } finally {
-    await connection.end();
-  }
-}
-
-/** A key of a file. */
-function newKey(id: number, terms: Partial<KeyRecord> = {}): KeyRecord {
-  return {
-    id,
-    key_digest: randomBytes(32).toString('hex'),
-    ...{ key_hint: null, key_sealed: null, label: null, activation_limit: null, ends_at: null },
-    ...{ replaced_by: null, created_at: '2026-01-01T00:00:00Z' },
-    ...terms,
-  };
-}
-
-/** A file of many licences, with an activation and an event each. */
-function largeFile(count: number): string {
-  const time = '2026-01-01T00:00:00Z';
-  const ids = Array.from({ length: count }, (_, index) => index + 1);
-  return fileOf([
-    {
-      type: 'product',
-      id: 1,
-      name: 'Large',
-      element: null,
-      includes: [],
-      renew_url: null,
-      support_url: null,
-      reminders: false,
-      update_xml: null,
-      created_at: time,
-    },
-    {
-      type: 'plan',
-      id: 1,
-      product_id: 1,
-      name: 'One',
-      activation_type: 'domain',
-      activation_limit: 2,
-      duration: null,
-      after_expiry: 'nothing',
-      free_staging: false,
-      self_service_moves: 3,
-      created_at: time,
-    },
-    ...ids.map((id) => ({
-      type: 'license',
-      id,
-      main_key_id: id,
-      keys: [newKey(id)],
-      plan_id: 1,
-      status: 'active',
-      activation_limit: 2,
-      customer: `c${id}@example.com`,
-      reference: `order-${id}`,
-      expires_at: null,
-      last_check_at: null,
-      last_check_ip: null,
-      check_count: 0,
-      created_at: time,
-      metadata: {},
-      revision: 1,
-      issued_by: null,
-    })),
-    ...ids.map((id) => ({
-      type: 'activation',
-      id,
-      license_id: id,
-      identifier: `site-${id}.example`,
-      name: null,
-      ip: null,
-      key_id: null,
-      free: false,
-      site: null,
-      activated_at: time,
-    })),
-    ...ids.map((id) => ({
-      type: 'event',
-      id,
-      license_id: id,
-      at: time,
-      actor: 'operator:test',
-      action: 'issue',
-      before: null,
-      after: { status: 'active' },
-      times: 1,
-      last_at: null,
-    })),
-  ]);
-}
 
 describe('an import into a database in use', () => {
   /** Imports a file while a row is held that it wants, and which is changed before it gets it. */
@@ -1329,13 +1117,3 @@ describe('an import into a server that has its own ideas', () => {
     );
   }, 60_000);
 });
-
-it('leaves no log as large as itself beside an SQLite database in use', async () => {
-  const to = await place('SQLite');
-  await importJson(to, largeFile(30_000));
-  const { LICENSING_DATABASE_URL: url } = to.settings;
-  await to.operator.json(['license', 'issue', '--plan', '1']);
-  await to.db(table(to.db, 'plans')).update({ name: 'One' });
-  const wal = `${url!.slice('sqlite:'.length)}-wal`;
-  expect(existsSync(wal) ? statSync(wal).size : 0).toBeLessThanOrEqual(8 * 1024 * 1024);
-}, 60_000);

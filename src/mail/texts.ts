@@ -55,7 +55,8 @@ export function findTextFaults({ own }: TextFolders): string[] {
     files = readdirSync(own).sort();
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
-    return [`LICENSING_MAIL_TEXTS_DIR names ${own}, which is no folder that can be read (${code}).`];
+    const fault = code === 'ENOENT' ? 'there is no such folder' : `it cannot be read as a folder (${code})`;
+    return [`LICENSING_MAIL_TEXTS_DIR names ${own}, and ${fault}.`];
   }
   const names = new Map(
     TEXT_NAMES.flatMap((name) => MAIL_LANGUAGES.map((language) => [fileName(name, language), name] as const)),

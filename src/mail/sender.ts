@@ -132,7 +132,7 @@ export function startMailSender(
 
   startLane();
   const timer = setInterval(startLane, POLL_MS).unref();
-  const forget = onQueued(db, startLane);
+  const forget = onQueued(db, 'mail', startLane);
   return async () => {
     stopping.abort();
     clearInterval(timer);

@@ -1176,6 +1176,7 @@ describe('an import into a database in use', () => {
         ip: null,
         keyId: null,
         free: false,
+        heldUntil: null,
         site: null,
         activatedAt: new Date(),
       },

@@ -114,6 +114,7 @@ export const my = {
     since: 'Since',
     license: 'Licence',
     staging: 'staging, takes no slot',
+    held: (day: string) => `works without network until ${day}`,
     none: 'No site is activated. Enter the key there, and it will stand here.',
     noMatch: 'No site matches.',
     showAll: (count: string) => `Show all ${count}`,

@@ -159,6 +159,8 @@ export function accessJson(access: LoggedAccess) {
     identifier: access.identifier,
     ip: access.ip,
     user_agent: access.userAgent,
+    site: access.site,
+    installed_version: access.installedVersion,
   };
 }
 

@@ -33,7 +33,7 @@ const ADDED_FIELDS: Record<number, Partial<Record<string, Record<string, unknown
     activation: { key_id: null, free: false, site: null },
     access: { key_id: null },
   },
-  4: { plan: { self_service_moves: 3 } },
+  4: { plan: { self_service_moves: 3 }, access: { site: null, installed_version: null } },
 };
 
 interface Field<T> {
@@ -180,6 +180,8 @@ export const RECORDS = {
     identifier: nullable(text(MAX_IDENTIFIER_LENGTH)),
     ip: nullable(ascii(45)),
     user_agent: nullable(text(MAX_USER_AGENT_LENGTH)),
+    site: nullable(text(MAX_IDENTIFIER_LENGTH)),
+    installed_version: nullable(ascii(64)),
     times: integer(1, MAX_UINT32),
     last_at: nullable(time()),
   }),

@@ -1147,6 +1147,7 @@ function largeFile(count: number): string {
       free: false,
       site: null,
       activated_at: time,
+      held_until: null,
     })),
     ...ids.map((id) => ({
       type: 'event',

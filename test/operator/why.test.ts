@@ -952,11 +952,13 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
       access(quiet, 1, 'LICENSE_NOT_FOUND'),
       ...Array.from({ length: 499 }, () => access(busy, 2, 'ok')),
     ]);
+    sent += 501;
     expect(await nearby()).toEqual([
       [quiet, 1],
       [busy, 0],
     ]);
     await insertAccesses(service.db, [access(busy, 3, 'LICENSE_NOT_FOUND')]);
+    sent++;
     expect(await nearby()).toEqual([
       [busy, 3],
       [quiet, 1],

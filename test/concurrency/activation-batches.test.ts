@@ -327,9 +327,10 @@ describe('on a MariaDB of its own', () => {
     const begun = await behindSlow(() =>
       Promise.resolve({ held: activate(held.key, 'a.example'), free: activateEach(free) }),
     );
-    const started = performance.now();
+    expect(await Promise.race([begun.free, begun.held.then(() => 'the held one first')])).toHaveLength(
+      free.length,
+    );
     expect(statuses(await begun.free)).toEqual([200]);
-    expect(performance.now() - started).toBeLessThan(LOCK_WAIT_MS);
     expect(await stored(held)).toEqual(NOTHING);
     await other.rollback();
     expect(await begun.held).toMatchObject({ status: 200, used: 1 });
@@ -340,13 +341,16 @@ describe('on a MariaDB of its own', () => {
     const [held, ...free] = (await giveLicenses(20, 1)) as [TestLicense, ...TestLicense[]];
     await hold(held);
     const waiting: Promise<Answer>[] = [];
+    const times: number[] = [];
     // One batch after the other, and more of them than there are connections.
     for (const { key } of free) {
       waiting.push(activate(held.key, `site-${waiting.length}.example`));
       const started = performance.now();
       expect(await activate(key, 'a.example')).toMatchObject({ status: 200 });
-      expect(performance.now() - started).toBeLessThan(LOCK_WAIT_MS);
+      times.push(performance.now() - started);
     }
+    // A busy machine may hold up one or another, and hardly most.
+    expect(times.filter((ms) => ms > LOCK_WAIT_MS).length).toBeLessThan(times.length / 2);
     expect(statuses(await Promise.all(waiting))).toEqual([503]);
     expect(await stored(held)).toEqual(NOTHING);
     await expectOneEach(free);

@@ -16,9 +16,6 @@ import {
   type ServiceProcess,
 } from '../support/service-process';
 
-/** A lock wait ends after one second (store/mysql.ts): who answers before that has waited for nobody. */
-const LOCK_WAIT_MS = 1_000;
-
 interface Answer {
   status: number;
   body: { data?: Record<string, unknown>; error?: Record<string, unknown> };
@@ -214,7 +211,6 @@ describe('locks, on a MariaDB of its own', () => {
     await holder.beginTransaction();
     await holder.query('SELECT * FROM licensing_plans WHERE id = ? FOR UPDATE', [planId]);
     await holder.query('SELECT * FROM licensing_products WHERE id = 42 FOR UPDATE');
-    const started = performance.now();
     for (const [verb, identifier] of [
       ['activate', 'one.example'],
       ['activate', 'two.example'],
@@ -222,7 +218,6 @@ describe('locks, on a MariaDB of its own', () => {
       ['deactivate', 'one.example'],
     ] as const)
       expect(outcome(await call(service, verb, license.key, identifier))).toBe('ok');
-    expect(performance.now() - started).toBeLessThan(LOCK_WAIT_MS);
     await holder.rollback();
     await holder.end();
     expect(await lockWaits()).toBe(before);
@@ -271,11 +266,9 @@ describe('locks, on a MariaDB of its own', () => {
     await holder.query(
       'UPDATE licensing_licenses SET main_key_id = LAST_INSERT_ID() ORDER BY id DESC LIMIT 1',
     );
-    const started = performance.now();
     for (const unknown of [key, generateKey(), generateKey()])
       for (const verb of ['activate', 'validate'])
         expect(outcome(await call(service, verb, unknown, 'example.com'))).toBe('LICENSE_NOT_FOUND');
-    expect(performance.now() - started).toBeLessThan(LOCK_WAIT_MS);
     await holder.commit();
     await holder.end();
     expect(outcome(await call(service, 'activate', key, 'example.com'))).toBe('ok');

@@ -21,19 +21,19 @@ import {
 
 const SQL = [
   "' OR '1'='1",
-  "' OR SLEEP(3) -- ",
+  "' OR SLEEP(30) -- ",
   "x'; DROP TABLE licensing_licenses; --",
   '" OR ""="',
   "\\' OR 1=1 -- ",
   "') UNION SELECT * FROM licensing_licenses -- ",
-  "1' AND (SELECT 1 FROM (SELECT SLEEP(3)) x) -- ",
+  "1' AND (SELECT 1 FROM (SELECT SLEEP(30)) x) -- ",
   '%',
   '_%',
   '?',
   ':name',
   '??',
   '${1}',
-  "/*! SLEEP(3) */'",
+  "/*! SLEEP(30) */'",
 ];
 
 describe.each(BACKENDS)('on %s', (_name, settings) => {
@@ -73,7 +73,7 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
         .get(`${PREFIX}/updates/42`)
         .set({ 'X-Forwarded-For': text, 'X-Request-Id': text, 'User-Agent': text })
         .expect(200);
-      expect(performance.now() - started).toBeLessThan(2_500);
+      expect(performance.now() - started).toBeLessThan(25_000);
       expect(await rows(service.db, 'licenses')).toEqual(before);
     },
   );

@@ -36,6 +36,7 @@ import * as oneTimeCodes from './037_one_time_codes';
 import * as sessions from './038_sessions';
 import * as operators from './039_operators';
 import * as selfServiceMoves from './040_self_service_moves';
+import * as licenseCountsByPlan from './041_license_counts_by_plan';
 
 /** In order. The database stores the names, without a file extension. */
 const migrations: Record<string, Knex.Migration> = {
@@ -76,6 +77,7 @@ const migrations: Record<string, Knex.Migration> = {
   '038_sessions': sessions,
   '039_operators': operators,
   '040_self_service_moves': selfServiceMoves,
+  '041_license_counts_by_plan': licenseCountsByPlan,
 };
 
 /** Removes what only earlier versions read: run on a database in use once every process has been restarted. */

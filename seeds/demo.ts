@@ -105,14 +105,18 @@ const TRANSITIONS = {
 const ACTOR = 'operator:demo';
 
 /** Fills an empty database with the demonstration. Running it again completes an interrupted run. */
-export async function seedDemo(db: Db, packagesDir: string, now: Date): Promise<void> {
+export async function seedDemo(
+  db: Db,
+  { packagesDir, keySecret }: { packagesDir: string; keySecret: Buffer | undefined },
+  now: Date,
+): Promise<void> {
   await refuseOtherData(db);
   for (const product of PRODUCTS)
     if (!(await findProduct(db, product.id))) await addProduct(db, product, now);
   for (const plan of Object.values(PLANS))
     if ((await findPlanId(db, plan)) === undefined) await addPlan(db, { ...plan, duration: null }, now);
-  for (const license of [...demoLicenses, demoClub]) await giveLicense(db, license, now);
-  await giveClientKey(db, await giveLicense(db, demoAgency, now), now);
+  for (const license of [...demoLicenses, demoClub]) await giveLicense(db, license, keySecret, now);
+  await giveClientKey(db, await giveLicense(db, demoAgency, keySecret, now), keySecret, now);
   for (const { productId, version, changelog } of RELEASES)
     if (!(await findRelease(db, productId, version))) {
       const element = PRODUCTS.find(({ id }) => id === productId)?.element ?? '';
@@ -127,7 +131,12 @@ async function findPlanId(db: Db, { productId, name }: DemoPlan): Promise<number
 }
 
 /** @returns its id */
-async function giveLicense(db: Db, license: DemoLicense, now: Date): Promise<number> {
+async function giveLicense(
+  db: Db,
+  license: DemoLicense,
+  keySecret: Buffer | undefined,
+  now: Date,
+): Promise<number> {
   const { key, plan, state } = license;
   const [issued] = await issueLicenses(
     db,
@@ -141,7 +150,7 @@ async function giveLicense(db: Db, license: DemoLicense, now: Date): Promise<num
       count: 1,
     },
     ACTOR,
-    undefined,
+    keySecret,
     now,
   );
   const { id, status } = (issued as { license: { id: number; status: string } }).license;
@@ -151,11 +160,16 @@ async function giveLicense(db: Db, license: DemoLicense, now: Date): Promise<num
 }
 
 /** Not by `addKey`, which makes a key that nobody knows. */
-async function giveClientKey(db: Db, licenseId: number, createdAt: Date): Promise<void> {
+async function giveClientKey(
+  db: Db,
+  licenseId: number,
+  keySecret: Buffer | undefined,
+  createdAt: Date,
+): Promise<void> {
   const { key, label, limit: activationLimit } = demoClient;
   if (await findKeyByDigest(db, keyDigest(key))) return;
   const terms = { licenseId, label, activationLimit, endsAt: null, createdAt };
-  await inTransaction(db, (trx) => insertKey(trx, { ...storedKey(key, undefined), ...terms }));
+  await inTransaction(db, (trx) => insertKey(trx, { ...storedKey(key, keySecret), ...terms }));
 }
 
 async function refuseOtherData(db: Db): Promise<void> {
@@ -170,5 +184,5 @@ async function refuseOtherData(db: Db): Promise<void> {
 
 /** For `npx knex seed:run`. */
 export async function seed(knex: Knex): Promise<void> {
-  await seedDemo(knex, readConfig().packagesDir, new Date());
+  await seedDemo(knex, readConfig(), new Date());
 }

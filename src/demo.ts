@@ -43,7 +43,7 @@ async function main(): Promise<void> {
   });
   const db = openDatabase(config.database, config.tablePrefix);
   const signIn = await migrate(db, config.database)
-    .then(() => seedDemo(db, config.packagesDir, new Date()))
+    .then(() => seedDemo(db, config, new Date()))
     .then(() => writeUpdateXmls(db, config))
     .then(async () => ({ token: await newToken(db), code: await newCode(db) }))
     .finally(() => db.destroy());
@@ -79,6 +79,7 @@ function writeSettings(): void {
     'LICENSING_PACKAGES_DIR=packages',
     'LICENSING_XML_DIR=xml',
     'LICENSING_PUBLIC_URL=http://127.0.0.1:3080',
+    'LICENSING_SHOP_NAME=Acme Extensions',
     '# Mails become files in this folder.',
     'LICENSING_MAIL_URL=file:mails?from=shop@example.com',
     'LICENSING_LOG_LEVEL=warn',

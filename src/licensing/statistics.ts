@@ -74,8 +74,16 @@ export async function readStatistics(db: Db, request: StatisticsRequest, now: Da
 
 /** Licences of each product, by kept figures that are at most a minute old. */
 export async function countLicensesByProduct(db: Db): Promise<Map<number, number>> {
-  const counts = await listLicenseCounts(db, undefined);
-  const sums = totals(counts, ({ productId }) => String(productId));
+  return totalsById(await listLicenseCounts(db, undefined), ({ productId }) => productId);
+}
+
+/** Licences of each plan of a product, by the same figures. */
+export async function countLicensesByPlan(db: Db, productId: number): Promise<Map<number, number>> {
+  return totalsById(await listLicenseCounts(db, productId), ({ planId }) => planId);
+}
+
+function totalsById(counts: LicenseCount[], idOf: (count: LicenseCount) => number): Map<number, number> {
+  const sums = totals(counts, (count) => String(idOf(count)));
   return new Map(Object.entries(sums).map(([id, count]) => [Number(id), count]));
 }
 
@@ -221,7 +229,7 @@ function accessCount({ endpoint, outcome, version, ...row }: UnsummedAccess): Co
 /** Counts the licences by status and end. @returns false when another instance has the lease by now */
 export async function countAllLicenses(db: Db, lease: Lease, now: () => Date): Promise<boolean> {
   const at = now();
-  const keyOf = ({ productId, status, month }: LicenseCount) => `${productId} ${status} ${month}`;
+  const keyOf = ({ planId, status, month }: LicenseCount) => `${planId} ${status} ${month}`;
   const counts = new Map<string, LicenseCount>();
   for (const plan of await listPlans(db))
     for (const count of await countLicenses(db, plan, at, monthStart(at, MONTHS))) {

@@ -90,7 +90,11 @@ export async function composeMail(
   if (type === 'reminder' && !isStillDue(license, details, now)) return { obsolete: true };
   const to = findEmail(license.customer ?? '');
   if (to === undefined) return { failed: 'NO_CUSTOMER' };
-  const { text, values } = await contentOf(db, type, license, details, { secret: settings.keySecret, now });
+  const { text, values } = await contentOf(db, type, license, details, {
+    secret: settings.keySecret,
+    language: row.language as MailLanguage,
+    now,
+  });
   if (text === undefined) return { failed: 'KEY_UNKNOWN' };
   return finish(row, to, text, { ...(await valuesOf(db, license, row, settings)), ...values }, settings);
 }
@@ -125,7 +129,7 @@ async function contentOf(
   type: Exclude<MailRequest['type'], 'customer_link' | 'operator_link'>,
   license: License,
   { days_before: days, key_id: keyId, site }: MailDetails,
-  { secret, now }: { secret: Buffer | undefined; now: Date },
+  { secret, language, now }: { secret: Buffer | undefined; language: MailLanguage; now: Date },
 ): Promise<{ text: TextName | undefined; values?: Values }> {
   switch (type) {
     case 'license_key': {
@@ -137,12 +141,27 @@ async function contentOf(
         ? { text: 'reminder_ended' }
         : { text: type, values: { days: String(daysLeft(license, now)) } };
     case 'key_changed': {
-      const key = (await listKeys(db, license.id)).find(({ id }) => id === (keyId ?? license.mainKeyId));
-      return { text: type, values: { key_hint: key?.keyHint ?? '-' } };
+      const keys = await listKeys(db, license.id);
+      const newId = keyId ?? license.mainKeyId;
+      const key = keys.find(({ id }) => id === newId);
+      const oldEndsAt = keys.find(
+        ({ replacedBy, endsAt }) => replacedBy === newId && isAhead(endsAt, now),
+      )?.endsAt;
+      return {
+        text: type,
+        values: {
+          key_hint: key?.keyHint ?? '-',
+          old_key_ends: oldEndsAt ? formatDay(oldEndsAt, language) : undefined,
+        },
+      };
     }
     case 'site_removed':
       return { text: type, values: { site: site ?? '-' } };
   }
+}
+
+function isAhead(at: Date | null, now: Date): boolean {
+  return at !== null && at > now;
 }
 
 /** Not those of the step: the mail may have waited for the mail server. */

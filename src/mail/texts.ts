@@ -14,7 +14,7 @@ export const PLACEHOLDERS = {
   reminder_ended: OF_LICENSE,
   customer_link: ['link'],
   operator_link: ['link'],
-  key_changed: [...OF_LICENSE, 'key_hint'],
+  key_changed: [...OF_LICENSE, 'key_hint', 'old_key_ends'],
   site_removed: [...OF_LICENSE, 'site'],
   test: [],
 } as const satisfies Record<string, readonly string[]>;

@@ -4,13 +4,14 @@ import { spellings } from '../licensing/identifiers';
 import { lookUp, type Found } from '../licensing/lookup';
 import { isSealedWith } from '../licensing/sealing';
 import {
+  countActivations,
   listNewestActivations,
   searchActivations,
   type SiteSearch,
   type StoredActivation,
 } from '../store/activations';
 import { listPlans } from '../store/catalogue';
-import type { Db } from '../store/database';
+import type { Db, Transaction } from '../store/database';
 import { countSlotsByKeys, listOpenKeys, type LicenseKey } from '../store/license-keys';
 import { findLicense, findLicensesOfCustomers, type License } from '../store/licenses';
 import { listPublishedReleases } from '../store/releases';
@@ -64,34 +65,54 @@ export interface MySite {
   free: boolean;
 }
 
-/** The most licences of a customer on the page. */
-const MAX_LICENSES = 500;
+/** The most licences of a customer that the pages know of. */
+const MAX_LICENSES = 1_000;
 const NEWEST_SITES = 5;
 /** Sites found in all licences. */
 const MAX_FOUND = 50;
 
+export interface MyLicenses {
+  /** of this part of the list */
+  licenses: MyLicense[];
+  /** of the whole list */
+  total: { licenses: number; sites: number; attention: number };
+  /** where the next part begins; null: this is the last */
+  next: number | null;
+  /** whether the address has more than the list */
+  more: boolean;
+}
+
 /**
- * The licences of an address, in the order of what needs attention. The number of statements does not depend on how many
- * licences, keys and sites there are.
+ * The licences of an address, in the order of what needs attention, `limit` of them from the place `from`. The number of
+ * statements does not depend on how many licences, keys and sites there are.
  *
  * @param email as `findEmail` gives it
  */
 export async function readByMail(
   db: Db,
   email: string,
+  { from, limit }: { from: number; limit: number },
   { now, packagesDir, keySecret }: { now: Date; packagesDir: string; keySecret: Buffer | undefined },
-): Promise<{ licenses: MyLicense[]; more: boolean }> {
+): Promise<MyLicenses> {
   const read = await inSnapshot(db, async (trx) => {
     const all = await findLicensesOfCustomers(trx, { among: [email] }, MAX_LICENSES + 1);
-    const licenses = all.slice(0, MAX_LICENSES);
+    const listed = await inOrder(trx, all.slice(0, MAX_LICENSES), now);
+    const licenses = listed.slice(from, from + limit);
     const ids = licenses.map(({ id }) => id);
     const catalogue = await readCatalogue(trx);
     const covered = licenses.map(({ product }) => coveredBy(catalogue, product.id));
     const wanted = licenses.flatMap(({ keyDigest }, i) =>
       (covered[i] ?? []).map(({ id: productId }) => ({ keyDigest, productId })),
     );
+    const allIds = listed.map(({ id }) => id);
     return {
       licenses,
+      total: {
+        licenses: listed.length,
+        sites: await countActivations(trx, allIds),
+        attention: listed.filter(({ attention }) => attention !== null).length,
+      },
+      next: listed.length > from + limit ? from + limit : null,
       more: all.length > MAX_LICENSES,
       covered,
       founds: wanted.length === 0 ? [] : await lookUp(trx, wanted),
@@ -105,15 +126,14 @@ export async function readByMail(
       removed: await findRemovals(trx, ids, now),
     };
   });
-  const { founds, keys, slots, sites, plans, removed } = read;
+  const { founds, keys, slots, sites, plans, removed, total, next, more } = read;
   const decide = createDecider(read.releases, packagesDir, now);
   const licenses: MyLicense[] = [];
   let first = 0;
   for (const [i, license] of read.licenses.entries()) {
     const covered = read.covered[i] ?? [];
     const ofLicense = founds.slice(first, (first += covered.length)) as Found[];
-    const { id, plan, product, reference } = license;
-    const standing = standingOf(ofLicense[0] as Found, now);
+    const { id, plan, product, reference, attention, standing } = license;
     const { newest = [], total = 0 } = sites.get(id) ?? {};
     licenses.push({
       ...standing,
@@ -122,7 +142,7 @@ export async function readByMail(
       plan: plan.name,
       activationType: plan.activationType,
       reference,
-      attention: attentionTo(standing, now),
+      attention,
       keys: keys
         .filter(({ licenseId }) => licenseId === id)
         .map((key) => toMyKey(key, license, slots.get(id), keySecret))
@@ -134,7 +154,21 @@ export async function readByMail(
       supportUrl: covered[0]?.supportUrl ?? null,
     });
   }
-  return { licenses: licenses.sort(byAttention), more: read.more };
+  return { licenses, total, next, more };
+}
+
+type Listed = License & Pick<MyLicense, 'attention'> & { standing: LicenseStanding };
+
+/** With how each stands, by its main key. */
+async function inOrder(trx: Transaction, licenses: License[], now: Date): Promise<Listed[]> {
+  const wanted = licenses.map(({ keyDigest, product }) => ({ keyDigest, productId: product.id }));
+  const founds = wanted.length === 0 ? [] : await lookUp(trx, wanted);
+  return licenses
+    .map((license, i) => {
+      const standing = standingOf(founds[i] as Found, now);
+      return { ...license, standing, attention: attentionTo(standing, now) };
+    })
+    .sort(byAttention);
 }
 
 async function findDownloads(
@@ -178,20 +212,20 @@ function attentionTo({ standing }: LicenseStanding, now: Date): Attention | null
 }
 
 /** What ends soon, the soonest first; what has ended, the latest first; what is full; what works; the others. */
-function byAttention(a: MyLicense, b: MyLicense): number {
+function byAttention(a: Listed, b: Listed): number {
   const [rankA, rankB] = [rankOf(a), rankOf(b)];
   if (rankA !== rankB) return rankA - rankB;
   const ends = endOf(a) - endOf(b);
   return (a.attention === 'ENDED' ? -ends : ends) || a.id - b.id;
 }
 
-function rankOf({ attention, standing }: MyLicense): number {
+function rankOf({ attention, standing: { standing } }: Listed): number {
   if (attention !== null) return ['ENDS_SOON', 'ENDED', 'FULL'].indexOf(attention);
   return ['ACTIVE', 'SUSPENDED', 'WITHDRAWN'].indexOf(standing.code) + 3;
 }
 
 /** Finite, so that two licences without an end compare as equal. */
-function endOf({ expiresAt }: MyLicense): number {
+function endOf({ expiresAt }: Listed): number {
   return expiresAt?.getTime() ?? Number.MAX_SAFE_INTEGER;
 }
 

@@ -229,6 +229,7 @@ export async function sumDownloads(
 
 export interface LicenseCount {
   productId: number;
+  planId: number;
   /** as it is now */
   status: string;
   /** `2026-12`, in which an active licence ends; empty: later than is counted, or never */
@@ -256,6 +257,7 @@ export async function countLicenses(
   );
   return rows.map(({ status, month, n }) => ({
     productId,
+    planId: id,
     ...(month === 'past' ? { status: 'expired', month: '' } : { status, month }),
     licenses: n,
   }));
@@ -277,6 +279,7 @@ export async function replaceLicenseCounts(trx: Transaction, counts: LicenseCoun
   await rawChange(trx, `DELETE FROM ${table(trx, 'license_counts')}`, []);
   const rows = counts.map((one) => ({
     product_id: one.productId,
+    plan_id: one.planId,
     status: one.status,
     month: one.month,
     licenses: one.licenses,
@@ -285,7 +288,7 @@ export async function replaceLicenseCounts(trx: Transaction, counts: LicenseCoun
 }
 
 export async function listLicenseCounts(db: Db, productId: number | undefined): Promise<LicenseCount[]> {
-  const query = db(table(db, 'license_counts')).orderBy(['product_id', 'status', 'month']);
+  const query = db(table(db, 'license_counts')).orderBy(['product_id', 'plan_id', 'status', 'month']);
   if (productId !== undefined) query.where({ product_id: productId });
   return ((await query) as object[]).map((row) => toFields(row) as LicenseCount);
 }

@@ -166,6 +166,9 @@ describe('what mails say', () => {
     expect((await mailOf({ type: 'key_changed', licenseId: id as number })).text).toMatch(
       /It ends in [0-9A-F]{8}\./,
     );
+    await service.write.ok(`POST /licenses/${id}/rekey`, { overlap: '14d' });
+    const changed = await mailOf({ type: 'key_changed', licenseId: id as number }, 'de');
+    expect(changed.text).toMatch(/Der alte Schlüssel gilt bis \d\d\.\d\d\.\d{4}\. Bis dahin/);
   });
 
   test("the seller's own texts; a broken one is told and not used", async () => {

@@ -90,8 +90,14 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       ...more,
     })) as KeyView;
   const byMail = async (email = STUDIO, now = NOW) =>
-    (await readByMail(service.db, email, { now, packagesDir: service.packagesDir, keySecret: SECRET }))
-      .licenses;
+    (
+      await readByMail(
+        service.db,
+        email,
+        { from: 0, limit: 100 },
+        { now, packagesDir: service.packagesDir, keySecret: SECRET },
+      )
+    ).licenses;
   const mine = async ({ id }: TestLicense, email = STUDIO) =>
     (await byMail(email)).find((license) => license.id === id)!;
   const sitesOf = async ({ id }: TestLicense, email = STUDIO) =>

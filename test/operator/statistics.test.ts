@@ -8,7 +8,14 @@ import { createClientHistory } from '../../src/licensing/client-history';
 import { issueLicenses } from '../../src/licensing/issue';
 import { createLedger } from '../../src/licensing/ledger';
 import { changeState, renew } from '../../src/licensing/lifecycle';
-import { countAllLicenses, readStatistics, sumUp, type DayStatistics } from '../../src/licensing/statistics';
+import {
+  countAllLicenses,
+  countLicensesByPlan,
+  countLicensesByProduct,
+  readStatistics,
+  sumUp,
+  type DayStatistics,
+} from '../../src/licensing/statistics';
 import { startHousekeeping } from '../../src/process/housekeeping';
 import { openDatabase, table, type Db } from '../../src/store/database';
 import { findLicense, type License } from '../../src/store/licenses';
@@ -250,12 +257,14 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
     await changeState(db, suspended.id, 'suspend', { actor: 'operator:test', now: clock.now });
     await give('2026-12-05', other);
     await give('2020-01-01', other);
+    const third = await givePlan(db);
+    await give(null, third);
     clock.now = new Date('2026-11-21T00:00:00Z');
     await holdLease(db, LEASES[0]!, clock.now);
     expect(await countAllLicenses(second, LEASES[1]!, now)).toBe(false);
     for (let i = 0; i < 2; i++) expect(await countAllLicenses(db, LEASES[0]!, now)).toBe(true);
     const all = await readStatistics(db, {}, clock.now);
-    expect(all.licenses).toEqual({ active: 6, expired: 2, suspended: 1 });
+    expect(all.licenses).toEqual({ active: 7, expired: 2, suspended: 1 });
     expect(all.expiring).toHaveLength(13);
     expect(all.expiring.filter(({ count }) => count > 0)).toEqual([
       { month: '2026-11', count: 1 },
@@ -267,10 +276,18 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
       expired: 1,
     });
     expect((await readStatistics(db, { productId: 7 }, clock.now)).licenses).toEqual({});
+    expect([...(await countLicensesByPlan(db, 42))]).toEqual([
+      [planId, 7],
+      [third, 1],
+    ]);
+    expect([...(await countLicensesByProduct(db))]).toEqual([
+      [42, 8],
+      [43, 2],
+    ]);
     clock.now = new Date('2026-12-05T00:00:00Z');
     await countAllLicenses(db, LEASES[0]!, now);
     const then = await readStatistics(db, {}, clock.now);
-    expect(then.licenses).toEqual({ active: 4, expired: 4, suspended: 1 });
+    expect(then.licenses).toEqual({ active: 5, expired: 4, suspended: 1 });
     expect(then.expiring.filter(({ count }) => count > 0)).toEqual([
       { month: '2026-12', count: 1 },
       { month: '2027-11', count: 1 },

@@ -304,6 +304,26 @@ describe('the customer’s pages', () => {
       expect((await browser().get(`/my/enter/${code}`)).status).toBe(404);
     });
 
+    it('shows 25 licences at a time', async () => {
+      const email = 'agency@example.net';
+      const calm = await issue(email);
+      await activate(calm, 'last.example.net');
+      for (let i = 0; i < 25; i++) await issue(email, { expiresAt: days(5 + i) });
+      const customer = await byMail(email);
+      const headings = ({ html }: Shown) => html.split('<h2 id="h-l').length - 1;
+      const first = await customer.get('/my/mail');
+      expect(headings(first)).toBe(25);
+      expect(first.html).toContain('26 licences, 1 site');
+      expect(first.html).toContain('25 licences need your attention');
+      expect(first.html).not.toContain(`id="h-l${calm.id}"`);
+      const href = /href="([^"]*after=[^"]*)"[^>]*>Next 25/.exec(first.html)?.[1];
+      const second = await customer.get(href!.slice(href!.indexOf('/my/mail')));
+      expect(headings(second)).toBe(1);
+      expect(second.html).toContain('last.example.net');
+      expect(second.html).toContain('>First<');
+      expect(headings(await customer.get('/my/mail?after=x'))).toBe(25);
+    });
+
     it('shows all licences of the address: what needs attention first', async () => {
       const email = 'many@example.net';
       const soon = await issue(email, { expiresAt: days(16) });

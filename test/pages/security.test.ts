@@ -44,7 +44,7 @@ beforeAll(async () => {
     },
     NOW,
   );
-  await seedDemo(service.db, service.packagesDir, NOW);
+  await seedDemo(service.db, { packagesDir: service.packagesDir, keySecret: undefined }, NOW);
   for (const { key } of demoLicenses) secrets.add(key);
 });
 afterAll(async () => {

@@ -62,6 +62,8 @@ function formatBytes(value: number, language: LanguageCode): string {
   return new Intl.NumberFormat(language, {
     style: 'unit',
     unit: UNITS[step] ?? 'byte',
+    // In short, English has no plural: 885 byte.
+    unitDisplay: step === 0 ? 'long' : 'short',
     maximumFractionDigits: step > 1 ? 1 : 0,
   }).format(value / 1000 ** step);
 }

@@ -1,6 +1,7 @@
-import { readByMail, type MyLicense } from '../../../selfservice/by-mail';
+import { readByMail, type MyLicense, type MyLicenses } from '../../../selfservice/by-mail';
 import { CustomerPage } from '../kit/customer-page';
 import { Head } from '../kit/panel';
+import { Paging } from '../kit/table';
 import type { Answer, CustomerCall } from '../page';
 import { useView } from '../view';
 import { byMail, sentencesOf } from './customer';
@@ -13,32 +14,42 @@ import { FindSite } from './sites';
 
 export const byMailRoute = byMail('/my/mail', { get: (call) => showByMail(call) });
 
+const LIMIT = 25;
+
 /** @param refused why the download that was asked for is refused */
 export async function showByMail(call: CustomerCall, refused?: string): Promise<Answer> {
-  const { db, at, session, settings } = call;
+  const { db, at, query, session, settings } = call;
   const email = session.by === 'mail' ? session.email : '';
   const { keySecret, downloads } = settings;
-  const read = await readByMail(db, email, { now: at, packagesDir: downloads.packagesDir, keySecret });
-  return { page: <ByMail {...read} email={email} refused={refused} /> };
+  const after = query.get('after') ?? undefined;
+  const part = { from: placeOf(after), limit: LIMIT };
+  const read = await readByMail(db, email, part, { now: at, packagesDir: downloads.packagesDir, keySecret });
+  return { page: <ByMail {...read} {...{ email, refused, after }} /> };
+}
+
+/** A place that is none begins the list. */
+function placeOf(after: string | undefined): number {
+  return after !== undefined && /^\d{1,4}$/.test(after) ? Number(after) : 0;
 }
 
 function ByMail({
   licenses,
+  total,
+  next,
   more,
   email,
   refused,
-}: {
-  licenses: MyLicense[];
-  more: boolean;
+  after,
+}: MyLicenses & {
   email: string;
   refused: string | undefined;
+  after: string | undefined;
 }) {
   const { t, format } = useView();
   const { my } = t;
-  const sites = licenses.reduce((sum, license) => sum + license.sites.total, 0);
   const counts = my.summary(
-    my.licenseCount(licenses.length, format.number(licenses.length)),
-    my.siteCount(sites, format.number(sites)),
+    my.licenseCount(total.licenses, format.number(total.licenses)),
+    my.siteCount(total.sites, format.number(total.sites)),
   );
   const help = licenses.find(({ supportUrl }) => supportUrl !== null)?.supportUrl;
   return (
@@ -57,13 +68,14 @@ function ByMail({
             {refused}
           </p>
         )}
-        <NeedsYou licenses={licenses.filter(({ attention }) => attention !== null)} />
-        {sites === 0 ? null : <FindSite />}
-        {licenses.length === 0 ? <p>{my.noLicenses}</p> : null}
+        <NeedsYou licenses={licenses.filter(({ attention }) => attention !== null)} total={total.attention} />
+        {total.sites === 0 ? null : <FindSite />}
+        {total.licenses === 0 ? <p>{my.noLicenses}</p> : null}
         {licenses.map((license) => (
           <License license={license} />
         ))}
-        {more ? <p>{my.moreLicenses}</p> : null}
+        <Paging path="/my/mail" query={{ after }} next={next === null ? null : String(next)} limit={LIMIT} />
+        {more && next === null ? <p>{my.moreLicenses}</p> : null}
         <p class="small muted">{my.closes}</p>
         <OtherKey />
       </div>
@@ -71,14 +83,14 @@ function ByMail({
   );
 }
 
-/** What ends soon, has ended or is full, before anything else. */
-function NeedsYou({ licenses }: { licenses: MyLicense[] }) {
+/** What ends soon, has ended or is full, before anything else. @param total on all pages */
+function NeedsYou({ licenses, total }: { licenses: MyLicense[]; total: number }) {
   const { t, format } = useView();
   const [first] = licenses;
   if (first === undefined) return null;
   const isUrgent = licenses.some(({ attention }) => attention !== 'FULL');
   const icon = isUrgent ? 'clock' : 'info';
-  if (licenses.length === 1)
+  if (total === 1)
     return (
       <State kind="bad" icon={icon} title={<Sentence license={first} />}>
         <p class="mb-0">
@@ -87,7 +99,7 @@ function NeedsYou({ licenses }: { licenses: MyLicense[] }) {
       </State>
     );
   return (
-    <State kind="bad" icon={icon} title={t.my.attention(format.number(licenses.length))}>
+    <State kind="bad" icon={icon} title={t.my.attention(format.number(total))}>
       <ul class="mb-0 ps-3">
         {licenses.map((license) => (
           <li>

@@ -1,10 +1,5 @@
-import {
-  countLicensesOnPlans,
-  readProduct,
-  type Plan,
-  type Product,
-  type ProductDetails,
-} from '../../../licensing/catalogue';
+import { readProduct, type Plan, type Product, type ProductDetails } from '../../../licensing/catalogue';
+import { countLicensesByPlan } from '../../../licensing/statistics';
 import { OperatorPage } from '../kit/operator-page';
 import { Facts, Head, Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
@@ -20,10 +15,9 @@ export const productRoutes: Route<OperatorCall>[] = [{ path: '/products/:id', ge
 
 async function showProduct(call: OperatorCall): Promise<Answer> {
   const details = await readProduct(call.db, idOf(call));
-  const { product, plans } = details;
+  const { product } = details;
   const offer = await readOffer(call, product);
-  const planIds = plans.map(({ id }) => id);
-  const licenses = await within(call.db, (on) => countLicensesOnPlans(on, planIds));
+  const licenses = await within(call.db, (on) => countLicensesByPlan(on, product.id));
   return { page: <ProductPage {...{ details, offer, licenses }} /> };
 }
 

@@ -71,7 +71,7 @@ if (folder !== undefined) {
 /** Judges answers by the document. */
 function createJudge(document) {
   const { Ajv2020 } = require('ajv/dist/2020');
-  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, meta: false, validateSchema: false });
   ajv.addSchema({ ...document, $id: 'document' });
   const at = (pointer) =>
     pointer
@@ -106,8 +106,11 @@ function createJudge(document) {
   }
   const escape = (name) => name.replaceAll('~', '~0').replaceAll('/', '~1');
   const headerJudge = (schema) => {
-    const validate = ajv.compile(schema);
-    return (text) => validate(schema.type === 'integer' && /^\d+$/.test(text) ? Number(text) : text);
+    let validate;
+    return (text) => {
+      validate ??= ajv.compile(schema);
+      return validate(schema.type === 'integer' && /^\d+$/.test(text) ? Number(text) : text);
+    };
   };
 
   const root = { words: new Map(), any: undefined, methods: undefined };

@@ -36,6 +36,8 @@ import * as oneTimeCodes from './037_one_time_codes';
 import * as sessions from './038_sessions';
 import * as operators from './039_operators';
 import * as selfServiceMoves from './040_self_service_moves';
+import * as signingKeys from './048_signing_keys';
+import * as heldActivations from './049_held_activations';
 
 /** In order. The database stores the names, without a file extension. */
 const migrations: Record<string, Knex.Migration> = {
@@ -76,6 +78,8 @@ const migrations: Record<string, Knex.Migration> = {
   '038_sessions': sessions,
   '039_operators': operators,
   '040_self_service_moves': selfServiceMoves,
+  '048_signing_keys': signingKeys,
+  '049_held_activations': heldActivations,
 };
 
 /** Removes what only earlier versions read: run on a database in use once every process has been restarted. */

@@ -20,6 +20,7 @@ import { addProductCommands } from './cli/product';
 import { addReleaseCommands } from './cli/release';
 import { addSignInCommand } from './cli/sign-in';
 import { hasStandardOutput, jsonLine, writeStandardOutput } from './cli/standard-output';
+import { addSigningKeyCommands } from './cli/signing-key';
 import { addTokenCommands } from './cli/token';
 import { addUpdateXmlCommands } from './cli/update-xml';
 import { addWhyCommand } from './cli/why';
@@ -60,6 +61,7 @@ export async function run(argv: string[]): Promise<number> {
   addCustomerCommands(program);
   addMailCommands(program);
   addTokenCommands(program);
+  addSigningKeyCommands(program);
   addSignInCommand(program);
   addOperatorCommands(program);
   addExportCommand(program);

@@ -8,6 +8,7 @@ import { withSession } from './command';
 import { ownFiles, writeOutput } from './output-file';
 
 const NOUNS: Record<RecordType, [one: string, many?: string]> = {
+  signing_key: ['signing key'],
   product: ['product'],
   plan: ['plan'],
   release: ['release'],

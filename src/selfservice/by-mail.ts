@@ -62,6 +62,8 @@ export interface MySite {
   activatedAt: Date;
   /** takes no slot */
   free: boolean;
+  /** until then it cannot be removed; null: no file was made for it */
+  heldUntil: Date | null;
 }
 
 /** The most licences of a customer on the page. */
@@ -167,8 +169,8 @@ function toMyKey(
   };
 }
 
-export function toMySite({ id, identifier, name, activatedAt, free }: StoredActivation): MySite {
-  return { id, identifier, name, activatedAt, free };
+export function toMySite({ id, identifier, name, activatedAt, free, heldUntil }: StoredActivation): MySite {
+  return { id, identifier, name, activatedAt, free, heldUntil };
 }
 
 function attentionTo({ standing }: LicenseStanding, now: Date): Attention | null {

@@ -16,7 +16,7 @@ import { toSqlTime } from './time';
 /** A download, a refused activation or deactivation, or a client over its limit. Equal accesses share a row. */
 export interface Access {
   at: Date;
-  endpoint: 'activate' | 'deactivate' | 'validate' | 'updates' | 'download' | 'check';
+  endpoint: 'activate' | 'deactivate' | 'validate' | 'token' | 'updates' | 'download' | 'check';
   /** `ok`, the refusal's code, or OMITTED */
   outcome: string;
   licenseId: number | null;

@@ -184,6 +184,7 @@ export interface CauseFacts {
   ACTIVE_AGAIN: { was: LiveStatus | null };
   COVERED_SINCE: { product: Named };
   WRONG_PRODUCT: { product: Named; includes: Named[]; asked: Named | null };
+  HELD: object;
   OTHER_KEY: KeyName & { activation_type: string; activated_by: number | null };
   SLOTS_FULL: Slots & {
     license_status: LiveStatus;

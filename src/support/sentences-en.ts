@@ -175,6 +175,7 @@ export const ENGLISH: Language = {
       `${uncapitalized(allSlots(activation_limit, keyName(key)))} in use (${activations_used}), while the licence uses ${all.activations_used} of ${all.activation_limit || 'unlimited'}${why(place)}`,
     SLOT_FREE: ({ free_site, request }) =>
       `${slotThen(request)}; ${free_site ? 'this site takes no slot now' : 'a slot is free now'}`,
+    HELD: () => 'a file for use without network holds it, or a staging site that would go with it',
     NOT_ACTIVATED: ({ license_status, request }) => {
       if (license_status !== 'active') return `${slotThen(request)}; the licence is ${license_status} now`;
       return slotThen(request) + (request.endpoint === 'deactivate' ? ', so there was no slot to free' : '');
@@ -441,6 +442,8 @@ function attempt({ endpoint, version, product_id, identifier, license_id }: Requ
     case 'activate':
     case 'deactivate':
       return `${endpoint === 'activate' ? 'Activating' : 'Deactivating'} ${identifier ?? '(no identifier)'}${of}`;
+    case 'token':
+      return `A file for use without network for ${identifier ?? '(no identifier)'}${of}`;
     case 'updates':
       return 'An update check';
     case 'validate':

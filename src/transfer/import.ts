@@ -5,6 +5,7 @@ import { importBundles, importPlans, importProducts, importReleases } from './im
 import { importAccesses, importEvents } from './import-history';
 import { startJob, type ImportOptions, type ImportReport, type Job } from './import-job';
 import { importActivations, importLicenses } from './import-licenses';
+import { importSigningKeys } from './import-signing-keys';
 import { describeRemarks } from './lines';
 import { readRecords, type AnyBatch } from './record-reader';
 import { inReadCommitted, inSnapshot } from '../store/transaction';
@@ -21,7 +22,7 @@ export function importRecords(
   const work = async (trx: Transaction) => {
     const job = await startJob(trx, options);
     for await (const batch of readRecords(source)) {
-      if (batch.type !== 'product') await importBundles(job);
+      if (batch.type !== 'product' && batch.type !== 'signing_key') await importBundles(job);
       await importBatch(job, batch);
       const { new: added, same, changed, conflicting } = job.report.records[batch.type];
       options.onProgress?.(batch.type, added + same + changed + conflicting);
@@ -48,6 +49,8 @@ function importBatch(job: Job, batch: AnyBatch): Promise<void> {
 
 async function importRecordsOf(job: Job, batch: AnyBatch): Promise<void> {
   switch (batch.type) {
+    case 'signing_key':
+      return importSigningKeys(job, batch.records);
     case 'product':
       return importProducts(job, batch.records);
     case 'plan':

@@ -964,6 +964,7 @@ describe('an import into a database in use', () => {
         ip: null,
         keyId: null,
         free: false,
+        heldUntil: null,
         site: null,
         activatedAt: new Date(),
       },

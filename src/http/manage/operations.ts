@@ -11,6 +11,7 @@ import type { Operation } from './operation';
 import { planOperations } from './plans';
 import { productOperations } from './products';
 import { releaseOperations } from './releases';
+import { signingKeyOperations } from './signing-keys';
 import { statisticsOperations } from './statistics';
 import { tokenOperations } from './tokens';
 import { updateXmlOperations } from './update-xml';
@@ -30,7 +31,7 @@ export const OPERATION_GROUPS: Record<string, Operation[]> = {
   Customers: customerOperations,
   Imports: importOperations,
   Statistics: statisticsOperations,
-  Installation: [...meOperations, ...tokenOperations, ...doctorOperations],
+  Installation: [...meOperations, ...tokenOperations, ...signingKeyOperations, ...doctorOperations],
 };
 
 export const OPERATIONS: Operation[] = Object.values(OPERATION_GROUPS).flat();

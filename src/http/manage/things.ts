@@ -93,6 +93,12 @@ export const Activation = exactly(
     key_id: Id,
     free: Type.Boolean({ description: 'It takes no slot.' }),
     activated_at: Time,
+    held_until: orNull(
+      Type.String({
+        ...Time,
+        description: 'A file for use without network counts until then. null: none was made.',
+      }),
+    ),
   },
   { title: 'Activation' },
 );

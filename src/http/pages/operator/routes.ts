@@ -19,6 +19,7 @@ import { releaseActionRoutes } from './release-actions';
 import { releaseNewRoutes } from './release-new';
 import { releaseListRoutes } from './releases';
 import { requestRoutes } from './requests';
+import { signingKeyRoutes } from './signing-keys';
 import { startRoutes } from './start';
 import { systemRoutes } from './system';
 import { tokenRoutes } from './tokens';
@@ -48,6 +49,7 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...planRoutes,
   ...systemRoutes,
   ...tokenRoutes,
+  ...signingKeyRoutes,
   ...operatorListRoutes,
   ...importRoutes,
   ...mailRoutes,

@@ -37,6 +37,9 @@ const ADDED_FIELDS: Record<number, Partial<Record<string, Record<string, unknown
   5: { activation: { held_until: null } },
 };
 
+/** Types that files of earlier versions do not count: by the version that brought them. */
+export const ADDED_TYPES: Partial<Record<RecordType, number>> = { signing_key: 5 };
+
 interface Field<T> {
   /** the allowed values, in words */
   expected: string;

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { createPublicKey, randomBytes, verify } from 'node:crypto';
+import { createPublicKey, randomBytes, verify, type KeyObject } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -13,6 +13,7 @@ import { addKey, endKey, rekey } from '../../src/licensing/license-keys';
 import {
   addSigningKey,
   listSigningKeys,
+  openSigningKey,
   retireSigningKey,
   type PublicJwk,
 } from '../../src/licensing/signing-keys';
@@ -452,6 +453,23 @@ describe.each(BACKENDS)('Signed answers on %s', (_name, backend) => {
         ).toBeGreaterThan(2);
       });
     });
+  });
+
+  test('no token and no private key is logged, or stored in clear', async () => {
+    const { request } = await give();
+    const tokens = [
+      (await post('activate', { ...request, signed: true })).data.token,
+      (await post('validate', { ...request, signed: true, nonce: 'secret-nonce' })).data.token,
+      (await post('token', request)).data.token,
+    ];
+    const [signing] = await listSigningKeys(shop.db);
+    const opened = openSigningKey(signing!, Buffer.from(SECRET, 'base64')) as KeyObject;
+    const d = opened.export({ format: 'jwk' }).d as string;
+    const secrets = [...tokens.map((token) => String(token).split('.')[2]!), d, 'secret-nonce', SECRET];
+    const stored = JSON.stringify([await rows(shop.db, 'signing_keys'), await rows(shop.db, 'events')]);
+    expect(shop.logLines.length).toBeGreaterThan(10);
+    for (const text of [shop.logLines.join(''), stored])
+      expect(secrets.filter((secret) => text.includes(secret))).toEqual([]);
   });
 
   test('the keys are public, may be kept for an hour, and hold nothing private', async () => {

@@ -1202,6 +1202,23 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     expect((await shop.run(['why'])).code).toBe(2);
   });
 
+  test('a site that a file for use without network holds', async () => {
+    const { id, key } = await give();
+    const ip = newClient();
+    const site = { license_key: key, identifier: 'held.example' };
+    await post('activate', site, ip);
+    await service
+      .db(table(service.db, 'activations'))
+      .where({ license_id: id })
+      .update({ held_until: '2999-01-01 00:00:00' });
+    expect(await post('deactivate', site, ip)).toBe(403);
+    expect((await why(id)).accesses).toMatchObject([
+      { code: 'HELD', remedy: `licensing activation remove ${id} held.example` },
+    ]);
+    await shop.json(['activation', 'remove', String(id), 'held.example']);
+    expect((await why(id)).accesses).toMatchObject([{ code: 'HELD', remedy: null }]);
+  });
+
   test('keys with limits and ends of their own, bundles and free sites', async () => {
     const { id, key } = await give();
     const add = (...args: string[]) =>

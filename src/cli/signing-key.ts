@@ -89,9 +89,9 @@ function pemBlocks(keys: SigningKeyInUse[]): string {
 
 function keyTable(keys: SigningKeyInUse[]): string {
   return formatTable(
-    ['KID', 'STATE', 'PUBLIC KEY', 'MADE', 'RETIRED'],
-    keys.map(({ kid, state, x, createdAt, retiredAt, compromised }) => [
-      ...[kid, compromised ? `${state}, compromised` : state, x, formatTimestamp(createdAt)],
+    ['KID', 'STATE', 'MADE', 'RETIRED'],
+    keys.map(({ kid, state, createdAt, retiredAt, compromised }) => [
+      ...[kid, compromised ? 'compromised' : state, formatTimestamp(createdAt)],
       retiredAt && formatTimestamp(retiredAt),
     ]),
     'No signing keys. "licensing signing-key add" makes one.',

@@ -20,6 +20,8 @@ import {
   readMySite,
   type MySite,
 } from '../../src/selfservice/by-mail';
+import { table } from '../../src/store/database';
+import { toSqlTime } from '../../src/store/time';
 import { freeMySite, newMyKey, revealMyKey, type ChangeMail } from '../../src/selfservice/changes';
 import { CUSTOMER_SENTENCES, tellStanding } from '../../src/selfservice/sentences';
 import { operator } from '../support/operator';

@@ -42,9 +42,15 @@ describe.each(DATABASE_KINDS)('licensing signing-key on %s', (kind) => {
 
   test('add, list and retire; never anything private', async () => {
     const { run, json } = operator(settings);
-    expect(await run(['signing-key', 'list'])).toMatchObject({ code: 0, stdout: expect.stringContaining('No signing') });
+    expect(await run(['signing-key', 'list'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('No signing'),
+    });
     expect(await doctor()).toMatchObject({ state: 'ok', message: expect.stringContaining('no signing key') });
-    const withoutSecret = await operator({ ...settings, LICENSING_KEY_SECRET: '' }).run(['signing-key', 'add']);
+    const withoutSecret = await operator({ ...settings, LICENSING_KEY_SECRET: '' }).run([
+      'signing-key',
+      'add',
+    ]);
     expect(withoutSecret).toMatchObject({ code: 1, stderr: expect.stringContaining('LICENSING_KEY_SECRET') });
     const first = await json<Listed>(['signing-key', 'add']);
     expect(first).toEqual({
@@ -60,8 +66,14 @@ describe.each(DATABASE_KINDS)('licensing signing-key on %s', (kind) => {
     const only = await run(['signing-key', 'retire', `${YEAR}-2`]);
     expect(only).toMatchObject({ code: 1, stderr: expect.stringContaining('licensing signing-key add') });
     const listed = await json<Listed[]>(['signing-key', 'list']);
-    expect(listed.map(({ kid, state }) => `${kid} ${state}`)).toEqual([`${YEAR}-1 retired`, `${YEAR}-2 current`]);
-    expect(await doctor()).toMatchObject({ state: 'ok', message: expect.stringContaining(`${YEAR}-2 signs`) });
+    expect(listed.map(({ kid, state }) => `${kid} ${state}`)).toEqual([
+      `${YEAR}-1 retired`,
+      `${YEAR}-2 current`,
+    ]);
+    expect(await doctor()).toMatchObject({
+      state: 'ok',
+      message: expect.stringContaining(`${YEAR}-2 signs`),
+    });
 
     const php = await run(['signing-key', 'list', '--php']);
     const running = promisify(execFile)('php');
@@ -78,7 +90,7 @@ describe.each(DATABASE_KINDS)('licensing signing-key on %s', (kind) => {
 
     await json(['signing-key', 'retire', `${YEAR}-1`, '--compromised']);
     expect((await run(['signing-key', 'list', '--php'])).stdout).not.toContain(`${YEAR}-1`);
-    expect((await run(['signing-key', 'list'])).stdout).toContain('retired, compromised');
+    expect((await run(['signing-key', 'list'])).stdout).toMatch(/-1 +compromised /);
   });
 
   test('with another secret, the list and the doctor say so', async () => {
@@ -89,7 +101,9 @@ describe.each(DATABASE_KINDS)('licensing signing-key on %s', (kind) => {
       state: 'problem',
       message: expect.stringContaining('another LICENSING_KEY_SECRET'),
     });
-    await db(table(db, 'signing_keys')).where({ kid: `${YEAR}-2` }).update({ sealed: null });
+    await db(table(db, 'signing_keys'))
+      .where({ kid: `${YEAR}-2` })
+      .update({ sealed: null });
     expect(await doctor()).toMatchObject({ state: 'problem' });
   });
 });
@@ -174,13 +188,13 @@ describe('over HTTP', () => {
       });
       return ((await answer.json()) as { data: { expires_at: string } }).data;
     };
-    await call('activate', 'carrier.example');
-    await call('activate', 'staging.carrier.example');
-    const { expires_at } = await call('token', 'staging.carrier.example');
+    await call('activate', 'carrier.com');
+    await call('activate', 'staging.carrier.com');
+    const { expires_at } = await call('token', 'staging.carrier.com');
     const sites = await write.all(`/licenses/${id}/activations`);
     expect(sites.map(({ identifier, held_until }) => [identifier, held_until])).toEqual([
-      ['carrier.example', null],
-      ['staging.carrier.example', expires_at],
+      ['carrier.com', null],
+      ['staging.carrier.com', expires_at],
     ]);
     const page = await customerClient(service, { email: customer });
     expect((await page.get(`/my/licenses/${id}/sites`)).html).toContain('works without network until');
@@ -192,7 +206,9 @@ describe('over HTTP', () => {
     expect(await write.all(`/licenses/${id}/activations`)).toHaveLength(2);
     const operatorsPage = await pagesClient(service);
     expect((await operatorsPage.get(`/licenses/${id}`)).html).toContain('works without network until');
-    expect((await operatorsPage.get(`/licenses/${id}/history`)).html).toContain('File for use without network');
+    expect((await operatorsPage.get(`/licenses/${id}/history`)).html).toContain(
+      'File for use without network',
+    );
     await write.ok(`DELETE /licenses/${id}/activations/${sites[0]!.id}`, undefined, 204);
     expect(await write.all(`/licenses/${id}/activations`)).toEqual([]);
   });

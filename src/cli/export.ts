@@ -8,7 +8,6 @@ import { withSession } from './command';
 import { ownFiles, writeOutput } from './output-file';
 
 const NOUNS: Record<RecordType, [one: string, many?: string]> = {
-  signing_key: ['signing key'],
   product: ['product'],
   plan: ['plan'],
   release: ['release'],
@@ -16,6 +15,7 @@ const NOUNS: Record<RecordType, [one: string, many?: string]> = {
   activation: ['activation'],
   event: ['event'],
   access: ['access', 'accesses'],
+  signing_key: ['signing key'],
 };
 
 export function addExportCommand(program: Command): void {

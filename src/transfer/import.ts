@@ -22,7 +22,7 @@ export function importRecords(
   const work = async (trx: Transaction) => {
     const job = await startJob(trx, options);
     for await (const batch of readRecords(source)) {
-      if (batch.type !== 'product' && batch.type !== 'signing_key') await importBundles(job);
+      if (batch.type !== 'product') await importBundles(job);
       await importBatch(job, batch);
       const { new: added, same, changed, conflicting } = job.report.records[batch.type];
       options.onProgress?.(batch.type, added + same + changed + conflicting);
@@ -49,8 +49,6 @@ function importBatch(job: Job, batch: AnyBatch): Promise<void> {
 
 async function importRecordsOf(job: Job, batch: AnyBatch): Promise<void> {
   switch (batch.type) {
-    case 'signing_key':
-      return importSigningKeys(job, batch.records);
     case 'product':
       return importProducts(job, batch.records);
     case 'plan':
@@ -65,6 +63,8 @@ async function importRecordsOf(job: Job, batch: AnyBatch): Promise<void> {
       return importEvents(job, batch.records);
     case 'access':
       return importAccesses(job, batch.records);
+    case 'signing_key':
+      return importSigningKeys(job, batch.records);
   }
 }
 

@@ -80,18 +80,6 @@ const KEY = record('license_keys', ['id'], {
 });
 
 export const RECORDS = {
-  signing_key: record('signing_keys', ['id'], {
-    id: smallId,
-    kid: matching(/^[A-Za-z0-9_-]{1,32}$/, 'a name of at most 32 letters, digits, "-" and "_"'),
-    x: matching(/^[A-Za-z0-9_-]{43}$/, '32 bytes in base64url'),
-    sealed: nullable(matching(/^[A-Za-z0-9+/=]{1,255}$/, 'base64 of at most 255 characters')),
-    token_days: count,
-    created_by: text(MAX_LABEL_LENGTH),
-    created_at: time(),
-    retired_by: nullable(text(MAX_LABEL_LENGTH)),
-    retired_at: nullable(time()),
-    compromised: flag(),
-  }),
   product: record(
     'products',
     ['id'],
@@ -199,6 +187,18 @@ export const RECORDS = {
     user_agent: nullable(text(MAX_USER_AGENT_LENGTH)),
     times: integer(1, MAX_UINT32),
     last_at: nullable(time()),
+  }),
+  signing_key: record('signing_keys', ['id'], {
+    id: smallId,
+    kid: matching(/^[A-Za-z0-9_-]{1,32}$/, 'a name of at most 32 letters, digits, "-" and "_"'),
+    x: matching(/^[A-Za-z0-9_-]{43}$/, '32 bytes in base64url'),
+    sealed: nullable(matching(/^[A-Za-z0-9+/=]{1,255}$/, 'base64 of at most 255 characters')),
+    token_days: count,
+    created_by: text(MAX_LABEL_LENGTH),
+    created_at: time(),
+    retired_by: nullable(text(MAX_LABEL_LENGTH)),
+    retired_at: nullable(time()),
+    compromised: flag(),
   }),
 } as const;
 

@@ -38,6 +38,7 @@ import * as operators from './039_operators';
 import * as selfServiceMoves from './040_self_service_moves';
 import * as signingKeys from './048_signing_keys';
 import * as heldActivations from './049_held_activations';
+import * as accessSites from './050_access_sites';
 
 /** In order. The database stores the names, without a file extension. */
 const migrations: Record<string, Knex.Migration> = {
@@ -80,6 +81,7 @@ const migrations: Record<string, Knex.Migration> = {
   '040_self_service_moves': selfServiceMoves,
   '048_signing_keys': signingKeys,
   '049_held_activations': heldActivations,
+  '050_access_sites': accessSites,
 };
 
 /** Removes what only earlier versions read: run on a database in use once every process has been restarted. */

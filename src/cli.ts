@@ -9,6 +9,7 @@ import { addDoctorCommand } from './cli/doctor';
 import { addExportCommand } from './cli/export';
 import { addImportCommand } from './cli/import';
 import { addInitCommand } from './cli/init';
+import { addJoomlaPluginCommand } from './cli/joomla-plugin';
 import { addLicenseCommands } from './cli/license';
 import { addMailCommands } from './cli/mail';
 import { addManifestCommand } from './cli/manifest';
@@ -58,6 +59,7 @@ export async function run(argv: string[]): Promise<number> {
   addReleaseCommands(program);
   addUpdateXmlCommands(program);
   addManifestCommand(program);
+  addJoomlaPluginCommand(program);
   addCustomerCommands(program);
   addMailCommands(program);
   addTokenCommands(program);

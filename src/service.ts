@@ -95,6 +95,7 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       ...config,
       mailing,
       updateXml: config,
+      programFolder: packageRoot,
       examine: () => examineFromWithin(config, db, now),
     };
     const queue =

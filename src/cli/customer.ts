@@ -62,12 +62,12 @@ function addShow(customer: Command): void {
             '',
             ...metadataTable(shown),
             formatTable(
-              ['AT', 'LICENCE', 'ENDPOINT', 'OUTCOME', 'TIMES', 'VERSION', 'IP'],
+              ['AT', 'LICENCE', 'ENDPOINT', 'OUTCOME', 'TIMES', 'VERSION', 'IP', 'SITE'],
               accesses
                 .map(accessJson)
                 .map((one) => [
                   ...[one.at, one.license_id, one.endpoint, one.outcome],
-                  ...[one.times, one.version, one.ip],
+                  ...[one.times, one.version, one.ip, one.site],
                 ]),
               'No accesses.',
             ),

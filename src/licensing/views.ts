@@ -161,6 +161,8 @@ export function accessJson(access: LoggedAccess) {
     identifier: access.identifier,
     ip: access.ip,
     user_agent: access.userAgent,
+    site: access.site,
+    installed_version: access.installedVersion,
   };
 }
 

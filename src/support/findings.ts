@@ -81,6 +81,9 @@ export interface RequestFacts {
   identifier: string | null;
   ip: string | null;
   user_agent: string | null;
+  /** told by the client, not proven */
+  site: string | null;
+  installed_version: string | null;
   /** `trial`: the seller's own, of the update XML */
   client: 'joomla' | 'trial' | 'browser' | 'other' | 'unnamed';
   joomla_version: string | null;

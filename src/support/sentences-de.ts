@@ -504,7 +504,12 @@ function who({
   joomla_version,
   user_agent,
   ip,
-}: Pick<RequestFacts, 'client' | 'joomla_version' | 'user_agent' | 'ip'>): string {
+  site,
+  installed_version,
+}: Pick<
+  RequestFacts,
+  'client' | 'joomla_version' | 'user_agent' | 'ip' | 'site' | 'installed_version'
+>): string {
   const clients = {
     unnamed: 'ein Programm ohne Namen',
     trial: `Ihren eigenen Test (als Joomla ${joomla_version ?? '?'})`,
@@ -512,7 +517,9 @@ function who({
     browser: 'einen Browser',
     other: `„${user_agent?.slice(0, 60) ?? ''}“`,
   };
-  return `${clients[client]} (${ip ?? 'Adresse unbekannt'})`;
+  const told = site === null ? '' : `, nach eigener Angabe ${site}`;
+  const installed = installed_version === null ? '' : `, mit installierter Version ${installed_version}`;
+  return `${clients[client]} (${ip ?? 'Adresse unbekannt'}${told}${installed})`;
 }
 
 function capitalized(text: string): string {

@@ -460,7 +460,12 @@ function who({
   joomla_version,
   user_agent,
   ip,
-}: Pick<RequestFacts, 'client' | 'joomla_version' | 'user_agent' | 'ip'>): string {
+  site,
+  installed_version,
+}: Pick<
+  RequestFacts,
+  'client' | 'joomla_version' | 'user_agent' | 'ip' | 'site' | 'installed_version'
+>): string {
   const clients = {
     unnamed: 'a client without a name',
     trial: `a trial of your own (as Joomla ${joomla_version ?? '?'})`,
@@ -468,7 +473,9 @@ function who({
     browser: 'a browser',
     other: `"${user_agent?.slice(0, 60) ?? ''}"`,
   };
-  return `${clients[client]} at ${ip ?? 'an unknown address'}`;
+  const told = site === null ? '' : `, which says it is ${site}`;
+  const installed = installed_version === null ? '' : `, with version ${installed_version} installed`;
+  return `${clients[client]} at ${ip ?? 'an unknown address'}${told}${installed}`;
 }
 
 function things(type: string): string {

@@ -34,7 +34,7 @@ const ADDED_FIELDS: Record<number, Partial<Record<string, Record<string, unknown
     access: { key_id: null },
   },
   4: { plan: { self_service_moves: 3 } },
-  5: { activation: { held_until: null } },
+  5: { activation: { held_until: null }, access: { site: null, installed_version: null } },
 };
 
 /** Types that files of earlier versions do not count: by the version that brought them. */
@@ -185,6 +185,8 @@ export const RECORDS = {
     identifier: nullable(text(MAX_IDENTIFIER_LENGTH)),
     ip: nullable(ascii(45)),
     user_agent: nullable(text(MAX_USER_AGENT_LENGTH)),
+    site: nullable(text(MAX_IDENTIFIER_LENGTH)),
+    installed_version: nullable(ascii(64)),
     times: integer(1, MAX_UINT32),
     last_at: nullable(time()),
   }),

@@ -77,6 +77,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       LICENSING_MANAGE_RATE_LIMIT: '1000000',
       LICENSING_KEY_SECRET: randomBytes(32).toString('base64'),
       LICENSING_PUBLIC_URL: 'https://shop.example',
+      LICENSING_XML_DIR: temporaryFolder(),
       LICENSING_MAIL_URL: `file:${temporaryFolder()}?from=shop@example.com`,
     });
     ({ bytes: zip } = await makePackage());
@@ -151,7 +152,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       id(make(`/products/${product}/releases`, zip, [['version', version], ...query]));
     return {
       ...{ product, plan, emptyPlan, license, reference, customer, licenseKey, suspended },
-      emptyProduct: await id(make('/products', { name: `${name} empty` })),
+      emptyProduct: await id(make('/products', { name: `${name} empty`, element: `pkg_${name}` })),
       key: await id(make(`/licenses/${license}/keys`, {})),
       activation: await id(make(`/licenses/${license}/activations`, { identifier: 'example.com' })),
       release: await release('1.0.0'),
@@ -246,6 +247,10 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       updateRelease: { path: `/manage/releases/${release}`, body: { changelog: 'New' } },
       publishRelease: { path: `/manage/releases/${draft}/publish` },
       withdrawRelease: { path: `/manage/releases/${release}/withdraw` },
+      getProductJoomlaPlugin: {
+        path: `/manage/products/${emptyProduct}/joomla-plugin`,
+        query: [['vendor', 'Acme']],
+      },
       getProductUpdateXml: { path: `/manage/products/${product}/update-xml` },
       setProductUpdateXml: {
         path: `/manage/products/${product}/update-xml`,

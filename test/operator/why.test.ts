@@ -1379,7 +1379,7 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     expect(shown(request)).toEqual({
       ...{ endpoint: 'download', outcome: 'ok', license_id: 0, key_hint: 'HINT', product_id: 0 },
       ...{ version: '2.1.0', identifier: null, ip: 'ADDRESS', user_agent: JOOMLA, client: 'joomla' },
-      ...{ joomla_version: '5.3.0', other_key: false, last_at: 'TIME' },
+      ...{ joomla_version: '5.3.0', other_key: false, last_at: 'TIME', site: null, installed_version: null },
     });
   });
 
@@ -1394,6 +1394,7 @@ describe('a sentence in German', () => {
     ...{ endpoint: 'activate', outcome: 'ACTIVATION_LIMIT_REACHED', license_id: 5, key_hint: 'A3B4C5D6' },
     ...{ product_id: null, version: null, identifier: 'dev.shop.com', ip: '192.0.2.1', user_agent: null },
     ...{ client: 'unnamed', joomla_version: null, other_key: false, last_at: '2026-11-24T00:00:00Z' },
+    ...{ site: null, installed_version: null },
   };
   const because = <C extends CauseCode>(code: C, facts: CauseFacts[C], more: Partial<RequestFacts> = {}) =>
     sentenceOf(LANGUAGES.de, { code, facts: { ...facts, request: { ...request, ...more } } }).replace(

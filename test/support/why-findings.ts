@@ -233,6 +233,8 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
             joomla_version: null,
             other_key: false,
             last_at: 'TIME',
+            site: null,
+            installed_version: null,
           },
           activation_limit: 0,
           activations_used: 0,

@@ -398,6 +398,12 @@ const ofDownload: Record<number, { codes: CustomerCode[]; texts: string[] }> = {
   ),
 };
 
+/** What the plugin for customers' sites sends with a download; kept in the log as it was told. */
+const TOLD_HEADERS = [
+  ['X-Licensing-Site', "The site's address, for the log. Nothing depends on it."],
+  ['X-Licensing-Version', 'The version installed there, for the log.'],
+].map(([name, description]) => ({ name, in: 'header', description, schema: { type: 'string' } }));
+
 function download(components: Components): Json {
   const refusals = Object.entries(ofDownload).map(([status, { codes, texts }]) => [
     status,
@@ -419,6 +425,7 @@ function download(components: Components): Json {
         parameter('identifier', 'Must be activated on the licence when it is sent.'),
         parameter('check', '`1`: the verdict only.'),
         { name: 'Range', in: 'header', description: 'One range.', schema: { type: 'string' } },
+        ...TOLD_HEADERS,
       ],
       responses: {
         200: {

@@ -3,6 +3,7 @@ import { customerOperations } from './customers';
 import { doctorOperations } from './doctor';
 import { historyOperations } from './history';
 import { importOperations } from './imports';
+import { joomlaPluginOperations } from './joomla-plugin';
 import { licenseKeyOperations } from './license-keys';
 import { licenseOperations } from './licenses';
 import { mailOperations } from './mails';
@@ -24,7 +25,7 @@ export const OPERATION_GROUPS: Record<string, Operation[]> = {
   Activations: activationOperations,
   Mails: mailOperations,
   History: historyOperations,
-  Products: productOperations,
+  Products: [...productOperations, ...joomlaPluginOperations],
   Plans: planOperations,
   Releases: [...releaseOperations, ...updateXmlOperations],
   Support: whyOperations,

@@ -162,6 +162,8 @@ export const Access = exactly(
     identifier: TextOrNull,
     ip: TextOrNull,
     user_agent: TextOrNull,
+    site: orNull(Type.String({ description: 'The site that it said it is for. Nothing proves it.' })),
+    installed_version: orNull(Type.String({ description: 'The version that this site said it has.' })),
   },
   { title: 'Request' },
 );

@@ -6,6 +6,7 @@ import { findRoutes } from './find';
 import { historyRoutes } from './history';
 import { importRoutes } from './imports';
 import { issueRoutes } from './issue';
+import { joomlaPluginRoutes } from './joomla-plugin';
 import { licenseRoutes } from './license';
 import { licenseListRoutes } from './licenses';
 import { mailRoutes } from './mails';
@@ -46,6 +47,7 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...productRoutes,
   ...updateXmlRoutes,
   ...xmlOptionRoutes,
+  ...joomlaPluginRoutes,
   ...planRoutes,
   ...systemRoutes,
   ...tokenRoutes,

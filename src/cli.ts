@@ -16,6 +16,7 @@ import { addManifestCommand } from './cli/manifest';
 import { addMigrateCommand } from './cli/migrate';
 import { addNginxCommand } from './cli/nginx';
 import { addOperatorCommands } from './cli/operator';
+import { addPhpCommand } from './cli/php';
 import { addPlanCommands } from './cli/plan';
 import { addProductCommands } from './cli/product';
 import { addReleaseCommands } from './cli/release';
@@ -54,6 +55,7 @@ export async function run(argv: string[]): Promise<number> {
   addNginxCommand(program);
   addProductCommands(program);
   addPlanCommands(program);
+  addPhpCommand(program);
   addLicenseCommands(program);
   addActivationCommands(program);
   addReleaseCommands(program);

@@ -207,13 +207,12 @@ function toAccess({ key, license, ...entry }: AccessEntry): Access {
   const text = (sent: string | undefined, length: number) =>
     sent ? cut(redactKeys(withoutKey(sent, key)), refused(length)) : null;
   const refused = (length: number) => (entry.outcome === 'ok' ? length : MAX_REFUSED_TEXT_LENGTH);
-  // Nothing but a well-formed site or version, and no part of one.
+  // Nothing but a whole, well-formed site or version, and nothing of a text with a key, whose start may look like a site.
   const told = (sent: string | undefined, read: (text: string) => string | undefined): string | null => {
     if (sent === undefined || sent.length > MAX_TOLD_LENGTH) return null;
+    if (redactKeys(withoutKey(sent, key)) !== sent) return null;
     const value = read(sent.trim());
-    return value === undefined || value.length > refused(value.length) || text(value, value.length) !== value
-      ? null
-      : value;
+    return value === undefined || value.length > refused(value.length) ? null : value;
   };
   return {
     at: entry.at,

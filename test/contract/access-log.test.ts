@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
@@ -187,7 +188,7 @@ describe.each(BACKENDS)('what is written, on %s', (_name, settings) => {
       [key, `https://${'a.'.repeat(200)}example`, '1'.repeat(65), null, null],
       [key, `https://customer.example/${'a'.repeat(2_000)}`, '1.0.0-beta.1', null, '1.0.0-beta.1'],
       [key, key, key, null, null],
-      [key, `https://customer.example/${key}`, `1.0.0-${key}`, 'customer.example', null],
+      [key, `https://customer.example/${key}`, `1.0.0-${key}`, null, null],
       [imported, imported, 'Imported', null, 'Imported'],
       [imported, 'b\u00fccher.example', '1.0.0', 'xn--bcher-kva.example', '1.0.0'],
     ];
@@ -221,8 +222,12 @@ describe.each(BACKENDS)('what is written, on %s', (_name, settings) => {
     await eventually(async () => expect(await logged(service.db)).toMatchObject([told]));
 
     expect(await json(['customer', 'show', customer])).toMatchObject({ accesses: [told] });
-    expect((await run(['customer', 'show', customer])).stdout).toContain('customer.example');
-    const exported = JSON.parse((await run(['customer', 'export', customer, '--out', '-'])).stdout) as object;
+    expect((await run(['customer', 'show', customer])).stdout).toContain(
+      'Downloads said they were for: customer.example (1.0.0 installed)',
+    );
+    const out = join(temporaryFolder(), 'jane.json');
+    await json(['customer', 'export', customer, '--out', out]);
+    const exported = JSON.parse(readFileSync(out, 'utf8')) as object;
     expect(exported).toMatchObject({ licenses: [{ accesses: [told] }] });
     expect((await run(['why', customer])).stdout).toMatch(
       /which says it is\s+customer\.example,\s+with\s+version\s+1\.0\.0\s+installed/,

@@ -431,20 +431,20 @@ export async function readInstalledProduct(
   if (element === null)
     throw new OperatorError(
       'Joomla finds the extension by its element, and this product has none. Set it first, as pkg_example.',
-      { code: 'CONFLICT' },
+      { code: 'INVALID_REQUEST' },
     );
   const remembered = await findRemembered(db, productId);
   const known = baseUrl ?? publicUrl ?? (remembered.baseUrl || undefined);
   if (known === undefined)
     throw new OperatorError(
       'The address of the site is not known. Set LICENSING_PUBLIC_URL, or name it once: --base-url https://shop.example',
-      { code: 'CONFLICT', field: 'base_url' },
+      { code: 'INVALID_REQUEST', field: 'base_url' },
     );
   const said = readBaseUrl(known);
   if (!said.startsWith('https://'))
     throw new OperatorError(
       `Sites must download over https, because the address contains the licence key. ${said} is not https.`,
-      { code: baseUrl === undefined ? 'CONFLICT' : 'INVALID_REQUEST', field: 'base_url' },
+      { code: 'INVALID_REQUEST', field: 'base_url' },
     );
   const type = remembered.type || typeOfElement(element) || 'package';
   const client = remembered.client || defaultClient(type);

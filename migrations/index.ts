@@ -36,9 +36,9 @@ import * as oneTimeCodes from './037_one_time_codes';
 import * as sessions from './038_sessions';
 import * as operators from './039_operators';
 import * as selfServiceMoves from './040_self_service_moves';
-import * as signingKeys from './048_signing_keys';
-import * as heldActivations from './049_held_activations';
-import * as accessSites from './050_access_sites';
+import * as signingKeys from './042_signing_keys';
+import * as heldActivations from './043_held_activations';
+import * as accessSites from './044_access_sites';
 
 /** In order. The database stores the names, without a file extension. */
 const migrations: Record<string, Knex.Migration> = {
@@ -79,9 +79,9 @@ const migrations: Record<string, Knex.Migration> = {
   '038_sessions': sessions,
   '039_operators': operators,
   '040_self_service_moves': selfServiceMoves,
-  '048_signing_keys': signingKeys,
-  '049_held_activations': heldActivations,
-  '050_access_sites': accessSites,
+  '042_signing_keys': signingKeys,
+  '043_held_activations': heldActivations,
+  '044_access_sites': accessSites,
 };
 
 /** Removes what only earlier versions read: run on a database in use once every process has been restarted. */

@@ -185,7 +185,7 @@ async function refuseSecondSecret(db: Db, { pending }: SchemaState, file: string
   if (pending.includes('003_licenses')) return;
   const isSealed =
     (await hasSealedKeys(db, pending.includes('015_main_keys') ? 'licenses' : 'license_keys')) ||
-    (!pending.includes('048_signing_keys') && (await listSigningKeys(db)).length > 0);
+    (!pending.includes('042_signing_keys') && (await listSigningKeys(db)).length > 0);
   if (!isSealed) return;
   throw new OperatorError(
     `The database has keys sealed with a secret that ${file} does not have. Put the LICENSING_KEY_SECRET line back into it, ` +

@@ -38,7 +38,7 @@ final class Client
      * @param string         $site      the seller's site, such as https://shop.example
      * @param int            $product   the product's id
      * @param string[]       $keys      the service's public keys: kid => x. Without any, answers are trusted as they come,
-     *                                  nothing is stored, and the licence ends while the service is away
+     *                                  none is stored, and the licence ends while the service is away
      * @param Store          $store     keeps the last signed answer
      * @param Transport|null $transport sends the requests; null: five seconds, certificates as PHP has them
      * @param callable|null  $clock     Unix seconds; null: the machine's
@@ -62,7 +62,8 @@ final class Client
     /**
      * Takes a slot for a site. Again for the same site takes no other.
      *
-     * @return array `ok`, `status` (of HTTP; 0: no answer), `code` and `message` (of a refusal), `data` (the answer's)
+     * @return array `ok`, `status` (of HTTP; 0: no answer), `code` and `message` (of a refusal), `data` (the answer's; of a
+     *               refusal, what it tells besides)
      */
     public function activate(string $key, string $identifier, string $name = ''): array
     {
@@ -71,17 +72,25 @@ final class Client
 
         $this->keepOrForget($key, $identifier, $answer);
 
-        return $this->told($answer);
+        return $answer;
     }
 
-    /** Asks whether a licence is valid, and whether it is activated for a site. Returns as `activate`. */
+    /**
+     * Asks whether a licence is valid, and whether it is activated for a site, whatever is stored. Returns as `activate`,
+     * with `claims`: as `standing` returns them; null without an answer that can be trusted.
+     */
     public function validate(string $key, string $identifier): array
     {
         $answer = $this->askSigned('validate', $this->fields($key, $identifier));
 
         $this->keepOrForget($key, $identifier, $answer);
 
-        return $this->told($answer);
+        if ($answer['claims'] === null && !$this->isRefused($answer)) {
+            $again = ($this->clock)() + self::PAUSE;
+            $this->store->write($this->name($key, $identifier), $this->kept($key, $identifier)['token'] . ' ' . $again);
+        }
+
+        return $answer;
     }
 
     /** Frees the slot of a site. Returns as `activate`. */
@@ -125,10 +134,8 @@ final class Client
     /**
      * What is known of the licence: `valid`, `status`, `plan`, `limit`, `activated`, `license_exp` (Unix seconds; null: for
      * life) and, of an answer that was just given, `used`. Null: nothing.
-     *
-     * @param bool $ask asks the service even if the last answer is good enough
      */
-    public function standing(string $key, string $identifier, bool $ask = false)
+    public function standing(string $key, string $identifier)
     {
         if ($key === '' || $identifier === '') {
             return null;
@@ -142,20 +149,13 @@ final class Client
 
         $isFresh = $kept['claims'] !== null && $now - $kept['claims']['iat'] < $fresh;
 
-        if (!$ask && ($isFresh || $this->isPaused($kept, $now))) {
+        if ($isFresh || $this->isPaused($kept, $now)) {
             return $kept['claims'];
         }
 
-        $answer = $this->askSigned('validate', $this->fields($key, $identifier));
-        $this->keepOrForget($key, $identifier, $answer);
+        $answer = $this->validate($key, $identifier);
 
-        if ($answer['claims'] !== null || $this->isRefused($answer)) {
-            return $answer['claims'];
-        }
-
-        $this->store->write($this->name($key, $identifier), $kept['token'] . ' ' . ($now + self::PAUSE));
-
-        return $kept['claims'];
+        return $answer['claims'] !== null || $this->isRefused($answer) ? $answer['claims'] : $kept['claims'];
     }
 
     private function fields(string $key, string $identifier): array
@@ -187,12 +187,16 @@ final class Client
 
         if ($claims !== null) {
             $answer['claims'] = $claims + ['used' => $answer['data']['activations_used'] ?? null];
-        } else {
-            $answer = ['ok' => false, 'code' => 'NOT_TRUSTED', 'message' => 'The answer is not signed by the vendor.']
-                + $answer;
+
+            return $answer;
         }
 
-        return $answer;
+        // The token of a licence that does not cover the product is for other products. A no needs no signature.
+        $refusal = ($answer['data']['product_covered'] ?? null) === false
+            ? ['code' => 'PRODUCT_MISMATCH', 'message' => 'License does not match this product']
+            : ['code' => 'NOT_TRUSTED', 'message' => 'The answer is not signed by the vendor.'];
+
+        return ['ok' => false] + $refusal + $answer;
     }
 
     /** An answer in the shape of claims, where no keys were given. */
@@ -206,7 +210,8 @@ final class Client
             'plan' => $data['plan'] ?? null,
             'limit' => $data['activation_limit'] ?? null,
             'used' => $data['activations_used'] ?? null,
-            'activated' => ($data['identifier_activated'] ?? null) === true,
+            // An answer to activate has the identifier instead.
+            'activated' => ($data['identifier_activated'] ?? isset($data['identifier'])) === true,
             'license_exp' => $expires === false ? null : $expires,
         ];
     }
@@ -257,13 +262,6 @@ final class Client
         }
 
         return ['status' => $status] + $nothing;
-    }
-
-    private function told(array $answer): array
-    {
-        unset($answer['claims']);
-
-        return $answer;
     }
 
     /** The stored token with its claims, and when the service may be asked again. */

@@ -21,10 +21,8 @@ class LicenceField extends FormField
     const TEXTS = [
         'en' => [
             'save' => 'Save to see the licence.',
-            'none' => 'The licence cannot be checked at the moment, or the key is not known.',
             'life' => 'Valid for life.',
             'until' => 'Valid until %s.',
-            'ended' => 'The licence is not valid: %s.',
             'sites' => 'Sites: %1$s of %2$s.',
             'any' => 'Any number of sites.',
             'here' => 'This site is activated.',
@@ -32,22 +30,23 @@ class LicenceField extends FormField
             'activate' => 'Activate this site',
             'free' => 'Free this site',
             'done' => 'Done.',
-            'NOT_TRUSTED' => 'The answer of the licence server could not be trusted.',
-            'LICENSE_NOT_FOUND' => 'The key is not known.',
-            'LICENSE_INACTIVE' => 'The licence is not active.',
-            'LICENSE_EXPIRED' => 'The licence has ended.',
-            'PRODUCT_MISMATCH' => 'The key is for another product.',
-            'ACTIVATION_LIMIT_REACHED' => 'All sites of the licence are in use.',
-            'ACTIVATION_HELD' => 'The slot is held by a licence file until that ends.',
+            'LICENSE_NOT_FOUND' => 'The vendor does not know this key. Compare it with the key that you were sent.',
+            'LICENSE_INACTIVE' => 'The licence is not active. Ask the vendor why.',
+            'LICENSE_EXPIRED' => 'The licence has ended. Renew it with the vendor.',
+            'PRODUCT_MISMATCH' => 'The key is for another product. Enter the key of this one.',
+            'ACTIVATION_LIMIT_REACHED' => 'All sites of the licence are in use. Free one that you no longer need.',
+            'ACTIVATION_HELD' => 'A licence file holds the slot of this site until %s. Free it after that day, or ask the vendor.',
+            'ACTIVATION_NOT_FOUND' => 'This site was not activated, so there is nothing to free.',
+            'INVALID_REQUEST' => 'The licence server cannot use the key or the address of this site: %s Correct it, or ask the vendor.',
+            'NOT_TRUSTED' => 'The answer of the licence server is not signed by the vendor. Update this extension, or ask the vendor.',
+            'refused' => 'The licence server says: %s Ask the vendor.',
             'away' => 'The licence server does not answer. Try again later.',
             'date' => 'Y-m-d',
         ],
         'de' => [
             'save' => 'Speichern Sie, um die Lizenz zu sehen.',
-            'none' => 'Die Lizenz kann gerade nicht geprüft werden, oder der Schlüssel ist unbekannt.',
             'life' => 'Unbegrenzt gültig.',
             'until' => 'Gültig bis %s.',
-            'ended' => 'Die Lizenz ist nicht gültig: %s.',
             'sites' => 'Websites: %1$s von %2$s.',
             'any' => 'Beliebig viele Websites.',
             'here' => 'Diese Website ist aktiviert.',
@@ -55,17 +54,23 @@ class LicenceField extends FormField
             'activate' => 'Diese Website aktivieren',
             'free' => 'Diese Website freigeben',
             'done' => 'Erledigt.',
-            'NOT_TRUSTED' => 'Der Antwort des Lizenzservers konnte nicht vertraut werden.',
-            'LICENSE_NOT_FOUND' => 'Der Schlüssel ist unbekannt.',
-            'LICENSE_INACTIVE' => 'Die Lizenz ist nicht aktiv.',
-            'LICENSE_EXPIRED' => 'Die Lizenz ist abgelaufen.',
-            'PRODUCT_MISMATCH' => 'Der Schlüssel gehört zu einem anderen Produkt.',
-            'ACTIVATION_LIMIT_REACHED' => 'Alle Websites der Lizenz sind vergeben.',
-            'ACTIVATION_HELD' => 'Der Platz gehört noch zu einer Lizenzdatei, bis diese endet.',
+            'LICENSE_NOT_FOUND' => 'Der Anbieter kennt diesen Schlüssel nicht. Vergleichen Sie ihn mit dem Schlüssel, den Sie erhalten haben.',
+            'LICENSE_INACTIVE' => 'Die Lizenz ist nicht aktiv. Der Anbieter kann Ihnen den Grund nennen.',
+            'LICENSE_EXPIRED' => 'Die Lizenz ist abgelaufen. Verlängern Sie sie beim Anbieter.',
+            'PRODUCT_MISMATCH' => 'Der Schlüssel gehört zu einem anderen Produkt. Tragen Sie den Schlüssel für dieses ein.',
+            'ACTIVATION_LIMIT_REACHED' => 'Alle Websites der Lizenz sind vergeben. Geben Sie eine frei, die Sie nicht mehr brauchen.',
+            'ACTIVATION_HELD' => 'Eine Lizenzdatei hält den Platz dieser Website bis %s. Geben Sie ihn nach diesem Tag frei, oder fragen Sie den Anbieter.',
+            'ACTIVATION_NOT_FOUND' => 'Diese Website war nicht aktiviert, es gibt also nichts freizugeben.',
+            'INVALID_REQUEST' => 'Der Lizenzserver kann den Schlüssel oder die Adresse dieser Website nicht verwenden: %s Berichtigen Sie die Angabe, oder fragen Sie den Anbieter.',
+            'NOT_TRUSTED' => 'Die Antwort des Lizenzservers ist nicht vom Anbieter signiert. Aktualisieren Sie diese Erweiterung, oder fragen Sie den Anbieter.',
+            'refused' => 'Der Lizenzserver meldet: %s Fragen Sie den Anbieter.',
             'away' => 'Der Lizenzserver antwortet nicht. Versuchen Sie es später noch einmal.',
             'date' => 'd.m.Y',
         ],
     ];
+
+    /** Refusals that pass by themselves. */
+    const PASSING = ['', 'RATE_LIMITED', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'];
 
     protected $type = 'Licence';
 
@@ -85,27 +90,44 @@ class LicenceField extends FormField
         $factory = (string) $this->element['client'];
         $client = $factory::client();
         $said = $this->act($client, $key);
-        $claims = $client->standing($key, Uri::root(), true);
+        $answer = $client->validate($key, Uri::root());
+        $lines = [$said, $answer['ok'] ? '' : $this->refusal($answer)];
+        $claims = $answer['claims'];
 
-        if ($claims === null) {
-            return implode(' ', array_filter([$said, $said === '' ? $this->text('none') : '', $this->button('activate')]));
+        if ($claims === null && !in_array($answer['code'], Client::REFUSALS, true)) {
+            // What was known before.
+            $claims = $client->standing($key, Uri::root());
         }
 
         $isValid = ($claims['valid'] ?? null) === true;
         $isHere = ($claims['activated'] ?? null) === true;
-        $lines = [$said, $isValid ? $this->validity($claims) : $this->text('ended', (string) ($claims['status'] ?? ''))];
-        $lines[] = $this->sites($claims);
-        $lines[] = $this->text($isHere ? 'here' : 'not_here');
-        $lines[] = $isHere ? $this->button('free') : ($isValid ? $this->button('activate') : '');
 
-        return implode(' ', array_filter($lines));
+        if ($claims !== null) {
+            $lines[] = $isValid ? $this->validity($claims) : $this->text($this->ended($claims));
+            $lines[] = $this->sites($claims);
+            $lines[] = $this->text($isHere ? 'here' : 'not_here');
+        }
+
+        if ($isHere || $isValid || $claims === null) {
+            $lines[] = $this->button($isHere ? 'free' : 'activate');
+        }
+
+        return implode(' ', array_unique(array_filter($lines)));
     }
 
     private function validity(array $claims): string
     {
         $end = $claims['license_exp'] ?? null;
 
-        return is_int($end) ? $this->text('until', gmdate(self::TEXTS[$this->language()]['date'], $end)) : $this->text('life');
+        return is_int($end) ? $this->text('until', $this->day($end)) : $this->text('life');
+    }
+
+    /** Why a licence is not valid, as the code that a download would be refused with. */
+    private function ended(array $claims): string
+    {
+        $status = $claims['status'] ?? null;
+
+        return $status === 'active' ? 'PRODUCT_MISMATCH' : ($status === 'expired' ? 'LICENSE_EXPIRED' : 'LICENSE_INACTIVE');
     }
 
     private function sites(array $claims): string
@@ -134,15 +156,30 @@ class LicenceField extends FormField
         $site = Uri::root();
         $answer = $wanted === 'activate' ? $client->activate($key, $site) : $client->deactivate($key, $site);
 
-        if ($answer['ok']) {
-            return $this->text('done');
-        }
+        return $answer['ok'] ? $this->text('done') : $this->refusal($answer);
+    }
 
+    /** A refusal in words, with what to do. */
+    private function refusal(array $answer): string
+    {
         $code = (string) $answer['code'];
 
-        return isset(self::TEXTS['en'][$code])
-            ? $this->text($code)
-            : ($code === '' ? $this->text('away') : $this->escape((string) $answer['message']));
+        if (in_array($code, self::PASSING, true)) {
+            return $this->text('away');
+        }
+
+        if ($code === 'ACTIVATION_HELD') {
+            return $this->text($code, $this->day((int) strtotime((string) ($answer['data']['held_until'] ?? ''))));
+        }
+
+        $isKnown = isset(self::TEXTS['en'][$code]) && $code === strtoupper($code);
+
+        return $this->text($isKnown ? $code : 'refused', (string) $answer['message']);
+    }
+
+    private function day(int $time): string
+    {
+        return gmdate(self::TEXTS[$this->language()]['date'], $time);
     }
 
     /** Sends the form of the options to the page that is open, which changes none of them. */

@@ -1,19 +1,21 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { generateKeyPairSync, randomUUID, sign, type KeyObject } from 'node:crypto';
+import { spawnSync } from 'node:child_process';
+import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { buffer, text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { addSigningKey, openSigningKey, retireSigningKey } from '../../src/licensing/signing-keys';
+import { table } from '../../src/store/database';
 import { createAuthority } from '../support/certificates';
 import { operator } from '../support/operator';
 import { giveRelease } from '../support/packages';
 import { php72Faults, phpFaults } from '../support/php-files';
-import { temporaryFolder } from '../support/processes';
-import { giveLicense, givePlan, startTestService, type TestService } from '../support/service';
+import { startPhp, type PhpProcess } from '../support/php-process';
+import { eventually, temporaryFolder } from '../support/processes';
+import { giveLicense, givePlan, PREFIX, startTestService, type TestService } from '../support/service';
 
 /** The client of `licensing php`, by PHP, against the service and against servers that hang, break and lie. */
 
@@ -29,50 +31,45 @@ let key: string;
 let expiredKey: string;
 let otherKey: string;
 
-/** Stands between the client and the service: signs answers as signed-answers says, or does what a test wants. */
+/** Stands between the client and the service: passes everything on, or does what a test wants. */
 let behave: RequestListener | undefined;
-let signer: { kid: string; privateKey: KeyObject };
-/** changes a token before it is signed */
-let twist: (token: { header: Record<string, unknown>; claims: Record<string, unknown> }) => void;
+/** changes an answer's token, which is then signed again by `forger` */
+let twist: ((token: Token) => void) | undefined;
+/** by default with the service's own key, so that a test sees what it changed, and nothing else, refused */
+let forger: { privateKey: KeyObject };
 let requests: { url: string; body: Record<string, unknown> }[];
 const servers: Server[] = [];
 let plain: string;
 let tls: string;
 let ca: string;
 
-const own = generateKeyPairSync('ed25519');
-const KEYS = { '2026-1': own.publicKey.export({ format: 'jwk' }).x as string };
+const SECRET = randomBytes(32);
+let own: KeyObject;
+let keys: Record<string, string>;
+
+interface Token {
+  header: Record<string, unknown>;
+  claims: Record<string, unknown>;
+}
 
 function reset(): void {
   behave = undefined;
-  signer = { kid: '2026-1', privateKey: own.privateKey };
-  twist = () => undefined;
+  twist = undefined;
+  forger = { privateKey: own };
   requests = [];
 }
 
 const base64url = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** A token for an answer of the service. */
-function tokenFor(sent: Record<string, unknown>, data: Record<string, unknown>, now = SECONDS): string {
-  const activated = data.identifier_activated ?? data.identifier !== undefined;
-  const valid = data.valid ?? true;
-  const token = {
-    header: { alg: 'EdDSA', kid: signer.kid, typ: 'license+jwt' } as Record<string, unknown>,
-    claims: {
-      ...{ iss: 'shop.example', sub: '1', aud: ['42', '44'], valid, status: data.status, plan: data.plan },
-      ...{ limit: data.activation_limit, identifier: 'customer.example', activated, license_exp: null },
-      ...{
-        iat: now,
-        nbf: now,
-        exp: now + (valid === true ? 14 * DAY : 3_600),
-        jti: randomUUID(),
-        nonce: sent.nonce,
-      },
-    } as Record<string, unknown>,
-  };
-  twist(token);
+/** The token with other content, signed by `forger`. */
+function forge(text: string, change: (token: Token) => void): string {
+  const [header, claims] = text
+    .split('.', 2)
+    .map((part) => JSON.parse(Buffer.from(part, 'base64url').toString()) as Record<string, unknown>);
+  const token = { header: header!, claims: claims! };
+  change(token);
   const signed = `${base64url(token.header)}.${base64url(token.claims)}`;
-  return `${signed}.${sign(null, Buffer.from(signed), signer.privateKey).toString('base64url')}`;
+  return `${signed}.${sign(null, Buffer.from(signed), forger.privateKey).toString('base64url')}`;
 }
 
 const proxy: RequestListener = (request, response) => {
@@ -86,17 +83,22 @@ const proxy: RequestListener = (request, response) => {
       headers: { 'Content-Type': 'application/json' },
       ...(bytes.length === 0 ? {} : { body: bytes }),
     });
-    const json = (await answer.json()) as { data?: Record<string, unknown> };
-    if (json.data !== undefined && sent.signed === true)
-      json.data.token = tokenFor(sent, json.data, Math.floor(service.clock.now.getTime() / 1000));
+    const json = (await answer.json()) as { data?: { token?: string } };
+    if (twist && json.data?.token) json.data.token = forge(json.data.token, twist);
     response.writeHead(answer.status, { 'Content-Type': 'application/json' }).end(JSON.stringify(json));
   })().catch((error: unknown) => response.destroy(error as Error));
 };
 
 beforeAll(async () => {
-  reset();
-  service = await startTestService({}, NOW);
+  service = await startTestService(
+    { LICENSING_KEY_SECRET: SECRET.toString('base64'), LICENSING_RATE_LIMIT: '1000000' },
+    NOW,
+  );
   const { db } = service;
+  const signing = await addSigningKey(db, SECRET, { actor: 'operator:test', now: NOW });
+  own = openSigningKey(signing, SECRET) as KeyObject;
+  keys = { [signing.kid]: signing.x };
+  reset();
   const plan = await givePlan(db, { limit: 1 });
   key = (await giveLicense(db, plan)).key;
   expiredKey = (await giveLicense(db, plan, { expiresAt: new Date('2026-06-30T23:59:59Z') })).key;
@@ -117,6 +119,7 @@ beforeAll(async () => {
   await operator({}).json(['php', '--namespace', NAMESPACE, '--out', folder]);
 }, 60_000);
 afterAll(async () => {
+  await Promise.all(php.map((one) => one.stop()));
   for (const server of servers) {
     server.closeAllConnections();
     server.close();
@@ -144,12 +147,18 @@ interface Given {
   streams?: boolean;
 }
 
-async function runPhp(script: string, input: object, args: string[] = []): Promise<unknown> {
-  const child = spawn('php', [...args, '-d', 'display_errors=stderr', join(__dirname, 'host', script)]);
-  child.stdin.end(JSON.stringify(input));
-  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-  if (stderr !== '' || !stdout.startsWith('[')) throw new Error(`PHP failed: ${stderr}${stdout}`);
-  return JSON.parse(stdout) as unknown;
+const CLIENT = join(__dirname, 'host/client.php');
+/** with the extension curl, and without */
+const php: [PhpProcess, PhpProcess] = [startPhp(CLIENT), startPhp(CLIENT, ['-n'])];
+
+/** In PHP of its own. */
+async function callAlone<T>(calls: Call[], given: Given, args: string[] = []): Promise<Called<T>[]> {
+  const alone = startPhp(CLIENT, given.streams ? ['-n', ...args] : args);
+  try {
+    return await call(calls, given, alone);
+  } finally {
+    await alone.stop();
+  }
 }
 
 interface Called<T> {
@@ -157,24 +166,26 @@ interface Called<T> {
   seconds: number;
 }
 
-async function call<T>(calls: Call[], given: Given = {}): Promise<Called<T>[]> {
-  const { streams = false, ...options } = given;
-  const input = {
-    folder,
-    namespace: NAMESPACE,
-    site: plain,
-    product: 42,
-    keys: KEYS,
-    seconds: 5,
-    now: SECONDS,
-  };
-  const store = temporaryFolder();
-  const results = await runPhp('client.php', { ...input, store, ...options, calls }, streams ? ['-n'] : []);
-  return results as Called<T>[];
+function call<T>(
+  calls: Call[],
+  { streams = false, ...given }: Given = {},
+  by = php[streams ? 1 : 0],
+): Promise<Called<T>[]> {
+  const usual = { folder, namespace: NAMESPACE, site: plain, product: 42, keys, seconds: 5, now: SECONDS };
+  return by.ask({ ...usual, store: temporaryFolder(), ...given, calls });
 }
 
 const entitled = async (given: Given, of = key): Promise<boolean> =>
   (await call<boolean>([['entitled', of, SITE]], given))[0]!.result;
+
+async function fileFor(ofKey: string, identifier: string): Promise<{ token: string; expires_at: string }> {
+  const answer = await fetch(`${service.url}${PREFIX}/licenses/token`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ license_key: ofKey, identifier }),
+  });
+  return ((await answer.json()) as { data: { token: string; expires_at: string } }).data;
+}
 
 describe('licensing php', () => {
   it('writes PHP from 7.2.5 on, under the namespace, and again over its own files alone', async () => {
@@ -213,12 +224,14 @@ describe('licensing php', () => {
   );
 });
 
-describe.each<[string, () => Given]>([
+const WAYS: [string, () => Given][] = [
   ['cURL', () => ({})],
   ['streams', () => ({ streams: true })],
   ['cURL and TLS', () => ({ site: tls, ca })],
   ['streams and TLS', () => ({ site: tls, ca, streams: true })],
-])('by %s', (_name, way) => {
+];
+
+describe.each(WAYS)('by %s', (_name, way) => {
   it('activates, validates, checks, tells the latest version, and frees the slot', async () => {
     reset();
     const results = await call<Answer & boolean>(
@@ -235,6 +248,7 @@ describe.each<[string, () => Given]>([
         ['deactivate', key, SITE],
         ['validate', 'AAAAAAAA-BBBBBBBB-CCCCCCCC-DDDDDDDD', SITE],
         ['activate', otherKey, SITE],
+        ['validate', otherKey, SITE],
       ],
       way(),
     );
@@ -255,6 +269,7 @@ describe.each<[string, () => Given]>([
     expect(all[9]).toMatchObject({ ok: false, status: 404, code: 'ACTIVATION_NOT_FOUND' });
     expect(all[10]).toMatchObject({ ok: false, status: 403, code: 'LICENSE_NOT_FOUND' });
     expect(all[11]).toMatchObject({ ok: false, status: 403, code: 'PRODUCT_MISMATCH' });
+    expect(all[12]).toMatchObject({ ok: false, status: 200, code: 'PRODUCT_MISMATCH', claims: null });
     for (const { url, body } of requests)
       if (/validate|activate/.test(url)) expect(body).toMatchObject({ product_id: 42 });
   });
@@ -284,24 +299,31 @@ describe.each<[string, () => Given]>([
     expect(answer!.result.message).toBe('The licence service does not answer. Try again later.');
     expect(requests).toHaveLength(1);
   });
+});
 
-  it('waits so long and no longer for a server that hangs, and for one that drips', async () => {
-    reset();
-    const drips: NodeJS.Timeout[] = [];
-    behave = (request, response) => {
-      if (request.url?.includes('check=1')) return;
-      response.writeHead(200);
-      drips.push(setInterval(() => response.write(' '), 50));
-    };
-    const answers = await call<Answer>([['check', key], ['latestVersion']], { ...way(), seconds: 1 });
-    drips.forEach(clearInterval);
+it('waits so long and no longer for a server that hangs, and for one that drips', async () => {
+  reset();
+  const drips: NodeJS.Timeout[] = [];
+  behave = (request, response) => {
+    if (request.url?.includes('check=1')) return;
+    response.writeHead(200);
+    drips.push(setInterval(() => response.write(' '), 50));
+  };
+  const answers = await Promise.all(
+    WAYS.map(async ([name, way]) =>
+      (await callAlone<Answer>([['check', key], ['latestVersion']], { ...way(), seconds: 1 })).map((one) => ({
+        by: name,
+        ...one,
+      })),
+    ),
+  );
+  drips.forEach(clearInterval);
 
-    for (const { result, seconds } of answers) {
-      expect(result).toMatchObject({ ok: false, status: 0 });
-      expect(seconds).toBeGreaterThan(0.9);
-      expect(seconds).toBeLessThan(3);
-    }
-  });
+  for (const { by, result, seconds } of answers.flat()) {
+    expect([by, result]).toEqual([by, expect.objectContaining({ ok: false, status: 0 })]);
+    expect(seconds).toBeGreaterThan(0.9);
+    expect(seconds).toBeLessThan(3);
+  }
 });
 
 it('trusts no certificate but those it should', async () => {
@@ -385,12 +407,9 @@ describe('the last signed answer', () => {
     ['a cut signature', (token) => token.slice(0, -4)],
     [
       'its own signature',
-      () => {
-        const foreign = generateKeyPairSync('ed25519');
-        signer.privateKey = foreign.privateKey;
-        const token = tokenFor({}, { valid: true, identifier_activated: true });
-        signer.privateKey = own.privateKey;
-        return token;
+      (token) => {
+        forger.privateKey = generateKeyPairSync('ed25519').privateKey;
+        return forge(token, () => undefined);
       },
     ],
     ['nothing', () => ''],
@@ -446,10 +465,8 @@ describe('the last signed answer', () => {
 });
 
 describe('an answer that lies', () => {
-  type Token = Parameters<typeof twist>[0];
-
   it.each<[string, (token: Token) => void]>([
-    ['of another key', () => void (signer.privateKey = generateKeyPairSync('ed25519').privateKey)],
+    ['of another key', () => void (forger.privateKey = generateKeyPairSync('ed25519').privateKey)],
     ['of an unknown kid', ({ header }) => void (header.kid = '2020-9')],
     ['of the type of a file', ({ header }) => void (header.typ = 'license-file+jwt')],
     ['for another algorithm', ({ header }) => void (header.alg = 'HS256')],
@@ -481,10 +498,78 @@ describe('an answer that lies', () => {
     expect(await entitled({})).toBe(false);
   });
 
-  it('is no licence: one of the service itself, which is not signed', async () => {
-    const [standing] = await call<null>([['standing', key, SITE]], { site: service.url });
+  it('is no licence: one that is not signed', async () => {
+    reset();
+    behave = (_request, response) =>
+      response.end(JSON.stringify({ data: { valid: true, identifier_activated: true, token: null } }));
+    const [standing, answer] = await call<null & Answer>([
+      ['standing', key, SITE],
+      ['validate', key, SITE],
+    ]);
     expect(standing!.result).toBe(null);
+    expect(answer!.result).toMatchObject({ ok: false, code: 'NOT_TRUSTED', claims: null });
   });
+
+  it('is no licence where PHP has no sodium', async () => {
+    reset();
+    const args = ['-d', 'disable_functions=sodium_crypto_sign_verify_detached'];
+    const [answer] = await callAlone<boolean>([['entitled', key, SITE]], {}, args);
+    expect(answer!.result).toBe(false);
+  });
+});
+
+it('goes on through a change of the signing key, with the next key built in before', async () => {
+  reset();
+  const context = { actor: 'operator:test', now: NOW };
+  const next = await addSigningKey(service.db, SECRET, context);
+  const both = { ...keys, [next.kid]: next.x };
+  const store = temporaryFolder();
+  await call([['activate', key, SITE]], { store, keys: both });
+  await retireSigningKey(service.db, Object.keys(keys)[0]!, {}, context);
+  const unsuspecting = await eventually(async () => {
+    const [answer] = await call<Answer>([['validate', key, SITE]]);
+    expect(answer!.result.code).toBe('NOT_TRUSTED');
+    return answer;
+  });
+  // What the retired key signed counts on, and so does what the next one signs now.
+  behave = (_request, response) => response.writeHead(503).end();
+  expect(await entitled({ store, keys: both, now: SECONDS + 13 * DAY })).toBe(true);
+  reset();
+  const [answer] = await call<Answer>([['validate', key, SITE]], { keys: both });
+
+  expect(unsuspecting!.result).toMatchObject({ ok: false, claims: null });
+  expect(answer!.result).toMatchObject({ ok: true, claims: { valid: true, activated: true } });
+  own = openSigningKey(next, SECRET) as KeyObject;
+  keys = { [next.kid]: next.x };
+});
+
+it('says until when a file for a machine without network holds the site', async () => {
+  reset();
+  const [{ key: held }, site] = [
+    await giveLicense(service.db, await givePlan(service.db, { limit: 1 })),
+    'held.example',
+  ];
+  await call([['activate', held, site]]);
+  const data = await fileFor(held, site);
+  const store = temporaryFolder();
+  const [refused, still] = await call<Answer & boolean>(
+    [
+      ['deactivate', held, site],
+      ['entitled', held, site],
+    ],
+    { store },
+  );
+  const [stored = ''] = readdirSync(store);
+  // A file is for programs that never ask.
+  writeFileSync(join(store, stored), data.token);
+  behave = (_request, response) => response.writeHead(503).end();
+
+  expect(refused!.result).toMatchObject({
+    ...{ ok: false, status: 403, code: 'ACTIVATION_HELD' },
+    data: { held_until: data.expires_at },
+  });
+  expect(still!.result).toBe(true);
+  expect((await call<boolean>([['entitled', held, site]], { store }))[0]!.result).toBe(false);
 });
 
 it('without keys goes by the answer alone, and keeps nothing', async () => {
@@ -513,7 +598,12 @@ describe('the field of examples/with-activation', () => {
     const licence = join(source, 'Licence.php');
     const changed = readFileSync(licence, 'utf8')
       .replace('https://shop.example', plain)
-      .replace(/'2026-1' => '[^']*'/, `'2026-1' => '${KEYS['2026-1']}'`);
+      .replace(
+        /'2026-1' => '[^']*'/,
+        Object.entries(keys)
+          .map(([kid, x]) => `'${kid}' => '${x}'`)
+          .join(),
+      );
     writeFileSync(licence, changed);
     reset();
     await call([['deactivate', key, SITE]]);
@@ -530,8 +620,12 @@ describe('the field of examples/with-activation', () => {
   }
 
   async function show(steps: Shown[], language = 'en-GB'): Promise<string[]> {
-    const input = { folder: extension, cache: temporaryFolder(), root: SITE, language, steps };
-    return (await runPhp('extension.php', input)) as string[];
+    const host = startPhp(join(__dirname, 'host/extension.php'));
+    try {
+      return await host.ask({ folder: extension, cache: temporaryFolder(), root: SITE, language, steps });
+    } finally {
+      await host.stop();
+    }
   }
 
   const NAME = 'jform_params_licence_key_action';
@@ -564,26 +658,98 @@ describe('the field of examples/with-activation', () => {
       'Done. Valid for life. Sites: 1 of 1. This site is activated. |Free this site|',
     );
     expect(article).toBe('Text. <p>Hello from Acme.</p>');
-    expect(says(full!)).toBe('The licence is not valid: expired. Sites: 0 of 1. This site is not activated.');
+    expect(says(full!)).toBe(
+      'The licence has ended. Renew it with the vendor. Sites: 0 of 1. This site is not activated.',
+    );
     expect(says(freed!)).toBe(
       'Done. Valid for life. Sites: 0 of 1. This site is not activated. |Activate this site|',
     );
     expect(silent).toBe('Text. ');
   });
 
-  it('says what is wrong, in German too, and shows a hostile key as text', async () => {
+  it('says of each refusal what to do', async () => {
     reset();
-    const [unknown, hostile] = await show([
-      { key: 'AAAAAAAA-BBBBBBBB-CCCCCCCC-DDDDDDDD', post: { [NAME]: 'activate' } },
-      { key: '"><script>alert(1)</script>' },
+    const { db } = service;
+    const one = await givePlan(db, { limit: 1 });
+    const [full, held, suspended] = [
+      await giveLicense(db, one),
+      await giveLicense(db, one),
+      await giveLicense(db, one),
+    ];
+    await call([
+      ['activate', full.key, 'other.example'],
+      ['activate', held.key, SITE],
     ]);
+    await db(table(db, 'licenses')).where({ id: suspended.id }).update({ status: 'suspended' });
+    const until = (await fileFor(held.key, SITE)).expires_at.slice(0, 10);
+    const activate = { [NAME]: 'activate' };
+    const unknown = 'AAAAAAAA-BBBBBBBB-CCCCCCCC-DDDDDDDD';
+    const steps: [Shown, en: string, de: string][] = [
+      [
+        { key: unknown, post: activate },
+        'The vendor does not know this key. Compare it with the key that you were sent. |Activate this site|',
+        'Der Anbieter kennt diesen Schlüssel nicht. Vergleichen Sie ihn mit dem Schlüssel, den Sie erhalten haben. |Diese Website aktivieren|',
+      ],
+      [
+        { key: otherKey, post: activate },
+        'The key is for another product. Enter the key of this one. |Activate this site|',
+        'Der Schlüssel gehört zu einem anderen Produkt. Tragen Sie den Schlüssel für dieses ein. |Diese Website aktivieren|',
+      ],
+      [
+        { key: expiredKey, post: activate },
+        'The licence has ended. Renew it with the vendor. Sites: 0 of 1. This site is not activated.',
+        'Die Lizenz ist abgelaufen. Verlängern Sie sie beim Anbieter. Websites: 0 von 1. Diese Website ist nicht aktiviert.',
+      ],
+      [
+        { key: suspended.key, post: activate },
+        'The licence is not active. Ask the vendor why. Sites: 0 of 1. This site is not activated.',
+        'Die Lizenz ist nicht aktiv. Der Anbieter kann Ihnen den Grund nennen. Websites: 0 von 1. Diese Website ist nicht aktiviert.',
+      ],
+      [
+        { key: full.key, post: activate },
+        'All sites of the licence are in use. Free one that you no longer need. Valid for life. Sites: 1 of 1. This site is not activated. |Activate this site|',
+        'Alle Websites der Lizenz sind vergeben. Geben Sie eine frei, die Sie nicht mehr brauchen. Unbegrenzt gültig. Websites: 1 von 1. Diese Website ist nicht aktiviert. |Diese Website aktivieren|',
+      ],
+      [
+        { key: held.key, post: { [NAME]: 'free' } },
+        `A licence file holds the slot of this site until ${until}. Free it after that day, or ask the vendor. Valid for life. Sites: 1 of 1. This site is activated. |Free this site|`,
+        `Eine Lizenzdatei hält den Platz dieser Website bis ${until.split('-').reverse().join('.')}. Geben Sie ihn nach diesem Tag frei, oder fragen Sie den Anbieter. Unbegrenzt gültig. Websites: 1 von 1. Diese Website ist aktiviert. |Diese Website freigeben|`,
+      ],
+      [
+        { key: 'DEMO\u0001KEY' },
+        'The licence server cannot use the key or the address of this site: &quot;license_key&quot; must not contain control characters. Correct it, or ask the vendor. |Activate this site|',
+        'Der Lizenzserver kann den Schlüssel oder die Adresse dieser Website nicht verwenden: &quot;license_key&quot; must not contain control characters. Berichtigen Sie die Angabe, oder fragen Sie den Anbieter. |Diese Website aktivieren|',
+      ],
+    ];
+    const shown = steps.map(([step]) => step);
+    const [english, german] = [await show(shown), await show(shown, 'de-AT')];
+
+    expect(english.map(says)).toEqual(steps.map(([, en]) => en));
+    expect(german.map(says)).toEqual(steps.map(([, , de]) => de));
+  });
+
+  it('says that the service is away, or not to be trusted, and shows a hostile key and answer as text', async () => {
+    reset();
+    const [hostile] = await show([{ key: '"><script>alert(1)</script>' }]);
+    twist = ({ claims }) => void (claims.nonce = 'earlier');
+    const [lied] = await show([{ key }]);
     behave = (_request, response) => response.writeHead(503).end();
     const [away] = await show([{ key, post: { [NAME]: 'activate' } }], 'de-DE');
+    behave = (_request, response) =>
+      response
+        .writeHead(400)
+        .end(JSON.stringify({ error: { code: 'sites', message: '<img src=x onerror=alert(1)> %s' } }));
+    const [odd] = await show([{ key }]);
 
-    expect(says(unknown!)).toBe('The key is not known. |Activate this site|');
     expect(hostile).not.toContain('<script');
+    expect(says(lied!)).toBe(
+      'The answer of the licence server is not signed by the vendor. Update this extension, or ask the vendor. |Activate this site|',
+    );
     expect(says(away!)).toBe(
       'Der Lizenzserver antwortet nicht. Versuchen Sie es später noch einmal. |Diese Website aktivieren|',
+    );
+    expect(says(odd!)).toBe(
+      'The licence server says: &lt;img src=x onerror=alert(1)&gt; %s Ask the vendor. |Activate this site|',
     );
   });
 });

@@ -13,6 +13,7 @@ import { makeCertificate } from '../support/certificates';
 import {
   createJoomlaSite,
   JOOMLA_VERSIONS,
+  stopJoomlaSites,
   unpack,
   type Downloaded,
   type HostOptions,
@@ -81,6 +82,7 @@ beforeAll(async () => {
   });
 }, 60_000);
 afterAll(async () => {
+  await stopJoomlaSites();
   await nginx.stop();
   await service.stop();
 }, 60_000);
@@ -497,16 +499,19 @@ describe('an answer that is not clear', () => {
   let server: Server;
   let site: JoomlaSite;
   let port: number;
-  let asked: string[];
-  let behave: RequestListener;
+  let asked: string[] = [];
+  /** by the key that is sent */
+  const behaviours = new Map<string, RequestListener>();
 
   beforeAll(async () => {
     const [key, cert] = ['privkey.pem', 'fullchain.pem'].map((name) =>
       readFileSync(join(certificates, name)),
     );
     server = createServer({ key, cert }, (request, response) => {
+      const { pathname, searchParams } = new URL(request.url ?? '', 'https://shop.example');
       asked.push(request.url ?? '');
-      if (request.url?.includes('check=1')) behave(request, response);
+      const behave = behaviours.get(searchParams.get('dlid') ?? '');
+      if (searchParams.has('check') && pathname.endsWith('/42')) behave?.(request, response);
       else response.writeHead(403).end('License has expired');
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -518,38 +523,34 @@ describe('an answer that is not clear', () => {
     server.close();
   });
 
-  async function downloadWith(behaviour: RequestListener): Promise<Downloaded> {
-    asked = [];
-    behave = behaviour;
-    const [result] = await site.run<Downloaded>([{ download: addressOn(port, '?dlid=KEY') }]);
-    return result!;
+  function downloadWith(given: RequestListener[], from = site): Promise<Downloaded[]> {
+    const ids = given.map((behaviour) => {
+      const id = `KEY-${behaviours.size}`;
+      behaviours.set(id, behaviour);
+      return id;
+    });
+    return from.run<Downloaded>(ids.map((id) => ({ download: addressOn(port, `?dlid=${id}`) })));
   }
 
   const json = (response: ServerResponse, value: unknown, status = 200) =>
     response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(value));
   const refusal = { allowed: false, code: 'LICENSE_EXPIRED', message: 'License has expired' };
 
-  it.each<[string, RequestListener]>([
-    ['a connection that breaks', (request) => request.socket.destroy()],
-    [
-      'a redirect',
-      (_request, response) =>
+  it('is silence', async () => {
+    const faults = Object.entries<RequestListener>({
+      'a connection that breaks': (request) => request.socket.destroy(),
+      'a redirect': (_request, response) =>
         response.writeHead(302, { Location: `https://shop.example:${port}/elsewhere?check=1` }).end(),
-    ],
-    ['429', (_request, response) => json(response, { data: refusal }, 429)],
-    ['403 with a verdict', (_request, response) => json(response, { data: refusal }, 403)],
-    ['500', (_request, response) => response.writeHead(500).end('<h1>Error</h1>')],
-    ['HTML', (_request, response) => response.end('<html>')],
-    ['JSON that is no object', (_request, response) => json(response, 'x')],
-    ['no data', (_request, response) => json(response, { error: refusal })],
-    [
-      'a verdict that is no boolean',
-      (_request, response) => json(response, { data: { ...refusal, allowed: 0 } }),
-    ],
-    ['more than 64 KB', (_request, response) => json(response, { data: refusal, more: 'x'.repeat(70_000) })],
-    [
-      'bytes without an end',
-      (_request, response) => {
+      '429': (_request, response) => json(response, { data: refusal }, 429),
+      '403 with a verdict': (_request, response) => json(response, { data: refusal }, 403),
+      '500': (_request, response) => response.writeHead(500).end('<h1>Error</h1>'),
+      HTML: (_request, response) => response.end('<html>'),
+      'JSON that is no object': (_request, response) => json(response, 'x'),
+      'no data': (_request, response) => json(response, { error: refusal }),
+      'a verdict that is no boolean': (_request, response) =>
+        json(response, { data: { ...refusal, allowed: 0 } }),
+      'more than 64 KB': (_request, response) => json(response, { data: refusal, more: 'x'.repeat(70_000) }),
+      'bytes without an end': (_request, response) => {
         const more = () => {
           if (response.write(' '.repeat(16_384))) setImmediate(more);
           else response.once('drain', more);
@@ -558,24 +559,37 @@ describe('an answer that is not clear', () => {
         response.writeHead(200);
         more();
       },
-    ],
-  ])('is silence: %s', async (_name, behaviour) => {
-    const result = await downloadWith(behaviour);
+    });
+    asked = [];
+    const results = await downloadWith(faults.map(([, behaviour]) => behaviour));
 
-    expect(result).toMatchObject({ messages: [], status: 403 });
-    expect(asked).toEqual([`${PREFIX}/downloads/42?dlid=KEY&check=1`, `${PREFIX}/downloads/42?dlid=KEY`]);
+    expect(results.map(({ messages, status }, i) => [faults[i]![0], messages, status])).toEqual(
+      faults.map(([what]) => [what, [], 403]),
+    );
+    // Neither a second question nor a redirect that is followed.
+    const ids = [...behaviours.keys()].slice(-faults.length);
+    expect(asked).toEqual(
+      ids.flatMap((id) => ['&check=1', ''].map((check) => `${PREFIX}/downloads/42?dlid=${id}${check}`)),
+    );
   });
 
   it('is silence after five seconds, for an answer that hangs and for one that drips', async () => {
     const drips: NodeJS.Timeout[] = [];
-    const hung = await downloadWith(() => undefined);
-    const dripped = await downloadWith((_request, response) => {
-      response.writeHead(200);
-      drips.push(setInterval(() => response.write(' '), 100));
-    });
+    const [[hung], [dripped]] = await Promise.all([
+      downloadWith([() => undefined]),
+      downloadWith(
+        [
+          (_request, response) => {
+            response.writeHead(200);
+            drips.push(setInterval(() => response.write(' '), 100));
+          },
+        ],
+        await siteWithPlugin('5.3', port),
+      ),
+    ]);
     drips.forEach(clearInterval);
 
-    for (const { messages, status, seconds } of [hung, dripped]) {
+    for (const { messages, status, seconds } of [hung!, dripped!]) {
       expect({ messages, status }).toEqual({ messages: [], status: 403 });
       expect(seconds).toBeGreaterThan(4);
       expect(seconds).toBeLessThan(7);
@@ -584,17 +598,18 @@ describe('an answer that is not clear', () => {
 
   it('is shown as text: an unknown code, markup, addresses that are not https, and too much of it', async () => {
     const hostile = '<img src=x onerror=alert(1)><a href="data:text/html,x">x</a> & "quotes"\u0000\n';
-    const { messages } = await downloadWith((_request, response) =>
-      json(response, {
-        data: {
-          ...{ allowed: false, code: 'SOMETHING_NEW', message: hostile + 'ä'.repeat(400) },
-          ...{ version: '<b>2</b>', entitled_version: '1.0.0"', expires_at: 'soon' },
-          renew_url: 'javascript:alert(1)',
-          support_url: 'https://shop.example/"onmouseover="x',
-        },
-      }),
-    );
-    const [[type, text] = ['', '']] = messages;
+    const [told] = await downloadWith([
+      (_request, response) =>
+        json(response, {
+          data: {
+            ...{ allowed: false, code: 'SOMETHING_NEW', message: hostile + 'ä'.repeat(400) },
+            ...{ version: '<b>2</b>', entitled_version: '1.0.0"', expires_at: 'soon' },
+            renew_url: 'javascript:alert(1)',
+            support_url: 'https://shop.example/"onmouseover="x',
+          },
+        }),
+    ]);
+    const [[type, text] = ['', '']] = told!.messages;
 
     expect(type).toBe('error');
     expect(text).not.toMatch(/[<>\n]|javascript|onmouseover/);
@@ -613,9 +628,9 @@ describe('an answer that is not clear', () => {
       renew_url: 'https://shop.example/renew',
       support_url: 'https://shop.example/help',
     };
-    const { messages } = await downloadWith((_request, response) => json(response, { data }));
+    const [told] = await downloadWith([(_request, response) => json(response, { data })]);
 
-    expect(messages[0]![1]).toBe(
+    expect(told!.messages[0]![1]).toBe(
       'Example Shop: The vendor&#039;s server refuses this download. <a href="https://shop.example/renew" rel="noopener">Renew</a> | <a href="https://shop.example/help" rel="noopener">Ask for help</a>',
     );
   });

@@ -1,10 +1,8 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { createWriteStream, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { eachEntry } from '../../src/packages/zip';
+import { startPhp, type PhpProcess } from './php-process';
 import { temporaryFolder } from './processes';
 
 /** A customer's site: PHP with the parts of Joomla that plugins meet (test/joomla/host). */
@@ -44,29 +42,31 @@ export interface HostOptions {
   root?: string;
 }
 
+const started: PhpProcess[] = [];
+
+/** For the end of a test file. */
+export async function stopJoomlaSites(): Promise<void> {
+  await Promise.all(started.splice(0).map((site) => site.stop()));
+}
+
 /** @param reach the certificate authority, and where the shop's host is, as curl's --resolve has it */
 export async function createJoomlaSite(
   version: JoomlaVersion,
   reach: { ca: string; resolve: string[] },
 ): Promise<JoomlaSite> {
   const folder = temporaryFolder('licensing-joomla');
+  const php = startPhp(HOST);
+  started.push(php);
+  await php.ask({ version, site: folder, ...reach });
   const site: JoomlaSite = {
     folder,
-    async run<T>(steps: Step[], options: HostOptions = {}) {
+    run<T>(steps: Step[], options: HostOptions = {}) {
       const given = {
         client: 'administrator',
         language: 'en-GB',
         root: 'https://www.customer.example/joomla/',
       };
-      const child = spawn('php', ['-d', 'display_errors=stderr', HOST], { stdio: ['pipe', 'pipe', 'pipe'] });
-      child.stdin.end(JSON.stringify({ version, site: folder, ...reach, ...given, ...options, steps }));
-      const [stdout, stderr] = await Promise.all([
-        text(child.stdout),
-        text(child.stderr),
-        once(child, 'close'),
-      ]);
-      if (stderr !== '' || !stdout.startsWith('[')) throw new Error(`PHP failed: ${stderr}${stdout}`);
-      return JSON.parse(stdout) as T[];
+      return php.ask<T[]>({ ...given, ...options, steps });
     },
   };
   await site.run([{ sql: SCHEMA }]);

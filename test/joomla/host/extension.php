@@ -2,7 +2,7 @@
 
 /**
  * The extension of examples/with-activation with the parts of Joomla that it meets: reads {"folder","cache","root","language",
- * "steps":[...]} from standard input. A step shows the field for a key, with what was posted, or an article.
+ * "steps":[...]} as a line of standard input. A step shows the field for a key, with what was posted, or an article.
  */
 
 namespace {
@@ -23,7 +23,7 @@ namespace {
         public static $token = true;
     }
 
-    Host::$in = json_decode(stream_get_contents(STDIN), true);
+    Host::$in = json_decode(fgets(STDIN), true);
     define('JPATH_CACHE', Host::$in['cache']);
 }
 
@@ -181,5 +181,5 @@ namespace {
         }
     }
 
-    echo json_encode($results, JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE);
+    echo json_encode($results, JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE), "\n";
 }

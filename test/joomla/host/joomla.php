@@ -4,8 +4,8 @@
  * The parts of Joomla 4.4, 5.0, 5.3 and 6.1 that the plugins meet, in the shape that each version has: events, plugin
  * constructor, HTTP, database and installer. A site is a folder with plugins and an SQLite database.
  *
- * Reads {"version","site","client","language","root","ca","resolve","steps":[...]} from standard input and prints the
- * result of each step.
+ * Reads lines of JSON and answers each by one: first {"version","site","ca","resolve"}, then as often as wanted
+ * {"client","language","root","steps":[...]}, answered by the result of each step.
  */
 
 namespace {
@@ -29,7 +29,7 @@ namespace {
         }
     }
 
-    Host::$in = json_decode(stream_get_contents(STDIN), true);
+    Host::$in = json_decode(fgets(STDIN), true);
     define('JPATH_PLUGINS', Host::$in['site'] . '/plugins');
 }
 
@@ -647,26 +647,34 @@ namespace {
         Host::$db->setQuery("DELETE FROM #__extensions WHERE type = 'package' AND element = '$package'")->execute();
     }
 
-    $results = [];
-    $client = Host::$in['client'];
+    echo "true\n";
 
-    foreach (Host::$in['steps'] as $step) {
-        list($name, $value) = [key($step), current($step)];
-        Host::$in['client'] = $step['client'] ?? $client;
+    while (($line = fgets(STDIN)) !== false) {
+        // Another request sees what has changed since.
+        clearstatcache();
+        Host::$in = json_decode($line, true) + Host::$in;
+        $results = [];
+        $client = Host::$in['client'];
 
-        if ($name === 'download') {
-            $results[] = download($value);
-        } elseif ($name === 'install') {
-            $results[] = install($value);
-        } elseif ($name === 'uninstall') {
-            $results[] = uninstall($value);
-        } elseif ($name === 'event') {
-            boot()->dispatch($value, new Event($value));
-            $results[] = Host::$app->messages;
-        } else {
-            $results[] = Host::$db->setQuery($value)->loadObjectList();
+        foreach (Host::$in['steps'] as $step) {
+            list($name, $value) = [key($step), current($step)];
+            Host::$in['client'] = $step['client'] ?? $client;
+
+            if ($name === 'download') {
+                $results[] = download($value);
+            } elseif ($name === 'install') {
+                $results[] = install($value);
+            } elseif ($name === 'uninstall') {
+                $results[] = uninstall($value);
+            } elseif ($name === 'event') {
+                boot()->dispatch($value, new Event($value));
+                $results[] = Host::$app->messages;
+            } else {
+                $results[] = Host::$db->setQuery($value)->loadObjectList();
+            }
         }
-    }
 
-    echo json_encode($results, JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE | JSON_INVALID_UTF8_SUBSTITUTE);
+        $flags = JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE | JSON_INVALID_UTF8_SUBSTITUTE;
+        echo json_encode($results, $flags), "\n";
+    }
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createWriteStream, readdirSync, readFileSync } from 'node:fs';
+import { createWriteStream, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
@@ -27,21 +27,6 @@ export async function makePackage(entries: Record<string, string> = {}, size = 1
   zip.end();
   await pipeline(zip.outputStream, createWriteStream(path));
   return { path, bytes: readFileSync(path) };
-}
-
-/** Zips a folder as it is. @param changed contents of files that are to be others */
-export async function packFolder(folder: string, changed: Record<string, string> = {}): Promise<string> {
-  const path = join(temporaryFolder('licensing-package'), 'package.zip');
-  const zip = new ZipFile();
-  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue;
-    const file = join(entry.parentPath, entry.name);
-    const name = file.slice(folder.length + 1);
-    zip.addBuffer(name in changed ? Buffer.from(changed[name]!) : readFileSync(file), name);
-  }
-  zip.end();
-  await pipeline(zip.outputStream, createWriteStream(path));
-  return path;
 }
 
 /** Publishes a version as the operator would, with a new package unless `file` is given. */

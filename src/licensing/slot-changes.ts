@@ -347,7 +347,8 @@ function fileFor(
 ): NonNullable<Activated['file']> {
   const endsAt = tokenEnd({ ...of, valid: true }, now, days);
   const minuteOf = (time: Date) => Math.floor(time.getTime() / 60_000);
-  if (heldUntil === null || heldUntil >= endsAt || minuteOf(heldUntil) !== minuteOf(endsAt))
-    return { madeAt: now, endsAt };
+  const isOfThisMinute =
+    heldUntil !== null && heldUntil > now && heldUntil < endsAt && minuteOf(heldUntil) === minuteOf(endsAt);
+  if (!isOfThisMinute) return { madeAt: now, endsAt };
   return { madeAt: new Date(now.getTime() - (endsAt.getTime() - heldUntil.getTime())), endsAt: heldUntil };
 }

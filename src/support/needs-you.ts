@@ -234,7 +234,7 @@ const german: typeof english = {
     LICENSE_INACTIVE: 'Lizenz ausgesetzt, entzogen oder storniert',
     ACTIVATION_LIMIT_REACHED: 'Kein freier Platz',
     ACTIVATION_NOT_FOUND: 'Website ist nicht belegt',
-    ACTIVATION_HELD: 'Website gilt ohne Netz',
+    ACTIVATION_HELD: 'Website läuft ohne Netz',
     PRODUCT_MISMATCH: 'Schlüssel eines anderen Produkts',
     DOWNLOAD_NOT_FOUND: 'Version ist nicht veröffentlicht',
     FILE_NOT_FOUND: 'Paket fehlt',

@@ -192,7 +192,7 @@ describe('over HTTP', () => {
     await call('activate', 'staging.carrier.com');
     const { expires_at } = await call('token', 'staging.carrier.com');
     const sites = await write.all(`/licenses/${id}/activations`);
-    expect(sites.map(({ identifier, held_until }) => [identifier, held_until])).toEqual([
+    expect(sites.map(({ identifier, held_until }): unknown[] => [identifier, held_until])).toEqual([
       ['carrier.com', null],
       ['staging.carrier.com', expires_at],
     ]);

@@ -133,7 +133,7 @@ export const products: Translated<typeof en> = {
     refused: {
       vendor: 'Bitte nur Buchstaben und Ziffern, zum Beispiel Acme, und kein Wort von PHP oder Joomla.',
       base_url: 'Setzen Sie LICENSING_PUBLIC_URL auf eine Adresse, die mit https:// beginnt.',
-    } as Record<string, string>,
+    },
   },
   xml: {
     title: (product) => `Update-XML von ${product}`,

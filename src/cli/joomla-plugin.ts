@@ -3,10 +3,10 @@ import type { Command } from 'commander';
 import { packageRoot } from '../config';
 import { makePlugin, type MadePlugin } from '../joomla/plugin';
 import { rememberBaseUrl } from '../joomla/update-xml';
-import { lookAt, refuseOwn, replaceFile } from '../packages/replace-file';
+import { lookAt, makeFolder, refuseOwn, replaceFile } from '../packages/replace-file';
 import { positiveInteger } from './arguments';
 import { withSession } from './command';
-import { makeFolder, ownFiles } from './output-file';
+import { ownFiles } from './output-file';
 
 interface Options {
   product: number;

@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import type { Stats } from 'node:fs';
-import { mkdir, readFile, type FileHandle } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile, type FileHandle } from 'node:fs/promises';
 import { envFilePath, type Config } from '../config';
-import { explainFileFault, explainReadFault } from '../packages/file-faults';
+import { explainReadFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import {
   lookAt,
@@ -63,16 +62,6 @@ export async function changeFile(path: string, change: (before: string) => strin
     await sink(text);
     if (there) await takeOwner(there, handle, path);
   });
-}
-
-/** Makes a folder to write files into. @throws OperatorError */
-export async function makeFolder(folder: string): Promise<void> {
-  try {
-    await mkdir(folder, { recursive: true });
-  } catch (error) {
-    const fault = explainFileFault(error, join(folder, 'file'));
-    throw fault === undefined ? error : new OperatorError(`The folder ${folder} was not made: ${fault}.`);
-  }
 }
 
 async function readText(path: string, target: string): Promise<string> {

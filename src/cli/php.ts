@@ -1,16 +1,14 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { packageRoot } from '../config';
-import { makePhpClient } from '../joomla/php-client';
-import { lookAt, replaceFile, requireReplaceable, type FileKind } from '../packages/replace-file';
+import { BEGINNING, makePhpClient } from '../joomla/php-client';
+import { lookAt, makeFolder, replaceFile, requireReplaceable, type FileKind } from '../packages/replace-file';
 import { createOutput } from './command';
-import { makeFolder } from './output-file';
 
 /** Never replaces another file of the extension. */
 const CLIENT_FILE: FileKind = {
   name: 'an earlier file of this command',
-  isOne: (beginning) =>
-    /^<\?php\s+namespace [\w\\]+;[\s\S]*\b(?:licence|service|signed answers?)\b/i.test(beginning),
+  isOne: (beginning) => beginning.startsWith(BEGINNING),
 };
 
 export function addPhpCommand(program: Command): void {

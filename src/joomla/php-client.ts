@@ -8,6 +8,9 @@ import { isReserved } from './plugin';
 /** The namespace of the files as they are shipped. */
 const SHIPPED = 'VendorName\\Licensing';
 
+/** How each file begins, by which a later run knows it. */
+export const BEGINNING = '<?php\n\n// Written by "licensing php", which replaces it when it is run again.\n';
+
 export interface PhpFile {
   name: string;
   text: string;
@@ -25,7 +28,7 @@ export async function makePhpClient(namespace: string, root: string): Promise<Ph
   return Promise.all(
     names.map(async (name) => {
       const text = await readFile(join(folder, name), 'utf8');
-      return { name, text: text.replaceAll(SHIPPED, () => own) };
+      return { name, text: BEGINNING + text.slice('<?php\n'.length).replaceAll(SHIPPED, () => own) };
     }),
   );
 }

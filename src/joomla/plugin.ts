@@ -91,7 +91,7 @@ const RESERVED = new Set(
 );
 
 /** A part of a PHP namespace that is also fit for file names. @throws OperatorError */
-export function requireVendor(text: string): string {
+function requireVendor(text: string): string {
   const vendor = text.trim();
   if (!/^[A-Za-z][A-Za-z0-9]{0,29}$/.test(vendor))
     throw refusedVendor('It must be 1 to 30 letters and digits and begin with a letter, such as Acme.');
@@ -111,7 +111,7 @@ function refusedVendor(message: string): OperatorError {
 }
 
 /** What stands in the files for the vendor's and the product's own values. */
-export type Words = Record<string, string>;
+type Words = Record<string, string>;
 
 async function readFolder(folder: string, words: Words): Promise<[string, Buffer][]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -125,7 +125,7 @@ async function readFolder(folder: string, words: Words): Promise<[string, Buffer
 }
 
 /** Replaces the words in one pass, because a value may contain a word; escaped for the kind of file. */
-export function fillIn(text: string, file: string, words: Words): string {
+function fillIn(text: string, file: string, words: Words): string {
   const escape = ESCAPES[/\.[a-z]+$/.exec(file)?.[0] ?? ''] ?? ((value: string) => value);
   const all = new RegExp(
     Object.keys(words)

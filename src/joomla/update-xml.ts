@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { OperatorError } from '../licensing/operator-error';
 import { noProduct, requireProduct } from '../licensing/find-or-refuse';
@@ -11,13 +10,13 @@ import {
 } from '../licensing/versions';
 import {
   lookAt,
+  makeFolder,
   replaceFile,
   requireReplaceable,
   type FileKind,
   type OwnFile,
   type Place,
 } from '../packages/replace-file';
-import { explainFileFault } from '../packages/file-faults';
 import {
   findUpdateXmlSettings,
   listUpdateXmlSettings,
@@ -162,15 +161,6 @@ export function writeUpdateXml(
       updates: planned.updates,
     };
   });
-}
-
-async function makeFolder(folder: string): Promise<void> {
-  try {
-    await mkdir(folder, { recursive: true, mode: 0o755 });
-  } catch (error) {
-    const fault = explainFileFault(error, join(folder, 'update.xml'));
-    throw fault === undefined ? error : new OperatorError(`The folder ${folder} was not made: ${fault}.`);
-  }
 }
 
 export interface PlannedXml extends Omit<WrittenXml, 'leftBehind'> {

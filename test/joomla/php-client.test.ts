@@ -200,7 +200,9 @@ describe('licensing php', () => {
       folder,
     ]);
     const foreign = temporaryFolder();
-    writeFileSync(join(foreign, 'Token.php'), '<?php echo 1;');
+    // The seller's own class of that name.
+    const theirs = texts[files.indexOf('Token.php')]!.replace(/^\/\/.*\n/m, '');
+    writeFileSync(join(foreign, 'Token.php'), theirs);
     const refused = await operator({}).run(['php', '--namespace', NAMESPACE, '--out', foreign]);
 
     expect(files).toEqual(['Client.php', 'LicenceField.php', 'Store.php', 'Token.php', 'Transport.php']);

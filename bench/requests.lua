@@ -22,6 +22,14 @@ local function post(path, i, identifier)
   )
 end
 
+local function signed(i, nonce)
+  local body = format('{"license_key":"%s","identifier":"site-%08x-1.example.com","signed":true%s}', key(i), i, nonce)
+  return format(
+    "POST %s/licenses/validate HTTP/1.1\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+    prefix, forwarded(), #body, body
+  )
+end
+
 local run, count, licences = nil, 0, 1
 
 local kinds = {
@@ -30,6 +38,11 @@ local kinds = {
     return post("validate", i, site(i))
   end,
   ["validate-unknown"] = function() return post("validate", 0x10000000 + random(licences), "unknown.example.com") end,
+  ["validate-signed"] = function() return signed(random(licences), "") end,
+  ["validate-signed-first"] = function()
+    count = count + 1
+    return signed(random(licences), format(',"nonce":"%s-%08x"', run, count))
+  end,
   ["validate-one"] = function() return post("validate", 1, site(1)) end,
   ["activate-again"] = function()
     local i = random(licences)

@@ -1,5 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { addSigningKey } from '../src/licensing/signing-keys';
 import { residentMemory } from '../test/support/processes';
+import { openMigrated } from '../test/support/service-process';
 import { countedChecks, growDataSet, refreshStatistics } from './data';
 import {
   children,
@@ -91,6 +94,30 @@ export const rows: Record<string, Row> = {
         alone(await stage.ungrouped(), 'the same ungrouped'),
         [{ what: 'p50', value: (sample) => sample.p50, unit: ' ms', most: 1.15, goal: 1 }],
       );
+    },
+  },
+  signed: {
+    about:
+      'signed answers: each a first one, with a nonce, and of 1,000 licences, whose tokens are reused; against validate',
+    async run(stage, options) {
+      const url = await stage.freshDataSet('signed');
+      const secret = randomBytes(32);
+      const db = await openMigrated({ LICENSING_DATABASE_URL: url });
+      await addSigningKey(db, secret, { actor: 'operator:bench', now: new Date() });
+      await db.destroy();
+      const service = await stage.service({
+        LICENSING_DATABASE_URL: url,
+        LICENSING_KEY_SECRET: secret.toString('base64'),
+      });
+      const signed = (name: string, kind: string, licences: number) =>
+        compare(options, loaded({ ...service, name, kind, licences }), validate(service), [
+          perSecond({ least: 0.3 }),
+          { what: 'CPU', value: (sample) => sample.cpu ?? NaN, unit: ' ms/1,000' },
+        ]);
+      return [
+        ...(await signed('signed, first', 'validate-signed-first', SMALL)),
+        ...(await signed('signed, reused', 'validate-signed', 1_000)),
+      ];
     },
   },
   hot: {

@@ -62,7 +62,8 @@ function validateAlone(pool: Pool): Licensing['validate'] {
     } as License;
     const status = liveStatus(license, now);
     const identifierActivated = identifier === undefined || row.activation_id !== null;
-    return { license, status, valid: status === 'active', identifierActivated };
+    const valid = status === 'active';
+    return { license, status, valid, identifierActivated, identifier: site, keyEndsAt: null };
   };
 }
 

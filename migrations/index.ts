@@ -37,6 +37,9 @@ import * as sessions from './038_sessions';
 import * as operators from './039_operators';
 import * as selfServiceMoves from './040_self_service_moves';
 import * as licenseCountsByPlan from './041_license_counts_by_plan';
+import * as signingKeys from './042_signing_keys';
+import * as heldActivations from './043_held_activations';
+import * as accessSites from './044_access_sites';
 
 /** In order. The database stores the names, without a file extension. */
 const migrations: Record<string, Knex.Migration> = {
@@ -78,6 +81,9 @@ const migrations: Record<string, Knex.Migration> = {
   '039_operators': operators,
   '040_self_service_moves': selfServiceMoves,
   '041_license_counts_by_plan': licenseCountsByPlan,
+  '042_signing_keys': signingKeys,
+  '043_held_activations': heldActivations,
+  '044_access_sites': accessSites,
 };
 
 /** Removes what only earlier versions read: run on a database in use once every process has been restarted. */

@@ -11,6 +11,7 @@ export const API_TEXTS = {
   LICENSE_EXPIRED: 'License has expired',
   ACTIVATION_LIMIT_REACHED: 'All activation slots of this license are in use',
   ACTIVATION_NOT_FOUND: 'Activation not found',
+  ACTIVATION_HELD: 'This activation is used without network, and cannot be given back before held_until',
   PRODUCT_MISMATCH: 'License does not match this product',
   DOWNLOAD_NOT_FOUND: 'No download is available for this product',
   FILE_NOT_FOUND: 'The package file is missing',

@@ -64,6 +64,10 @@ export interface Config {
   mailTexts: TextFolders;
   /** 32 bytes; undefined: not set */
   keySecret: Buffer | undefined;
+  /** how long a signed answer counts */
+  tokenDays: number;
+  /** how long a file for a machine without network counts */
+  offlineDays: number;
   rateLimit: number;
   /** seconds */
   rateWindow: number;
@@ -90,6 +94,8 @@ export const packageRoot = findPackageRoot(__dirname);
 const MEGABYTE = 1_048_576;
 
 const LONGEST_RATE_WINDOW_S = 86_400;
+
+const LONGEST_TOKEN_DAYS = 3_660;
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
@@ -184,6 +190,8 @@ export function buildConfig(
       own: optional(get('LICENSING_MAIL_TEXTS_DIR'), (path) => resolve(base, path)),
     },
     keySecret: optional(get('LICENSING_KEY_SECRET'), parseKeySecret),
+    tokenDays: integer(get, 'LICENSING_TOKEN_DAYS', 14, 1, LONGEST_TOKEN_DAYS),
+    offlineDays: integer(get, 'LICENSING_OFFLINE_DAYS', 30, 1, LONGEST_TOKEN_DAYS),
     rateLimit,
     rateWindow: integer(get, 'LICENSING_RATE_WINDOW', 60, 1, LONGEST_RATE_WINDOW_S),
     downloadRateLimit: integer(get, 'LICENSING_DOWNLOAD_RATE_LIMIT', rateLimit),

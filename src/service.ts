@@ -60,8 +60,15 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
     await redis?.started;
     await preparePackagesFolder(config, log);
 
-    const licensing = createLicensing(db, now, (error, lost) =>
-      log.error({ lost, reason: reasonCode(error) }, 'access log entries were lost'),
+    const licensing = createLicensing(
+      db,
+      now,
+      (error, lost) => log.error({ lost, reason: reasonCode(error) }, 'access log entries were lost'),
+      {
+        ...config,
+        issuer: issuerOf(config),
+        onFault: (reason) => log.error({ reason }, 'answers cannot be signed'),
+      },
     );
     onStop(() => licensing.accessLog.flush());
     const mailing = mailingOf(config);
@@ -88,6 +95,7 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       ...config,
       mailing,
       updateXml: config,
+      programFolder: packageRoot,
       examine: () => examineFromWithin(config, db, now),
     };
     const queue =
@@ -121,6 +129,11 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
     onStop(() => (stopping = true));
     return { address, adminAddress };
   });
+}
+
+/** The host name by which software knows the service, whatever name a request came by. */
+function issuerOf({ publicUrl }: Config): string {
+  return publicUrl === undefined ? 'licensing' : new URL(publicUrl).hostname;
 }
 
 async function requireUsable({ database, databaseSource }: Config, db: Db): Promise<void> {

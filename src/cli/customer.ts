@@ -8,6 +8,7 @@ import {
   eraseCustomer,
   exportCustomer,
   readCustomer,
+  type CustomerData,
   readCustomerAddress,
 } from '../privacy/customers';
 import { fileName, positiveInteger, upTo } from './arguments';
@@ -71,11 +72,22 @@ function addShow(customer: Command): void {
                 ]),
               'No accesses.',
             ),
+            ...toldSites(accesses),
           ].join('\n'),
         );
         if (last !== undefined) output.note(`There may be more: --after ${last}`);
       }),
     );
+}
+
+/** In a line of their own: the table is as wide as a terminal. */
+function toldSites(accesses: CustomerData['accesses']): string[] {
+  const told = accesses.flatMap(({ site, installedVersion }) =>
+    site === null && installedVersion === null
+      ? []
+      : [`${site ?? 'a site'}${installedVersion === null ? '' : ` (${installedVersion} installed)`}`],
+  );
+  return told.length === 0 ? [] : ['', `Downloads said they were for: ${[...new Set(told)].join(', ')}`];
 }
 
 /** Followed by an empty line; nothing when no licence has metadata. */

@@ -15,6 +15,7 @@ const NOUNS: Record<RecordType, [one: string, many?: string]> = {
   activation: ['activation'],
   event: ['event'],
   access: ['access', 'accesses'],
+  signing_key: ['signing key'],
 };
 
 export function addExportCommand(program: Command): void {

@@ -61,6 +61,12 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'no-token': () => '"licensing token list" shows those there are.',
   'is-operator': () => 'To give them another scope, remove them first: "licensing operator remove EMAIL".',
   'no-operator': () => '"licensing operator list" shows those there are.',
+  'no-key-secret': () =>
+    'Write a line LICENSING_KEY_SECRET=... into .env (openssl rand -base64 32 makes a value), and restart the service.',
+  'no-signing-key': () => '"licensing signing-key list" shows those there are.',
+  'signing-key-retired': () =>
+    'If it is in other hands: --compromised. "licensing signing-key list" shows which one signs.',
+  'last-signing-key': () => 'Make the next one first: "licensing signing-key add".',
   'bad-rows': ({ rows }) => `--skip-bad-rows imports the others.\n${rows}`,
 };
 

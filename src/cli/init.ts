@@ -6,6 +6,7 @@ import {
   buildConfig,
   envFilePath,
   environment,
+  loginName,
   packageRoot,
   readEnvFile,
   withoutEmpty,
@@ -16,9 +17,11 @@ import { API_PATH } from '../api';
 import { XML_PATH } from '../joomla/update-xml';
 import { describeListen } from '../http/server';
 import { OperatorError } from '../licensing/operator-error';
+import { addFirstSigningKey } from '../licensing/signing-keys';
 import { lookAt, refuseOwn } from '../packages/replace-file';
 import { isSetting } from '../settings';
 import { hasSealedKeys } from '../store/license-keys';
+import { listSigningKeys } from '../store/signing-keys';
 import {
   migrate,
   readSchemaState,
@@ -58,7 +61,7 @@ export function addInitCommand(program: Command): void {
     .summary('set the service up, beside a Joomla site or on a database of its own')
     .description(
       'Reads the database of a Joomla site from its configuration.php (which is never executed, and stays the only place of its password), ' +
-        "checks the connection, writes .env, makes the secret that seals keys, and creates the tables under the site's prefix. " +
+        "checks the connection, writes .env, makes the secret that seals keys, creates the tables under the site's prefix, and makes the first signing key. " +
         'Without --joomla-root it does the same for the database named by LICENSING_DATABASE_URL, or, with --sqlite, in a file. ' +
         'Settings named LICENSING_... in the environment are written to .env too. Run again, it changes nothing that is set.',
     )
@@ -87,6 +90,7 @@ async function init({ dryRun = false, ...place }: InitOptions, output: Output): 
     output.note(warning);
   await refuseOwn(await lookAt(file), databaseFiles(config.database));
 
+  let signingKey: string | undefined;
   await withDatabase(config, async (db) => {
     const state = await readSchemaState(db);
     refuseNewerSchema(state);
@@ -100,6 +104,10 @@ async function init({ dryRun = false, ...place }: InitOptions, output: Output): 
       await migrate(db, config.database);
       noteUnfinished(output, (await readSchemaState(db)).contracting);
       await addToEnvFile(file, additions);
+      if (config.keySecret !== undefined) {
+        const context = { actor: `operator:${loginName()}`, now: new Date() };
+        signingKey = await addFirstSigningKey(db, config.keySecret, context);
+      }
     }
   });
   output.print(
@@ -109,6 +117,7 @@ async function init({ dryRun = false, ...place }: InitOptions, output: Output): 
       database: describeDatabase(config.database),
       table_prefix: config.tablePrefix,
       migrated: !dryRun,
+      signing_key: signingKey ?? null,
     },
     dryRun ? 'Nothing was changed.' : nextSteps(config),
   );
@@ -174,7 +183,10 @@ function describeDifferences(kept: Settings, fromEnvironment: Settings, file: st
 /** A new secret could not open the keys already sealed, and would hide that the old secret is missing. */
 async function refuseSecondSecret(db: Db, { pending }: SchemaState, file: string): Promise<void> {
   if (pending.includes('003_licenses')) return;
-  if (!(await hasSealedKeys(db, pending.includes('015_main_keys') ? 'licenses' : 'license_keys'))) return;
+  const isSealed =
+    (await hasSealedKeys(db, pending.includes('015_main_keys') ? 'licenses' : 'license_keys')) ||
+    (!pending.includes('042_signing_keys') && (await listSigningKeys(db)).length > 0);
+  if (!isSealed) return;
   throw new OperatorError(
     `The database has keys sealed with a secret that ${file} does not have. Put the LICENSING_KEY_SECRET line back into it, ` +
       'from its backup. If that is lost for good, write a line with a new one (openssl rand -base64 32 makes it). Nothing was changed.',
@@ -248,6 +260,6 @@ function nextSteps({ listen, adminListen, publicUrl, xmlDir }: Config): string {
    ${publicUrl === undefined ? 'Write LICENSING_PUBLIC_URL=https://YOUR.SITE into .env first: publishing' : 'Publishing'} then writes the update XML to ${xmlDir}.
 
 Keep a copy of .env, apart from the database's backups (docs/backup.md): without LICENSING_KEY_SECRET, "license reveal"
-cannot show a key again.
+cannot show a key again, and no answer can be signed (docs/signed-answers.md).
 The answers come at https://YOUR.SITE${API_PATH}/ from then on.`;
 }

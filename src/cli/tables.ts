@@ -28,12 +28,19 @@ export function licenseTable(licenses: License[], now: Date): string {
 export function activationTable(activations: Activation[]): string {
   const withFree = activations.some(({ free }) => free);
   const withKeys = activations.some(({ keyId }) => keyId !== null);
+  const withHolds = activations.some(({ heldUntil }) => heldUntil !== null);
   return formatTable(
-    ['IDENTIFIER', 'NAME', 'IP', 'ACTIVATED', ...(withFree ? ['SLOT'] : []), ...(withKeys ? ['BY KEY'] : [])],
+    [
+      ...['IDENTIFIER', 'NAME', 'IP', 'ACTIVATED'],
+      ...(withFree ? ['SLOT'] : []),
+      ...(withKeys ? ['BY KEY'] : []),
+      ...(withHolds ? ['HELD UNTIL'] : []),
+    ],
     activations.map((one) => [
       ...[one.identifier, one.name, one.ip, formatTimestamp(one.activatedAt)],
       ...(withFree ? [one.free ? 'free' : 'one'] : []),
       ...(withKeys ? [one.keyId ?? 'main'] : []),
+      ...(withHolds ? [formatTimestampOrNull(one.heldUntil)] : []),
     ]),
     'No activations.',
   );

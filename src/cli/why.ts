@@ -58,6 +58,8 @@ function caseJson({ license, licenses = [], findings, accesses }: SupportCase, n
       identifier: access.identifier,
       ip: access.ip,
       user_agent: access.userAgent,
+      site: access.site,
+      installed_version: access.installedVersion,
     })),
     untraced: UNTRACED,
   };

@@ -12,6 +12,7 @@ import { checkMail, checkOutbox } from './mail';
 import { checkFolder, checkPackages } from './packages';
 import { checkPages } from './pages';
 import { checkRedis } from './redis';
+import { checkSigning } from './signing';
 import { checkSite } from './site';
 import { checkUpdateXml } from './update-xml';
 
@@ -29,6 +30,7 @@ const CHECKS: { name: string; check: Check; needsDatabase: boolean }[] = [
   { name: 'UPDATE_XML', check: checkUpdateXml, needsDatabase: true },
   { name: 'CATALOGUE', check: checkCatalogue, needsDatabase: true },
   { name: 'KEY_SECRET', check: checkKeys, needsDatabase: true },
+  { name: 'SIGNING_KEYS', check: checkSigning, needsDatabase: true },
   { name: 'API_TOKENS', check: checkAccess, needsDatabase: true },
   { name: 'MAIL', check: checkMail, needsDatabase: false },
   { name: 'OUTBOX', check: checkOutbox, needsDatabase: true },

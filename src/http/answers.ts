@@ -1,5 +1,6 @@
 import type { LicenseTerms } from '../store/licenses';
 import type { Refusal, RefusalCode } from '../licensing/verdict';
+import { formatTimestamp } from '../licensing/timestamps';
 import { API_TEXTS } from '../api';
 import type { Context } from './context';
 import { readQuery } from './requests';
@@ -17,6 +18,7 @@ const STATUSES: Record<Code, number> = {
   LICENSE_EXPIRED: 403,
   ACTIVATION_LIMIT_REACHED: 403,
   ACTIVATION_NOT_FOUND: 404,
+  ACTIVATION_HELD: 403,
   PRODUCT_MISMATCH: 403,
   DOWNLOAD_NOT_FOUND: 404,
   FILE_NOT_FOUND: 404,
@@ -55,7 +57,7 @@ export function sendWritten(ctx: Context, body: string): void {
 
 /** Answers a refusal, in the form the request asked for. */
 export function sendRefusal(ctx: Context, refusal: Refusal): void {
-  const { refused, message, slots } = refusal;
+  const { refused, message, slots, heldUntil } = refusal;
   // A refused download is always 403 (decisions, "Downloads"); 404 is for the package.
   const status = refused === 'ACTIVATION_NOT_FOUND' && isOfDownload(ctx) ? 403 : undefined;
   sendFailure(ctx, refused, {
@@ -64,6 +66,7 @@ export function sendRefusal(ctx: Context, refusal: Refusal): void {
     ...(slots && {
       details: { activation_limit: slots.activationLimit, activations_used: slots.activationsUsed },
     }),
+    ...(heldUntil && { details: { held_until: formatTimestamp(heldUntil) } }),
   });
 }
 

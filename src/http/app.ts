@@ -11,7 +11,7 @@ import type { Context, Endpoint, Handler, Middleware, State } from './context';
 import { downloadEndpoint, downloadHandler, type DownloadSettings } from './downloads';
 import { answerFault, bodyError, inTime, logAnswer, logSendFault } from './faults';
 import { frontPage } from './front-page';
-import { activateHandler, deactivateHandler, recordUnread, validateHandler } from './licenses';
+import { activateHandler, deactivateHandler, recordUnread, tokenHandler, validateHandler } from './licenses';
 import { API_PATH } from '../api';
 import { mountDocument, type DocumentSettings } from './document/public-files';
 import { mountManage } from './manage/endpoint';
@@ -22,6 +22,7 @@ import { mountPages } from './pages/mount';
 import type { PagesDependencies } from './pages/page';
 import { mountAssets } from './pages/assets';
 import type { Allowance, Bucket, Limiter } from './rate-limit';
+import { publicKeys } from './public-keys';
 import { assignRequestId } from './request-id';
 import { InvalidRequestError, readPath, readProductId } from './requests';
 import { originOf } from './same-origin';
@@ -112,11 +113,14 @@ export function createApp({
   router.all('/licenses/activate', endpoint('activate', post, activateHandler(licensing)));
   router.all('/licenses/deactivate', endpoint('deactivate', post, deactivateHandler(licensing)));
   router.all('/licenses/validate', endpoint('validate', post, validateHandler(licensing)));
+  const canSign = () => licensing.signer.canSign();
+  router.all('/licenses/token', endpoint('token', { ...post, exists: canSign }, tokenHandler(licensing)));
   router.all('/updates{/:product_id}', endpoint('updates', get, updatesHandler(licensing)));
   router.all(
     '/downloads{/:product_id}',
     endpoint(downloadEndpoint, { ...get, bucket: 'download' }, downloadHandler(licensing, downloads)),
   );
+  operatorRouter.all('/keys.json', publicKeys(licensing));
   if (shopLogo !== undefined) mountLogo(operatorRouter, shopLogo);
   if (operator) {
     const { db, now } = licensing;
@@ -137,6 +141,8 @@ export function createApp({
 interface Rules {
   methods: string[];
   readBody?: Middleware;
+  /** false: there is nothing at this address at present */
+  exists?: () => Promise<boolean>;
   /** the limit this endpoint counts against; 'api' by default */
   bucket?: Bucket;
 }
@@ -145,7 +151,7 @@ interface Rules {
 function createEndpoints(limiter: Limiter, licensing: Licensing) {
   return (
       name: Endpoint | ((ctx: Context) => Endpoint),
-      { methods, readBody, bucket = 'api' }: Rules,
+      { methods, readBody, exists, bucket = 'api' }: Rules,
       handler: Handler,
     ): Middleware =>
     async (ctx) => {
@@ -158,6 +164,10 @@ function createEndpoints(limiter: Limiter, licensing: Licensing) {
       if (!methods.includes(ctx.method)) {
         ctx.set('Allow', methods.join(', '));
         sendFailure(ctx, 'METHOD_NOT_ALLOWED');
+        return;
+      }
+      if (exists && !(await inTime(exists()))) {
+        sendFailure(ctx, 'NOT_FOUND');
         return;
       }
       if (readBody) await readBody(ctx, done);

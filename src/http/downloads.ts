@@ -60,6 +60,9 @@ export function downloadHandler(
         ip: ctx.state.client.ip,
         client: ctx.state.client.limitKey,
         userAgent: ctx.get('User-Agent'),
+        // From the plugin that a seller gives to customers (joomla-side).
+        site: ctx.get('X-Licensing-Site') || undefined,
+        installedVersion: ctx.get('X-Licensing-Version') || undefined,
       });
     const refuse = (refused: RefusalCode, known: Known = {}, message?: string) => {
       record(refused, known);

@@ -116,7 +116,9 @@ function redact(path: string): string {
     .join('/');
 }
 
-const PATH_WORDS = new Set(`${API_PATH}/licenses/activate/deactivate/validate/updates/downloads`.split('/'));
+const PATH_WORDS = new Set(
+  `${API_PATH}/licenses/activate/deactivate/validate/token/updates/downloads`.split('/'),
+);
 
 /** An error without values, which may be personal. They may contain quotes: cut from the first quote to the last. */
 function describe(fault: unknown): object {

@@ -1,16 +1,26 @@
 import type { Licensing } from '../licensing/licensing';
-import { formatTimestampOrNull } from '../licensing/timestamps';
+import type { Activated } from '../licensing/slot-changes';
+import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
+import type { Answered } from '../licensing/token-claims';
 import { isRefusal, type Refusal } from '../licensing/verdict';
-import { licenseFields, sendData, sendRefusal } from './answers';
+import { licenseFields, sendData, sendFailure, sendRefusal } from './answers';
 import type { Context, Handler } from './context';
-import { readActivationRequest, readCoverage, readKeyAlone, readLabel, readLicenseRequest } from './requests';
+import {
+  readActivationRequest,
+  readCoverage,
+  readKeyAlone,
+  readLabel,
+  readLicenseRequest,
+  readSigning,
+} from './requests';
 
 /** POST licenses/activate: contract, section 4.1. */
-export function activateHandler({ ledger, now, accessLog }: Licensing): Handler {
+export function activateHandler({ ledger, now, accessLog, signer }: Licensing): Handler {
   return async (ctx) => {
     const { body } = ctx.request;
     const request = { ...readActivationRequest(body), productId: readCoverage(body) };
     const name = readLabel(body, request.key);
+    const signing = readSigning(body, { key: request.key, isForm: isForm(ctx) });
     const { ip } = ctx.state.client;
     const claim = { ...request, name, ip, actor: `customer:${ip}`, now: now() };
     const outcome = await ledger.activate(claim);
@@ -20,13 +30,64 @@ export function activateHandler({ ledger, now, accessLog }: Licensing): Handler 
       return;
     }
     const { license, identifier, activationsUsed } = outcome;
-    sendData(ctx, {
+    const answer = {
       status: 'active',
       ...licenseFields(request.key, license),
       activations_used: activationsUsed,
       expires_at: formatTimestampOrNull(license.expiresAt),
       identifier,
-    });
+    };
+    if (signing === undefined) {
+      sendData(ctx, answer);
+      return;
+    }
+    const { productId } = request;
+    const token = await signer.signAnswer(
+      {
+        ...activatedAnswer(outcome),
+        asked: productId === undefined ? undefined : { productId, covered: true },
+      },
+      { keyDigest: request.keyDigest, nonce: signing.nonce, now: claim.now },
+    );
+    sendData(ctx, { ...answer, token: token?.token ?? null });
+  };
+}
+
+/** What a signed answer says after a success. */
+function activatedAnswer({ license, identifier, keyEndsAt }: Activated): Answered {
+  return {
+    ...{ license, keyEndsAt },
+    ...{ status: 'active', valid: true },
+    identifier: { text: identifier, activated: true },
+  };
+}
+
+/** In a form, all fields are texts. */
+function isForm(ctx: Context): boolean {
+  return ctx.is('urlencoded') === 'urlencoded';
+}
+
+/** POST licenses/token: a file for a machine without network, whose activation is held until its end. */
+export function tokenHandler({ ledger, now, accessLog, signer }: Licensing): Handler {
+  return async (ctx) => {
+    const request = readActivationRequest(ctx.request.body);
+    const { ip } = ctx.state.client;
+    const claim = { ...request, ip, actor: `customer:${ip}`, now: now(), days: signer.offlineDays };
+    const outcome = await ledger.hold(claim);
+    if (isRefusal(outcome)) {
+      accessLog.record(refusedAccess(ctx, 'token', request, outcome, now()));
+      sendRefusal(ctx, outcome);
+      return;
+    }
+    const { keyDigest } = request;
+    const { file } = outcome;
+    const token = file && (await signer.signFile(activatedAnswer(outcome), { keyDigest, file }));
+    if (token === undefined) {
+      // The last key that signs was taken from the database by hand meanwhile.
+      sendFailure(ctx, 'NOT_FOUND');
+      return;
+    }
+    sendData(ctx, { token: token.token, expires_at: formatTimestamp(token.expiresAt) });
   };
 }
 
@@ -51,18 +112,21 @@ export function deactivateHandler({ ledger, now, accessLog }: Licensing): Handle
 }
 
 /** POST licenses/validate: contract, section 4.2. */
-export function validateHandler({ validate, now }: Licensing): Handler {
+export function validateHandler({ validate, now, signer }: Licensing): Handler {
   return async (ctx) => {
-    const { key, keyDigest, identifier } = readLicenseRequest(ctx.request.body);
-    const productId = readCoverage(ctx.request.body);
+    const { body } = ctx.request;
+    const { key, keyDigest, identifier } = readLicenseRequest(body);
+    const productId = readCoverage(body);
+    const signing = readSigning(body, { key, isForm: isForm(ctx) });
     const { ip } = ctx.state.client;
-    const outcome = await validate({ key, keyDigest, identifier, productId, ip, now: now() });
+    const at = now();
+    const outcome = await validate({ key, keyDigest, identifier, productId, ip, now: at });
     if (isRefusal(outcome)) {
       sendRefusal(ctx, outcome);
       return;
     }
     const { license, status, valid, identifierActivated, covered } = outcome;
-    sendData(ctx, {
+    const answer = {
       valid,
       status,
       ...licenseFields(key, license),
@@ -71,19 +135,35 @@ export function validateHandler({ validate, now }: Licensing): Handler {
       identifier_activated: identifierActivated,
       // undefined, and so left out, unless product_id was sent
       product_covered: covered,
-    });
+    };
+    if (signing === undefined) {
+      sendData(ctx, answer);
+      return;
+    }
+    const token = await signer.signAnswer(
+      {
+        ...outcome,
+        identifier:
+          identifier === undefined
+            ? undefined
+            : { text: outcome.identifier ?? null, activated: identifierActivated },
+        asked: productId === undefined || covered === undefined ? undefined : { productId, covered },
+      },
+      { keyDigest, nonce: signing.nonce, now: at },
+    );
+    sendData(ctx, { ...answer, token: token?.token ?? null });
   };
 }
 
 /** Logs a call that was refused before it could be read, with its key if there is one. */
 export function recordUnread(ctx: Context, { accessLog, now }: Licensing): void {
   const { endpoint } = ctx.state;
-  if (endpoint !== 'activate' && endpoint !== 'deactivate') return;
+  if (endpoint !== 'activate' && endpoint !== 'deactivate' && endpoint !== 'token') return;
   const request = { key: readKeyAlone(ctx.request.body), identifier: undefined };
   accessLog.record(refusedAccess(ctx, endpoint, request, { refused: 'INVALID_REQUEST' }, now()));
 }
 
-type ActivationEndpoint = 'activate' | 'deactivate';
+type ActivationEndpoint = 'activate' | 'deactivate' | 'token';
 
 function refusedAccess(
   ctx: Context,

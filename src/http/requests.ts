@@ -58,6 +58,45 @@ export function readLabel(body: unknown, key: string): string | undefined {
   return name;
 }
 
+/** Code points of a nonce. */
+const MAX_NONCE_LENGTH = 128;
+
+/**
+ * Whether the answer shall be signed, and with which nonce, which is taken as it was sent.
+ * @param isForm the body's fields are texts
+ * @returns undefined: not signed
+ * @throws InvalidRequestError
+ */
+export function readSigning(
+  body: unknown,
+  { key, isForm }: { key: string; isForm: boolean },
+): { nonce: string | undefined } | undefined {
+  const fields = requireFields(body);
+  const signed = ownValue(fields, 'signed') ?? false;
+  const nonce = readString(fields, 'nonce') || undefined;
+  const values = isForm ? FORM_FLAGS : FLAGS;
+  if (!values.has(signed)) throw new InvalidRequestError('"signed" must be true or false.');
+  if (nonce !== undefined) checkNonce(nonce, key);
+  if (values.get(signed)) return { nonce };
+  if (nonce !== undefined) throw new InvalidRequestError('"nonce" needs "signed": true.');
+  return undefined;
+}
+
+const FLAGS = new Map<unknown, boolean>([
+  [true, true],
+  [false, false],
+]);
+const FORM_FLAGS = new Map<unknown, boolean>([['true', true], ['false', false], ...FLAGS]);
+
+function checkNonce(nonce: string, key: string): void {
+  if (!isPlainText(nonce)) throw notPlain('nonce');
+  if (isDamaged(nonce)) throw damaged('nonce');
+  if (Array.from(nonce).length > MAX_NONCE_LENGTH)
+    throw new InvalidRequestError(`"nonce" must have at most ${MAX_NONCE_LENGTH} characters.`);
+  if (containsKey(nonce) || isKey(nonce, key))
+    throw new InvalidRequestError('"nonce" must not contain a license key.');
+}
+
 function requireFields(body: unknown): object {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new InvalidRequestError(

@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { OperatorError } from '../licensing/operator-error';
 import { noProduct, requireProduct } from '../licensing/find-or-refuse';
@@ -11,13 +10,13 @@ import {
 } from '../licensing/versions';
 import {
   lookAt,
+  makeFolder,
   replaceFile,
   requireReplaceable,
   type FileKind,
   type OwnFile,
   type Place,
 } from '../packages/replace-file';
-import { explainFileFault } from '../packages/file-faults';
 import {
   findUpdateXmlSettings,
   listUpdateXmlSettings,
@@ -162,15 +161,6 @@ export function writeUpdateXml(
       updates: planned.updates,
     };
   });
-}
-
-async function makeFolder(folder: string): Promise<void> {
-  try {
-    await mkdir(folder, { recursive: true, mode: 0o755 });
-  } catch (error) {
-    const fault = explainFileFault(error, join(folder, 'update.xml'));
-    throw fault === undefined ? error : new OperatorError(`The folder ${folder} was not made: ${fault}.`);
-  }
 }
 
 export interface PlannedXml extends Omit<WrittenXml, 'leftBehind'> {
@@ -400,6 +390,69 @@ async function withTag(
 
 async function findRemembered(db: Db, productId: number): Promise<Remembered> {
   return JSON.parse((await findUpdateXmlSettings(db, productId)) ?? '{}') as Remembered;
+}
+
+/** A product as sites have it installed: the columns of Joomla's #__extensions, and the site that it is downloaded from. */
+export interface InstalledProduct {
+  id: number;
+  name: string;
+  element: string;
+  type: ExtensionType;
+  client: ExtensionClient;
+  /** of a plugin; otherwise empty */
+  folder: string;
+  /** without a slash at the end */
+  baseUrl: string;
+  /** the site in the update XML's download addresses, where it is another */
+  otherBaseUrl: string | undefined;
+}
+
+/**
+ * @param baseUrl undefined: LICENSING_PUBLIC_URL, or else the one remembered for the update XML
+ * @throws OperatorError that says what is missing
+ */
+export async function readInstalledProduct(
+  db: Db,
+  productId: number,
+  baseUrl: string | undefined,
+  { publicUrl }: Pick<XmlHome, 'publicUrl'>,
+): Promise<InstalledProduct> {
+  const { id, name, element } = await requireProduct(db, productId);
+  if (element === null)
+    throw new OperatorError(
+      'Joomla finds the extension by its element, and this product has none. Set it first, as pkg_example.',
+      { code: 'INVALID_REQUEST' },
+    );
+  const remembered = await findRemembered(db, productId);
+  const known = baseUrl ?? publicUrl ?? (remembered.baseUrl || undefined);
+  if (known === undefined)
+    throw new OperatorError(
+      'The address of the site is not known. Set LICENSING_PUBLIC_URL, or name it once: --base-url https://shop.example',
+      { code: 'INVALID_REQUEST', field: 'base_url' },
+    );
+  const said = readBaseUrl(known);
+  if (!said.startsWith('https://'))
+    throw new OperatorError(
+      `Sites must download over https, because the address contains the licence key. ${said} is not https.`,
+      { code: 'INVALID_REQUEST', field: 'base_url' },
+    );
+  const type = remembered.type || typeOfElement(element) || 'package';
+  const client = remembered.client || defaultClient(type);
+  const folder = remembered.folder ?? '';
+  refuseFolder(type, folder);
+  const inXml = baseUrl ?? (remembered.baseUrl || publicUrl);
+  const otherBaseUrl = inXml === undefined || readBaseUrl(inXml) === said ? undefined : readBaseUrl(inXml);
+  return { id, name, element, type, client, folder, baseUrl: said, otherBaseUrl };
+}
+
+/** Stores the site's address for the update XML, as `update-xml write --base-url` does. @throws OperatorError */
+export function rememberBaseUrl(db: Db, productId: number, text: string): Promise<void> {
+  const baseUrl = readBaseUrl(text);
+  return inTransaction(db, async (trx) => {
+    await lockProduct(trx, productId);
+    const remembered = await findRemembered(trx, productId);
+    await setUpdateXmlSettings(trx, productId, JSON.stringify({ ...remembered, baseUrl }));
+  });
 }
 
 /** Refuses what `writeUpdateXml` would refuse, before anything else is done. */

@@ -4,8 +4,10 @@ import type { Db } from '../store/database';
 import { isUnavailable } from '../store/errors';
 import type { LicenseTerms } from '../store/licenses';
 import { recordRefusals } from '../store/refusals';
+import { normalizeIdentifier } from './identifiers';
 import { canonicalKey, hasAboutOwnShape, keyHint, LEAST_KEY, redactKeys } from './keys';
 import { createMemory } from './memory';
+import { isVersion } from './versions';
 
 /** An access as a handler reports it; of the key, only its hint is stored. */
 export interface AccessEntry {
@@ -25,6 +27,9 @@ export interface AccessEntry {
   /** the network that limits count as one client: `networkOfClient` */
   client: string;
   userAgent: string;
+  /** as the client sent it: the site it says it is for, and the version installed there */
+  site?: string | undefined;
+  installedVersion?: string | undefined;
 }
 
 export interface AccessLog {
@@ -186,18 +191,29 @@ function unwritten(batch: Row[], times: number[]): number {
 /** So little that rows are shared. No code, because without the texts most explanations of it would be wrong. */
 function bare(access: Access): Access {
   const { at, endpoint, outcome, ip } = access;
-  if (outcome === 'ok') return { ...access, identifier: null, userAgent: null };
+  const untold = { identifier: null, userAgent: null, site: null, installedVersion: null };
+  if (outcome === 'ok') return { ...access, ...untold };
   const nothing = { licenseId: null, keyId: null, keyHint: null, productId: null, version: null };
   return {
     ...{ at, endpoint, outcome: outcome === 'RATE_LIMITED' ? outcome : OMITTED, ip },
-    ...{ ...nothing, identifier: null, userAgent: null },
+    ...{ ...nothing, ...untold },
   };
 }
+
+/** A site's address with its path. */
+const MAX_TOLD_LENGTH = 1_000;
 
 function toAccess({ key, license, ...entry }: AccessEntry): Access {
   const text = (sent: string | undefined, length: number) =>
     sent ? cut(redactKeys(withoutKey(sent, key)), refused(length)) : null;
   const refused = (length: number) => (entry.outcome === 'ok' ? length : MAX_REFUSED_TEXT_LENGTH);
+  // Nothing but a whole, well-formed site or version, and nothing of a text with a key, whose start may look like a site.
+  const told = (sent: string | undefined, read: (text: string) => string | undefined): string | null => {
+    if (sent === undefined || sent.length > MAX_TOLD_LENGTH) return null;
+    if (redactKeys(withoutKey(sent, key)) !== sent) return null;
+    const value = read(sent.trim());
+    return value === undefined || value.length > refused(value.length) ? null : value;
+  };
   return {
     at: entry.at,
     endpoint: entry.endpoint,
@@ -210,6 +226,8 @@ function toAccess({ key, license, ...entry }: AccessEntry): Access {
     identifier: text(entry.identifier, MAX_IDENTIFIER_LENGTH),
     ip: entry.ip,
     userAgent: text(entry.userAgent, MAX_USER_AGENT_LENGTH),
+    site: told(entry.site, (site) => normalizeIdentifier('domain', site)),
+    installedVersion: told(entry.installedVersion, (version) => (isVersion(version) ? version : undefined)),
   };
 }
 

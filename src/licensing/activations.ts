@@ -38,7 +38,7 @@ export async function removeActivation(
   identifier: string,
   { actor, now }: ChangeContext,
 ): Promise<Activated> {
-  const removed = await createLedger(db).deactivate({ keyDigest, identifier, actor, now });
+  const removed = await createLedger(db).deactivate({ keyDigest, identifier, actor, now, evenHeld: true });
   if (isRefusal(removed))
     throw new OperatorError(`That identifier is not activated on licence ${id}.`, {
       code: 'NOT_FOUND',

@@ -5,6 +5,7 @@ import {
   insertActivations,
   setActivationName,
   setFree,
+  setHeldUntil,
 } from '../store/activations';
 import { poolSize, type Db, type Transaction } from '../store/database';
 import { isLockConflict, isUnavailable } from '../store/errors';
@@ -38,6 +39,8 @@ export interface Ledger {
   activate(claim: Claim): Promise<Activated | Refusal>;
   /** Frees an identifier's slot (decisions, "Deactivate"). */
   deactivate(claim: Claim): Promise<Activated | Refusal>;
+  /** Holds an activated identifier for a file that counts `days`; a hold only grows. @returns with `file` */
+  hold(claim: Claim & { days: number }): Promise<Activated | Refusal>;
   /** Activates for the operator: in every state, and above the limit too. */
   override(claim: Claim): Promise<Activated | Refusal>;
   /** Counts validate calls. @returns promises for the licences not counted yet, which their callers must await */
@@ -132,6 +135,7 @@ export function createLedger(
   return {
     activate: (request) => claim('activate', request),
     deactivate: (request) => claim('deactivate', request),
+    hold: (request) => claim('hold', request),
     override: (request) => claim('override', request),
 
     async count(checks) {
@@ -200,29 +204,36 @@ async function write(
   return new Map(entries.map((entry, i) => [entry, outcomes[i] as Outcome]));
 }
 
-/** Removes stored activations in the operator's own transaction, which holds the licence's lock. */
+/**
+ * Removes stored activations in the caller's own transaction, which holds the licence's lock.
+ * @param evenHeld the operator's: those too that are held
+ * @returns the outcomes, in the order of the identifiers
+ */
 export async function removeActivations(
   trx: Transaction,
   { id: licenseId, keyDigest }: { id: number; keyDigest: string },
   identifiers: string[],
-  { actor, now }: { actor: string; now: Date },
-): Promise<void> {
+  { actor, now, evenHeld }: { actor: string; now: Date; evenHeld: boolean },
+): Promise<Outcome[]> {
   const entries = identifiers.map((identifier): Entry => ({
     verb: 'deactivate',
     licenseId,
     keyDigest,
     identifier,
     isStored: true,
+    evenHeld,
     actor,
     now,
   }));
+  const outcomes: Outcome[] = [];
   for (let i = 0; i < entries.length; i += REMOVED_AT_ONCE)
-    await write(trx, entries.slice(i, i + REMOVED_AT_ONCE), insertEvents);
+    outcomes.push(...(await write(trx, entries.slice(i, i + REMOVED_AT_ONCE), insertEvents)).values());
+  return outcomes;
 }
 
 async function store(
   trx: Transaction,
-  { removed, added, renamed, freed, taken, moved, counts }: SlotChanges,
+  { removed, added, renamed, freed, held, taken, moved, counts }: SlotChanges,
 ): Promise<void> {
   if (removed.length > 0) await deleteActivations(trx, removed);
   await takeSlots(trx, taken, counts);
@@ -231,4 +242,5 @@ async function store(
   for (const { licenseId, identifier, name } of renamed)
     await setActivationName(trx, licenseId, identifier, name);
   await setFree(trx, freed);
+  await setHeldUntil(trx, held);
 }

@@ -5,6 +5,7 @@ import { createClientHistory } from './client-history';
 import { createReleaseFinder, type FindRelease } from './download';
 import { createBatches } from './batches';
 import { createLedger, type Ledger } from './ledger';
+import { createSigner, NO_SIGNING, type Signer, type SigningSettings } from './signer';
 import { lookUp, type Found, type Named } from './lookup';
 import { createLatestUpdate, rememberBriefly, type Update } from './updates';
 import { createValidator, type ValidateRequest } from './validate';
@@ -23,13 +24,18 @@ export interface Licensing {
   /** from a short memory, as `latestUpdate` */
   findProduct: (productId: number) => Promise<Product | undefined>;
   accessLog: AccessLog;
+  signer: Signer;
 }
 
-/** @param onAccessLogError called when access log entries could not be written, with the number lost */
+/**
+ * @param onAccessLogError called when access log entries could not be written, with the number lost
+ * @param signing by default, nothing is signed
+ */
 export function createLicensing(
   db: Db,
   now: () => Date,
   onAccessLogError: (error: unknown, lost: number) => void,
+  signing: SigningSettings & { onFault?: (reason: string) => void } = NO_SIGNING,
 ): Licensing {
   const find = createBatches((requests: Named[]) => lookUp(db, requests));
   const ledger = createLedger(db, find, createClientHistory(), now);
@@ -43,5 +49,6 @@ export function createLicensing(
     latestUpdate: createLatestUpdate(db),
     findProduct: rememberBriefly((id) => findProduct(db, id)),
     accessLog: createAccessLog(db, onAccessLogError),
+    signer: createSigner(db, signing, now, signing.onFault),
   };
 }

@@ -30,6 +30,8 @@ export interface Found {
   covered?: boolean | undefined;
   /** how the ledger would place the identifier; undefined until it holds the lock, or when slots are all there is */
   placing?: Placing | undefined;
+  /** until when it is held, or a site that would go with it; undefined: it is not, or the ledger has not looked yet */
+  heldUntil?: Date | undefined;
 }
 
 /** What the activation of an identifier takes (staging-sites.ts). */

@@ -4,11 +4,21 @@ import type { FoundActivation } from '../store/license-lookup';
 import type { LicenseTerms } from '../store/licenses';
 import type { Found, Named, Placing } from './lookup';
 import { mostFree, placeSite, siteOf } from './staging-sites';
-import { asShown, byKey, judgeActivation, judgeDeactivation, judgeOverride, type Refusal } from './verdict';
+import { formatTimestampOrNull } from './timestamps';
+import { tokenEnd } from './token-claims';
+import {
+  asShown,
+  byKey,
+  judgeActivation,
+  judgeDeactivation,
+  judgeFile,
+  judgeOverride,
+  type Refusal,
+} from './verdict';
 
 /** What a batch of claims changes in the slots of its licences. Pure: the ledger looks up before and writes after. */
 
-export type Verb = 'activate' | 'deactivate' | 'override';
+export type Verb = 'activate' | 'deactivate' | 'override' | 'hold';
 
 export interface Claim extends Named {
   identifier: string;
@@ -16,6 +26,10 @@ export interface Claim extends Named {
   ip?: string;
   actor: string;
   now: Date;
+  /** the operator's deactivation: what is held goes too */
+  evenHeld?: boolean;
+  /** of a file, for which an activation is held: how many days it counts */
+  days?: number;
 }
 
 export interface Activated {
@@ -26,6 +40,10 @@ export interface Activated {
   activationsUsed: number;
   /** whether the identifier was activated before */
   repeated: boolean;
+  /** when the key that it came by ends; null: never */
+  keyEndsAt: Date | null;
+  /** of the file for which it is held */
+  file?: { madeAt: Date; endsAt: Date };
 }
 
 export type Outcome = Activated | Refusal;
@@ -39,6 +57,8 @@ export interface SlotChanges {
   renamed: (Pair & Pick<Activation, 'name'>)[];
   /** activations that stay and give their slots back */
   freed: Pair[];
+  /** activations that cannot be given back until a time */
+  held: (Pair & Pick<Activation, 'heldUntil'>)[];
   /** slots taken within the limit, by licence id */
   taken: Map<number, number>;
   /** slots freed (negative), taken by the operator whatever the limit, or neither (0), by licence id */
@@ -53,12 +73,13 @@ export const JUDGES: Record<Verb, (found: Found | undefined, now: Date) => Refus
   activate: judgeActivation,
   deactivate: judgeDeactivation,
   override: judgeOverride,
+  hold: judgeFile,
 };
 
 /** The outcome of a claim that passed its guards and changes nothing; undefined when it changes something. */
 export function unchanged(verb: Verb, { name }: Claim, found: Found): Activated | undefined {
   const { activation } = found;
-  if (verb === 'deactivate' || activation === undefined) return undefined;
+  if (verb === 'deactivate' || verb === 'hold' || activation === undefined) return undefined;
   return name === undefined || name === activation.name ? toActivated(found) : undefined;
 }
 
@@ -72,6 +93,7 @@ function toActivated(found: Found, taken = { ofLicense: 0, ofKey: 0 }): Activate
     identifier: found.identifier as string,
     activationsUsed: Math.max(0, license.activationsUsed + moved),
     repeated: found.activation !== undefined,
+    keyEndsAt: found.key.endsAt,
   };
 }
 
@@ -131,8 +153,10 @@ export function judgeClaims(
         : placeOf({ licenseId: found.license.id, identifier: found.identifier }, found.activation);
     const now = found && asItStands(found, place);
     const placing = now && place && placingOf(now, place);
+    const heldUntil =
+      claim.verb === 'deactivate' && !claim.evenHeld && place ? latestHold(goingWith(place)) : undefined;
     const refusal = JUDGES[claim.verb](
-      now && { ...now, placing: placing && countsOf(placing, now) },
+      now && { ...now, placing: placing && countsOf(placing, now), heldUntil },
       claim.now,
     );
     return refusal ? byKey(refusal, found) : carryOut(claim, now as Found, place as Place, placing);
@@ -174,6 +198,14 @@ export function judgeClaims(
     return sitesOf(licenseId, site).filter(({ current }) => current?.free === false);
   }
 
+  /** What goes when a site is given back: with the last one that has a slot, the free ones of its registrable domain. */
+  function goingWith(place: Place): Place[] {
+    const { licenseId, current } = place;
+    if (current?.free !== false) return [place];
+    const others = sitesOf(licenseId, current.site).filter((one) => one !== place);
+    return others.some((one) => one.current?.free === false) ? [place] : [place, ...others];
+  }
+
   function carryOut(
     { verb, ...claim }: Claim & { verb: Verb },
     now: Found,
@@ -184,6 +216,13 @@ export function judgeClaims(
     if (same !== undefined) return same;
     const { license, key, activation } = now;
     const { actor, now: at, ip = null } = claim;
+    const heldUntil = activation?.heldUntil ?? null;
+    const file =
+      verb === 'hold'
+        ? fileFor({ license, keyEndsAt: key.endsAt }, heldUntil, at, claim.days ?? 0)
+        : undefined;
+    // A hold only grows.
+    if (file && heldUntil !== null && heldUntil >= file.endsAt) return { ...toActivated(now), file };
     slots.set(license.id, slots.get(license.id) ?? 0);
     const name = claim.name ?? null;
     const taken = { ofLicense: 0, ofKey: 0 };
@@ -211,11 +250,13 @@ export function judgeClaims(
       record('deactivate', { ...before, identifier, name, ...(wasFree && { free: true }) }, after);
     };
 
-    if (verb === 'deactivate') {
-      remove(place);
-      // What it carried goes with the last site of the registrable domain that has a slot.
-      if (holdersOf(license.id, activation?.site).length === 0 && activation?.free === false)
-        sitesOf(license.id, activation.site).forEach(remove);
+    if (verb === 'deactivate') goingWith(place).forEach(remove);
+    else if (file !== undefined) {
+      const { identifier } = place;
+      const held = (until: Date | null) => ({ identifier, held_until: formatTimestampOrNull(until) });
+      place.current = { ...place.current, heldUntil: file.endsAt };
+      record('hold-activation', held(heldUntil), held(file.endsAt));
+      return { ...toActivated(now), file };
     } else if (activation === undefined) {
       for (const staging of placing?.freed ?? []) {
         const { current, identifier } = staging;
@@ -262,6 +303,12 @@ export function judgeClaims(
         .filter(({ stored, current }) => stored.name !== current.name)
         .map(({ licenseId, identifier, current }) => ({ licenseId, identifier, name: current.name ?? null })),
       freed: kept.filter(({ stored, current }) => stored.free !== current.free),
+      held: kept
+        .filter(({ stored, current }) => stored.heldUntil?.getTime() !== current.heldUntil?.getTime())
+        .map(({ licenseId, identifier, current }) => ({
+          ...{ licenseId, identifier },
+          heldUntil: current.heldUntil ?? null,
+        })),
       taken: new Map(moves.filter(isBounded)),
       moved: new Map(moves.filter((move) => !isBounded(move))),
       counts,
@@ -279,6 +326,29 @@ function countsOf({ free, freed }: Placed, { key }: Found): Placing {
 
 function toActivation({ licenseId, identifier, current }: Place): Activation[] {
   if (!current?.added) return [];
-  const { name = null, keyId = null, free = false, site = null, added } = current;
-  return [{ licenseId, identifier, name, keyId, free, site, ...added }];
+  const { name = null, keyId = null, free = false, site = null, heldUntil = null, added } = current;
+  return [{ licenseId, identifier, name, keyId, free, site, heldUntil, ...added }];
+}
+
+function latestHold(places: Place[]): Date | undefined {
+  const holds = places.flatMap(({ current }) => current?.heldUntil ?? []);
+  return holds.length === 0 ? undefined : new Date(Math.max(...holds.map((until) => until.getTime())));
+}
+
+/**
+ * When a file is made and ends. One of the same minute is made again, so that its token can be reused: each file would
+ * else move the end of the hold, and the licence's history with it.
+ */
+function fileFor(
+  of: Pick<Found, 'license'> & { keyEndsAt: Date | null },
+  heldUntil: Date | null,
+  now: Date,
+  days: number,
+): NonNullable<Activated['file']> {
+  const endsAt = tokenEnd({ ...of, valid: true }, now, days);
+  const minuteOf = (time: Date) => Math.floor(time.getTime() / 60_000);
+  const isOfThisMinute =
+    heldUntil !== null && heldUntil > now && heldUntil < endsAt && minuteOf(heldUntil) === minuteOf(endsAt);
+  if (!isOfThisMinute) return { madeAt: now, endsAt };
+  return { madeAt: new Date(now.getTime() - (endsAt.getTime() - heldUntil.getTime())), endsAt: heldUntil };
 }

@@ -14,6 +14,7 @@ export type RefusalCode =
   | 'LICENSE_EXPIRED'
   | 'ACTIVATION_LIMIT_REACHED'
   | 'ACTIVATION_NOT_FOUND'
+  | 'ACTIVATION_HELD'
   | 'PRODUCT_MISMATCH'
   | 'DOWNLOAD_NOT_FOUND'
   | 'FILE_NOT_FOUND';
@@ -28,6 +29,8 @@ export interface Refusal {
   message?: string;
   /** only with ACTIVATION_LIMIT_REACHED */
   slots?: { activationLimit: number; activationsUsed: number };
+  /** only with ACTIVATION_HELD */
+  heldUntil?: Date;
 }
 
 export function isRefusal(outcome: object): outcome is Refusal {
@@ -81,13 +84,28 @@ export function judgeOverride(found: Found | undefined): Refusal | undefined {
 /** Whether an identifier's slot can be freed, in any state of the licence (decisions, "Deactivate"). */
 export function judgeDeactivation(found: Found | undefined, now: Date): Refusal | undefined {
   if (found === undefined || hasEnded(found, now)) return unknownKey(found);
-  const { license, key, identifier, activation } = found;
+  const { license, identifier, heldUntil } = found;
   if (identifier === undefined) return wrongIdentifier(license);
-  if (activation === undefined) return { refused: 'ACTIVATION_NOT_FOUND', license };
-  // Only the ledger reads which key it came by; a key with a limit of its own frees only what came by it.
-  if (key.limit !== undefined && activation.keyId !== undefined && activation.keyId !== key.id)
-    return { refused: 'ACTIVATION_NOT_FOUND', license };
+  if (!mayChange(found)) return { refused: 'ACTIVATION_NOT_FOUND', license };
+  if (heldUntil !== undefined && heldUntil > now) return { refused: 'ACTIVATION_HELD', license, heldUntil };
   return undefined;
+}
+
+/** Whether a machine without network gets a file, which holds its activation (signed answers). */
+export function judgeFile(found: Found | undefined, now: Date): Refusal | undefined {
+  if (found === undefined || hasEnded(found, now)) return unknownKey(found);
+  const { license, identifier } = found;
+  const status = liveStatus(license, now);
+  if (isStopped(status)) return { refused: 'LICENSE_INACTIVE', license };
+  if (status === 'expired') return { refused: 'LICENSE_EXPIRED', license };
+  if (identifier === undefined) return wrongIdentifier(license);
+  return mayChange(found) ? undefined : { refused: 'ACTIVATION_NOT_FOUND', license };
+}
+
+/** Only the ledger reads which key it came by; a key with a limit of its own changes only what came by it. */
+function mayChange({ key, activation }: Found): boolean {
+  if (activation === undefined) return false;
+  return key.limit === undefined || activation.keyId === undefined || activation.keyId === key.id;
 }
 
 export interface Validation {
@@ -96,6 +114,10 @@ export interface Validation {
   valid: boolean;
   /** true when no identifier was given */
   identifierActivated: boolean;
+  /** normalised; undefined when none was given, or it fits no type */
+  identifier: string | undefined;
+  /** when the key ends; null: never */
+  keyEndsAt: Date | null;
   /** whether the licence covers the product that was asked for; undefined when none was */
   covered?: boolean | undefined;
 }
@@ -114,6 +136,8 @@ export function judgeValidation(
     status,
     valid: status === 'active' && covered !== false,
     identifierActivated: !identifierGiven || activation !== undefined,
+    identifier: found.identifier,
+    keyEndsAt: found.key.endsAt,
     covered,
   };
 }

@@ -9,6 +9,7 @@ import type { CatalogueProduct } from './bundles';
 import type { Issued } from './issue';
 import type { AddedKey, LicenseKey } from './license-keys';
 import { readMetadata } from './metadata';
+import type { SigningKeyInUse } from './signing-keys';
 import { liveStatus } from './states';
 import { formatTimestamp, formatTimestampOrNull } from './timestamps';
 
@@ -95,6 +96,7 @@ export function activationJson(activation: StoredActivation, { mainKeyId }: Pick
     key_id: activation.keyId ?? mainKeyId,
     free: activation.free,
     activated_at: formatTimestamp(activation.activatedAt),
+    held_until: formatTimestampOrNull(activation.heldUntil),
   };
 }
 
@@ -159,6 +161,8 @@ export function accessJson(access: LoggedAccess) {
     identifier: access.identifier,
     ip: access.ip,
     user_agent: access.userAgent,
+    site: access.site,
+    installed_version: access.installedVersion,
   };
 }
 
@@ -170,6 +174,20 @@ export function tokenJson(token: Token) {
     created_at: formatTimestamp(token.createdAt),
     expires_at: formatTimestampOrNull(token.expiresAt),
     last_used_at: formatTimestampOrNull(token.lastUsedAt),
+  };
+}
+
+export function signingKeyJson({
+  kid,
+  state,
+  x,
+  createdAt,
+  retiredAt,
+}: Pick<SigningKeyInUse, 'kid' | 'state' | 'x' | 'createdAt' | 'retiredAt'>) {
+  return {
+    ...{ kid, state, x },
+    created_at: formatTimestamp(createdAt),
+    retired_at: formatTimestampOrNull(retiredAt),
   };
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { rmSync, type Stats } from 'node:fs';
-import { open, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { onInterrupt } from '../process/interrupts';
 import { explainFileFault, explainReadFault } from './file-faults';
@@ -44,6 +44,16 @@ const BEGINNING_BYTES = 65_536;
 export async function lookAt(path: string): Promise<Place> {
   const target = await resolveLinks(path);
   return { path, target, there: await stat(target).catch(() => undefined) };
+}
+
+/** Makes a folder to write files into, which a web server may read. @throws OperatorError */
+export async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o755 });
+  } catch (error) {
+    const fault = explainFileFault(error, join(folder, 'file'));
+    throw fault === undefined ? error : new OperatorError(`The folder ${folder} was not made: ${fault}.`);
+  }
 }
 
 /** Refuses a file the installation needs, or a non-empty file of another kind. @throws OperatorError */

@@ -450,8 +450,12 @@ export async function countErasure(db: Db, text: string): Promise<ErasureCounts>
   for await (const { id } of customerLicenses(db, customer)) own.push(id);
   const counts = await countPersonalRows(db, own);
   const isOwn = new Set(own);
-  for await (const { license_id, ip } of rowsNaming(db, 'access_log', customer))
-    if (ip === null || !isOwn.has(license_id as number)) counts.requests++;
+  for await (const { license_id, ip, site, installed_version: installed } of rowsNaming(
+    db,
+    'access_log',
+    customer,
+  ))
+    if ((ip ?? site ?? installed) === null || !isOwn.has(license_id as number)) counts.requests++;
   for await (const { license_id, actor } of rowsNaming(db, 'events', customer))
     if (!(actor as string).startsWith('customer:') || !isOwn.has(license_id as number)) counts.changes++;
   return { licenses: own.length, ...counts };
@@ -623,9 +627,10 @@ function eraseTexts(
   );
 }
 
-/** A row's changes. Its network address is erased too, because the named customer used it. */
+/** A row's changes. Its network address and the site it told are erased too, because the named customer used them. */
 function erasedTexts(name: TextTable, row: Row, customer: CustomerAddress): Record<string, SqlValue> {
   const changes: Record<string, SqlValue> = 'ip' in row ? { ip: null } : {};
+  if (name === 'access_log') Object.assign(changes, { site: null, installed_version: null });
   if (name === 'events' && (row.actor as string).startsWith('customer:')) changes.actor = 'customer';
   for (const column of TEXT_COLUMNS[name]) {
     const text = row[column];

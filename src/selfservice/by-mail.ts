@@ -63,6 +63,8 @@ export interface MySite {
   activatedAt: Date;
   /** takes no slot */
   free: boolean;
+  /** until then it cannot be removed; null: no file was made for it */
+  heldUntil: Date | null;
 }
 
 /** The most licences of a customer that the pages know of. */
@@ -201,8 +203,8 @@ function toMyKey(
   };
 }
 
-export function toMySite({ id, identifier, name, activatedAt, free }: StoredActivation): MySite {
-  return { id, identifier, name, activatedAt, free };
+export function toMySite({ id, identifier, name, activatedAt, free, heldUntil }: StoredActivation): MySite {
+  return { id, identifier, name, activatedAt, free, heldUntil };
 }
 
 function attentionTo({ standing }: LicenseStanding, now: Date): Attention | null {

@@ -9,6 +9,7 @@ import { isOpen, rekey } from '../licensing/license-keys';
 import { removeActivations } from '../licensing/ledger';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
+import { isRefusal } from '../licensing/verdict';
 import { ACTOR, findRemovals, removalsOf, type Removals } from './removals';
 
 /**
@@ -42,7 +43,12 @@ export function freeMySite(
   licenseId: number,
   activationId: number,
   { now, queue }: Changing,
-): Promise<FreedSite | { refused: 'NO_MOVES_LEFT'; nextAt: Date | null } | undefined> {
+): Promise<
+  | FreedSite
+  | { refused: 'NO_MOVES_LEFT'; nextAt: Date | null }
+  | { refused: 'ACTIVATION_HELD'; heldUntil: Date }
+  | undefined
+> {
   return changeTheirs(db, email, licenseId, async (trx, license) => {
     const activation = await findActivation(trx, licenseId, { id: activationId });
     if (activation === undefined) return undefined;
@@ -57,7 +63,12 @@ export function freeMySite(
     if (!free && left === 0) return { refused: 'NO_MOVES_LEFT', nextAt };
     const [main] = await findKeys(trx, [license.mainKeyId]);
     const { keyDigest } = main as LicenseKey;
-    await removeActivations(trx, { id: licenseId, keyDigest }, [identifier], { actor: ACTOR, now });
+    const [removed] = await removeActivations(trx, { id: licenseId, keyDigest }, [identifier], {
+      ...{ actor: ACTOR, now },
+      evenHeld: false,
+    });
+    if (removed && isRefusal(removed))
+      return { refused: 'ACTIVATION_HELD', heldUntil: removed.heldUntil ?? now };
     await queue?.(trx, { type: 'site_removed', licenseId, site: identifier });
     const after = await readRemovals();
     return { freed: identifier, left: after.left, nextAt: after.nextAt };

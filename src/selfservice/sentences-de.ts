@@ -50,6 +50,7 @@ export const GERMAN: CustomerSentences = {
     FILE_NOT_FOUND: 'Im Moment nicht verfügbar',
     LICENSE_NOT_FOUND: 'Nicht mit diesem Schlüssel',
     ACTIVATION_NOT_FOUND: 'Nicht mit diesem Schlüssel',
+    ACTIVATION_HELD: 'Nicht verfügbar',
     ACTIVATION_LIMIT_REACHED: 'Nicht mit diesem Schlüssel',
     INVALID_REQUEST: 'Nicht verfügbar',
   },
@@ -83,6 +84,8 @@ export const GERMAN: CustomerSentences = {
       ? `${many} kann nur der Anbieter entfernen. Bitte fragen Sie ihn.`
       : `Sie haben innerhalb von 30 Tagen ${count(allowed)} ${allowed === 1 ? one : many} entfernt. Ab ${day(nextAt)} ist es wieder möglich, oder Sie fragen den Anbieter.`;
   },
+  siteHeld: ({ heldUntil, activationType }) =>
+    `Für ${kindOf(activationType).one} gibt es eine Datei, mit der die Lizenz bis ${day(heldUntil)} ohne Netz gilt. Das Entfernen ist nach diesem Tag möglich, oder vorher durch den Anbieter.`,
   siteRemoved: ({ site }) => `${site} ist entfernt. Um sie wieder zu nutzen, aktivieren Sie die Lizenz dort.`,
   keyChanged: ({ oldEndsAt }) =>
     oldEndsAt === null

@@ -49,6 +49,7 @@ export const ENGLISH: CustomerSentences = {
     FILE_NOT_FOUND: 'Not available at the moment',
     LICENSE_NOT_FOUND: 'Not with this key',
     ACTIVATION_NOT_FOUND: 'Not with this key',
+    ACTIVATION_HELD: 'Not available',
     ACTIVATION_LIMIT_REACHED: 'Not with this key',
     INVALID_REQUEST: 'Not available',
   },
@@ -81,6 +82,8 @@ export const ENGLISH: CustomerSentences = {
       ? `Only the seller can remove a ${one}. Please ask the seller.`
       : `You have removed ${count(allowed)} ${allowed === 1 ? one : many} within 30 days. You can remove the next on ${day(nextAt)}, or ask the seller.`;
   },
+  siteHeld: ({ heldUntil, activationType }) =>
+    `This ${kindOf(activationType).one} has a file with which it works without network until ${day(heldUntil)}. It can be removed after that day, or earlier by the seller.`,
   siteRemoved: ({ site }) => `${site} is removed. To use it again, activate it there.`,
   keyChanged: ({ oldEndsAt }) =>
     oldEndsAt === null

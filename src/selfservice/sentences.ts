@@ -34,6 +34,7 @@ export interface CustomerSentences {
   attention: Record<Attention, (facts: AttentionFacts) => string>;
   removalsLeft: (facts: Removals & { activationType: string }) => string;
   noMovesLeft: (facts: Pick<Removals, 'allowed' | 'nextAt'> & { activationType: string }) => string;
+  siteHeld: (facts: { heldUntil: Date; activationType: string }) => string;
   siteRemoved: (facts: { site: string }) => string;
   keyChanged: (facts: { oldEndsAt: Date | null }) => string;
   keyNotKept: string;

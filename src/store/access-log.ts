@@ -16,7 +16,7 @@ import { toSqlTime } from './time';
 /** A download, a refused activation or deactivation, or a client over its limit. Equal accesses share a row. */
 export interface Access {
   at: Date;
-  endpoint: 'activate' | 'deactivate' | 'validate' | 'updates' | 'download' | 'check';
+  endpoint: 'activate' | 'deactivate' | 'validate' | 'token' | 'updates' | 'download' | 'check';
   /** `ok`, the refusal's code, or OMITTED */
   outcome: string;
   licenseId: number | null;
@@ -28,7 +28,14 @@ export interface Access {
   identifier: string | null;
   ip: string | null;
   userAgent: string | null;
+  /** the site that a download said it is for; nothing proves it */
+  site: string | null;
+  /** the version that this site said it has */
+  installedVersion: string | null;
 }
+
+/** Most accesses come without what a site tells of itself. */
+type InsertedAccess = Omit<Access, 'site' | 'installedVersion'> & Partial<LoggedAccess>;
 
 export interface LoggedAccess extends Access {
   id: number;
@@ -53,10 +60,7 @@ export interface AccessFilter {
 export const OMITTED = 'OMITTED';
 
 /** Not with the query builder, which takes most of the time of thousands of rows a second after a release. */
-export async function insertAccesses(
-  db: Db,
-  accesses: (Access & Partial<Pick<LoggedAccess, 'times' | 'lastAt'>>)[],
-): Promise<void> {
+export async function insertAccesses(db: Db, accesses: InsertedAccess[]): Promise<void> {
   await insertRows(
     db,
     'access_log',
@@ -68,7 +72,7 @@ export async function insertAccesses(
   );
 }
 
-function contentRow(access: Access) {
+function contentRow(access: InsertedAccess) {
   return {
     at: toSqlTime(access.at),
     endpoint: access.endpoint,
@@ -81,6 +85,8 @@ function contentRow(access: Access) {
     identifier: access.identifier,
     ip: access.ip,
     user_agent: access.userAgent,
+    site: access.site ?? null,
+    installed_version: access.installedVersion ?? null,
   };
 }
 

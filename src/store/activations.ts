@@ -24,9 +24,14 @@ export interface Activation {
   /** a domain's registrable domain, by which staging sites follow it; null: it has none */
   site: string | null;
   activatedAt: Date;
+  /** until then a file for a machine without network counts, and it cannot be given back; null: there was no file */
+  heldUntil: Date | null;
 }
 
-export type NamedActivation = Pick<Activation, 'licenseId' | 'identifier' | 'name' | 'keyId' | 'free'>;
+export type NamedActivation = Pick<
+  Activation,
+  'licenseId' | 'identifier' | 'name' | 'keyId' | 'free' | 'heldUntil'
+>;
 
 /** Identifies an identifier of a licence, activated or not. */
 export function activationKey({
@@ -54,21 +59,18 @@ export async function findActivations(
       name: string | null;
       key_id: number | null;
       free: number;
+      held_until: string | null;
     }>(
       db,
-      `SELECT license_id, identifier, name, key_id, free
+      `SELECT license_id, identifier, name, key_id, free, held_until
          FROM ${table(db, 'activations')}${forceIndex(db, 'activations', ...licenseIndex('activations'))}
         WHERE ${isAnyOf(db, chunk.length)}`,
       chunk.flatMap(({ licenseId, identifier }) => [licenseId, identifier]),
     );
-    for (const { license_id: licenseId, identifier, name, key_id: keyId, free } of rows)
-      found.set(activationKey({ licenseId, identifier }), {
-        licenseId,
-        identifier,
-        name,
-        keyId,
-        free: free !== 0,
-      });
+    for (const row of rows) {
+      const activation = toFields(row) as NamedActivation;
+      found.set(activationKey(activation), activation);
+    }
   }
   return found;
 }
@@ -286,6 +288,17 @@ export async function setActivationName(
   name: string | null,
 ): Promise<void> {
   await trx(table(trx, 'activations')).where({ license_id: licenseId, identifier }).update({ name });
+}
+
+/** Holds activations: until these times they cannot be given back. */
+export async function setHeldUntil(
+  trx: Transaction,
+  holds: Pick<Activation, 'licenseId' | 'identifier' | 'heldUntil'>[],
+): Promise<void> {
+  for (const { licenseId, identifier, heldUntil } of holds)
+    await trx(table(trx, 'activations'))
+      .where({ license_id: licenseId, identifier })
+      .update(toColumns({ heldUntil }));
 }
 
 /** Row by row: for a list of pairs, MySQL may read the whole table (see forceIndex), and a DELETE cannot name its index. */

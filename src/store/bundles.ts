@@ -30,3 +30,35 @@ export async function findIncluded(
   for (const row of rows) included.set(row.bundle, (included.get(row.bundle) ?? new Set()).add(row.included));
   return included;
 }
+
+/**
+ * The revisions of some licences, and all that some products include, at one moment: what a token is made of besides its
+ * answer. Joins and indexes as above.
+ */
+export async function findCoverage(
+  db: Db,
+  licenseIds: number[],
+  products: number[],
+): Promise<{ revisions: Map<number, number>; included: Map<number, number[]> }> {
+  const all = table(db, 'products');
+  const includes = table(db, 'product_includes');
+  const rows = await rawRows<{ is_license: number; id: number; value: number }>(
+    db,
+    `SELECT 1 AS is_license, l.id, l.revision AS value
+       FROM ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} WHERE l.id ${isOneOf(licenseIds.length)}
+     UNION ALL SELECT 0, i.product_id, i.included_id
+       FROM ${includes} i${forceIndex(db, 'product_includes')} WHERE i.product_id ${isOneOf(products.length)}
+     UNION ALL SELECT 0, b.id, r.id
+       FROM ${all} b${forceIndex(db, 'products')}
+       ${orderedJoin(db)} ${all} r
+      WHERE b.id ${isOneOf(products.length)} AND b.includes_all = 1 AND r.includes_all = 0
+        AND NOT EXISTS (SELECT 1 FROM ${includes} i${forceIndex(db, 'product_includes')} WHERE i.product_id = r.id)`,
+    [...licenseIds, ...products, ...products],
+  );
+  const revisions = new Map<number, number>();
+  const included = new Map<number, number[]>();
+  for (const { is_license: isLicense, id, value } of rows)
+    if (isLicense === 1) revisions.set(id, value);
+    else included.set(id, [...(included.get(id) ?? []), value]);
+  return { revisions, included };
+}

@@ -26,6 +26,7 @@ export type TableName =
   | 'link_requests'
   | 'sessions'
   | 'operators'
+  | 'signing_keys'
   | 'leases'
   | 'daily_sums'
   | 'refused_licenses'

@@ -25,6 +25,7 @@ export type EventAction =
   | 'activate'
   | 'rename-activation'
   | 'free-activation'
+  | 'hold-activation'
   | 'deactivate'
   | 'repair';
 

@@ -108,6 +108,10 @@ export async function updateRows(
   }
 }
 
+export async function deleteRow(trx: Transaction, name: TableName, id: number): Promise<void> {
+  await trx(table(trx, name)).where({ id }).delete();
+}
+
 export async function updateRow(trx: Transaction, name: TableName, id: number, changes: Row): Promise<void> {
   await trx(table(trx, name)).where({ id }).update(changes);
 }

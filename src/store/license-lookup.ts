@@ -35,6 +35,7 @@ export interface FoundActivation {
   keyId?: number | null | undefined;
   free?: boolean | undefined;
   site?: string | null | undefined;
+  heldUntil?: Date | null | undefined;
 }
 
 interface TermsRow {
@@ -63,6 +64,7 @@ interface TermsRow {
   activation_key_id?: number | null;
   free?: number;
   site?: string | null;
+  held_until?: string | null;
 }
 
 /**
@@ -92,7 +94,7 @@ export async function findTerms(
     return `SELECT k.key_digest, ${keyColumns},
             l.id, l.status, l.activation_limit, l.activations_used, l.expires_at,
             l.plan_id, p.name AS plan_name, p.activation_type, p.after_expiry, p.free_staging, p.product_id, r.name AS product_name,
-            a.identifier${details ? ', a.name AS activation_name, a.key_id AS activation_key_id, a.free, a.site' : ''}
+            a.identifier${details ? ', a.name AS activation_name, a.key_id AS activation_key_id, a.free, a.site, a.held_until' : ''}
        FROM ${table(db, 'license_keys')} k${forceIndex(db, 'license_keys')}
        ${orderedJoin(db)} ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} ON l.id = k.license_id
        ${orderedJoin(db)} ${table(db, 'plans')} p${forceIndex(db, 'plans')} ON p.id = l.plan_id
@@ -203,6 +205,8 @@ function toFoundActivation({
   activation_key_id: keyId,
   free,
   site,
+  held_until: held,
 }: TermsRow): FoundActivation {
-  return free === undefined ? {} : { name, keyId, free: free !== 0, site };
+  if (free === undefined) return {};
+  return { name, keyId, free: free !== 0, site, heldUntil: held ? fromSqlTime(held) : null };
 }

@@ -1,3 +1,4 @@
+import type { Knex } from 'knex';
 import { customerDigest } from './customer-digest';
 import { isSqlite, table, type Db, type TableName, type Transaction } from './database';
 import type { Row, SqlValue } from './export';
@@ -11,7 +12,7 @@ export const TEXT_COLUMNS = {
   license_keys: ['label'],
   activations: ['identifier', 'name'],
   releases: ['changelog', 'file_name'],
-  access_log: ['identifier', 'user_agent', 'version'],
+  access_log: ['identifier', 'user_agent', 'version', 'site', 'installed_version'],
   events: ['actor', 'before_json', 'after_json'],
   outbox: ['recipient', 'details_json'],
 } as const satisfies Partial<Record<TableName, readonly string[]>>;
@@ -88,18 +89,25 @@ export async function setTexts(
     .update({ ...changes, ...digest });
 }
 
-/** Removes the IP addresses of licences from their activations, checks, accesses and history. */
+/** Removes the IP addresses of licences from their activations, checks, accesses and history, and the sites that accesses told. */
 export async function removeIps(trx: Transaction, licenseIds: number[]): Promise<void> {
   await trx(tableBy(trx, 'licenses')).whereIn('id', licenseIds).update({ last_check_ip: null });
-  for (const name of ['activations', 'access_log'] as const)
-    await trx(tableBy(trx, name, ...licenseIndex(name)))
-      .whereIn('license_id', licenseIds)
-      .whereNotNull('ip')
-      .update({ ip: null });
+  await trx(tableBy(trx, 'activations', ...licenseIndex('activations')))
+    .whereIn('license_id', licenseIds)
+    .whereNotNull('ip')
+    .update({ ip: null });
+  await trx(tableBy(trx, 'access_log', ...licenseIndex('access_log')))
+    .whereIn('license_id', licenseIds)
+    .where(isPersonalAccess)
+    .update({ ip: null, site: null, installed_version: null });
   await trx(tableBy(trx, 'events', ...licenseIndex('events')))
     .whereIn('license_id', licenseIds)
     .where('actor', 'like', 'customer:%')
     .update({ actor: 'customer' });
+}
+
+function isPersonalAccess(any: Knex.QueryBuilder): void {
+  void any.whereNotNull('ip').orWhereNotNull('site').orWhereNotNull('installed_version');
 }
 
 /** The entries that `removeIps` would change: of the access log, and changes by customers. */
@@ -111,7 +119,7 @@ export async function countPersonalRows(
   for (const id of licenseIds) {
     const [requests] = await db(tableBy(db, 'access_log', ...licenseIndex('access_log')))
       .where({ license_id: id })
-      .whereNotNull('ip')
+      .where(isPersonalAccess)
       .count({ n: '*' });
     const [changes] = await db(tableBy(db, 'events', ...licenseIndex('events')))
       .where({ license_id: id })

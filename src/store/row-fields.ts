@@ -2,8 +2,8 @@ import type { Row, SqlValue } from './export';
 import { fromSqlTime, toSqlTime } from './time';
 
 /**
- * Rows as fields and back: the column `expires_at` is the field `expiresAt`, and columns named `at` or `..._at` hold times.
- * Those of FLAGS hold 0 or 1. A new column is thus named in its migration and in the interface of its row.
+ * Rows as fields and back: the column `expires_at` is the field `expiresAt`, and columns named `at`, `..._at` or
+ * `..._until` hold times. Those of FLAGS hold 0 or 1. A new column is thus named in its migration and in the interface of its row.
  */
 
 interface Column {
@@ -11,7 +11,7 @@ interface Column {
   read: (value: SqlValue) => unknown;
 }
 
-const FLAGS = new Set(['free', 'free_staging', 'is_first', 'reminders']);
+const FLAGS = new Set(['compromised', 'free', 'free_staging', 'is_first', 'reminders']);
 
 const columns = new Map<string, Column>();
 
@@ -33,7 +33,8 @@ export function toFields(row: object): unknown {
 
 function readerOf(name: string): Column['read'] {
   if (FLAGS.has(name)) return (value) => value !== 0;
-  if (/(^|_)at$/.test(name)) return (value) => (typeof value === 'string' ? fromSqlTime(value) : value);
+  if (/(^|_)at$|_until$/.test(name))
+    return (value) => (typeof value === 'string' ? fromSqlTime(value) : value);
   return (value) => value;
 }
 

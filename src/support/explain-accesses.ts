@@ -45,6 +45,8 @@ function isSame(a: LoggedAccess, b: LoggedAccess): boolean {
       'identifier',
       'ip',
       'userAgent',
+      'site',
+      'installedVersion',
     ] as const
   ).every((field) => a[field] === b[field]);
 }
@@ -69,6 +71,8 @@ function requestFacts(access: LoggedAccess, otherKey: boolean): RequestFacts {
     identifier: access.identifier,
     ip: access.ip,
     user_agent: userAgent,
+    site: access.site,
+    installed_version: access.installedVersion,
     client: clientOf(userAgent),
     joomla_version: joomlaVersion(userAgent) ?? null,
     other_key: otherKey,

@@ -81,6 +81,9 @@ export interface RequestFacts {
   identifier: string | null;
   ip: string | null;
   user_agent: string | null;
+  /** told by the client, not proven */
+  site: string | null;
+  installed_version: string | null;
   /** `trial`: the seller's own, of the update XML */
   client: 'joomla' | 'trial' | 'browser' | 'other' | 'unnamed';
   joomla_version: string | null;
@@ -184,6 +187,7 @@ export interface CauseFacts {
   ACTIVE_AGAIN: { was: LiveStatus | null };
   COVERED_SINCE: { product: Named };
   WRONG_PRODUCT: { product: Named; includes: Named[]; asked: Named | null };
+  HELD: object;
   OTHER_KEY: KeyName & { activation_type: string; activated_by: number | null };
   SLOTS_FULL: Slots & {
     license_status: LiveStatus;

@@ -39,6 +39,8 @@ export function findCause(access: LoggedAccess, license: License | undefined, kn
       return unusable(access, license, known);
     case 'PRODUCT_MISMATCH':
       return wrongProduct(access, license, known);
+    case 'ACTIVATION_HELD':
+      return held(access, license, known);
     case 'ACTIVATION_NOT_FOUND':
     case 'ACTIVATION_LIMIT_REACHED':
       return slotRefused(access, license, known);
@@ -164,6 +166,11 @@ function otherKeys(
     { key_id: own.id, label: own.label, activation_type: plan.activationType, activated_by: by },
     { type: 'remove_activation', license_id, identifier },
   );
+}
+
+function held({ identifier }: LoggedAccess, { id: license_id }: License, { activated }: Known): Cause {
+  const isThere = identifier !== null && activated.has(activationKey({ licenseId: license_id, identifier }));
+  return cause('HELD', {}, isThere ? { type: 'remove_activation', license_id, identifier } : null);
 }
 
 function slotRefused(access: LoggedAccess, license: License, known: Known): Cause {

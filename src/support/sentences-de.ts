@@ -175,6 +175,8 @@ export const GERMAN: Language = {
       `${allSlots(activation_limit, `von ${keyName(key)}`)} belegt (${activations_used}). Von der Lizenz sind ${all.activations_used} von ${all.activation_limit === 0 ? 'unbegrenzt vielen' : all.activation_limit} belegt${why(place)}`,
     SLOT_FREE: ({ free_site, request }) =>
       `${slotThen(request)}. ${free_site ? 'Diese Website zählt jetzt nicht' : 'Jetzt ist ein Platz frei'}`,
+    HELD: () =>
+      'Eine Datei für den Betrieb ohne Netz hält dies fest, oder eine Testumgebung, die mit entfernt würde',
     NOT_ACTIVATED: ({ license_status, request }) => {
       if (license_status !== 'active')
         return `${slotThen(request)}. Die Lizenz ist jetzt ${STATUS[license_status]}`;
@@ -484,6 +486,8 @@ function attempt({ endpoint, version, product_id, identifier, license_id }: Requ
     case 'activate':
     case 'deactivate':
       return `${identifier === null ? `Das ${verb} ohne Kennung` : `Das ${verb} von ${identifier}`}${of}`;
+    case 'token':
+      return `Eine Datei für den Betrieb ohne Netz ${identifier === null ? 'ohne Kennung' : `für ${identifier}`}${of}`;
     case 'updates':
       return 'Eine Suche nach Updates';
     case 'validate':
@@ -500,7 +504,12 @@ function who({
   joomla_version,
   user_agent,
   ip,
-}: Pick<RequestFacts, 'client' | 'joomla_version' | 'user_agent' | 'ip'>): string {
+  site,
+  installed_version,
+}: Pick<
+  RequestFacts,
+  'client' | 'joomla_version' | 'user_agent' | 'ip' | 'site' | 'installed_version'
+>): string {
   const clients = {
     unnamed: 'ein Programm ohne Namen',
     trial: `Ihren eigenen Test (als Joomla ${joomla_version ?? '?'})`,
@@ -508,7 +517,9 @@ function who({
     browser: 'einen Browser',
     other: `„${user_agent?.slice(0, 60) ?? ''}“`,
   };
-  return `${clients[client]} (${ip ?? 'Adresse unbekannt'})`;
+  const told = site === null ? '' : `, nach eigener Angabe ${site}`;
+  const installed = installed_version === null ? '' : `, mit installierter Version ${installed_version}`;
+  return `${clients[client]} (${ip ?? 'Adresse unbekannt'}${told}${installed})`;
 }
 
 function capitalized(text: string): string {

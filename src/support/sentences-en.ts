@@ -175,6 +175,7 @@ export const ENGLISH: Language = {
       `${uncapitalized(allSlots(activation_limit, keyName(key)))} in use (${activations_used}), while the licence uses ${all.activations_used} of ${all.activation_limit || 'unlimited'}${why(place)}`,
     SLOT_FREE: ({ free_site, request }) =>
       `${slotThen(request)}; ${free_site ? 'this site takes no slot now' : 'a slot is free now'}`,
+    HELD: () => 'a file for use without network holds it, or a staging site that would go with it',
     NOT_ACTIVATED: ({ license_status, request }) => {
       if (license_status !== 'active') return `${slotThen(request)}; the licence is ${license_status} now`;
       return slotThen(request) + (request.endpoint === 'deactivate' ? ', so there was no slot to free' : '');
@@ -441,6 +442,8 @@ function attempt({ endpoint, version, product_id, identifier, license_id }: Requ
     case 'activate':
     case 'deactivate':
       return `${endpoint === 'activate' ? 'Activating' : 'Deactivating'} ${identifier ?? '(no identifier)'}${of}`;
+    case 'token':
+      return `A file for use without network for ${identifier ?? '(no identifier)'}${of}`;
     case 'updates':
       return 'An update check';
     case 'validate':
@@ -457,7 +460,12 @@ function who({
   joomla_version,
   user_agent,
   ip,
-}: Pick<RequestFacts, 'client' | 'joomla_version' | 'user_agent' | 'ip'>): string {
+  site,
+  installed_version,
+}: Pick<
+  RequestFacts,
+  'client' | 'joomla_version' | 'user_agent' | 'ip' | 'site' | 'installed_version'
+>): string {
   const clients = {
     unnamed: 'a client without a name',
     trial: `a trial of your own (as Joomla ${joomla_version ?? '?'})`,
@@ -465,7 +473,9 @@ function who({
     browser: 'a browser',
     other: `"${user_agent?.slice(0, 60) ?? ''}"`,
   };
-  return `${clients[client]} at ${ip ?? 'an unknown address'}`;
+  const told = site === null ? '' : `, which says it is ${site}`;
+  const installed = installed_version === null ? '' : `, with version ${installed_version} installed`;
+  return `${clients[client]} at ${ip ?? 'an unknown address'}${told}${installed}`;
 }
 
 function things(type: string): string {

@@ -62,7 +62,7 @@ export interface Language {
 /** The refusals that a customer with the right key and product, and a new site, can meet. */
 export type NowRefusal = Exclude<
   RefusalCode,
-  'INVALID_REQUEST' | 'ACTIVATION_NOT_FOUND' | 'PRODUCT_MISMATCH'
+  'INVALID_REQUEST' | 'ACTIVATION_NOT_FOUND' | 'ACTIVATION_HELD' | 'PRODUCT_MISMATCH'
 >;
 
 type AdvisedState = 'NOTHING_RECORDED' | 'GRANTED_REPEATEDLY';

@@ -20,6 +20,8 @@ const english = {
         return `Removing ${it}${key} refused`;
       case 'validate':
         return `Validation${key} refused`;
+      case 'token':
+        return `File for ${it}${key} refused`;
       case 'updates':
         return `Question for updates${key} refused`;
     }
@@ -71,6 +73,8 @@ const german: WhatHappenedTexts = {
         return `Entfernen von ${it}${key} abgelehnt`;
       case 'validate':
         return `Prüfung${key} abgelehnt`;
+      case 'token':
+        return `Datei für den Betrieb ohne Netz${key} abgelehnt`;
       case 'updates':
         return `Frage nach Updates${key} abgelehnt`;
     }

@@ -29,7 +29,14 @@ export interface Entry {
   worksAgainSentence: string | null;
   /** what to do about it; null: nothing, or nothing any more */
   advice: string | null;
-  client: { joomla: string | null; ip: string | null; version: string | null };
+  client: {
+    joomla: string | null;
+    ip: string | null;
+    version: string | null;
+    /** told by the client, not proven */
+    site: string | null;
+    installed: string | null;
+  };
   licenseId: number | null;
   productId: number | null;
   identifier: string | null;
@@ -110,7 +117,13 @@ function toEntry(
     worksAgain,
     worksAgainSentence: worksAgain && texts.worksAgain(formatMoment(worksAgain, language, zone, now)),
     advice: worksAgain ? null : adviceOf(latest, texts),
-    client: { joomla: request.joomla_version, ip: request.ip, version: request.version },
+    client: {
+      joomla: request.joomla_version,
+      ip: request.ip,
+      version: request.version,
+      site: request.site,
+      installed: request.installed_version,
+    },
     licenseId: request.license_id,
     productId: request.product_id,
     identifier: request.identifier,
@@ -138,11 +151,12 @@ function kindOf({ code, facts }: RequestFinding): Entry['kind'] {
 function sameAs({ code, facts: { request, ...others } }: RequestFinding): string {
   const { endpoint, outcome, license_id, key_hint, product_id, version, identifier, ip, joomla_version } =
     request;
+  const { site, installed_version } = request;
   const told = code === 'GRANTED_REPEATEDLY' ? 'GRANTED' : code;
   const facts = told === 'GRANTED' ? {} : others;
   return JSON.stringify([
     ...[told, facts, endpoint, outcome, license_id, key_hint, product_id],
-    ...[version, identifier, ip, joomla_version],
+    ...[version, identifier, ip, joomla_version, site, installed_version],
   ]);
 }
 

@@ -363,7 +363,8 @@ async function insertCandidates(job: CsvJob, added: Placed[]): Promise<void> {
   );
   const activations = added.flatMap(({ sites }, i) =>
     sites.map((site): Activation => {
-      return { ...site, licenseId: ids[i] as number, name: null, ip: null, keyId: null, activatedAt: now };
+      const none = { name: null, ip: null, keyId: null, heldUntil: null };
+      return { ...site, ...none, licenseId: ids[i] as number, activatedAt: now };
     }),
   );
   if (activations.length > 0) await insertInChunks(trx, 'activations', activations.map(toColumns));

@@ -70,6 +70,8 @@ export interface Job {
   added: Set<number>;
   /** what locks licences that were here before: done last, so that their requests wait only for a moment */
   last: (() => Promise<void>)[];
+  /** the kids of the file's signing keys */
+  signingKeys: Set<string>;
   /** the lines of values that must be unique */
   digests: Map<string, number>;
   references: Map<string, number>;
@@ -118,6 +120,7 @@ export async function startJob(trx: Transaction, options: ImportOptions): Promis
     matched: new Set(),
     added: new Set(),
     last: [],
+    signingKeys: new Set(),
     digests: new Map(),
     references: new Map(),
     versions: new Map(),

@@ -4,7 +4,14 @@ import { isSealedWith } from '../licensing/sealing';
 import { siteOf } from '../licensing/staging-sites';
 import { isFinal } from '../licensing/states';
 import { formatTimestamp } from '../licensing/timestamps';
-import { activationKey, findActivations, setActivationName, setFree } from '../store/activations';
+import {
+  activationKey,
+  findActivation,
+  findActivations,
+  setActivationName,
+  setFree,
+  setHeldUntil,
+} from '../store/activations';
 import { recountActivations } from '../store/counters';
 import { customerDigest } from '../store/customer-digest';
 import { insertEvents, type LicenseEvent } from '../store/events';
@@ -235,7 +242,8 @@ async function changeLicenses(job: Job, differing: Found[]): Promise<void> {
 
 /**
  * Activations are matched by licence and identifier. Stored dates, addresses and keys stay. One that holds a slot here
- * gives it back when it is free in the file, as it would have when its production site came; never the reverse.
+ * gives it back when it is free in the file, as it would have when its production site came; never the reverse. A hold
+ * only grows.
  */
 export async function importActivations(job: Job, records: Numbered<'activation'>[]): Promise<void> {
   const entries: ActivationEntry[] = records.map((record) => {
@@ -259,7 +267,7 @@ export async function importActivations(job: Job, records: Numbered<'activation'
     const existing = await findActivations(job.trx, wanted);
     const missing: ActivationEntry[] = [];
     for (const entry of added) {
-      const { name, identifier, free } = entry.record.value;
+      const { name, identifier, free, held_until } = entry.record.value;
       const here = existing.get(activationKey(pairOf(entry)));
       if (here === undefined) {
         missing.push(entry);
@@ -267,13 +275,16 @@ export async function importActivations(job: Job, records: Numbered<'activation'
       }
       const isRenamed = name !== null && name !== here.name;
       const isFreed = free && !here.free;
-      tally(job, 'activation', isRenamed || isFreed ? 'changed' : 'same');
+      const heldUntil = held_until === null ? null : new Date(held_until);
+      const isHeld = heldUntil !== null && (here.heldUntil === null || heldUntil > here.heldUntil);
+      tally(job, 'activation', isRenamed || isFreed || isHeld ? 'changed' : 'same');
       if (!job.writes) continue;
       if (isRenamed) {
         await setActivationName(job.trx, entry.licenseId, identifier, name);
         countChange(entry.licenseId);
       }
       if (isFreed) job.last.push(() => freeActivation(job, entry));
+      if (isHeld) job.last.push(() => holdActivation(job, entry, heldUntil));
     }
     added = missing;
   };
@@ -297,6 +308,16 @@ async function freeActivation({ trx }: Job, entry: ActivationEntry): Promise<voi
   await lockRows(trx, 'licenses', 'id', [entry.licenseId]);
   await setFree(trx, [pairOf(entry)]);
   await recountActivations(trx, [entry.licenseId]);
+}
+
+/** Looks again under the lock: a file may have been made here meanwhile. */
+async function holdActivation({ trx }: Job, entry: ActivationEntry, heldUntil: Date): Promise<void> {
+  const { licenseId, identifier } = pairOf(entry);
+  await lockRows(trx, 'licenses', 'id', [licenseId]);
+  const here = await findActivation(trx, licenseId, { identifier });
+  if (here === undefined || (here.heldUntil ?? heldUntil) > heldUntil) return;
+  await setHeldUntil(trx, [{ licenseId, identifier, heldUntil }]);
+  await raiseRevisions(trx, new Map([[licenseId, 1]]));
 }
 
 async function insertActivationsOf(job: Job, added: ActivationEntry[]): Promise<void> {

@@ -5,6 +5,7 @@ import { importBundles, importPlans, importProducts, importReleases } from './im
 import { importAccesses, importEvents } from './import-history';
 import { startJob, type ImportOptions, type ImportReport, type Job } from './import-job';
 import { importActivations, importLicenses } from './import-licenses';
+import { importSigningKeys } from './import-signing-keys';
 import { describeRemarks } from './lines';
 import { readRecords, type AnyBatch } from './record-reader';
 import { inReadCommitted, inSnapshot } from '../store/transaction';
@@ -62,6 +63,8 @@ async function importRecordsOf(job: Job, batch: AnyBatch): Promise<void> {
       return importEvents(job, batch.records);
     case 'access':
       return importAccesses(job, batch.records);
+    case 'signing_key':
+      return importSigningKeys(job, batch.records);
   }
 }
 

@@ -1,5 +1,6 @@
 import { OperatorError, type RefusalFacts } from '../licensing/operator-error';
 import {
+  ADDED_TYPES,
   FORMAT,
   FORMAT_VERSION,
   OLDEST_VERSION,
@@ -48,7 +49,7 @@ export async function* readRecords(source: AsyncIterable<Buffer>): AsyncGenerato
       continue;
     }
     if (value.type === 'footer') {
-      checkFooter(line, value, counts);
+      checkFooter(line, value, counts, version);
       state = 'footer';
       continue;
     }
@@ -114,10 +115,11 @@ function checkFooter(
   line: number,
   { records }: Record<string, unknown>,
   counts: Record<RecordType, number>,
+  version: number,
 ): void {
   const said = (typeof records === 'object' && records !== null ? records : {}) as Record<string, unknown>;
   for (const type of RECORD_TYPES)
-    if (said[type] !== counts[type])
+    if ((version < (ADDED_TYPES[type] ?? 0) ? 0 : said[type]) !== counts[type])
       throw atLine(
         line,
         `the footer does not agree with the file, which has ${counts[type]} ${type} records: lines are missing or were added`,

@@ -20,7 +20,7 @@ import { RELEASE_STATES } from '../store/releases';
 /** The fields of an export file (docs/export-format.md), and their columns in the database. */
 
 export const FORMAT = 'licensing-gateway export';
-export const FORMAT_VERSION = 4;
+export const FORMAT_VERSION = 5;
 /** The oldest version that is still read. */
 export const OLDEST_VERSION = 1;
 /** What records of earlier versions lack: by the version that brought the fields, and the record's type. */
@@ -34,7 +34,11 @@ const ADDED_FIELDS: Record<number, Partial<Record<string, Record<string, unknown
     access: { key_id: null },
   },
   4: { plan: { self_service_moves: 3 } },
+  5: { activation: { held_until: null }, access: { site: null, installed_version: null } },
 };
+
+/** Types that files of earlier versions do not count: by the version that brought them. */
+export const ADDED_TYPES: Partial<Record<RecordType, number>> = { signing_key: 5 };
 
 interface Field<T> {
   /** the allowed values, in words */
@@ -150,6 +154,7 @@ export const RECORDS = {
     free: flag(),
     site: nullable(text(255)),
     activated_at: time(),
+    held_until: nullable(time()),
   }),
   event: record(
     'events',
@@ -180,8 +185,22 @@ export const RECORDS = {
     identifier: nullable(text(MAX_IDENTIFIER_LENGTH)),
     ip: nullable(ascii(45)),
     user_agent: nullable(text(MAX_USER_AGENT_LENGTH)),
+    site: nullable(text(MAX_IDENTIFIER_LENGTH)),
+    installed_version: nullable(ascii(64)),
     times: integer(1, MAX_UINT32),
     last_at: nullable(time()),
+  }),
+  signing_key: record('signing_keys', ['id'], {
+    id: smallId,
+    kid: matching(/^[A-Za-z0-9_-]{1,32}$/, 'a name of at most 32 letters, digits, "-" and "_"'),
+    x: matching(/^[A-Za-z0-9_-]{43}$/, '32 bytes in base64url'),
+    sealed: nullable(matching(/^[A-Za-z0-9+/=]{1,255}$/, 'base64 of at most 255 characters')),
+    token_days: count,
+    created_by: text(MAX_LABEL_LENGTH),
+    created_at: time(),
+    retired_by: nullable(text(MAX_LABEL_LENGTH)),
+    retired_at: nullable(time()),
+    compromised: flag(),
   }),
 } as const;
 

@@ -118,6 +118,7 @@ test('a licence that is activated while its plan is changed stays on a plan that
             ip: null,
             keyId: null,
             free: false,
+            heldUntil: null,
             site: 'example.com',
             activatedAt: new Date(),
           },

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
@@ -40,6 +41,8 @@ interface AccessRow {
   identifier: string | null;
   ip: string;
   user_agent: string | null;
+  site: string | null;
+  installed_version: string | null;
   times: number;
   last_at: string | null;
 }
@@ -170,6 +173,67 @@ describe.each(BACKENDS)('what is written, on %s', (_name, settings) => {
       identifier: '[key]',
       user_agent: 'updater/1.0 ([key])',
     });
+  });
+
+  test('the site and the version that a download tells, if they are well-formed and hold no key', async () => {
+    const service = await open(await settings());
+    const { key } = await giveLicense(service.db, await givePlan(service.db));
+    const imported = 'Imported/Key/of/another/system';
+    await giveLicense(service.db, await givePlan(service.db), { key: imported });
+    const told: [dlid: string, site: string, installed: string, ...kept: (string | null)[]][] = [
+      [key, 'https://www.Customer.example:8080/joomla?a#b', ' 1.0.0 ', 'customer.example', '1.0.0'],
+      [key, '', '', null, null],
+      [key, '<script>alert(1)</script>', '1.0<b>', null, null],
+      [key, 'two.example, three.example', '1.0.0, 2.0.0', null, null],
+      [key, `https://${'a.'.repeat(200)}example`, '1'.repeat(65), null, null],
+      [key, `https://customer.example/${'a'.repeat(2_000)}`, '1.0.0-beta.1', null, '1.0.0-beta.1'],
+      [key, key, key, null, null],
+      [key, `https://customer.example/${key}`, `1.0.0-${key}`, null, null],
+      [imported, imported, 'Imported', null, 'Imported'],
+      [imported, 'b\u00fccher.example', '1.0.0', 'xn--bcher-kva.example', '1.0.0'],
+    ];
+    for (const [i, [dlid, site, installed]] of told.entries())
+      await request(service.url)
+        .get(`${PREFIX}/downloads/42`)
+        .query({ dlid, version: `9.${i}` })
+        .set({ 'X-Licensing-Site': site, 'X-Licensing-Version': installed })
+        .expect(404);
+    const kept = await eventually(async () => {
+      const all = await logged(service.db);
+      expect(all).toHaveLength(told.length);
+      return all.map((row) => [row.version, row.site, row.installed_version]);
+    });
+
+    expect(kept.sort()).toEqual(told.map(([, , , ...one], i) => [`9.${i}`, ...one]));
+  });
+
+  test('that site and version among what is shown, exported and erased of a customer', async () => {
+    const place = { ...(await settings()) };
+    place.LICENSING_DATABASE_URL ??= `sqlite:${join(temporaryFolder(), 'test.sqlite')}`;
+    const service = await open(place);
+    const customer = 'jane@example.com';
+    const { key } = await giveLicense(service.db, await givePlan(service.db), { customer });
+    await request(service.url)
+      .get(`${PREFIX}/downloads/42`)
+      .query({ dlid: key })
+      .set({ 'X-Licensing-Site': 'https://customer.example', 'X-Licensing-Version': '1.0.0' });
+    const { run, json } = operator(place);
+    const told = { site: 'customer.example', installed_version: '1.0.0' };
+    await eventually(async () => expect(await logged(service.db)).toMatchObject([told]));
+
+    expect(await json(['customer', 'show', customer])).toMatchObject({ accesses: [told] });
+    expect((await run(['customer', 'show', customer])).stdout).toContain(
+      'Downloads said they were for: customer.example (1.0.0 installed)',
+    );
+    const out = join(temporaryFolder(), 'jane.json');
+    await json(['customer', 'export', customer, '--out', out]);
+    const exported = JSON.parse(readFileSync(out, 'utf8')) as object;
+    expect(exported).toMatchObject({ licenses: [{ accesses: [told] }] });
+    expect((await run(['why', customer])).stdout).toMatch(
+      /which says it is\s+customer\.example,\s+with\s+version\s+1\.0\.0\s+installed/,
+    );
+    await json(['customer', 'erase', customer, '--yes']);
+    expect(await logged(service.db)).toMatchObject([{ ip: null, site: null, installed_version: null }]);
   });
 
   test('texts of refused requests, cut to 64 characters; a character is never halved', async () => {

@@ -43,6 +43,7 @@ const OPERATIONS = Object.entries(document.paths).flatMap(([path, methods]) =>
 
 /** Things that an operation may change, made for it. */
 interface World {
+  signingKey: string;
   product: number;
   emptyProduct: number;
   plan: number;
@@ -76,6 +77,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       LICENSING_MANAGE_RATE_LIMIT: '1000000',
       LICENSING_KEY_SECRET: randomBytes(32).toString('base64'),
       LICENSING_PUBLIC_URL: 'https://shop.example',
+      LICENSING_XML_DIR: temporaryFolder(),
       LICENSING_MAIL_URL: `file:${temporaryFolder()}?from=shop@example.com`,
     });
     ({ bytes: zip } = await makePackage());
@@ -150,18 +152,20 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       id(make(`/products/${product}/releases`, zip, [['version', version], ...query]));
     return {
       ...{ product, plan, emptyPlan, license, reference, customer, licenseKey, suspended },
-      emptyProduct: await id(make('/products', { name: `${name} empty` })),
+      emptyProduct: await id(make('/products', { name: `${name} empty`, element: `pkg_${name}` })),
       key: await id(make(`/licenses/${license}/keys`, {})),
       activation: await id(make(`/licenses/${license}/activations`, { identifier: 'example.com' })),
       release: await release('1.0.0'),
       draft: await release('1.1.0', [['draft', '1']]),
       token: await id(make('/tokens', { name, scope: 'read' })),
+      // Another one stays, so that this one may be retired.
+      signingKey: [await make('/signing-keys', {}), await make('/signing-keys', {})][1]!.kid as string,
     };
   }
 
   const pools = (): Pools => {
     const { product, emptyProduct, plan, emptyPlan, license, suspended, key, reference, customer } = world;
-    const { activation, release, draft, token: other, licenseKey } = world;
+    const { activation, release, draft, token: other, licenseKey, signingKey } = world;
     const of = (...values: unknown[]) => fc.constantFrom(...values);
     const times = of('2030-01-01', '2030-06-30T12:00:00Z', '2020-02-30', '2020-01-01', 'tomorrow', null);
     const durations = of('1y', '30d', '6m', '0d', '9999y', '-1d', 'x');
@@ -181,6 +185,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
         plan: of(String(plan)),
       },
       ...{ limit: of(1, 2, 500, 501, 0), count: of(1, 2, 3), element: of('pkg_a', 'A B', '') },
+      '{kid}': of(signingKey, '1999-1'),
       '{id}': of(product, plan, license, suspended, release, draft, other, `reference:${reference}`),
     };
   };
@@ -193,7 +198,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     { path?: string; query?: [string, string][]; body?: unknown; type?: string; statuses?: number[] }
   > {
     const { product, emptyProduct, plan, emptyPlan, license, suspended, key, reference, customer } = world;
-    const { activation, release, draft, token: other, licenseKey } = world;
+    const { activation, release, draft, token: other, licenseKey, signingKey } = world;
     const lic = `/manage/licenses/${license}`;
     return {
       issueLicense: { body: { plan_id: plan, customer, reference }, statuses: [200] },
@@ -242,6 +247,10 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       updateRelease: { path: `/manage/releases/${release}`, body: { changelog: 'New' } },
       publishRelease: { path: `/manage/releases/${draft}/publish` },
       withdrawRelease: { path: `/manage/releases/${release}/withdraw` },
+      getProductJoomlaPlugin: {
+        path: `/manage/products/${emptyProduct}/joomla-plugin`,
+        query: [['vendor', 'Acme']],
+      },
       getProductUpdateXml: { path: `/manage/products/${product}/update-xml` },
       setProductUpdateXml: {
         path: `/manage/products/${product}/update-xml`,
@@ -255,6 +264,9 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       activate: { body: { license_key: licenseKey, identifier: 'c.example' } },
       validate: { body: { license_key: licenseKey, product_id: product } },
       deactivate: { body: { license_key: licenseKey, identifier: 'example.com' } },
+      makeLicenseFile: { body: { license_key: licenseKey, identifier: 'example.com' } },
+      addSigningKey: { body: {}, statuses: [201] },
+      retireSigningKey: { path: `/manage/signing-keys/${signingKey}/retire`, body: {} },
       checkUpdates: { path: `/updates/${product}` },
       download: { path: `/downloads/${product}`, query: [['dlid', licenseKey]] },
     };

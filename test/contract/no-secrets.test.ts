@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { addSigningKey } from '../../src/licensing/signing-keys';
 import type { Settings } from '../../src/config';
 import { generateKey } from '../../src/licensing/keys';
 import { giveRelease } from '../support/packages';
@@ -102,7 +103,7 @@ function callRaw(url: string, path: string): Promise<void> {
   });
 }
 
-const ENDPOINTS = ['activate', 'validate', 'deactivate'];
+const ENDPOINTS = ['activate', 'validate', 'deactivate', 'token'];
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 const FORM_TYPE = { 'Content-Type': 'application/x-www-form-urlencoded' };
 
@@ -132,6 +133,8 @@ function calls(key: string): Call[] {
     post(endpoint, JSON.stringify({ dlid: key, identifier: 'other.example' })),
     post(endpoint, JSON.stringify({ dlid: key, identifier: key, name: key, more: key })),
     post(endpoint, JSON.stringify({ license_key: { [key]: key }, dlid: [key] })),
+    post(endpoint, JSON.stringify({ dlid: key, identifier: 'example.com', signed: true, nonce: QUERY })),
+    post(endpoint, JSON.stringify({ dlid: key, identifier: 'example.com', signed: key, nonce: key })),
     post(endpoint, JSON.stringify({ license_key: `${key}\u0000`, identifier: '127.1' })),
     post(endpoint, JSON.stringify([key])),
     post(endpoint, `{"license_key": "${key}", `),
@@ -263,6 +266,10 @@ describe.each(BACKENDS)('no key, cookie, query string or password is logged, on 
     });
     const plan = await givePlan(service.db, { limit: 3 });
     own = (await giveLicense(service.db, plan)).key;
+    await addSigningKey(service.db, Buffer.from(SECRET, 'base64'), {
+      actor: 'operator:test',
+      now: new Date(),
+    });
     await giveLicense(service.db, plan, { key: IMPORTED });
     await giveRelease(service, { version: '1.0' });
   });
@@ -350,6 +357,7 @@ describe('no password is logged', () => {
     const all = await settings();
     const db = await openMigrated(all);
     const { key } = await giveLicense(db, await givePlan(db));
+    await addSigningKey(db, Buffer.from(SECRET, 'base64'), { actor: 'operator:test', now: new Date() });
     await db.destroy();
     const service = await startServiceProcess(all);
     const ask = () =>

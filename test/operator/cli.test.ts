@@ -757,6 +757,7 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
           ip: '127.0.0.1',
           ...{ id: expect.any(Number), key_id: keyId, free: false },
           activated_at: expect.stringMatching(TIME),
+          held_until: null,
         },
       ],
     };

@@ -8,6 +8,12 @@ import request from 'supertest';
 import { issueLicenses } from '../../src/licensing/issue';
 import { keyDigest } from '../../src/licensing/keys';
 import { addKey, endKey, rekey } from '../../src/licensing/license-keys';
+import {
+  addSigningKey,
+  listSigningKeys,
+  openSigningKey,
+  retireSigningKey,
+} from '../../src/licensing/signing-keys';
 import { tableLayout, type KeyRecord } from '../../src/transfer/records';
 import { insertActivations } from '../../src/store/activations';
 import { table, type Db } from '../../src/store/database';
@@ -97,6 +103,9 @@ async function fill({ settings, db, operator: op }: Place): Promise<string> {
     await service.db(table(service.db, 'events')).insert({ ...event, id: null });
     await call('activate', { license_key: team!.key, identifier: 'Jane@Example.com' });
     const context = { actor: 'operator:test', now: service.clock.now };
+    for (let i = 0; i < 2; i++) await addSigningKey(db, secret, context);
+    await call('token', { license_key: team!.key, identifier: 'Jane@Example.com' });
+    await retireSigningKey(db, '2026-1', {}, context);
     const [client, leaked, banned] = await Promise.all(
       [
         { label: 'Çelik "Ltd"', activationLimit: 2 },
@@ -145,7 +154,7 @@ function lines(file: string): Record<string, unknown>[] {
 
 const LATER_FIELDS = {
   ...{ times: 1, last_at: 1, after_expiry: 1, free_staging: 1, self_service_moves: 1 },
-  ...{ key_id: 1, free: 1, site: 1, keys: 1, main_key_id: 1 },
+  ...{ key_id: 1, free: 1, site: 1, keys: 1, main_key_id: 1, held_until: 1 },
   ...{ includes: 1, renew_url: 1, support_url: 1, reminders: 1, metadata: 1, revision: 1, issued_by: 1 },
 };
 
@@ -407,7 +416,8 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
   it('of an earlier version of the format is read: each event and access was one, no plan gave more', async () => {
     const to = await place(kind);
     const old = lines(file)
-      .filter((one) => one.type !== 'header' && one.type !== 'footer' && !namesKey(one))
+      .filter(({ type }) => !['header', 'signing_key', 'footer'].includes(type as string))
+      .filter((one) => !namesKey(one))
       .map(asFirst);
     const counts: Record<string, number> = {};
     for (const { type } of old) counts[type as string] = (counts[type as string] ?? 0) + 1;
@@ -609,12 +619,66 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     expect(Object.values(await contents(other.db)).flat()).toEqual([]);
     await importJson(other, file, '--without-sealed-keys');
     expect((await contents(other.db)).key.filter(({ key_sealed }) => key_sealed !== null)).toEqual([]);
+    // What they have signed still counts, and they sign no more.
+    const keysThere = await listSigningKeys(other.db);
+    expect(keysThere.map(({ kid, sealed, state }) => [kid, sealed, state])).toEqual([
+      ['2026-1', null, 'retired'],
+      ['2026-2', null, 'retired'],
+    ]);
 
     const none = await place(kind, {});
     const noted = await none.operator.run(['import', file]);
     expect(noted).toMatchObject({ code: 0 });
     expect(noted.stderr).toMatch(/^4 licences have a sealed key, and no LICENSING_KEY_SECRET is set here/m);
     expect(readFileSync(await exported(none), 'utf8')).toBe(readFileSync(file, 'utf8'));
+  });
+
+  it('brings signing keys: one that has never signed gives way, and what is retired stays so', async () => {
+    const keysOfFile = lines(file).filter(({ type }) => type === 'signing_key');
+    expect(keysOfFile).toMatchObject([
+      { kid: '2026-1', token_days: 30, retired_by: 'operator:test' },
+      { kid: '2026-2', token_days: 0, retired_at: null },
+    ]);
+    const secret = Buffer.from(SECRET, 'base64');
+    const context = { actor: 'operator:test', now: new Date('2026-06-01T10:00:00Z') };
+    const to = await place(kind);
+    for (let i = 0; i < 3; i++) await addSigningKey(to.db, secret, context);
+    const { records } = await importJson(to, file);
+    expect(records.signing_key).toMatchObject({ new: 2, conflicting: 0 });
+    const keys = await listSigningKeys(to.db);
+    expect(keys.map(({ kid, state }) => `${kid} ${state}`)).toEqual([
+      ...['2026-1 retired', '2026-2 current', '2026-3 next'],
+    ]);
+    expect(keys.slice(0, 2).map(({ x }) => x)).toEqual(keysOfFile.map(({ x }) => x));
+    expect(openSigningKey(keys[1]!, secret)).toMatchObject({ type: 'private' });
+
+    await retireSigningKey(to.db, '2026-2', { compromised: true }, context);
+    expect((await importJson(to, file)).records.signing_key).toMatchObject({ new: 0, same: 2, changed: 0 });
+    const states = (await listSigningKeys(to.db)).map(({ state }) => state);
+    expect(states).toEqual(['retired', 'retired', 'current']);
+
+    const other = await place(kind);
+    await addSigningKey(other.db, secret, context);
+    await other.db(table(other.db, 'signing_keys')).update({ token_days: 1 });
+    expect(await refused(other, 'import', file)).toContain(
+      'signing key 2026-1 here is another, and has signed',
+    );
+  });
+
+  it('keeps holds, which only grow', async () => {
+    const to = await place(kind);
+    await importJson(to, file);
+    const held = () =>
+      to.db(table(to.db, 'activations')).whereNotNull('held_until').pluck<string[]>('held_until');
+    expect(await held()).toEqual(['2026-04-01 10:00:00']);
+    for (const [here, after] of [
+      ['2026-03-20 10:00:00', '2026-04-01 10:00:00'],
+      ['2026-05-01 10:00:00', '2026-05-01 10:00:00'],
+    ] as const) {
+      await to.db(table(to.db, 'activations')).whereNotNull('held_until').update({ held_until: here });
+      await importJson(to, file);
+      expect(await held()).toEqual([after]);
+    }
   });
 
   it('takes packages along, and none that is missing or damaged', async () => {
@@ -717,7 +781,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     expect(code).toBe(0);
     expect(stdout).toBe(readFileSync(file, 'utf8'));
     expect(stderr).toMatch(
-      /^Exported: 2 products, 3 plans, 2 releases, 4 licences, \d+ activations, \d+ events, \d+ accesses\.\n$/,
+      /^Exported: 2 products, 3 plans, 2 releases, 4 licences, \d+ activations, \d+ events, \d+ accesses, 2 signing keys\.\n$/,
     );
     const to = await place(kind);
     await to.operator.json(['import', '-'], { stdin: stdout });
@@ -760,7 +824,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     [
       'a newer format',
       (l) => [JSON.stringify({ ...HEADER, version: HEADER.version + 1 }), ...l.slice(1)].join('\n'),
-      /^error: Line 1: the file has format version 5.*Install a version/,
+      /^error: Line 1: the file has format version 6.*Install a version/,
     ],
     [
       'another kind of file',
@@ -964,6 +1028,7 @@ describe('an import into a database in use', () => {
         ip: null,
         keyId: null,
         free: false,
+        heldUntil: null,
         site: null,
         activatedAt: new Date(),
       },

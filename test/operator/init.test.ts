@@ -114,7 +114,10 @@ describe('licensing init --joomla-root', () => {
       added: ['LICENSING_JOOMLA_ROOT', 'LICENSING_KEY_SECRET'],
       table_prefix: 'jos_',
       migrated: true,
+      signing_key: `${new Date().getUTCFullYear()}-1`,
     });
+    const again = await licensing('init', '--joomla-root', site, '--json');
+    expect(JSON.parse(again.stdout)).toMatchObject({ added: [], signing_key: null });
     const settings = readFileSync(envFile, 'utf8');
     expect(statSync(envFile).mode & 0o777).toBe(0o600);
     expect(settings).toContain(`LICENSING_JOOMLA_ROOT=${site}\n`);

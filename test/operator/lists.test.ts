@@ -484,7 +484,7 @@ function insertActivationsOf(db: Db, licenseId: number, identifiers: string[]): 
     db as Transaction,
     identifiers.map((identifier) => ({
       ...{ licenseId, identifier, name: null, ip: null, keyId: null, free: false },
-      ...{ site: identifier, activatedAt: NOW },
+      ...{ site: identifier, activatedAt: NOW, heldUntil: null },
     })),
   );
 }

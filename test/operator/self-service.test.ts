@@ -20,6 +20,8 @@ import {
   readMySite,
   type MySite,
 } from '../../src/selfservice/by-mail';
+import { table } from '../../src/store/database';
+import { toSqlTime } from '../../src/store/time';
 import { freeMySite, newMyKey, revealMyKey, type ChangeMail } from '../../src/selfservice/changes';
 import { CUSTOMER_SENTENCES, tellStanding } from '../../src/selfservice/sentences';
 import { operator } from '../support/operator';
@@ -485,6 +487,23 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       expect(answers.filter((answer) => answer && 'freed' in answer)).toHaveLength(3);
       expect(answers.filter((answer) => answer && 'refused' in answer)).toHaveLength(17);
       expect(await mine(license)).toMatchObject({ slots: { used: 17 }, removals: { left: 0 } });
+    });
+
+    it('a site that a file holds stays, and no move is counted', async () => {
+      const license = await issue(STUDIO);
+      await activate(license, 'held.example');
+      const until = days(30);
+      await service
+        .db(table(service.db, 'activations'))
+        .where({ license_id: license.id })
+        .update({ held_until: toSqlTime(until) });
+      const { id } = await siteNamed(license, 'held.example');
+      const refused = await freeMySite(service.db, STUDIO, license.id, id, { now: NOW });
+      expect(refused).toEqual({ refused: 'ACTIVATION_HELD', heldUntil: until });
+      expect(await mine(license)).toMatchObject({ slots: { used: 1 }, removals: { left: 3 } });
+      expect(await freeMySite(service.db, STUDIO, license.id, id, { now: until })).toMatchObject({
+        freed: 'held.example',
+      });
     });
 
     it('a plan without moves leaves removing to the seller; free staging sites never count', async () => {

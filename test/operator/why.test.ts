@@ -1202,6 +1202,23 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     expect((await shop.run(['why'])).code).toBe(2);
   });
 
+  test('a site that a file for use without network holds', async () => {
+    const { id, key } = await give();
+    const ip = newClient();
+    const site = { license_key: key, identifier: 'held.example' };
+    await post('activate', site, ip);
+    await service
+      .db(table(service.db, 'activations'))
+      .where({ license_id: id })
+      .update({ held_until: '2999-01-01 00:00:00' });
+    expect(await post('deactivate', site, ip)).toBe(403);
+    expect((await why(id)).accesses).toMatchObject([
+      { code: 'HELD', remedy: `licensing activation remove ${id} held.example` },
+    ]);
+    await shop.json(['activation', 'remove', String(id), 'held.example']);
+    expect((await why(id)).accesses).toMatchObject([{ code: 'HELD', remedy: null }]);
+  });
+
   test('keys with limits and ends of their own, bundles and free sites', async () => {
     const { id, key } = await give();
     const add = (...args: string[]) =>
@@ -1362,7 +1379,7 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     expect(shown(request)).toEqual({
       ...{ endpoint: 'download', outcome: 'ok', license_id: 0, key_hint: 'HINT', product_id: 0 },
       ...{ version: '2.1.0', identifier: null, ip: 'ADDRESS', user_agent: JOOMLA, client: 'joomla' },
-      ...{ joomla_version: '5.3.0', other_key: false, last_at: 'TIME' },
+      ...{ joomla_version: '5.3.0', other_key: false, last_at: 'TIME', site: null, installed_version: null },
     });
   });
 
@@ -1377,6 +1394,7 @@ describe('a sentence in German', () => {
     ...{ endpoint: 'activate', outcome: 'ACTIVATION_LIMIT_REACHED', license_id: 5, key_hint: 'A3B4C5D6' },
     ...{ product_id: null, version: null, identifier: 'dev.shop.com', ip: '192.0.2.1', user_agent: null },
     ...{ client: 'unnamed', joomla_version: null, other_key: false, last_at: '2026-11-24T00:00:00Z' },
+    ...{ site: null, installed_version: null },
   };
   const because = <C extends CauseCode>(code: C, facts: CauseFacts[C], more: Partial<RequestFacts> = {}) =>
     sentenceOf(LANGUAGES.de, { code, facts: { ...facts, request: { ...request, ...more } } }).replace(

@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { createAuthenticator } from '../../src/access/authenticate';
 import type { CustomerLink, OperatorLink } from '../../src/access/link-requests';
 import { createCode, CUSTOMER_CODE_LIFETIME_MS } from '../../src/access/one-time-codes';
-import { readConfig } from '../../src/config';
+import { packageRoot, readConfig } from '../../src/config';
 import { createApp } from '../../src/http/app';
 import { createClientAddressReader } from '../../src/http/client-address';
 import { createMemoryLimiter, type Limiter } from '../../src/http/rate-limit';
@@ -68,7 +68,13 @@ describe('the customer’s pages', () => {
     const now = () => service.clock.now;
     const queue = (_: unknown, mail: CustomerLink | OperatorLink | ChangeMail) =>
       Promise.resolve(mails.push(mail));
-    const settings = { ...config, mailing: undefined, updateXml: config, examine: () => Promise.resolve([]) };
+    const settings = {
+      ...config,
+      mailing: undefined,
+      updateXml: config,
+      programFolder: packageRoot,
+      examine: () => Promise.resolve([]),
+    };
     const downloads = { packagesDir, accelLocation: undefined };
     licensing = createLicensing(db, now, () => undefined);
     const app = createApp({

@@ -10,7 +10,7 @@ PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
 missing=''
 for pair in mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core mariadb:mariadb-client-core \
   mariadb-dump:mariadb-client sqlite3:sqlite3 redis-server:redis-server nginx:nginx apache2:apache2-bin php:php-cli \
-  php-fpm:php-fpm php-xml:php-xml "$@"; do
+  php-fpm:php-fpm php-xml:php-xml php-curl:php-curl "$@"; do
   program=${pair%%:*}
   package=${pair#*:}
   if [ "$program" = php-fpm ]; then
@@ -19,6 +19,9 @@ for pair in mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core 
   elif [ "$program" = php-xml ]; then
     # An extension, for reading update XML with Joomla's parser.
     php -m 2>/dev/null | grep -qix xml && continue
+  elif [ "$program" = php-curl ]; then
+    # An extension, which Joomla sends its requests with.
+    php -m 2>/dev/null | grep -qix curl && continue
   else
     command -v "$program" >/dev/null 2>&1 && continue
   fi

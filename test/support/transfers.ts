@@ -50,7 +50,7 @@ export function fileOf(records: Record<string, unknown>[]): string {
   );
 }
 
-export const HEADER = { type: 'header', format: 'licensing-gateway export', version: 4 };
+export const HEADER = { type: 'header', format: 'licensing-gateway export', version: 5 };
 
 export function writeText(text: string | Buffer): string {
   const file = join(temporaryFolder(), 'in.jsonl');
@@ -148,6 +148,7 @@ export function largeFile(count: number): string {
       free: false,
       site: null,
       activated_at: time,
+      held_until: null,
     })),
     ...ids.map((id) => ({
       type: 'event',

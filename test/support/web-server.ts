@@ -103,6 +103,12 @@ export async function everyEndpointAnswers(server: WebServer, key: string): Prom
   expect((await post(server, '/licenses/activate', activation)).status).toBe(200);
   expect((await post(server, '/licenses/deactivate', activation)).status).toBe(200);
   expect((await get(server, `${PREFIX}/downloads/42?dlid=${key}`)).status).toBe(200);
+  // There is no signing key.
+  const noFile = await post(server, '/licenses/token', activation);
+  expect([noFile.status, noFile.json()]).toMatchObject([404, { error: { code: 'NOT_FOUND' } }]);
+  const keys = await get(server, `${PREFIX}/keys.json`);
+  expect(keys.json()).toEqual({ keys: [] });
+  expect(keys.headers['cache-control']).toBe('public, max-age=3600');
 }
 
 /** The client address at the latest validation of the service's only licence. */

@@ -233,6 +233,8 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
             joomla_version: null,
             other_key: false,
             last_at: 'TIME',
+            site: null,
+            installed_version: null,
           },
           activation_limit: 0,
           activations_used: 0,
@@ -392,6 +394,12 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
     action: null,
     en: 'A download of product 0 with licence 0 was refused to Joomla 5.3.0 at ADDRESS: the licence is for product 0 (Example Shop), and the request was for product 0 (Product 0).',
     de: 'Ein Download von Produkt 0 mit Lizenz 0 wurde für Joomla 5.3.0 (ADDRESS) abgelehnt: Die Lizenz gilt für Produkt 0 (Example Shop), angefragt wurde Produkt 0 (Product 0).',
+  },
+  'request HELD': {
+    facts: {},
+    action: { type: 'remove_activation', license_id: 0, identifier: 'held.example' },
+    en: 'Deactivating held.example with licence 0 was refused to a client without a name at ADDRESS: a file for use without network holds it, or a staging site that would go with it.',
+    de: 'Das Deaktivieren von held.example mit Lizenz 0 wurde für ein Programm ohne Namen (ADDRESS) abgelehnt: Eine Datei für den Betrieb ohne Netz hält dies fest, oder eine Testumgebung, die mit entfernt würde.',
   },
   'request OTHER_KEY': {
     facts: { key_id: 0, label: 'Bakery', activation_type: 'domain', activated_by: null },

@@ -9,7 +9,7 @@ import { tryUpdate } from '../../src/joomla/updater/try';
 import { operator } from '../support/operator';
 import { makePackage } from '../support/packages';
 import { eventually, sharedFolder, temporaryFolder } from '../support/processes';
-import { PREFIX, unusedAddress } from '../support/service';
+import { PREFIX, rows, unusedAddress } from '../support/service';
 import {
   ask,
   everyEndpointAnswers,
@@ -67,6 +67,18 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
     });
 
     it('every endpoint reaches the service', () => everyEndpointAnswers(server, key));
+
+    it('the service learns the site and the version that a download tells', async () => {
+      const told = { 'X-Licensing-Site': 'https://customer.example', 'X-Licensing-Version': '1.0.0' };
+      expect((await download(shop, { headers: told })).status).toBe(200);
+
+      await eventually(async () => {
+        const logged = await rows(shop.service.db, 'access_log');
+        expect(logged).toContainEqual(
+          expect.objectContaining({ site: 'customer.example', installed_version: '1.0.0' }),
+        );
+      });
+    });
 
     it.each([PREFIX, `${PREFIX}/`])('the prefix itself, %s, gets the 404 of the service', async (path) => {
       const answer = await get(server, path);

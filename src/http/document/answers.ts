@@ -1,5 +1,5 @@
 import { Type, type TSchema } from '@sinclair/typebox';
-import { exactly, oneOf, Text } from '../manage/schemas';
+import { exactly, oneOf, Text, Time } from '../manage/schemas';
 import type { Components, Json } from './components';
 
 /** Answers as the document describes them. */
@@ -175,6 +175,7 @@ const CODES = {
     'LICENSE_EXPIRED',
     'ACTIVATION_LIMIT_REACHED',
     'ACTIVATION_NOT_FOUND',
+    'ACTIVATION_HELD',
     'PRODUCT_MISMATCH',
   ],
   404: ['ACTIVATION_NOT_FOUND', 'DOWNLOAD_NOT_FOUND', 'FILE_NOT_FOUND', 'NOT_FOUND'],
@@ -197,6 +198,7 @@ const Refusal = exactly(
       activations_used: Type.Optional(
         Type.Integer({ minimum: 0, description: 'Only with ACTIVATION_LIMIT_REACHED.' }),
       ),
+      held_until: Type.Optional(Type.String({ ...Time, description: 'Only with ACTIVATION_HELD.' })),
     }),
   },
   { title: 'Refusal' },

@@ -35,10 +35,32 @@ const productId = Type.Optional(
   }),
 );
 
+const JWS = { pattern: '^[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]{86}$' };
+
 const activationFields = {
   ...keyFields,
   identifier: Type.String({ ...identifier, pattern: '\\S' }),
 };
+
+const signedFields = {
+  signed: Type.Optional(
+    Type.Unsafe<boolean | string | null>({
+      type: ['boolean', 'string', 'null'],
+      enum: [true, false, 'true', 'false', null],
+      description: 'Adds a signed token to the answer. The texts are for forms.',
+    }),
+  ),
+  nonce: textField('With `signed`: comes back in the token.', { maxLength: 128 }),
+};
+
+const token = Type.Optional(
+  orNull(
+    Type.String({
+      ...JWS,
+      description: 'The answer as a signed JWS, only where `signed` was sent. null: there is no signing key.',
+    }),
+  ),
+);
 
 const licenseFields = {
   license_key: Text,
@@ -56,6 +78,7 @@ const Activated = dataOf('ActivatedLicense', {
   status: Type.Literal('active'),
   ...licenseFields,
   identifier: Type.String({ description: 'As it is stored.' }),
+  token,
 });
 
 const Validated = dataOf('ValidatedLicense', {
@@ -64,6 +87,7 @@ const Validated = dataOf('ValidatedLicense', {
   ...licenseFields,
   identifier_activated: Type.Boolean({ description: 'True when no identifier was sent.' }),
   product_covered: Type.Optional(Type.Boolean({ description: 'Only where `product_id` was sent.' })),
+  token,
 });
 
 const Deactivated = dataOf('DeactivatedLicense', {
@@ -72,6 +96,27 @@ const Deactivated = dataOf('DeactivatedLicense', {
   identifier: Text,
   activations_used: Type.Integer({ minimum: 0 }),
 });
+
+const LicenseFile = dataOf('LicenseFile', {
+  token: Type.String({ ...JWS, description: 'A signed JWS with `typ` `license-file+jwt`.' }),
+  expires_at: Type.String({ ...Time, description: 'Until then it counts, and the activation is held.' }),
+});
+
+const KeySet = exactly(
+  {
+    keys: Type.Array(
+      exactly({
+        kty: Type.Literal('OKP'),
+        crv: Type.Literal('Ed25519'),
+        x: Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' }),
+        kid: Text,
+        alg: Type.Literal('EdDSA'),
+        use: Type.Literal('sig'),
+      }),
+    ),
+  },
+  { title: 'KeySet' },
+);
 
 const Update = Type.Union(
   [
@@ -152,7 +197,7 @@ function failures(components: Components, codes: Codes): Json {
   return Object.fromEntries([...own, ...common]) as Json;
 }
 
-/** Activate, validate and deactivate: a JSON object or a form, in which other fields are ignored. */
+/** Activate, validate, deactivate and a file: a JSON object or a form, in which other fields are ignored. */
 function licenseCall(
   components: Components,
   call: Call,
@@ -209,6 +254,7 @@ function licenseCalls(components: Components): Record<string, Json> {
         ...activationFields,
         name: textField('A label for people.', { maxLength: MAX_LABEL_LENGTH }),
         product_id: productId,
+        ...signedFields,
       },
       Activated,
       {
@@ -230,7 +276,12 @@ function licenseCalls(components: Components): Record<string, Json> {
         summary: 'Ask whether a licence is valid, and an identifier activated',
         description: 'A licence that is found is always answered with 200.',
       },
-      { ...keyFields, identifier: textField(identifier.description, identifier), product_id: productId },
+      {
+        ...keyFields,
+        identifier: textField(identifier.description, identifier),
+        product_id: productId,
+        ...signedFields,
+      },
       Validated,
       { 400: ['INVALID_REQUEST'], 403: ['LICENSE_NOT_FOUND'] },
       { request, answer: { valid: true, status: 'active', ...described, identifier_activated: true } },
@@ -244,7 +295,11 @@ function licenseCalls(components: Components): Record<string, Json> {
       },
       activationFields,
       Deactivated,
-      { 400: ['INVALID_REQUEST'], 403: ['LICENSE_NOT_FOUND'], 404: ['ACTIVATION_NOT_FOUND'] },
+      {
+        400: ['INVALID_REQUEST'],
+        403: ['LICENSE_NOT_FOUND', 'ACTIVATION_HELD'],
+        404: ['ACTIVATION_NOT_FOUND'],
+      },
       {
         request,
         answer: {
@@ -252,6 +307,28 @@ function licenseCalls(components: Components): Record<string, Json> {
           license_key: KEY,
           identifier: 'example.com',
           activations_used: 0,
+        },
+      },
+    ),
+    '/licenses/token': licenseCall(
+      components,
+      {
+        operationId: 'makeLicenseFile',
+        summary: 'Get a file for a machine without network',
+        description: 'Until its end, the activation is held: it cannot be deactivated.',
+      },
+      activationFields,
+      LicenseFile,
+      {
+        400: ['INVALID_REQUEST'],
+        403: ['LICENSE_NOT_FOUND', 'LICENSE_INACTIVE', 'LICENSE_EXPIRED'],
+        404: ['ACTIVATION_NOT_FOUND', 'NOT_FOUND'],
+      },
+      {
+        request,
+        answer: {
+          token: `eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiIxIn0.${'A'.repeat(86)}`,
+          expires_at: '2026-12-25T12:00:00Z',
         },
       },
     ),
@@ -321,6 +398,12 @@ const ofDownload: Record<number, { codes: CustomerCode[]; texts: string[] }> = {
   ),
 };
 
+/** What the plugin for customers' sites sends with a download; kept in the log as it was told. */
+const TOLD_HEADERS = [
+  ['X-Licensing-Site', "The site's address, for the log. Nothing depends on it."],
+  ['X-Licensing-Version', 'The version installed there, for the log.'],
+].map(([name, description]) => ({ name, in: 'header', description, schema: { type: 'string' } }));
+
 function download(components: Components): Json {
   const refusals = Object.entries(ofDownload).map(([status, { codes, texts }]) => [
     status,
@@ -342,6 +425,7 @@ function download(components: Components): Json {
         parameter('identifier', 'Must be activated on the licence when it is sent.'),
         parameter('check', '`1`: the verdict only.'),
         { name: 'Range', in: 'header', description: 'One range.', schema: { type: 'string' } },
+        ...TOLD_HEADERS,
       ],
       responses: {
         200: {
@@ -372,12 +456,20 @@ const HTML = 'text/html';
 function file(
   components: Components,
   call: Call,
-  { types, headers = {}, parameters }: { types: string[]; headers?: Json; parameters?: Json[] },
+  {
+    types,
+    headers = {},
+    parameters,
+    schema = { type: 'string' },
+    maxAge,
+  }: { types: string[]; headers?: Json; parameters?: Json[]; schema?: Json; maxAge?: number },
 ): Json {
   const all = {
     ...HEADERS.requestId,
     ...HEADERS.notSniffed,
-    ...HEADERS.required('Cache-Control', 'To be asked for again, by its ETag.', { const: 'no-cache' }),
+    ...(maxAge === undefined
+      ? HEADERS.required('Cache-Control', 'To be asked for again, by its ETag.', { const: 'no-cache' })
+      : HEADERS.required('Cache-Control', 'May be kept.', { const: `public, max-age=${maxAge}` })),
     ...HEADERS.required('ETag', 'Of the content.', { type: 'string' }),
     ...HEADERS.required('Vary', 'It is sent compressed where the client allows.', {
       const: 'Accept-Encoding',
@@ -385,7 +477,7 @@ function file(
     ...HEADERS.optional('Content-Encoding', 'How it is compressed.', { enum: ['br', 'gzip'] }),
     ...headers,
   };
-  const content = Object.fromEntries(types.map((type) => [type, { schema: { type: 'string' } }]));
+  const content = Object.fromEntries(types.map((type) => [type, { schema }]));
   return {
     get: {
       ...{ tags: [DOCUMENT_TAG], ...call, security: [] },
@@ -397,6 +489,11 @@ function file(
         405: components.response('Customer405', () =>
           customerFailure(components, 405, ['METHOD_NOT_ALLOWED']),
         ),
+        ...(maxAge && {
+          503: components.response('Customer503', () =>
+            customerFailure(components, 503, ['SERVICE_UNAVAILABLE']),
+          ),
+        }),
       },
     },
   };
@@ -432,6 +529,14 @@ function documentPaths(components: Components): Record<string, Json> {
         },
       },
     },
+    '/keys.json': file(
+      components,
+      {
+        operationId: 'readSigningKeys',
+        summary: 'The public keys of signed answers, as a JWK set; software pins them instead',
+      },
+      { types: ['application/json'], schema: components.schema(KeySet), maxAge: 3600 },
+    ),
     '/openapi.json': file(
       components,
       { operationId: 'readDocument', summary: 'This document' },

@@ -119,7 +119,7 @@ function pathParameters(path: string): Json[] {
           description: 'The id of the licence, or `reference:` and its order.',
           schema: { type: 'string', examples: ['42', 'reference:ORDER-1001'] },
         }
-      : { schema: name === 'customer' ? { type: 'string' } : ID }),
+      : { schema: name === 'customer' || name === 'kid' ? { type: 'string' } : ID }),
   }));
 }
 

@@ -27,6 +27,7 @@ const Seat = exactly(
     free: Type.Boolean(),
     site: TextOrNull,
     activated_at: Time,
+    held_until: TimeOrNull,
   },
   { title: 'Seat' },
 );

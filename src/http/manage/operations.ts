@@ -3,6 +3,7 @@ import { customerOperations } from './customers';
 import { doctorOperations } from './doctor';
 import { historyOperations } from './history';
 import { importOperations } from './imports';
+import { joomlaPluginOperations } from './joomla-plugin';
 import { licenseKeyOperations } from './license-keys';
 import { licenseOperations } from './licenses';
 import { mailOperations } from './mails';
@@ -11,6 +12,7 @@ import type { Operation } from './operation';
 import { planOperations } from './plans';
 import { productOperations } from './products';
 import { releaseOperations } from './releases';
+import { signingKeyOperations } from './signing-keys';
 import { statisticsOperations } from './statistics';
 import { tokenOperations } from './tokens';
 import { updateXmlOperations } from './update-xml';
@@ -23,14 +25,14 @@ export const OPERATION_GROUPS: Record<string, Operation[]> = {
   Activations: activationOperations,
   Mails: mailOperations,
   History: historyOperations,
-  Products: productOperations,
+  Products: [...productOperations, ...joomlaPluginOperations],
   Plans: planOperations,
   Releases: [...releaseOperations, ...updateXmlOperations],
   Support: whyOperations,
   Customers: customerOperations,
   Imports: importOperations,
   Statistics: statisticsOperations,
-  Installation: [...meOperations, ...tokenOperations, ...doctorOperations],
+  Installation: [...meOperations, ...tokenOperations, ...signingKeyOperations, ...doctorOperations],
 };
 
 export const OPERATIONS: Operation[] = Object.values(OPERATION_GROUPS).flat();

@@ -22,6 +22,8 @@ export interface ManageSettings {
   /** undefined: mail is not set up */
   mailing: Mailing | undefined;
   updateXml: XmlHome;
+  /** this program's own, with its folder php */
+  programFolder: string;
   /** how long the access log is kept */
   logDays: number;
   /** examines the installation, as far as the service can look */

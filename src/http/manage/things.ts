@@ -93,6 +93,12 @@ export const Activation = exactly(
     key_id: Id,
     free: Type.Boolean({ description: 'It takes no slot.' }),
     activated_at: Time,
+    held_until: orNull(
+      Type.String({
+        ...Time,
+        description: 'A file for use without network counts until then. null: none was made.',
+      }),
+    ),
   },
   { title: 'Activation' },
 );
@@ -156,6 +162,8 @@ export const Access = exactly(
     identifier: TextOrNull,
     ip: TextOrNull,
     user_agent: TextOrNull,
+    site: orNull(Type.String({ description: 'The site that it said it is for. Nothing proves it.' })),
+    installed_version: orNull(Type.String({ description: 'The version that this site said it has.' })),
   },
   { title: 'Request' },
 );

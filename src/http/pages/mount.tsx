@@ -205,7 +205,10 @@ async function send(call: PageCall, answer: Answer): Promise<void> {
   if ('csv' in answer || 'file' in answer) {
     const [name, type] = 'csv' in answer ? [answer.csv, 'text/csv'] : [answer.file, answer.type];
     ctx.attachment(name);
-    ctx.set('Content-Type', `${type}; charset=utf-8`);
+    ctx.set(
+      'Content-Type',
+      'file' in answer && Buffer.isBuffer(answer.content) ? type : `${type}; charset=utf-8`,
+    );
     ctx.status = 200;
     ctx.body = 'csv' in answer ? Readable.from(csvFile(answer.rows)) : answer.content;
     return;

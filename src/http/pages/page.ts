@@ -66,7 +66,7 @@ export type Answer =
   | { to: string; said?: Said }
   /** a table as a file */
   | { csv: string; rows: AsyncIterable<Cell[]> }
-  | { file: string; type: string; content: string }
+  | { file: string; type: string; content: string | Buffer }
   /** the handler has written the answer itself */
   | { sent: true };
 

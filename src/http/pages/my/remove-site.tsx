@@ -21,17 +21,37 @@ async function ask(call: MailCall): Promise<Answer> {
   const read = found(await readMySite(db, email, id, idOf(path.site), at));
   const { license, site, removals } = read;
   const { activationType } = license.plan;
+  if (site.heldUntil !== null && site.heldUntil > at) return showHeld(call, site.heldUntil);
   if (removals.left > 0 || site.free)
     return { page: <AskRemoval {...{ id, site, removals, activationType }} /> };
   const supportUrl = (await readCatalogue(db)).get(license.product.id)?.supportUrl ?? null;
-  return { page: <NoneLeft {...{ site, removals, activationType, supportUrl }} />, status: 409 };
+  return {
+    page: (
+      <NotRemoved
+        site={site}
+        supportUrl={supportUrl}
+        sentence={sentencesOf(call.view).noMovesLeft({ ...removals, activationType })}
+      />
+    ),
+    status: 409,
+  };
+}
+
+/** It, or a staging site that would go with it, has a file for use without network. */
+async function showHeld({ db, email, path, at, view }: MailCall, heldUntil: Date): Promise<Answer> {
+  const { license, site } = found(await readMySite(db, email, idOf(path.id), idOf(path.site), at));
+  const supportUrl = (await readCatalogue(db)).get(license.product.id)?.supportUrl ?? null;
+  const { activationType } = license.plan;
+  const sentence = sentencesOf(view).siteHeld({ heldUntil, activationType });
+  return { page: <NotRemoved {...{ site, supportUrl, sentence }} />, status: 403 };
 }
 
 async function remove(call: MailCall): Promise<Answer> {
   const { db, email, path, at: now, view } = call;
   const changing = { now, queue: queueOf(call) };
   const freed = found(await freeMySite(db, email, idOf(path.id), idOf(path.site), changing));
-  if ('refused' in freed) return ask(call);
+  if ('refused' in freed)
+    return freed.refused === 'ACTIVATION_HELD' ? showHeld(call, freed.heldUntil) : ask(call);
   return done('/my/mail', 'mySiteRemoved', sentencesOf(view).siteRemoved({ site: freed.freed }));
 }
 
@@ -79,23 +99,22 @@ function AskRemoval({
   );
 }
 
-function NoneLeft({
+/** @param sentence why not */
+function NotRemoved({
   site,
-  removals,
-  activationType,
   supportUrl,
+  sentence,
 }: {
   site: MySite;
-  removals: Removals;
-  activationType: string;
   supportUrl: string | null;
+  sentence: string;
 }) {
-  const { t, language } = useView();
+  const { t } = useView();
   const title = t.my.sites.ask(site.identifier);
   return (
     <CustomerPage title={title} action={<SignOut />} help={supportUrl}>
       <Head title={title} sub={<ToLicenses />} />
-      <p role="alert">{sentencesOf({ language }).noMovesLeft({ ...removals, activationType })}</p>
+      <p role="alert">{sentence}</p>
       <p class="acts">
         <AskLink url={supportUrl} kind="btn btn-quiet" />
       </p>

@@ -22,8 +22,10 @@ export function SiteTable<Site extends MySite>({
   /** columns after the site's name */
   more?: Column<Site>[];
 }) {
-  const { t, to, format } = useView();
+  const { t, to, format, now } = useView();
   const texts = t.my.sites;
+  const heldUntil = (site: Site) =>
+    site.heldUntil !== null && site.heldUntil > now ? site.heldUntil : undefined;
   const licenseOf = typeof licenseId === 'number' ? () => licenseId : licenseId;
   return (
     <Table
@@ -36,19 +38,24 @@ export function SiteTable<Site extends MySite>({
         {
           title: texts.label,
           kind: 'long',
-          cell: ({ name, free }) => (
-            <>
-              {name ?? (free ? '' : t.common.none)}
-              {free ? <span class="sub">{texts.staging}</span> : null}
-            </>
-          ),
+          cell: (site) => {
+            const { name, free } = site;
+            const held = heldUntil(site);
+            return (
+              <>
+                {name ?? (free || held ? '' : t.common.none)}
+                {free ? <span class="sub">{texts.staging}</span> : null}
+                {held ? <span class="sub">{texts.held(format.day(held))}</span> : null}
+              </>
+            );
+          },
         },
         { title: texts.since, cell: ({ activatedAt }) => format.localDay(activatedAt) },
         {
           title: '',
           kind: 'act',
           cell: (site) =>
-            mayRemove || site.free ? (
+            (mayRemove || site.free) && heldUntil(site) === undefined ? (
               <a
                 class="btn btn-quiet btn-row"
                 href={to(`/my/licenses/${licenseOf(site)}/sites/${site.id}/remove`)}

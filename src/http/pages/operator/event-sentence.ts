@@ -105,6 +105,8 @@ function changeOf(
       return history.renamed(activationType, identifier, orNone(was.name), orNone(is.name));
     case 'free-activation':
       return history.freed(activationType, identifier);
+    case 'hold-activation':
+      return history.held(activationType, identifier, day(is.held_until) ?? common.none);
     case 'deactivate':
       return history.deactivated(activationType, identifier);
     case 'repair':

@@ -146,7 +146,7 @@ function Filter({ license, text }: { license: License; text: string | undefined 
 }
 
 function SiteTable({ license, sites, empty }: { license: License; sites: Site[]; empty: string }) {
-  const { t, format, operator } = useView();
+  const { t, format, operator, now } = useView();
   const texts = t.license.sites;
   return (
     <Table
@@ -157,8 +157,14 @@ function SiteTable({ license, sites, empty }: { license: License; sites: Site[];
         { title: useThings(license).one, kind: 'name', cell: ({ identifier }) => identifier },
         {
           title: texts.label,
-          cell: ({ name, free }) =>
-            [name, free ? texts.free : null].filter(Boolean).join(', ') || t.common.none,
+          cell: ({ name, free, heldUntil }) =>
+            [
+              name,
+              free ? texts.free : null,
+              heldUntil !== null && heldUntil > now ? texts.held(format.day(heldUntil)) : null,
+            ]
+              .filter(Boolean)
+              .join(', ') || t.common.none,
         },
         { title: texts.since, cell: ({ activatedAt }) => format.localDay(activatedAt) },
         { title: texts.from, cell: ({ ip }) => ip ?? t.common.none },

@@ -45,6 +45,11 @@ function ProductPage({
             <a class="btn btn-quiet" href={to('/releases', { product_id: id })}>
               {texts.releases}
             </a>
+            {product.element === null ? null : (
+              <a class="btn btn-quiet" href={to(`/products/${id}/joomla-plugin`)}>
+                {texts.plugin.button}
+              </a>
+            )}
             {operator?.scope === 'write' ? (
               <>
                 <a class="btn btn-quiet" href={to(`/products/${id}/edit`)}>

@@ -97,12 +97,14 @@ function Circumstances({
   inLog?: boolean;
 }) {
   const { t, to } = useView();
-  const { unknownProduct, joomla, license } = t.requests;
+  const { unknownProduct, joomla, license, saysItIs, installed } = t.requests;
   const product = productId === null ? null : (products.get(productId) ?? unknownProduct(String(productId)));
   const wanted = [product, client.version].filter((one) => one !== null).join(' ');
   const parts: Child[] = [
     wanted,
     client.joomla === null ? '' : joomla(client.joomla),
+    client.site === null ? '' : saysItIs(client.site),
+    client.installed === null ? '' : installed(client.installed),
     (inLog && client.ip) || '',
     inLog && licenseId !== null ? (
       <a href={to(`/licenses/${licenseId}`)}>{license(String(licenseId))}</a>
@@ -147,7 +149,19 @@ export function EntryLog({ entries, products }: { entries: Entry[]; products: Pr
 
 /** A row of a list of requests as CSV; without the client's own words. */
 export function requestCells(
-  { at, lastAt, times, licenseId, endpoint, outcome, productId, version, identifier, ip }: LoggedAccess,
+  {
+    at,
+    lastAt,
+    times,
+    licenseId,
+    endpoint,
+    outcome,
+    productId,
+    version,
+    identifier,
+    ip,
+    ...told
+  }: LoggedAccess,
   { sentence, client }: Entry,
 ) {
   return {
@@ -163,5 +177,7 @@ export function requestCells(
     identifier,
     ip,
     joomla_version: client.joomla,
+    site: told.site,
+    installed_version: told.installedVersion,
   };
 }

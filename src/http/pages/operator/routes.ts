@@ -6,6 +6,7 @@ import { findRoutes } from './find';
 import { historyRoutes } from './history';
 import { importRoutes } from './imports';
 import { issueRoutes } from './issue';
+import { joomlaPluginRoutes } from './joomla-plugin';
 import { licenseRoutes } from './license';
 import { licenseListRoutes } from './licenses';
 import { mailRoutes } from './mails';
@@ -19,6 +20,7 @@ import { releaseActionRoutes } from './release-actions';
 import { releaseNewRoutes } from './release-new';
 import { releaseListRoutes } from './releases';
 import { requestRoutes } from './requests';
+import { signingKeyRoutes } from './signing-keys';
 import { startRoutes } from './start';
 import { systemRoutes } from './system';
 import { tokenRoutes } from './tokens';
@@ -45,9 +47,11 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...productRoutes,
   ...updateXmlRoutes,
   ...xmlOptionRoutes,
+  ...joomlaPluginRoutes,
   ...planRoutes,
   ...systemRoutes,
   ...tokenRoutes,
+  ...signingKeyRoutes,
   ...operatorListRoutes,
   ...importRoutes,
   ...mailRoutes,

@@ -1,6 +1,7 @@
 import type { Child } from 'hono/jsx';
 import { listOperators } from '../../../access/operators';
 import { listTokens, type Token } from '../../../access/tokens';
+import { listSigningKeys } from '../../../licensing/signing-keys';
 import { version } from '../../../version';
 import type { Examined } from '../../manage/settings';
 import { OperatorPage } from '../kit/operator-page';
@@ -24,7 +25,8 @@ async function showSystem({ db, at, caller, settings }: OperatorCall): Promise<A
   const ending = live.filter(
     ({ expiresAt }) => expiresAt !== null && expiresAt.getTime() < at.getTime() + SOON_MS,
   );
-  const access = { tokens: live.length, ending, operators: operators.length };
+  const signing = (await listSigningKeys(db)).find(({ state }) => state === 'current')?.kid;
+  const access = { tokens: live.length, ending, operators: operators.length, signing };
   return { page: <SystemPage findings={findings} access={access} /> };
 }
 
@@ -35,7 +37,7 @@ function SystemPage({
   /** undefined: the doctor takes longer */
   findings: Examined[] | undefined;
   /** undefined: not for who is signed in */
-  access: { tokens: number; ending: Token[]; operators: number } | undefined;
+  access: { tokens: number; ending: Token[]; operators: number; signing: string | undefined } | undefined;
 }) {
   const { t, format } = useView();
   const { system: texts } = t;
@@ -67,6 +69,18 @@ function SystemPage({
               {access.ending.length === 0
                 ? null
                 : texts.tokensEnding(access.ending.map(({ name }) => name).join(', '))}
+            </Inside>
+          </Part>
+          <Part
+            id="signing-keys"
+            title={texts.signingKeys.title}
+            path="/signing-keys"
+            go={texts.go.signingKeys}
+          >
+            <Inside>
+              {access.signing === undefined
+                ? texts.signingKeys.none
+                : texts.signingKeys.signs(access.signing)}
             </Inside>
           </Part>
           <Part id="operators" title={texts.operators.title} path="/operators" go={texts.go.operators}>

@@ -109,6 +109,10 @@ export const common: Translated<typeof en> = {
       'no-manifest': 'Das Paket hat kein Manifest.',
       'no-version-inside': 'Das Paket sagt seine Version nicht. Bitte geben Sie sie ein.',
       'token-name': 'Es gibt schon ein Token mit diesem Namen.',
+      'no-key-secret':
+        'Ein Signaturschlüssel wird versiegelt gespeichert, und dafür fehlt LICENSING_KEY_SECRET in den Einstellungen.',
+      'signing-key-retired': 'Der Signaturschlüssel ist schon ausgemustert.',
+      'last-signing-key': 'Nur dieser Signaturschlüssel kann signieren. Legen Sie zuerst den nächsten an.',
       'too-many-rows': 'Die Datei hat zu viele Zeilen.',
     },
     byField: {

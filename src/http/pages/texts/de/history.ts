@@ -41,6 +41,8 @@ export const history: Translated<typeof en> = {
   activatedFree: (type, name) => `${thing(type)} hinzugefügt, belegt keinen Platz${name && `: ${name}`}`,
   renamed: (type, name, before, after) => `${thing(type)} ${name} heißt ${after}, zuvor ${before}`,
   freed: (type, name) => `${thing(type)} belegt keinen Platz mehr${name && `: ${name}`}`,
+  held: (type, name, until) =>
+    `Datei für den Betrieb ohne Netz${name && `: ${name}`}, ${thing(type)} bis ${until} festgehalten`,
   deactivated: (type, name) => `${thing(type)} entfernt${name && `: ${name}`}`,
   repaired: (before, after) => `Belegte Plätze berichtigt ${before} → ${after}`,
   because: (sentence, reason) => `${sentence}: „${reason}“`,

@@ -138,6 +138,7 @@ export const license: Translated<typeof en> = {
     since: 'Seit',
     from: 'Von',
     free: 'Testsite, belegt keinen Platz',
+    held: (day) => `läuft ohne Netz bis ${day}`,
     caption: (shown) => `Neueste zuerst. ${shown} gezeigt.`,
     used: (used, limit) => `${used} von ${limit} Plätzen`,
     usedAll: (used) => `${used} Plätze, unbegrenzt`,

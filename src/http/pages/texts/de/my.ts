@@ -119,6 +119,7 @@ export const my: Translated<typeof en> = {
     since: 'Seit',
     license: 'Lizenz',
     staging: 'Testseite, belegt keinen Platz',
+    held: (day) => `läuft ohne Netz bis ${day}`,
     none: 'Keine Website ist aktiviert. Geben Sie dort den Schlüssel ein, dann steht sie hier.',
     noneNow: 'Keine Website ist aktiviert.',
     noMatch: 'Keine Website passt.',

@@ -121,6 +121,20 @@ export const products: Translated<typeof en> = {
         'Seine Lizenzen haben schon Aktivierungen, deshalb kann sich nicht ändern, was einen Platz belegt. Fügen Sie einen anderen Tarif hinzu.',
     },
   },
+  plugin: {
+    button: 'Joomla-Plugin',
+    title: (product) => `Joomla-Plugin von ${product}`,
+    about:
+      'Für die Websites Ihrer Kunden: Wird ein Update abgelehnt, sagt es warum. Außerdem setzt es den Download-Schlüssel wieder ein, wenn Joomla ihn verliert. Joomla 4.4, 5 und 6.',
+    vendor: 'Ihr Name',
+    vendorHint: 'Buchstaben und Ziffern, zum Beispiel Acme. Damit beginnen die Namen der Plugins.',
+    get: 'Paket herunterladen',
+    next: 'Fügen Sie das Paket Ihrem eigenen hinzu, oder lassen Sie es Kunden hochladen und installieren.',
+    refused: {
+      vendor: 'Bitte nur Buchstaben und Ziffern, zum Beispiel Acme, und kein Wort von PHP oder Joomla.',
+      base_url: 'Setzen Sie LICENSING_PUBLIC_URL auf eine Adresse, die mit https:// beginnt.',
+    },
+  },
   xml: {
     title: (product) => `Update-XML von ${product}`,
     about: 'Joomla liest diese Datei, um neue Versionen zu finden. Ein leeres Feld heißt: wie üblich.',

@@ -27,6 +27,8 @@ export const requests: Translated<typeof en> = {
   oneCaption: (count) => `Die letzten Anfragen, neueste zuerst. ${count} gezeigt.`,
   times: (count) => `${count}-mal.`,
   joomla: (version) => `Joomla ${version}`,
+  saysItIs: (site) => `nach eigener Angabe ${site}`,
+  installed: (version) => `installiert: ${version}`,
   license: (id) => `Lizenz ${id}`,
   unknownProduct: (id) => `Produkt ${id}`,
   noMatch: 'Keine Anfrage passt.',

@@ -52,6 +52,8 @@ export const said: Translated<typeof en> = {
     return `${version} ist zurückgezogen. Joomla bietet jetzt ${offered || 'nichts'} an.`;
   },
   saved: () => 'Gespeichert.',
+  signingKeyAdded: (kid) => `Der Signaturschlüssel ${kid} ist angelegt. Bauen Sie ihn in Ihre Software ein.`,
+  signingKeyRetired: (kid) => `Der Signaturschlüssel ${kid} ist ausgemustert.`,
   signedOut: () => 'Sie sind abgemeldet.',
   tokenRevoked: (name) => `Das Token ${name} gilt nicht mehr.`,
   xmlNotWritten: () =>

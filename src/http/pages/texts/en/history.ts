@@ -41,6 +41,8 @@ export const history = {
   renamed: (type: string, name: string, before: string, after: string) =>
     `${thing(type)} ${name} named ${after}, before ${before}`,
   freed: (type: string, name: string) => `${thing(type)} takes no slot any more${name && `: ${name}`}`,
+  held: (type: string, name: string, until: string) =>
+    `File for use without network${name && `: ${name}`}, ${thing(type).toLowerCase()} held until ${until}`,
   deactivated: (type: string, name: string) => `${thing(type)} removed${name && `: ${name}`}`,
   repaired: (before: string, after: string) => `Used slots corrected ${before} → ${after}`,
   because: (sentence: string, reason: string) => `${sentence}: “${reason}”`,

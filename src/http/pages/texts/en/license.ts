@@ -147,6 +147,7 @@ export const license = {
     since: 'Since',
     from: 'From',
     free: 'staging, takes no slot',
+    held: (day: string) => `works without network until ${day}`,
     caption: (shown: string) => `Newest first. ${shown} shown.`,
     used: (used: string, limit: string) => `${used} of ${limit} slots`,
     usedAll: (used: string) => `${used} slots, no limit`,

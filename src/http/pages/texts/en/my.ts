@@ -115,6 +115,7 @@ export const my = {
     since: 'Since',
     license: 'Licence',
     staging: 'staging, takes no slot',
+    held: (day: string) => `works without network until ${day}`,
     none: 'No site is activated. Enter the key there, and it will stand here.',
     noneNow: 'No site is activated.',
     noMatch: 'No site matches.',

@@ -119,6 +119,20 @@ export const products = {
       counts: 'Its licences have activations already, so what takes a slot cannot change. Add another plan.',
     },
   },
+  plugin: {
+    button: 'Joomla plugin',
+    title: (product: string) => `Joomla plugin of ${product}`,
+    about:
+      "For customers' sites: when an update is refused, it says why. It also puts the Download Key back when Joomla loses it. Joomla 4.4, 5 and 6.",
+    vendor: 'Your name',
+    vendorHint: 'Letters and digits, such as Acme. It begins the names of the plugins.',
+    get: 'Download the package',
+    next: 'Add the package to your own, or let customers install it by upload.',
+    refused: {
+      vendor: 'Please type letters and digits alone, such as Acme, and no word of PHP or Joomla.',
+      base_url: 'Set LICENSING_PUBLIC_URL to an address that begins with https://.',
+    } as Record<string, string>,
+  },
   xml: {
     title: (product: string) => `Update XML of ${product}`,
     about: 'Joomla reads this file to find new versions. An empty field means the usual value.',

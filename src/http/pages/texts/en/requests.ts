@@ -25,6 +25,8 @@ export const requests = {
   oneCaption: (count: string) => `The latest requests, newest first. ${count} shown.`,
   times: (count: string) => `${count} times.`,
   joomla: (version: string) => `Joomla ${version}`,
+  saysItIs: (site: string) => `says it is ${site}`,
+  installed: (version: string) => `${version} installed`,
   license: (id: string) => `licence ${id}`,
   unknownProduct: (id: string) => `product ${id}`,
   noMatch: 'No request matches.',

@@ -45,6 +45,8 @@ export const said = {
     return `${version} is withdrawn. Joomla offers ${offered || 'nothing'} now.`;
   },
   saved: () => 'Saved.',
+  signingKeyAdded: (kid: string) => `Signing key ${kid} is there. Build it into your software.`,
+  signingKeyRetired: (kid: string) => `Signing key ${kid} is retired.`,
   signedOut: () => 'You are signed out.',
   tokenRevoked: (name: string) => `Token ${name} no longer works.`,
   xmlNotWritten: () => 'The update XML could not be written. Download it, and put it in its place.',

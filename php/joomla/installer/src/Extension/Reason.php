@@ -1,0 +1,268 @@
+<?php
+
+namespace VendorName\Plugin\Installer\Licence0\Extension;
+
+use Joomla\CMS\Event\Installer\BeforePackageDownloadEvent;
+use Joomla\CMS\Http\HttpFactory;
+use Joomla\CMS\Plugin\CMSPlugin;
+use Joomla\CMS\Uri\Uri;
+use Joomla\Database\DatabaseAwareTrait;
+use Joomla\Event\EventInterface;
+use Joomla\Event\SubscriberInterface;
+use VendorName\Plugin\Installer\Licence0\Product;
+
+\defined('_JEXEC') or die;
+
+/**
+ * Says why a download of the product is refused, and what helps. Joomla itself shows only the status of the answer.
+ *
+ * It never stops or changes a download. Without a clear answer of the vendor's server it says nothing.
+ */
+final class Reason extends CMSPlugin implements SubscriberInterface
+{
+    use DatabaseAwareTrait;
+
+    const SECONDS = 5;
+    const MAX_BYTES = 65536;
+    const MAX_MESSAGE = 300;
+
+    /** The sentences of the language files, and the links below each. */
+    const REMEDIES = [
+        'KEY_MISSING' => ['UPDATE_SITES'],
+        'LICENSE_NOT_FOUND' => ['UPDATE_SITES', 'HELP'],
+        'PRODUCT_MISMATCH' => ['UPDATE_SITES', 'HELP'],
+        'LICENSE_INACTIVE' => ['HELP'],
+        'LICENSE_EXPIRED' => ['RENEW', 'HELP'],
+        'ACTIVATION_NOT_FOUND' => ['HELP'],
+        'ACTIVATION_LIMIT_REACHED' => ['HELP'],
+        'DOWNLOAD_NOT_FOUND' => ['HELP'],
+        'FILE_NOT_FOUND' => ['HELP'],
+    ];
+
+    public static function getSubscribedEvents(): array
+    {
+        return ['onInstallerBeforePackageDownload' => 'explain'];
+    }
+
+    public function explain(EventInterface $event): void
+    {
+        try {
+            // Joomla 4.4 has no class for this event.
+            $isTyped = $event instanceof BeforePackageDownloadEvent;
+            $address = $this->ownAddress((string) ($isTyped ? $event->getUrl() : $event->getArgument(0)));
+
+            if ($address === null) {
+                return;
+            }
+
+            $this->tellSite($event, $isTyped);
+            $answer = $this->hasKey($address) ? $this->ask($address) : ['allowed' => false, 'code' => 'KEY_MISSING'];
+
+            if ($answer !== null && $answer['allowed'] === false) {
+                $this->getApplication()->enqueueMessage($this->describe($answer), 'error');
+            }
+        } catch (\Throwable $fault) {
+            // Joomla's own message has to do.
+        }
+    }
+
+    /** The address, if it is the product's download address; otherwise null. */
+    private function ownAddress(string $address)
+    {
+        // Joomla joins the key with a literal "&amp;" when the address has a query.
+        $address = str_replace('&amp;', '&', $address);
+        $parts = preg_match('/[\x00-\x20\x7f]/', $address) ? false : parse_url($address);
+
+        if (
+            !$parts
+            || strtolower($parts['scheme'] ?? '') !== 'https'
+            || isset($parts['user'])
+            || strtolower($parts['host'] ?? '') !== Product::HOST
+            || ($parts['port'] ?? 443) !== (int) Product::PORT
+            || !in_array($parts['path'] ?? '', [Product::PATH, Product::PATH . '/'], true)
+        ) {
+            return null;
+        }
+
+        return explode('#', $address)[0];
+    }
+
+    private function hasKey(string $address): bool
+    {
+        parse_str((string) parse_url($address, PHP_URL_QUERY), $query);
+
+        foreach (['dlid', 'license_key'] as $name) {
+            if (is_string($query[$name] ?? null) && trim($query[$name]) !== '') {
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    /** Tells the vendor which site updates from which version. The plugin's option switches it off. */
+    private function tellSite(EventInterface $event, bool $isTyped): void
+    {
+        if (!$this->params->get('tell_site', 1)) {
+            return;
+        }
+
+        $headers = array_filter([
+            'X-Licensing-Site' => $this->cleaned(rtrim(Uri::root(), '/'), 255),
+            'X-Licensing-Version' => $this->cleaned($this->installedVersion(), 64),
+        ], 'strlen');
+
+        if ($isTyped) {
+            $event->updateHeaders($headers + $event->getHeaders());
+        } else {
+            // The arguments are references to the variables that the download is made with.
+            $arguments = $event->getArguments();
+            $arguments[1] = $headers + (array) $arguments[1];
+        }
+    }
+
+    private function cleaned(string $text, int $length): string
+    {
+        return substr(preg_replace('/[^\x21-\x7e]/', '', $text), 0, $length);
+    }
+
+    private function installedVersion(): string
+    {
+        $db = $this->getDatabase();
+        $manifest = $db->setQuery(
+            'SELECT manifest_cache FROM #__extensions WHERE type = ' . $db->quote(Product::TYPE)
+            . ' AND element = ' . $db->quote(Product::ELEMENT)
+            . ' AND folder = ' . $db->quote(Product::FOLDER)
+            . ' AND client_id = ' . (int) Product::CLIENT
+        )->loadResult();
+
+        return (string) (json_decode((string) $manifest, true)['version'] ?? '');
+    }
+
+    /** The verdict on the download; null without a clear one. */
+    private function ask(string $address)
+    {
+        $options = [
+            'follow_location' => false,
+            'transport.curl' => [
+                // For the whole request: Joomla's own time-out of other transports is for each read.
+                CURLOPT_TIMEOUT => self::SECONDS,
+                CURLOPT_CONNECTTIMEOUT => self::SECONDS,
+                CURLOPT_FOLLOWLOCATION => false,
+                CURLOPT_PROTOCOLS => CURLPROTO_HTTPS,
+                CURLOPT_NOPROGRESS => false,
+                CURLOPT_PROGRESSFUNCTION => function ($handle, $expected, $received) {
+                    return $received > self::MAX_BYTES ? 1 : 0;
+                },
+            ],
+        ];
+        // An instance, because the method is static in one class and not in the other.
+        $factory = class_exists(HttpFactory::class) ? new HttpFactory() : new \Joomla\Http\HttpFactory();
+        $joined = $address . (strpos($address, '?') === false ? '?' : '&') . 'check=1';
+        $response = $factory->getHttp($options, 'curl')->get($joined, ['Accept' => 'application/json'], self::SECONDS);
+        $body = (string) $response->getBody();
+
+        if ($response->getStatusCode() !== 200 || strlen($body) > self::MAX_BYTES) {
+            return null;
+        }
+
+        $answer = json_decode($body, true)['data'] ?? null;
+
+        return is_array($answer) && is_bool($answer['allowed'] ?? null) ? $answer : null;
+    }
+
+    /** The message for the administrator: HTML with links in the administrator, text elsewhere. */
+    private function describe(array $answer): string
+    {
+        $code = is_string($answer['code'] ?? null) ? $answer['code'] : '';
+        $version = $this->version($answer['version'] ?? null);
+        $entitled = $this->version($answer['entitled_version'] ?? null);
+        $sentences = [$this->sentence($code, $answer, $version)];
+
+        if ($entitled !== '' && $entitled !== $version) {
+            $sentences[] = sprintf($this->word('STILL_COVERED'), $entitled);
+        }
+
+        $isPage = $this->getApplication()->isClient('administrator');
+        $links = [];
+
+        foreach (self::REMEDIES[$code] ?? ['RENEW', 'HELP'] as $name) {
+            $address = $this->remedyAddress($name, $answer, $isPage);
+
+            if ($address !== '') {
+                $links[] = $isPage
+                    ? '<a href="' . $this->escape($address) . '" rel="noopener">' . $this->escape($this->word($name)) . '</a>'
+                    : $this->word($name) . ': ' . $address;
+            }
+        }
+
+        $text = Product::NAME . ': ' . implode(' ', $sentences);
+
+        return ($isPage ? $this->escape($text) : $text) . ($links ? ' ' . implode(' | ', $links) : '');
+    }
+
+    private function sentence(string $code, array $answer, string $version): string
+    {
+        if (!isset(self::REMEDIES[$code])) {
+            $message = is_string($answer['message'] ?? null) ? trim($answer['message']) : '';
+            $message = preg_replace('/[\x00-\x1f\x7f]+/', ' ', $message);
+
+            return $message === ''
+                ? $this->word('REFUSED')
+                : sprintf($this->word('SAYS'), $this->beginning($message));
+        }
+
+        $expires = is_string($answer['expires_at'] ?? null) ? strtotime($answer['expires_at']) : false;
+
+        if ($code === 'LICENSE_EXPIRED') {
+            return $expires === false
+                ? $this->word('LICENSE_EXPIRED')
+                : sprintf($this->word('LICENSE_EXPIRED_ON'), gmdate($this->word('DATE_FORMAT'), $expires));
+        }
+
+        return $version !== '' && in_array($code, ['DOWNLOAD_NOT_FOUND', 'FILE_NOT_FOUND'], true)
+            ? sprintf($this->word($code . '_VERSION'), $version)
+            : $this->word($code);
+    }
+
+    private function remedyAddress(string $name, array $answer, bool $isPage): string
+    {
+        if ($name === 'UPDATE_SITES') {
+            return $isPage ? 'index.php?option=com_installer&view=updatesites' : '';
+        }
+
+        $address = $answer[$name === 'RENEW' ? 'renew_url' : 'support_url'] ?? null;
+
+        return is_string($address) && preg_match('#^https://[^\s"\'<>\\\\]{1,500}$#iu', $address) ? $address : '';
+    }
+
+    private function version($text): string
+    {
+        return is_string($text) && preg_match('/^[0-9A-Za-z.+~_-]{1,64}$/D', $text) ? $text : '';
+    }
+
+    private function beginning(string $text): string
+    {
+        return preg_match('/^.{' . self::MAX_MESSAGE . '}(?=.)/us', $text, $cut) ? $cut[0] . '...' : $text;
+    }
+
+    private function escape(string $text): string
+    {
+        return htmlspecialchars($text, ENT_QUOTES, 'UTF-8');
+    }
+
+    /** A text in German for an administrator who reads German, otherwise in English. */
+    private function word(string $name): string
+    {
+        $language = $this->getApplication()->getLanguage();
+        $key = 'PLG_INSTALLER_VENDORLICENCE0_' . $name;
+
+        if (!$language->hasKey($key)) {
+            $tag = strpos($language->getTag(), 'de') === 0 ? 'de-DE' : 'en-GB';
+            $folder = JPATH_PLUGINS . '/installer/vendorlicence0';
+            $language->load('plg_installer_vendorlicence0', $folder, $tag, true, false);
+        }
+
+        return $language->_($key);
+    }
+}

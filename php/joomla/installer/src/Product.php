@@ -1,0 +1,21 @@
+<?php
+
+namespace VendorName\Plugin\Installer\Licence0;
+
+\defined('_JEXEC') or die;
+
+/** The product, and its download address. */
+final class Product
+{
+    const NAME = 'ProductName';
+
+    const HOST = 'DownloadHost';
+    const PORT = 'DownloadPort';
+    const PATH = 'DownloadPath';
+
+    /** The extension as Joomla stores it in #__extensions. */
+    const TYPE = 'ExtensionType';
+    const ELEMENT = 'ExtensionElement';
+    const FOLDER = 'ExtensionFolder';
+    const CLIENT = 'ExtensionClient';
+}

@@ -1,0 +1,141 @@
+<?php
+
+namespace VendorName\Plugin\System\Licence0\Extension;
+
+use Joomla\CMS\Plugin\CMSPlugin;
+use Joomla\Database\DatabaseAwareTrait;
+use Joomla\Event\SubscriberInterface;
+use VendorName\Plugin\System\Licence0\Product;
+
+\defined('_JEXEC') or die;
+
+/**
+ * Remembers the Download Key of the product's update site, and puts it back when Joomla lost it: after Rebuild, or after
+ * an update that changed the update server's address (Joomla 4.4 to 5.3.0).
+ *
+ * A system plugin, because Joomla 4.4 loads the installer group neither for Rebuild nor for the search for updates. The
+ * copy is in the plugin's own row of #__extensions, and goes with it.
+ */
+final class KeyKeeper extends CMSPlugin implements SubscriberInterface
+{
+    use DatabaseAwareTrait;
+
+    /** What Joomla stores when the administrator empties the field. A key that Joomla lost is an empty text. */
+    const EMPTIED = 'dlid=';
+
+    public static function getSubscribedEvents(): array
+    {
+        return [
+            'onAfterInitialise' => 'keep',
+            'console.before_command_execute' => 'keep',
+        ];
+    }
+
+    /** Runs in the administrator and on the command line, where Joomla searches for updates and installs them. */
+    public function keep(): void
+    {
+        $app = $this->getApplication();
+
+        if (!$app->isClient('administrator') && !$app->isClient('cli')) {
+            return;
+        }
+
+        try {
+            $this->compare();
+        } catch (\Throwable $fault) {
+            // The administrator must work without this plugin too. The next request tries again.
+        }
+    }
+
+    private function compare(): void
+    {
+        $rows = $this->readSites();
+
+        if (!$rows) {
+            return;
+        }
+
+        $stored = json_decode((string) $rows[0]->custom_data, true);
+        $kept = (string) ($stored['extra_query'] ?? '');
+        $sites = [];
+        // Up to Joomla 5.3.0 a changed address adds an update site. The newest one that was filled in decides.
+        $latest = '';
+
+        foreach ($rows as $row) {
+            if ($row->update_site_id === null) {
+                continue;
+            }
+
+            $sites[] = $row;
+            $latest = (string) $row->extra_query === '' ? $latest : $row->extra_query;
+        }
+
+        if ($rows[0]->extension_id === null) {
+            // The product is not installed any more.
+            $this->remember($kept, '', $rows[0]->own_id);
+        } elseif ($latest === '') {
+            $this->putBack($sites, $kept);
+        } elseif (trim($latest) === self::EMPTIED) {
+            $this->remember($kept, '', $rows[0]->own_id);
+        } else {
+            $this->remember($kept, $latest, $rows[0]->own_id);
+            $this->putBack($sites, $latest);
+        }
+    }
+
+    /** This plugin's row with the product's update sites, by id; one row without a site if it has none. */
+    private function readSites(): array
+    {
+        $db = $this->getDatabase();
+
+        return $db->setQuery(
+            'SELECT own.extension_id AS own_id, own.custom_data, product.extension_id,'
+            . ' site.update_site_id, site.extra_query'
+            . ' FROM #__extensions AS own'
+            . ' LEFT JOIN #__extensions AS product ON product.type = ' . $db->quote(Product::TYPE)
+            . ' AND product.element = ' . $db->quote(Product::ELEMENT)
+            . ' AND product.folder = ' . $db->quote(Product::FOLDER)
+            . ' AND product.client_id = ' . (int) Product::CLIENT
+            . ' LEFT JOIN #__update_sites_extensions AS link ON link.extension_id = product.extension_id'
+            . ' LEFT JOIN #__update_sites AS site ON site.update_site_id = link.update_site_id'
+            . ' WHERE own.type = ' . $db->quote('plugin') . ' AND own.folder = ' . $db->quote('system')
+            . ' AND own.element = ' . $db->quote('vendorlicence0')
+            . ' ORDER BY site.update_site_id'
+        )->loadObjectList();
+    }
+
+    private function remember(string $before, string $key, $ownId): void
+    {
+        if ($key === $before) {
+            return;
+        }
+
+        $db = $this->getDatabase();
+        $data = $key === '' ? '' : json_encode(['extra_query' => $key]);
+        $db->setQuery(
+            'UPDATE #__extensions SET custom_data = ' . $db->quote($data) . ' WHERE extension_id = ' . (int) $ownId
+        )->execute();
+    }
+
+    private function putBack(array $sites, string $key): void
+    {
+        if ($key === '') {
+            return;
+        }
+
+        $db = $this->getDatabase();
+
+        foreach ($sites as $site) {
+            if ((string) $site->extra_query !== '') {
+                continue;
+            }
+
+            // An administrator may have filled it in since it was read.
+            $db->setQuery(
+                'UPDATE #__update_sites SET extra_query = ' . $db->quote($key)
+                . ' WHERE update_site_id = ' . (int) $site->update_site_id
+                . ' AND (extra_query IS NULL OR extra_query = ' . $db->quote('') . ')'
+            )->execute();
+        }
+    }
+}

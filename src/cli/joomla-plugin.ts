@@ -1,0 +1,70 @@
+import { join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { packageRoot } from '../config';
+import { makePlugin, type MadePlugin } from '../joomla/plugin';
+import { rememberBaseUrl } from '../joomla/update-xml';
+import { lookAt, makeFolder, refuseOwn, replaceFile } from '../packages/replace-file';
+import { positiveInteger } from './arguments';
+import { withSession } from './command';
+import { ownFiles } from './output-file';
+
+interface Options {
+  product: number;
+  vendor: string;
+  out: string;
+  baseUrl?: string;
+}
+
+export function addJoomlaPluginCommand(program: Command): void {
+  program
+    .command('joomla-plugin')
+    .description(
+      "Writes a Joomla package for customers' sites: when an update is refused it says why, and it keeps the Download Key. For Joomla 4.4, 5 and 6.",
+    )
+    .requiredOption('--product <id>', 'product id', positiveInteger)
+    .requiredOption('--vendor <name>', 'letters and digits; begins the names of the plugins, as Acme')
+    .requiredOption('--out <folder>', 'the folder to write the zip to')
+    .option(
+      '--base-url <url>',
+      'the site the product is downloaded from, as https://shop.example; else LICENSING_PUBLIC_URL, else the one of the update XML. It is remembered for the update XML.',
+    )
+    .addHelpText('after', '\nExample:\n  licensing joomla-plugin --product 42 --vendor Acme --out /tmp')
+    .action(({ product: productId, vendor, out, baseUrl }: Options, command: Command) =>
+      withSession(command, async ({ db, config, output }) => {
+        const made = await makePlugin(db, { productId, vendor, baseUrl }, config, packageRoot);
+        const file = join(resolve(out), made.fileName);
+        await makeFolder(resolve(out));
+        const place = await lookAt(file);
+        await refuseOwn(place, ownFiles(config));
+        await replaceFile(place, 0o644, (_sink, handle) => handle.writeFile(made.zip));
+        if (baseUrl !== undefined) await rememberBaseUrl(db, productId, baseUrl);
+        if (made.product.otherBaseUrl !== undefined)
+          output.note(
+            `note: the update XML sends sites to ${made.product.otherBaseUrl}, where these plugins do nothing. Name the same address for both: --base-url`,
+          );
+        output.print(
+          {
+            product_id: productId,
+            file,
+            element: made.element,
+            address: made.address,
+            version: made.version,
+          },
+          describe(made, file),
+        );
+      }),
+    );
+}
+
+function describe({ product, element, address, fileName }: MadePlugin, file: string): string {
+  return [
+    `${file} is a Joomla package for ${product.name}. It acts for downloads from ${address}.`,
+    '',
+    'Customers get it in one of two ways:',
+    '- in your own package: put the zip beside its other files, and add to <files> in its manifest:',
+    `    <file type="package" id="${element}">${fileName}</file>`,
+    '- by itself: System > Install > Extensions > Upload Package File.',
+    '',
+    'Both plugins are on after the installation. To look at it first, install it on a site of your own.',
+  ].join('\n');
+}

@@ -1,0 +1,46 @@
+import { join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { packageRoot } from '../config';
+import { BEGINNING, makePhpClient } from '../joomla/php-client';
+import { lookAt, makeFolder, replaceFile, requireReplaceable, type FileKind } from '../packages/replace-file';
+import { createOutput } from './command';
+
+/** Never replaces another file of the extension. */
+const CLIENT_FILE: FileKind = {
+  name: 'an earlier file of this command',
+  isOne: (beginning) => beginning.startsWith(BEGINNING),
+};
+
+export function addPhpCommand(program: Command): void {
+  program
+    .command('php')
+    .description(
+      'Writes the PHP client under a namespace of yours, for an extension that checks its licence itself. PHP 7.2.5 or later, no other library.',
+    )
+    .requiredOption('--namespace <namespace>', "as 'Acme\\Example\\Licensing'")
+    .requiredOption('--out <folder>', "the namespace's folder in your extension, as src/Licensing")
+    .addHelpText(
+      'after',
+      "\nExample:\n  licensing php --namespace 'Acme\\Example\\Licensing' --out src/Licensing",
+    )
+    .action(async ({ namespace, out }: { namespace: string; out: string }, command: Command) => {
+      const output = createOutput(command);
+      const files = await makePhpClient(namespace, packageRoot);
+      const folder = resolve(out);
+      await makeFolder(folder);
+      const placed = await Promise.all(
+        files.map(async ({ name, text }) => ({ place: await lookAt(join(folder, name)), text })),
+      );
+      // None is written if one may not be.
+      for (const { place } of placed) await requireReplaceable(place, [], CLIENT_FILE);
+      for (const { place, text } of placed) await replaceFile(place, 0o644, (sink) => sink(text));
+      output.print(
+        { folder, files: files.map(({ name }) => name) },
+        [
+          ...files.map(({ name }) => join(folder, name)),
+          '',
+          'Pin the public keys of the service in the constructor: licensing signing-key list --php prints them.',
+        ].join('\n'),
+      );
+    });
+}

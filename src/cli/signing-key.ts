@@ -1,0 +1,121 @@
+import type { Command } from 'commander';
+import {
+  acceptedKeys,
+  addSigningKey,
+  listSigningKeys,
+  retireSigningKey,
+  sealFault,
+  toPem,
+  type SigningKeyInUse,
+} from '../licensing/signing-keys';
+import { formatTimestamp } from '../licensing/timestamps';
+import { signingKeyJson } from '../licensing/views';
+import { withSession } from './command';
+import { formatTable } from './tables';
+
+export function addSigningKeyCommands(program: Command): void {
+  const signingKey = program
+    .command('signing-key')
+    .description('Keys that sign answers and files, which the software of customers verifies.');
+  addAdd(signingKey);
+  addList(signingKey);
+  addRetire(signingKey);
+}
+
+function addAdd(signingKey: Command): void {
+  signingKey
+    .command('add')
+    .description('Makes a key. The first signs at once, a further one when the current one is retired.')
+    .addHelpText(
+      'after',
+      '\nIts private part is sealed with LICENSING_KEY_SECRET, and never shown.\n\nExample:\n  licensing signing-key add',
+    )
+    .action((_options: object, command: Command) =>
+      withSession(command, async ({ db, config, now, actor, output }) => {
+        const { kid, state, ...added } = await addSigningKey(db, config.keySecret, { actor, now });
+        output.print(
+          signingKeyJson({ kid, state, ...added }),
+          state === 'current'
+            ? `Signing key ${kid} signs from now on.`
+            : `Signing key ${kid} is there. It signs when the current one is retired.`,
+        );
+        output.note(
+          'Build it into your software now, with the other ones: "licensing signing-key list --php" prints them.',
+        );
+      }),
+    );
+}
+
+interface ListOptions {
+  php?: boolean;
+  pem?: boolean;
+}
+
+function addList(signingKey: Command): void {
+  signingKey
+    .command('list')
+    .description('Lists the keys, oldest first. Only public parts are ever shown.')
+    .option('--php', 'print the public keys as a constant for PHP')
+    .option('--pem', 'print the public keys in PEM')
+    .addHelpText(
+      'after',
+      '\n--php and --pem leave out keys whose tokens no longer count.\n\nExamples:\n  licensing signing-key list\n  licensing signing-key list --php',
+    )
+    .action(({ php = false, pem = false }: ListOptions, command: Command) => {
+      if (php && pem) command.error('error: --php and --pem exclude each other', { exitCode: 2 });
+      return withSession(command, async ({ db, config, now, output }) => {
+        const keys = await listSigningKeys(db);
+        const accepted = acceptedKeys(keys, now);
+        output.print(keys.map(signingKeyJson), () =>
+          php ? phpConstant(accepted) : pem ? pemBlocks(accepted) : keyTable(keys),
+        );
+        for (const key of keys) {
+          const fault = key.state === 'retired' ? undefined : sealFault(key, config.keySecret);
+          if (fault !== undefined) output.note(`note: ${fault} Nothing can be signed with it.`);
+        }
+      });
+    });
+}
+
+/** By kid, as a verifier looks them up. */
+function phpConstant(keys: SigningKeyInUse[]): string {
+  const lines = keys.map(({ kid, x, state }) => `    '${kid}' => '${x}', // ${state}`);
+  return ['const LICENSE_KEYS = [', ...lines, '];'].join('\n');
+}
+
+function pemBlocks(keys: SigningKeyInUse[]): string {
+  return keys.map((key) => `# ${key.kid}, ${key.state}\n${toPem(key).trimEnd()}`).join('\n');
+}
+
+function keyTable(keys: SigningKeyInUse[]): string {
+  return formatTable(
+    ['KID', 'STATE', 'MADE', 'RETIRED'],
+    keys.map(({ kid, state, createdAt, retiredAt, compromised }) => [
+      ...[kid, compromised ? 'compromised' : state, formatTimestamp(createdAt)],
+      retiredAt && formatTimestamp(retiredAt),
+    ]),
+    'No signing keys. "licensing signing-key add" makes one.',
+  );
+}
+
+function addRetire(signingKey: Command): void {
+  signingKey
+    .command('retire')
+    .description('Ends the signing with a key; the next one signs within ten seconds.')
+    .argument('<kid>', 'name of the key: "licensing signing-key list" shows it')
+    .option('--compromised', 'somebody else may have its private part: it is out of keys.json at once')
+    .addHelpText(
+      'after',
+      '\nWhat it has signed still counts to its end, unless it is compromised.\n\nExample:\n  licensing signing-key retire 2026-1',
+    )
+    .action((kid: string, { compromised = false }: { compromised?: boolean }, command: Command) =>
+      withSession(command, async ({ db, now, actor, output }) => {
+        const retired = await retireSigningKey(db, kid, { compromised }, { actor, now });
+        output.print(signingKeyJson(retired), `Signing key ${kid} is retired.`);
+        if (compromised)
+          output.note(
+            'Software that has it built in goes on accepting it: publish a version with the other keys only.',
+          );
+      }),
+    );
+}

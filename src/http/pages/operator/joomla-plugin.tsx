@@ -1,0 +1,71 @@
+import { requireProduct } from '../../../licensing/find-or-refuse';
+import { act, attempt } from '../act';
+import { formState, type FormState } from '../form-state';
+import { Form, FormErrors, Submit, TextField } from '../kit/fields';
+import { OperatorPage } from '../kit/operator-page';
+import { Head, Inside, Panel } from '../kit/panel';
+import type { Answer, OperatorCall, Route } from '../page';
+import { useView } from '../view';
+import { idOf } from './catalogue';
+
+/** The Joomla package for customers' sites, as a file. */
+
+export const joomlaPluginRoutes: Route<OperatorCall>[] = [
+  {
+    path: '/products/:id/joomla-plugin',
+    scope: 'read',
+    get: (call) => showForm(call, formState()),
+    post: (call, sent) =>
+      attempt(
+        call,
+        sent,
+        () => give(call, sent),
+        (form) => showForm(call, form),
+        ({ error }) => call.view.t.products.plugin.refused[error.field ?? ''],
+      ),
+  },
+];
+
+async function give(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const query = new URLSearchParams({ vendor: sent.get('vendor') ?? '' });
+  const wanted = { path: { id: idOf(call) }, query };
+  const { file_name, zip } = await act(call, sent, 'GET /products/{id}/joomla-plugin', wanted);
+  return {
+    file: file_name as string,
+    type: 'application/zip',
+    content: Buffer.from(zip as string, 'base64'),
+  };
+}
+
+async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
+  const { id, name } = await requireProduct(call.db, idOf(call));
+  return { page: <PluginPage {...{ form, id, name }} /> };
+}
+
+function PluginPage({ form, id, name }: { form: FormState; id: number; name: string }) {
+  const { t } = useView();
+  const { plugin: texts, title: list } = t.products;
+  const title = texts.title(name);
+  return (
+    <OperatorPage
+      title={title}
+      nav="products"
+      crumbs={[
+        [list, '/products'],
+        [name, `/products/${id}`],
+      ]}
+    >
+      <Head title={title} sub={texts.about} />
+      <Panel id="plugin" kind="narrow">
+        <Inside>
+          <FormErrors form={form} />
+          <Form path={`/products/${id}/joomla-plugin`} form={form}>
+            <TextField form={form} name="vendor" label={texts.vendor} hint={texts.vendorHint} required />
+            <Submit>{texts.get}</Submit>
+          </Form>
+          <p class="small muted">{texts.next}</p>
+        </Inside>
+      </Panel>
+    </OperatorPage>
+  );
+}

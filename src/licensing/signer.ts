@@ -1,0 +1,185 @@
+import { randomBytes, sign, type KeyObject } from 'node:crypto';
+import { findCoverage } from '../store/bundles';
+import type { Db } from '../store/database';
+import { listSigningKeys, raiseTokenDays } from '../store/signing-keys';
+import { createBatches } from './batches';
+import { createMemory } from './memory';
+import { acceptedKeys, openSigningKey, toJwk, withStates, type PublicJwk } from './signing-keys';
+import {
+  lastingClaims,
+  tokenEnd,
+  toSeconds,
+  type Answered,
+  type Claims,
+  type LastingClaims,
+} from './token-claims';
+import { rememberBriefly } from './updates';
+
+export interface SigningSettings {
+  /** the claim `iss` */
+  issuer: string;
+  /** undefined: nothing can be signed */
+  keySecret: Buffer | undefined;
+  tokenDays: number;
+  offlineDays: number;
+}
+
+export const NO_SIGNING: SigningSettings = {
+  issuer: 'licensing',
+  keySecret: undefined,
+  tokenDays: 14,
+  offlineDays: 30,
+};
+
+export interface Token {
+  token: string;
+  expiresAt: Date;
+}
+
+/** Signs answers and files as compact JWS (RFC 7515, RFC 8037). Only who asks for a token costs anything. */
+export interface Signer {
+  /** days that a file counts */
+  offlineDays: number;
+  /** the keys to be accepted (`keys.json`), a moment old at most */
+  publicKeys(): Promise<PublicJwk[]>;
+  /** whether there is a key to sign with */
+  canSign(): Promise<boolean>;
+  /**
+   * @param keyDigest of the key that the request came by
+   * @returns undefined: there is no key to sign with
+   */
+  signAnswer(
+    answered: Answered,
+    request: { keyDigest: string; nonce: string | undefined; now: Date },
+  ): Promise<Token | undefined>;
+  /** Signs a file of which the ledger has noted `file` as its time and end. @returns as `signAnswer` */
+  signFile(
+    answered: Answered,
+    request: { keyDigest: string; file: { madeAt: Date; endsAt: Date } },
+  ): Promise<Token | undefined>;
+}
+
+/** Tokens remembered for a minute; about 10 MB. */
+const MAX_REMEMBERED = 10_000;
+const MINUTE_MS = 60_000;
+
+const ANSWER_TYPE = 'license+jwt';
+const FILE_TYPE = 'license-file+jwt';
+
+/** @param onFault called when there is a key that cannot be used, with the reason as a sentence, once for each */
+export function createSigner(
+  db: Db,
+  { issuer, keySecret, tokenDays, offlineDays }: SigningSettings,
+  now: () => Date,
+  onFault: (reason: string) => void = () => undefined,
+): Signer {
+  const remembered = createMemory<Token & { at: Date }>(MAX_REMEMBERED, MINUTE_MS);
+  const coverageOf = createBatches(async (asked: { licenseId: number; productId: number }[]) => {
+    const distinct = (ids: number[]) => [...new Set(ids)];
+    const { revisions, included } = await findCoverage(
+      db,
+      distinct(asked.map(({ licenseId }) => licenseId)),
+      distinct(asked.map(({ productId }) => productId)),
+    );
+    return asked.map(({ licenseId, productId }) => ({
+      revision: revisions.get(licenseId),
+      covered: [productId, ...(included.get(productId) ?? [])],
+    }));
+  });
+  let reported: string | undefined;
+
+  const readKeys = rememberBriefly(async () => {
+    const keys = withStates(await listSigningKeys(db));
+    const current = keys.find(({ state }) => state === 'current');
+    const opened = current && openSigningKey(current, keySecret);
+    const fault = typeof opened === 'string' ? opened : undefined;
+    if (fault !== undefined && fault !== reported) onFault(fault);
+    reported = fault;
+    return {
+      keys,
+      signing: current && typeof opened === 'object' ? { ...current, key: opened } : undefined,
+      // Noted before the first token, so that keys.json shows the key until the last one ends.
+      noted: new Set<number>(),
+    };
+  });
+
+  async function signToken(
+    answered: Answered,
+    { keyDigest, nonce, type, at, days, endsAt }: TokenRequest,
+  ): Promise<Token | undefined> {
+    const { signing, noted } = await readKeys(0);
+    if (signing === undefined) return undefined;
+    const { license, asked } = answered;
+    const { revision, covered } = await coverageOf({
+      licenseId: license.id,
+      productId: license.product.id,
+    });
+    const lasting = lastingClaims(answered, covered, issuer);
+    const what = JSON.stringify([
+      ...[type, signing.kid, keyDigest, Math.floor(at.getTime() / MINUTE_MS), asked?.productId, revision],
+      ...[lasting, answered.keyEndsAt, type === FILE_TYPE && endsAt],
+    ]);
+    const known = nonce === undefined ? remembered.get(what, at) : undefined;
+    if (known !== undefined && known.expiresAt > at) return known;
+    if (signing.tokenDays < days && !noted.has(days)) {
+      await raiseTokenDays(db, signing.id, days);
+      noted.add(days);
+    }
+    const claims = { ...lasting, ...times(at, endsAt), jti: randomBytes(16).toString('base64url') };
+    const token = {
+      token: compact({ alg: 'EdDSA', kid: signing.kid, typ: type }, withNonce(claims, nonce), signing.key),
+      expiresAt: endsAt,
+    };
+    if (nonce === undefined) remembered.set(what, { ...token, at });
+    return token;
+  }
+
+  return {
+    offlineDays,
+    publicKeys: async () => acceptedKeys((await readKeys(0)).keys, now()).map(toJwk),
+    canSign: async () => (await readKeys(0)).signing !== undefined,
+    signAnswer: (answered, { now: at, ...request }) =>
+      signToken(answered, {
+        ...request,
+        type: ANSWER_TYPE,
+        at,
+        days: tokenDays,
+        endsAt: tokenEnd(answered, at, tokenDays),
+      }),
+    signFile: (answered, { keyDigest, file: { madeAt, endsAt } }) =>
+      signToken(answered, {
+        keyDigest,
+        nonce: undefined,
+        type: FILE_TYPE,
+        at: madeAt,
+        days: offlineDays,
+        endsAt,
+      }),
+  };
+}
+
+interface TokenRequest {
+  keyDigest: string;
+  nonce: string | undefined;
+  type: typeof ANSWER_TYPE | typeof FILE_TYPE;
+  at: Date;
+  /** how long its kind counts at most */
+  days: number;
+  endsAt: Date;
+}
+
+function times(at: Date, endsAt: Date): Pick<Claims, 'iat' | 'nbf' | 'exp'> {
+  const iat = toSeconds(at);
+  return { iat, nbf: iat, exp: toSeconds(endsAt) };
+}
+
+function withNonce(claims: LastingClaims & Omit<Claims, 'nonce'>, nonce: string | undefined): Claims {
+  return nonce === undefined ? claims : { ...claims, nonce };
+}
+
+function compact(header: object, claims: Claims, key: KeyObject): string {
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const text = `${encode(header)}.${encode(claims)}`;
+  // 25 µs; Ed25519 takes no digest.
+  return `${text}.${sign(null, Buffer.from(text), key).toString('base64url')}`;
+}

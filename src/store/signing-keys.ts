@@ -1,0 +1,65 @@
+import { isSqlite, table, type Db, type Transaction } from './database';
+import { toColumns, toFields } from './row-fields';
+import { rawChange } from './statements';
+
+/** A key that signs answers. */
+export interface SigningKey {
+  id: number;
+  /** the year and a number, never used again */
+  kid: string;
+  /** the public key, as a JWK has it: 32 bytes in base64url */
+  x: string;
+  /** the private key, sealed; null: it did not come along with an import */
+  sealed: string | null;
+  /** the longest life of a token that it signs; 0: it has signed none */
+  tokenDays: number;
+  createdBy: string;
+  createdAt: Date;
+  retiredBy: string | null;
+  retiredAt: Date | null;
+  compromised: boolean;
+}
+
+/** In the order in which they sign. A shop has a few in its lifetime. */
+export async function listSigningKeys(db: Db): Promise<SigningKey[]> {
+  const rows = (await inOrder(db)) as object[];
+  return rows.map((row) => toFields(row) as SigningKey);
+}
+
+/** The same, locked until the transaction ends; its first statement. */
+export async function lockSigningKeys(trx: Transaction): Promise<SigningKey[]> {
+  // SQLite has no row locks: a write takes the only lock.
+  if (isSqlite(trx)) await trx(table(trx, 'signing_keys')).where({ id: 0 }).update({ id: 0 });
+  const rows = (await inOrder(trx).forUpdate()) as object[];
+  return rows.map((row) => toFields(row) as SigningKey);
+}
+
+function inOrder(db: Db) {
+  return db(table(db, 'signing_keys')).orderBy([{ column: 'created_at' }, { column: 'id' }]);
+}
+
+/** @throws a duplicate (`isDuplicate`) when there is a key of this kid */
+export async function insertSigningKey(
+  db: Db,
+  key: Pick<SigningKey, 'kid' | 'x' | 'sealed' | 'createdBy' | 'createdAt'>,
+): Promise<number> {
+  const [id] = await db(table(db, 'signing_keys')).insert(toColumns(key));
+  return id as number;
+}
+
+export async function setRetired(
+  trx: Transaction,
+  id: number,
+  key: Pick<SigningKey, 'retiredAt' | 'retiredBy' | 'compromised'>,
+): Promise<void> {
+  await trx(table(trx, 'signing_keys')).where({ id }).update(toColumns(key));
+}
+
+/** Notes that a key signs tokens that live so long. */
+export async function raiseTokenDays(db: Db, id: number, days: number): Promise<void> {
+  await rawChange(
+    db,
+    `UPDATE ${table(db, 'signing_keys')} SET token_days = ? WHERE id = ? AND token_days < ?`,
+    [days, id, days],
+  );
+}

@@ -1,0 +1,680 @@
+<?php
+
+/**
+ * The parts of Joomla 4.4, 5.0, 5.3 and 6.1 that the plugins meet, in the shape that each version has: events, plugin
+ * constructor, HTTP, database and installer. A site is a folder with plugins and an SQLite database.
+ *
+ * Reads lines of JSON and answers each by one: first {"version","site","ca","resolve"}, then as often as wanted
+ * {"client","language","root","steps":[...]}, answered by the result of each step.
+ */
+
+namespace {
+    const _JEXEC = 1;
+
+    set_error_handler(function ($level, $message, $file, $line) {
+        throw new ErrorException($message, 0, $level, $file, $line);
+    });
+
+    final class Host
+    {
+        public static $in;
+        public static $db;
+        public static $app;
+        public static $container;
+        public static $plugins = [];
+
+        public static function since(string $version): bool
+        {
+            return version_compare(self::$in['version'], $version, '>=');
+        }
+    }
+
+    Host::$in = json_decode(fgets(STDIN), true);
+    define('JPATH_PLUGINS', Host::$in['site'] . '/plugins');
+}
+
+namespace Joomla\Event {
+    interface EventInterface
+    {
+    }
+    interface SubscriberInterface
+    {
+        public static function getSubscribedEvents(): array;
+    }
+    interface DispatcherInterface
+    {
+    }
+
+    class Event implements EventInterface
+    {
+        protected $arguments;
+
+        public function __construct(string $name, array $arguments = [])
+        {
+            $this->arguments = $arguments;
+        }
+
+        public function getArgument($name, $default = null)
+        {
+            return $this->arguments[$name] ?? $default;
+        }
+
+        public function getArguments()
+        {
+            return $this->arguments;
+        }
+    }
+
+    class Dispatcher implements DispatcherInterface
+    {
+        private $listeners = [];
+
+        public function addSubscriber(SubscriberInterface $subscriber)
+        {
+            foreach ($subscriber::getSubscribedEvents() as $event => $method) {
+                $this->listeners[$event][] = [$subscriber, $method];
+            }
+        }
+
+        public function dispatch(string $name, EventInterface $event)
+        {
+            foreach ($this->listeners[$name] ?? [] as $listener) {
+                $listener($event);
+            }
+
+            return $event;
+        }
+    }
+}
+
+namespace Joomla\CMS\Event\Installer {
+    if (\Host::since('5.0')) {
+        class BeforePackageDownloadEvent extends \Joomla\Event\Event
+        {
+            public function __construct($name, array $arguments = [])
+            {
+                $this->arguments['url'] = &$arguments['url'];
+                $this->arguments['headers'] = &$arguments['headers'];
+            }
+
+            public function getUrl(): string
+            {
+                return $this->arguments['url'];
+            }
+
+            public function getHeaders(): array
+            {
+                return $this->arguments['headers'];
+            }
+
+            public function updateUrl(string $value)
+            {
+                $this->arguments['url'] = $value;
+
+                return $this;
+            }
+
+            public function updateHeaders(array $value)
+            {
+                $this->arguments['headers'] = $value;
+
+                return $this;
+            }
+        }
+    }
+
+    if (\Host::since('5.3')) {
+        class BeforeUpdateSiteDownloadEvent extends BeforePackageDownloadEvent
+        {
+        }
+    }
+}
+
+namespace Joomla\DI {
+    interface ServiceProviderInterface
+    {
+        public function register(Container $container);
+    }
+
+    class Container
+    {
+        private $made = [];
+
+        public function set($name, callable $make)
+        {
+            $this->made[$name] = $make;
+
+            return $this;
+        }
+
+        public function get($name)
+        {
+            return $this->made[$name]($this);
+        }
+    }
+}
+
+namespace Joomla\Database {
+    interface DatabaseInterface
+    {
+    }
+
+    trait DatabaseAwareTrait
+    {
+        private $databaseAwareTraitDatabase;
+
+        protected function getDatabase(): DatabaseInterface
+        {
+            return $this->databaseAwareTraitDatabase;
+        }
+
+        public function setDatabase(DatabaseInterface $db): void
+        {
+            $this->databaseAwareTraitDatabase = $db;
+        }
+    }
+
+    /** By SQLite's shell, because PHP's own driver may not be installed. */
+    class SqliteDriver implements DatabaseInterface
+    {
+        private $sql;
+
+        public function setQuery($query)
+        {
+            $this->sql = str_replace('#__', 'jos_', $query);
+
+            return $this;
+        }
+
+        public function quote($text)
+        {
+            return "'" . str_replace("'", "''", $text) . "'";
+        }
+
+        public function execute()
+        {
+            $this->loadObjectList();
+
+            return true;
+        }
+
+        public function loadObjectList()
+        {
+            $shell = self::shell();
+            fwrite($shell[0], $this->sql . ";\n.print --end--\n");
+            $output = '';
+
+            while (($line = fgets($shell[1])) !== "--end--\n") {
+                if ($line === false) {
+                    throw new \RuntimeException(stream_get_contents($shell[2]));
+                }
+
+                $output .= $line;
+            }
+
+            return json_decode($output ?: '[]');
+        }
+
+        /** One for all queries: its pipes. */
+        private static function shell(): array
+        {
+            static $pipes = [];
+            // PHP ends a process that nothing refers to.
+            static $process;
+
+            if (!$process) {
+                $command = ['sqlite3', '-bail', '-json', \Host::$in['site'] . '/site.sqlite'];
+                $process = proc_open($command, [['pipe', 'r'], ['pipe', 'w'], ['pipe', 'w']], $pipes);
+            }
+
+            return $pipes;
+        }
+
+        public function loadResult()
+        {
+            $rows = $this->loadObjectList();
+
+            return $rows ? current((array) $rows[0]) : null;
+        }
+    }
+}
+
+namespace Joomla\Registry {
+    class Registry
+    {
+        private $data;
+
+        public function __construct($json = '')
+        {
+            $this->data = json_decode($json, true) ?: [];
+        }
+
+        public function get($name, $default = null)
+        {
+            return $this->data[$name] ?? $default;
+        }
+    }
+}
+
+namespace Joomla\CMS\Extension {
+    interface PluginInterface
+    {
+    }
+}
+
+namespace Joomla\CMS\Language {
+    class Language
+    {
+        private $strings = [];
+
+        public function getTag()
+        {
+            return \Host::$in['language'];
+        }
+
+        public function load($extension, $basePath, $lang = null, $reload = false, $default = true)
+        {
+            $text = file_get_contents("$basePath/language/$lang/$extension.ini");
+            $this->strings = str_replace('\"', '"', parse_ini_string($text, false, INI_SCANNER_RAW)) + $this->strings;
+
+            return true;
+        }
+
+        public function hasKey($key)
+        {
+            return isset($this->strings[strtoupper($key)]);
+        }
+
+        public function _($key)
+        {
+            return $this->strings[strtoupper($key)] ?? $key;
+        }
+    }
+}
+
+namespace Joomla\CMS\Uri {
+    class Uri
+    {
+        public static function root()
+        {
+            return \Host::$in['root'];
+        }
+    }
+}
+
+namespace Joomla\CMS\Application {
+    interface CMSApplicationInterface
+    {
+    }
+
+    class Application implements CMSApplicationInterface
+    {
+        public $messages = [];
+        private $language;
+
+        public function isClient($name)
+        {
+            return $name === \Host::$in['client'];
+        }
+
+        public function enqueueMessage($message, $type = 'info')
+        {
+            $this->messages[] = [$type, $message];
+        }
+
+        public function getLanguage()
+        {
+            return $this->language ?? ($this->language = new \Joomla\CMS\Language\Language());
+        }
+    }
+}
+
+namespace Joomla\CMS\Plugin {
+    abstract class AnyPlugin implements \Joomla\CMS\Extension\PluginInterface
+    {
+        public $params;
+        private $application;
+
+        protected function configure(array $config)
+        {
+            $this->params = new \Joomla\Registry\Registry($config['params']);
+        }
+
+        protected function getApplication(): ?\Joomla\CMS\Application\CMSApplicationInterface
+        {
+            return $this->application;
+        }
+
+        public function setApplication(\Joomla\CMS\Application\CMSApplicationInterface $application): void
+        {
+            $this->application = $application;
+        }
+    }
+
+    if (\Host::since('6.0')) {
+        abstract class CMSPlugin extends AnyPlugin
+        {
+            public function __construct($config = [])
+            {
+                $this->configure($config instanceof \Joomla\Event\DispatcherInterface ? func_get_arg(1) : $config);
+            }
+        }
+    } elseif (\Host::since('5.0')) {
+        abstract class CMSPlugin extends AnyPlugin
+        {
+            public function __construct(\Joomla\Event\DispatcherInterface $dispatcher, array $config = [])
+            {
+                $this->configure($config);
+            }
+        }
+    } else {
+        abstract class CMSPlugin extends AnyPlugin
+        {
+            public function __construct(&$subject, $config = [])
+            {
+                $this->configure($config);
+            }
+        }
+    }
+
+    class PluginHelper
+    {
+        public static function getPlugin($group, $element)
+        {
+            return \Host::$plugins["$group/$element"];
+        }
+    }
+}
+
+namespace Joomla\Http {
+    class Response
+    {
+        private $status;
+        private $text;
+
+        public function __construct(int $status, string $text)
+        {
+            $this->status = $status;
+            $this->text = $text;
+        }
+
+        public function getStatusCode()
+        {
+            return $this->status;
+        }
+
+        /** A stream in Joomla, which becomes the text where it is used as one. */
+        public function getBody()
+        {
+            return new class ($this->text) {
+                private $text;
+
+                public function __construct(string $text)
+                {
+                    $this->text = $text;
+                }
+
+                public function __toString(): string
+                {
+                    return $this->text;
+                }
+            };
+        }
+    }
+
+    class Http
+    {
+        private $options;
+
+        public function __construct(array $options)
+        {
+            $this->options = $options;
+        }
+
+        /** As Joomla's transport for cURL sets the options. */
+        public function get($url, array $headers = [], $timeout = null)
+        {
+            $options = [
+                CURLOPT_CAINFO => \Host::$in['ca'],
+                CURLOPT_RESOLVE => \Host::$in['resolve'],
+                CURLOPT_HTTPHEADER => [],
+                CURLOPT_URL => str_replace('&amp;', '&', $url),
+                CURLOPT_USERAGENT => 'Mozilla/5.0 Joomla!/' . \Host::$in['version'] . '.0 Joomla',
+                CURLOPT_RETURNTRANSFER => true,
+                CURLOPT_FOLLOWLOCATION => (bool) ($this->options['follow_location'] ?? true),
+            ];
+
+            foreach ($headers as $name => $value) {
+                $options[CURLOPT_HTTPHEADER][] = "$name: $value";
+            }
+
+            if ($timeout !== null) {
+                $options[CURLOPT_TIMEOUT] = (int) $timeout;
+                $options[CURLOPT_CONNECTTIMEOUT] = (int) $timeout;
+            }
+
+            $handle = curl_init();
+            curl_setopt_array($handle, ($this->options['transport.curl'] ?? []) + $options);
+            $body = curl_exec($handle);
+
+            if (!is_string($body)) {
+                throw new \RuntimeException(curl_error($handle));
+            }
+
+            return new Response(curl_getinfo($handle, CURLINFO_RESPONSE_CODE), $body);
+        }
+    }
+
+    class HttpFactory
+    {
+        public function getHttp($options = [], $adapters = null)
+        {
+            return new Http($options);
+        }
+    }
+}
+
+namespace Joomla\CMS\Http {
+    if (!\Host::since('6.0')) {
+        class HttpFactory
+        {
+            public static function getHttp($options = [], $adapters = null)
+            {
+                return new \Joomla\Http\Http($options);
+            }
+        }
+    }
+}
+
+namespace Joomla\CMS\Installer {
+    class InstallerAdapter
+    {
+    }
+
+    interface InstallerScriptInterface
+    {
+        public function install(InstallerAdapter $adapter): bool;
+        public function update(InstallerAdapter $adapter): bool;
+        public function uninstall(InstallerAdapter $adapter): bool;
+        public function preflight(string $type, InstallerAdapter $adapter): bool;
+        public function postflight(string $type, InstallerAdapter $adapter): bool;
+    }
+}
+
+namespace Joomla\CMS {
+    class Factory
+    {
+        public static function getApplication()
+        {
+            return \Host::$app;
+        }
+
+        public static function getContainer()
+        {
+            return \Host::$container;
+        }
+    }
+}
+
+namespace {
+    use Joomla\CMS\Event\Installer\BeforePackageDownloadEvent;
+    use Joomla\CMS\Extension\PluginInterface;
+    use Joomla\CMS\Installer\InstallerAdapter;
+    use Joomla\Database\DatabaseInterface;
+    use Joomla\Event\DispatcherInterface;
+    use Joomla\Event\Event;
+
+    Host::$db = new Joomla\Database\SqliteDriver();
+    Host::$container = new Joomla\DI\Container();
+    Host::$container->set(DatabaseInterface::class, function () {
+        return Host::$db;
+    });
+
+    /** Starts a request: loads the plugins that are on, by their manifests. */
+    function boot(): Joomla\Event\Dispatcher
+    {
+        Host::$app = new Joomla\CMS\Application\Application();
+        $dispatcher = new Joomla\Event\Dispatcher();
+        Host::$container->set(DispatcherInterface::class, function () use ($dispatcher) {
+            return $dispatcher;
+        });
+        $rows = Host::$db->setQuery("SELECT * FROM #__extensions WHERE type = 'plugin' AND enabled = 1")->loadObjectList();
+
+        foreach ($rows as $row) {
+            $folder = JPATH_PLUGINS . "/$row->folder/$row->element";
+            $namespace = (string) simplexml_load_file("$folder/$row->element.xml")->namespace;
+            spl_autoload_register(function ($class) use ($namespace, $folder) {
+                if (strpos($class, "$namespace\\") === 0) {
+                    require_once "$folder/src" . str_replace('\\', '/', substr($class, strlen($namespace))) . '.php';
+                }
+            });
+            Host::$plugins["$row->folder/$row->element"] = (object) [
+                'type' => $row->folder,
+                'name' => $row->element,
+                'params' => $row->params,
+            ];
+            $provider = require "$folder/services/provider.php";
+            $provider->register(Host::$container);
+            $dispatcher->addSubscriber(Host::$container->get(PluginInterface::class));
+        }
+
+        return $dispatcher;
+    }
+
+    /** As InstallerHelper::downloadPackage: the event, then the download. */
+    function download(string $url): array
+    {
+        $dispatcher = boot();
+        $headers = [];
+        $name = 'onInstallerBeforePackageDownload';
+
+        if (Host::since('5.0')) {
+            $event = new BeforePackageDownloadEvent($name, ['url' => &$url, 'headers' => &$headers]);
+        } else {
+            $event = new Event($name, [&$url, &$headers]);
+        }
+
+        $start = microtime(true);
+        $dispatcher->dispatch($name, $event);
+        $seconds = microtime(true) - $start;
+        $factory = Host::since('6.0') ? Joomla\Http\HttpFactory::class : Joomla\CMS\Http\HttpFactory::class;
+
+        try {
+            $status = (new $factory())->getHttp()->get($url, $headers, 10)->getStatusCode();
+        } catch (RuntimeException $fault) {
+            $status = $fault->getMessage();
+        }
+
+        return ['messages' => Host::$app->messages] + compact('url', 'headers', 'seconds', 'status');
+    }
+
+    /** As the adapters of Joomla's installer: @param files the package, unpacked with the zips in it */
+    function install(string $files): array
+    {
+        $manifest = simplexml_load_file(glob("$files/pkg_*.xml")[0]);
+        $manifests = Host::$in['site'] . '/manifests';
+        $installed = [];
+
+        foreach ($manifest->files->file as $file) {
+            $source = "$files/" . basename((string) $file, '.zip');
+            $plugin = simplexml_load_file("$source/{$file['id']}.xml");
+            $target = JPATH_PLUGINS . "/{$plugin['group']}/{$file['id']}";
+            mkdir($target, 0700, true);
+
+            foreach ($plugin->files->folder as $folder) {
+                passthru('cp -r ' . escapeshellarg("$source/$folder") . ' ' . escapeshellarg($target));
+            }
+
+            copy("$source/{$file['id']}.xml", "$target/{$file['id']}.xml");
+            insert((string) $plugin->name, 'plugin', (string) $file['id'], (string) $plugin['group']);
+            $installed[] = "{$plugin['group']}/{$file['id']}";
+        }
+
+        mkdir("$manifests/$manifest->packagename", 0700, true);
+        copy(glob("$files/pkg_*.xml")[0], "$manifests/pkg_$manifest->packagename.xml");
+        copy("$files/$manifest->scriptfile", "$manifests/$manifest->packagename/$manifest->scriptfile");
+        insert((string) $manifest->name, 'package', "pkg_$manifest->packagename", '');
+        $script = require "$files/$manifest->scriptfile";
+        $script->postflight('install', new InstallerAdapter());
+
+        return $installed;
+    }
+
+    function insert(string $name, string $type, string $element, string $folder): void
+    {
+        $values = implode(', ', array_map([Host::$db, 'quote'], [$name, $type, $element, $folder]));
+        Host::$db->setQuery(
+            "INSERT INTO #__extensions (name, type, element, folder, client_id, enabled, manifest_cache, params, custom_data)
+            VALUES ($values, 0, 0, '{}', '{}', '')"
+        )->execute();
+    }
+
+    /** Deletes what the adapters of Joomla's installer delete. */
+    function uninstall(string $package): void
+    {
+        $manifests = Host::$in['site'] . '/manifests';
+        $manifest = simplexml_load_file("$manifests/$package.xml");
+
+        foreach ($manifest->files->file as $file) {
+            Host::$db->setQuery(
+                "DELETE FROM #__extensions WHERE type = 'plugin' AND element = '{$file['id']}' AND folder = '{$file['group']}'"
+            )->execute();
+            passthru('rm -r ' . escapeshellarg(JPATH_PLUGINS . "/{$file['group']}/{$file['id']}"));
+        }
+
+        passthru('rm -r ' . escapeshellarg("$manifests/$manifest->packagename"));
+        unlink("$manifests/$package.xml");
+        Host::$db->setQuery("DELETE FROM #__extensions WHERE type = 'package' AND element = '$package'")->execute();
+    }
+
+    echo "true\n";
+
+    while (($line = fgets(STDIN)) !== false) {
+        // Another request sees what has changed since.
+        clearstatcache();
+        Host::$in = json_decode($line, true) + Host::$in;
+        $results = [];
+        $client = Host::$in['client'];
+
+        foreach (Host::$in['steps'] as $step) {
+            list($name, $value) = [key($step), current($step)];
+            Host::$in['client'] = $step['client'] ?? $client;
+
+            if ($name === 'download') {
+                $results[] = download($value);
+            } elseif ($name === 'install') {
+                $results[] = install($value);
+            } elseif ($name === 'uninstall') {
+                $results[] = uninstall($value);
+            } elseif ($name === 'event') {
+                boot()->dispatch($value, new Event($value));
+                $results[] = Host::$app->messages;
+            } else {
+                $results[] = Host::$db->setQuery($value)->loadObjectList();
+            }
+        }
+
+        $flags = JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE | JSON_INVALID_UTF8_SUBSTITUTE;
+        echo json_encode($results, $flags), "\n";
+    }
+}

@@ -1,0 +1,775 @@
+import { spawnSync } from 'node:child_process';
+import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { addSigningKey, openSigningKey, retireSigningKey } from '../../src/licensing/signing-keys';
+import { table } from '../../src/store/database';
+import { createAuthority } from '../support/certificates';
+import { operator } from '../support/operator';
+import { giveRelease } from '../support/packages';
+import { php72Faults, phpFaults } from '../support/php-files';
+import { startPhp, type PhpProcess } from '../support/php-process';
+import { eventually, temporaryFolder } from '../support/processes';
+import { giveLicense, givePlan, PREFIX, startTestService, type TestService } from '../support/service';
+
+/** The client of `licensing php`, by PHP, against the service and against servers that hang, break and lie. */
+
+const NOW = new Date('2026-07-15T12:00:00Z');
+const SECONDS = NOW.getTime() / 1000;
+const DAY = 86_400;
+const NAMESPACE = 'Acme\\Example\\Licensing';
+const SITE = 'https://www.Customer.example/joomla/';
+
+let service: TestService;
+let folder: string;
+let key: string;
+let expiredKey: string;
+let otherKey: string;
+
+/** Stands between the client and the service: passes everything on, or does what a test wants. */
+let behave: RequestListener | undefined;
+/** changes an answer's token, which is then signed again by `forger` */
+let twist: ((token: Token) => void) | undefined;
+/** by default with the service's own key, so that a test sees what it changed, and nothing else, refused */
+let forger: { privateKey: KeyObject };
+let requests: { url: string; body: Record<string, unknown> }[];
+const servers: Server[] = [];
+let plain: string;
+let tls: string;
+let ca: string;
+
+const SECRET = randomBytes(32);
+let own: KeyObject;
+let keys: Record<string, string>;
+
+interface Token {
+  header: Record<string, unknown>;
+  claims: Record<string, unknown>;
+}
+
+function reset(): void {
+  behave = undefined;
+  twist = undefined;
+  forger = { privateKey: own };
+  requests = [];
+}
+
+const base64url = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+/** The token with other content, signed by `forger`. */
+function forge(text: string, change: (token: Token) => void): string {
+  const [header, claims] = text
+    .split('.', 2)
+    .map((part) => JSON.parse(Buffer.from(part, 'base64url').toString()) as Record<string, unknown>);
+  const token = { header: header!, claims: claims! };
+  change(token);
+  const signed = `${base64url(token.header)}.${base64url(token.claims)}`;
+  return `${signed}.${sign(null, Buffer.from(signed), forger.privateKey).toString('base64url')}`;
+}
+
+const proxy: RequestListener = (request, response) => {
+  void (async () => {
+    const bytes = await buffer(request);
+    const sent = (bytes.length === 0 ? {} : JSON.parse(bytes.toString())) as Record<string, unknown>;
+    requests.push({ url: request.url ?? '', body: sent });
+    if (behave !== undefined) return behave(request, response);
+    const answer = await fetch(service.url + (request.url ?? ''), {
+      method: request.method ?? 'GET',
+      headers: { 'Content-Type': 'application/json' },
+      ...(bytes.length === 0 ? {} : { body: bytes }),
+    });
+    const json = (await answer.json()) as { data?: { token?: string } };
+    if (twist && json.data?.token) json.data.token = forge(json.data.token, twist);
+    response.writeHead(answer.status, { 'Content-Type': 'application/json' }).end(JSON.stringify(json));
+  })().catch((error: unknown) => response.destroy(error as Error));
+};
+
+beforeAll(async () => {
+  service = await startTestService(
+    { LICENSING_KEY_SECRET: SECRET.toString('base64'), LICENSING_RATE_LIMIT: '1000000' },
+    NOW,
+  );
+  const { db } = service;
+  const signing = await addSigningKey(db, SECRET, { actor: 'operator:test', now: NOW });
+  own = openSigningKey(signing, SECRET) as KeyObject;
+  keys = { [signing.kid]: signing.x };
+  reset();
+  const plan = await givePlan(db, { limit: 1 });
+  key = (await giveLicense(db, plan)).key;
+  expiredKey = (await giveLicense(db, plan, { expiresAt: new Date('2026-06-30T23:59:59Z') })).key;
+  otherKey = (await giveLicense(db, await givePlan(db, { productId: 43 }))).key;
+  await giveRelease(service, { version: '2.1.0' });
+  const authority = createAuthority();
+  const { cert, key: privateKey } = authority.issue('DNS:localhost');
+  ca = authority.ca;
+  const secure = createTlsServer({ cert: readFileSync(cert), key: readFileSync(privateKey) }, proxy);
+  for (const server of [createServer(proxy), secure]) {
+    await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
+    servers.push(server);
+  }
+  const [plainPort, tlsPort] = servers.map((server) => (server.address() as AddressInfo).port);
+  plain = `http://localhost:${plainPort}`;
+  tls = `https://localhost:${tlsPort}`;
+  folder = join(temporaryFolder('licensing-php'), 'src/Licensing');
+  await operator({}).json(['php', '--namespace', NAMESPACE, '--out', folder]);
+}, 60_000);
+afterAll(async () => {
+  await Promise.all(php.map((one) => one.stop()));
+  for (const server of servers) {
+    server.closeAllConnections();
+    server.close();
+  }
+  await service.stop();
+});
+
+interface Answer {
+  ok: boolean;
+  status: number;
+  code: string | null;
+  message: string;
+  data: Record<string, unknown>;
+}
+type Call = [method: string, ...args: unknown[]];
+
+interface Given {
+  site?: string;
+  keys?: Record<string, string>;
+  store?: string;
+  now?: number;
+  seconds?: number;
+  ca?: string;
+  /** without the extension curl */
+  streams?: boolean;
+}
+
+const CLIENT = join(__dirname, 'host/client.php');
+/** with the extension curl, and without */
+const php: [PhpProcess, PhpProcess] = [startPhp(CLIENT), startPhp(CLIENT, ['-n'])];
+
+/** In PHP of its own. */
+async function callAlone<T>(calls: Call[], given: Given, args: string[] = []): Promise<Called<T>[]> {
+  const alone = startPhp(CLIENT, given.streams ? ['-n', ...args] : args);
+  try {
+    return await call(calls, given, alone);
+  } finally {
+    await alone.stop();
+  }
+}
+
+interface Called<T> {
+  result: T;
+  seconds: number;
+}
+
+function call<T>(
+  calls: Call[],
+  { streams = false, ...given }: Given = {},
+  by = php[streams ? 1 : 0],
+): Promise<Called<T>[]> {
+  const usual = { folder, namespace: NAMESPACE, site: plain, product: 42, keys, seconds: 5, now: SECONDS };
+  return by.ask({ ...usual, store: temporaryFolder(), ...given, calls });
+}
+
+const entitled = async (given: Given, of = key): Promise<boolean> =>
+  (await call<boolean>([['entitled', of, SITE]], given))[0]!.result;
+
+async function fileFor(ofKey: string, identifier: string): Promise<{ token: string; expires_at: string }> {
+  const answer = await fetch(`${service.url}${PREFIX}/licenses/token`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ license_key: ofKey, identifier }),
+  });
+  return ((await answer.json()) as { data: { token: string; expires_at: string } }).data;
+}
+
+describe('licensing php', () => {
+  it('writes PHP from 7.2.5 on, under the namespace, and again over its own files alone', async () => {
+    const files = readdirSync(folder).sort();
+    const paths = files.map((file) => join(folder, file));
+    const texts = paths.map((path) => readFileSync(path, 'utf8'));
+    const again = await operator({}).json([
+      'php',
+      '--namespace',
+      'Acme\\\\Example\\\\Licensing',
+      '--out',
+      folder,
+    ]);
+    const foreign = temporaryFolder();
+    // The seller's own class of that name.
+    const theirs = texts[files.indexOf('Token.php')]!.replace(/^\/\/.*\n/m, '');
+    writeFileSync(join(foreign, 'Token.php'), theirs);
+    const refused = await operator({}).run(['php', '--namespace', NAMESPACE, '--out', foreign]);
+
+    expect(files).toEqual(['Client.php', 'LicenceField.php', 'Store.php', 'Token.php', 'Transport.php']);
+    expect(again).toEqual({ folder, files });
+    expect(paths.map((path) => readFileSync(path, 'utf8'))).toEqual(texts);
+    for (const php of texts) expect(php).toContain(`\nnamespace ${NAMESPACE};\n`);
+    expect(phpFaults(paths)).toEqual([]);
+    expect(php72Faults(paths)).toEqual([]);
+    expect({ ...refused, files: readdirSync(foreign) }).toMatchObject({ code: 1, files: ['Token.php'] });
+  });
+
+  it.each(['Acme/Example', 'Acme\\List', 'Joomla\\Acme', '1Acme', ''])(
+    'refuses the namespace "%s"',
+    async (one) => {
+      const out = join(temporaryFolder(), 'x');
+      const { code, stderr } = await operator({}).run(['php', '--namespace', one, '--out', out]);
+
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/namespace/) });
+      expect(existsSync(out)).toBe(false);
+    },
+  );
+});
+
+const WAYS: [string, () => Given][] = [
+  ['cURL', () => ({})],
+  ['streams', () => ({ streams: true })],
+  ['cURL and TLS', () => ({ site: tls, ca })],
+  ['streams and TLS', () => ({ site: tls, ca, streams: true })],
+];
+
+describe.each(WAYS)('by %s', (_name, way) => {
+  it('activates, validates, checks, tells the latest version, and frees the slot', async () => {
+    reset();
+    const results = await call<Answer & boolean>(
+      [
+        ['entitled', key, SITE],
+        ['activate', key, SITE, 'Shop'],
+        ['activate', key, 'other.example'],
+        ['validate', key, SITE],
+        ['entitled', key, SITE],
+        ['check', key],
+        ['check', expiredKey, '2.1.0'],
+        ['latestVersion'],
+        ['deactivate', key, SITE],
+        ['deactivate', key, SITE],
+        ['validate', 'AAAAAAAA-BBBBBBBB-CCCCCCCC-DDDDDDDD', SITE],
+        ['activate', otherKey, SITE],
+        ['validate', otherKey, SITE],
+      ],
+      way(),
+    );
+    const all = results.map(({ result }) => result);
+
+    expect(all[0]).toBe(false);
+    expect(all[1]).toMatchObject({ ok: true, status: 200, data: { identifier: 'customer.example' } });
+    expect(all[2]).toMatchObject({ ok: false, status: 403, code: 'ACTIVATION_LIMIT_REACHED' });
+    expect(all[3]).toMatchObject({
+      ok: true,
+      data: { valid: true, identifier_activated: true, product_covered: true },
+    });
+    expect(all[4]).toBe(true);
+    expect(all[5]).toMatchObject({ ok: true, data: { allowed: true, version: '2.1.0' } });
+    expect(all[6]).toMatchObject({ ok: true, data: { allowed: false, code: 'LICENSE_EXPIRED' } });
+    expect(all[7]).toMatchObject({ ok: true, data: { version: '2.1.0' } });
+    expect(all[8]).toMatchObject({ ok: true, data: { status: 'deactivated' } });
+    expect(all[9]).toMatchObject({ ok: false, status: 404, code: 'ACTIVATION_NOT_FOUND' });
+    expect(all[10]).toMatchObject({ ok: false, status: 403, code: 'LICENSE_NOT_FOUND' });
+    expect(all[11]).toMatchObject({ ok: false, status: 403, code: 'PRODUCT_MISMATCH' });
+    expect(all[12]).toMatchObject({ ok: false, status: 200, code: 'PRODUCT_MISMATCH', claims: null });
+    for (const { url, body } of requests)
+      if (/validate|activate/.test(url)) expect(body).toMatchObject({ product_id: 42 });
+  });
+
+  it.each<[string, RequestListener]>([
+    ['breaks the connection', (request) => request.socket.destroy()],
+    ['redirects', (_request, response) => response.writeHead(302, { Location: `${plain}/elsewhere` }).end()],
+    ['is out of order', (_request, response) => response.writeHead(503).end('<h1>Sorry</h1>')],
+    ['sends HTML', (_request, response) => response.end('<html>')],
+    [
+      'cuts its answer',
+      (_request, response) => {
+        response.writeHead(200, { 'Content-Length': 100 });
+        response.write('{"data":{}}', () => response.destroy());
+      },
+    ],
+    [
+      'sends more than 64 KB',
+      (_request, response) => response.end(JSON.stringify({ data: { more: 'x'.repeat(70_000) } })),
+    ],
+  ])('takes a server that %s for one that is away', async (_behaviour, behaviour) => {
+    reset();
+    behave = behaviour;
+    const [answer] = await call<Answer>([['validate', key, SITE]], way());
+
+    expect(answer!.result).toMatchObject({ ok: false, code: null, data: {} });
+    expect(answer!.result.message).toBe('The licence service does not answer. Try again later.');
+    expect(requests).toHaveLength(1);
+  });
+});
+
+it('waits so long and no longer for a server that hangs, and for one that drips', async () => {
+  reset();
+  const drips: NodeJS.Timeout[] = [];
+  behave = (request, response) => {
+    if (request.url?.includes('check=1')) return;
+    response.writeHead(200);
+    drips.push(setInterval(() => response.write(' '), 50));
+  };
+  const answers = await Promise.all(
+    WAYS.map(async ([name, way]) =>
+      (await callAlone<Answer>([['check', key], ['latestVersion']], { ...way(), seconds: 1 })).map((one) => ({
+        by: name,
+        ...one,
+      })),
+    ),
+  );
+  drips.forEach(clearInterval);
+
+  for (const { by, result, seconds } of answers.flat()) {
+    expect([by, result]).toEqual([by, expect.objectContaining({ ok: false, status: 0 })]);
+    expect(seconds).toBeGreaterThan(0.9);
+    expect(seconds).toBeLessThan(3);
+  }
+});
+
+it('trusts no certificate but those it should', async () => {
+  reset();
+  for (const streams of [false, true]) {
+    const [answer] = await call<Answer>([['latestVersion']], { site: tls, streams });
+    expect(answer!.result).toMatchObject({ ok: false, status: 0 });
+  }
+  expect(requests).toEqual([]);
+});
+
+describe('the last signed answer', () => {
+  let store: string;
+  let stored: string;
+  beforeEach(async () => {
+    reset();
+    store = temporaryFolder();
+    await call([['activate', key, SITE]], { store });
+    const [file = ''] = readdirSync(store);
+    stored = join(store, file);
+  });
+  const away = 'http://localhost:1';
+
+  it('is kept without the key and the site, and counts for a day without another question', async () => {
+    reset();
+    expect(readdirSync(store)).toEqual([expect.stringMatching(/^[0-9a-f]{64}\.txt$/)]);
+    expect(readFileSync(stored, 'utf8')).not.toContain(key);
+
+    expect(await entitled({ store, now: SECONDS + DAY - 1 })).toBe(true);
+    expect(requests).toEqual([]);
+    service.clock.now = new Date((SECONDS + DAY) * 1000);
+    expect(await entitled({ store, now: SECONDS + DAY })).toBe(true);
+    expect(requests).toHaveLength(1);
+    service.clock.now = NOW;
+  });
+
+  it('counts until its end while the service is away, and the service is not asked at each page', async () => {
+    reset();
+    behave = (_request, response) => response.writeHead(503).end();
+    expect(await entitled({ store, now: SECONDS + 13 * DAY })).toBe(true);
+    expect(await entitled({ store, now: SECONDS + 13 * DAY + 299 })).toBe(true);
+    expect(requests).toHaveLength(1);
+    expect(await entitled({ store, now: SECONDS + 13 * DAY + 300 })).toBe(true);
+    expect(requests).toHaveLength(2);
+    expect(await entitled({ store, now: SECONDS + 14 * DAY })).toBe(false);
+    expect(await entitled({ store: temporaryFolder(), site: away })).toBe(false);
+  });
+
+  it('is of one site, one key, one product and one service', async () => {
+    reset();
+    behave = (_request, response) => response.writeHead(503).end();
+    const [elsewhere, otherOne] = await call<boolean>(
+      [
+        ['entitled', key, 'other.example'],
+        ['entitled', expiredKey, SITE],
+      ],
+      { store },
+    );
+
+    expect([elsewhere!.result, otherOne!.result]).toEqual([false, false]);
+    expect(await entitled({ store, site: away })).toBe(false);
+  });
+
+  it.each<[string, (token: string) => string]>([
+    [
+      'a changed claim',
+      (token) => {
+        const [head = '', claims = '', signature = ''] = token.split('.');
+        const changed = {
+          ...(JSON.parse(Buffer.from(claims, 'base64url').toString()) as object),
+          exp: SECONDS + 999 * DAY,
+        };
+        return [head, base64url(changed), signature].join('.');
+      },
+    ],
+    [
+      'another algorithm',
+      (token) =>
+        [base64url({ alg: 'none', kid: '2026-1', typ: 'license+jwt' }), token.split('.')[1], ''].join('.'),
+    ],
+    ['a cut signature', (token) => token.slice(0, -4)],
+    [
+      'its own signature',
+      (token) => {
+        forger.privateKey = generateKeyPairSync('ed25519').privateKey;
+        return forge(token, () => undefined);
+      },
+    ],
+    ['nothing', () => ''],
+    ['a text', () => 'valid'],
+    ['a longer pause', (token) => `${token.slice(0, -4)} ${SECONDS + 999 * DAY}`],
+  ])('makes no licence of a file with %s', async (_name, change) => {
+    reset();
+    const changed = change(readFileSync(stored, 'utf8'));
+    writeFileSync(stored, changed);
+    expect(await entitled({ store, now: SECONDS + 1 })).toBe(true);
+    // It had to ask.
+    expect(requests).toHaveLength(1);
+    behave = (_request, response) => response.writeHead(503).end();
+    writeFileSync(stored, changed);
+    expect(await entitled({ store, now: SECONDS + 1 })).toBe(false);
+  });
+
+  it('goes when the service clearly refuses the key, and when the slot is freed', async () => {
+    reset();
+    const refuse = { error: { code: 'LICENSE_NOT_FOUND', message: 'License not found' } };
+    behave = (_request, response) => response.writeHead(403).end(JSON.stringify(refuse));
+    expect(await entitled({ store, now: SECONDS + DAY })).toBe(false);
+    expect(readdirSync(store)).toEqual([]);
+
+    reset();
+    await call([['activate', key, SITE]], { store });
+    expect(readdirSync(store)).toHaveLength(1);
+    await call([['deactivate', key, SITE]], { store });
+    expect(readdirSync(store)).toEqual([]);
+    expect(await entitled({ store })).toBe(false);
+    await call([['activate', key, SITE]], { store });
+  });
+
+  it('of an expired licence is a no, which is soon asked again', async () => {
+    reset();
+    const there = temporaryFolder();
+    const [standing] = await call<object>([['standing', expiredKey, SITE]], { store: there });
+
+    expect(standing!.result).toMatchObject({
+      valid: false,
+      status: 'expired',
+      activated: false,
+      limit: 1,
+      used: 0,
+    });
+    expect(await entitled({ store: there, now: SECONDS + 299 }, expiredKey)).toBe(false);
+    expect(requests).toHaveLength(1);
+    service.clock.now = new Date((SECONDS + 300) * 1000);
+    expect(await entitled({ store: there, now: SECONDS + 300 }, expiredKey)).toBe(false);
+    service.clock.now = NOW;
+    expect(requests).toHaveLength(2);
+  });
+});
+
+describe('an answer that lies', () => {
+  it.each<[string, (token: Token) => void]>([
+    ['of another key', () => void (forger.privateKey = generateKeyPairSync('ed25519').privateKey)],
+    ['of an unknown kid', ({ header }) => void (header.kid = '2020-9')],
+    ['of the type of a file', ({ header }) => void (header.typ = 'license-file+jwt')],
+    ['for another algorithm', ({ header }) => void (header.alg = 'HS256')],
+    ['for another product', ({ claims }) => void (claims.aud = ['43'])],
+    ['for another site', ({ claims }) => void (claims.identifier = 'other.example')],
+    ['for no site', ({ claims }) => void (claims.identifier = null)],
+    ['to another question', ({ claims }) => void (claims.nonce = 'earlier')],
+    ['that has ended', ({ claims }) => void (claims.exp = SECONDS)],
+    ['from the future', ({ claims }) => void (claims.nbf = SECONDS + 301)],
+    ['without an end', ({ claims }) => void (claims.exp = null)],
+  ])('is no licence: %s', async (_name, lie) => {
+    reset();
+    twist = lie;
+    const [entitlement, answer] = await call<Answer & boolean>([
+      ['entitled', key, SITE],
+      ['validate', key, SITE],
+    ]);
+
+    expect(entitlement!.result).toBe(false);
+    expect(answer!.result).toMatchObject({ ok: false, code: 'NOT_TRUSTED' });
+  });
+
+  it('is no licence: a token that says so', async () => {
+    reset();
+    twist = ({ claims }) => void (claims.activated = false);
+    expect(await entitled({})).toBe(false);
+    reset();
+    twist = ({ claims }) => void (claims.valid = 'true');
+    expect(await entitled({})).toBe(false);
+  });
+
+  it('is no licence: one that is not signed', async () => {
+    reset();
+    behave = (_request, response) =>
+      response.end(JSON.stringify({ data: { valid: true, identifier_activated: true, token: null } }));
+    const [standing, answer] = await call<null & Answer>([
+      ['standing', key, SITE],
+      ['validate', key, SITE],
+    ]);
+    expect(standing!.result).toBe(null);
+    expect(answer!.result).toMatchObject({ ok: false, code: 'NOT_TRUSTED', claims: null });
+  });
+
+  it('is no licence where PHP has no sodium', async () => {
+    reset();
+    const args = ['-d', 'disable_functions=sodium_crypto_sign_verify_detached'];
+    const [answer] = await callAlone<boolean>([['entitled', key, SITE]], {}, args);
+    expect(answer!.result).toBe(false);
+  });
+});
+
+it('goes on through a change of the signing key, with the next key built in before', async () => {
+  reset();
+  const context = { actor: 'operator:test', now: NOW };
+  const next = await addSigningKey(service.db, SECRET, context);
+  const both = { ...keys, [next.kid]: next.x };
+  const store = temporaryFolder();
+  await call([['activate', key, SITE]], { store, keys: both });
+  await retireSigningKey(service.db, Object.keys(keys)[0]!, {}, context);
+  const unsuspecting = await eventually(async () => {
+    const [answer] = await call<Answer>([['validate', key, SITE]]);
+    expect(answer!.result.code).toBe('NOT_TRUSTED');
+    return answer;
+  });
+  // What the retired key signed counts on, and so does what the next one signs now.
+  behave = (_request, response) => response.writeHead(503).end();
+  expect(await entitled({ store, keys: both, now: SECONDS + 13 * DAY })).toBe(true);
+  reset();
+  const [answer] = await call<Answer>([['validate', key, SITE]], { keys: both });
+
+  expect(unsuspecting!.result).toMatchObject({ ok: false, claims: null });
+  expect(answer!.result).toMatchObject({ ok: true, claims: { valid: true, activated: true } });
+  own = openSigningKey(next, SECRET) as KeyObject;
+  keys = { [next.kid]: next.x };
+});
+
+it('says until when a file for a machine without network holds the site', async () => {
+  reset();
+  const [{ key: held }, site] = [
+    await giveLicense(service.db, await givePlan(service.db, { limit: 1 })),
+    'held.example',
+  ];
+  await call([['activate', held, site]]);
+  const data = await fileFor(held, site);
+  const store = temporaryFolder();
+  const [refused, still] = await call<Answer & boolean>(
+    [
+      ['deactivate', held, site],
+      ['entitled', held, site],
+    ],
+    { store },
+  );
+  const [stored = ''] = readdirSync(store);
+  // A file is for programs that never ask.
+  writeFileSync(join(store, stored), data.token);
+  behave = (_request, response) => response.writeHead(503).end();
+
+  expect(refused!.result).toMatchObject({
+    ...{ ok: false, status: 403, code: 'ACTIVATION_HELD' },
+    data: { held_until: data.expires_at },
+  });
+  expect(still!.result).toBe(true);
+  expect((await call<boolean>([['entitled', held, site]], { store }))[0]!.result).toBe(false);
+});
+
+it('without keys goes by the answer alone, and keeps nothing', async () => {
+  reset();
+  const store = temporaryFolder();
+  await call([['activate', key, SITE]]);
+
+  expect(await entitled({ site: service.url, keys: {}, store })).toBe(true);
+  expect(await entitled({ site: service.url, keys: {}, store }, otherKey)).toBe(false);
+  expect(await entitled({ site: 'http://localhost:1', keys: {}, store })).toBe(false);
+});
+
+it('works with a folder that cannot be made', async () => {
+  reset();
+  expect(await entitled({ store: '/proc/none' })).toBe(true);
+});
+
+describe('the field of examples/with-activation', () => {
+  let extension: string;
+  beforeAll(async () => {
+    extension = join(temporaryFolder(), 'with-activation');
+    cpSync(join(__dirname, '../../examples/with-activation'), extension, { recursive: true });
+    const source = join(extension, 'plg_content_acmehello/src');
+    const namespace = 'Acme\\Plugin\\Content\\Hello\\Licensing';
+    await operator({}).json(['php', '--namespace', namespace, '--out', join(source, 'Licensing')]);
+    const licence = join(source, 'Licence.php');
+    const changed = readFileSync(licence, 'utf8')
+      .replace('https://shop.example', plain)
+      .replace(
+        /'2026-1' => '[^']*'/,
+        Object.entries(keys)
+          .map(([kid, x]) => `'${kid}' => '${x}'`)
+          .join(),
+      );
+    writeFileSync(licence, changed);
+    reset();
+    await call([['deactivate', key, SITE]]);
+    // The extension goes by the machine's clock.
+    service.clock.now = new Date();
+  });
+  afterAll(() => void (service.clock.now = NOW));
+
+  interface Shown {
+    key: string;
+    post?: Record<string, string>;
+    token?: boolean;
+    article?: string;
+  }
+
+  async function show(steps: Shown[], language = 'en-GB'): Promise<string[]> {
+    const host = startPhp(join(__dirname, 'host/extension.php'));
+    try {
+      return await host.ask({ folder: extension, cache: temporaryFolder(), root: SITE, language, steps });
+    } finally {
+      await host.stop();
+    }
+  }
+
+  const NAME = 'jform_params_licence_key_action';
+  const says = (html: string) =>
+    html.replace(/^.*<div class="form-text">(.*)<\/div>$/s, '$1').replace(/<[^>]*>/g, '|');
+
+  it('shows the licence, activates the site and frees it', async () => {
+    reset();
+    const [empty, before, forged, activated, article, full, freed, silent] = await show([
+      { key: '' },
+      { key },
+      { key, post: { [NAME]: 'activate' }, token: false },
+      { key, post: { [NAME]: 'activate' } },
+      { key, article: 'Text. ' },
+      { key: expiredKey },
+      { key, post: { [NAME]: 'free' } },
+      { key, article: 'Text. ' },
+    ]);
+
+    expect(says(empty!)).toBe('Save to see the licence.');
+    expect(says(before!)).toBe(
+      'Valid for life. Sites: 0 of 1. This site is not activated. |Activate this site|',
+    );
+    expect(before).toContain(
+      `formmethod="post" formaction="${SITE}administrator/index.php?option=com_plugins&amp;view=plugin"`,
+    );
+    expect(before).toContain(`name="${NAME}" value="activate"`);
+    expect(says(forged!)).toBe(says(before!));
+    expect(says(activated!)).toBe(
+      'Done. Valid for life. Sites: 1 of 1. This site is activated. |Free this site|',
+    );
+    expect(article).toBe('Text. <p>Hello from Acme.</p>');
+    expect(says(full!)).toBe(
+      'The licence has ended. Renew it with the vendor. Sites: 0 of 1. This site is not activated.',
+    );
+    expect(says(freed!)).toBe(
+      'Done. Valid for life. Sites: 0 of 1. This site is not activated. |Activate this site|',
+    );
+    expect(silent).toBe('Text. ');
+  });
+
+  it('says of each refusal what to do', async () => {
+    reset();
+    const { db } = service;
+    const one = await givePlan(db, { limit: 1 });
+    const [full, held, suspended] = [
+      await giveLicense(db, one),
+      await giveLicense(db, one),
+      await giveLicense(db, one),
+    ];
+    await call([
+      ['activate', full.key, 'other.example'],
+      ['activate', held.key, SITE],
+    ]);
+    await db(table(db, 'licenses')).where({ id: suspended.id }).update({ status: 'suspended' });
+    const until = (await fileFor(held.key, SITE)).expires_at.slice(0, 10);
+    const activate = { [NAME]: 'activate' };
+    const unknown = 'AAAAAAAA-BBBBBBBB-CCCCCCCC-DDDDDDDD';
+    const steps: [Shown, en: string, de: string][] = [
+      [
+        { key: unknown, post: activate },
+        'The vendor does not know this key. Compare it with the key that you were sent. |Activate this site|',
+        'Der Anbieter kennt diesen Schlüssel nicht. Vergleichen Sie ihn mit dem Schlüssel, den Sie erhalten haben. |Diese Website aktivieren|',
+      ],
+      [
+        { key: otherKey, post: activate },
+        'The key is for another product. Enter the key of this one. |Activate this site|',
+        'Der Schlüssel gehört zu einem anderen Produkt. Tragen Sie den Schlüssel für dieses ein. |Diese Website aktivieren|',
+      ],
+      [
+        { key: expiredKey, post: activate },
+        'The licence has ended. Renew it with the vendor. Sites: 0 of 1. This site is not activated.',
+        'Die Lizenz ist abgelaufen. Verlängern Sie sie beim Anbieter. Websites: 0 von 1. Diese Website ist nicht aktiviert.',
+      ],
+      [
+        { key: suspended.key, post: activate },
+        'The licence is not active. Ask the vendor why. Sites: 0 of 1. This site is not activated.',
+        'Die Lizenz ist nicht aktiv. Der Anbieter kann Ihnen den Grund nennen. Websites: 0 von 1. Diese Website ist nicht aktiviert.',
+      ],
+      [
+        { key: full.key, post: activate },
+        'All sites of the licence are in use. Free one that you no longer need. Valid for life. Sites: 1 of 1. This site is not activated. |Activate this site|',
+        'Alle Websites der Lizenz sind vergeben. Geben Sie eine frei, die Sie nicht mehr brauchen. Unbegrenzt gültig. Websites: 1 von 1. Diese Website ist nicht aktiviert. |Diese Website aktivieren|',
+      ],
+      [
+        { key: held.key, post: { [NAME]: 'free' } },
+        `A licence file holds the slot of this site until ${until}. Free it after that day, or ask the vendor. Valid for life. Sites: 1 of 1. This site is activated. |Free this site|`,
+        `Eine Lizenzdatei hält den Platz dieser Website bis ${until.split('-').reverse().join('.')}. Geben Sie ihn nach diesem Tag frei, oder fragen Sie den Anbieter. Unbegrenzt gültig. Websites: 1 von 1. Diese Website ist aktiviert. |Diese Website freigeben|`,
+      ],
+      [
+        { key: 'DEMO\u0001KEY' },
+        'The licence server cannot use the key or the address of this site: &quot;license_key&quot; must not contain control characters. Correct it, or ask the vendor. |Activate this site|',
+        'Der Lizenzserver kann den Schlüssel oder die Adresse dieser Website nicht verwenden: &quot;license_key&quot; must not contain control characters. Berichtigen Sie die Angabe, oder fragen Sie den Anbieter. |Diese Website aktivieren|',
+      ],
+    ];
+    const shown = steps.map(([step]) => step);
+    const [english, german] = [await show(shown), await show(shown, 'de-AT')];
+
+    expect(english.map(says)).toEqual(steps.map(([, en]) => en));
+    expect(german.map(says)).toEqual(steps.map(([, , de]) => de));
+  });
+
+  it('says that the service is away, or not to be trusted, and shows a hostile key and answer as text', async () => {
+    reset();
+    const [hostile] = await show([{ key: '"><script>alert(1)</script>' }]);
+    twist = ({ claims }) => void (claims.nonce = 'earlier');
+    const [lied] = await show([{ key }]);
+    behave = (_request, response) => response.writeHead(503).end();
+    const [away] = await show([{ key, post: { [NAME]: 'activate' } }], 'de-DE');
+    behave = (_request, response) =>
+      response
+        .writeHead(400)
+        .end(JSON.stringify({ error: { code: 'sites', message: '<img src=x onerror=alert(1)> %s' } }));
+    const [odd] = await show([{ key }]);
+
+    expect(hostile).not.toContain('<script');
+    expect(says(lied!)).toBe(
+      'The answer of the licence server is not signed by the vendor. Update this extension, or ask the vendor. |Activate this site|',
+    );
+    expect(says(away!)).toBe(
+      'Der Lizenzserver antwortet nicht. Versuchen Sie es später noch einmal. |Diese Website aktivieren|',
+    );
+    expect(says(odd!)).toBe(
+      'The licence server says: &lt;img src=x onerror=alert(1)&gt; %s Ask the vendor. |Activate this site|',
+    );
+  });
+});
+
+it('takes every spelling of the site that the service takes', async () => {
+  reset();
+  const spellings = [
+    'customer.example',
+    'WWW.customer.EXAMPLE.',
+    'http://user@customer.example:8080/x?y#z',
+    ' customer.example ',
+  ];
+  const asked = spellings.map((one): Call => ['entitled', key, one]);
+  const [, ...results] = await call<boolean>([['activate', key, SITE], ...asked]);
+
+  expect(results.map(({ result }) => result)).toEqual(spellings.map(() => true));
+});
+
+it('has sodium in this PHP, so that these tests mean something', () => {
+  expect(spawnSync('php', ['-m'], { encoding: 'utf8' }).stdout).toMatch(/^sodium$/m);
+});

@@ -1,0 +1,665 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { RequestListener, ServerResponse } from 'node:http';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import request from 'supertest';
+import { editProduct } from '../../src/licensing/catalogue';
+import { table } from '../../src/store/database';
+import { pagesClient } from '../pages/support/session';
+import { makeCertificate } from '../support/certificates';
+import {
+  createJoomlaSite,
+  JOOMLA_VERSIONS,
+  stopJoomlaSites,
+  unpack,
+  type Downloaded,
+  type HostOptions,
+  type JoomlaSite,
+  type JoomlaVersion,
+  type Step,
+} from '../support/joomla-host';
+import { startNginx } from '../support/nginx';
+import { operator, type Operator } from '../support/operator';
+import { giveRelease } from '../support/packages';
+import { php72Faults, phpFaults } from '../support/php-files';
+import { eventually, temporaryFolder } from '../support/processes';
+import { giveLicense, givePlan, PREFIX, rows, startTestService, type TestService } from '../support/service';
+import { hostOf } from '../support/web-server';
+import type { TestWebServer } from '../support/web-server-process';
+
+/** The plugins of `licensing joomla-plugin` on customers' sites, against the service behind nginx and against faults. */
+
+const NOW = new Date('2026-07-15T12:00:00Z');
+const ELEMENT = 'pkg_acmelicence42';
+
+let service: TestService;
+let nginx: TestWebServer;
+let cli: Operator;
+const certificates = temporaryFolder('licensing-tls');
+const keys = new Map<string, string>();
+
+beforeAll(async () => {
+  makeCertificate(certificates);
+  const folder = temporaryFolder();
+  const settings = {
+    LICENSING_DATABASE_URL: `sqlite:${join(folder, 'test.sqlite')}`,
+    LICENSING_PACKAGES_DIR: join(folder, 'packages'),
+    LICENSING_DOWNLOAD_RATE_LIMIT: '1000',
+  };
+  service = await startTestService(settings, NOW);
+  cli = operator(settings);
+  const { db } = service;
+  const plan = await givePlan(db);
+  const faithful = await givePlan(db, { afterExpiry: 'last_release' });
+  const other = await givePlan(db, { productId: 43 });
+  await editProduct(db, 42, {
+    element: 'pkg_example',
+    renewUrl: 'https://shop.example/renew?a=1&b=2',
+    supportUrl: 'https://shop.example/help',
+  });
+  const expiresAt = new Date('2026-06-30T23:59:59Z');
+  for (const [name, on, terms] of [
+    ['good', plan, {}],
+    ['expired', plan, { expiresAt }],
+    ['faithful', faithful, { expiresAt }],
+    ['other', other, {}],
+    ['suspended', plan, {}],
+  ] as const)
+    keys.set(name, (await giveLicense(db, on, terms)).key);
+  await db(table(db, 'licenses')).where({ id: 5 }).update({ status: 'suspended' });
+  await giveRelease(service, { version: '1.0.0', date: new Date('2026-01-01') });
+  await giveRelease(service, { version: '2.0.0', date: new Date('2026-07-01') });
+  const { release } = await giveRelease(service, { version: '0.9.0', date: new Date('2026-01-01') });
+  rmSync(join(service.packagesDir, `${release.sha256}.zip`));
+  nginx = await startNginx({
+    upstream: hostOf(service),
+    packagesDir: service.packagesDir,
+    example: true,
+    edit: (text) => text.replaceAll('/etc/letsencrypt/live/shop.example/', `${certificates}/`),
+  });
+}, 60_000);
+afterAll(async () => {
+  await stopJoomlaSites();
+  await nginx.stop();
+  await service.stop();
+}, 60_000);
+
+/** The package for downloads from this port of shop.example, unpacked. */
+async function makePackage(port: number, product = '42'): Promise<{ folder: string; files: string[] }> {
+  const out = temporaryFolder('licensing-plugin');
+  const { file } = await cli.json<{ file: string }>([
+    ...['joomla-plugin', '--product', product, '--vendor', 'Acme', '--out', out],
+    ...['--base-url', `https://shop.example:${port}`],
+  ]);
+  const folder = join(out, 'unpacked');
+  return { folder, files: await unpack(file, folder) };
+}
+
+/** The seller's extension with its update site, as Joomla installs it; extension 1, update site 1. */
+function productWith(extraQuery: string): Step[] {
+  return [
+    {
+      sql: `INSERT INTO #__extensions (name, type, element, folder, client_id, enabled, manifest_cache, params, custom_data)
+        VALUES ('Example', 'package', 'pkg_example', '', 0, 1, '{"version":"1.0.0"}', '{}', '')`,
+    },
+    {
+      sql: `INSERT INTO #__update_sites (name, location, enabled, extra_query) VALUES ('Example', 'https://a', 1, '${extraQuery}')`,
+    },
+    { sql: 'INSERT INTO #__update_sites_extensions VALUES (1, 1)' },
+  ];
+}
+
+/** Unpacked, by the port of the shop. */
+const packages = new Map<number, string>();
+
+async function siteWithPlugin(version: JoomlaVersion, port: number, extraQuery = ''): Promise<JoomlaSite> {
+  const site = await createJoomlaSite(version, {
+    ca: join(certificates, 'fullchain.pem'),
+    resolve: [`shop.example:${port}:127.0.0.1`, `www.shop.example:${port}:127.0.0.1`],
+  });
+  const made = packages.get(port) ?? (await makePackage(port)).folder;
+  packages.set(port, made);
+  await site.run([...productWith(extraQuery), { install: made }]);
+  return site;
+}
+
+const addressOn = (port: number, query: string, host = 'shop.example') =>
+  `https://${host}:${port}${PREFIX}/downloads/42${query}`;
+
+describe('licensing joomla-plugin', () => {
+  it('writes a package with both plugins, named by vendor and product, and says what to do with it', async () => {
+    const out = join(temporaryFolder(), 'new');
+    const args = ['joomla-plugin', '--product', '42', '--vendor', 'acme', '--out', out];
+    const { code, stdout } = await cli.run([...args, '--base-url', 'https://shop.example/']);
+    const [name = ''] = readdirSync(out);
+    const first = readFileSync(join(out, name));
+    // The address is remembered, and equal input makes an equal zip.
+    const again = await cli.json<{ address: string; element: string }>(args);
+
+    expect(code).toBe(0);
+    expect(name).toMatch(/^pkg_acmelicence42-\d+\.\d+\.\d+\.zip$/);
+    expect(stdout).toContain(`<file type="package" id="${ELEMENT}">${name}</file>`);
+    expect(again).toMatchObject({ element: ELEMENT, address: `https://shop.example${PREFIX}/downloads/42` });
+    expect(readFileSync(join(out, name))).toEqual(first);
+    const files = await unpack(join(out, name), join(out, 'unpacked'));
+    expect(files.filter((file) => !file.includes('/'))).toEqual([
+      ...[`${ELEMENT}.xml`, 'plg_installer_acmelicence42.zip', 'plg_system_acmelicence42.zip', 'script.php'],
+    ]);
+    for (const file of files) {
+      const text = readFileSync(join(out, 'unpacked', file), 'latin1');
+      if (!file.endsWith('.zip'))
+        expect([file, text]).not.toEqual([
+          file,
+          expect.stringMatching(/vendor(?:name|licence0)|productname|licence0/i),
+        ]);
+    }
+  });
+
+  it('is given by the API and by the page too', async () => {
+    const out = temporaryFolder();
+    const args = ['joomla-plugin', '--product', '42', '--vendor', 'Acme', '--out', out];
+    const { file } = await cli.json<{ file: string }>([...args, '--base-url', 'https://shop.example']);
+    const { token } = await cli.json<{ token: string }>(['token', 'add', '--name', 'x', '--scope', 'read']);
+    const ask = (path: string) =>
+      request(service.url).get(`${PREFIX}/manage/products/${path}`).set('Authorization', `Bearer ${token}`);
+    const answer = await ask('42/joomla-plugin?vendor=acme').expect(200);
+    const refused = await ask('42/joomla-plugin?vendor=A+B').expect(400);
+    const none = await ask('43/joomla-plugin?vendor=Acme').expect(400);
+    const pages = await pagesClient(service, { scope: 'read' });
+    const product = await pages.get('/products/42');
+    const form = await pages.post('/products/42/joomla-plugin', { vendor: 'A B' });
+    const given = await pages.post('/products/42/joomla-plugin', { vendor: 'Acme' });
+
+    const { data } = answer.body as { data: { zip: string } };
+    expect(Buffer.from(data.zip, 'base64')).toEqual(readFileSync(file));
+    expect(data).toMatchObject({ element: ELEMENT, file_name: basename(file) });
+    expect(refused.body).toMatchObject({ error: { code: 'INVALID_REQUEST', field: 'vendor' } });
+    expect(none.body).toMatchObject({ error: { message: expect.stringContaining('element') } });
+    expect(product.html).toContain('/products/42/joomla-plugin"');
+    expect({ status: form.status, html: form.html }).toEqual({
+      status: 400,
+      html: expect.stringContaining('Please type letters and digits alone'),
+    });
+    expect(given.status).toBe(200);
+    expect(given.headers.get('content-type')).toBe('application/zip');
+    expect(given.headers.get('content-disposition')).toContain(basename(file));
+    expect(given.html.slice(0, 2)).toBe('PK');
+  });
+
+  it.each<[string, string[], RegExp]>([
+    ['a vendor that is no name', ['--vendor', 'Acme & Co'], /letters and digits/],
+    ["a vendor that is one of PHP's words", ['--vendor', 'Class'], /ClassSoftware/],
+    ['a product without an element', ['--product', '43'], /element/],
+    ['an address without TLS', ['--base-url', 'http://shop.example'], /https/],
+    ['no address at all', ['--product', '44'], /--base-url/],
+  ])('refuses %s', async (_name, changed, reason) => {
+    if (changed.includes('44'))
+      await cli.json(['product', 'add', '--id', '44', '--name', 'Club', '--element', 'pkg_club']);
+    const out = temporaryFolder();
+    const args = new Map([
+      ['--product', '42'],
+      ['--vendor', 'Acme'],
+      ['--out', out],
+      [changed[0]!, changed[1]!],
+    ]);
+    const { code, stderr } = await cli.run(['joomla-plugin', ...[...args].flat()]);
+
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(reason) });
+    expect(readdirSync(out)).toEqual([]);
+  });
+
+  it('is PHP from 7.2.5 on, also with a name full of quotes', async () => {
+    const name = `O'Neil's "Shop" \\ <b> & 100%`;
+    await cli.json(['product', 'add', '--id', '45', '--name', name, '--element', 'pkg_oneil']);
+    const { folder, files } = await makePackage(443, '45');
+    const scripts = files.filter((file) => file.endsWith('.php')).map((file) => join(folder, file));
+    const read = `
+      $out = [];
+      foreach ($in as $file) {
+        if (substr($file, -4) === '.xml') $out[] = (bool) simplexml_load_file($file);
+        elseif (substr($file, -4) === '.ini') $out[] = count(parse_ini_file($file, false, INI_SCANNER_RAW)) > 1;
+      }
+      echo json_encode($out);`;
+    const { stdout } = spawnSync(
+      'php',
+      ['-r', `$in = json_decode(stream_get_contents(STDIN), true); ${read}`],
+      {
+        input: JSON.stringify(files.map((file) => join(folder, file))),
+        encoding: 'utf8',
+      },
+    );
+
+    expect(scripts).toHaveLength(7);
+    expect(phpFaults(scripts)).toEqual([]);
+    expect(php72Faults(scripts)).toEqual([]);
+    expect(JSON.parse(stdout)).toEqual(Array(11).fill(true));
+    const product = readFileSync(join(folder, 'plg_installer_acmelicence45/src/Product.php'), 'utf8');
+    const evaluated = spawnSync(
+      'php',
+      [
+        '-r',
+        `const _JEXEC = 1; eval('?>' . stream_get_contents(STDIN)); echo \\Acme\\Plugin\\Installer\\Licence45\\Product::NAME;`,
+      ],
+      { input: product, encoding: 'utf8' },
+    );
+    expect(evaluated.stdout).toBe(name);
+  });
+});
+
+const RENEW = '<a href="https://shop.example/renew?a=1&amp;b=2" rel="noopener">Renew</a>';
+const HELP = '<a href="https://shop.example/help" rel="noopener">Ask for help</a>';
+const SITES = '<a href="index.php?option=com_installer&amp;view=updatesites" rel="noopener">Update sites</a>';
+
+/** The key, more of the address, the status that Joomla gets, and what the administrator reads. */
+const REFUSALS: [string, string, number, string][] = [
+  [
+    'unknown',
+    '',
+    403,
+    `The vendor does not know this Download Key. Compare it with the key that you were sent. ${SITES} | ${HELP}`,
+  ],
+  [
+    'other',
+    '',
+    403,
+    `This Download Key is for another product. Enter the key of this one. ${SITES} | ${HELP}`,
+  ],
+  ['suspended', '', 403, `The licence is not active. The vendor can tell you why. ${HELP}`],
+  ['expired', '', 403, `The licence ended on 2026-06-30. Renew it to get updates again. ${RENEW} | ${HELP}`],
+  [
+    'faithful',
+    '&version=2.0.0',
+    403,
+    `The licence ended on 2026-06-30. Renew it to get updates again. The licence still covers version 1.0.0. ${RENEW} | ${HELP}`,
+  ],
+  [
+    'good',
+    '&amp;version=3.0.0',
+    404,
+    `Version 3.0.0 is not available. Search for updates again. The licence still covers version 2.0.0. ${HELP}`,
+  ],
+  [
+    'good',
+    '&version=0.9.0',
+    404,
+    `The file of version 0.9.0 is missing on the vendor&#039;s server. Tell the vendor. The licence still covers version 2.0.0. ${HELP}`,
+  ],
+  [
+    'good',
+    '&identifier=elsewhere.example',
+    403,
+    `This site is not activated for the licence. Activate it in the options of the extension. ${HELP}`,
+  ],
+];
+
+describe.each(JOOMLA_VERSIONS)('on Joomla %s', (version) => {
+  let site: JoomlaSite;
+  let refused: Downloaded[];
+  beforeAll(async () => {
+    site = await siteWithPlugin(version, nginx.port);
+    const keyOf = (name: string) => keys.get(name) ?? 'AAAAAAAA-BBBBBBBB-CCCCCCCC-DDDDDDDD';
+    refused = await site.run(
+      REFUSALS.map(([name, query]) => ({ download: addressOn(nginx.port, `?dlid=${keyOf(name)}${query}`) })),
+    );
+  }, 60_000);
+
+  const download = async (query: string, options?: HostOptions): Promise<Downloaded> => {
+    const [result] = await site.run<Downloaded>([{ download: addressOn(nginx.port, query) }], options);
+    return result!;
+  };
+
+  it('is switched on by its installation', async () => {
+    const [plugins] = await site.run<object[]>([
+      { sql: "SELECT folder, enabled FROM #__extensions WHERE element = 'acmelicence42' ORDER BY folder" },
+    ]);
+    expect(plugins).toEqual([
+      { folder: 'installer', enabled: 1 },
+      { folder: 'system', enabled: 1 },
+    ]);
+  });
+
+  it.each(REFUSALS.map((one, i) => [...one.slice(0, 2), i] as [string, string, number]))(
+    'says why a download with the %s key%s is refused, and what helps',
+    (_name, _query, i) => {
+      const [, , status, says] = REFUSALS[i]!;
+      expect(refused[i]).toMatchObject({ messages: [['error', `Example Shop: ${says}`]], status });
+    },
+  );
+
+  it('asks for a key that is not there, without asking the service', async () => {
+    const queries = ['', '?dlid=', '?version=2.0.0'];
+    const results = await site.run<Downloaded>(
+      queries.map((query) => ({ download: addressOn(nginx.port, query) })),
+    );
+    for (const { messages } of results)
+      expect(messages).toEqual([
+        [
+          'error',
+          `Example Shop: No Download Key is entered. Enter it at the update site of this extension. ${SITES}`,
+        ],
+      ]);
+  });
+
+  it('speaks German, and writes text outside the administrator', async () => {
+    const query = `?dlid=${keys.get('expired')!}`;
+    const german = await download(query, { language: 'de-AT' });
+    const text = await download(query, { client: 'cli' });
+
+    expect(german.messages[0]![1]).toMatch(
+      /^Example Shop: Die Lizenz ist am 30\.06\.2026 abgelaufen\. .*>Verlängern<.*>Hilfe anfordern</,
+    );
+    expect(text.messages[0]![1]).toBe(
+      'Example Shop: The licence ended on 2026-06-30. Renew it to get updates again. Renew: https://shop.example/renew?a=1&b=2 | Ask for help: https://shop.example/help',
+    );
+  });
+
+  it('lets a download that is allowed through, and tells the site and the installed version', async () => {
+    const address = addressOn(nginx.port, `?version=2.0.0&amp;dlid=${keys.get('good')!}`);
+    // The log stores the texts of so many new rows a minute.
+    service.clock.now = new Date(service.clock.now.getTime() + 60_000);
+    const [result] = await site.run<Downloaded>([{ download: address }], {
+      root: `https://www.j${version}.example/joomla/`,
+    });
+
+    expect(result).toMatchObject({
+      messages: [],
+      status: 200,
+      url: address,
+      headers: {
+        'X-Licensing-Site': `https://www.j${version}.example/joomla`,
+        'X-Licensing-Version': '1.0.0',
+      },
+    });
+    const [logged] = await eventually(async () => {
+      const found = (await rows(service.db, 'access_log')).filter(
+        (row) => row.site === `j${version}.example`,
+      );
+      expect(found).toHaveLength(1);
+      return found;
+    });
+    expect(logged).toMatchObject({ endpoint: 'download', outcome: 'ok', installed_version: '1.0.0' });
+  });
+
+  it('tells nothing when the option is off, and sends headers of its own download alone', async () => {
+    const query = `?dlid=${keys.get('good')!}`;
+    const [, off, , elsewhere] = await site.run<Downloaded>([
+      { sql: `UPDATE #__extensions SET params = '{"tell_site":"0"}' WHERE folder = 'installer'` },
+      { download: addressOn(nginx.port, query) },
+      { sql: `UPDATE #__extensions SET params = '{}' WHERE folder = 'installer'` },
+      { download: addressOn(nginx.port, query).replace('/42', '/43') },
+    ]);
+
+    expect(off).toMatchObject({ messages: [], headers: {}, status: 200 });
+    expect(elsewhere).toMatchObject({ messages: [], headers: {} });
+  });
+
+  it('does nothing for other addresses', async () => {
+    const address = addressOn(nginx.port, `?dlid=${keys.get('expired')!}`);
+    const others = [
+      address.replace('https:', 'http:'),
+      address.replace('shop.example', 'www.shop.example'),
+      address.replace('shop.example', 'user@shop.example'),
+      address.replace('/42', '/420'),
+      address.replace('/42', '/42&v=2'),
+      address.replace('/downloads', '/downloads/../downloads'),
+      address.replace(String(nginx.port), String(nginx.httpPort)),
+      `https://evil.example/${address}`,
+      address.replace('dlid=', 'dlid= '),
+      'no address',
+      '',
+    ];
+    const results = await site.run<Downloaded>(others.map((download) => ({ download })));
+
+    for (const [i, result] of results.entries())
+      expect(result).toMatchObject({ messages: [], headers: {}, url: others[i] });
+    const [upper] = await site.run<Downloaded>([
+      { download: address.replace('shop.example', 'SHOP.example') },
+    ]);
+    expect(upper!.messages).toHaveLength(1);
+  });
+
+  it('keeps the key that Joomla loses, until the administrator takes it out', async () => {
+    const kept = await siteWithPlugin(version, nginx.port, 'dlid=KEY-1');
+    const look: Step = { sql: 'SELECT update_site_id AS id, extra_query FROM #__update_sites ORDER BY 1' };
+    const copy: Step = { sql: "SELECT custom_data FROM #__extensions WHERE folder = 'system'" };
+    const open: Step = { event: 'onAfterInitialise' };
+    const add = (id: number, location: string): Step => ({
+      sql: `INSERT INTO #__update_sites VALUES (${id}, 'Example', '', '${location}', 1, '');
+        INSERT INTO #__update_sites_extensions VALUES (${id}, ${id === 90 ? 9 : 1})`,
+    });
+    const set = (extraQuery: string, id: number): Step => ({
+      sql: `UPDATE #__update_sites SET extra_query = '${extraQuery}' WHERE update_site_id = ${id}`,
+    });
+    // Another request finds no update site while Joomla rebuilds them.
+    const rebuilt = (id: number): Step[] => [
+      { sql: 'DELETE FROM #__update_sites_extensions; DELETE FROM #__update_sites' },
+      ...[open, add(id, 'https://b'), add(90, 'https://c')],
+    ];
+    const others = { id: 90, extra_query: '' };
+    const expected: [why: string, steps: Step[], seen: object[]][] = [
+      [
+        'on the pages of the site nothing is done',
+        [open, ...rebuilt(5), { event: 'onAfterInitialise', client: 'site' }, look],
+        [{ id: 5, extra_query: '' }, others],
+      ],
+      ['after Rebuild', [open, look], [{ id: 5, extra_query: 'dlid=KEY-1' }, others]],
+      [
+        'after an update with a new address, for which Joomla up to 5.3.0 adds an update site',
+        [add(6, 'https://d'), { event: 'console.before_command_execute', client: 'cli' }, look],
+        [{ id: 5, extra_query: 'dlid=KEY-1' }, { id: 6, extra_query: 'dlid=KEY-1' }, others],
+      ],
+      [
+        'a new key is the one to keep',
+        [set('dlid=KEY-2', 6), open, ...rebuilt(7), open, look],
+        [{ id: 7, extra_query: 'dlid=KEY-2' }, others],
+      ],
+      ['what was taken out is forgotten', [set('dlid=', 7), open, copy], [{ custom_data: '' }]],
+      ['and stays out', [...rebuilt(8), open, look], [{ id: 8, extra_query: '' }, others]],
+      [
+        'a key entered again',
+        [set('dlid=KEY-3', 8), open, copy],
+        [{ custom_data: '{"extra_query":"dlid=KEY-3"}' }],
+      ],
+      [
+        'is forgotten with the product',
+        [{ sql: 'DELETE FROM #__extensions WHERE extension_id = 1' }, open, copy],
+        [{ custom_data: '' }],
+      ],
+    ];
+    const results = await kept.run<object[]>(expected.flatMap(([, steps]) => steps));
+    let last = -1;
+    const seen = expected.map(([why, steps]) => [why, results[(last += steps.length)]]);
+
+    expect(seen).toEqual(expected.map(([why, , found]) => [why, found]));
+  });
+
+  it('leaves nothing when it is uninstalled', async () => {
+    const left = await siteWithPlugin(version, nginx.port, 'dlid=KEY-1');
+    const [, , extensions, sites] = await left.run([
+      { event: 'onAfterInitialise' },
+      { uninstall: ELEMENT },
+      { sql: 'SELECT element FROM #__extensions' },
+      { sql: 'SELECT extra_query FROM #__update_sites' },
+    ]);
+    const files = readdirSync(left.folder, { recursive: true, withFileTypes: true }).filter((one) =>
+      one.isFile(),
+    );
+
+    expect(extensions).toEqual([{ element: 'pkg_example' }]);
+    expect(sites).toEqual([{ extra_query: 'dlid=KEY-1' }]);
+    expect(files.map(({ name }) => name)).toEqual(['site.sqlite']);
+    expect(existsSync(join(left.folder, 'plugins/system/acmelicence42'))).toBe(false);
+  });
+});
+
+describe('an answer that is not clear', () => {
+  let server: Server;
+  let site: JoomlaSite;
+  let port: number;
+  let asked: string[] = [];
+  /** by the key that is sent */
+  const behaviours = new Map<string, RequestListener>();
+
+  beforeAll(async () => {
+    const [key, cert] = ['privkey.pem', 'fullchain.pem'].map((name) =>
+      readFileSync(join(certificates, name)),
+    );
+    server = createServer({ key, cert }, (request, response) => {
+      const { pathname, searchParams } = new URL(request.url ?? '', 'https://shop.example');
+      asked.push(request.url ?? '');
+      const behave = behaviours.get(searchParams.get('dlid') ?? '');
+      if (searchParams.has('check') && pathname.endsWith('/42')) behave?.(request, response);
+      else response.writeHead(403).end('License has expired');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    ({ port } = server.address() as AddressInfo);
+    site = await siteWithPlugin('5.3', port);
+  });
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  function downloadWith(given: RequestListener[], from = site): Promise<Downloaded[]> {
+    const ids = given.map((behaviour) => {
+      const id = `KEY-${behaviours.size}`;
+      behaviours.set(id, behaviour);
+      return id;
+    });
+    return from.run<Downloaded>(ids.map((id) => ({ download: addressOn(port, `?dlid=${id}`) })));
+  }
+
+  const json = (response: ServerResponse, value: unknown, status = 200) =>
+    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(value));
+  const refusal = { allowed: false, code: 'LICENSE_EXPIRED', message: 'License has expired' };
+
+  it('is silence', async () => {
+    const faults = Object.entries<RequestListener>({
+      'a connection that breaks': (request) => request.socket.destroy(),
+      'a redirect': (_request, response) =>
+        response.writeHead(302, { Location: `https://shop.example:${port}/elsewhere?check=1` }).end(),
+      '429': (_request, response) => json(response, { data: refusal }, 429),
+      '403 with a verdict': (_request, response) => json(response, { data: refusal }, 403),
+      '500': (_request, response) => response.writeHead(500).end('<h1>Error</h1>'),
+      HTML: (_request, response) => response.end('<html>'),
+      'JSON that is no object': (_request, response) => json(response, 'x'),
+      'no data': (_request, response) => json(response, { error: refusal }),
+      'a verdict that is no boolean': (_request, response) =>
+        json(response, { data: { ...refusal, allowed: 0 } }),
+      'more than 64 KB': (_request, response) => json(response, { data: refusal, more: 'x'.repeat(70_000) }),
+      'bytes without an end': (_request, response) => {
+        const more = () => {
+          if (response.write(' '.repeat(16_384))) setImmediate(more);
+          else response.once('drain', more);
+        };
+        response.on('error', () => undefined);
+        response.writeHead(200);
+        more();
+      },
+    });
+    asked = [];
+    const results = await downloadWith(faults.map(([, behaviour]) => behaviour));
+
+    expect(results.map(({ messages, status }, i) => [faults[i]![0], messages, status])).toEqual(
+      faults.map(([what]) => [what, [], 403]),
+    );
+    // Neither a second question nor a redirect that is followed.
+    const ids = [...behaviours.keys()].slice(-faults.length);
+    expect(asked).toEqual(
+      ids.flatMap((id) => ['&check=1', ''].map((check) => `${PREFIX}/downloads/42?dlid=${id}${check}`)),
+    );
+  });
+
+  it('is silence after five seconds, for an answer that hangs and for one that drips', async () => {
+    const drips: NodeJS.Timeout[] = [];
+    const [[hung], [dripped]] = await Promise.all([
+      downloadWith([() => undefined]),
+      downloadWith(
+        [
+          (_request, response) => {
+            response.writeHead(200);
+            drips.push(setInterval(() => response.write(' '), 100));
+          },
+        ],
+        await siteWithPlugin('5.3', port),
+      ),
+    ]);
+    drips.forEach(clearInterval);
+
+    for (const { messages, status, seconds } of [hung!, dripped!]) {
+      expect({ messages, status }).toEqual({ messages: [], status: 403 });
+      expect(seconds).toBeGreaterThan(4);
+      expect(seconds).toBeLessThan(7);
+    }
+  }, 60_000);
+
+  it('is shown as text: an unknown code, markup, addresses that are not https, and too much of it', async () => {
+    const hostile = '<img src=x onerror=alert(1)><a href="data:text/html,x">x</a> & "quotes"\u0000\n';
+    const [told] = await downloadWith([
+      (_request, response) =>
+        json(response, {
+          data: {
+            ...{ allowed: false, code: 'SOMETHING_NEW', message: hostile + 'ä'.repeat(400) },
+            ...{ version: '<b>2</b>', entitled_version: '1.0.0"', expires_at: 'soon' },
+            renew_url: 'javascript:alert(1)',
+            support_url: 'https://shop.example/"onmouseover="x',
+          },
+        }),
+    ]);
+    const [[type, text] = ['', '']] = told!.messages;
+
+    expect(type).toBe('error');
+    expect(text).not.toMatch(/[<>\n]|javascript|onmouseover/);
+    expect(text).not.toContain('\0');
+    expect(text).toMatch(
+      /^Example Shop: The vendor&#039;s server says: &lt;img src=x onerror=alert\(1\)&gt;.*ä\.\.\.$/,
+    );
+    expect(Array.from(text.replace(/&(?:lt|gt|amp|quot|#039);/g, '?')).length).toBeLessThan(360);
+  });
+
+  it('with an unknown code gets both remedies', async () => {
+    const data = {
+      allowed: false,
+      code: null,
+      message: '',
+      renew_url: 'https://shop.example/renew',
+      support_url: 'https://shop.example/help',
+    };
+    const [told] = await downloadWith([(_request, response) => json(response, { data })]);
+
+    expect(told!.messages[0]![1]).toBe(
+      'Example Shop: The vendor&#039;s server refuses this download. <a href="https://shop.example/renew" rel="noopener">Renew</a> | <a href="https://shop.example/help" rel="noopener">Ask for help</a>',
+    );
+  });
+});
+
+it('is silent when the limit of the service is reached', async () => {
+  const folder = temporaryFolder();
+  const limited = await startTestService(
+    { LICENSING_DATABASE_URL: `sqlite:${join(folder, 'test.sqlite')}`, LICENSING_DOWNLOAD_RATE_LIMIT: '1' },
+    NOW,
+  );
+  mkdirSync(join(folder, 'packages'), { recursive: true });
+  const server = await startNginx({
+    upstream: hostOf(limited),
+    example: true,
+    edit: (text) => text.replaceAll('/etc/letsencrypt/live/shop.example/', `${certificates}/`),
+  });
+  try {
+    const site = await siteWithPlugin('6.1', server.port);
+    const address = addressOn(server.port, '?dlid=AAAAAAAA-BBBBBBBB-CCCCCCCC-DDDDDDDD');
+    const [first, second] = await site.run<Downloaded>([{ download: address }, { download: address }]);
+
+    expect(first).toMatchObject({
+      messages: [['error', expect.stringContaining('does not know')]],
+      status: 429,
+    });
+    expect(second).toMatchObject({ messages: [], status: 429 });
+  } finally {
+    await server.stop();
+    await limited.stop();
+  }
+}, 60_000);

@@ -1,0 +1,101 @@
+import { createWriteStream, mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { eachEntry } from '../../src/packages/zip';
+import { startPhp, type PhpProcess } from './php-process';
+import { temporaryFolder } from './processes';
+
+/** A customer's site: PHP with the parts of Joomla that plugins meet (test/joomla/host). */
+
+export const JOOMLA_VERSIONS = ['4.4', '5.0', '5.3', '6.1'] as const;
+export type JoomlaVersion = (typeof JOOMLA_VERSIONS)[number];
+
+const HOST = join(__dirname, '../joomla/host/joomla.php');
+
+export type Step =
+  | { download: string }
+  | { install: string }
+  | { uninstall: string }
+  /** in which application; by default as the options say */
+  | { event: string; client?: HostOptions['client'] }
+  | { sql: string };
+
+export interface Downloaded {
+  messages: [type: string, text: string][];
+  /** after the event */
+  url: string;
+  headers: Record<string, string>;
+  /** of the event */
+  seconds: number;
+  /** of the download that follows, or what went wrong */
+  status: number | string;
+}
+
+export interface JoomlaSite {
+  folder: string;
+  run<T = unknown>(steps: Step[], options?: HostOptions): Promise<T[]>;
+}
+
+export interface HostOptions {
+  client?: 'administrator' | 'site' | 'cli';
+  language?: string;
+  root?: string;
+}
+
+const started: PhpProcess[] = [];
+
+/** For the end of a test file. */
+export async function stopJoomlaSites(): Promise<void> {
+  await Promise.all(started.splice(0).map((site) => site.stop()));
+}
+
+/** @param reach the certificate authority, and where the shop's host is, as curl's --resolve has it */
+export async function createJoomlaSite(
+  version: JoomlaVersion,
+  reach: { ca: string; resolve: string[] },
+): Promise<JoomlaSite> {
+  const folder = temporaryFolder('licensing-joomla');
+  const php = startPhp(HOST);
+  started.push(php);
+  await php.ask({ version, site: folder, ...reach });
+  const site: JoomlaSite = {
+    folder,
+    run<T>(steps: Step[], options: HostOptions = {}) {
+      const given = {
+        client: 'administrator',
+        language: 'en-GB',
+        root: 'https://www.customer.example/joomla/',
+      };
+      return php.ask<T[]>({ ...given, ...options, steps });
+    },
+  };
+  await site.run([{ sql: SCHEMA }]);
+  return site;
+}
+
+/** As in Joomla's installation/sql. */
+const SCHEMA = `
+  CREATE TABLE jos_extensions (extension_id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, type TEXT NOT NULL,
+    element TEXT NOT NULL, folder TEXT NOT NULL, client_id INTEGER NOT NULL, enabled INTEGER NOT NULL,
+    manifest_cache TEXT NOT NULL, params TEXT NOT NULL, custom_data TEXT NOT NULL);
+  CREATE TABLE jos_update_sites (update_site_id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT, type TEXT, location TEXT,
+    enabled INTEGER, extra_query TEXT DEFAULT '');
+  CREATE TABLE jos_update_sites_extensions (update_site_id INTEGER, extension_id INTEGER,
+    PRIMARY KEY (update_site_id, extension_id));
+`;
+
+/** Unpacks a package, and each zip in it into a folder of its name. @returns the files' paths, relative to the folder */
+export async function unpack(path: string, folder: string): Promise<string[]> {
+  const names: string[] = [];
+  await eachEntry(path, async (zip, entry) => {
+    const target = join(folder, entry.fileName);
+    mkdirSync(dirname(target), { recursive: true });
+    await pipeline(await zip.openReadStreamPromise(entry), createWriteStream(target));
+    names.push(entry.fileName);
+  });
+  for (const name of names.filter((one) => one.endsWith('.zip'))) {
+    const inside = name.replace(/\.zip$/, '');
+    names.push(...(await unpack(join(folder, name), join(folder, inside))).map((one) => `${inside}/${one}`));
+  }
+  return names.sort();
+}

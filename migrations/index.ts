@@ -36,6 +36,9 @@ import * as oneTimeCodes from './037_one_time_codes';
 import * as sessions from './038_sessions';
 import * as operators from './039_operators';
 import * as selfServiceMoves from './040_self_service_moves';
+import * as webhooks from './045_webhooks';
+import * as webhookDeliveries from './046_webhook_deliveries';
+import * as webhookIndexes from './047_webhook_indexes';
 
 /** In order. The database stores the names, without a file extension. */
 const migrations: Record<string, Knex.Migration> = {
@@ -76,6 +79,9 @@ const migrations: Record<string, Knex.Migration> = {
   '038_sessions': sessions,
   '039_operators': operators,
   '040_self_service_moves': selfServiceMoves,
+  '045_webhooks': webhooks,
+  '046_webhook_deliveries': webhookDeliveries,
+  '047_webhook_indexes': webhookIndexes,
 };
 
 /** Removes what only earlier versions read: run on a database in use once every process has been restarted. */

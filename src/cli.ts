@@ -22,6 +22,7 @@ import { addSignInCommand } from './cli/sign-in';
 import { hasStandardOutput, jsonLine, writeStandardOutput } from './cli/standard-output';
 import { addTokenCommands } from './cli/token';
 import { addUpdateXmlCommands } from './cli/update-xml';
+import { addWebhookCommands } from './cli/webhook';
 import { addWhyCommand } from './cli/why';
 import { redactKeys } from './licensing/keys';
 import { version } from './version';
@@ -60,6 +61,7 @@ export async function run(argv: string[]): Promise<number> {
   addCustomerCommands(program);
   addMailCommands(program);
   addTokenCommands(program);
+  addWebhookCommands(program);
   addSignInCommand(program);
   addOperatorCommands(program);
   addExportCommand(program);

@@ -60,6 +60,9 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
     '"licensing token list" shows it; to replace it, revoke it first: "licensing token revoke ID".',
   'no-token': () => '"licensing token list" shows those there are.',
   'is-operator': () => 'To give them another scope, remove them first: "licensing operator remove EMAIL".',
+  'no-webhook': () => '"licensing webhook list" shows those there are.',
+  'no-key-secret': () => '"licensing init" makes one.',
+  'webhook-address': () => '',
   'no-operator': () => '"licensing operator list" shows those there are.',
   'bad-rows': ({ rows }) => `--skip-bad-rows imports the others.\n${rows}`,
 };

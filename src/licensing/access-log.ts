@@ -64,8 +64,15 @@ interface Row {
   id: number | undefined;
 }
 
-/** @param onError called for entries that are lost because they could not be written */
-export function createAccessLog(db: Db, onError: (error: unknown, lost: number) => void): AccessLog {
+/**
+ * @param onError called for entries that are lost because they could not be written
+ * @param announce is told of what was written, at least once; its failure loses no entry
+ */
+export function createAccessLog(
+  db: Db,
+  onError: (error: unknown, lost: number) => void,
+  announce: (accesses: Access[]) => Promise<void> = () => Promise.resolve(),
+): AccessLog {
   const rows = createMemory<Row>(MAX_REMEMBERED, WINDOW_MS);
   const budgets = createMemory<{ at: Date; rows: number }>(MAX_REMEMBERED, MINUTE_MS);
   /** rows not yet fully in the database */
@@ -103,6 +110,8 @@ export function createAccessLog(db: Db, onError: (error: unknown, lost: number) 
         times = batch.map((row) => row.times);
         if (added.length > 0) await insertAccesses(db, batch.map(toInsert));
         else await countRepeats(db, batch.map(toRepeats));
+        // A failure here must not write the rows again.
+        await announce(batch.map(({ access, lastAt }) => ({ ...access, at: lastAt }))).catch(() => undefined);
       } catch (error) {
         if (isUnavailable(error)) {
           schedule(RETRY_AFTER_MS);

@@ -43,7 +43,8 @@ export type RefusalFacts =
   | { reason: 'other-element'; product: number; element: string; inPackage: string }
   | { reason: 'overlooked-columns'; columns: { field: string; name: string }[] }
   | { reason: 'bad-rows'; rows: string }
-  | { reason: 'token-name' | 'no-token' | 'is-operator' | 'no-operator' };
+  | { reason: 'token-name' | 'no-token' | 'is-operator' | 'no-operator' }
+  | { reason: 'no-webhook' | 'no-key-secret' | 'webhook-address' };
 
 /** A refusal in words that fit every caller. Nothing has changed when it is thrown. */
 export class OperatorError extends Error {

@@ -178,7 +178,7 @@ export function startMailSender(
     prolongClaims();
     startLane();
   }, POLL_MS).unref();
-  const forget = onQueued(db, startLane);
+  const forget = onQueued(db, 'mail', startLane);
   return async () => {
     stopping.abort();
     clearInterval(timer);

@@ -264,7 +264,7 @@ async function giveVersions(service: TestService, xmlDir: string): Promise<void>
     if (version !== '2.1.0' && !draft)
       await followUpdateXml(service.db, { xmlDir, publicUrl: 'https://shop.example' }, productId);
   }
-  await withdrawRelease(service.db, SHOP.gallery, '2.0.8');
+  await withdrawRelease(service.db, SHOP.gallery, '2.0.8', new Date());
 }
 
 /** The manifest of a package that Joomla would install. */

@@ -14,6 +14,7 @@ import { releaseOperations } from './releases';
 import { statisticsOperations } from './statistics';
 import { tokenOperations } from './tokens';
 import { updateXmlOperations } from './update-xml';
+import { webhookOperations } from './webhooks';
 import { whyOperations } from './why';
 
 /** The operator's API by group, in the order of its document. */
@@ -30,6 +31,7 @@ export const OPERATION_GROUPS: Record<string, Operation[]> = {
   Customers: customerOperations,
   Imports: importOperations,
   Statistics: statisticsOperations,
+  Webhooks: webhookOperations,
   Installation: [...meOperations, ...tokenOperations, ...doctorOperations],
 };
 

@@ -19,11 +19,11 @@ export class AddressRefused extends Error {
 
 export interface AddressRules {
   /** @param protocol of the receiver's URL: `http:` may reach this machine alone */
-  allows(address: string, protocol: string): boolean;
+  allows: (address: string, protocol: string) => boolean;
   /** The addresses of a host, as a URL spells it. @throws AddressRefused, or the resolver's error */
-  resolve(hostname: string, protocol: string): Promise<LookupAddress[]>;
+  resolve: (hostname: string, protocol: string) => Promise<LookupAddress[]>;
   /** For `https.request`, which asks it for names but not for literal addresses. */
-  lookup(protocol: string): LookupFunction;
+  lookup: (protocol: string) => LookupFunction;
 }
 
 /** Azure's metadata service has a public address. The others are link-local, private, or in the carriers' range. */

@@ -155,7 +155,10 @@ export function startWebhookSender(
     if (isFresh) readAt = performance.now();
     for (const id of receivers.keys()) if (!subscribers.some((one) => one.id === id)) receivers.delete(id);
     for (const { id } of subscribers) {
-      const claim = (limit: number) => claimDeliveries(db, id, { now: now(), until: claimEnd(), limit });
+      const claim = (limit: number) =>
+        receivers.has(id)
+          ? claimDeliveries(db, id, { now: now(), until: claimEnd(), limit })
+          : Promise.resolve([]);
       const wake = receivers.get(id) ?? createLanes(LANES, claim);
       receivers.set(id, wake);
       wake();
@@ -170,6 +173,8 @@ export function startWebhookSender(
       return false;
     }
     if (webhook.disabledAt !== null && row.kind === 'webhook') {
+      // Or its lanes would claim what is put back here again and again.
+      receivers.delete(row.webhookId);
       await settleDelivery(db, row, { nextAttemptAt: now() });
       return false;
     }

@@ -238,8 +238,9 @@ function addRotate(webhook: Command): void {
       withSession(command, async ({ db, config, now, output }) => {
         const { webhook: rotated, secret } = await rotateSecret(db, id, now, config);
         output.print({ ...webhookJson(rotated), secret }, secret);
+        const until = formatTimestampOrNull(rotated.previousEndsAt);
         output.note(
-          `Give it to the receiver now: it cannot be shown again. The old one is valid until ${formatTimestampOrNull(rotated.previousEndsAt) ?? '-'}.`,
+          `Give it to the receiver now: it cannot be shown again. ${until === null ? 'The old one cannot be opened any more.' : `The old one is valid until ${until}.`}`,
         );
       }),
     );
@@ -250,8 +251,8 @@ function addSwitch(webhook: Command, verb: 'disable' | 'enable'): void {
     .command(verb)
     .description(
       verb === 'disable'
-        ? 'Stops a receiver. What waits for it is kept; what happens from now on is not sent later.'
-        : 'Sends to a receiver again, first what waits for it.',
+        ? 'Stops a receiver. What waits for it, and what happens from now on, is kept.'
+        : 'Sends to a receiver again, at once all that waits for it.',
     )
     .argument('<id>', ID, positiveInteger)
     .addHelpText('after', `\nExample:\n  licensing webhook ${verb} 1`)

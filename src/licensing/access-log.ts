@@ -66,7 +66,7 @@ interface Row {
 
 /**
  * @param onError called for entries that are lost because they could not be written
- * @param announce is told of what was written, at least once; its failure loses no entry
+ * @param announce is told of what is written, at least once; its failure loses no entry
  */
 export function createAccessLog(
   db: Db,
@@ -101,17 +101,16 @@ export function createAccessLog(
       try {
         if (added.length === 0) await findIds(db, batch);
         if (added.length === 0 && batch.some(isNew)) continue;
-        // First, since it may be repeated.
-        await recordRefusals(
-          db,
-          batch.map(({ access, lastAt }) => ({ ...access, at: lastAt })),
-        );
+        // First, since both may be repeated.
+        const accesses = batch.map(({ access, lastAt }) => ({ ...access, at: lastAt }));
+        await recordRefusals(db, accesses);
+        await announce(accesses).catch((error: unknown) => {
+          if (isUnavailable(error)) throw error;
+        });
         // Accesses that arrive during the statement are left for the next one.
         times = batch.map((row) => row.times);
         if (added.length > 0) await insertAccesses(db, batch.map(toInsert));
         else await countRepeats(db, batch.map(toRepeats));
-        // A failure here must not write the rows again.
-        await announce(batch.map(({ access, lastAt }) => ({ ...access, at: lastAt }))).catch(() => undefined);
       } catch (error) {
         if (isUnavailable(error)) {
           schedule(RETRY_AFTER_MS);

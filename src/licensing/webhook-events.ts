@@ -3,7 +3,7 @@ import type { Access } from '../store/access-log';
 import { customerDigest } from '../store/customer-digest';
 import type { Db, Transaction } from '../store/database';
 import { insertEvents, type EventAction, type LicenseEvent } from '../store/events';
-import { findLicensesByIds, type License } from '../store/licenses';
+import { findLicensesByIds, lockLicenses, type License } from '../store/licenses';
 import { insertOutboxRowOnce, insertOutboxRows, type NewOutboxRow } from '../store/outbox';
 import type { Release } from '../store/releases';
 import { inTransaction } from '../store/transaction';
@@ -213,6 +213,8 @@ function hourOf(at: Date): number {
 
 /** Names remembered by a process, so that it does not ask the database about each refusal. */
 const MAX_REMEMBERED = 10_000;
+/** Licences in one transaction, which blocks their clients. */
+const LOCKED_AT_ONCE = 50;
 
 /**
  * Tells receivers of refused downloads, once for a licence, reason and hour, and of activations above the limit, once for a
@@ -236,22 +238,28 @@ export function createRefusalAnnouncer(db: Db): (refused: Access[]) => Promise<v
     });
     if (news.length === 0) return;
     const ids = [...new Set(news.map(({ access }) => access.licenseId as number))];
-    await inTransaction(db, async (trx) => {
-      const licenses = await readLicenses(trx, ids);
-      for (const { type, access, id, once } of news) {
-        const { at, outcome, identifier } = access;
-        const license = licenses.get(access.licenseId as number);
-        if (license === undefined) continue;
-        const data: WebhookData = {
-          license: licenseData(license, at),
-          ...(type === 'activation.limit_reached' &&
-            identifier !== null && { activation: { identifier, name: null } }),
-          ...(type === 'download.refused' && { reason: outcome }),
-        };
-        await insertOutboxRowOnce(trx, webhookRow(id, type, data, at, once));
-      }
-    });
+    for (let i = 0; i < ids.length; i += LOCKED_AT_ONCE) await queue(ids.slice(i, i + LOCKED_AT_ONCE));
     for (const { once, access } of news) told.set(once, { at: access.at });
+
+    function queue(some: number[]): Promise<void> {
+      return inTransaction(db, async (trx) => {
+        // Or a change of this moment could be told of first, with a later revision.
+        await lockLicenses(trx, some);
+        const licenses = await readLicenses(trx, some);
+        for (const { type, access, id, once } of news) {
+          const { at, outcome, identifier } = access;
+          const license = licenses.get(access.licenseId as number);
+          if (license === undefined) continue;
+          const data: WebhookData = {
+            license: licenseData(license, at),
+            ...(type === 'activation.limit_reached' &&
+              identifier !== null && { activation: { identifier, name: null } }),
+            ...(type === 'download.refused' && { reason: outcome }),
+          };
+          await insertOutboxRowOnce(trx, webhookRow(id, type, data, at, once));
+        }
+      });
+    }
   };
 }
 

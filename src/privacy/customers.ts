@@ -549,7 +549,7 @@ async function eraseDeliveries(
 ): Promise<void> {
   for (let after = 0; ;) {
     const found = await listDeliveriesOfLicenses(trx, licenseIds, after, PAGE);
-    for (const { id, type, detailsJson, once } of found) {
+    for (const { id, type, detailsJson, answer, once } of found) {
       const { activation: _site, reason, ...data } = JSON.parse(detailsJson ?? '{}') as WebhookData;
       const { license } = data;
       const reference = license && customer.isIn(license.reference) ? null : license?.reference;
@@ -563,7 +563,9 @@ async function eraseDeliveries(
       };
       // Its name may hold a digest of the site.
       const name = type === 'activation.limit_reached' ? null : once;
-      await setDeliveryTexts(trx, id, { detailsJson: JSON.stringify(erased), answer: null, once: name });
+      const texts = { detailsJson: JSON.stringify(erased), answer: null, once: name };
+      if (texts.detailsJson === detailsJson && answer === null && name === once) continue;
+      await setDeliveryTexts(trx, id, texts);
     }
     if (found.length < PAGE) return;
     after = found.at(-1)?.id as number;

@@ -1,5 +1,5 @@
 import { table, type Db, type Transaction } from './database';
-import { changeClaimed, type OutboxRow } from './outbox';
+import { changeClaimed, claimOutboxRow, claimRow, type OutboxRow } from './outbox';
 import { toColumns, toFields } from './row-fields';
 import { tableBy } from './statements';
 import { toSqlTime } from './time';
@@ -10,22 +10,6 @@ import { toSqlTime } from './time';
  * next attempt, so that a search for what is due does not meet it each time.
  */
 
-/** What becomes of a claimed delivery. */
-export type DeliveryOutcome = Partial<
-  Pick<
-    Delivery,
-    | 'kind'
-    | 'lane'
-    | 'failures'
-    | 'nextAttemptAt'
-    | 'sentAt'
-    | 'failedAt'
-    | 'lastError'
-    | 'answerStatus'
-    | 'answer'
-  >
->;
-
 export interface Delivery extends OutboxRow {
   kind: 'webhook' | 'webhook_now';
   webhookId: number;
@@ -33,14 +17,13 @@ export interface Delivery extends OutboxRow {
   lane: number | null;
   /** failed attempts of its present schedule */
   failures: number;
-  attemptedAt: Date | null;
-  /** of a claimed row: the attempt before */
-  attemptedBefore?: Date | null;
   /** the HTTP status of the latest answer */
   answerStatus: number | null;
   answer: string | null;
 }
 
+/** An attempt takes up to 15 s; a killed process's deliveries wait for the rest. */
+const CLAIM_MS = 45_000;
 const CANDIDATES = 32;
 /** Put off in one statement. */
 const AT_ONCE = 500;
@@ -51,13 +34,12 @@ const toDelivery = (row: object): Delivery => toFields(row) as Delivery;
 
 /**
  * Claims what is due for a receiver, each lane's first alone.
- * @param until when others may take the claimed rows over
  * @param limit at most so many
  */
 export async function claimDeliveries(
   db: Db,
   webhookId: number,
-  { now, until, limit }: { now: Date; until: Date; limit: number },
+  { now, limit }: { now: Date; limit: number },
 ): Promise<Delivery[]> {
   const claimed: Delivery[] = [];
   for (let round = 0; round < MAX_ROUNDS && claimed.length < limit; round++) {
@@ -72,16 +54,16 @@ export async function claimDeliveries(
     const firsts = await findFirsts(db, webhookId, [...lanes]);
     const blocked = new Set<number>();
     for (const row of due) {
-      const first = row.lane === null ? undefined : firsts.get(row.lane);
-      if (first !== undefined && first.id !== row.id) {
-        blocked.add(first.lane as number);
-        continue;
-      }
+      const first = row.lane === null ? row : firsts.get(row.lane);
+      // It was delivered meanwhile.
+      if (first === undefined) continue;
+      if (first.id !== row.id) blocked.add(first.lane as number);
+      // The first may be due too without being among these candidates.
+      if (first.nextAttemptAt === null || first.nextAttemptAt > now || first.kind !== 'webhook') continue;
       if (claimed.length === limit) return claimed;
-      const won = await claim(db, row, now, until);
-      if (won === undefined) continue;
-      claimed.push(won);
-      if (won.lane !== null) firsts.set(won.lane, won);
+      const won = await claimRow(db, first, now, claimEnd(now));
+      if (won !== undefined) claimed.push(won);
+      if (row.lane !== null) firsts.set(row.lane, won ?? { ...first, nextAttemptAt: null });
     }
     for (const lane of blocked) await putOffBehind(db, webhookId, firsts.get(lane) as Delivery, now);
     if (due.length < CANDIDATES) break;
@@ -94,42 +76,21 @@ export async function claimNextOfLane(
   db: Db,
   { webhookId, lane }: { webhookId: number; lane: number },
   now: Date,
-  until: Date,
 ): Promise<Delivery | undefined> {
   const first = (await findFirsts(db, webhookId, [lane])).get(lane);
   if (first?.kind !== 'webhook') return undefined;
   const isPutOff = first.failures === 0 && first.attempts === 0;
   if (!isPutOff && (first.nextAttemptAt === null || first.nextAttemptAt > now)) return undefined;
-  return claim(db, first, now, until);
+  return claimRow(db, first, now, claimEnd(now));
 }
 
 /** Claims a row that is sent at once, whatever its order: a test, or a replay. */
-export async function claimDeliveryNow(db: Db, now: Date, until: Date): Promise<Delivery | undefined> {
-  const due = (await db(tableBy(db, 'outbox', 'kind', 'next_attempt_at'))
-    .where({ kind: 'webhook_now' })
-    .where('next_attempt_at', '<=', toSqlTime(now))
-    .orderBy(['next_attempt_at', 'id'])
-    .limit(CANDIDATES)) as object[];
-  for (const row of due.map(toDelivery)) {
-    const won = await claim(db, row, now, until);
-    if (won !== undefined) return won;
-  }
-  return undefined;
+export function claimDeliveryNow(db: Db, now: Date): Promise<Delivery | undefined> {
+  return claimOutboxRow(db, 'webhook_now', now, claimEnd(now)) as Promise<Delivery | undefined>;
 }
 
-async function claim(db: Db, row: Delivery, now: Date, until: Date): Promise<Delivery | undefined> {
-  const changes = { attempts: row.attempts + 1, nextAttemptAt: until, attemptedAt: now };
-  if (!(await changeClaimed(db, row, changes))) return undefined;
-  return { ...row, ...changes, attemptedBefore: row.attemptedAt };
-}
-
-/** @returns false when another instance has taken it over */
-export function settleDelivery(
-  db: Db,
-  row: Pick<Delivery, 'id' | 'attempts'>,
-  outcome: DeliveryOutcome,
-): Promise<boolean> {
-  return changeClaimed(db, row, outcome);
+function claimEnd(now: Date): Date {
+  return new Date(now.getTime() + CLAIM_MS);
 }
 
 /** The first waiting row of each lane. */
@@ -187,6 +148,24 @@ export async function releaseLane(
   const first = (await findFirsts(db, webhookId, [lane])).get(lane);
   if (first === undefined || first.attempts > 0) return;
   await changeClaimed(db, first, { nextAttemptAt: now });
+}
+
+/** Lets all that waits for a receiver's next attempts go now. What is claimed ends sooner, and is left alone. */
+export async function resumeDeliveries(db: Db, webhookId: number, now: Date): Promise<void> {
+  const beyond = toSqlTime(claimEnd(now));
+  for (let ids: number[]; ;) {
+    ids = await db(tableBy(db, 'outbox', 'webhook_id', 'next_attempt_at'))
+      .where({ webhook_id: webhookId })
+      .where('next_attempt_at', '>', beyond)
+      .orderBy('next_attempt_at')
+      .limit(AT_ONCE)
+      .pluck<number[]>('id');
+    if (ids.length === 0) return;
+    await db(table(db, 'outbox'))
+      .whereIn('id', ids)
+      .where('next_attempt_at', '>', beyond)
+      .update({ next_attempt_at: toSqlTime(now) });
+  }
 }
 
 export async function findDelivery(db: Db, webhookId: number, id: number): Promise<Delivery | undefined> {
@@ -291,6 +270,17 @@ export async function listDeliveriesOfLicenses(
     .orderBy('id')
     .limit(limit)) as object[];
   return rows.map(toDelivery);
+}
+
+/** Drops an answer that was recorded after an erasure: it may repeat what was erased between the claim and the answer. */
+export async function dropErasedAnswer(
+  db: Db,
+  { id, detailsJson }: Pick<Delivery, 'id' | 'detailsJson'>,
+): Promise<void> {
+  await db(table(db, 'outbox'))
+    .where({ id })
+    .whereNot({ details_json: detailsJson })
+    .update({ answer: null });
 }
 
 /** Replaces what a row says. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { customerDigest } from './customer-digest';
 import { table, type Db, type Transaction } from './database';
 import { toColumns, toFields } from './row-fields';
@@ -47,6 +48,9 @@ export interface OutboxRow {
   /** null: sent or given up; of a claimed row the end of its claim */
   nextAttemptAt: Date | null;
   attempts: number;
+  attemptedAt: Date | null;
+  /** of a claimed row: the attempt before */
+  attemptedBefore?: Date | null;
   sentAt: Date | null;
   failedAt: Date | null;
   /** why the latest attempt failed: a code, without addresses */
@@ -126,22 +130,46 @@ export async function claimOutboxRow(
       .orderBy(['next_attempt_at', 'id'])
       .limit(CANDIDATES)) as object[];
     for (const candidate of due) {
-      const row = toFields(candidate) as OutboxRow;
-      const claimed = { ...row, attempts: row.attempts + 1, nextAttemptAt: until };
-      const { attempts, nextAttemptAt } = claimed;
-      if (await changeClaimed(db, row, { attempts, nextAttemptAt })) return claimed;
+      const claimed = await claimRow(db, toFields(candidate) as OutboxRow, now, until);
+      if (claimed !== undefined) return claimed;
     }
     if (due.length < CANDIDATES) return undefined;
   }
 }
 
-/** What becomes of a claimed row. @returns false when another instance has taken it over */
-export async function settleOutboxRow(
+/** Claims a row as it was read. @returns undefined: another instance has */
+export async function claimRow<Row extends OutboxRow>(
   db: Db,
-  row: Pick<OutboxRow, 'id' | 'attempts'>,
-  outcome: Partial<Pick<OutboxRow, 'nextAttemptAt' | 'sentAt' | 'failedAt' | 'lastError'>>,
+  row: Row,
+  now: Date,
+  until: Date,
+): Promise<Row | undefined> {
+  const changes = { attempts: row.attempts + 1, nextAttemptAt: until, attemptedAt: now };
+  if (!(await changeClaimed(db, row, changes))) return undefined;
+  return { ...row, ...changes, attemptedBefore: row.attemptedAt };
+}
+
+const RECORD_PAUSE_MS = 1_000;
+
+/**
+ * Records what becomes of a claimed row. Tries until the claim ends when the database is away, because a row that is not
+ * recorded is sent again.
+ * @returns false when another instance has taken it over, or it was erased meanwhile
+ * @throws the database's error
+ */
+export async function settleClaimed<Row extends OutboxRow>(
+  db: Db,
+  row: Row,
+  outcome: Partial<Row>,
+  { now, stopping }: { now: () => Date; stopping: AbortSignal },
 ): Promise<boolean> {
-  return changeClaimed(db, row, outcome);
+  for (;;)
+    try {
+      return await changeClaimed(db, row, outcome);
+    } catch (error) {
+      if (stopping.aborted || row.nextAttemptAt === null || now() >= row.nextAttemptAt) throw error;
+      await sleep(RECORD_PAUSE_MS, undefined, { signal: stopping }).catch(() => undefined);
+    }
 }
 
 /** Changes a waiting row that has had no attempt since it was read. */

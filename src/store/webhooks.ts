@@ -68,10 +68,12 @@ export async function deleteWebhook(db: Db, id: number): Promise<boolean> {
   return isDeleted;
 }
 
-/** An enabled receiver, and what it is subscribed to. */
+/** A receiver, and what it is subscribed to. */
 export interface Subscriber {
   id: number;
   events: string[];
+  /** what happens while it is disabled waits for it */
+  isEnabled: boolean;
 }
 
 /** So long a change by another process may go unnoticed. */
@@ -82,18 +84,16 @@ const remembered = new WeakMap<object, { subscribers: Subscriber[]; until: numbe
 const keyOf = (db: Db): object => db.userParams;
 
 /**
- * The enabled receivers, remembered for two seconds: asked in the transaction of each change. A running service asks
+ * The receivers, remembered for two seconds: asked in the transaction of each change. A running service asks
  * beforehand (`isFresh`), so that its transactions find them in memory.
  */
 export async function listSubscribers(db: Db, { isFresh = false } = {}): Promise<Subscriber[]> {
   const known = remembered.get(keyOf(db));
   if (known !== undefined && !isFresh && performance.now() < known.until) return known.subscribers;
   const until = performance.now() + REMEMBERED_MS;
-  const rows = await db(table(db, 'webhooks'))
-    .whereNull('disabled_at')
-    .orderBy('id')
-    .select<{ id: number; events: string }[]>('id', 'events');
-  const subscribers = rows.map(({ id, events }) => ({ id, events: events.split(' ') }));
+  const subscribers = (await listWebhooks(db)).map(({ id, events, disabledAt }) => {
+    return { id, events: events.split(' '), isEnabled: disabledAt === null };
+  });
   remembered.set(keyOf(db), { subscribers, until });
   return subscribers;
 }

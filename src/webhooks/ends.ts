@@ -5,7 +5,7 @@ import type { Db } from '../store/database';
 import { reasonCode } from '../store/errors';
 import { holdLease, lockLease, releaseLease, type Lease } from '../store/leases';
 import { listLicenseEnds, type LicenseEnd } from '../store/license-ends';
-import { findLicensesByIds } from '../store/licenses';
+import { findLicensesByIds, lockLicenses } from '../store/licenses';
 import { findQueuedOnce, insertOutboxRowOnce } from '../store/outbox';
 import { inTransaction } from '../store/transaction';
 import { listSubscribers, setWebhook, findWebhook, type WebhookRow } from '../store/webhooks';
@@ -100,14 +100,10 @@ export async function announceEnds(
     if (open.length === 0) return true;
     return inTransaction(db, async (trx) => {
       if (!(await lockLease(trx, lease, now()))) return false;
-      const licenses = new Map(
-        (
-          await findLicensesByIds(
-            trx,
-            open.map(({ id }) => id),
-          )
-        ).map((one) => [one.id, one]),
-      );
+      const ids = open.map(({ id }) => id);
+      // Or a change of this moment could be told of first, with a later revision.
+      await lockLicenses(trx, ids);
+      const licenses = new Map((await findLicensesByIds(trx, ids)).map((one) => [one.id, one]));
       for (const end of open) {
         const license = licenses.get(end.id);
         // It may have been renewed or suspended meanwhile.

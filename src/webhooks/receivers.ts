@@ -15,6 +15,7 @@ import {
   findDelivery,
   listDeliveries as listStored,
   listWaitingDeliveries,
+  resumeDeliveries,
   sendNow,
   type Delivery,
 } from '../store/deliveries';
@@ -31,7 +32,7 @@ import {
   type WebhookRow,
 } from '../store/webhooks';
 import { createAddressRules, requireWebhookUrl } from './addresses';
-import { generateSecret, sealSecret } from './signing';
+import { generateSecret, opensSecrets, sealSecret } from './signing';
 
 /** Receivers of webhooks, as operators add, change and try them, and what was sent to them. */
 
@@ -82,7 +83,10 @@ export async function addWebhook(
   return { webhook: { ...row, id: await insertWebhook(db, row) }, secret };
 }
 
-/** Changes a receiver; undefined keeps a value. @throws OperatorError */
+/**
+ * Changes a receiver; undefined keeps a value. What waits goes at once when it is enabled, or gets another address.
+ * @throws OperatorError
+ */
 export async function editWebhook(
   db: Db,
   id: number,
@@ -99,20 +103,21 @@ export async function editWebhook(
 ): Promise<WebhookRow> {
   const webhook = await requireWebhook(db, id);
   const changes: Partial<WebhookRow> = {
-    ...(events !== undefined && { events: requireEvents(events) }),
+    // Ends from before it subscribed to them are not told of.
+    ...(events !== undefined && { events: requireEvents(events), sweptAt: now }),
     ...(description !== undefined && { description: requireDescription(description) }),
     ...(url !== undefined && {
       url: await requireWebhookUrl(url, createAddressRules(settings.webhookNetworks)),
     }),
-    // What ended while it was disabled is not told of later.
     ...(enabled === true &&
-      webhook.disabledAt !== null && {
-        ...{ disabledAt: null, disabledReason: null, enabledAt: now, sweptAt: now },
-      }),
+      webhook.disabledAt !== null && { disabledAt: null, disabledReason: null, enabledAt: now }),
     ...(enabled === false && webhook.disabledAt === null && disabledNow('operator', now)),
   };
   if (Object.keys(changes).length > 0 && !(await setWebhook(db, id, changes))) await requireWebhook(db, id);
-  return requireWebhook(db, id);
+  const edited = await requireWebhook(db, id);
+  const isOther = changes.enabledAt !== undefined || edited.url !== webhook.url;
+  if (edited.disabledAt === null && isOther) await resumeDeliveries(db, id, now);
+  return edited;
 }
 
 /** A disabled receiver's fields. */
@@ -128,12 +133,15 @@ export async function rotateSecret(
   settings: WebhookSettings,
 ): Promise<{ webhook: WebhookRow; secret: string }> {
   const keySecret = requireKeySecret(settings);
-  const { secretSealed } = await requireWebhook(db, id);
+  const webhook = await requireWebhook(db, id);
+  const { secretSealed } = webhook;
   const secret = generateSecret();
+  // One that cannot be opened any more signs nothing.
+  const isOpen = opensSecrets({ ...webhook, previousSealed: null }, keySecret, now);
   const changes = {
     secretSealed: sealSecret(secret, keySecret),
-    previousSealed: secretSealed,
-    previousEndsAt: new Date(now.getTime() + DAY_MS),
+    previousSealed: isOpen ? secretSealed : null,
+    previousEndsAt: isOpen ? new Date(now.getTime() + DAY_MS) : null,
   };
   if (!(await setWebhook(db, id, changes, { secretSealed })))
     throw new OperatorError('Its secret was rotated by somebody else at the same moment. Try again.', {

@@ -8,31 +8,28 @@ import {
   claimDeliveries,
   claimDeliveryNow,
   claimNextOfLane,
+  dropErasedAnswer,
   releaseLane,
-  settleDelivery,
   type Delivery,
-  type DeliveryOutcome,
 } from '../store/deliveries';
 import { reasonCode } from '../store/errors';
-import { deleteOutboxRow, onQueued } from '../store/outbox';
+import { changeClaimed, deleteOutboxRow, onQueued, settleClaimed } from '../store/outbox';
 import { inTransaction } from '../store/transaction';
 import { findWebhook, listSubscribers, REMEMBERED_MS, setWebhook, type WebhookRow } from '../store/webhooks';
 import type { Post, Posted } from './post';
 import { bodyOf, disabledNow, webhookIdOf, type DisabledReason } from './receivers';
-import { openSecret, signedHeaders } from './signing';
+import { secretsOf, signedHeaders } from './signing';
 
 /** For one receiver, at the most so many attempts of this process at once, so that none delays the others' deliveries. */
 const LANES = 8;
+/** Of the pool's connections: what customers wait for needs the others, however many deliveries are under way. */
+const CONNECTIONS = 2;
 /** For tests and replays of all receivers. */
 const NOW_LANES = 4;
 /** What other processes queue is found within this time. */
 const POLL_MS = 500;
 /** A commit of this process is followed by others, in which more may be queued. */
 const GATHER_MS = 10;
-/** An attempt takes up to 15 s; a killed process's deliveries wait for the rest. */
-const CLAIM_MS = 45_000;
-const RECORD_TRIES = 20;
-const RECORD_PAUSE_MS = 1_000;
 /** At the stop, for the receivers' answers. */
 const STOP_LIMIT_MS = 5_000;
 
@@ -75,6 +72,7 @@ export function startWebhookSender(
   log: Logger,
   now: () => Date,
 ): WebhookSender {
+  const inTurn = createTurnstile(CONNECTIONS);
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
   const counts = { delivered: 0, failed: 0 };
@@ -105,7 +103,7 @@ export function startWebhookSender(
       try {
         do {
           again = false;
-          const claimed = lanes < most ? await claim(most - lanes) : [];
+          const claimed = lanes < most ? await inTurn(() => claim(most - lanes)) : [];
           for (const row of claimed) {
             lanes++;
             track(
@@ -132,33 +130,31 @@ export function startWebhookSender(
   /** Delivers a row, and what has waited behind it. */
   async function follow(row: Delivery): Promise<void> {
     for (let next: Delivery | undefined = row; next !== undefined;) {
-      const { webhookId, lane, kind } = next;
+      const { webhookId, lane, kind }: Delivery = next;
       const isDelivered = await deliver(next);
       if (!isDelivered || lane === null) return;
       if (kind === 'webhook_now' || stopping.signal.aborted)
-        return await releaseLane(db, { webhookId, lane }, now());
-      next = await claimNextOfLane(db, { webhookId, lane }, now(), claimEnd());
+        return await inTurn(() => releaseLane(db, { webhookId, lane }, now()));
+      next = await inTurn(() => claimNextOfLane(db, { webhookId, lane }, now()));
     }
   }
 
-  const claimEnd = () => new Date(now().getTime() + CLAIM_MS);
   const receivers = new Map<number, () => void>();
   const wakeNow = createLanes(NOW_LANES, async () => {
-    const row = await claimDeliveryNow(db, now(), claimEnd());
+    const row = await claimDeliveryNow(db, now());
     return row === undefined ? [] : [row];
   });
 
   let readAt = -Infinity;
   async function wakeAll(): Promise<void> {
     const isFresh = performance.now() - readAt > REMEMBERED_MS / 2;
-    const subscribers = await listSubscribers(db, { isFresh });
+    const subscribers = await inTurn(() => listSubscribers(db, { isFresh }));
+    const enabled = subscribers.filter(({ isEnabled }) => isEnabled);
     if (isFresh) readAt = performance.now();
-    for (const id of receivers.keys()) if (!subscribers.some((one) => one.id === id)) receivers.delete(id);
-    for (const { id } of subscribers) {
+    for (const id of receivers.keys()) if (!enabled.some((one) => one.id === id)) receivers.delete(id);
+    for (const { id } of enabled) {
       const claim = (limit: number) =>
-        receivers.has(id)
-          ? claimDeliveries(db, id, { now: now(), until: claimEnd(), limit })
-          : Promise.resolve([]);
+        receivers.has(id) ? claimDeliveries(db, id, { now: now(), limit }) : Promise.resolve([]);
       const wake = receivers.get(id) ?? createLanes(LANES, claim);
       receivers.set(id, wake);
       wake();
@@ -167,20 +163,20 @@ export function startWebhookSender(
 
   /** @returns whether the receiver has taken it */
   async function deliver(row: Delivery): Promise<boolean> {
-    const webhook = await findWebhook(db, row.webhookId);
+    const webhook = await inTurn(() => findWebhook(db, row.webhookId));
     if (webhook === undefined) {
-      await deleteOutboxRow(db, row.id);
+      await inTurn(() => deleteOutboxRow(db, row.id));
       return false;
     }
     if (webhook.disabledAt !== null && row.kind === 'webhook') {
       // Or its lanes would claim what is put back here again and again.
       receivers.delete(row.webhookId);
-      await settleDelivery(db, row, { nextAttemptAt: now() });
+      await inTurn(() => changeClaimed(db, row, { nextAttemptAt: now() }));
       return false;
     }
     const posted = await attempt(webhook, row);
     if (posted === 'cut') {
-      await settleDelivery(db, row, { nextAttemptAt: now() });
+      await inTurn(() => changeClaimed(db, row, { nextAttemptAt: now() }));
       return false;
     }
     const { failure, status, answer } = posted;
@@ -200,8 +196,9 @@ export function startWebhookSender(
     const reason = status === undefined ? failure : `${failure} ${status}`;
     const { outcome, disabled } = afterFailure(webhook, row, posted, now());
     log.warn({ ...about, reason, attempts: row.attempts }, 'webhook not delivered');
-    await record(row, { ...answered, ...outcome, lastError: reason });
+    // First, or the row would be due for a receiver that is still enabled.
     if (disabled !== undefined) await disable(webhook, disabled);
+    await record(row, { ...answered, ...outcome, lastError: reason });
     return false;
   }
 
@@ -233,17 +230,12 @@ export function startWebhookSender(
     }
   }
 
-  /** Does not give up at once when the database is away, because an unrecorded delivery is sent again. */
-  async function record(row: Delivery, outcome: DeliveryOutcome): Promise<void> {
-    for (let tries = 1; ; tries++)
-      try {
-        if (!(await settleDelivery(db, row, outcome)))
-          log.warn({ delivery: row.id }, 'another instance has taken this webhook over: it may arrive twice');
-        return;
-      } catch (error) {
-        if (tries === RECORD_TRIES || stopping.signal.aborted) throw error;
-        await sleep(RECORD_PAUSE_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
-      }
+  function record(row: Delivery, outcome: Partial<Delivery>): Promise<void> {
+    return inTurn(async () => {
+      if (!(await settleClaimed(db, row, outcome, { now, stopping: stopping.signal })))
+        log.warn({ delivery: row.id }, 'another instance has taken this webhook over: it may arrive twice');
+      else if (typeof outcome.answer === 'string') await dropErasedAnswer(db, row);
+    });
   }
 
   async function disable({ id }: WebhookRow, reason: DisabledReason): Promise<void> {
@@ -294,15 +286,21 @@ export function startWebhookSender(
   };
 }
 
-/** All secrets that sign now, the newest first. @throws SealError */
-export function secretsOf(
-  { secretSealed, previousSealed, previousEndsAt }: WebhookRow,
-  keySecret: Buffer,
-  now: Date,
-): string[] {
-  const sealed = [secretSealed];
-  if (previousSealed !== null && previousEndsAt !== null && previousEndsAt > now) sealed.push(previousSealed);
-  return sealed.map((one) => openSecret(one, keySecret));
+/** At most so many pieces of work at once, in the order in which they are asked for. */
+function createTurnstile(most: number): <T>(work: () => Promise<T>) => Promise<T> {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return async (work) => {
+    if (running === most) await new Promise<void>((resolve) => void waiting.push(resolve));
+    else running++;
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running--;
+      else next();
+    }
+  };
 }
 
 /** What becomes of a delivery that was not taken, and whether its receiver is disabled. */
@@ -312,7 +310,7 @@ export function afterFailure(
   { status, retryAfter = 0 }: Pick<Posted, 'status' | 'retryAfter'>,
   now: Date,
   random = Math.random(),
-): { outcome: DeliveryOutcome; disabled?: DisabledReason } {
+): { outcome: Partial<Delivery>; disabled?: DisabledReason } {
   if (type === 'webhook.test')
     return { outcome: { kind: 'webhook', nextAttemptAt: null, failedAt: now, failures: before + 1 } };
   // Enabling a receiver begins its schedule anew.

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { openSealedKey, sealKey } from '../licensing/sealing';
+import { openSealedKey, SealError, sealKey } from '../licensing/sealing';
+import type { WebhookRow } from '../store/webhooks';
 
 /** Secrets and signatures of webhooks (Standard Webhooks 1.0). */
 
@@ -18,6 +19,27 @@ export function sealSecret(secret: string, keySecret: Buffer): string {
 /** @throws SealError when LICENSING_KEY_SECRET is another one */
 export function openSecret(sealed: string, keySecret: Buffer): string {
   return openSealedKey(sealed, SEALED_AS, keySecret);
+}
+
+/** All secrets that sign now, the newest first. @throws SealError */
+export function secretsOf(
+  { secretSealed, previousSealed, previousEndsAt }: WebhookRow,
+  keySecret: Buffer,
+  now: Date,
+): string[] {
+  const sealed = [secretSealed];
+  if (previousSealed !== null && previousEndsAt !== null && previousEndsAt > now) sealed.push(previousSealed);
+  return sealed.map((one) => openSecret(one, keySecret));
+}
+
+/** Whether all secrets that sign now can be opened. */
+export function opensSecrets(webhook: WebhookRow, keySecret: Buffer, now: Date): boolean {
+  try {
+    return secretsOf(webhook, keySecret, now).length > 0;
+  } catch (error) {
+    if (error instanceof SealError) return false;
+    throw error;
+  }
 }
 
 /** The headers of a request. @param secrets all that sign; @param now of the attempt */

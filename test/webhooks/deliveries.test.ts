@@ -256,17 +256,55 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
         disabled_reason: 'gone',
       }),
     );
-    // Not told of later.
+    // What happens meanwhile waits too.
     await setLimit(license.id, 9);
-    expect(states(await deliveries())).toEqual(['waiting', 'waiting', 'delivered']);
+    expect(states(await deliveries())).toEqual(['waiting', 'waiting', 'waiting', 'delivered']);
     const waiting = await service.write.all(`/webhooks/${id}/deliveries?state=waiting`);
-    expect(waiting).toHaveLength(2);
+    expect(waiting).toHaveLength(3);
     receiver.received.length = 0;
     receiver.answer = undefined;
     passTime(3_600_000);
     await service.write.ok(`PATCH /webhooks/${id}`, { enabled: true });
     await settled((all) => expect(new Set(states(all))).toEqual(new Set(['delivered'])));
-    expect(receiver.received.map(({ data }) => data.license!.revision)).toEqual([2, 3]);
+    expect(receiver.received.map(({ data }) => data.license!.revision)).toEqual([2, 3, 4]);
+  });
+
+  test('what waits for its next attempt goes at once when the receiver is enabled, or gets another address', async () => {
+    const license = await give();
+    await settled((all) => expect(states(all)).toEqual(['delivered']));
+    const putOff = async (change: object) => {
+      await service.write.ok(`PATCH /webhooks/${id}`, { enabled: false });
+      await setLimit(license.id, 7 + receiver.received.length);
+      await service
+        .db(table(service.db, 'outbox'))
+        .whereNotNull('next_attempt_at')
+        .update({ next_attempt_at: '2099-01-01 00:00:00', failures: 5 });
+      await service.write.ok(`PATCH /webhooks/${id}`, change);
+    };
+    await putOff({ enabled: true });
+    await eventually(() => expect(receiver.received).toHaveLength(2));
+    other.secret = receiver.secret;
+    await putOff({ enabled: true, url: other.url });
+    await eventually(() => expect(other.received).toHaveLength(1));
+    await settled((all) => expect(new Set(states(all))).toEqual(new Set(['delivered'])));
+  });
+
+  test('a first that is due behind many of its lane is found', async () => {
+    const license = await give();
+    await settled((all) => expect(states(all)).toEqual(['delivered']));
+    await service.write.ok(`PATCH /webhooks/${id}`, { enabled: false });
+    for (let limit = 10; limit < 50; limit++) await setLimit(license.id, limit);
+    const [first] = await service.db(table(service.db, 'outbox')).where({ revision: 2 });
+    const waiting = () => service.db(table(service.db, 'outbox')).whereNotNull('next_attempt_at');
+    await waiting()
+      .whereNot({ id: (first as { id: number }).id })
+      .update({ next_attempt_at: '2020-01-01 00:00:00' });
+    receiver.received.length = 0;
+    await service.write.ok(`PATCH /webhooks/${id}`, { enabled: true });
+    await eventually(() => expect(receiver.received).toHaveLength(40));
+    const revisions = receiver.received.map(({ data }) => data.license!.revision);
+    expect(revisions).toEqual([...revisions].sort((a, b) => a - b));
+    await settled((all) => expect(states(all)).not.toContain('waiting'));
   });
 
   test('a test and a replay reach a disabled receiver; a test that fails is not tried again', async () => {

@@ -263,6 +263,15 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       ['license.expiring', ending, 'active'],
       ['license.expired', ending, 'expired'],
     ]);
+    // Subscribed to only after that end.
+    await issue({ expires_at: new Date(Date.now() + 48 * DAY).toISOString() });
+    const [{ id }] = (await rows<{ id: number }>(service.db, 'webhooks')) as [{ id: number }];
+    await service.write.ok(`PATCH /webhooks/${id}`, { events: ['license.suspended'] });
+    service.clock.now = new Date(Date.now() + 50 * DAY);
+    await service.write.ok(`PATCH /webhooks/${id}`, { events: ['*'] });
+    await at(50.1, 1);
+    await untilDelivered();
+    expect(receiver.received.filter(({ type }) => type.startsWith('license.expir'))).toHaveLength(2);
     service.clock.now = new Date();
   });
 

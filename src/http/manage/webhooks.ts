@@ -100,7 +100,7 @@ export const webhookOperations = [
     {
       summary: 'Change, disable or enable a receiver',
       description:
-        'What waits for a disabled receiver is kept and sent once it is enabled. What happens meanwhile is not sent later.',
+        'What waits for a disabled receiver, and what happens meanwhile, is kept and sent once it is enabled.',
       body: exactly({
         ...Type.Partial(Type.Object(given)).properties,
         enabled: Type.Optional(Type.Boolean()),

@@ -148,7 +148,9 @@ export default ts.config(
   },
   {
     files: ['**/*.cjs'],
-    languageOptions: { globals: { process: 'readonly', require: 'readonly', __dirname: 'readonly' } },
+    languageOptions: {
+      globals: { process: 'readonly', console: 'readonly', require: 'readonly', __dirname: 'readonly' },
+    },
   },
   { files: ['**/*.mjs'], languageOptions: { globals: { process: 'readonly', console: 'readonly' } } },
   ...Object.entries(LAYERS).flatMap(layer),

@@ -8,6 +8,7 @@ const LAYERS = {
   licensing: ['store'],
   packages: ['licensing', 'process', 'store'],
   mail: ['joomla', 'licensing', 'store'],
+  webhooks: ['access', 'licensing', 'mail', 'store'],
   access: ['joomla', 'licensing', 'store'],
   http: [
     'access',
@@ -20,13 +21,25 @@ const LAYERS = {
     'store',
     'support',
     'transfer',
+    'webhooks',
   ],
   joomla: ['licensing', 'packages', 'process', 'store'],
   transfer: ['licensing', 'packages', 'store'],
   privacy: ['licensing', 'packages', 'store', 'transfer'],
   selfservice: ['licensing', 'packages', 'store'],
   support: ['joomla', 'licensing', 'packages', 'store'],
-  doctor: ['access', 'config', 'http', 'joomla', 'licensing', 'mail', 'packages', 'process', 'store'],
+  doctor: [
+    'access',
+    'config',
+    'http',
+    'joomla',
+    'licensing',
+    'mail',
+    'packages',
+    'process',
+    'store',
+    'webhooks',
+  ],
   cli: [
     'access',
     'config',
@@ -41,6 +54,7 @@ const LAYERS = {
     'settings',
     'support',
     'transfer',
+    'webhooks',
   ],
 };
 /** The command reaches rows through the rooms above the store; these files open the database, make it, and explain its errors. */
@@ -134,7 +148,9 @@ export default ts.config(
   },
   {
     files: ['**/*.cjs'],
-    languageOptions: { globals: { process: 'readonly', require: 'readonly', __dirname: 'readonly' } },
+    languageOptions: {
+      globals: { process: 'readonly', console: 'readonly', require: 'readonly', __dirname: 'readonly' },
+    },
   },
   { files: ['**/*.mjs'], languageOptions: { globals: { process: 'readonly', console: 'readonly' } } },
   ...Object.entries(LAYERS).flatMap(layer),

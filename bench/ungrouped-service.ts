@@ -97,6 +97,7 @@ async function main(): Promise<void> {
     redisIsAway: () => redis.isAway(),
     accessLogDropped: () => 0,
     tableSizes: () => Promise.resolve([]),
+    webhooks: undefined,
   });
   const app = createApp({
     licensing: {

@@ -40,6 +40,9 @@ import * as licenseCountsByPlan from './041_license_counts_by_plan';
 import * as signingKeys from './042_signing_keys';
 import * as heldActivations from './043_held_activations';
 import * as accessSites from './044_access_sites';
+import * as webhooks from './045_webhooks';
+import * as webhookDeliveries from './046_webhook_deliveries';
+import * as webhookIndexes from './047_webhook_indexes';
 
 /** In order. The database stores the names, without a file extension. */
 const migrations: Record<string, Knex.Migration> = {
@@ -84,6 +87,9 @@ const migrations: Record<string, Knex.Migration> = {
   '042_signing_keys': signingKeys,
   '043_held_activations': heldActivations,
   '044_access_sites': accessSites,
+  '045_webhooks': webhooks,
+  '046_webhook_deliveries': webhookDeliveries,
+  '047_webhook_indexes': webhookIndexes,
 };
 
 /** Removes what only earlier versions read: run on a database in use once every process has been restarted. */

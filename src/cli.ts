@@ -25,6 +25,7 @@ import { hasStandardOutput, jsonLine, writeStandardOutput } from './cli/standard
 import { addSigningKeyCommands } from './cli/signing-key';
 import { addTokenCommands } from './cli/token';
 import { addUpdateXmlCommands } from './cli/update-xml';
+import { addWebhookCommands } from './cli/webhook';
 import { addWhyCommand } from './cli/why';
 import { redactKeys } from './licensing/keys';
 import { version } from './version';
@@ -66,6 +67,7 @@ export async function run(argv: string[]): Promise<number> {
   addMailCommands(program);
   addTokenCommands(program);
   addSigningKeyCommands(program);
+  addWebhookCommands(program);
   addSignInCommand(program);
   addOperatorCommands(program);
   addExportCommand(program);

@@ -68,6 +68,8 @@ export interface Config {
   tokenDays: number;
   /** how long a file for a machine without network counts */
   offlineDays: number;
+  /** networks that webhooks may reach besides public ones, as given */
+  webhookNetworks: string[];
   rateLimit: number;
   /** seconds */
   rateWindow: number;
@@ -172,7 +174,10 @@ export function buildConfig(
       get('LICENSING_ADMIN_LISTEN') ?? '127.0.0.1:3081',
       base,
     ),
-    trustedProxies: parseProxies(get('LICENSING_TRUSTED_PROXIES') ?? '127.0.0.0/8,::1'),
+    trustedProxies: parseNetworks(
+      'LICENSING_TRUSTED_PROXIES',
+      get('LICENSING_TRUSTED_PROXIES') ?? '127.0.0.0/8,::1',
+    ),
     packagesDir: resolve(base, get('LICENSING_PACKAGES_DIR') ?? join(packageRoot, 'var/packages')),
     accelLocation: optional(get('LICENSING_ACCEL_LOCATION'), parseAccelLocation),
     xmlDir: resolve(base, get('LICENSING_XML_DIR') ?? join(packageRoot, 'var/xml')),
@@ -192,6 +197,7 @@ export function buildConfig(
     keySecret: optional(get('LICENSING_KEY_SECRET'), parseKeySecret),
     tokenDays: integer(get, 'LICENSING_TOKEN_DAYS', 14, 1, LONGEST_TOKEN_DAYS),
     offlineDays: integer(get, 'LICENSING_OFFLINE_DAYS', 30, 1, LONGEST_TOKEN_DAYS),
+    webhookNetworks: parseNetworks('LICENSING_WEBHOOK_NETWORKS', get('LICENSING_WEBHOOK_NETWORKS') ?? ''),
     rateLimit,
     rateWindow: integer(get, 'LICENSING_RATE_WINDOW', 60, 1, LONGEST_RATE_WINDOW_S),
     downloadRateLimit: integer(get, 'LICENSING_DOWNLOAD_RATE_LIMIT', rateLimit),
@@ -298,12 +304,12 @@ function parseListen(name: Variable, text: string, base: string): Listen {
   return { host, port: Number(port) };
 }
 
-function parseProxies(text: string): string[] {
+function parseNetworks(name: Variable, text: string): string[] {
   const entries = text.split(/[\s,]+/).filter(Boolean);
   for (const entry of entries)
     if (!isNetwork(entry))
       throw new ConfigError(
-        `LICENSING_TRUSTED_PROXIES must list addresses or networks, as 127.0.0.1,10.0.0.0/8,::1; "${entry}" is neither.`,
+        `${name} must list addresses or networks, as 127.0.0.1,10.0.0.0/8,::1; "${entry}" is neither.`,
       );
   return entries;
 }

@@ -29,6 +29,11 @@ import { claimDatabase, requireCurrentSchema } from './store/migrate';
 import { readTableSizes } from './store/server';
 import { toDatabaseUnusable } from './store/error-messages';
 import { version } from './version';
+import { createAddressRules } from './webhooks/addresses';
+import { startEndsWatch } from './webhooks/ends';
+import { createPost } from './webhooks/post';
+import { readWebhookStanding } from './webhooks/standing';
+import { startWebhookSender, type WebhookSender } from './webhooks/sender';
 
 export interface Addresses {
   /** the listening address, as a person would type it */
@@ -78,6 +83,8 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
         queueReminders(db, { lease, mailing, now: now(), goesOn }));
     onStop(startHousekeeping(db, config.logDays, log, now, remind));
     onStop(startMail(config, db, log, now));
+    const webhooks = startWebhooks(config, db, log, now);
+    onStop(() => webhooks?.stop());
 
     let stopping = false;
     const metrics = createMetrics({
@@ -86,6 +93,7 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       redisIsAway: redis && (() => redis.isAway()),
       accessLogDropped: () => licensing.accessLog.dropped(),
       tableSizes: () => readTableSizes(db),
+      webhooks: webhooks && { counts: webhooks.counts, standing: () => readWebhookStanding(db, now()) },
     });
     const admin = createMonitoringListener({
       readiness: () => readReadiness(config.packagesDir, db, redis, stopping),
@@ -167,6 +175,20 @@ function startMail(config: Config, db: Db, log: Logger, now: Clock): () => unkno
   if (mail === undefined || composer === undefined) return () => undefined;
   const from = { address: mail.from.address, name: composer.shopName };
   return startMailSender(db, { ...composer, transport: createMailTransport(mail), from }, log, now);
+}
+
+/** Starts to send webhooks. Without LICENSING_KEY_SECRET there are none. */
+function startWebhooks(config: Config, db: Db, log: Logger, now: Clock): WebhookSender | undefined {
+  const { keySecret, webhookNetworks } = config;
+  if (keySecret === undefined) return undefined;
+  const post = createPost(createAddressRules(webhookNetworks));
+  const sender = startWebhookSender(db, { keySecret, post, mailing: mailingOf(config) }, log, now);
+  const stopWatch = startEndsWatch(db, log, now);
+  const stop = async () => {
+    await stopWatch();
+    await sender.stop();
+  };
+  return { counts: sender.counts, stop };
 }
 
 /** @throws Error that names the setting to correct */

@@ -60,6 +60,8 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
     '"licensing token list" shows it; to replace it, revoke it first: "licensing token revoke ID".',
   'no-token': () => '"licensing token list" shows those there are.',
   'is-operator': () => 'To give them another scope, remove them first: "licensing operator remove EMAIL".',
+  'no-webhook': () => '"licensing webhook list" shows those there are.',
+  'webhook-address': () => '',
   'no-operator': () => '"licensing operator list" shows those there are.',
   'no-key-secret': () =>
     'Write a line LICENSING_KEY_SECRET=... into .env (openssl rand -base64 32 makes a value), and restart the service.',

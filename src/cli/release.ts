@@ -188,7 +188,7 @@ function addWithdraw(release: Command): void {
           if (allowDowngrade && writeXml === undefined)
             command.error('error: --allow-downgrade is of the update XML: it needs --write-xml');
           if (writeXml !== undefined) await requireXml(session, product, writeXml);
-          const withdrawn = await withdrawRelease(db, product, version.trim());
+          const withdrawn = await withdrawRelease(db, product, version.trim(), session.now);
           await printWithXml(session, withdrawn, `Version ${withdrawn.version} is withdrawn.`, {
             writeXml,
             otherwise: 'IS withdrawn, but Joomla offers it until its update XML is written',

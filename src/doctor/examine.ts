@@ -15,6 +15,7 @@ import { checkRedis } from './redis';
 import { checkSigning } from './signing';
 import { checkSite } from './site';
 import { checkUpdateXml } from './update-xml';
+import { checkWebhooks } from './webhooks';
 
 /** Ordered so that a check follows the checks it depends on. */
 const CHECKS: { name: string; check: Check; needsDatabase: boolean }[] = [
@@ -34,6 +35,7 @@ const CHECKS: { name: string; check: Check; needsDatabase: boolean }[] = [
   { name: 'API_TOKENS', check: checkAccess, needsDatabase: true },
   { name: 'MAIL', check: checkMail, needsDatabase: false },
   { name: 'OUTBOX', check: checkOutbox, needsDatabase: true },
+  { name: 'WEBHOOKS', check: checkWebhooks, needsDatabase: true },
   { name: 'COUNTERS', check: checkCounters, needsDatabase: true },
   { name: 'SITE', check: checkSite, needsDatabase: false },
   { name: 'PAGES', check: checkPages, needsDatabase: false },

@@ -9,6 +9,13 @@ export interface MetricSources {
   accessLogDropped: () => number;
   /** bytes on the disk */
   tableSizes: () => Promise<{ name: string; bytes: number }[]>;
+  /** undefined: there can be none */
+  webhooks:
+    | {
+        counts: () => { delivered: number; failed: number };
+        standing: () => Promise<{ lag: number; stopped: number }>;
+      }
+    | undefined;
 }
 
 export interface Metrics {
@@ -109,6 +116,8 @@ export function createMetrics(sources: MetricSources): Metrics {
         .finally(() => (reading = undefined));
     },
   });
+  const { webhooks } = sources;
+  if (webhooks) addWebhookMetrics(webhooks, registry);
   new Gauge({
     name: 'licensing_build_info',
     help: 'The running version, always 1',
@@ -127,4 +136,49 @@ export function createMetrics(sources: MetricSources): Metrics {
       else answers.set(key, { endpoint, status, code, count: 1 });
     },
   };
+}
+
+function addWebhookMetrics(
+  { counts, standing }: NonNullable<MetricSources['webhooks']>,
+  registry: Registry,
+): void {
+  const registers = [registry];
+  new Counter({
+    name: 'licensing_webhook_attempts_total',
+    help: 'Attempts of this instance to deliver webhooks',
+    labelNames: ['outcome'] as const,
+    registers,
+    collect() {
+      this.reset();
+      for (const [outcome, count] of Object.entries(counts())) this.inc({ outcome }, count);
+    },
+  });
+  let read = { lag: 0, stopped: 0 };
+  let reading: Promise<void> | undefined;
+  const refresh = () => {
+    // Not awaited: a database that does not answer must not block the metrics.
+    reading ??= standing()
+      .then((now) => void (read = now))
+      .catch(() => undefined)
+      .finally(() => (reading = undefined));
+  };
+  new Gauge({
+    name: 'licensing_webhook_lag_seconds',
+    help: 'How long the oldest delivery that is due has been due, as read at the scrape before',
+    aggregator: 'max',
+    registers,
+    collect() {
+      this.set(read.lag);
+      refresh();
+    },
+  });
+  new Gauge({
+    name: 'licensing_webhooks_stopped',
+    help: 'Receivers of webhooks that were disabled because they failed, as read at the scrape before',
+    aggregator: 'max',
+    registers,
+    collect() {
+      this.set(read.stopped);
+    },
+  });
 }

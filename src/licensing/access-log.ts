@@ -69,8 +69,15 @@ interface Row {
   id: number | undefined;
 }
 
-/** @param onError called for entries that are lost because they could not be written */
-export function createAccessLog(db: Db, onError: (error: unknown, lost: number) => void): AccessLog {
+/**
+ * @param onError called for entries that are lost because they could not be written
+ * @param announce is told of what is written, at least once; its failure loses no entry
+ */
+export function createAccessLog(
+  db: Db,
+  onError: (error: unknown, lost: number) => void,
+  announce: (accesses: Access[]) => Promise<void> = () => Promise.resolve(),
+): AccessLog {
   const rows = createMemory<Row>(MAX_REMEMBERED, WINDOW_MS);
   const budgets = createMemory<{ at: Date; rows: number }>(MAX_REMEMBERED, MINUTE_MS);
   /** rows not yet fully in the database */
@@ -99,11 +106,12 @@ export function createAccessLog(db: Db, onError: (error: unknown, lost: number) 
       try {
         if (added.length === 0) await findIds(db, batch);
         if (added.length === 0 && batch.some(isNew)) continue;
-        // First, since it may be repeated.
-        await recordRefusals(
-          db,
-          batch.map(({ access, lastAt }) => ({ ...access, at: lastAt })),
-        );
+        // First, since both may be repeated.
+        const accesses = batch.map(({ access, lastAt }) => ({ ...access, at: lastAt }));
+        await recordRefusals(db, accesses);
+        await announce(accesses).catch((error: unknown) => {
+          if (isUnavailable(error)) throw error;
+        });
         // Accesses that arrive during the statement are left for the next one.
         times = batch.map((row) => row.times);
         if (added.length > 0) await insertAccesses(db, batch.map(toInsert));

@@ -1,7 +1,7 @@
 import { listActivations } from '../store/activations';
 import { sharePlan, type Plan } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
-import { insertEvents, type EventAction } from '../store/events';
+import type { EventAction } from '../store/events';
 import {
   findLicense,
   setLicense,
@@ -22,6 +22,7 @@ import {
 } from './metadata';
 import { OperatorError } from './operator-error';
 import { noLicense, noPlan, requirePlan } from './find-or-refuse';
+import { recordEvents } from './webhook-events';
 
 /** Changes of a licence that keep its state. Each is an event in its history. */
 
@@ -158,6 +159,6 @@ function amend(
     const { changes, before, after } = amendment;
     // Also without changes: each event is a revision.
     await setLicense(trx, id, changes);
-    await insertEvents(trx, [{ licenseId: id, at: now, actor, action, before, after }]);
+    await recordEvents(trx, [{ licenseId: id, at: now, actor, action, before, after }]);
   });
 }

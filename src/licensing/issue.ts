@@ -2,7 +2,7 @@ import { sharePlan, type Plan } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
 import type { StoredKey } from '../store/license-keys';
 import { isDuplicate } from '../store/errors';
-import { insertEvents, type LicenseEvent } from '../store/events';
+import type { LicenseEvent } from '../store/events';
 import {
   findLicenseByReference,
   findLicensesByIds,
@@ -19,6 +19,7 @@ import { OperatorError, type RefusalFacts } from './operator-error';
 import { noPlan } from './find-or-refuse';
 import { openSealedKey, SealError, storedKey } from './sealing';
 import { formatTimestampOrNull } from './timestamps';
+import { recordEvents } from './webhook-events';
 
 export interface IssueRequest {
   planId: number;
@@ -125,7 +126,7 @@ function draftLicense(
 /** Inserts licences, each with the first event of its history. @returns them in the same order */
 async function insertIssued(trx: Transaction, licenses: NewLicense[], actor: string): Promise<License[]> {
   const ids = await insertLicenses(trx, licenses);
-  await insertEvents(
+  await recordEvents(
     trx,
     licenses.map((license, i) => issueEvent(ids[i] as number, license, actor)),
   );

@@ -28,6 +28,7 @@ import {
   type Verb,
 } from './slot-changes';
 import { byKey, type Refusal } from './verdict';
+import { announceEvents } from './webhook-events';
 
 /**
  * The only writer of slots and check counts. A batch locks the licences whose rows are free, judges, writes and
@@ -200,7 +201,10 @@ async function write(
     free: await countFree(trx, [...new Set(withStaging)]),
   });
   await store(trx, changes);
-  if (changes.events.length > 0) await recordChanges(trx, changes.events);
+  if (changes.events.length > 0) {
+    await recordChanges(trx, changes.events);
+    await announceEvents(trx, changes.events);
+  }
   return new Map(entries.map((entry, i) => [entry, outcomes[i] as Outcome]));
 }
 

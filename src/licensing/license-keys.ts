@@ -1,6 +1,6 @@
 import { listActivations } from '../store/activations';
 import type { Db, Transaction } from '../store/database';
-import { insertEvents, type EventAction } from '../store/events';
+import type { EventAction } from '../store/events';
 import {
   countSlotsByKey,
   insertKey,
@@ -19,6 +19,7 @@ import { changeLicense, reasonOf, type ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
 import { storedKey } from './sealing';
 import { formatTimestamp, formatTimestampOrNull } from './timestamps';
+import { recordEvents } from './webhook-events';
 
 export { listKeys, type LicenseKey };
 
@@ -311,5 +312,5 @@ async function record(
   changes: LicenseChanges = {},
 ): Promise<void> {
   await setLicense(trx, licenseId, changes);
-  await insertEvents(trx, [{ licenseId, at, actor, action, before, after }]);
+  await recordEvents(trx, [{ licenseId, at, actor, action, before, after }]);
 }

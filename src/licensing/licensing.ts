@@ -10,6 +10,7 @@ import { lookUp, type Found, type Named } from './lookup';
 import { createLatestUpdate, rememberBriefly, type Update } from './updates';
 import { createValidator, type ValidateRequest } from './validate';
 import type { Refusal, Validation } from './verdict';
+import { createRefusalAnnouncer } from './webhook-events';
 
 /** The domain rules on one database. Simultaneous calls in this process share their statements. */
 export interface Licensing {
@@ -48,7 +49,7 @@ export function createLicensing(
     findRelease: createReleaseFinder(db),
     latestUpdate: createLatestUpdate(db),
     findProduct: rememberBriefly((id) => findProduct(db, id)),
-    accessLog: createAccessLog(db, onAccessLogError),
+    accessLog: createAccessLog(db, onAccessLogError, createRefusalAnnouncer(db)),
     signer: createSigner(db, signing, now, signing.onFault),
   };
 }

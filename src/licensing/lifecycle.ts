@@ -1,5 +1,4 @@
 import type { Db, Transaction } from '../store/database';
-import { insertEvents } from '../store/events';
 import { findLicense, lockLicense, setLicense, type License, type LockedLicense } from '../store/licenses';
 import { inTransaction } from '../store/transaction';
 import { addDuration } from './durations';
@@ -7,6 +6,7 @@ import { OperatorError } from './operator-error';
 import { noLicense } from './find-or-refuse';
 import { allowedTransitions, liveStatus, transitionTarget, type Transition } from './states';
 import { formatTimestamp, formatTimestampOrNull } from './timestamps';
+import { recordEvents } from './webhook-events';
 
 export interface ChangeContext {
   actor: string;
@@ -27,7 +27,7 @@ export function changeState(
   return changeLicense(db, id, async (trx, license) => {
     const status = requireTransition(license, transition, context.now);
     await setLicense(trx, id, { status });
-    await insertEvents(trx, [
+    await recordEvents(trx, [
       {
         licenseId: id,
         at: context.now,
@@ -69,7 +69,7 @@ function changeEnd(
     const status = requireTransition(license, 'renew', now);
     const expiresAt = renewedUntil(license, renewal, now, field);
     await setLicense(trx, id, { status, expiresAt });
-    await insertEvents(trx, [
+    await recordEvents(trx, [
       {
         licenseId: id,
         at: now,

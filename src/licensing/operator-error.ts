@@ -44,7 +44,8 @@ export type RefusalFacts =
   | { reason: 'overlooked-columns'; columns: { field: string; name: string }[] }
   | { reason: 'bad-rows'; rows: string }
   | { reason: 'token-name' | 'no-token' | 'is-operator' | 'no-operator' }
-  | { reason: 'no-key-secret' | 'no-signing-key' | 'signing-key-retired' | 'last-signing-key' };
+  | { reason: 'no-key-secret' | 'no-signing-key' | 'signing-key-retired' | 'last-signing-key' }
+  | { reason: 'no-webhook' | 'webhook-address' };
 
 /** A refusal in words that fit every caller. Nothing has changed when it is thrown. */
 export class OperatorError extends Error {

@@ -11,6 +11,7 @@ import { liveStatus } from '../licensing/states';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import type { Db } from '../store/database';
 import type { OutboxRow } from '../store/outbox';
+import { findWebhook } from '../store/webhooks';
 import type { MailDetails, MailRequest } from './queue';
 import { renderMail, type Rendered, type Values } from './render';
 import type { MailLanguage, MailSettings } from './settings';
@@ -85,6 +86,7 @@ export async function composeMail(
   const details = (row.detailsJson === null ? {} : JSON.parse(row.detailsJson)) as MailDetails;
   const type = row.type as MailRequest['type'];
   if (type === 'customer_link' || type === 'operator_link') return composeLink(row, type, settings, now);
+  if (type === 'webhook_disabled') return composeDisabled(db, row, details, settings);
   const license = row.licenseId === null ? undefined : await findLicense(db, row.licenseId);
   if (license === undefined) return { obsolete: true };
   if (type === 'reminder' && !isStillDue(license, details, now)) return { obsolete: true };
@@ -117,6 +119,23 @@ async function composeLink(
   return finish(row, to, type, { link: `${pages}/enter/${code}` }, settings);
 }
 
+/** Tells an operator of a receiver that stopped; its address is left out, because it may hold a secret. */
+async function composeDisabled(
+  db: Db,
+  row: OutboxRow,
+  { webhook_id: id = 0 }: MailDetails,
+  settings: ComposerSettings,
+): Promise<Composed> {
+  const webhook = await findWebhook(db, id);
+  if (row.recipient === null || webhook === undefined || webhook.disabledAt === null)
+    return { obsolete: true };
+  const values = {
+    name: webhook.description ?? new URL(webhook.url).host,
+    link: `${settings.operatorUrl}${API_PATH}/pages/webhooks/${id}`,
+  };
+  return finish(row, row.recipient, 'webhook_disabled', values, settings);
+}
+
 /** A licence that was renewed or ended otherwise gets no reminder of its former end. */
 function isStillDue(license: License, { days_before, end }: MailDetails, now: Date): boolean {
   const status = liveStatus(license, now);
@@ -126,7 +145,7 @@ function isStillDue(license: License, { days_before, end }: MailDetails, now: Da
 
 async function contentOf(
   db: Db,
-  type: Exclude<MailRequest['type'], 'customer_link' | 'operator_link'>,
+  type: Exclude<MailRequest['type'], 'customer_link' | 'operator_link' | 'webhook_disabled'>,
   license: License,
   { days_before: days, key_id: keyId, site }: MailDetails,
   { secret, language, now }: { secret: Buffer | undefined; language: MailLanguage; now: Date },

@@ -31,7 +31,9 @@ export type MailRequest =
   | { type: 'operator_link'; email: string }
   /** without a key's id: the main key */
   | { type: 'key_changed'; licenseId: number; keyId?: number | undefined }
-  | { type: 'site_removed'; licenseId: number; site: string };
+  | { type: 'site_removed'; licenseId: number; site: string }
+  /** to an operator */
+  | { type: 'webhook_disabled'; email: string; webhookId: number };
 
 export const REMINDER_DAYS = [30, 7, 0] as const;
 export type DaysBefore = (typeof REMINDER_DAYS)[number];
@@ -43,6 +45,7 @@ export const MAIL_TYPES: MailRequest['type'][] = [
   'operator_link',
   'key_changed',
   'site_removed',
+  'webhook_disabled',
 ];
 
 /** What composing a mail needs besides the licence, as the row's JSON. */
@@ -52,6 +55,7 @@ export interface MailDetails {
   end?: string | null;
   key_id?: number;
   site?: string;
+  webhook_id?: number;
 }
 
 export interface QueueContext {
@@ -103,6 +107,11 @@ async function draft(
         ...{ ...row, address, recipient: isCustomer ? address : null },
         nextAttemptAt: isCustomer ? now : new Date(now.getTime() + LINK_LIFETIME_MS),
       };
+    }
+    case 'webhook_disabled': {
+      const address = requireEmail(request.email);
+      const details: MailDetails = { webhook_id: request.webhookId };
+      return { ...row, address, recipient: address, details };
     }
     case 'reminder': {
       const { licenseId, daysBefore } = request;

@@ -3,11 +3,12 @@ import type { Logger } from 'pino';
 import type { Db } from '../store/database';
 import { reasonCode } from '../store/errors';
 import {
+  changeClaimed,
   claimOutboxRow,
   deleteOutboxRow,
   noteOnDueRows,
   onQueued,
-  settleOutboxRow,
+  settleClaimed,
   type OutboxRow,
 } from '../store/outbox';
 import { composeMail, type ComposedMail, type ComposerSettings } from './compose';
@@ -25,9 +26,6 @@ const POLL_MS = 2_000;
 const SEND_LIMIT_MS = 10 * 60_000;
 /** Prolonged while the mail is on its way, so that no other instance sends it; a killed one's mails wait this long. */
 const CLAIM_MS = 2 * 60_000;
-/** A claim lasts longer. */
-const RECORD_TRIES = 20;
-const RECORD_PAUSE_MS = 2_000;
 /** At the stop, for the server's answer. */
 const STOP_LIMIT_MS = 5_000;
 
@@ -105,22 +103,11 @@ export function startMailSender(
   async function deliver(row: OutboxRow): Promise<void> {
     const outcome = await attempt(row);
     if (outcome === 'obsolete') await deleteOutboxRow(db, row.id);
-    else if (!(await record(row, outcome)))
+    else if (!(await settleClaimed(db, row, outcome, { now, stopping: stopping.signal })))
       log.warn({ mail: row.id }, 'another instance has taken this mail over, or it was erased meanwhile');
   }
 
-  /** Does not give up at once when the database is away, because an unrecorded mail is sent again. */
-  async function record(row: OutboxRow, outcome: Parameters<typeof settleOutboxRow>[2]): Promise<boolean> {
-    for (let tries = 1; ; tries++)
-      try {
-        return await settleOutboxRow(db, row, outcome);
-      } catch (error) {
-        if (tries === RECORD_TRIES || stopping.signal.aborted) throw error;
-        await sleep(RECORD_PAUSE_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
-      }
-  }
-
-  async function attempt(row: OutboxRow): Promise<'obsolete' | Parameters<typeof settleOutboxRow>[2]> {
+  async function attempt(row: OutboxRow): Promise<'obsolete' | Partial<OutboxRow>> {
     const { id, type } = row;
     try {
       const composed = await composeMail(db, row, settings, now());
@@ -169,7 +156,7 @@ export function startMailSender(
     for (const row of sending.values()) {
       if (end - (row.nextAttemptAt as Date).getTime() < CLAIM_MS / 2) continue;
       row.nextAttemptAt = new Date(end);
-      settleOutboxRow(db, row, { nextAttemptAt: row.nextAttemptAt }).catch(() => undefined);
+      changeClaimed(db, row, { nextAttemptAt: row.nextAttemptAt }).catch(() => undefined);
     }
   }
 
@@ -178,7 +165,7 @@ export function startMailSender(
     prolongClaims();
     startLane();
   }, POLL_MS).unref();
-  const forget = onQueued(db, startLane);
+  const forget = onQueued(db, 'mail', startLane);
   return async () => {
     stopping.abort();
     clearInterval(timer);

@@ -16,6 +16,7 @@ export const PLACEHOLDERS = {
   operator_link: ['link'],
   key_changed: [...OF_LICENSE, 'key_hint', 'old_key_ends'],
   site_removed: [...OF_LICENSE, 'site'],
+  webhook_disabled: ['name', 'link'],
   test: [],
 } as const satisfies Record<string, readonly string[]>;
 
@@ -110,4 +111,5 @@ const NEEDED: Partial<Record<TextName, string>> = {
   license_key: 'key',
   customer_link: 'link',
   operator_link: 'link',
+  webhook_disabled: 'link',
 };

@@ -25,6 +25,7 @@ import { explainFileFault, explainReadFault } from './file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { noProduct, requireProduct } from '../licensing/find-or-refuse';
 import { compareVersions, isVersion, versionOrder } from '../licensing/versions';
+import { announceRelease } from '../licensing/webhook-events';
 import { checkZip } from './zip';
 
 export { findReleaseById, type Release };
@@ -115,7 +116,9 @@ export async function publishRelease(
         createdAt: now,
       });
     }
-    return requireRelease(trx, productId, version);
+    const release = await requireRelease(trx, productId, version);
+    if (!draft) await announceRelease(trx, 'release.published', release, now);
+    return release;
   });
 }
 
@@ -126,11 +129,15 @@ export async function releasesOf(db: Db, productId: number): Promise<Release[]> 
 }
 
 /** Ends offers and downloads of a version. @throws OperatorError when there is none, or it is withdrawn already */
-export function withdrawRelease(db: Db, productId: number, version: string): Promise<Release> {
-  return changeRelease(db, productId, version, ({ state }) => {
-    if (state === 'withdrawn')
-      throw new OperatorError(`Version ${version} is withdrawn already.`, { code: 'CONFLICT' });
-    return { state: 'withdrawn' };
+export function withdrawRelease(db: Db, productId: number, version: string, now: Date): Promise<Release> {
+  return inTransaction(db, async (trx) => {
+    const release = await changeRelease(trx, productId, version, ({ state }) => {
+      if (state === 'withdrawn')
+        throw new OperatorError(`Version ${version} is withdrawn already.`, { code: 'CONFLICT' });
+      return { state: 'withdrawn' };
+    });
+    await announceRelease(trx, 'release.withdrawn', release, now);
+    return release;
   });
 }
 

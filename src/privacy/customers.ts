@@ -3,14 +3,15 @@ import { requireEmail } from '../licensing/customer-email';
 import { MAX_METADATA_TEXT, readMetadata, storedMetadata, type Metadata } from '../licensing/metadata';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
+import { announceErasure, recordEvents, type WebhookData } from '../licensing/webhook-events';
 import type { FileKind, Sink } from '../packages/replace-file';
 import { listAccesses, type LoggedAccess } from '../store/access-log';
 import { listActivations, type StoredActivation } from '../store/activations';
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH } from '../store/columns';
 import type { Db, Transaction } from '../store/database';
-import { insertEvents } from '../store/events';
 import { readPages, withKeys, type Row, type SqlValue } from '../store/export';
 import { findRows } from '../store/import';
+import { listDeliveriesOfLicenses, setDeliveryTexts } from '../store/deliveries';
 import { deleteOutboxOf, listOutboxOf } from '../store/outbox';
 import { findLicensesByIds, lockLicenses, raiseRevisions, type License } from '../store/licenses';
 import {
@@ -299,6 +300,8 @@ export function exportCustomer(db: Db, text: string, now: Date, sink: Sink): Pro
     }
     await sink('},\n  "mails": [');
     await writeItems(sink, mailItems(trx, customer, own));
+    await sink('],\n  "webhooks": [');
+    await writeItems(sink, deliveryItems(trx, [...own]));
     await sink(']\n}\n');
     return { licenses: licenses.length, mentions };
   });
@@ -319,6 +322,23 @@ async function* mailItems(db: Db, customer: CustomerAddress, own: Set<number>): 
       created_at: formatTimestamp(row.createdAt),
       sent_at: formatTimestampOrNull(row.sentAt),
     };
+}
+
+/** What receivers of webhooks are told of the customer's licences. */
+async function* deliveryItems(db: Db, licenseIds: number[]): AsyncGenerator {
+  for (let after = 0; ;) {
+    const rows = await listDeliveriesOfLicenses(db, licenseIds, after, PAGE);
+    for (const row of rows)
+      yield {
+        ...{ id: row.id, webhook_id: row.webhookId, type: row.type, license_id: row.licenseId },
+        data: JSON.parse(row.detailsJson ?? '{}') as unknown,
+        answer: row.answer,
+        created_at: formatTimestamp(row.createdAt),
+        sent_at: formatTimestampOrNull(row.sentAt),
+      };
+    if (rows.length < PAGE) return;
+    after = rows.at(-1)?.id as number;
+  }
 }
 
 async function writeItems(sink: Sink, items: AsyncIterable<unknown>): Promise<number> {
@@ -416,6 +436,7 @@ export async function eraseCustomer(
       onProgress(i + some.length, ids.length);
     }
     const elsewhere = await eraseElsewhere(db, customer);
+    if (elsewhere > 0) await inTransaction(db, (trx) => announceErasure(trx, customer.address, context.now));
     erased.rows += elsewhere;
     if (ids.length + elsewhere === 0) return erased;
   }
@@ -505,10 +526,11 @@ async function eraseFromLicenses(
     rows += await eraseMetadataHistory(trx, [...theirs]);
     await removeKeyLabels(trx, [...theirs]);
     rows += await deleteOutboxOf(trx, { licenseIds: [...theirs] });
+    await eraseDeliveries(trx, [...theirs], customer);
   }
   await raiseRevisions(trx, new Map(licenses.map(({ id }) => [id, 1])));
   if (licenses.length > 0)
-    await insertEvents(
+    await recordEvents(
       trx,
       licenses.map(({ id, metadata }) => ({
         licenseId: id,
@@ -519,7 +541,39 @@ async function eraseFromLicenses(
         after: theirs.has(id) ? { customer: null, ...(metadata === null ? {} : { metadata: null }) } : null,
       })),
     );
+  if (licenses.length > 0) await announceErasure(trx, customer.address, now);
   return rows;
+}
+
+/** Webhooks about a customer's licences lose all that is the customer's; what waits is still delivered. */
+async function eraseDeliveries(
+  trx: Transaction,
+  licenseIds: number[],
+  customer: CustomerAddress,
+): Promise<void> {
+  for (let after = 0; ;) {
+    const found = await listDeliveriesOfLicenses(trx, licenseIds, after, PAGE);
+    for (const { id, type, detailsJson, answer, once } of found) {
+      const { activation: _site, reason, ...data } = JSON.parse(detailsJson ?? '{}') as WebhookData;
+      const { license } = data;
+      const reference = license && customer.isIn(license.reference) ? null : license?.reference;
+      const erased: WebhookData = {
+        ...data,
+        ...(license && {
+          license: { ...license, customer: null, reference: reference ?? null, metadata: {} },
+        }),
+        // The other reasons are an operator's own words.
+        ...(type === 'download.refused' && reason !== undefined && { reason }),
+      };
+      // Its name may hold a digest of the site.
+      const name = type === 'activation.limit_reached' ? null : once;
+      const texts = { detailsJson: JSON.stringify(erased), answer: null, once: name };
+      if (texts.detailsJson === detailsJson && answer === null && name === once) continue;
+      await setDeliveryTexts(trx, id, texts);
+    }
+    if (found.length < PAGE) return;
+    after = found.at(-1)?.id as number;
+  }
 }
 
 /** Another customer's metadata: only the address goes. */

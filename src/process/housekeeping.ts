@@ -5,14 +5,16 @@ import { countAllLicenses, sumUp } from '../licensing/statistics';
 import { dayOf } from '../licensing/timestamps';
 import { pruneAccesses } from '../store/access-log';
 import type { Db } from '../store/database';
+import { deleteDeliveries, listReceiversOfRows } from '../store/deliveries';
 import { reasonCode } from '../store/errors';
 import { pruneCalls } from '../store/idempotency';
-import { pruneOutbox } from '../store/outbox';
+import { pruneOutbox, type OutboxKind } from '../store/outbox';
 import { holdLease, releaseLease, type Lease } from '../store/leases';
 import { pruneLinkRequests } from '../store/link-requests';
 import { pruneCodes } from '../store/one-time-codes';
 import { pruneSessions } from '../store/sessions';
 import { pruneRefused } from '../store/sums';
+import { findWebhook } from '../store/webhooks';
 
 /** With the lease, a killed instance is replaced before the statistics are a minute old. */
 const EVERY_MS = 20 * 1000;
@@ -28,8 +30,8 @@ const REMIND_EVERY_MS = 10 * 60 * 1000;
 /** A cancelled DELETE rolls back first, and holds its row locks until then. */
 const PAUSE_AFTER_FAILURE_MS = 3_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** A mail is tried for two days. */
-const MAIL_TRIED_DAYS = 3;
+/** A mail is tried for two days, a webhook for four. */
+const TRIED_DAYS = { mail: 3, webhook: 5, webhook_now: 5 } satisfies Record<OutboxKind, number>;
 /** A call with an Idempotency-Key is repeated for a day. */
 const CALLS_KEPT_MS = DAY_MS;
 /** A slot for links is taken for an hour. */
@@ -39,7 +41,7 @@ const SESSIONS_KEPT_MS = DAY_MS;
 
 /**
  * Keeps the daily sums up to date, and deletes access log entries older than `logDays` once they are summed, and calls
- * with an Idempotency-Key after a day, and mails that were sent or given up, now and every hour, in small deletes. What signing
+ * with an Idempotency-Key after a day, and mails and webhooks as old, now and every hour, in small deletes. What signing
  * in leaves goes each minute, since an address that asked for a link shall be forgotten after an hour. One instance does it for all.
  * @param remind queues the reminders that are due, every ten minutes; undefined: mail is off
  * @returns call it to stop
@@ -65,8 +67,12 @@ export function startHousekeeping(
     await pruneAll((rows) => pruneCalls(db, new Date(now().getTime() - CALLS_KEPT_MS), rows));
     await pruneAll((rows) => pruneAccesses(db, before, rows));
     await pruneAll((rows) => pruneRefused(db, dayOf(before), rows));
-    const tried = new Date(now().getTime() - MAIL_TRIED_DAYS * DAY_MS);
-    await pruneAll((rows) => pruneOutbox(db, before < tried ? before : tried, rows));
+    for (const [kind, days] of Object.entries(TRIED_DAYS) as [OutboxKind, number][]) {
+      const tried = new Date(now().getTime() - days * DAY_MS);
+      await pruneAll((rows) => pruneOutbox(db, kind, before < tried ? before : tried, rows));
+    }
+    for (const id of await listReceiversOfRows(db))
+      if ((await findWebhook(db, id)) === undefined) await pruneAll((rows) => deleteDeliveries(db, id, rows));
   }
 
   async function pruneSignIns(): Promise<void> {

@@ -32,6 +32,7 @@ export type TableName =
   | 'refused_licenses'
   | 'license_counts'
   | 'outbox'
+  | 'webhooks'
   | 'migrations';
 
 /** On the small machines this runs on, more connections would only queue inside the server. */

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { customerDigest } from './customer-digest';
 import { table, type Db, type Transaction } from './database';
 import { toColumns, toFields } from './row-fields';
-import { insertCounted, tableBy } from './statements';
+import { insertCounted, insertRows, tableBy } from './statements';
 import { toSqlTime } from './time';
 
 /**
@@ -10,8 +11,8 @@ import { toSqlTime } from './time';
  * ends by itself, so that another instance takes over what a killed one had begun: at least once.
  */
 
-/** Such as `mail`. Each kind has its own sender. */
-export type OutboxKind = 'mail';
+/** Each kind has its own sender; `webhook_now` is a webhook's row that goes before all others (deliveries.ts). */
+export type OutboxKind = 'mail' | 'webhook' | 'webhook_now';
 
 export interface NewOutboxRow {
   kind: OutboxKind;
@@ -27,10 +28,15 @@ export interface NewOutboxRow {
   once: string | null;
   createdAt: Date;
   nextAttemptAt: Date;
+  /** of webhooks alone */
+  webhookId?: number | undefined;
+  lane?: number | null | undefined;
+  revision?: number | null | undefined;
 }
 
 export interface OutboxRow {
   id: number;
+  kind: OutboxKind;
   type: string;
   licenseId: number | null;
   recipient: string | null;
@@ -42,37 +48,65 @@ export interface OutboxRow {
   /** null: sent or given up; of a claimed row the end of its claim */
   nextAttemptAt: Date | null;
   attempts: number;
+  attemptedAt: Date | null;
+  /** of a claimed row: the attempt before */
+  attemptedBefore?: Date | null;
   sentAt: Date | null;
   failedAt: Date | null;
   /** why the latest attempt failed: a code, without addresses */
   lastError: string | null;
+  once: string | null;
 }
 
 /** @returns its id. Tells this process's sender (`onQueued`) once the transaction is committed. */
-export async function insertOutboxRow(
-  trx: Transaction,
-  { address, details, ...row }: NewOutboxRow,
-): Promise<number> {
-  const columns = toColumns({
+export async function insertOutboxRow(trx: Transaction, row: NewOutboxRow): Promise<number> {
+  const [id] = await insertCounted(trx, 'outbox', [columnsOf(row)]);
+  tellOnCommit(trx, row.kind);
+  return id as number;
+}
+
+/** `insertOutboxRow` for several rows of one kind. */
+export async function insertOutboxRows(trx: Transaction, rows: NewOutboxRow[]): Promise<void> {
+  for (let i = 0; i < rows.length; i += CHUNK)
+    await insertRows(trx, 'outbox', rows.slice(i, i + CHUNK).map(columnsOf));
+  if (rows[0] !== undefined) tellOnCommit(trx, rows[0].kind);
+}
+
+/** `insertOutboxRow` for a row that may be there already, by its `once`. */
+export async function insertOutboxRowOnce(trx: Transaction, row: NewOutboxRow): Promise<void> {
+  await trx(table(trx, 'outbox')).insert(columnsOf(row)).onConflict('once').ignore();
+  tellOnCommit(trx, row.kind);
+}
+
+/** Rows in one statement. */
+const CHUNK = 500;
+
+function columnsOf({ address, details, webhookId, lane, revision, ...row }: NewOutboxRow) {
+  return toColumns({
     ...row,
     recipientDigest: customerDigest(address),
     detailsJson: details && JSON.stringify(details),
     messageId: randomBytes(16).toString('hex'),
+    webhookId: webhookId ?? null,
+    lane: lane ?? null,
+    revision: revision ?? null,
   });
-  const [id] = await insertCounted(trx, 'outbox', [columns]);
-  const heard = listeners.get(keyOf(trx));
-  if (heard) trx.executionPromise.then(heard, () => undefined);
-  return id as number;
 }
 
 /** By what a database handle shares with its transactions. */
-const listeners = new WeakMap<object, () => void>();
+const listeners = new WeakMap<object, Map<OutboxKind, () => void>>();
 const keyOf = (db: Db): object => db.userParams;
 
-/** Calls the listener after each commit of this process that has queued something. @returns ends that */
-export function onQueued(db: Db, listener: () => void): () => void {
-  listeners.set(keyOf(db), listener);
-  return () => void listeners.delete(keyOf(db));
+function tellOnCommit(trx: Transaction, kind: OutboxKind): void {
+  const heard = listeners.get(keyOf(trx))?.get(kind);
+  if (heard) trx.executionPromise.then(heard, () => undefined);
+}
+
+/** Calls the listener after each commit of this process that has queued something of a kind. @returns ends that */
+export function onQueued(db: Db, kind: OutboxKind, listener: () => void): () => void {
+  const ofKinds = listeners.get(keyOf(db)) ?? new Map<OutboxKind, () => void>();
+  listeners.set(keyOf(db), ofKinds.set(kind, listener));
+  return () => void ofKinds.delete(kind);
 }
 
 const CANDIDATES = 16;
@@ -96,25 +130,50 @@ export async function claimOutboxRow(
       .orderBy(['next_attempt_at', 'id'])
       .limit(CANDIDATES)) as object[];
     for (const candidate of due) {
-      const row = toFields(candidate) as OutboxRow;
-      const claimed = { ...row, attempts: row.attempts + 1, nextAttemptAt: until };
-      const { attempts, nextAttemptAt } = claimed;
-      if (await changeClaimed(db, row, { attempts, nextAttemptAt })) return claimed;
+      const claimed = await claimRow(db, toFields(candidate) as OutboxRow, now, until);
+      if (claimed !== undefined) return claimed;
     }
     if (due.length < CANDIDATES) return undefined;
   }
 }
 
-/** What becomes of a claimed row. @returns false when another instance has taken it over */
-export async function settleOutboxRow(
+/** Claims a row as it was read. @returns undefined: another instance has */
+export async function claimRow<Row extends OutboxRow>(
   db: Db,
-  row: Pick<OutboxRow, 'id' | 'attempts'>,
-  outcome: Partial<Pick<OutboxRow, 'nextAttemptAt' | 'sentAt' | 'failedAt' | 'lastError'>>,
-): Promise<boolean> {
-  return changeClaimed(db, row, outcome);
+  row: Row,
+  now: Date,
+  until: Date,
+): Promise<Row | undefined> {
+  const changes = { attempts: row.attempts + 1, nextAttemptAt: until, attemptedAt: now };
+  if (!(await changeClaimed(db, row, changes))) return undefined;
+  return { ...row, ...changes, attemptedBefore: row.attemptedAt };
 }
 
-async function changeClaimed(
+const RECORD_PAUSE_MS = 1_000;
+
+/**
+ * Records what becomes of a claimed row. Tries until the claim ends when the database is away, because a row that is not
+ * recorded is sent again.
+ * @returns false when another instance has taken it over, or it was erased meanwhile
+ * @throws the database's error
+ */
+export async function settleClaimed<Row extends OutboxRow>(
+  db: Db,
+  row: Row,
+  outcome: Partial<Row>,
+  { now, stopping }: { now: () => Date; stopping: AbortSignal },
+): Promise<boolean> {
+  for (;;)
+    try {
+      return await changeClaimed(db, row, outcome);
+    } catch (error) {
+      if (stopping.aborted || row.nextAttemptAt === null || now() >= row.nextAttemptAt) throw error;
+      await sleep(RECORD_PAUSE_MS, undefined, { signal: stopping }).catch(() => undefined);
+    }
+}
+
+/** Changes a waiting row that has had no attempt since it was read. */
+export async function changeClaimed(
   db: Db,
   { id, attempts }: Pick<OutboxRow, 'id' | 'attempts'>,
   changes: object,
@@ -185,9 +244,15 @@ export async function listOutbox(
   kind: OutboxKind,
   { failed, limit }: { failed: boolean; limit: number },
 ): Promise<OutboxRow[]> {
-  const query = db(table(db, 'outbox')).where({ kind }).limit(limit);
+  const query = db(failed ? table(db, 'outbox') : tableBy(db, 'outbox', 'kind', 'created_at'))
+    .where({ kind })
+    .limit(limit);
   if (failed) query.whereNotNull('failed_at').orderBy('failed_at', 'desc');
-  else query.orderBy('id', 'desc');
+  else
+    query.orderBy([
+      { column: 'created_at', order: 'desc' },
+      { column: 'id', order: 'desc' },
+    ]);
   return ((await query) as object[]).map((row) => toFields(row) as OutboxRow);
 }
 
@@ -223,9 +288,10 @@ export async function findQueuedOnce(db: Db, names: string[]): Promise<Set<strin
   return new Set(await db(table(db, 'outbox')).whereIn('once', names).pluck<string[]>('once'));
 }
 
-/** Deletes a few rows older than `before`, which nobody tries any more. @returns how many */
-export async function pruneOutbox(db: Db, before: Date, limit: number): Promise<number> {
-  const ids = await db(tableBy(db, 'outbox', 'created_at'))
+/** Deletes a few rows of a kind older than `before`, which nobody tries any more. @returns how many */
+export async function pruneOutbox(db: Db, kind: OutboxKind, before: Date, limit: number): Promise<number> {
+  const ids = await db(tableBy(db, 'outbox', 'kind', 'created_at'))
+    .where({ kind })
     .where('created_at', '<', toSqlTime(before))
     .orderBy('created_at')
     .limit(limit)
@@ -234,7 +300,7 @@ export async function pruneOutbox(db: Db, before: Date, limit: number): Promise<
   return ids.length;
 }
 
-/** Deletes the rows of licences, and those for an address. @returns how many */
+/** Deletes the mails about licences, and those for an address. @returns how many */
 export async function deleteOutboxOf(
   db: Db,
   { licenseIds = [], address = null }: { licenseIds?: number[]; address?: string | null },
@@ -243,6 +309,7 @@ export async function deleteOutboxOf(
   if (licenseIds.length > 0)
     for (const id of await db(tableBy(db, 'outbox', 'license_id'))
       .whereIn('license_id', licenseIds)
+      .where({ kind: 'mail' })
       .pluck<number[]>('id'))
       ids.add(id);
   if (address !== null)
@@ -257,12 +324,13 @@ export async function deleteOutboxOf(
   return ids.size;
 }
 
-/** Rows of licences, or for an address, for a person's export; the oldest first. */
+/** Mails about licences, or for an address, for a person's export; the oldest first. */
 export async function listOutboxOf(
   db: Db,
   { licenseIds, address }: { licenseIds: number[]; address: string },
 ): Promise<OutboxRow[]> {
   const found = db(table(db, 'outbox'))
+    .where({ kind: 'mail' })
     .where((any) =>
       any.whereIn('license_id', licenseIds).orWhere({ recipient_digest: customerDigest(address) }),
     )

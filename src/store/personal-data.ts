@@ -14,7 +14,7 @@ export const TEXT_COLUMNS = {
   releases: ['changelog', 'file_name'],
   access_log: ['identifier', 'user_agent', 'version', 'site', 'installed_version'],
   events: ['actor', 'before_json', 'after_json'],
-  outbox: ['recipient', 'details_json'],
+  outbox: ['recipient', 'details_json', 'answer'],
 } as const satisfies Partial<Record<TableName, readonly string[]>>;
 export type TextTable = keyof typeof TEXT_COLUMNS;
 

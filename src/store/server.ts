@@ -124,6 +124,7 @@ const TABLES: TableName[] = [
   'refused_licenses',
   'license_counts',
   'outbox',
+  'webhooks',
   'idempotency',
 ];
 /** Of the tables without an id. */

@@ -25,7 +25,7 @@ export type Need =
       byCode: RefusedNow[];
       sentence: string;
     }
-  | { type: 'mails'; count: number; sentence: string };
+  | { type: 'mails' | 'webhooks'; count: number; sentence: string };
 
 /** Licences by what refuses them now, the most first. */
 export interface RefusedNow {
@@ -39,6 +39,8 @@ export interface NeedsOptions {
   home: XmlHome;
   /** mails that could not be delivered */
   failedMails: number;
+  /** receivers of webhooks that were stopped */
+  stoppedWebhooks: number;
   language: LanguageCode;
   now: Date;
 }
@@ -48,22 +50,22 @@ const REFUSED_WITHIN = '7d';
 const MOST_REFUSED = 2_000;
 
 /** Nothing needs the seller when it is empty. */
-export async function needsYou(db: Db, { home, failedMails, language, now }: NeedsOptions): Promise<Need[]> {
+export async function needsYou(
+  db: Db,
+  { home, failedMails, stoppedWebhooks, language, now }: NeedsOptions,
+): Promise<Need[]> {
   const texts = TEXTS[language];
   const refused = await findRefused(db, language, now);
   return [
     ...(await findNotOffered(db, home, language)),
     ...(refused ? [refused] : []),
-    ...(failedMails > 0
-      ? [
-          {
-            type: 'mails' as const,
-            count: failedMails,
-            sentence: texts.mails(failedMails, formatNumber(failedMails, language)),
-          },
-        ]
-      : []),
+    ...counted('mails', failedMails),
+    ...counted('webhooks', stoppedWebhooks),
   ];
+
+  function counted(type: 'mails' | 'webhooks', count: number): Need[] {
+    return count === 0 ? [] : [{ type, count, sentence: texts[type](count, formatNumber(count, language)) }];
+  }
 }
 
 /** Published, but the update XML lacks it. A product whose XML is not set up is not among them. */
@@ -198,6 +200,8 @@ const english = {
   } satisfies Record<RefusedNow['code'], (count: number, written: string) => string>,
   mails: (count: number, written: string) =>
     `${written} ${count === 1 ? 'mail was' : 'mails were'} not delivered.`,
+  webhooks: (count: number, written: string) =>
+    `${written} ${count === 1 ? 'receiver of webhooks was' : 'receivers of webhooks were'} stopped.`,
   reasons: {
     LICENSE_NOT_FOUND: 'Unknown or mistyped key',
     LICENSE_EXPIRED: 'Licence expired',
@@ -228,6 +232,8 @@ const german: typeof english = {
     SLOTS_FULL: (count, written) => `${written} ${count === 1 ? 'hat' : 'haben'} keinen freien Platz`,
   },
   mails: (count, written) => `${written} ${count === 1 ? 'Mail wurde' : 'Mails wurden'} nicht zugestellt.`,
+  webhooks: (count, written) =>
+    `${written} ${count === 1 ? 'Empfänger von Webhooks wurde' : 'Empfänger von Webhooks wurden'} angehalten.`,
   reasons: {
     LICENSE_NOT_FOUND: 'Schlüssel unbekannt oder vertippt',
     LICENSE_EXPIRED: 'Lizenz abgelaufen',

@@ -158,7 +158,7 @@ test('an update check is answered with the version below one that is withdrawn w
   const versions = gate.holdAnswer('version_order');
   const answer = request(gated.url).get(`${PREFIX}/updates/43`).then();
   await versions.held;
-  await withdrawRelease(direct.db, 43, '1.1.0');
+  await withdrawRelease(direct.db, 43, '1.1.0', new Date());
   versions.release();
   expect((await answer).body).toMatchObject({ data: { update_available: true, version: '1.0.0' } });
 });

@@ -990,7 +990,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
       for (const entry of published) {
         const [version, state] = entry.split(' ').reverse() as [string, string?];
         await giveRelease(service, { productId, version, file, draft: state === 'draft' });
-        if (state === 'withdrawn') await withdrawRelease(service.db, productId, version);
+        if (state === 'withdrawn') await withdrawRelease(service.db, productId, version, new Date());
       }
       const response = await get(`/updates/${productId}`);
       if (latest === undefined) expect(response.body).toEqual({ data: { update_available: false } });
@@ -1087,7 +1087,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
       await giveRelease(service, { productId: 60, version: '3.0.0-beta1' });
       await giveRelease(service, { productId: 60, version: '3.0.0', draft: true });
       await giveRelease(service, { productId: 60, version: '1.0.0' });
-      await withdrawRelease(service.db, 60, '1.0.0');
+      await withdrawRelease(service.db, 60, '1.0.0', new Date());
       // 61 has nothing published; the packages of 62, 63 and 64 cannot be read inside the folder
       for (const [productId, replace] of [
         [62, () => undefined],

@@ -58,7 +58,7 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
       ['2.0.0', '2026-07-01'],
     ] as const)
       await giveRelease(service, { version, date: new Date(date) });
-    await withdrawRelease(db, 42, '1.2.0');
+    await withdrawRelease(db, 42, '1.2.0', new Date());
     const { release } = await giveRelease(service, { version: '0.9.0', date: new Date('2026-01-01') });
     rmSync(join(service.packagesDir, `${release.sha256}.zip`));
   });

@@ -41,6 +41,9 @@ const OPERATIONS = Object.entries(document.paths).flatMap(([path, methods]) =>
     .map(([method, described]) => ({ path, method, ...described })),
 );
 
+/** Nothing listens there. */
+const RECEIVER = 'http://127.0.0.1:9/hook';
+
 /** Things that an operation may change, made for it. */
 interface World {
   signingKey: string;
@@ -58,6 +61,8 @@ interface World {
   draft: number;
   token: number;
   suspended: number;
+  webhook: number;
+  delivery: number;
 }
 
 interface Answered {
@@ -78,6 +83,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       LICENSING_KEY_SECRET: randomBytes(32).toString('base64'),
       LICENSING_PUBLIC_URL: 'https://shop.example',
       LICENSING_XML_DIR: temporaryFolder(),
+      LICENSING_WEBHOOK_NETWORKS: '127.0.0.0/8',
       LICENSING_MAIL_URL: `file:${temporaryFolder()}?from=shop@example.com`,
     });
     ({ bytes: zip } = await makePackage());
@@ -160,12 +166,19 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       token: await id(make('/tokens', { name, scope: 'read' })),
       // Another one stays, so that this one may be retired.
       signingKey: [await make('/signing-keys', {}), await make('/signing-keys', {})][1]!.kid as string,
+      ...(await makeWebhook()),
     };
+  }
+
+  async function makeWebhook(): Promise<Pick<World, 'webhook' | 'delivery'>> {
+    const { id: webhook } = await make('/webhooks', { url: RECEIVER, events: ['webhook.test'] });
+    const { id: delivery } = await make(`/webhooks/${webhook as number}/test`, {});
+    return { webhook, delivery } as { webhook: number; delivery: number };
   }
 
   const pools = (): Pools => {
     const { product, emptyProduct, plan, emptyPlan, license, suspended, key, reference, customer } = world;
-    const { activation, release, draft, token: other, licenseKey, signingKey } = world;
+    const { activation, release, draft, token: other, licenseKey, signingKey, webhook, delivery } = world;
     const of = (...values: unknown[]) => fc.constantFrom(...values);
     const times = of('2030-01-01', '2030-06-30T12:00:00Z', '2020-02-30', '2020-01-01', 'tomorrow', null);
     const durations = of('1y', '30d', '6m', '0d', '9999y', '-1d', 'x');
@@ -184,9 +197,13 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
         product: of(String(product)),
         plan: of(String(plan)),
       },
+      ...{ '{delivery_id}': of(delivery), url: of(RECEIVER, 'https://10.0.0.1', 'x') },
+      ...{ events: of(['license.*'], ['*', 'x'], []) },
       ...{ limit: of(1, 2, 500, 501, 0), count: of(1, 2, 3), element: of('pkg_a', 'A B', '') },
       '{kid}': of(signingKey, '1999-1'),
-      '{id}': of(product, plan, license, suspended, release, draft, other, `reference:${reference}`),
+      '{id}': of(
+        ...[product, plan, license, suspended, release, draft, other, webhook, `reference:${reference}`],
+      ),
     };
   };
 
@@ -198,7 +215,8 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     { path?: string; query?: [string, string][]; body?: unknown; type?: string; statuses?: number[] }
   > {
     const { product, emptyProduct, plan, emptyPlan, license, suspended, key, reference, customer } = world;
-    const { activation, release, draft, token: other, licenseKey, signingKey } = world;
+    const { activation, release, draft, token: other, licenseKey, signingKey, webhook, delivery } = world;
+    const hook = `/manage/webhooks/${webhook}`;
     const lic = `/manage/licenses/${license}`;
     return {
       issueLicense: { body: { plan_id: plan, customer, reference }, statuses: [200] },
@@ -259,6 +277,14 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       getCustomer: { path: `/manage/customers/${customer}` },
       removeCustomer: { path: `/manage/customers/${customer}`, statuses: [204] },
       importLicenses: { query: [['map', 'key=Key,plan=Plan']], body: csv(), type: 'text/csv' },
+      addWebhook: { body: { url: RECEIVER, events: ['license.*'] }, statuses: [201] },
+      getWebhook: { path: hook },
+      updateWebhook: { path: hook, body: { enabled: false, description: 'CRM' } },
+      removeWebhook: { path: hook, statuses: [204] },
+      testWebhook: { path: `${hook}/test`, statuses: [201] },
+      rotateWebhook: { path: `${hook}/rotate` },
+      listWebhookDeliveries: { path: `${hook}/deliveries` },
+      replayWebhookDelivery: { path: `${hook}/deliveries/${delivery}/replay` },
       addToken: { body: { name: randomUUID(), scope: 'issue' }, statuses: [201] },
       removeToken: { path: `/manage/tokens/${other}`, statuses: [204] },
       activate: { body: { license_key: licenseKey, identifier: 'c.example' } },

@@ -40,7 +40,7 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
     await publish('1.2', '2026-06-30T23:59:59Z');
     await publish('1.3-beta1', '2026-03-01T00:00:00Z');
     await publish('1.4', '2026-03-02T00:00:00Z');
-    await withdrawRelease(service.db, 42, '1.4');
+    await withdrawRelease(service.db, 42, '1.4', new Date());
     await publish('1.5', '2026-07-01T00:00:00Z');
     await publish('2.0', '2026-07-10T00:00:00Z');
   });

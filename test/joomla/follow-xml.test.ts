@@ -63,7 +63,7 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
     await release(id, '1.1.0');
     expect(await state(id)).toMatchObject({ state: 'stale', xml: expect.stringContaining('1.1.0') });
     await follow(id);
-    await withdrawRelease(service.db, id, '1.1.0');
+    await withdrawRelease(service.db, id, '1.1.0', new Date());
     // The rule of `release withdraw`: what was withdrawn holds lower versions back.
     expect(await follow(id)).toMatchObject({
       state: 'written',
@@ -228,7 +228,7 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
       await follow(apart);
     }
     await Promise.all([
-      withdrawRelease(service.db, apart, '1.0.0').then(() => follow(apart)),
+      withdrawRelease(service.db, apart, '1.0.0', new Date()).then(() => follow(apart)),
       release(apart, '2.1.0').then(() => follow(apart)),
     ]);
     expect(versions(file(apart))).toEqual(['2.1.0']);

@@ -502,7 +502,7 @@ describe('"update-xml lint" beside the database', () => {
 
     await giveRelease(service, { version: '1.1.0' });
     await write();
-    await withdrawRelease(service.db, 42, '1.1.0');
+    await withdrawRelease(service.db, 42, '1.1.0', new Date());
     expect(await findings()).toEqual([
       'not_published: Version 1.1.0 is withdrawn: its download answers 404.',
     ]);
@@ -514,14 +514,14 @@ describe('"update-xml lint" beside the database', () => {
     const remedy = async () => (await shop.run(['update-xml', 'lint', out])).stdout;
     await giveRelease(service, { version: '1.2.0' });
     await write();
-    await withdrawRelease(service.db, 42, '1.2.0');
+    await withdrawRelease(service.db, 42, '1.2.0', new Date());
     expect(await remedy()).toMatch(/404\. Write the update XML again with .*, which leaves it out\.\n$/);
     await giveRelease(service, { version: '1.2.1', draft: true });
     writeFileSync(out, readFileSync(out, 'utf8').replaceAll('1.2.0', '1.2.1'));
     expect(await remedy()).toMatch(
       /404\. Publish it \(licensing release publish --product 42 --version 1\.2\.1\), or take it out: /,
     );
-    await withdrawRelease(service.db, 42, '1.2.1');
+    await withdrawRelease(service.db, 42, '1.2.1', new Date());
   });
 
   it('names the newest version where it is left out', async () => {
@@ -540,7 +540,8 @@ describe('"update-xml lint" beside the database', () => {
     expect(await findings()).toEqual([]);
     await giveRelease(service, { version: '1.9.1' });
     expect(await findings()).toEqual([missing('1.9.1')]);
-    for (const version of ['2.0.0-beta1', '1.9.1', '1.9.0']) await withdrawRelease(service.db, 42, version);
+    for (const version of ['2.0.0-beta1', '1.9.1', '1.9.0'])
+      await withdrawRelease(service.db, 42, version, new Date());
   });
 
   it('fetches the packages when it is given a key, and never shows that', async () => {

@@ -265,9 +265,9 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
   it('leaves out drafts and withdrawn versions, and is empty when nothing is left', async () => {
     const productId = await product('1.0.0', '2.0.0');
     await giveRelease(service, { productId, version: '3.0.0', draft: true });
-    await withdrawRelease(service.db, productId, '2.0.0');
+    await withdrawRelease(service.db, productId, '2.0.0', new Date());
     expect((await write(productId)).updates.map(({ version }) => version)).toEqual(['1.0.0']);
-    await withdrawRelease(service.db, productId, '1.0.0');
+    await withdrawRelease(service.db, productId, '1.0.0', new Date());
     expect((await write(productId)).updates).toEqual([]);
     expect(readXml(readFileSync(out, 'utf8'))).toEqual([]);
     const { code, stdout, stderr } = await shop.run(['update-xml', 'write', '--product', String(productId)]);
@@ -682,7 +682,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     it('goes on offering what the withdrawn version was not offered in the place of', async () => {
       const productId = await product('1.0.0', '1.1.0-beta1', '1.1.0-beta2');
       await write(productId);
-      await withdrawRelease(service.db, productId, '1.1.0-beta2');
+      await withdrawRelease(service.db, productId, '1.1.0-beta2', new Date());
       // A site that takes releases alone never lists a pre-release.
       expect(await write(productId)).toMatchObject({
         updates: [{ version: '1.0.0' }],
@@ -693,7 +693,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       await write(split, { targetPlatform: '4\\.[0-9]+', phpMinimum: '7.4' });
       await giveRelease(service, { productId: split, version: '2.0.0' });
       await write(split, { targetPlatform: '(5|6)\\.[0-9]+' });
-      await withdrawRelease(service.db, split, '2.0.0');
+      await withdrawRelease(service.db, split, '2.0.0', new Date());
       expect((await write(split)).updates.map(({ version }) => version)).toEqual(['1.0.0']);
 
       // Some of those that list 2.0.0 could take 1.0.0; what it asks for is remembered meanwhile.
@@ -701,7 +701,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       await write(overlapping, { targetPlatform: '(4|5)\\.[0-9]+' });
       await giveRelease(service, { productId: overlapping, version: '2.0.0' });
       await write(overlapping, { targetPlatform: '(5|6)\\.[0-9]+' });
-      await withdrawRelease(service.db, overlapping, '2.0.0');
+      await withdrawRelease(service.db, overlapping, '2.0.0', new Date());
       expect(await write(overlapping)).toMatchObject({ updates: [], heldBack: { versions: ['1.0.0'] } });
       await giveRelease(service, { productId: overlapping, version: '2.0.1' });
       expect(

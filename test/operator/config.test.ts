@@ -118,6 +118,7 @@ describe('a good value', () => {
     ],
     ['LICENSING_KEY_SECRET', SECRET.toString('base64'), 'keySecret', SECRET],
     ['LICENSING_KEY_SECRET', SECRET.toString('base64url'), 'keySecret', SECRET],
+    ['LICENSING_WEBHOOK_NETWORKS', '127.0.0.1, fd00::/8', 'webhookNetworks', ['127.0.0.1', 'fd00::/8']],
     ['LICENSING_RATE_LIMIT', '1', 'rateLimit', 1],
     ['LICENSING_RATE_LIMIT', '1000000000', 'rateLimit', 1e9],
     ['LICENSING_RATE_LIMIT', '77', 'downloadRateLimit', 77],
@@ -174,6 +175,7 @@ describe('a good value', () => {
       timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
       shopLogo: undefined,
       keySecret: undefined,
+      webhookNetworks: [],
       rateLimit: 60,
       rateWindow: 60,
       downloadRateLimit: 60,
@@ -431,6 +433,11 @@ describe('a bad value stops the start, with the name of the variable and what is
       '10.0.0.0/x',
     ].map((value): [Variable, string, string] => [
       'LICENSING_TRUSTED_PROXIES',
+      value,
+      'addresses or networks',
+    ]),
+    ...['localhost', '10.0.0.0/33'].map((value): [Variable, string, string] => [
+      'LICENSING_WEBHOOK_NETWORKS',
       value,
       'addresses or networks',
     ]),

@@ -22,6 +22,8 @@ import type { Settings } from '../../src/config';
 import { packagePath } from '../../src/packages/package-files';
 import { table, type Db } from '../../src/store/database';
 import { readVersion } from '../../src/store/server';
+import { setWebhook } from '../../src/store/webhooks';
+import { addWebhook, disabledNow } from '../../src/webhooks/receivers';
 import { createAuthority } from '../support/certificates';
 import { startNginx, type NginxOptions } from '../support/nginx';
 import { operator } from '../support/operator';
@@ -482,6 +484,29 @@ test('mail: off, able to send, a wrong password, a text that is not used, mails 
   );
   await db(table(db, 'outbox')).update({ failed_at: toSqlTime(new Date()), next_attempt_at: null });
   expectFinding(await on(''), 'MAILS_NOT_SENT', 'warning', /within a week: 1\./);
+});
+
+test('webhooks: none, a stopped one, another key secret, and none', async () => {
+  const settings = { ...sqlite(), LICENSING_KEY_SECRET: SECRET };
+  const db = await open(settings);
+  expect((await doctor(settings)).findings.map(({ code }) => code)).not.toContain('WEBHOOKS');
+  const fields = { url: 'https://93.184.215.14/secret-path', events: ['*'], description: null };
+  const keySecret = Buffer.from(SECRET, 'base64');
+  const webhooks = { keySecret, webhookNetworks: [] };
+  const { webhook } = await addWebhook(db, fields, { actor: 'operator:root', now: new Date() }, webhooks);
+  expectFinding(await doctor(settings), 'WEBHOOKS', 'ok', 'Webhooks go to 1 receivers.');
+  await setWebhook(db, webhook.id, disabledNow('gone', new Date()));
+  const stopped = await doctor(settings);
+  expectFinding(stopped, 'WEBHOOK_STOPPED', 'warning', /^Webhook 1 \(93\.184\.215\.14\).*410 Gone/);
+  expect(JSON.stringify(stopped)).not.toContain('secret-path');
+  const other = { ...settings, LICENSING_KEY_SECRET: Buffer.alloc(32, 8).toString('base64') };
+  expectFinding(await doctor(other), 'WEBHOOK_SECRET', 'problem', /cannot be opened/);
+  expectFinding(
+    await doctor({ ...settings, LICENSING_KEY_SECRET: '' }),
+    'WEBHOOKS',
+    'problem',
+    /none is sent/,
+  );
 });
 
 describe('Redis', () => {

@@ -267,7 +267,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       const damaged = await giveRelease(service, { version: '2.0.1', date: days(-200) });
       rmSync(packagePath(service.packagesDir, damaged.release.sha256));
       await giveRelease(service, { version: '2.0.2', date: days(-199) });
-      await withdrawRelease(service.db, 42, '2.0.2');
+      await withdrawRelease(service.db, 42, '2.0.2', new Date());
       const cases: [TestLicense, string | undefined, number, string][] = [
         [active, undefined, 42, 'ok'],
         [active, '2.0.7', 42, 'ok'],

@@ -541,7 +541,7 @@ Example Shop Ltd`,
 
   test('what needs the seller, and refusals by reason', async () => {
     const home = { xmlDir: temporaryFolder(), publicUrl: 'https://shop.example' };
-    const options = { home, failedMails: 1, language: 'en' as const, now: NOW };
+    const options = { home, failedMails: 1, stoppedWebhooks: 2, language: 'en' as const, now: NOW };
     const needs = await needsYou(service.db, options);
     expect(needs).toMatchObject([
       {
@@ -550,12 +550,13 @@ Example Shop Ltd`,
         byCode: expect.arrayContaining([{ code: 'SUSPENDED', count: 1, sentence: '1 is suspended' }]),
       },
       { type: 'mails', count: 1, sentence: '1 mail was not delivered.' },
+      { type: 'webhooks', count: 2, sentence: '2 receivers of webhooks were stopped.' },
     ]);
     const german = await needsYou(service.db, { ...options, language: 'de' });
     for (const { sentence } of [...needs, ...german]) expectPlain(sentence);
 
     await editProduct(service.db, 42, { element: 'pkg_example' });
-    expect(await needsYou(service.db, { ...options, failedMails: 0 })).toMatchObject([
+    expect(await needsYou(service.db, { ...options, failedMails: 0, stoppedWebhooks: 0 })).toMatchObject([
       {
         type: 'not_offered',
         productId: 42,

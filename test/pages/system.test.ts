@@ -6,15 +6,20 @@ import { openSession } from '../../src/access/sessions';
 import { addToken } from '../../src/access/tokens';
 import { table } from '../../src/store/database';
 import { toSqlTime } from '../../src/store/time';
-import { manageClient } from '../support/manage';
-import { givePlan, PREFIX, startTestService, type TestService } from '../support/service';
+import { giveToken, manageClient } from '../support/manage';
+import { eventually } from '../support/processes';
+import { givePlan, PREFIX, rows, startTestService, type TestService } from '../support/service';
+import { startReceiver } from '../support/webhook-receiver';
 
 /** The pages about the installation: tokens, operators, imports, the doctor. */
 
 let service: TestService;
 let planId: number;
 beforeAll(async () => {
-  service = await startTestService();
+  service = await startTestService({
+    LICENSING_KEY_SECRET: Buffer.alloc(32, 7).toString('base64'),
+    LICENSING_WEBHOOK_NETWORKS: '127.0.0.0/8',
+  });
   planId = await givePlan(service.db);
 });
 afterAll(() => service.stop());
@@ -252,6 +257,75 @@ describe('an import', () => {
     const done = await pages.upload({ ...fields, do: 'import' }, large);
     expect(done.text).toContain('400 licences were imported');
     expect(await countOf('licenses')).toBe(before + 400);
+  });
+});
+
+describe('webhooks', () => {
+  it('are added with a secret that is shown once, tried, changed, replayed and removed', async () => {
+    const receiver = await startReceiver();
+    const pages = await browser();
+    expect((await pages.get('/system')).html).toContain('/pages/webhooks"');
+    const bad = await pages.post('/webhooks/new', { url: 'https://10.0.0.1/', events: '*' });
+    expect(bad).toMatchObject({ status: 400 });
+    expect(bad.text).toContain('which is not public');
+    const unknown = await pages.post('/webhooks/new', { url: receiver.url, events: 'license.sold' });
+    expect(unknown.text).toContain('"license.sold" is not an event.');
+
+    const { once = '' } = fieldsOf((await pages.get('/webhooks/new')).html);
+    const sent = { once, url: receiver.url, events: 'license.issued, release.*', description: 'CRM' };
+    const { html } = await pages.post('/webhooks/new', sent);
+    const [secret = ''] = /whsec_[A-Za-z0-9+/=]+/.exec(unescape(html)) ?? [];
+    receiver.secret = secret;
+    expect(unescape((await pages.post('/webhooks/new', sent)).html)).toContain(secret);
+    const [{ id }] = (await rows<{ id: number }>(service.db, 'webhooks')) as [{ id: number }];
+    const path = `/webhooks/${id}`;
+    expect((await pages.get('/webhooks')).text).toContain('on CRM license.issued, release.* 0');
+    expect(await pages.post(`${path}/test`)).toMatchObject({ status: 303, location: path });
+    await eventually(async () => expect((await pages.get(path)).text).toContain('delivered webhook.test'));
+
+    receiver.answer = (response) => response.writeHead(410).end('<b>Gone & away</b>');
+    await manageClient(service.url, (await giveToken(service.db, 'write', 'webhooks')).token).ok(
+      'POST /licenses',
+      { plan_id: planId },
+      201,
+    );
+    await eventually(async () =>
+      expect((await pages.get(path)).text).toContain('stopped: it answered “410 Gone”'),
+    );
+    const stopped = await pages.get(path);
+    expect(stopped.text).toContain('The receiver answered with an error (410)');
+    expect(stopped.html).toContain('&lt;b&gt;Gone &amp; away&lt;/b&gt;');
+    expect(stopped.html).not.toContain(secret);
+    expect((await pages.get(`${path}?state=waiting`)).text).toContain('waits license.issued');
+
+    receiver.answer = undefined;
+    expect((await pages.get(`${path}/rotate`)).text).toContain('Make a new secret for CRM?');
+    const { html: rotated } = await pages.post(`${path}/rotate`);
+    receiver.secret = /whsec_[A-Za-z0-9+/=]+/.exec(unescape(rotated))?.[0];
+    const edited = { url: receiver.url, events: '*', description: '' };
+    expect(await pages.post(`${path}/edit`, edited)).toMatchObject({ status: 303, location: path });
+    expect(await pages.post(`${path}/enable`)).toMatchObject({ status: 303, location: path });
+    await eventually(async () => expect((await pages.get(path)).text).toContain('delivered license.issued'));
+    const [, replay = ''] = /pages(\/webhooks\/\d+\/deliveries\/\d+\/replay)"/.exec(
+      (await pages.get(path)).html,
+    ) as RegExpExecArray;
+    const before = receiver.received.length;
+    expect(await pages.post(replay)).toMatchObject({ status: 303, location: path });
+    await eventually(() => expect(receiver.received).toHaveLength(before + 1));
+    expect(await pages.post(`${path}/disable`)).toMatchObject({ status: 303, location: path });
+    expect((await pages.get(path)).text).toContain('switched off');
+    expect((await pages.get(`${path}/remove`)).text).toContain('Remove for good');
+    for (let i = 0; i < 2; i++)
+      expect(await pages.post(`${path}/remove`)).toMatchObject({ status: 303, location: '/webhooks' });
+    expect((await pages.get(path)).status).toBe(404);
+    expect(receiver.forged).toBe(0);
+    await receiver.stop();
+  });
+
+  it('are not shown to those who may only look', async () => {
+    const reader = await browser('read');
+    expect((await reader.get('/webhooks')).status).toBe(403);
+    expect((await reader.post('/webhooks/1/test')).status).toBe(403);
   });
 });
 

@@ -8,11 +8,17 @@ import { followUpdateXml } from '../../src/joomla/follow-xml';
 import { publish } from '../../src/joomla/publish';
 import { countAllLicenses, sumUp } from '../../src/licensing/statistics';
 import { storedKey } from '../../src/licensing/sealing';
+import { licenseData, webhookRow } from '../../src/licensing/webhook-events';
 import { withdrawRelease } from '../../src/packages/releases';
 import { table, type Db } from '../../src/store/database';
 import { holdLease } from '../../src/store/leases';
 import { insertKey } from '../../src/store/license-keys';
+import { findLicense, type License } from '../../src/store/licenses';
+import { insertOutboxRows } from '../../src/store/outbox';
+import { toSqlTime } from '../../src/store/time';
 import { inTransaction } from '../../src/store/transaction';
+import { insertWebhook } from '../../src/store/webhooks';
+import { generateSecret, sealSecret } from '../../src/webhooks/signing';
 import { PREFIX, type TestService } from './service';
 
 /**
@@ -210,6 +216,31 @@ export async function giveSampleShop(
   });
   clock.now = SHOP_NOW;
   await keepFigures(db);
+  await giveWebhook(db, agency);
+}
+
+/** A receiver that is switched off, with a delivery of each state. */
+async function giveWebhook(db: Db, licenseId: number): Promise<void> {
+  const at = daysAgo(3);
+  const id = await insertWebhook(db, {
+    ...{ url: 'https://crm.example/hook/4711', events: 'webhook.test', description: 'Newsletter' },
+    ...{ secretSealed: sealSecret(generateSecret(), SECRET), previousSealed: null, previousEndsAt: null },
+    ...{ enabledAt: at, disabledAt: SHOP_NOW, disabledReason: 'operator', sweptAt: at },
+    ...{ createdBy: 'operator:root', createdAt: at },
+  });
+  const license = licenseData((await findLicense(db, licenseId)) as License, at);
+  await inTransaction(db, (trx) =>
+    insertOutboxRows(trx, [
+      webhookRow(id, 'license.changed', { license, actor: 'token:shop' }, at),
+      webhookRow(id, 'license.renewed', { license }, SHOP_NOW),
+      webhookRow(id, 'webhook.test', {}, SHOP_NOW),
+    ]),
+  );
+  const rows = (type: string) => db(table(db, 'outbox')).where({ webhook_id: id, type });
+  const delivered = { next_attempt_at: null, lane: null, attempts: 1, sent_at: toSqlTime(at) };
+  await rows('license.changed').update({ ...delivered, answer_status: 200, answer: 'Thank you' });
+  await rows('license.renewed').update({ attempts: 2, last_error: 'STATUS 500', answer: 'No disk space' });
+  await rows('webhook.test').update({ next_attempt_at: null, attempts: 1, last_error: 'TIMEOUT' });
 }
 
 /** What the service does each minute; a test's clock stands still. */
@@ -264,7 +295,7 @@ async function giveVersions(service: TestService, xmlDir: string): Promise<void>
     if (version !== '2.1.0' && !draft)
       await followUpdateXml(service.db, { xmlDir, publicUrl: 'https://shop.example' }, productId);
   }
-  await withdrawRelease(service.db, SHOP.gallery, '2.0.8');
+  await withdrawRelease(service.db, SHOP.gallery, '2.0.8', new Date());
 }
 
 /** The manifest of a package that Joomla would install. */

@@ -249,7 +249,7 @@ function operationIdOf({ method, path, isList }: Operation): string {
 }
 
 function singular(word: string): string {
-  return word.replace(/s$/, '');
+  return word.replace(/ies$/, 'y').replace(/s$/, '');
 }
 
 function pascal(word: string): string {

@@ -16,6 +16,7 @@ import { signingKeyOperations } from './signing-keys';
 import { statisticsOperations } from './statistics';
 import { tokenOperations } from './tokens';
 import { updateXmlOperations } from './update-xml';
+import { webhookOperations } from './webhooks';
 import { whyOperations } from './why';
 
 /** The operator's API by group, in the order of its document. */
@@ -32,6 +33,7 @@ export const OPERATION_GROUPS: Record<string, Operation[]> = {
   Customers: customerOperations,
   Imports: importOperations,
   Statistics: statisticsOperations,
+  Webhooks: webhookOperations,
   Installation: [...meOperations, ...tokenOperations, ...signingKeyOperations, ...doctorOperations],
 };
 

@@ -169,7 +169,7 @@ export const releaseOperations = [
     },
     async (call) => {
       const { productId, version } = await requireRelease(call);
-      return { data: releaseJson(await withdrawRelease(call.db, productId, version)) };
+      return { data: releaseJson(await withdrawRelease(call.db, productId, version, call.now)) };
     },
   ),
 ];

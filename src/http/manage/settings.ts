@@ -17,6 +17,8 @@ export interface ManageSettings {
   packagesDir: string;
   /** seals keys; undefined: keys are not kept */
   keySecret: Buffer | undefined;
+  /** networks that webhooks may reach besides public ones */
+  webhookNetworks: readonly string[];
   /** bytes of a package */
   uploadLimit: number;
   /** undefined: mail is not set up */

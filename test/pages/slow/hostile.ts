@@ -31,7 +31,8 @@ const COLUMNS: [TableName, string[]][] = [
   ['events', ['actor', 'before_json', 'after_json']],
   ['tokens', ['name', 'created_by']],
   ['operators', ['email', 'created_by']],
-  ['outbox', ['recipient', 'last_error']],
+  ['outbox', ['recipient', 'last_error', 'details_json', 'answer']],
+  ['webhooks', ['description']],
 ];
 
 let browser: Browser;

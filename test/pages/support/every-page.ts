@@ -37,6 +37,7 @@ export async function everyPage(service: TestService): Promise<EveryPage> {
         '/customers?q=none',
         '/nowhere',
       ],
+      '/webhooks/1?state=waiting',
       ...[`/releases?product_id=${SHOP.forms}`, '/requests?outcome=LICENSE_EXPIRED'],
     ]),
     byMail: await shown(
@@ -84,6 +85,7 @@ async function idsOf(db: Db): Promise<Ids> {
     products: [SHOP.gallery],
     releases: [releases[3]!.id, releases[4]!.id],
     tokens: [tokens[0]?.id ?? 1],
+    webhooks: [1],
     plans: [SHOP.plans.agency25],
   };
 }

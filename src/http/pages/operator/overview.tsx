@@ -1,6 +1,7 @@
 import { firstSteps, readGoods, type Goods } from '../../../licensing/first-steps';
 import type { CatalogueProduct } from '../../../licensing/catalogue';
 import { countFailedMails } from '../../../mail/queue';
+import { isStopped, listWebhooks } from '../../../webhooks/receivers';
 import { needsYou, refusalsByReason, type RefusalReason } from '../../../support/needs-you';
 import {
   countEndingSoon,
@@ -40,7 +41,9 @@ async function showOverview(call: OperatorCall): Promise<Answer> {
     readFigures(db, query, at),
     within(db, async (on) => {
       const failedMails = await countFailedMails(on, new Date(daysBefore(at, 7)));
-      return needsYou(on, { home: settings.updateXml, failedMails, language, now: at });
+      const stoppedWebhooks = (await listWebhooks(on)).filter(isStopped).length;
+      const home = settings.updateXml;
+      return needsYou(on, { home, failedMails, stoppedWebhooks, language, now: at });
     }),
     within(db, (on) => countRefused(on, query, at)),
     within(db, (on) => countEndingSoon(on, goods, query.productId, at)),

@@ -25,6 +25,8 @@ import { startRoutes } from './start';
 import { systemRoutes } from './system';
 import { tokenRoutes } from './tokens';
 import { updateXmlRoutes } from './update-xml';
+import { webhookRoutes } from './webhook';
+import { webhookListRoutes } from './webhooks';
 import { xmlOptionRoutes } from './xml-options';
 
 /** The operator's pages, in the order in which their addresses are matched. */
@@ -55,5 +57,7 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...operatorListRoutes,
   ...importRoutes,
   ...mailRoutes,
+  ...webhookListRoutes,
+  ...webhookRoutes,
   ...doctorRoutes,
 ];

@@ -91,6 +91,9 @@ function SystemPage({
           <Part id="mails" title={texts.mails.title} path="/mails" go={texts.go.mails}>
             <Inside>{texts.mails.about}</Inside>
           </Part>
+          <Part id="webhooks" title={t.webhooks.title} path="/webhooks" go={t.webhooks.go}>
+            <Inside>{t.webhooks.about}</Inside>
+          </Part>
           <Part id="imports" title={texts.imports.title} path="/imports" go={texts.go.imports}>
             <Inside>{texts.importAbout}</Inside>
           </Part>

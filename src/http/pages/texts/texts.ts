@@ -14,6 +14,7 @@ import { search as searchDe } from './de/search';
 import { signIn as signInDe } from './de/sign-in';
 import { start as startDe } from './de/start';
 import { system as systemDe } from './de/system';
+import { webhooks as webhooksDe } from './de/webhooks';
 import { common } from './en/common';
 import { customers } from './en/customers';
 import { history } from './en/history';
@@ -29,6 +30,7 @@ import { search } from './en/search';
 import { signIn } from './en/sign-in';
 import { start } from './en/start';
 import { system } from './en/system';
+import { webhooks } from './en/webhooks';
 
 /** All that the pages say: a folder for each language, a file for each area. */
 
@@ -48,6 +50,7 @@ const en = {
   signIn,
   start,
   system,
+  webhooks,
 };
 export type Texts = Translated<typeof en>;
 
@@ -67,6 +70,7 @@ const de: Texts = {
   signIn: signInDe,
   start: startDe,
   system: systemDe,
+  webhooks: webhooksDe,
 };
 
 export const TEXTS = { en, de };

@@ -108,14 +108,18 @@ export const common: Translated<typeof en> = {
       'other-update-server': 'Das Paket nennt einen anderen Update-Server als die letzte Version.',
       'no-manifest': 'Das Paket hat kein Manifest.',
       'no-version-inside': 'Das Paket sagt seine Version nicht. Bitte geben Sie sie ein.',
+      'webhook-address':
+        'Diese Adresse dürfen Webhooks nicht erreichen: https:// und ein öffentlicher Rechner, oder ein Netz in LICENSING_WEBHOOK_NETWORKS.',
       'token-name': 'Es gibt schon ein Token mit diesem Namen.',
       'no-key-secret':
-        'Ein Signaturschlüssel wird versiegelt gespeichert, und dafür fehlt LICENSING_KEY_SECRET in den Einstellungen.',
+        'Geheimnisse werden versiegelt gespeichert, und dafür fehlt LICENSING_KEY_SECRET in den Einstellungen.',
       'signing-key-retired': 'Der Signaturschlüssel ist schon ausgemustert.',
       'last-signing-key': 'Nur dieser Signaturschlüssel kann signieren. Legen Sie zuerst den nächsten an.',
       'too-many-rows': 'Die Datei hat zu viele Zeilen.',
     },
     byField: {
+      events:
+        'Bitte nennen Sie Ereignisse, zum Beispiel license.* oder release.published, mit Kommas dazwischen.',
       customer: 'Bitte geben Sie eine E-Mail-Adresse ein, zum Beispiel jane@example.com.',
       name: 'Bitte geben Sie einen Namen ein, der noch nicht vergeben ist.',
       expires_at: 'Bitte geben Sie einen Tag ein, zum Beispiel 2027-06-30.',

@@ -55,6 +55,12 @@ export const said: Translated<typeof en> = {
   signingKeyAdded: (kid) => `Der Signaturschlüssel ${kid} ist angelegt. Bauen Sie ihn in Ihre Software ein.`,
   signingKeyRetired: (kid) => `Der Signaturschlüssel ${kid} ist ausgemustert.`,
   signedOut: () => 'Sie sind abgemeldet.',
+  webhookDisabled: () => 'Er ist ausgeschaltet. Was jetzt geschieht, wartet auf ihn.',
+  webhookEnabled: () => 'Er ist eingeschaltet. Was auf ihn wartet, wird gesendet.',
+  webhookRemoved: (name: string) => `${name} ist entfernt.`,
+  webhookReplayed: (id: string) =>
+    `Zustellung ${id} wird gesendet. Laden Sie die Seite neu, um die Antwort zu sehen.`,
+  webhookTested: () => 'Ein Test ist unterwegs. Laden Sie die Seite neu, um die Antwort zu sehen.',
   tokenRevoked: (name) => `Das Token ${name} gilt nicht mehr.`,
   xmlNotWritten: () =>
     'Das Update-XML konnte nicht geschrieben werden. Laden Sie es herunter und legen Sie es an seinen Ort.',

@@ -74,6 +74,7 @@ export const license = {
       reminder: 'Reminder of the end',
       key_changed: 'Key was changed',
       site_removed: 'Site was removed',
+      webhook_disabled: 'Webhook was stopped',
     } as Record<string, string>,
     mailStates: { queued: 'waits', sent: 'sent', failed: 'not delivered' } as Record<string, string>,
   },

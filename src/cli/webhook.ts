@@ -1,0 +1,280 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { OperatorError } from '../licensing/operator-error';
+import { formatTimestampOrNull } from '../licensing/timestamps';
+import { describePostFailure } from '../webhooks/post';
+import {
+  addWebhook,
+  countWaitingFor,
+  deliveryJson,
+  editWebhook,
+  listDeliveryPage,
+  listWebhooks,
+  MOST_COUNTED,
+  queueTest,
+  removeWebhook,
+  replayDelivery,
+  requireDelivery,
+  requireWebhook,
+  rotateSecret,
+  stateOf,
+  webhookJson,
+  type Delivery,
+  type WebhookRow,
+} from '../webhooks/receivers';
+import { positiveInteger, requireChange } from './arguments';
+import { withSession, type Session } from './command';
+import { printable } from './printable';
+import { formatFields, formatTable } from './tables';
+
+const ID = 'id of the webhook: "licensing webhook list" shows it';
+const EVENTS = 'what it is told of, with commas: types, all of a kind such as license.*, or *';
+
+export function addWebhookCommands(program: Command): void {
+  const webhook = program
+    .command('webhook')
+    .description('Webhooks: other programs are told of licences, sites and releases as they change.');
+  addAdd(webhook);
+  addList(webhook);
+  addShow(webhook);
+  addEdit(webhook);
+  addTest(webhook);
+  addDeliveries(webhook);
+  addReplay(webhook);
+  addRotate(webhook);
+  addSwitch(webhook, 'disable');
+  addSwitch(webhook, 'enable');
+  addRemove(webhook);
+}
+
+const eventList = (text: string) => text.split(',');
+
+function addAdd(webhook: Command): void {
+  webhook
+    .command('add')
+    .description('Adds a receiver and prints its secret, this once.')
+    .argument('<url>', 'where webhooks are posted: https, and a public address')
+    .requiredOption('--events <events>', EVENTS, eventList)
+    .option('--description <text>', 'what it is, for you')
+    .addHelpText(
+      'after',
+      "\nExample:\n  licensing webhook add https://crm.example/hook --events 'license.*,release.published'",
+    )
+    .action(
+      (url: string, { events, description }: { events: string[]; description?: string }, command: Command) =>
+        withSession(command, async ({ db, config, now, actor, output }) => {
+          const fields = { url, events, description: description ?? null };
+          const added = await addWebhook(db, fields, { actor, now }, config);
+          const { id } = added.webhook;
+          output.print({ ...webhookJson(added.webhook), secret: added.secret }, added.secret);
+          output.note(
+            `Give it to the receiver now: it cannot be shown again. It is webhook ${id}; to try it: licensing webhook test ${id}`,
+          );
+        }),
+    );
+}
+
+function addList(webhook: Command): void {
+  webhook
+    .command('list')
+    .description('Lists the receivers, without their secrets.')
+    .addHelpText('after', '\nExample:\n  licensing webhook list')
+    .action((_options: object, command: Command) =>
+      withSession(command, async ({ db, output }) => {
+        const webhooks = await listWebhooks(db);
+        output.print(webhooks.map(webhookJson), () =>
+          formatTable(
+            ['ID', 'URL', 'EVENTS', 'STATE', 'DESCRIPTION'],
+            webhooks.map((one) => [one.id, one.url, one.events, stateText(one), one.description]),
+            'No webhooks.',
+          ),
+        );
+      }),
+    );
+}
+
+function stateText({ disabledAt, disabledReason }: WebhookRow): string {
+  return disabledAt === null ? 'enabled' : `disabled (${disabledReason ?? 'operator'})`;
+}
+
+function addShow(webhook: Command): void {
+  webhook
+    .command('show')
+    .description('Shows a receiver, and how many deliveries wait for it.')
+    .argument('<id>', ID, positiveInteger)
+    .addHelpText('after', '\nExample:\n  licensing webhook show 1')
+    .action((id: number, _options: object, command: Command) =>
+      withSession(command, async ({ db, now, output }) => {
+        const one = await requireWebhook(db, id);
+        const waiting = await countWaitingFor(db, id);
+        const { previousEndsAt } = one;
+        output.print({ ...webhookJson(one), waiting }, () =>
+          formatFields([
+            ['id', id],
+            ['url', one.url],
+            ['events', one.events],
+            ['description', one.description],
+            ['state', stateText(one)],
+            ['disabled since', formatTimestampOrNull(one.disabledAt)],
+            ['waiting', waiting === MOST_COUNTED ? `${waiting} or more` : waiting],
+            [
+              'old secret until',
+              previousEndsAt !== null && previousEndsAt > now ? formatTimestampOrNull(previousEndsAt) : null,
+            ],
+          ]),
+        );
+      }),
+    );
+}
+
+interface Edited {
+  url?: string;
+  events?: string[];
+  description?: string;
+}
+
+function addEdit(webhook: Command): void {
+  webhook
+    .command('edit')
+    .description('Changes where a receiver is, and what it is told of.')
+    .argument('<id>', ID, positiveInteger)
+    .option('--url <url>', 'where webhooks are posted')
+    .option('--events <events>', EVENTS, eventList)
+    .option('--description <text>', 'what it is, for you; empty: none')
+    .addHelpText('after', '\nExample:\n  licensing webhook edit 1 --events license.expired')
+    .action((id: number, { url, events, description }: Edited, command: Command) => {
+      requireChange(command, url, events, description);
+      return withSession(command, async ({ db, config, now, output }) => {
+        const edited = await editWebhook(db, id, { url, events, description }, now, config);
+        output.print(webhookJson(edited), `Webhook ${id} is changed.`);
+      });
+    });
+}
+
+function addTest(webhook: Command): void {
+  webhook
+    .command('test')
+    .description('Has the service send webhook.test, and prints what the receiver answered.')
+    .argument('<id>', ID, positiveInteger)
+    .addHelpText('after', '\nExample:\n  licensing webhook test 1')
+    .action((id: number, _options: object, command: Command) =>
+      withSession(command, async (session) => {
+        await printSent(session, await queueTest(session.db, id, session.now));
+      }),
+    );
+}
+
+/** An attempt takes up to 15 s. */
+const WAIT_MS = 20_000;
+const ASK_EVERY_MS = 200;
+
+/** Waits until the service has sent a delivery. @throws OperatorError when it was not taken */
+async function printSent({ db, output }: Session, queued: Delivery): Promise<void> {
+  const { id, webhookId } = queued;
+  let sent = queued;
+  for (const until = Date.now() + WAIT_MS; sent.kind === 'webhook_now' && Date.now() < until;) {
+    await sleep(ASK_EVERY_MS);
+    sent = await requireDelivery(db, webhookId, id);
+  }
+  if (sent.kind === 'webhook_now')
+    throw new OperatorError(
+      `Delivery ${id} is queued, but the service has not sent it yet. Is it running? "licensing webhook deliveries ${webhookId}" shows what becomes of it.`,
+    );
+  const said = sent.answer === null ? '' : ` It said: ${printable(sent.answer)}`;
+  if (stateOf(sent) !== 'delivered')
+    throw new OperatorError(`It was not delivered: ${describePostFailure(sent.lastError ?? '')}.${said}`);
+  output.print(deliveryJson(sent), `Delivered: the receiver answered ${sent.answerStatus ?? '-'}.${said}`);
+}
+
+function addDeliveries(webhook: Command): void {
+  webhook
+    .command('deliveries')
+    .description('Lists what was sent to a receiver, the newest first.')
+    .argument('<id>', ID, positiveInteger)
+    .option('--waiting', 'only what waits, the next first')
+    .option('--limit <n>', 'how many at the most', positiveInteger, 50)
+    .addHelpText('after', '\nExample:\n  licensing webhook deliveries 1 --waiting')
+    .action(
+      (id: number, { waiting = false, limit }: { waiting?: boolean; limit: number }, command: Command) =>
+        withSession(command, async ({ db, output }) => {
+          const { items } = await listDeliveryPage(db, id, { limit, waiting });
+          output.print(items.map(deliveryJson), () =>
+            formatTable(
+              ['ID', 'TYPE', 'LICENCE', 'STATE', 'QUEUED', 'ATTEMPTS', 'NEXT ATTEMPT', 'WHY NOT'],
+              items
+                .map(deliveryJson)
+                .map((row) => [
+                  ...[row.id, row.type, row.license_id, row.state, row.created_at, row.attempts],
+                  ...[row.next_attempt_at, row.error === null ? null : describePostFailure(row.error)],
+                ]),
+              'No deliveries.',
+            ),
+          );
+        }),
+    );
+}
+
+function addReplay(webhook: Command): void {
+  webhook
+    .command('replay')
+    .description('Sends a delivery again, with the same webhook-id; also to a disabled receiver.')
+    .argument('<id>', ID, positiveInteger)
+    .argument('<delivery>', 'id of the delivery: "licensing webhook deliveries" shows it', positiveInteger)
+    .addHelpText('after', '\nExample:\n  licensing webhook replay 1 12')
+    .action((id: number, delivery: number, _options: object, command: Command) =>
+      withSession(command, async (session) => {
+        await printSent(session, await replayDelivery(session.db, id, delivery, session.now));
+      }),
+    );
+}
+
+function addRotate(webhook: Command): void {
+  webhook
+    .command('rotate')
+    .description('Makes a new secret and prints it, this once. The old one signs too for 24 hours.')
+    .argument('<id>', ID, positiveInteger)
+    .addHelpText('after', '\nExample:\n  licensing webhook rotate 1')
+    .action((id: number, _options: object, command: Command) =>
+      withSession(command, async ({ db, config, now, output }) => {
+        const { webhook: rotated, secret } = await rotateSecret(db, id, now, config);
+        output.print({ ...webhookJson(rotated), secret }, secret);
+        const until = formatTimestampOrNull(rotated.previousEndsAt);
+        output.note(
+          `Give it to the receiver now: it cannot be shown again. ${until === null ? 'The old one cannot be opened any more.' : `The old one is valid until ${until}.`}`,
+        );
+      }),
+    );
+}
+
+function addSwitch(webhook: Command, verb: 'disable' | 'enable'): void {
+  webhook
+    .command(verb)
+    .description(
+      verb === 'disable'
+        ? 'Stops a receiver. What waits for it, and what happens from now on, is kept.'
+        : 'Sends to a receiver again, at once all that waits for it.',
+    )
+    .argument('<id>', ID, positiveInteger)
+    .addHelpText('after', `\nExample:\n  licensing webhook ${verb} 1`)
+    .action((id: number, _options: object, command: Command) =>
+      withSession(command, async ({ db, config, now, output }) => {
+        const edited = await editWebhook(db, id, { enabled: verb === 'enable' }, now, config);
+        output.print(webhookJson(edited), `Webhook ${id} is ${verb}d.`);
+      }),
+    );
+}
+
+function addRemove(webhook: Command): void {
+  webhook
+    .command('remove')
+    .description('Removes a receiver, and what waits for it.')
+    .argument('<id>', ID, positiveInteger)
+    .addHelpText('after', '\nExample:\n  licensing webhook remove 1')
+    .action((id: number, _options: object, command: Command) =>
+      withSession(command, async ({ db, output }) => {
+        const removed = await requireWebhook(db, id);
+        await removeWebhook(db, id);
+        output.print(webhookJson(removed), `Webhook ${id} is removed.`);
+      }),
+    );
+}

@@ -1,0 +1,39 @@
+import { formatTimestamp } from '../licensing/timestamps';
+import { countWaitingFor, isStopped, listWebhooks, MOST_COUNTED, nameOf } from '../webhooks/receivers';
+import { opensSecrets } from '../webhooks/signing';
+import { ok, problem, warning, type Check, type Finding } from './finding';
+
+/** Checks that receivers of webhooks are told of changes. */
+export const checkWebhooks: Check = async ({ config, db, now }) => {
+  const webhooks = await listWebhooks(db);
+  if (webhooks.length === 0) return [];
+  const { keySecret } = config;
+  if (keySecret === undefined)
+    return [
+      problem('WEBHOOKS', 'LICENSING_KEY_SECRET is not set, and there are webhooks: none is sent.', {
+        why: 'Their secrets are sealed with it. What they are to be told waits.',
+        remedy: 'Bring the secret back from the backup of .env.',
+      }),
+    ];
+  const findings: Finding[] = [];
+  for (const webhook of webhooks) {
+    const name = `Webhook ${webhook.id} (${nameOf(webhook)})`;
+    if (!opensSecrets(webhook, keySecret, now()))
+      findings.push(
+        problem('WEBHOOK_SECRET', `${name}: its secret cannot be opened.`, {
+          why: 'It was sealed with another LICENSING_KEY_SECRET, so nothing can be signed.',
+          remedy: `Set the LICENSING_KEY_SECRET it was added with, or: licensing webhook rotate ${webhook.id}`,
+        }),
+      );
+    if (!isStopped(webhook) || webhook.disabledAt === null) continue;
+    const waiting = await countWaitingFor(db, webhook.id);
+    const why = webhook.disabledReason === 'gone' ? 'it answered 410 Gone' : 'it failed for days';
+    findings.push(
+      warning('WEBHOOK_STOPPED', `${name} was stopped on ${formatTimestamp(webhook.disabledAt)}: ${why}.`, {
+        why: `It is told of nothing. Waiting deliveries: ${waiting}${waiting === MOST_COUNTED ? ' or more' : ''}.`,
+        remedy: `"licensing webhook deliveries ${webhook.id} --waiting" shows the answers; then: licensing webhook enable ${webhook.id}`,
+      }),
+    );
+  }
+  return findings.length > 0 ? findings : [ok('WEBHOOKS', `Webhooks go to ${webhooks.length} receivers.`)];
+};

@@ -1,0 +1,368 @@
+import {
+  countWaitingFor,
+  deliveryJson,
+  isStopped,
+  listDeliveryPage,
+  nameOf,
+  requireWebhook,
+  stateOf as stateOfDelivery,
+  type Delivery,
+  type WebhookRow,
+} from '../../../webhooks/receivers';
+import { notFound } from '../../manage/failures';
+import { act, attempt, unlessGone } from '../act';
+import { formState, type FormState } from '../form-state';
+import { Form, FormErrors, Submit } from '../kit/fields';
+import { FinalAction } from '../kit/final-action';
+import { OperatorPage } from '../kit/operator-page';
+import { Facts, Head, Inside, Panel } from '../kit/panel';
+import { Paging, Table } from '../kit/table';
+import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { useView } from '../view';
+import {
+  eventsOf,
+  stateOf,
+  WaitingCount,
+  WebhookFields,
+  WebhookSecret,
+  type SecretOfWebhook,
+} from './webhooks';
+
+/** One receiver of webhooks: how it stands, what was sent to it, and what is done about that. */
+
+const LIMIT = 50;
+
+export const webhookRoutes: Route<OperatorCall>[] = [
+  { path: '/webhooks/:id', scope: 'write', get: showWebhook },
+  {
+    path: '/webhooks/:id/edit',
+    scope: 'write',
+    get: async (call) => ({ page: <EditWebhook webhook={await read(call)} form={formState()} /> }),
+    post: (call, sent) =>
+      attempt(
+        call,
+        sent,
+        () => edit(call, sent),
+        async (form) => ({ page: <EditWebhook webhook={await read(call)} form={form} /> }),
+      ),
+  },
+  {
+    path: '/webhooks/:id/rotate',
+    scope: 'write',
+    isSecret: true,
+    get: async (call) => ({ page: <AskRotate webhook={await read(call)} form={formState()} /> }),
+    post: (call, sent) =>
+      attempt(
+        call,
+        sent,
+        () => rotate(call, sent),
+        async (form) => ({ page: <AskRotate webhook={await read(call)} form={form} /> }),
+      ),
+  },
+  { path: '/webhooks/:id/remove', scope: 'write', isSecret: true, get: askRemove, post: remove },
+  { path: '/webhooks/:id/test', post: test },
+  { path: '/webhooks/:id/enable', post: (call, sent) => change(call, sent, true) },
+  { path: '/webhooks/:id/disable', post: (call, sent) => change(call, sent, false) },
+  { path: '/webhooks/:id/deliveries/:delivery/replay', post: replay },
+];
+
+/** @throws ManageError when there is none */
+async function read({ db, path: { id = '' } }: OperatorCall): Promise<WebhookRow> {
+  if (!/^[1-9]\d{0,9}$/.test(id)) throw notFound('webhook');
+  return requireWebhook(db, Number(id));
+}
+
+const pathOf = ({ path: { id = '' } }: OperatorCall) => `/webhooks/${id}`;
+
+async function showWebhook(call: OperatorCall): Promise<Answer> {
+  const { db, query } = call;
+  const webhook = await read(call);
+  const after = query.get('after') ?? undefined;
+  const isWaiting = query.get('state') === 'waiting';
+  const { items, next } = await listDeliveryPage(db, webhook.id, { after, limit: LIMIT, waiting: isWaiting });
+  const waiting = await countWaitingFor(db, webhook.id);
+  return {
+    page: <Webhook {...{ webhook, deliveries: items, next, after, isWaiting, waiting, at: call.at }} />,
+  };
+}
+
+async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const body = {
+    url: sent.get('url') ?? '',
+    events: eventsOf(sent),
+    description: sent.get('description') ?? '',
+  };
+  await act(call, sent, 'PATCH /webhooks/{id}', { path: { id: (await read(call)).id }, body });
+  return done(pathOf(call), 'saved');
+}
+
+async function rotate(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const { id } = await read(call);
+  const data = await act(call, sent, 'POST /webhooks/{id}/rotate', { path: { id }, body: {} });
+  return { page: <WebhookSecret webhook={data as unknown as SecretOfWebhook} /> };
+}
+
+async function change(call: OperatorCall, sent: URLSearchParams, enabled: boolean): Promise<Answer> {
+  const { id } = await read(call);
+  await act(call, sent, 'PATCH /webhooks/{id}', { path: { id }, body: { enabled } });
+  return done(pathOf(call), enabled ? 'webhookEnabled' : 'webhookDisabled');
+}
+
+async function test(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  await act(call, sent, 'POST /webhooks/{id}/test', { path: { id: (await read(call)).id }, body: {} });
+  return done(pathOf(call), 'webhookTested');
+}
+
+async function replay(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const { id } = await read(call);
+  const { delivery = '' } = call.path;
+  const path = { id, delivery_id: delivery };
+  await act(call, sent, 'POST /webhooks/{id}/deliveries/{delivery_id}/replay', { path, body: {} });
+  return done(pathOf(call), 'webhookReplayed', delivery);
+}
+
+async function askRemove(call: OperatorCall): Promise<Answer> {
+  const webhook = await read(call);
+  return { page: <AskRemove webhook={webhook} waiting={await countWaitingFor(call.db, webhook.id)} /> };
+}
+
+function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  return unlessGone('/webhooks', async () => {
+    const webhook = await read(call);
+    await act(call, sent, 'DELETE /webhooks/{id}', { path: { id: webhook.id } });
+    return done('/webhooks', 'webhookRemoved', nameOf(webhook));
+  });
+}
+
+interface Shown {
+  webhook: WebhookRow;
+  deliveries: Delivery[];
+  next: string | null;
+  after: string | undefined;
+  /** only those that wait */
+  isWaiting: boolean;
+  waiting: number;
+  at: Date;
+}
+
+function Webhook(shown: Shown) {
+  const { t, to, format } = useView();
+  const { webhook, waiting, at } = shown;
+  const { id, previousEndsAt } = webhook;
+  const texts = t.webhooks;
+  const isOn = webhook.disabledAt === null;
+  const isFailed = isStopped(webhook);
+  const name = nameOf(webhook);
+  return (
+    <OperatorPage
+      title={name}
+      nav="system"
+      crumbs={[
+        [t.system.title, '/system'],
+        [texts.title, '/webhooks'],
+      ]}
+    >
+      <Head
+        title={name}
+        actions={
+          <>
+            {isOn ? null : <Act path={`/webhooks/${id}/enable`} label={texts.enable} kind="primary" />}
+            <Act path={`/webhooks/${id}/test`} label={texts.test} kind={isOn ? 'primary' : 'quiet'} />
+          </>
+        }
+      />
+      {isOn ? null : <p class="alert alert-warning">{isFailed ? texts.stopped : texts.off}</p>}
+      <Panel id="facts" title={texts.facts.title} kind="mb-3">
+        <Inside>
+          <Facts
+            facts={[
+              [texts.facts.state, texts.states[stateOf(webhook)]],
+              [texts.facts.url, webhook.url],
+              [texts.facts.events, webhook.events.replaceAll(' ', ', ')],
+              [texts.facts.waiting, <WaitingCount count={waiting} />],
+              previousEndsAt !== null && previousEndsAt > at
+                ? [texts.facts.old, format.moment(previousEndsAt)]
+                : undefined,
+              [texts.facts.added, format.localDay(webhook.createdAt)],
+            ]}
+          />
+          <div class="acts mt-3">
+            <a class="btn btn-quiet" href={to(`/webhooks/${id}/edit`)}>
+              {texts.edit}
+            </a>
+            <a class="btn btn-quiet" href={to(`/webhooks/${id}/rotate`)}>
+              {texts.rotate}
+            </a>
+            {isOn ? <Act path={`/webhooks/${id}/disable`} label={texts.disable} kind="quiet" /> : null}
+            <a class="btn btn-quiet" href={to(`/webhooks/${id}/remove`)}>
+              {texts.remove}
+            </a>
+          </div>
+        </Inside>
+      </Panel>
+      <Deliveries {...shown} />
+    </OperatorPage>
+  );
+}
+
+/** A button that does something at once. */
+function Act({ path, label, kind }: { path: string; label: string; kind: 'primary' | 'quiet' }) {
+  return (
+    <Form path={path} form={formState()}>
+      <Submit kind={kind}>{label}</Submit>
+    </Form>
+  );
+}
+
+function Deliveries({ webhook, deliveries, next, after, isWaiting }: Shown) {
+  const { t, to, format } = useView();
+  const texts = t.webhooks.deliveries;
+  const { columns } = texts;
+  const path = `/webhooks/${webhook.id}`;
+  const state = isWaiting ? 'waiting' : undefined;
+  return (
+    <>
+      <ul class="quick" aria-label={texts.quick}>
+        {[false, true].map((one) => (
+          <li>
+            <a
+              href={to(path, one ? { state: 'waiting' } : {})}
+              {...(one === isWaiting ? { 'aria-current': 'true' } : {})}
+            >
+              {one ? texts.waiting : texts.all}
+            </a>
+          </li>
+        ))}
+      </ul>
+      <Panel id="deliveries" title={texts.title}>
+        <Table
+          caption={isWaiting ? texts.captionWaiting : texts.captionAll}
+          rows={deliveries}
+          empty={<p class="mb-0">{isWaiting ? texts.noneWaiting : texts.none}</p>}
+          columns={[
+            {
+              title: columns.state,
+              cell: (row) => (
+                <>
+                  {texts.states[stateOfDelivery(row)]}
+                  {row.nextAttemptAt === null || webhook.disabledAt !== null ? null : (
+                    <span class="sub">{texts.next(format.moment(row.nextAttemptAt))}</span>
+                  )}
+                </>
+              ),
+            },
+            { title: columns.type, kind: 'name', cell: ({ type }) => type },
+            {
+              title: columns.license,
+              cell: ({ licenseId }) =>
+                licenseId === null ? (
+                  t.common.none
+                ) : (
+                  <a href={to(`/licenses/${licenseId}`)}>{texts.license(String(licenseId))}</a>
+                ),
+            },
+            { title: columns.queued, cell: ({ createdAt }) => format.moment(createdAt) },
+            { title: columns.attempts, kind: 'number', cell: ({ attempts }) => format.number(attempts) },
+            { title: columns.answer, kind: 'long', cell: (row) => <LastAnswer row={row} /> },
+            { title: columns.id, kind: 'number', cell: ({ id }) => String(id) },
+            {
+              title: '',
+              kind: 'act',
+              cell: ({ id }) => (
+                <Form
+                  path={`${path}/deliveries/${id}/replay`}
+                  form={formState()}
+                  label={texts.replayOne(String(id))}
+                >
+                  <Submit kind="quiet" small>
+                    {texts.replay}
+                  </Submit>
+                </Form>
+              ),
+            },
+          ]}
+        />
+        <Paging path={path} query={{ state, after }} next={next} limit={LIMIT} />
+      </Panel>
+    </>
+  );
+}
+
+/** The latest answer in words, and on demand the body with what the receiver said. */
+function LastAnswer({ row }: { row: Delivery }) {
+  const texts = useView().t.webhooks.deliveries;
+  const [code = '', status] = (row.lastError ?? '').split(' ');
+  const { body, answer } = deliveryJson(row);
+  return (
+    <>
+      {row.lastError === null
+        ? (row.answerStatus ?? '')
+        : `${texts.errors[code] ?? code}${status === undefined ? '' : ` (${status})`}`}
+      <details class="raw">
+        <summary>{texts.body}</summary>
+        <pre class="mb-0">
+          <code>{`${JSON.stringify(body, null, 2)}${answer === null ? '' : `\n\n${answer}`}`}</code>
+        </pre>
+      </details>
+    </>
+  );
+}
+
+function EditWebhook({ webhook, form }: { webhook: WebhookRow; form: FormState }) {
+  const { t, to } = useView();
+  const texts = t.webhooks;
+  const title = texts.editTitle(nameOf(webhook));
+  const path = `/webhooks/${webhook.id}`;
+  return (
+    <OperatorPage title={title} nav="system" crumbs={[[texts.title, '/webhooks']]}>
+      <Head title={title} />
+      <Panel id="edit" kind="narrow">
+        <Inside>
+          <Form path={`${path}/edit`} form={form}>
+            <FormErrors form={form} />
+            <WebhookFields form={form} webhook={webhook} />
+            <p class="acts mb-0">
+              <Submit>{texts.save}</Submit>
+              <a class="btn btn-quiet" href={to(path)}>
+                {t.common.back}
+              </a>
+            </p>
+          </Form>
+        </Inside>
+      </Panel>
+    </OperatorPage>
+  );
+}
+
+function AskRotate({ webhook, form }: { webhook: WebhookRow; form: FormState }) {
+  const texts = useView().t.webhooks;
+  return (
+    <FinalAction
+      title={texts.rotateTitle(nameOf(webhook))}
+      nav="system"
+      crumbs={[[texts.title, '/webhooks']]}
+      path={`/webhooks/${webhook.id}/rotate`}
+      form={form}
+      consequences={texts.rotateDoes}
+      submit={texts.rotateSubmit}
+      back={[texts.rotateBack, `/webhooks/${webhook.id}`]}
+    />
+  );
+}
+
+function AskRemove({ webhook, waiting }: { webhook: WebhookRow; waiting: number }) {
+  const { t, format } = useView();
+  const texts = t.webhooks;
+  return (
+    <FinalAction
+      title={texts.removeTitle(nameOf(webhook))}
+      nav="system"
+      crumbs={[[texts.title, '/webhooks']]}
+      path={`/webhooks/${webhook.id}/remove`}
+      form={formState()}
+      consequences={[texts.removeDoes, texts.removeWaiting(format.number(waiting))]}
+      submit={texts.removeSubmit}
+      back={[texts.removeBack, `/webhooks/${webhook.id}`]}
+    />
+  );
+}

@@ -1,0 +1,276 @@
+import { createHash } from 'node:crypto';
+import type { Access } from '../store/access-log';
+import { customerDigest } from '../store/customer-digest';
+import type { Db, Transaction } from '../store/database';
+import { insertEvents, type EventAction, type LicenseEvent } from '../store/events';
+import { findLicensesByIds, lockLicenses, type License } from '../store/licenses';
+import { insertOutboxRowOnce, insertOutboxRows, type NewOutboxRow } from '../store/outbox';
+import type { Release } from '../store/releases';
+import { inTransaction } from '../store/transaction';
+import { listSubscribers, type Subscriber } from '../store/webhooks';
+import { createMemory } from './memory';
+import { readMetadata } from './metadata';
+import { liveStatus } from './states';
+import { formatTimestampOrNull } from './timestamps';
+
+/**
+ * What webhooks tell of, as rows of the outbox in the transaction of the change: a row for each subscribed receiver, with
+ * its body's data as of the licence's revision after that change (docs/decisions/0015-webhooks.md).
+ */
+
+export const WEBHOOK_TYPES = [
+  'license.issued',
+  'license.renewed',
+  'license.expiring',
+  'license.expired',
+  'license.suspended',
+  'license.reinstated',
+  'license.revoked',
+  'license.cancelled',
+  'license.rekeyed',
+  'license.changed',
+  'activation.added',
+  'activation.removed',
+  'activation.limit_reached',
+  'release.published',
+  'release.withdrawn',
+  'download.refused',
+  'customer.erased',
+  'webhook.test',
+] as const;
+export type WebhookType = (typeof WEBHOOK_TYPES)[number];
+
+/** Actions that are missing here change nothing that a receiver is told of. */
+const TYPES: Partial<Record<EventAction, WebhookType>> = {
+  issue: 'license.issued',
+  renew: 'license.renewed',
+  suspend: 'license.suspended',
+  reinstate: 'license.reinstated',
+  revoke: 'license.revoked',
+  cancel: 'license.cancelled',
+  rekey: 'license.rekeyed',
+  'set-limit': 'license.changed',
+  'change-plan': 'license.changed',
+  'set-customer': 'license.changed',
+  'set-metadata': 'license.changed',
+  'erase-customer': 'license.changed',
+  'add-key': 'license.changed',
+  'edit-key': 'license.changed',
+  'end-key': 'license.changed',
+  activate: 'activation.added',
+  deactivate: 'activation.removed',
+};
+
+/** The `data` of a body; members that do not apply are left out. Never a key, never a client's address. */
+export interface WebhookData {
+  license?: ReturnType<typeof licenseData>;
+  activation?: { identifier: string; name: string | null };
+  release?: { id: number; product_id: number; version: string };
+  customer?: { id: string };
+  actor?: string;
+  reason?: string;
+}
+
+export function licenseData(license: License, now: Date) {
+  return {
+    id: license.id,
+    product_id: license.product.id,
+    plan_id: license.plan.id,
+    status: liveStatus(license, now),
+    customer: license.customer,
+    reference: license.reference,
+    key_hint: license.keyHint,
+    expires_at: formatTimestampOrNull(license.expiresAt),
+    activation_limit: license.activationLimit,
+    activations_used: license.activationsUsed,
+    revision: license.revision,
+    metadata: readMetadata(license.metadata),
+  };
+}
+
+/** Whether a subscription's types and patterns, such as `license.*`, include a type. */
+export function isSubscribed({ events }: Pick<Subscriber, 'events'>, type: WebhookType): boolean {
+  const group = `${type.slice(0, type.indexOf('.'))}.*`;
+  return events.some((one) => one === type || one === group || one === '*');
+}
+
+/** A waiting row for one receiver. */
+export function webhookRow(
+  webhookId: number,
+  type: WebhookType,
+  data: WebhookData,
+  now: Date,
+  once: string | null = null,
+): NewOutboxRow {
+  const { license } = data;
+  return {
+    ...{ kind: 'webhook', type, webhookId, details: data, once, createdAt: now, nextAttemptAt: now },
+    ...{ licenseId: license?.id ?? null, lane: license?.id ?? null, revision: license?.revision ?? null },
+    ...{ recipient: null, address: null, language: '' },
+  };
+}
+
+/** Writes a licence's history, and tells receivers of it. The caller has raised the revision by one for each event. */
+export async function recordEvents(trx: Transaction, events: LicenseEvent[]): Promise<void> {
+  await insertEvents(trx, events);
+  await announceEvents(trx, events);
+}
+
+/** Tells receivers of changes that are recorded otherwise. @param events all of the transaction's since the last call */
+export async function announceEvents(trx: Transaction, events: LicenseEvent[]): Promise<void> {
+  const subscribers = await listSubscribers(trx);
+  if (subscribers.length === 0) return;
+  const told = events.map((event) => {
+    const type = TYPES[event.action];
+    const receivers = type ? subscribers.filter((one) => isSubscribed(one, type)) : [];
+    return { event, type, receivers };
+  });
+  const ids = new Set(
+    told.filter(({ receivers }) => receivers.length > 0).map(({ event }) => event.licenseId),
+  );
+  if (ids.size === 0) return;
+  const licenses = await readLicenses(trx, [...ids]);
+  /** events of each licence that follow */
+  const later = new Map<number, number>();
+  const rows: NewOutboxRow[][] = [];
+  for (const { event, type, receivers } of told.reverse()) {
+    const license = licenses.get(event.licenseId);
+    const after = later.get(event.licenseId) ?? 0;
+    later.set(event.licenseId, after + 1);
+    if (type === undefined || license === undefined) continue;
+    const data = dataOf(event, type, { ...license, revision: license.revision - after });
+    rows.push(receivers.map(({ id }) => webhookRow(id, type, data, event.at)));
+  }
+  await insertOutboxRows(trx, rows.reverse().flat());
+}
+
+async function readLicenses(db: Db, ids: number[]): Promise<Map<number, License>> {
+  const found: License[] = [];
+  for (let i = 0; i < ids.length; i += IDS_AT_ONCE)
+    found.push(...(await findLicensesByIds(db, ids.slice(i, i + IDS_AT_ONCE))));
+  return new Map(found.map((license) => [license.id, license]));
+}
+const IDS_AT_ONCE = 500;
+
+function dataOf(
+  { at, actor, before, after }: LicenseEvent,
+  type: WebhookType,
+  license: License,
+): WebhookData {
+  const used = after?.activations_used;
+  const identifier = after?.identifier ?? before?.identifier;
+  const name = after?.name ?? before?.name;
+  return {
+    license: {
+      ...licenseData(license, at),
+      ...(typeof used === 'number' && { activations_used: used }),
+    },
+    ...(type.startsWith('activation.') &&
+      typeof identifier === 'string' && {
+        activation: { identifier, name: typeof name === 'string' ? name : null },
+      }),
+    actor: publicActor(actor),
+    ...(typeof after?.reason === 'string' && { reason: after.reason }),
+  };
+}
+
+/** A client's actor is its network address. */
+function publicActor(actor: string): string {
+  return actor.startsWith('customer') ? 'customer' : actor;
+}
+
+/** Tells receivers of a release, in the transaction of its change. */
+export async function announceRelease(
+  trx: Transaction,
+  type: 'release.published' | 'release.withdrawn',
+  { id, productId, version }: Pick<Release, 'id' | 'productId' | 'version'>,
+  now: Date,
+): Promise<void> {
+  const data = { release: { id, product_id: productId, version } };
+  const receivers = (await listSubscribers(trx)).filter((one) => isSubscribed(one, type));
+  await insertOutboxRows(
+    trx,
+    receivers.map(({ id: webhookId }) => webhookRow(webhookId, type, data, now)),
+  );
+}
+
+const HOUR_MS = 60 * 60 * 1000;
+
+/** Tells receivers that a customer was erased, once an hour: an erasure has several transactions. */
+export async function announceErasure(trx: Transaction, address: string, now: Date): Promise<void> {
+  const type = 'customer.erased';
+  const id = customerDigest(address);
+  for (const one of await listSubscribers(trx))
+    if (isSubscribed(one, type)) {
+      const once = `ce:${one.id}:${id}:${hourOf(now)}`;
+      await insertOutboxRowOnce(trx, webhookRow(one.id, type, { customer: { id } }, now, once));
+    }
+}
+
+function hourOf(at: Date): number {
+  return Math.floor(at.getTime() / HOUR_MS);
+}
+
+/** Names remembered by a process, so that it does not ask the database about each refusal. */
+const MAX_REMEMBERED = 10_000;
+/** Licences in one transaction, which blocks their clients. */
+const LOCKED_AT_ONCE = 50;
+
+/**
+ * Tells receivers of refused downloads, once for a licence, reason and hour, and of activations above the limit, once for a
+ * licence, identifier and hour.
+ */
+export function createRefusalAnnouncer(db: Db): (refused: Access[]) => Promise<void> {
+  const told = createMemory<{ at: Date }>(MAX_REMEMBERED, 2 * HOUR_MS);
+
+  return async (accesses) => {
+    const subscribers = await listSubscribers(db);
+    if (subscribers.length === 0) return;
+    const news = accesses.flatMap((access) => {
+      const { at, outcome, licenseId, identifier } = access;
+      const type = refusalType(access);
+      if (type === undefined || licenseId === null) return [];
+      const what = type === 'download.refused' ? outcome : shortDigest(identifier ?? '');
+      return subscribers
+        .filter((one) => isSubscribed(one, type))
+        .map(({ id }) => ({ type, access, id, once: `re:${id}:${licenseId}:${hourOf(at)}:${what}` }))
+        .filter(({ once }) => told.get(once, at) === undefined);
+    });
+    if (news.length === 0) return;
+    const ids = [...new Set(news.map(({ access }) => access.licenseId as number))];
+    for (let i = 0; i < ids.length; i += LOCKED_AT_ONCE) await queue(ids.slice(i, i + LOCKED_AT_ONCE));
+    for (const { once, access } of news) told.set(once, { at: access.at });
+
+    function queue(some: number[]): Promise<void> {
+      return inTransaction(db, async (trx) => {
+        // Or a change of this moment could be told of first, with a later revision.
+        await lockLicenses(trx, some);
+        const licenses = await readLicenses(trx, some);
+        for (const { type, access, id, once } of news) {
+          const { at, outcome, identifier } = access;
+          const license = licenses.get(access.licenseId as number);
+          if (license === undefined) continue;
+          const data: WebhookData = {
+            license: licenseData(license, at),
+            ...(type === 'activation.limit_reached' &&
+              identifier !== null && { activation: { identifier, name: null } }),
+            ...(type === 'download.refused' && { reason: outcome }),
+          };
+          await insertOutboxRowOnce(trx, webhookRow(id, type, data, at, once));
+        }
+      });
+    }
+  };
+}
+
+function refusalType({ endpoint, outcome }: Access): WebhookType | undefined {
+  if (endpoint === 'download' && !['ok', 'RATE_LIMITED', 'OMITTED'].includes(outcome))
+    return 'download.refused';
+  return endpoint === 'activate' && outcome === 'ACTIVATION_LIMIT_REACHED'
+    ? 'activation.limit_reached'
+    : undefined;
+}
+
+function shortDigest(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}

@@ -1,0 +1,29 @@
+import { type Db } from './database';
+import { toFields } from './row-fields';
+import { tableBy } from './statements';
+import { toSqlTime } from './time';
+
+export interface LicenseEnd {
+  id: number;
+  expiresAt: Date;
+}
+
+/** Active licences that end within a time, by end and id, behind a place. */
+export async function listLicenseEnds(
+  db: Db,
+  { after, upTo }: { after: Date; upTo: Date },
+  place: LicenseEnd | undefined,
+  limit: number,
+): Promise<LicenseEnd[]> {
+  const from = place === undefined ? toSqlTime(after) : toSqlTime(place.expiresAt);
+  const query = db(tableBy(db, 'licenses', 'expires_at'))
+    .where('expires_at', place === undefined ? '>' : '>=', from)
+    .where('expires_at', '<=', toSqlTime(upTo))
+    .where({ status: 'active' })
+    .orderBy(['expires_at', 'id'])
+    .limit(limit)
+    .select('id', 'expires_at');
+  if (place !== undefined)
+    query.where((behind) => behind.where('expires_at', '>', from).orWhere('id', '>', place.id));
+  return ((await query) as object[]).map((row) => toFields(row) as LicenseEnd);
+}

@@ -1,0 +1,107 @@
+import { table, type Db } from './database';
+import { toColumns, toFields } from './row-fields';
+
+/** A receiver of webhooks, as it is stored. */
+export interface WebhookRow {
+  id: number;
+  url: string;
+  /** types and patterns such as `license.*`, with spaces between them */
+  events: string;
+  description: string | null;
+  secretSealed: string;
+  /** null: the secret was never rotated */
+  previousSealed: string | null;
+  /** until then the previous secret signs too */
+  previousEndsAt: Date | null;
+  enabledAt: Date;
+  /** null: enabled */
+  disabledAt: Date | null;
+  /** `operator`, `failing` or `gone`; null: enabled */
+  disabledReason: string | null;
+  /** licences' ends up to this time have been looked at */
+  sweptAt: Date;
+  createdBy: string;
+  createdAt: Date;
+}
+
+export async function insertWebhook(db: Db, row: Omit<WebhookRow, 'id'>): Promise<number> {
+  const [id] = await db(table(db, 'webhooks')).insert(toColumns(row));
+  forgetOnCommit(db);
+  return id as number;
+}
+
+export async function findWebhook(db: Db, id: number): Promise<WebhookRow | undefined> {
+  const row = (await db(table(db, 'webhooks')).where({ id }).first()) as object | undefined;
+  return row && (toFields(row) as WebhookRow);
+}
+
+/** By id. */
+export async function listWebhooks(
+  db: Db,
+  { after = 0, limit }: { after?: number | undefined; limit?: number | undefined } = {},
+): Promise<WebhookRow[]> {
+  const query = db(table(db, 'webhooks')).where('id', '>', after).orderBy('id');
+  if (limit !== undefined) query.limit(limit);
+  return ((await query) as object[]).map((row) => toFields(row) as WebhookRow);
+}
+
+/** @param seen columns that must still be so @returns false when there is no such row any more */
+export async function setWebhook(
+  db: Db,
+  id: number,
+  changes: Partial<Omit<WebhookRow, 'id'>>,
+  seen: Partial<Omit<WebhookRow, 'id'>> = {},
+): Promise<boolean> {
+  const rows = db(table(db, 'webhooks')).where({ id });
+  for (const [column, value] of Object.entries(toColumns(seen)))
+    if (value === null) rows.whereNull(column);
+    else rows.where(column, value);
+  const isChanged = (await rows.update(toColumns(changes))) === 1;
+  forgetOnCommit(db);
+  return isChanged;
+}
+
+/** @returns false when there is none */
+export async function deleteWebhook(db: Db, id: number): Promise<boolean> {
+  const isDeleted = (await db(table(db, 'webhooks')).where({ id }).delete()) === 1;
+  forgetOnCommit(db);
+  return isDeleted;
+}
+
+/** A receiver, and what it is subscribed to. */
+export interface Subscriber {
+  id: number;
+  events: string[];
+  /** what happens while it is disabled waits for it */
+  isEnabled: boolean;
+}
+
+/** So long a change by another process may go unnoticed. */
+export const REMEMBERED_MS = 2_000;
+
+/** By what a database handle shares with its transactions. */
+const remembered = new WeakMap<object, { subscribers: Subscriber[]; until: number }>();
+const keyOf = (db: Db): object => db.userParams;
+
+/**
+ * The receivers, remembered for two seconds: asked in the transaction of each change. A running service asks
+ * beforehand (`isFresh`), so that its transactions find them in memory.
+ */
+export async function listSubscribers(db: Db, { isFresh = false } = {}): Promise<Subscriber[]> {
+  const known = remembered.get(keyOf(db));
+  if (known !== undefined && !isFresh && performance.now() < known.until) return known.subscribers;
+  const until = performance.now() + REMEMBERED_MS;
+  const subscribers = (await listWebhooks(db)).map(({ id, events, disabledAt }) => {
+    return { id, events: events.split(' '), isEnabled: disabledAt === null };
+  });
+  remembered.set(keyOf(db), { subscribers, until });
+  return subscribers;
+}
+
+/** What this process has changed, it notices at once. */
+function forgetOnCommit(db: Db): void {
+  const forget = () => void remembered.delete(keyOf(db));
+  forget();
+  if (db.isTransaction)
+    (db as unknown as { executionPromise: Promise<unknown> }).executionPromise.then(forget, () => undefined);
+}

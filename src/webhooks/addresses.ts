@@ -1,0 +1,136 @@
+import { lookup, type LookupAddress } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { canonicalAddress, createNetworkMatcher } from '../licensing/ip-addresses';
+import { OperatorError } from '../licensing/operator-error';
+import { MAX_URL_LENGTH } from '../store/columns';
+
+/**
+ * Where webhooks may go: to public addresses, and to the networks of LICENSING_WEBHOOK_NETWORKS. Whoever may add a receiver
+ * must not reach this machine's neighbours. Names are judged by what they resolve to, at each connection.
+ */
+
+/** An address that webhooks may not reach. */
+export class AddressRefused extends Error {
+  constructor(readonly address: string) {
+    super('ADDRESS_REFUSED');
+  }
+}
+
+export interface AddressRules {
+  /** @param protocol of the receiver's URL: `http:` may reach this machine alone */
+  allows: (address: string, protocol: string) => boolean;
+  /** The addresses of a host, as a URL spells it. @throws AddressRefused, or the resolver's error */
+  resolve: (hostname: string, protocol: string) => Promise<LookupAddress[]>;
+  /** For `https.request`, which asks it for names but not for literal addresses. */
+  lookup: (protocol: string) => LookupFunction;
+}
+
+/** Azure's metadata service has a public address. The others are link-local, private, or in the carriers' range. */
+const METADATA = new Set(['168.63.129.16']);
+const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3') as [ipaddr.IPv6, number];
+
+/** @param networks such as `10.0.0.0/8`, checked already (`isNetwork`) */
+export function createAddressRules(networks: readonly string[]): AddressRules {
+  const isNamed = createNetworkMatcher(networks);
+  /** One look-up of a name at a time: a hung one holds a thread that all the process's files need too. */
+  const underWay = new Map<string, Promise<LookupAddress[]>>();
+
+  function allows(text: string, protocol: string): boolean {
+    const address = canonicalAddress(text);
+    if (address === undefined) return false;
+    if (protocol !== 'https:') return isLoopback(address) && isNamed(address);
+    return isNamed(address) || isPublic(address);
+  }
+
+  function lookUp(hostname: string): Promise<LookupAddress[]> {
+    const running = underWay.get(hostname);
+    if (running !== undefined) return running;
+    const started = new Promise<LookupAddress[]>((resolve, reject) => {
+      lookup(hostname, { all: true }, (error, addresses) => (error ? reject(error) : resolve(addresses)));
+    }).finally(() => underWay.delete(hostname));
+    underWay.set(hostname, started);
+    return started;
+  }
+
+  async function resolve(hostname: string, protocol: string): Promise<LookupAddress[]> {
+    const literal = hostname.replace(/^\[(.*)\]$/, '$1');
+    const family = isIP(literal);
+    const addresses = family === 0 ? await lookUp(hostname) : [{ address: literal, family }];
+    // One forbidden address is enough: which of them is connected to is not ours to choose.
+    const refused = addresses.find(({ address }) => !allows(address, protocol));
+    if (refused !== undefined) throw new AddressRefused(refused.address);
+    return addresses;
+  }
+
+  return {
+    allows,
+    resolve,
+    lookup: (protocol) => (hostname, options, callback) => {
+      resolve(hostname, protocol).then(
+        (addresses) => {
+          const [first] = addresses;
+          if (options.all) callback(null, addresses);
+          else callback(null, first?.address ?? '', first?.family);
+        },
+        (error: unknown) => callback(error as NodeJS.ErrnoException, ''),
+      );
+    },
+  };
+}
+
+function isPublic(address: string): boolean {
+  const parsed = ipaddr.parse(address);
+  if (parsed.range() !== 'unicast' || METADATA.has(address)) return false;
+  // The rest of IPv6 is not given to anybody; `::7f00:1` is an old spelling of 127.0.0.1.
+  return parsed.kind() === 'ipv4' || (parsed as ipaddr.IPv6).match(GLOBAL_UNICAST);
+}
+
+function isLoopback(address: string): boolean {
+  return ipaddr.parse(address).range() === 'loopback';
+}
+
+/** A slow resolver must not hold a request for longer. */
+const RESOLVE_LIMIT_MS = 5_000;
+
+/** The URL of a receiver, in its usual spelling. @throws OperatorError (field `url`) when webhooks may not go there */
+export async function requireWebhookUrl(text: string, rules: AddressRules): Promise<string> {
+  const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
+  if (url === undefined || !['https:', 'http:'].includes(url.protocol))
+    throw refusal('It must be an address such as https://shop.example/webhooks.');
+  if (url.username !== '' || url.password !== '')
+    throw refusal('It must hold no user and no password: a receiver checks the signature.');
+  if (url.hash !== '') throw refusal('It must not have a part after "#": that part is never sent.');
+  if (url.href.length > MAX_URL_LENGTH) throw refusal(`It must have at most ${MAX_URL_LENGTH} characters.`);
+  const { hostname, protocol } = url;
+  try {
+    await inTime(rules.resolve(hostname, protocol));
+  } catch (error) {
+    if (!(error instanceof AddressRefused))
+      throw refusal(`The host ${hostname} cannot be resolved. Check its spelling, and this machine's DNS.`);
+    throw refusal(
+      protocol === 'http:'
+        ? 'Without TLS (http:) only this machine itself can be reached, and only when LICENSING_WEBHOOK_NETWORKS names its ' +
+            'loopback address, such as 127.0.0.1. Use https:.'
+        : `The host ${hostname} has the address ${error.address}, which is not public. To allow it, name its network in ` +
+            'LICENSING_WEBHOOK_NETWORKS, and restart the service.',
+    );
+  }
+  return url.href;
+}
+
+function refusal(message: string): OperatorError {
+  return new OperatorError(message, {
+    code: 'INVALID_REQUEST',
+    field: 'url',
+    facts: { reason: 'webhook-address' },
+  });
+}
+
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('The resolver does not answer.')), RESOLVE_LIMIT_MS);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}

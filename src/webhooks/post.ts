@@ -1,0 +1,167 @@
+import {
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { redactKeys } from '../licensing/keys';
+import { AddressRefused, type AddressRules } from './addresses';
+
+/** One attempt to deliver a webhook over HTTP. */
+
+/** Why an attempt failed, as it is stored; with a status, `STATUS 500`. */
+export type PostFailure =
+  | 'STATUS'
+  | 'TIMEOUT'
+  | 'ADDRESS_REFUSED'
+  | 'NOT_RESOLVED'
+  | 'TLS'
+  | 'NOT_CONNECTED'
+  | 'INVALID_ANSWER'
+  | 'SECRET'
+  | 'UNKNOWN';
+
+export interface Posted {
+  /** undefined: there was no answer */
+  status: number | undefined;
+  /** the beginning of the answer's text */
+  answer: string;
+  /** undefined: taken (2xx) */
+  failure: PostFailure | undefined;
+  /** what the receiver asks to wait, in milliseconds */
+  retryAfter: number | undefined;
+}
+
+export type Post = (
+  url: string,
+  headers: Record<string, string>,
+  body: string,
+  /** ends the attempt: the process stops */
+  cut: AbortSignal,
+) => Promise<Posted>;
+
+/** For one attempt in all (contract). */
+export const ATTEMPT_LIMIT_MS = 15_000;
+/** The status decides. Of the text only the beginning is of use, and a receiver may send without an end. */
+const READ_BYTES = 1_024;
+const READ_LIMIT_MS = 1_000;
+
+/** @param ca authorities besides the system's, in PEM @throws only when it is cut */
+export function createPost(rules: AddressRules, ca?: string): Post {
+  // A connection for each attempt: one that the receiver closes meanwhile would be a failure.
+  const agents = {
+    'https:': new HttpsAgent({ keepAlive: false, ...(ca !== undefined && { ca }) }),
+    'http:': new HttpAgent({ keepAlive: false }),
+  };
+
+  return async (href, headers, body, cut) => {
+    const url = new URL(href);
+    const protocol = url.protocol as keyof typeof agents;
+    const ending = new AbortController();
+    const end = () => ending.abort();
+    cut.addEventListener('abort', end, { once: true });
+    const timer = setTimeout(end, ATTEMPT_LIMIT_MS);
+    try {
+      // No look-up happens for a literal address.
+      if (/^[\d.]+$|^\[/.test(url.hostname)) await rules.resolve(url.hostname, protocol);
+      return await send(url, {
+        method: 'POST',
+        headers: {
+          ...headers,
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(body),
+          'user-agent': 'licensing-gateway',
+        },
+        agent: agents[protocol],
+        lookup: rules.lookup(protocol),
+        signal: ending.signal,
+      });
+    } catch (error) {
+      if (cut.aborted) throw error;
+      const failure = ending.signal.aborted ? 'TIMEOUT' : failureOf(error);
+      return { status: undefined, answer: '', failure, retryAfter: undefined };
+    } finally {
+      clearTimeout(timer);
+      cut.removeEventListener('abort', end);
+    }
+
+    async function send(to: URL, options: RequestOptions): Promise<Posted> {
+      const sending = (protocol === 'https:' ? httpsRequest : httpRequest)(to, options);
+      try {
+        const response = await new Promise<IncomingMessage>((resolve, reject) => {
+          sending.on('response', resolve).on('error', reject).end(body);
+        });
+        // Once there is a status, what happens to the rest of the answer does not matter.
+        sending.on('error', () => undefined);
+        const status = response.statusCode ?? 0;
+        return {
+          status,
+          answer: readable(await readBeginning(response)),
+          failure: status >= 200 && status < 300 ? undefined : 'STATUS',
+          retryAfter: readRetryAfter(response.headers['retry-after']),
+        };
+      } finally {
+        sending.destroy();
+      }
+    }
+  };
+}
+
+function readBeginning(response: IncomingMessage): Promise<string> {
+  return new Promise((resolve) => {
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    const done = () => {
+      clearTimeout(timer);
+      resolve(Buffer.concat(parts).subarray(0, READ_BYTES).toString('utf8'));
+    };
+    const timer = setTimeout(done, READ_LIMIT_MS);
+    response
+      .on('data', (part: Buffer) => {
+        parts.push(part);
+        bytes += part.length;
+        if (bytes >= READ_BYTES) done();
+      })
+      .on('end', done)
+      .on('error', done)
+      .on('close', done);
+  });
+}
+
+function readable(text: string): string {
+  return redactKeys(text.toWellFormed().replace(/[^\P{Cc}\n\t]/gu, ' ')).trim();
+}
+
+/** In seconds, or as a date (RFC 9110, 10.2.3). */
+function readRetryAfter(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const ms = /^\d{1,9}$/.test(text.trim()) ? Number(text) * 1000 : Date.parse(text) - Date.now();
+  return Number.isFinite(ms) && ms > 0 ? ms : undefined;
+}
+
+function failureOf(error: unknown): PostFailure {
+  if (error instanceof AddressRefused) return 'ADDRESS_REFUSED';
+  const { code = '' } = error as NodeJS.ErrnoException;
+  if (['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'ENODATA', 'EAI_NODATA'].includes(code)) return 'NOT_RESOLVED';
+  if (/CERT|SSL|TLS|SELF_SIGNED|VERIFY|ALTNAME/.test(code)) return 'TLS';
+  if (code.startsWith('HPE_')) return 'INVALID_ANSWER';
+  return /^E[A-Z]+$/.test(code) ? 'NOT_CONNECTED' : 'UNKNOWN';
+}
+
+const WORDS: Record<string, string> = {
+  STATUS: 'the receiver answered with an error',
+  TIMEOUT: 'the receiver did not answer within 15 seconds',
+  ADDRESS_REFUSED: "the receiver's name resolves to an address that webhooks may not reach",
+  NOT_RESOLVED: "the receiver's name cannot be resolved",
+  TLS: "the connection could not be encrypted, or the receiver's certificate is not valid for its name",
+  NOT_CONNECTED: 'the receiver cannot be reached, or closed the connection without an answer',
+  INVALID_ANSWER: "the receiver's answer is not HTTP",
+  SECRET: 'its secret cannot be opened: LICENSING_KEY_SECRET is another one',
+};
+
+/** A stored failure in words for the operator, as a clause. */
+export function describePostFailure(stored: string): string {
+  const [code = '', status] = stored.split(' ');
+  return `${WORDS[code] ?? 'of an unknown fault'}${status === undefined ? '' : ` (${status})`}`;
+}

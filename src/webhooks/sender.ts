@@ -1,0 +1,326 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { listOperators } from '../access/operators';
+import { SealError } from '../licensing/sealing';
+import { queueMail, type Mailing } from '../mail/queue';
+import type { Db } from '../store/database';
+import {
+  claimDeliveries,
+  claimDeliveryNow,
+  claimNextOfLane,
+  dropErasedAnswer,
+  releaseLane,
+  type Delivery,
+} from '../store/deliveries';
+import { reasonCode } from '../store/errors';
+import { changeClaimed, deleteOutboxRow, onQueued, settleClaimed } from '../store/outbox';
+import { inTransaction } from '../store/transaction';
+import { findWebhook, listSubscribers, REMEMBERED_MS, setWebhook, type WebhookRow } from '../store/webhooks';
+import type { Post, Posted } from './post';
+import { bodyOf, disabledNow, webhookIdOf, type DisabledReason } from './receivers';
+import { secretsOf, signedHeaders } from './signing';
+
+/** For one receiver, at the most so many attempts of this process at once, so that none delays the others' deliveries. */
+const LANES = 8;
+/** Of the pool's connections: what customers wait for needs the others, however many deliveries are under way. */
+const CONNECTIONS = 2;
+/** For tests and replays of all receivers. */
+const NOW_LANES = 4;
+/** What other processes queue is found within this time. */
+const POLL_MS = 500;
+/** A commit of this process is followed by others, in which more may be queued. */
+const GATHER_MS = 10;
+/** At the stop, for the receivers' answers. */
+const STOP_LIMIT_MS = 5_000;
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+/** After each failure (contract); after one more the receiver is disabled. */
+export const PAUSES_MS = [
+  5 * SECOND_MS,
+  ...[5, 30].map((minutes) => minutes * MINUTE_MS),
+  ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR_MS),
+];
+/** So much more or less, so that what failed together is not tried together. */
+const JITTER = 0.2;
+/** A receiver cannot put a delivery off for longer. */
+const MAX_RETRY_AFTER_MS = 24 * HOUR_MS;
+
+const GONE = 410;
+
+export interface WebhookSenderSettings {
+  keySecret: Buffer;
+  post: Post;
+  /** undefined: mail is off */
+  mailing: Mailing | undefined;
+}
+
+export interface WebhookSender {
+  /** attempts since the start */
+  counts: () => { delivered: number; failed: number };
+  stop: () => Promise<void>;
+}
+
+/**
+ * Sends what is queued for receivers of webhooks, at once when this process queues it. At least once: a delivery is recorded
+ * after the receiver's answer, and a process that is killed in between leaves a claim that ends.
+ */
+export function startWebhookSender(
+  db: Db,
+  settings: WebhookSenderSettings,
+  log: Logger,
+  now: () => Date,
+): WebhookSender {
+  const inTurn = createTurnstile(CONNECTIONS);
+  const stopping = new AbortController();
+  const running = new Set<Promise<void>>();
+  const counts = { delivered: 0, failed: 0 };
+
+  let failures = 0;
+  /** Runs until the stop waits for it. A failure leaves claims, which end by themselves. */
+  function track(work: Promise<void>): void {
+    const tracked: Promise<void> = work
+      .then(
+        () => void (failures = 0),
+        (error: unknown) => {
+          if (failures++ === 0)
+            log.warn({ reason: reasonCode(error) }, 'webhooks wait: the outbox cannot be read');
+        },
+      )
+      .finally(() => running.delete(tracked));
+    running.add(tracked);
+  }
+
+  /** One receiver's work, or that of tests and replays. */
+  function createLanes(most: number, claim: (free: number) => Promise<Delivery[]>) {
+    let lanes = 0;
+    let isClaiming = false;
+    let again = false;
+
+    async function fill(): Promise<void> {
+      isClaiming = true;
+      try {
+        do {
+          again = false;
+          const claimed = lanes < most ? await inTurn(() => claim(most - lanes)) : [];
+          for (const row of claimed) {
+            lanes++;
+            track(
+              follow(row).finally(() => {
+                lanes--;
+                wake();
+              }),
+            );
+          }
+          again ||= claimed.length > 0;
+        } while (again && lanes < most && !stopping.signal.aborted);
+      } finally {
+        isClaiming = false;
+      }
+    }
+
+    function wake(): void {
+      again = true;
+      if (!isClaiming && lanes < most && !stopping.signal.aborted) track(fill());
+    }
+    return wake;
+  }
+
+  /** Delivers a row, and what has waited behind it. */
+  async function follow(row: Delivery): Promise<void> {
+    for (let next: Delivery | undefined = row; next !== undefined;) {
+      const { webhookId, lane, kind }: Delivery = next;
+      const isDelivered = await deliver(next);
+      if (!isDelivered || lane === null) return;
+      if (kind === 'webhook_now' || stopping.signal.aborted)
+        return await inTurn(() => releaseLane(db, { webhookId, lane }, now()));
+      next = await inTurn(() => claimNextOfLane(db, { webhookId, lane }, now()));
+    }
+  }
+
+  const receivers = new Map<number, () => void>();
+  const wakeNow = createLanes(NOW_LANES, async () => {
+    const row = await claimDeliveryNow(db, now());
+    return row === undefined ? [] : [row];
+  });
+
+  let readAt = -Infinity;
+  async function wakeAll(): Promise<void> {
+    const isFresh = performance.now() - readAt > REMEMBERED_MS / 2;
+    const subscribers = await inTurn(() => listSubscribers(db, { isFresh }));
+    const enabled = subscribers.filter(({ isEnabled }) => isEnabled);
+    if (isFresh) readAt = performance.now();
+    for (const id of receivers.keys()) if (!enabled.some((one) => one.id === id)) receivers.delete(id);
+    for (const { id } of enabled) {
+      const claim = (limit: number) =>
+        receivers.has(id) ? claimDeliveries(db, id, { now: now(), limit }) : Promise.resolve([]);
+      const wake = receivers.get(id) ?? createLanes(LANES, claim);
+      receivers.set(id, wake);
+      wake();
+    }
+  }
+
+  /** @returns whether the receiver has taken it */
+  async function deliver(row: Delivery): Promise<boolean> {
+    const webhook = await inTurn(() => findWebhook(db, row.webhookId));
+    if (webhook === undefined) {
+      await inTurn(() => deleteOutboxRow(db, row.id));
+      return false;
+    }
+    if (webhook.disabledAt !== null && row.kind === 'webhook') {
+      // Or its lanes would claim what is put back here again and again.
+      receivers.delete(row.webhookId);
+      await inTurn(() => changeClaimed(db, row, { nextAttemptAt: now() }));
+      return false;
+    }
+    const posted = await attempt(webhook, row);
+    if (posted === 'cut') {
+      await inTurn(() => changeClaimed(db, row, { nextAttemptAt: now() }));
+      return false;
+    }
+    const { failure, status, answer } = posted;
+    const answered = { answerStatus: status ?? null, answer: answer === '' ? null : answer };
+    const about = { webhook: webhook.id, delivery: row.id, type: row.type };
+    if (failure === undefined) {
+      counts.delivered++;
+      log.debug({ ...about, status }, 'webhook delivered');
+      await record(row, {
+        ...answered,
+        ...{ kind: 'webhook', lane: null, failures: 0, nextAttemptAt: null, sentAt: now() },
+        ...{ failedAt: null, lastError: null },
+      });
+      return true;
+    }
+    counts.failed++;
+    const reason = status === undefined ? failure : `${failure} ${status}`;
+    const { outcome, disabled } = afterFailure(webhook, row, posted, now());
+    log.warn({ ...about, reason, attempts: row.attempts }, 'webhook not delivered');
+    // First, or the row would be due for a receiver that is still enabled.
+    if (disabled !== undefined) await disable(webhook, disabled);
+    await record(row, { ...answered, ...outcome, lastError: reason });
+    return false;
+  }
+
+  async function attempt(webhook: WebhookRow, row: Delivery): Promise<Posted | 'cut'> {
+    const at = now();
+    let secrets: string[];
+    try {
+      secrets = secretsOf(webhook, settings.keySecret, at);
+    } catch (error) {
+      if (!(error instanceof SealError)) throw error;
+      return { status: undefined, answer: '', failure: 'SECRET', retryAfter: undefined };
+    }
+    const body = bodyOf(row);
+    const cut = new AbortController();
+    cuts.add(cut);
+    if (isCut) cut.abort();
+    try {
+      return await settings.post(
+        webhook.url,
+        signedHeaders(secrets, webhookIdOf(row), at, body),
+        body,
+        cut.signal,
+      );
+    } catch (error) {
+      if (cut.signal.aborted) return 'cut';
+      throw error;
+    } finally {
+      cuts.delete(cut);
+    }
+  }
+
+  function record(row: Delivery, outcome: Partial<Delivery>): Promise<void> {
+    return inTurn(async () => {
+      if (!(await settleClaimed(db, row, outcome, { now, stopping: stopping.signal })))
+        log.warn({ delivery: row.id }, 'another instance has taken this webhook over: it may arrive twice');
+      else if (typeof outcome.answer === 'string') await dropErasedAnswer(db, row);
+    });
+  }
+
+  async function disable({ id }: WebhookRow, reason: DisabledReason): Promise<void> {
+    const operators = settings.mailing === undefined ? [] : await listOperators(db);
+    const isDisabled = await inTransaction(db, async (trx) => {
+      if (!(await setWebhook(trx, id, disabledNow(reason, now()), { disabledAt: null }))) return false;
+      for (const { email } of operators)
+        await queueMail(
+          trx,
+          { type: 'webhook_disabled', email, webhookId: id },
+          { now: now(), language: (settings.mailing as Mailing).language },
+        );
+      return true;
+    });
+    if (isDisabled) log.error({ webhook: id, reason }, 'webhook disabled');
+  }
+
+  // At the stop, ends attempts that are under way; another instance makes them again.
+  const cuts = new Set<AbortController>();
+  let isCut = false;
+
+  let gathering: NodeJS.Timeout | undefined;
+  const poll = () => {
+    gathering = undefined;
+    if (stopping.signal.aborted) return;
+    wakeNow();
+    track(wakeAll());
+  };
+  const soon = () => void (gathering ??= setTimeout(poll, GATHER_MS).unref());
+  poll();
+  const timer = setInterval(poll, POLL_MS).unref();
+  const forget = [onQueued(db, 'webhook', soon), onQueued(db, 'webhook_now', soon)];
+  return {
+    counts: () => ({ ...counts }),
+    async stop() {
+      stopping.abort();
+      clearInterval(timer);
+      clearTimeout(gathering);
+      for (const one of forget) one();
+      const done = async () => {
+        while (running.size > 0) await Promise.all(running);
+      };
+      await Promise.race([done(), sleep(STOP_LIMIT_MS, undefined, { ref: false })]);
+      isCut = true;
+      for (const cut of cuts) cut.abort();
+      await done();
+    },
+  };
+}
+
+/** At most so many pieces of work at once, in the order in which they are asked for. */
+function createTurnstile(most: number): <T>(work: () => Promise<T>) => Promise<T> {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return async (work) => {
+    if (running === most) await new Promise<void>((resolve) => void waiting.push(resolve));
+    else running++;
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running--;
+      else next();
+    }
+  };
+}
+
+/** What becomes of a delivery that was not taken, and whether its receiver is disabled. */
+export function afterFailure(
+  { enabledAt }: Pick<WebhookRow, 'enabledAt'>,
+  { type, failures: before, attemptedBefore }: Pick<Delivery, 'type' | 'failures' | 'attemptedBefore'>,
+  { status, retryAfter = 0 }: Pick<Posted, 'status' | 'retryAfter'>,
+  now: Date,
+  random = Math.random(),
+): { outcome: Partial<Delivery>; disabled?: DisabledReason } {
+  if (type === 'webhook.test')
+    return { outcome: { kind: 'webhook', nextAttemptAt: null, failedAt: now, failures: before + 1 } };
+  // Enabling a receiver begins its schedule anew.
+  const failures = 1 + (attemptedBefore && attemptedBefore <= enabledAt ? 0 : before);
+  const outcome = { kind: 'webhook' as const, failures, failedAt: null };
+  const pause = PAUSES_MS[failures - 1];
+  if (status === GONE) return { outcome: { ...outcome, nextAttemptAt: now }, disabled: 'gone' };
+  if (pause === undefined)
+    return { outcome: { ...outcome, nextAttemptAt: now, failedAt: now }, disabled: 'failing' };
+  const jittered = pause * (1 - JITTER + 2 * JITTER * random);
+  const wait = Math.max(jittered, Math.min(retryAfter, MAX_RETRY_AFTER_MS));
+  return { outcome: { ...outcome, nextAttemptAt: new Date(now.getTime() + wait) } };
+}

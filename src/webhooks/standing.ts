@@ -1,0 +1,15 @@
+import type { Db } from '../store/database';
+import { findOldestDue } from '../store/deliveries';
+import { listWebhooks } from '../store/webhooks';
+import { isStopped } from './receivers';
+
+/** How webhooks stand: seconds that the oldest delivery has been due, and receivers that stopped by themselves. */
+export async function readWebhookStanding(db: Db, now: Date): Promise<{ lag: number; stopped: number }> {
+  const webhooks = await listWebhooks(db);
+  let lag = 0;
+  for (const { id, disabledAt } of webhooks) {
+    const due = disabledAt === null ? await findOldestDue(db, id, now) : undefined;
+    if (due !== undefined) lag = Math.max(lag, (now.getTime() - due.getTime()) / 1000);
+  }
+  return { lag, stopped: webhooks.filter(isStopped).length };
+}

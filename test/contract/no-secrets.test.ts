@@ -103,7 +103,7 @@ function callRaw(url: string, path: string): Promise<void> {
   });
 }
 
-const ENDPOINTS = ['activate', 'validate', 'deactivate', 'token'];
+const ENDPOINTS = ['activate', 'validate', 'deactivate'];
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 const FORM_TYPE = { 'Content-Type': 'application/x-www-form-urlencoded' };
 
@@ -128,13 +128,19 @@ function calls(key: string): Call[] {
     headers,
     body,
   });
+  const signed = ['activate', 'validate'].flatMap((endpoint) => [
+    post(endpoint, JSON.stringify({ dlid: key, identifier: 'example.com', signed: true, nonce: QUERY })),
+    post(endpoint, JSON.stringify({ dlid: key, identifier: 'example.com', signed: key, nonce: key })),
+  ]);
+  // Its body is read as that of the others.
+  const files = [{ license_key: key, identifier: 'example.com' }, { dlid: key, identifier: key }, [key]].map(
+    (body) => post('token', JSON.stringify(body)),
+  );
   const posts = ENDPOINTS.flatMap((endpoint) => [
     post(endpoint, JSON.stringify({ license_key: key, identifier: 'example.com', name: 'Main' })),
     post(endpoint, JSON.stringify({ dlid: key, identifier: 'other.example' })),
     post(endpoint, JSON.stringify({ dlid: key, identifier: key, name: key, more: key })),
     post(endpoint, JSON.stringify({ license_key: { [key]: key }, dlid: [key] })),
-    post(endpoint, JSON.stringify({ dlid: key, identifier: 'example.com', signed: true, nonce: QUERY })),
-    post(endpoint, JSON.stringify({ dlid: key, identifier: 'example.com', signed: key, nonce: key })),
     post(endpoint, JSON.stringify({ license_key: `${key}\u0000`, identifier: '127.1' })),
     post(endpoint, JSON.stringify([key])),
     post(endpoint, `{"license_key": "${key}", `),
@@ -211,7 +217,7 @@ function calls(key: string): Call[] {
     .map((name) => ({ [name]: encoded }))
     .map((one) => ({ path: `${PREFIX}/downloads/42?dlid=${encoded}`, headers: one }));
   return [
-    ...posts,
+    ...[...posts, ...signed, ...files],
     ...gets,
     ...elsewhere,
     ...headers,
@@ -371,7 +377,7 @@ describe('no password is logged', () => {
     const statuses = await callAll(service.url, [key]);
     expect(statuses.get(500)).toBeUndefined();
     const compressed = { ...JSON_TYPE, 'Content-Encoding': 'gzip' };
-    for (const endpoint of ENDPOINTS) {
+    for (const endpoint of [...ENDPOINTS, 'token']) {
       const sent = { method: 'POST', path: `${PREFIX}/licenses/${endpoint}`, headers: compressed, body: key };
       expect(await call(service.url, sent)).toBe(400);
     }

@@ -210,7 +210,7 @@ export function removeProduct(db: Db, id: number): Promise<CatalogueProduct> {
   );
 }
 
-/** For a plan added by mistake. @throws OperatorError when it has licences, even ended ones, or does not exist */
+/** For a plan added by mistake. @throws OperatorError when it has licences, even ended ones, a shop sells it, or it does not exist */
 export function removePlan(db: Db, id: number): Promise<Plan> {
   return removeUnused(
     db,

@@ -12,6 +12,8 @@ export interface ChangeContext {
   actor: string;
   now: Date;
   reason?: string | undefined;
+  /** the id of the shop's order that caused it */
+  order?: number | undefined;
 }
 
 /** The new end of a licence; null: lifetime. */
@@ -52,6 +54,29 @@ export function moveEnd(db: Db, id: number, until: Date | null, context: ChangeC
       throw new OperatorError(`Licence ${id} is suspended: renewing gives it an end and makes it active.`, {
         code: 'CONFLICT',
       });
+  });
+}
+
+/** Sets an end that a shop's order says, which may have passed, and keeps the state. @param until null: lifetime */
+export function setEnd(db: Db, id: number, until: Date | null, context: ChangeContext): Promise<License> {
+  const { now, actor } = context;
+  return changeLicense(db, id, async (trx, license) => {
+    const status = license.status === 'expired' ? 'active' : license.status;
+    await setLicense(trx, id, { status, expiresAt: until });
+    await insertEvents(trx, [
+      {
+        licenseId: id,
+        at: now,
+        actor,
+        action: 'renew',
+        before: { status: liveStatus(license, now), expires_at: formatTimestampOrNull(license.expiresAt) },
+        after: {
+          status: liveStatus({ status, expiresAt: until }, now),
+          expires_at: formatTimestampOrNull(until),
+          ...reasonOf(context),
+        },
+      },
+    ]);
   });
 }
 
@@ -137,6 +162,6 @@ function requireTransition(license: LockedLicense, transition: Transition, now: 
 }
 
 /** What an event says besides the change. */
-export function reasonOf({ reason }: ChangeContext): { reason?: string } {
-  return reason === undefined ? {} : { reason };
+export function reasonOf({ reason, order }: ChangeContext): { reason?: string; order?: number } {
+  return { ...(reason !== undefined && { reason }), ...(order !== undefined && { order }) };
 }

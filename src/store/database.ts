@@ -31,6 +31,12 @@ export type TableName =
   | 'refused_licenses'
   | 'license_counts'
   | 'outbox'
+  | 'shops'
+  | 'shop_skus'
+  | 'orders'
+  | 'order_events'
+  | 'order_lines'
+  | 'order_licenses'
   | 'migrations';
 
 /** On the small machines this runs on, more connections would only queue inside the server. */

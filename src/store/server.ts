@@ -125,6 +125,12 @@ const TABLES: TableName[] = [
   'license_counts',
   'outbox',
   'idempotency',
+  'shops',
+  'shop_skus',
+  'orders',
+  'order_events',
+  'order_lines',
+  'order_licenses',
 ];
 /** Of the tables without an id. */
 const FIRST_COLUMNS: Partial<Record<TableName, string>> = {

@@ -57,6 +57,10 @@ interface World {
   draft: number;
   token: number;
   suspended: number;
+  shop: string;
+  sku: string;
+  order: number;
+  orderNumber: string;
 }
 
 interface Answered {
@@ -148,8 +152,13 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     await make(`/licenses/${suspended}/suspend`, {});
     const release = (version: string, query: [string, string][] = []) =>
       id(make(`/products/${product}/releases`, zip, [['version', version], ...query]));
+    const shop = name.slice(0, 20);
+    const paid = { shop, order: name, event: 'paid', at: '2026-01-01T00:00:00Z' };
+    const order = await id(make('/orders', { ...paid, lines: [{ line: '1', plan_id: plan }] }));
+    await make(`/shops/${shop}/map`, { sku: 'PRO', plan_id: plan });
     return {
       ...{ product, plan, emptyPlan, license, reference, customer, licenseKey, suspended },
+      ...{ shop, sku: 'PRO', order, orderNumber: name },
       emptyProduct: await id(make('/products', { name: `${name} empty` })),
       key: await id(make(`/licenses/${license}/keys`, {})),
       activation: await id(make(`/licenses/${license}/activations`, { identifier: 'example.com' })),
@@ -161,7 +170,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
 
   const pools = (): Pools => {
     const { product, emptyProduct, plan, emptyPlan, license, suspended, key, reference, customer } = world;
-    const { activation, release, draft, token: other, licenseKey } = world;
+    const { activation, release, draft, token: other, licenseKey, shop, sku, order, orderNumber } = world;
     const of = (...values: unknown[]) => fc.constantFrom(...values);
     const times = of('2030-01-01', '2030-06-30T12:00:00Z', '2020-02-30', '2020-01-01', 'tomorrow', null);
     const durations = of('1y', '30d', '6m', '0d', '9999y', '-1d', 'x');
@@ -181,7 +190,10 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
         plan: of(String(plan)),
       },
       ...{ limit: of(1, 2, 500, 501, 0), count: of(1, 2, 3), element: of('pkg_a', 'A B', '') },
-      '{id}': of(product, plan, license, suspended, release, draft, other, `reference:${reference}`),
+      ...{ shop: of(shop), '{name}': of(shop), name: of(shop, 'new', 'A B'), order: of(orderNumber, 'x:%') },
+      ...{ sku: of(sku, 'OTHER'), '{sku}': of(sku), at: times, line: of('1', '2'), paid_until: times },
+      ...{ renews: of(license, orderNumber, `${orderNumber}:1`, 'x'), test_plan_id: of(plan, null) },
+      '{id}': of(order, product, plan, license, suspended, release, draft, other, `reference:${reference}`),
     };
   };
 
@@ -193,7 +205,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     { path?: string; query?: [string, string][]; body?: unknown; type?: string; statuses?: number[] }
   > {
     const { product, emptyProduct, plan, emptyPlan, license, suspended, key, reference, customer } = world;
-    const { activation, release, draft, token: other, licenseKey } = world;
+    const { activation, release, draft, token: other, licenseKey, shop, sku, order, orderNumber } = world;
     const lic = `/manage/licenses/${license}`;
     return {
       issueLicense: { body: { plan_id: plan, customer, reference }, statuses: [200] },
@@ -247,6 +259,19 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
         path: `/manage/products/${product}/update-xml`,
         body: { description: 'An extension' },
       },
+      listOrders: { query: [['shop', shop]] },
+      recordOrder: {
+        body: { shop, order: orderNumber, event: 'renewed', at: '2026-02-01T00:00:00Z' },
+      },
+      getOrder: { path: `/manage/orders/${order}` },
+      addShop: { body: { name: 'digistore', kind: 'digistore24', secret: 'secret' }, statuses: [201] },
+      getShop: { path: `/manage/shops/${shop}` },
+      updateShop: { path: `/manage/shops/${shop}`, body: { rules: { refunded: 'cancel' } } },
+      removeShop: { path: `/manage/shops/${shop}`, statuses: [204] },
+      listShopMap: { path: `/manage/shops/${shop}/map` },
+      mapShopSku: { path: `/manage/shops/${shop}/map`, body: { sku, plan_id: emptyPlan }, statuses: [201] },
+      unmapShopSku: { path: `/manage/shops/${shop}/map/${sku}`, statuses: [204] },
+      runShop: { path: `/manage/shops/${shop}/run` },
       getCustomer: { path: `/manage/customers/${customer}` },
       removeCustomer: { path: `/manage/customers/${customer}`, statuses: [204] },
       importLicenses: { query: [['map', 'key=Key,plan=Plan']], body: csv(), type: 'text/csv' },

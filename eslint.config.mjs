@@ -4,7 +4,7 @@ import ts from 'typescript-eslint';
 /** The arrows of the architecture, main|cli -> http -> licensing -> store: what of src/ each of its folders may import. */
 const LAYERS = {
   store: ['../migrations'],
-  process: ['licensing', 'orders', 'store'],
+  process: ['licensing', 'store'],
   licensing: ['store'],
   packages: ['licensing', 'process', 'store'],
   mail: ['joomla', 'licensing', 'store'],
@@ -27,19 +27,8 @@ const LAYERS = {
   privacy: ['licensing', 'orders', 'packages', 'store', 'transfer'],
   selfservice: ['licensing', 'packages', 'store'],
   orders: ['licensing', 'store'],
-  support: ['joomla', 'licensing', 'orders', 'packages', 'store'],
-  doctor: [
-    'access',
-    'config',
-    'http',
-    'joomla',
-    'licensing',
-    'mail',
-    'orders',
-    'packages',
-    'process',
-    'store',
-  ],
+  support: ['joomla', 'licensing', 'packages', 'store'],
+  doctor: ['access', 'config', 'http', 'joomla', 'licensing', 'mail', 'packages', 'process', 'store'],
   cli: [
     'access',
     'config',
@@ -48,7 +37,6 @@ const LAYERS = {
     'joomla',
     'licensing',
     'mail',
-    'orders',
     'packages',
     'privacy',
     'process',

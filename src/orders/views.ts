@@ -98,7 +98,29 @@ export function recordedJson({ order, lines }: Recorded, now: Date) {
   };
 }
 
-export function orderJson({ order, lines }: OrderView, now: Date) {
+export function orderJson(view: OrderView, now: Date) {
+  return {
+    ...orderFields(view.order),
+    lines: view.lines.map((one) => ({
+      ...lineFields(one.line),
+      licenses: one.licenses.map((license) => licenseJson(license, now)),
+    })),
+  };
+}
+
+/** With its events, and its licences by their ids. */
+export function orderDetailsJson({ order, lines, events }: OrderView & { events: OrderEvent[] }) {
+  return {
+    ...orderFields(order),
+    lines: lines.map(({ line, licenses }) => ({
+      ...lineFields(line),
+      licenses: licenses.map(({ id }) => id),
+    })),
+    events: events.map(orderEventJson),
+  };
+}
+
+function orderFields(order: Order) {
   return {
     id: order.id,
     shop: order.shop,
@@ -108,15 +130,17 @@ export function orderJson({ order, lines }: OrderView, now: Date) {
     customer: order.customer,
     customer_name: order.customerName,
     created_at: formatTimestamp(order.createdAt),
-    lines: lines.map(({ line, licenses }) => ({
-      line: line.line,
-      sku: line.sku,
-      plan_id: line.planId,
-      quantity: line.quantity,
-      renews: line.renewsJson === null ? null : (JSON.parse(line.renewsJson) as string | number),
-      waits_for: line.waitsFor,
-      licenses: licenses.map((license) => licenseJson(license, now)),
-    })),
+  };
+}
+
+function lineFields({ line, sku, planId, quantity, renewsJson, waitsFor }: OrderLine) {
+  return {
+    line,
+    sku,
+    plan_id: planId,
+    quantity,
+    renews: renewsJson === null ? null : (JSON.parse(renewsJson) as string | number),
+    waits_for: waitsFor,
   };
 }
 

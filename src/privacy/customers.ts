@@ -3,6 +3,7 @@ import { requireEmail } from '../licensing/customer-email';
 import { MAX_METADATA_TEXT, readMetadata, storedMetadata, type Metadata } from '../licensing/metadata';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
+import { orderDetailsJson, readOrder } from '../orders/views';
 import type { FileKind, Sink } from '../packages/replace-file';
 import { listAccesses, type LoggedAccess } from '../store/access-log';
 import { listActivations, type StoredActivation } from '../store/activations';
@@ -299,6 +300,8 @@ export function exportCustomer(db: Db, text: string, now: Date, sink: Sink): Pro
     }
     await sink('},\n  "mails": [');
     await writeItems(sink, mailItems(trx, customer, own));
+    await sink('],\n  "orders": [');
+    await writeItems(sink, orderItems(trx, customer));
     await sink(']\n}\n');
     return { licenses: licenses.length, mentions };
   });
@@ -319,6 +322,14 @@ async function* mailItems(db: Db, customer: CustomerAddress, own: Set<number>): 
       created_at: formatTimestamp(row.createdAt),
       sent_at: formatTimestampOrNull(row.sentAt),
     };
+}
+
+/** Orders that name the customer, with their lines and events. */
+async function* orderItems(db: Db, customer: CustomerAddress): AsyncGenerator {
+  for await (const row of rowsNaming(db, 'orders', customer)) {
+    const order = await readOrder(db, row.id as number);
+    if (order !== undefined) yield orderDetailsJson(order);
+  }
 }
 
 async function writeItems(sink: Sink, items: AsyncIterable<unknown>): Promise<number> {
@@ -380,7 +391,7 @@ async function* mentionItems(
 async function isMentioned(db: Db, customer: CustomerAddress): Promise<boolean> {
   for (const type of MENTIONS)
     if (!(await mentionItems(db, type, customer, new Set()).next()).done) return true;
-  return false;
+  return !(await rowsNaming(db, 'orders', customer).next()).done;
 }
 
 export interface Erased {
@@ -572,6 +583,8 @@ async function changeTexts(
 
 async function eraseElsewhere(db: Db, customer: CustomerAddress): Promise<number> {
   let count = await deleteOutboxOf(db, { address: customer.address });
+  for (const name of ['orders', 'order_events', 'order_lines'] as const)
+    count += await eraseWithoutLock(db, name, customer);
   for (const name of ['products', 'plans', 'releases', 'outbox'] as const)
     count += await eraseWithoutLock(db, name, customer);
   return count + (await eraseWithoutLock(db, 'access_log', customer, { licenseIds: null }));
@@ -627,6 +640,7 @@ function eraseTexts(
 function erasedTexts(name: TextTable, row: Row, customer: CustomerAddress): Record<string, SqlValue> {
   const changes: Record<string, SqlValue> = 'ip' in row ? { ip: null } : {};
   if (name === 'events' && (row.actor as string).startsWith('customer:')) changes.actor = 'customer';
+  if (name === 'orders') Object.assign(changes, erasedOrder(row, customer));
   for (const column of TEXT_COLUMNS[name]) {
     const text = row[column];
     if (column in changes || !customer.isIn(text)) continue;
@@ -641,6 +655,14 @@ function erasedTexts(name: TextTable, row: Row, customer: CustomerAddress): Reco
     }
   }
   return changes;
+}
+
+/** The name goes with the address. A number that holds the address cannot be looked for any more. */
+function erasedOrder(row: Row, customer: CustomerAddress): Record<string, SqlValue> {
+  return {
+    ...(customer.isIn(row.customer) && { customer: null, customer_name: null }),
+    ...(customer.isIn(row.number) && { digest: randomBytes(32).toString('hex') }),
+  };
 }
 
 /** Random, because a digest could be checked against guessed addresses. */

@@ -36,10 +36,10 @@ import * as oneTimeCodes from './037_one_time_codes';
 import * as sessions from './038_sessions';
 import * as operators from './039_operators';
 import * as selfServiceMoves from './040_self_service_moves';
-import * as shops from './041_shops';
-import * as shopSkus from './042_shop_skus';
-import * as orders from './043_orders';
-import * as orderLines from './044_order_lines';
+import * as shops from './048_shops';
+import * as shopSkus from './049_shop_skus';
+import * as orders from './050_orders';
+import * as orderLines from './051_order_lines';
 
 /** In order. The database stores the names, without a file extension. */
 const migrations: Record<string, Knex.Migration> = {
@@ -80,10 +80,10 @@ const migrations: Record<string, Knex.Migration> = {
   '038_sessions': sessions,
   '039_operators': operators,
   '040_self_service_moves': selfServiceMoves,
-  '041_shops': shops,
-  '042_shop_skus': shopSkus,
-  '043_orders': orders,
-  '044_order_lines': orderLines,
+  '048_shops': shops,
+  '049_shop_skus': shopSkus,
+  '050_orders': orders,
+  '051_order_lines': orderLines,
 };
 
 /** Removes what only earlier versions read: run on a database in use once every process has been restarted. */

@@ -57,9 +57,18 @@ export function moveEnd(db: Db, id: number, until: Date | null, context: ChangeC
   });
 }
 
-/** Sets an end that a shop's order says, which may have passed, and keeps the state. @param until null: lifetime */
-export function setEnd(db: Db, id: number, until: Date | null, context: ChangeContext): Promise<License> {
-  const { now, actor } = context;
+/**
+ * Sets an end that a shop's order says, which may have passed, and keeps the state. Statistics count a renewal alone,
+ * not what a refund takes back or a reversal gives back.
+ * @param until null: lifetime
+ */
+export function setEnd(
+  db: Db,
+  id: number,
+  until: Date | null,
+  context: ChangeContext & { isRenewal: boolean },
+): Promise<License> {
+  const { now, actor, isRenewal } = context;
   return changeLicense(db, id, async (trx, license) => {
     const status = license.status === 'expired' ? 'active' : license.status;
     await setLicense(trx, id, { status, expiresAt: until });
@@ -68,7 +77,7 @@ export function setEnd(db: Db, id: number, until: Date | null, context: ChangeCo
         licenseId: id,
         at: now,
         actor,
-        action: 'renew',
+        action: isRenewal ? 'renew' : 'set-end',
         before: { status: liveStatus(license, now), expires_at: formatTimestampOrNull(license.expiresAt) },
         after: {
           status: liveStatus({ status, expiresAt: until }, now),

@@ -47,6 +47,10 @@ export interface Standing {
   state: 'none' | 'active' | 'suspended' | 'cancelled';
   /** the event that suspended or cancelled */
   by: OrderEventName | undefined;
+  /** when each event happened that suspends it; the latest last */
+  holds: ReadonlyMap<OrderEventName, Date>;
+  /** when it was last paid */
+  paidAt: Date | undefined;
   terms: Term[];
   /** the identity of the upgrade that gives its plan; undefined: none does */
   upgrade: string | undefined;
@@ -55,30 +59,59 @@ export interface Standing {
 /** @param upgrades the identities of upgrades whose plan is known; another one changes nothing */
 export function foldLine(events: LineEvent[], upgrades: ReadonlySet<string>): Standing {
   const terms: Term[] = [];
-  const suspendedBy = new Set<OrderEventName>();
-  let paid = false;
+  const holds = new Map<OrderEventName, Date>();
+  let paidAt: Date | undefined;
   let upgrade: string | undefined;
+  const pay = (at: Date) => {
+    paidAt = at;
+    for (const name of holds.keys()) if (isLiftedByPayment(name)) holds.delete(name);
+  };
   for (const { event, identity, at, effect, paidUntil } of [...events].sort(byTime)) {
-    if (effect === 'cancel') return { state: 'cancelled', by: event, terms, upgrade };
+    if (effect === 'cancel') return { state: 'cancelled', by: event, holds, paidAt, terms, upgrade };
     const term = { identity, at, until: paidUntil, upgrade };
     if (effect === 'issue') {
-      if (!paid) terms.push(term);
-      paid = true;
-      suspendedBy.clear();
+      if (paidAt === undefined) terms.push(term);
+      pay(at);
     } else if (effect === 'renew') {
       // Nothing to renew yet.
-      if (!paid) continue;
+      if (paidAt === undefined) continue;
       terms.push(term);
-      suspendedBy.clear();
+      pay(at);
     } else if (effect === 'change_plan') {
       if (!upgrades.has(identity)) continue;
       upgrade = identity;
-      if (paid && paidUntil !== null) terms.push({ ...term, upgrade });
-    } else if (effect === 'suspend') suspendedBy.add(event);
-    else if (effect === 'reinstate') suspendedBy.delete('charged_back');
+      if (paidAt !== undefined && paidUntil !== null) terms.push({ ...term, upgrade });
+    } else if (effect === 'suspend') {
+      // Again, so that the latest comes last.
+      holds.delete(event);
+      holds.set(event, at);
+    } else if (effect === 'reinstate') holds.delete('charged_back');
   }
-  const by = [...suspendedBy].at(-1);
-  return { state: !paid ? 'none' : by === undefined ? 'active' : 'suspended', by, terms, upgrade };
+  const by = [...holds.keys()].at(-1);
+  const state = paidAt === undefined ? 'none' : by === undefined ? 'active' : 'suspended';
+  return { state, by, holds, paidAt, terms, upgrade };
+}
+
+/** Money that was charged back may be in dispute still, whatever is paid besides: only its reversal ends that. */
+function isLiftedByPayment(event: OrderEventName): boolean {
+  return event !== 'charged_back';
+}
+
+/**
+ * What holds a licence back: the holds of the order that issued it, but for those that a newer payment of an order
+ * which renews it has lifted.
+ */
+export function holdsOf(
+  issued: Standing | undefined,
+  renewals: Standing[],
+): ReadonlyMap<OrderEventName, Date> {
+  const paid = renewals.flatMap(({ state, paidAt }) =>
+    state === 'active' && paidAt ? [paidAt.getTime()] : [],
+  );
+  const newest = Math.max(-Infinity, ...paid);
+  return new Map(
+    [...(issued?.holds ?? [])].filter(([name, at]) => !isLiftedByPayment(name) || at.getTime() >= newest),
+  );
 }
 
 /** By time, then by rank, then by identity: any order will do, but it has to be the same for every arrival. */
@@ -123,4 +156,9 @@ export function movedEnd(stored: Date | null, before: Date | null, after: Date |
 
 export function isSame(a: Date | null, b: Date | null): boolean {
   return a?.getTime() === b?.getTime();
+}
+
+/** @param a, @param b ends; null: never */
+export function isLater(a: Date | null, b: Date | null): boolean {
+  return b !== null && (a === null || a > b);
 }

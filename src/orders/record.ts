@@ -90,7 +90,6 @@ export async function recordOrder(
   context: RecordContext,
 ): Promise<Recorded> {
   const message = requireMessage(given, context.now);
-  await requirePlans(db, message);
   const digest = orderDigest(message.shop, message.order);
   for (let attempt = 1; ; attempt++) {
     const found = await findOrder(db, { digest });
@@ -107,7 +106,7 @@ export async function recordOrder(
   }
 }
 
-async function requirePlans(db: Db, { lines = [] }: OrderMessage): Promise<void> {
+async function requirePlans(db: Transaction, { lines = [] }: OrderMessage): Promise<void> {
   for (const { line, planId } of lines)
     if (planId !== undefined && (await findPlan(db, planId)) === undefined)
       throw new OperatorError(`Line ${line}: there is no plan ${planId}.`, {
@@ -135,6 +134,7 @@ async function recordIn(
   const stored = toEvent(order, shop, message, context);
   const repeated = events.find(({ identity }) => identity === stored.identity);
   if (repeated !== undefined) return { recorded: await answer(work, repeated, false), hasIssued: false };
+  await requirePlans(trx, message);
   await nameCustomer(work, message.customer);
   if (message.event === 'paid') await addLines(work, message.lines ?? []);
   const outcomes = await settle(work, events, stored);
@@ -144,7 +144,7 @@ async function recordIn(
 }
 
 export function noOrder(): OperatorError {
-  return new OperatorError('There is no such order.', { code: 'NOT_FOUND' });
+  return new OperatorError('There is no such order.', { code: 'NOT_FOUND', facts: { reason: 'no-order' } });
 }
 
 async function requireShopOf(trx: Transaction, name: string, now: Date): Promise<Shop> {
@@ -425,9 +425,14 @@ export async function runReady(
   context: RecordContext,
   goesOn: () => Promise<boolean>,
 ): Promise<void> {
-  for (const id of await listReady(db, RUN_AT_ONCE)) {
-    if (!(await goesOn())) return;
-    await runOrders(db, [id], context);
+  for (let after = 0; ;) {
+    const ids = await listReady(db, { after, limit: RUN_AT_ONCE });
+    for (const id of ids) {
+      if (!(await goesOn())) return;
+      await runOrders(db, [id], context);
+    }
+    if (ids.length < RUN_AT_ONCE) return;
+    after = ids.at(-1) as number;
   }
 }
 

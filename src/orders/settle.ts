@@ -9,9 +9,11 @@ import type { Transaction } from '../store/database';
 import { findEvents } from '../store/events';
 import { findUsedReferences, lockLicenses, type LockedLicense } from '../store/licenses';
 import {
+  findOrderLicenses,
   findOrdersByDigest,
   findOrdersOfLicenses,
   insertOrderLicenses,
+  listOrderEvents,
   listOrderLicenses,
   listOrderLines,
   setOrderLicense,
@@ -23,6 +25,8 @@ import {
 import { findSkus, type Shop } from '../store/shops';
 import {
   foldLine,
+  holdsOf,
+  isLater,
   isSame,
   issuedUntil,
   movedEnd,
@@ -459,29 +463,28 @@ async function settleLicense(
     : await nextEnd(work, license, stored, { before, after, was, is });
   const isMoved = !isSame(expiresAt, stored.expiresAt);
   if (isMoved) {
-    await setEnd(trx, id, expiresAt, context);
+    const isRenewal = after.terms.length > before.terms.length && isLater(expiresAt, stored.expiresAt);
+    await setEnd(trx, id, expiresAt, { ...context, isRenewal });
     if (!isGiven(license, after)) reason = 'taken_back';
     else if (!isIssued) changes.push('renewed');
   } else if (!isIssued && isMeantToProlong(events.latest, before, after))
     reason = expiresAt === null ? 'lifetime' : 'no_duration';
-  // Without a difference, a state that was changed by hand stays.
-  if (isMoved || before.state !== after.state) {
-    const { change, refused } = await moveToState(
-      work,
-      license,
-      { ...stored, expiresAt },
-      after,
-      events.latest,
-    );
+  if (!isIssued) {
+    const now = { ...stored, expiresAt };
+    const { change, refused } = await moveToState(work, license, now, { before, after, isMoved });
     if (change !== undefined) changes.push(change);
     reason ??= refused;
+    if (isGivenBack(license, events.latest, before, after)) changes.push('reinstated');
   }
   if (changes.length === 0 && !isIssued) reason ??= whyUnchanged(work, events.latest, is, after);
   return { changes, ...(reason !== undefined && { reason }) };
 }
 
 /** What the events of a line say before it has run. */
-const NOT_YET: Standing = { state: 'none', by: undefined, terms: [], upgrade: undefined };
+const NOT_YET: Standing = {
+  ...{ state: 'none', by: undefined, holds: new Map(), paidAt: undefined },
+  ...{ terms: [], upgrade: undefined },
+};
 
 function known({ upgrades }: Plans): Set<string> {
   return new Set(Object.keys(upgrades).filter((identity) => upgrades[identity] !== null));
@@ -551,57 +554,85 @@ async function moveToPlan(work: Work, stored: LockedLicense, sold: Sold): Promis
   }
 }
 
-/** Suspends, reinstates or cancels what the events want otherwise than the order last made it. */
-async function moveToState(
-  { trx, context, order }: Work,
-  license: OrderLicense,
-  stored: LockedLicense,
-  { state: wanted }: Standing,
+/** Whether a charge-back of a renewal was reversed, which gives back what the renewal had added. */
+function isGivenBack(
+  { role }: OrderLicense,
   latest: OrderEvent | undefined,
-): Promise<{ change?: Change; refused?: string }> {
-  const { id, state } = license;
-  const licenseId = stored.id;
-  const live = liveStatus(stored, context.now);
-  const set = (to: OrderLicense['state']) => setOrderLicense(trx, id, { state: to });
-  if (license.role === 'renewed') {
-    const to = wanted === 'active' ? 'active' : 'taken_back';
-    if (state !== to) await set(to);
-    const isPayment = to === 'active' && (state !== to || latest?.effect === 'renew');
-    if (!isPayment || live !== 'suspended')
-      return to === 'active' && latest?.effect === 'reinstate' ? { change: 'reinstated' } : {};
-    if (!(await isSuspendedBy(trx, licenseId, undefined))) return { refused: 'suspended' };
-    await changeState(trx, licenseId, 'reinstate', context);
-    return { change: 'reinstated' };
-  }
-  if (wanted === 'cancelled') {
-    await changeState(trx, licenseId, 'cancel', context);
-    await set('cancelled');
-    return { change: 'cancelled' };
-  }
-  if (wanted === 'suspended' && state !== 'suspended') {
-    if (live !== 'active') return { refused: live };
-    await changeState(trx, licenseId, 'suspend', context);
-    await set('suspended');
-    return { change: 'suspended' };
-  }
-  if (wanted === 'active' && state === 'suspended') {
-    await set('active');
-    if (live !== 'suspended' || !(await isSuspendedBy(trx, licenseId, order.id))) return { refused: live };
-    await changeState(trx, licenseId, 'reinstate', context);
-    return { change: 'reinstated' };
-  }
-  return live === 'suspended' && wanted === 'active' ? { refused: 'suspended' } : {};
+  before: Standing,
+  after: Standing,
+): boolean {
+  const isRestored = before.state !== 'active' && after.state === 'active';
+  return role === 'renewed' && latest?.effect === 'reinstate' && isRestored;
 }
 
-/** Whether an order suspended the licence last; a seller's own suspension is the seller's to lift. @param order undefined: any */
-async function isSuspendedBy(
-  trx: Transaction,
-  licenseId: number,
-  order: number | undefined,
-): Promise<boolean> {
-  const events = await findEvents(trx, ['suspend', 'reinstate'], { licenseId }, 1);
-  const by = events[0]?.action === 'suspend' ? events[0].after?.order : undefined;
-  return order === undefined ? by !== undefined : by === order;
+/**
+ * Suspends, reinstates or cancels what the events want otherwise than before. Without a difference, a state that was
+ * changed by hand stays.
+ */
+async function moveToState(
+  { trx, context }: Work,
+  license: OrderLicense,
+  stored: LockedLicense,
+  { before, after, isMoved }: { before: Standing; after: Standing; isMoved: boolean },
+): Promise<{ change?: Change; refused?: string }> {
+  const licenseId = stored.id;
+  const live = liveStatus(stored, context.now);
+  if (license.role === 'issued' && after.state === 'cancelled') {
+    await changeState(trx, licenseId, 'cancel', context);
+    await setOrderLicense(trx, license.id, { state: 'cancelled' });
+    return { change: 'cancelled' };
+  }
+  if (license.role === 'renewed') {
+    const state = after.state === 'active' ? 'active' : 'taken_back';
+    await setOrderLicense(trx, license.id, { state });
+  }
+  // Read under the licence's lock: its other orders may have changed them since this one's lock.
+  const all: { row: OrderLicense; standing: Standing | undefined }[] = [];
+  for (const row of await findOrderLicenses(trx, licenseId))
+    all.push({ row, standing: row.id === license.id ? undefined : await standingOf(trx, row) });
+  const issued = all.find(({ row }) => row.role === 'issued');
+  if (issued === undefined) return live === 'suspended' ? { refused: 'suspended' } : {};
+  const holds = (own: Standing) =>
+    holdsOf(
+      issued.standing ?? own,
+      all.filter(({ row }) => row.role === 'renewed').map(({ standing }) => standing ?? own),
+    );
+  const [was, is] = [holds(before), holds(after)];
+  const hasNew = [...is].some(([event, at]) => was.get(event)?.getTime() !== at.getTime());
+  const isHeld = issued.row.state === 'suspended';
+  const setHeld = (held: boolean) =>
+    setOrderLicense(trx, issued.row.id, { state: held ? 'suspended' : 'active' });
+  if (is.size > 0 && (hasNew || (isMoved && !isHeld))) {
+    if (live === 'suspended') {
+      if (!isHeld) await setHeld(true);
+      return isHeld ? {} : { refused: 'suspended' };
+    }
+    if (live !== 'active') return { refused: live };
+    await changeState(trx, licenseId, 'suspend', context);
+    await setHeld(true);
+    return { change: 'suspended' };
+  }
+  if (is.size === 0 && isHeld) {
+    await setHeld(false);
+    if (live !== 'suspended' || !(await isSuspendedByOrder(trx, licenseId))) return { refused: live };
+    await changeState(trx, licenseId, 'reinstate', context);
+    return { change: 'reinstated' };
+  }
+  return live === 'suspended' && after.state === 'active' ? { refused: 'suspended' } : {};
+}
+
+/** What another order's events say of its line that issued or renewed a licence. */
+async function standingOf(trx: Transaction, { orderId, lineId, plansJson }: OrderLicense): Promise<Standing> {
+  const line = (await listOrderLines(trx, [orderId])).find(({ id }) => id === lineId);
+  if (line === undefined) return NOT_YET;
+  const events = (await listOrderEvents(trx, orderId)).flatMap((event) => concerning(event, line));
+  return foldLine(events, known(JSON.parse(plansJson) as Plans));
+}
+
+/** Whether an order suspended the licence last; a seller's own suspension is the seller's to lift. */
+async function isSuspendedByOrder(trx: Transaction, licenseId: number): Promise<boolean> {
+  const [latest] = await findEvents(trx, ['suspend', 'reinstate'], { licenseId }, 1);
+  return latest?.action === 'suspend' && latest.after?.order !== undefined;
 }
 
 /** Why an event that has an effect changed nothing. */

@@ -161,7 +161,7 @@ export async function requireShop(db: Db, name: string): Promise<Shop> {
   if (shop !== undefined) return shop;
   throw new OperatorError(
     'There is no such shop. A shop is known once it is added, or has posted an order.',
-    { code: 'NOT_FOUND' },
+    { code: 'NOT_FOUND', facts: { reason: 'no-shop' } },
   );
 }
 

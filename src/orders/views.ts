@@ -12,6 +12,7 @@ import {
   listOrderLines,
   listOrders,
   listUnmapped,
+  type LicenseOrder,
   type Order,
   type OrderEvent,
   type OrderFilter,
@@ -22,11 +23,15 @@ import type { Outcome, StoredLine } from './settle';
 
 /** Orders as they are shown. */
 
-export { countWaiting, findOrdersOfLicenses, listUnmapped, type Order, type OrderFilter };
+export { countWaiting, findOrdersOfLicenses, listUnmapped, type LicenseOrder, type Order, type OrderFilter };
 
 export interface OrderView {
   order: Order;
   lines: { line: OrderLine; licenses: License[] }[];
+}
+
+export interface OrderDetails extends OrderView {
+  events: OrderEvent[];
 }
 
 /** The newest first. */
@@ -44,10 +49,7 @@ export async function listOrderPage(
   return { items: await viewOrders(db, items), next };
 }
 
-export async function readOrder(
-  db: Db,
-  id: number,
-): Promise<(OrderView & { events: OrderEvent[] }) | undefined> {
+export async function readOrder(db: Db, id: number): Promise<OrderDetails | undefined> {
   const order = await findOrder(db, { id });
   if (order === undefined) return undefined;
   const [view] = await viewOrders(db, [order]);
@@ -109,7 +111,7 @@ export function orderJson(view: OrderView, now: Date) {
 }
 
 /** With its events, and its licences by their ids. */
-export function orderDetailsJson({ order, lines, events }: OrderView & { events: OrderEvent[] }) {
+export function orderDetailsJson({ order, lines, events }: OrderDetails) {
   return {
     ...orderFields(order),
     lines: lines.map(({ line, licenses }) => ({

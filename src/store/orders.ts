@@ -2,6 +2,7 @@ import { isSqlite, table, type Db, type Transaction } from './database';
 import { customerDigest } from './customer-digest';
 import { toColumns, toFields } from './row-fields';
 import { insertCounted, insertRows, tableBy } from './statements';
+import { toSqlTime } from './time';
 
 /** Orders of shops, with their events, their lines, and what each line did to licences. */
 
@@ -69,7 +70,7 @@ export interface OrderLicense {
   lineId: number;
   licenseId: number;
   role: 'issued' | 'renewed';
-  /** what the order last made of it */
+  /** what its orders last made of it: of an issued one whether they suspended it, of a renewed one whether it is in force */
   state: 'active' | 'suspended' | 'cancelled' | 'taken_back';
   /** of a renewed one: the end before; null: none */
   baseEndsAt: Date | null;
@@ -95,6 +96,14 @@ export async function findOrdersByDigest(db: Db, digests: string[]): Promise<Ord
   const rows = await db(tableBy(db, 'orders', 'digest')).whereIn('digest', digests);
   return (rows as object[]).map(toOrder);
 }
+
+/** Orders that shops give this number, the newest first. */
+export async function findOrdersNumbered(db: Db, number: string, limit: number): Promise<Order[]> {
+  if (Array.from(number).length > MAX_ORDER_LENGTH) return [];
+  return listOrders(db, { number }, { limit });
+}
+
+const MAX_ORDER_LENGTH = 100;
 
 /** Locks an order's row; the transaction locks licences after it, never before. */
 export async function lockOrder(trx: Transaction, id: number): Promise<Order | undefined> {
@@ -168,6 +177,14 @@ export async function listOrderLicenses(db: Db, orderIds: number[]): Promise<Ord
   return rowsOf<OrderLicense>(db, 'order_licenses', orderIds);
 }
 
+/** What orders did to a licence, the oldest first. */
+export async function findOrderLicenses(db: Db, licenseId: number): Promise<OrderLicense[]> {
+  const rows = await db(tableBy(db, 'order_licenses', 'license_id'))
+    .where({ license_id: licenseId })
+    .orderBy('id');
+  return (rows as object[]).map((row) => toFields(row) as OrderLicense);
+}
+
 export async function setOrderLicense(
   trx: Transaction,
   id: number,
@@ -190,18 +207,18 @@ async function rowsOf<R>(db: Db, name: 'order_lines' | 'order_licenses', orderId
   return found;
 }
 
-/** Orders that issued or renewed a licence, the oldest first. */
-export async function findOrdersOfLicenses(
-  db: Db,
-  licenseIds: number[],
-): Promise<(Order & Pick<OrderLicense, 'licenseId' | 'role'>)[]> {
+/** An order, and a licence that it issued or renewed. */
+export type LicenseOrder = Order & Pick<OrderLicense, 'licenseId' | 'role'>;
+
+/** The orders of licences, the oldest first. */
+export async function findOrdersOfLicenses(db: Db, licenseIds: number[]): Promise<LicenseOrder[]> {
   if (licenseIds.length === 0) return [];
   const rows = await db(db.raw(`${table(db, 'order_licenses')} ol`))
     .joinRaw(`JOIN ${table(db, 'orders')} o ON o.id = ol.order_id`)
     .whereIn('ol.license_id', licenseIds)
     .orderBy('ol.id')
     .select('o.*', 'ol.license_id', 'ol.role');
-  return (rows as object[]).map((row) => toOrder(row) as Order & Pick<OrderLicense, 'licenseId' | 'role'>);
+  return (rows as object[]).map((row) => toOrder(row) as LicenseOrder);
 }
 
 export interface OrderFilter {
@@ -242,6 +259,20 @@ export async function countWaiting(db: Db): Promise<{ shop: string; orders: numb
     .select<{ shop: string; orders: number }[]>('shop', db.raw('COUNT(*) AS orders'));
 }
 
+/** Shops that somebody set up before a time, and that have posted nothing yet. */
+export async function findSilentShops(db: Db, before: Date): Promise<string[]> {
+  return db(db.raw(`${table(db, 'shops')} s`))
+    .whereNotNull('s.created_by')
+    .where('s.created_at', '<', toSqlTime(before))
+    .whereNotExists(
+      db(tableBy(db, 'orders', 'shop'))
+        .whereRaw('shop = s.name')
+        .select(db.raw('1')),
+    )
+    .orderBy('s.name')
+    .pluck<string[]>('s.name');
+}
+
 /** The oldest orders that wait, after an id. */
 export async function listWaiting(
   db: Db,
@@ -275,18 +306,24 @@ export async function listUnmapped(
     );
 }
 
-/** Orders with a line whose article is mapped by now, or whose earlier order has licences by now. */
-export async function listReady(db: Db, limit: number): Promise<number[]> {
+/** Orders after an id with a line whose article is mapped by now, or whose earlier order has licences by now; by id. */
+export async function listReady(
+  db: Db,
+  { after, limit }: { after: number; limit: number },
+): Promise<number[]> {
   const lines = () =>
     db(db.raw(`${table(db, 'order_lines')} l`))
       .whereNotNull('l.awaited')
+      .where('l.order_id', '>', after)
+      .orderBy('l.order_id')
       .limit(limit)
       .distinct<{ id: number }[]>('l.order_id AS id');
   const mapped = await lines().joinRaw(`JOIN ${table(db, 'shop_skus')} s ON s.awaited = l.awaited`);
   const arrived = await lines()
     .joinRaw(`JOIN ${table(db, 'orders')} o ON o.digest = l.awaited`)
     .joinRaw(`JOIN ${table(db, 'order_licenses')} ol ON ol.order_id = o.id`);
-  return [...new Set([...mapped, ...arrived].map(({ id }) => id))];
+  const ids = [...new Set([...mapped, ...arrived].map(({ id }) => id))];
+  return ids.sort((a, b) => a - b).slice(0, limit);
 }
 
 /** Orders with a line that waits for this digest. */

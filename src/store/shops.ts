@@ -99,6 +99,19 @@ export async function findSkus(db: Db, awaited: string[]): Promise<ShopSku[]> {
   return (rows as object[]).map((row) => toFields(row) as ShopSku);
 }
 
+/** Where a plan is sold by shops; `sku` null: for test orders. */
+export async function findShopsSelling(
+  db: Db,
+  planId: number,
+): Promise<{ shop: string; sku: string | null }[]> {
+  const mapped = await db(tableBy(db, 'shop_skus', 'plan_id'))
+    .where({ plan_id: planId })
+    .orderBy('id')
+    .select<{ shop: string; sku: string }[]>('shop', 'sku');
+  const tested = await db(table(db, 'shops')).where({ test_plan_id: planId }).pluck<string[]>('name');
+  return [...mapped, ...tested.map((shop) => ({ shop, sku: null }))];
+}
+
 /** A shop's map, by id. */
 export async function listSkus(
   db: Db,

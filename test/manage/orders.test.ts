@@ -207,6 +207,69 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     expect((await standing())[0]).toBe('suspended');
   });
 
+  it('lifts a charge-back by its reversal alone, and suspends anew what was reinstated by hand', async () => {
+    await post(paid(0));
+    await post(event('charged_back', 10));
+    // What is paid besides does not settle the dispute.
+    expect(await did(paid(11))).toEqual(['none', 'charged_back']);
+    expect(await did(event('renewed', 12))).toEqual(['renewed', null]);
+    expect((await standing())[0]).toBe('suspended');
+    expect(await did(event('chargeback_reversed', 13))).toEqual(['reinstated', null]);
+    expect(await did(event('refunded', 20))).toEqual(['suspended', null]);
+    const { id } = await license();
+    await write.ok(`POST /licenses/${id}/reinstate`);
+    expect(await did(event('charged_back', 30))).toEqual(['suspended', null]);
+  });
+
+  it('lets a newer order lift what a refund suspended, in whatever order they come', async () => {
+    const renewal = { lines: [{ line: 'a', plan_id: plan, renews: order }] };
+    const renewed = `${order}-renewal`;
+    await post(paid(0));
+    await post(event('refunded', 10));
+    expect((await standing())[0]).toBe('suspended');
+    // Older than the refund: the end moves, not the state.
+    expect(await did({ ...paid(5, renewal), order: `${order}-older` })).toEqual(['renewed', 'suspended']);
+    expect(await standing()).toEqual(['suspended', year(0, 2)]);
+    expect(await did({ ...paid(20, renewal), order: renewed })).toEqual(['renewed', null]);
+    expect(await standing()).toEqual(['active', year(0, 3)]);
+    // Without that payment the refund counts again.
+    expect(await did({ ...event('refunded', 30), order: renewed })).toEqual(['suspended', 'taken_back']);
+    expect(await standing()).toEqual(['suspended', year(0, 2)]);
+    expect(await did({ ...paid(40, renewal), order: renewed })).toEqual(['renewed', null]);
+    expect(await standing()).toEqual(['active', year(0, 3)]);
+    // A refund that is told late.
+    order = `${order}-late`;
+    const late = { lines: [{ line: 'a', plan_id: plan, renews: order }] };
+    await post(paid(0));
+    await post({ ...paid(20, late), order: `${order}-renewal` });
+    expect(await did(event('refunded', 10))).toEqual(['none', 'refunded']);
+    expect((await standing())[0]).toBe('active');
+    expect(await did(event('charged_back', 11))).toEqual(['suspended', null]);
+  });
+
+  it('counts as renewed what was renewed, not what was taken back or given back', async () => {
+    await post(paid(0));
+    const { id } = await license();
+    const renewal = {
+      ...paid(10, { lines: [{ line: '1', plan_id: plan, renews: id }] }),
+      order: `${order}-r`,
+    };
+    await post(renewal);
+    await post({ ...event('charged_back', 20), order: `${order}-r` });
+    await post({ ...event('chargeback_reversed', 30), order: `${order}-r` });
+    expect(await changes()).toEqual(['issue', 'renew', 'set-end', 'set-end']);
+    expect((await standing())[1]).toBe(year(0, 2));
+  });
+
+  it('answers the same once the plan of an order without licences is gone', async () => {
+    const gone = await makePlan();
+    const body = paid(0, { test: true, lines: [{ line: '1', plan_id: gone }] });
+    const answer = await post(body);
+    expect(line(answer)).toMatchObject({ action: 'none', reason: 'test' });
+    await write.ok(`DELETE /plans/${gone}`, undefined, 204);
+    expect(await post(body)).toEqual(answer);
+  });
+
   it('cancels for good', async () => {
     await post(paid(0));
     expect(await did(event('cancelled', 10))).toEqual(['cancelled', null]);
@@ -350,7 +413,13 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     ).toHaveLength(4);
     expect(await license(':4')).toMatchObject({ plan_id: second });
     expect(await write.ok(`GET /shops/${SHOP}/map`)).toMatchObject([{ plan_id: plan }, { plan_id: second }]);
-    await write.refused(`DELETE /plans/${second}`, undefined, 'CONFLICT');
+    await write.ok(`POST /shops/${SHOP}/map`, { sku: 'OTHER', plan_id: plan }, 201);
+    const unsold = await makePlan();
+    await write.ok(`POST /shops/${SHOP}/map`, { sku: 'UNSOLD', plan_id: unsold }, 201);
+    const message = await write.refused(`DELETE /plans/${unsold}`, undefined, 'CONFLICT');
+    expect(message).toBe(`Plan ${unsold} is what shop ${SHOP} sells as "UNSOLD", and stays.`);
+    for (const sku of ['OTHER', 'UNSOLD']) await write.ok(`DELETE /shops/${SHOP}/map/${sku}`, undefined, 204);
+    await write.ok(`DELETE /plans/${unsold}`, undefined, 204);
     await write.ok(`DELETE /shops/${SHOP}/map/${encodeURIComponent('PRO 1/Y')}`, undefined, 204);
     await write.refused(`DELETE /shops/${SHOP}/map/${encodeURIComponent('PRO 1/Y')}`, undefined, 'NOT_FOUND');
     expect(await write.ok(`GET /shops/${SHOP}/map`)).toEqual([]);

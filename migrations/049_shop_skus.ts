@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { columnTypes, createTable, dropTable } from './schema';
 
-/** The plans that a shop's own article numbers mean. `awaited` is what order lines wait for (044). */
+/** The plans that a shop's own article numbers mean. `awaited` is what order lines wait for (051). */
 export async function up(knex: Knex): Promise<void> {
   const t = columnTypes(knex);
   await createTable(knex, 'shop_skus', {

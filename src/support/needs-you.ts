@@ -9,6 +9,7 @@ import { dayOf, daysBetween } from '../licensing/timestamps';
 import { latestRelease } from '../licensing/updates';
 import { latestOf } from '../store/access-log';
 import type { Db } from '../store/database';
+import { countWaiting } from '../store/orders';
 import { listRefusedLicenses, type RefusedLicense } from '../store/refusals';
 import { ALL_PRODUCTS, countRefusedLicenses, listSums } from '../store/sums';
 
@@ -25,7 +26,9 @@ export type Need =
       byCode: RefusedNow[];
       sentence: string;
     }
-  | { type: 'mails'; count: number; sentence: string };
+  | { type: 'mails'; count: number; sentence: string }
+  /** orders that wait */
+  | { type: 'orders'; count: number; sentence: string };
 
 /** Licences by what refuses them now, the most first. */
 export interface RefusedNow {
@@ -51,7 +54,18 @@ const MOST_REFUSED = 2_000;
 export async function needsYou(db: Db, { home, failedMails, language, now }: NeedsOptions): Promise<Need[]> {
   const texts = TEXTS[language];
   const refused = await findRefused(db, language, now);
+  const waiting = (await countWaiting(db)).reduce((sum, { orders }) => sum + orders, 0);
   return [
+    // Customers who paid and have nothing come first.
+    ...(waiting > 0
+      ? [
+          {
+            type: 'orders' as const,
+            count: waiting,
+            sentence: texts.orders(waiting, formatNumber(waiting, language)),
+          },
+        ]
+      : []),
     ...(await findNotOffered(db, home, language)),
     ...(refused ? [refused] : []),
     ...(failedMails > 0
@@ -195,6 +209,8 @@ const english = {
     CANCELLED: (count, written) => `${written} ${count === 1 ? 'is' : 'are'} cancelled`,
     SLOTS_FULL: (count, written) => `${written} ${count === 1 ? 'has' : 'have'} no free slot`,
   } satisfies Record<RefusedNow['code'], (count: number, written: string) => string>,
+  orders: (count: number, written: string) =>
+    `${written} ${count === 1 ? 'order waits' : 'orders wait'}: paid, and no licence yet.`,
   mails: (count: number, written: string) =>
     `${written} ${count === 1 ? 'mail was' : 'mails were'} not delivered.`,
   reasons: {
@@ -225,6 +241,8 @@ const german: typeof english = {
     CANCELLED: (count, written) => `${written} ${count === 1 ? 'ist' : 'sind'} storniert`,
     SLOTS_FULL: (count, written) => `${written} ${count === 1 ? 'hat' : 'haben'} keinen freien Platz`,
   },
+  orders: (count, written) =>
+    `${written} ${count === 1 ? 'Bestellung wartet' : 'Bestellungen warten'}: bezahlt, und noch keine Lizenz.`,
   mails: (count, written) => `${written} ${count === 1 ? 'Mail wurde' : 'Mails wurden'} nicht zugestellt.`,
   reasons: {
     LICENSE_NOT_FOUND: 'Schlüssel unbekannt oder vertippt',

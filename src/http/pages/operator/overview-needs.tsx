@@ -34,6 +34,7 @@ const NEED_LISTS = {
   not_offered: '/releases',
   refused: '/licenses',
   mails: '/mails',
+  orders: '/orders',
 } as const satisfies Record<Need['type'], string>;
 
 function NeedLine({ need }: { need: Need }) {
@@ -44,7 +45,7 @@ function NeedLine({ need }: { need: Need }) {
       ? { product_id: need.productId }
       : type === 'refused'
         ? { refused: '7d' }
-        : { state: 'failed' };
+        : { state: type === 'orders' ? 'waiting' : 'failed' };
   return (
     <li>
       <Icon name="warning" />

@@ -10,6 +10,7 @@ export const common: Translated<typeof en> = {
     overview: 'Übersicht',
     licenses: 'Lizenzen',
     customers: 'Kunden',
+    orders: 'Bestellungen',
     releases: 'Versionen',
     products: 'Produkte',
     system: 'System',

@@ -17,6 +17,7 @@ export const overview: Translated<typeof en> = {
     not_offered: 'Zum Update-XML',
     refused: 'Zu den abgelehnten Lizenzen',
     mails: 'Nachsehen, was den Mails fehlt',
+    orders: 'Nachsehen, worauf sie warten',
   },
   figures: {
     sold: 'Verkauft',

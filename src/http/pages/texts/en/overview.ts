@@ -15,6 +15,7 @@ export const overview = {
     not_offered: 'Get the update XML',
     refused: 'See the refused licences',
     mails: 'See what is wrong with the mail',
+    orders: 'See what they wait for',
   },
   figures: {
     sold: 'Sold',

@@ -25,6 +25,9 @@ export const said = {
   mySiteRemoved: (sentence: string) => sentence,
   operatorAdded: (email: string) => `${email} may have a link mailed now.`,
   operatorRemoved: (email: string) => `${email} is not an operator any more.`,
+  orderMapped: (sku, plan, done) =>
+    `“${sku}” means ${plan} now.${done === '0' ? '' : ` Orders that have run: ${done}.`}`,
+  ordersRan: (done, waiting) => `Orders that have run: ${done}. Orders that wait still: ${waiting}.`,
   planAdded: (plan) => `The plan ${plan} is there. Licences can be issued on it.`,
   planRemoved: (plan) => `The plan ${plan} is removed.`,
   productAdded: (product) => `The product ${product} is there. Add a plan, then the first version.`,
@@ -45,6 +48,9 @@ export const said = {
     return `${version} is withdrawn. Joomla offers ${offered || 'nothing'} now.`;
   },
   saved: () => 'Saved.',
+  shopAdded: (shop) => `Shop ${shop} is there. Map its articles, then let it post an order.`,
+  shopRemoved: (shop) => `Shop ${shop} is removed. Its orders and licences stay.`,
+  skuUnmapped: (sku) => `“${sku}” means nothing any more. Orders that name it wait.`,
   signedOut: () => 'You are signed out.',
   tokenRevoked: (name: string) => `Token ${name} no longer works.`,
   xmlNotWritten: () => 'The update XML could not be written. Download it, and put it in its place.',

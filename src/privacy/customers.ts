@@ -35,6 +35,7 @@ import {
   tableLayout,
   type KeyRecord,
   type RecordOf,
+  type RecordType,
 } from '../transfer/records';
 
 const PAGE = 500;
@@ -369,7 +370,12 @@ async function* licenseItems(
 }
 
 /** Types of records, and keys, which are parts of licences. */
-const MENTIONS = [...RECORD_TYPES, 'key'] as const;
+const MENTIONS = [...RECORD_TYPES.filter(isOfLicenses), 'key'] as const;
+
+/** Orders that name somebody are exported as orders; shops and articles name nobody. */
+function isOfLicenses(type: RecordType): type is Exclude<RecordType, 'shop' | 'sku' | 'order'> {
+  return type !== 'shop' && type !== 'sku' && type !== 'order';
+}
 
 async function* mentionItems(
   db: Db,

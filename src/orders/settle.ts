@@ -460,7 +460,10 @@ async function settleLicense(
   const isIssued = isNew && license.role === 'issued';
   const expiresAt = isIssued
     ? issuedUntil(after.terms, await durations(work, is))
-    : await nextEnd(work, license, stored, { before, after, was, is });
+    : license.role === 'issued' && after.state === 'cancelled'
+      ? // A cancelled order has no terms; the end that they gave stays.
+        stored.expiresAt
+      : await nextEnd(work, license, stored, { before, after, was, is });
   const isMoved = !isSame(expiresAt, stored.expiresAt);
   if (isMoved) {
     const isRenewal = after.terms.length > before.terms.length && isLater(expiresAt, stored.expiresAt);

@@ -1,8 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { NOW, manageClient, startManaged, type Thing } from '../support/manage';
+import { chance, giveModelPlans, judgeSale, makeSale, tellAll } from '../support/order-model';
 import { DATABASE_KINDS, givePlan, newPlace, rows, startTestService } from '../support/service';
 
-/** The same order, posted by many at once. */
+/** The same order, posted by many at once, and many orders whose events come in any order. */
 
 test.each(DATABASE_KINDS)('50 posts of an order issue once, on %s', async (kind) => {
   const place = { ...(await newPlace(kind)), LICENSING_KEY_SECRET: Buffer.alloc(32, 7).toString('base64') };
@@ -39,3 +40,25 @@ test.each(DATABASE_KINDS)('50 posts of an order issue once, on %s', async (kind)
     await first.stop();
   }
 });
+
+test.each(DATABASE_KINDS)(
+  'events told in any order, some twice, end as the model says, on %s',
+  async (kind) => {
+    const service = await startManaged({ ...(await newPlace(kind)), LICENSING_LOG_DAYS: '90' });
+    try {
+      const first = new Date(NOW.getTime() - 60_000);
+      const plans = await giveModelPlans(service.db);
+      const of = { shop: 'model', plans, first };
+      const sale = makeSale(chance(20_261_125), { ...of, orders: 80 });
+      const { sent } = await tellAll(sale.messages, () => [service.issue], 4);
+      expect(sent).toBeGreaterThanOrEqual(sale.messages.length);
+      // An order that began to wait just as its earlier order issued runs by itself within a minute; here at once.
+      await service.write.ok(`POST /shops/${of.shop}/run`);
+      const counts = await judgeSale(service.db, sale, of);
+      // Every state is among them.
+      expect(Object.keys(counts).sort()).toEqual(['active', 'cancelled', 'none', 'suspended']);
+    } finally {
+      await service.stop();
+    }
+  },
+);

@@ -29,6 +29,9 @@ import { readRules, requireRule, storedRules } from './rules';
 
 export { findShop, listShops, listSkus, type Shop, type ShopSku };
 
+/** Kinds that a seller may choose. A receiver of signed messages is added to them with its own file. */
+export const OFFERED_KINDS = ['api'] as const;
+
 /** `api`: it posts orders with a token. The others are receivers of signed messages. */
 export const SHOP_KINDS = ['api', 'stripe', 'paddle', 'digistore24', 'standard'] as const;
 export type ShopKind = (typeof SHOP_KINDS)[number];
@@ -210,7 +213,6 @@ export function shopJson(shop: Shop) {
     id: shop.id,
     name: shop.name,
     kind: shop.kind,
-    has_secret: shop.secretSealed !== null,
     test: shop.isTest,
     test_plan_id: shop.testPlanId,
     rules: readRules(shop),

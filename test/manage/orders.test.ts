@@ -1,6 +1,7 @@
 /* eslint-disable @typescript-eslint/no-unsafe-assignment, @typescript-eslint/no-unsafe-return -- answers are JSON of any form */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { expectNoSecrets, NOW, startManaged, type Managed, type Thing } from '../support/manage';
+import { addShop, openShopSecret, requireShop } from '../../src/orders/shops';
 import { BACKENDS, rows, storedLicense } from '../support/service';
 
 /** Orders by the operator's API: what each event does to licences, whenever it arrives, and who may see it. */
@@ -553,28 +554,35 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
   });
 
   it('takes no order of a receiver’s shop from a shop’s token', async () => {
-    const receiver = { name: `stripe-${order}`, kind: 'stripe', secret: 'whsec_abc', test: true };
-    expect(await write.ok('POST /shops', receiver, 201)).toMatchObject({
-      kind: 'stripe',
-      has_secret: true,
-      test: true,
+    const name = `stripe-${order}`;
+    const keySecret = Buffer.alloc(32, 7);
+    const context = { actor: 'operator:test', now: NOW, keySecret };
+    await addShop(service.db, name, { kind: 'stripe', secret: 'whsec_abc', test: true }, context);
+    await issue.refused('POST /orders', { ...paid(0), shop: name }, 'FORBIDDEN');
+    const stored = await requireShop(service.db, name);
+    expect(stored.secretSealed).not.toContain('whsec_abc');
+    expect(openShopSecret(stored, keySecret)).toBe('whsec_abc');
+    await expect(addShop(service.db, 'bare', { kind: 'paddle' }, context)).rejects.toMatchObject({
+      field: 'secret',
     });
-    await issue.refused('POST /orders', { ...paid(0), shop: receiver.name }, 'FORBIDDEN');
-    const stored = (await rows<Thing>(service.db, 'shops')).find(({ name }) => name === receiver.name);
-    expect(stored?.secret_sealed).not.toContain('whsec_abc');
-    await write.refused('POST /shops', receiver, 'CONFLICT', 'name');
-    await write.refused('POST /shops', { name: 'bare', kind: 'paddle' }, 'INVALID_REQUEST', 'secret');
+    await expect(
+      addShop(service.db, 'bare', { kind: 'paddle', secret: 'x' }, { ...context, keySecret: undefined }),
+    ).rejects.toThrow('LICENSING_KEY_SECRET is not set');
+    const shown = await write.ok(`GET /shops/${name}`);
+    expect(shown).toMatchObject({ kind: 'stripe', test: true });
+    expect(JSON.stringify(shown)).not.toContain('secret');
+    await write.refused('POST /shops', { name }, 'CONFLICT', 'name');
     await write.refused('POST /shops', { name: 'A b' }, 'INVALID_REQUEST', 'name');
-    await write.refused('POST /shops', { name: 'own', secret: 'x' }, 'INVALID_REQUEST', 'secret');
+    await write.refused('POST /shops', { name: 'own', kind: 'stripe' }, 'INVALID_REQUEST', 'kind');
     await write.refused(
       'POST /shops',
       { name: 'own', test_plan_id: 99_999 },
       'INVALID_REQUEST',
       'test_plan_id',
     );
-    await write.ok(`DELETE /shops/${receiver.name}`, undefined, 204);
-    await write.refused(`DELETE /shops/${receiver.name}`, undefined, 'NOT_FOUND');
-    expect((await write.all('/shops')).map(({ name }) => name as string)).not.toContain(receiver.name);
+    await write.ok(`DELETE /shops/${name}`, undefined, 204);
+    await write.refused(`DELETE /shops/${name}`, undefined, 'NOT_FOUND');
+    expect((await write.all('/shops')).map((shop) => shop.name as string)).not.toContain(name);
   });
 
   it('says what is wrong with an order', async () => {

@@ -11,6 +11,7 @@ import {
   mapSku,
   removeShop,
   requireShop,
+  OFFERED_KINDS,
   SHOP_KINDS,
   shopJson,
   SKU_QUANTITIES,
@@ -32,7 +33,6 @@ const Shop = exactly(
     id: Id,
     name: Text,
     kind: wordOf(SHOP_KINDS),
-    has_secret: Type.Boolean({ description: 'The secret itself is never shown.' }),
     test: Type.Boolean(),
     test_plan_id: orNull(Id),
     rules: Rules,
@@ -42,8 +42,7 @@ const Shop = exactly(
 );
 
 const settings = {
-  kind: Type.Optional(oneOf(SHOP_KINDS, { description: '`api`: it posts orders with a token.' })),
-  secret: Type.Optional(Type.String({ description: 'What the sender of a receiver signs with.' })),
+  kind: Type.Optional(oneOf(OFFERED_KINDS, { description: '`api`: it posts orders with a token.' })),
   test: Type.Optional(Type.Boolean({ description: 'What it sends is for testing.' })),
   test_plan_id: Type.Optional(
     orNull(Type.Integer({ ...IdGiven, description: 'What test orders issue; null: nothing.' })),
@@ -70,8 +69,7 @@ function nameOf({ path }: Pick<Call, 'path'>): string {
 }
 
 interface SettingsGiven {
-  kind?: (typeof SHOP_KINDS)[number];
-  secret?: string;
+  kind?: (typeof OFFERED_KINDS)[number];
   test?: boolean;
   test_plan_id?: number | null;
   rules?: Record<string, string>;
@@ -106,7 +104,7 @@ export const shopOperations = [
   post(
     '/shops',
     {
-      summary: 'Add a shop, or the receiver of a shop',
+      summary: 'Add a shop',
       asksAgain: true,
       body: exactly({ name: Type.String({ description: '1 to 40 of a-z, 0-9, _ and -.' }), ...settings }),
       data: Shop,
@@ -123,7 +121,7 @@ export const shopOperations = [
   patch(
     '/shops/{name}',
     {
-      summary: 'Change a shop, its secret or its rules',
+      summary: 'Change a shop or its rules',
       asksAgain: true,
       body: exactly(settings),
       data: Shop,
@@ -135,7 +133,7 @@ export const shopOperations = [
   remove(
     '/shops/{name}',
     {
-      summary: 'Remove a shop with its secret, rules and map. Its orders and licences stay',
+      summary: 'Remove a shop with its rules and map. Its orders and licences stay',
       asksAgain: true,
     },
     (call) => removeShop(call.db, nameOf(call)),

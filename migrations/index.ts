@@ -43,6 +43,10 @@ import * as accessSites from './044_access_sites';
 import * as webhooks from './045_webhooks';
 import * as webhookDeliveries from './046_webhook_deliveries';
 import * as webhookIndexes from './047_webhook_indexes';
+import * as shops from './048_shops';
+import * as shopSkus from './049_shop_skus';
+import * as orders from './050_orders';
+import * as orderLines from './051_order_lines';
 
 /** In order. The database stores the names, without a file extension. */
 const migrations: Record<string, Knex.Migration> = {
@@ -90,6 +94,10 @@ const migrations: Record<string, Knex.Migration> = {
   '045_webhooks': webhooks,
   '046_webhook_deliveries': webhookDeliveries,
   '047_webhook_indexes': webhookIndexes,
+  '048_shops': shops,
+  '049_shop_skus': shopSkus,
+  '050_orders': orders,
+  '051_order_lines': orderLines,
 };
 
 /** Removes what only earlier versions read: run on a database in use once every process has been restarted. */

@@ -18,6 +18,7 @@ import { mailingOf, queueMail } from './mail/queue';
 import { queueReminders } from './mail/reminders';
 import { startMailSender } from './mail/sender';
 import { createMailTransport } from './mail/transport';
+import { runReady } from './orders/record';
 import { startHousekeeping } from './process/housekeeping';
 import type { ChangeMail } from './selfservice/changes';
 import { createLicensing } from './licensing/licensing';
@@ -81,7 +82,9 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       mailing &&
       ((lease: Lease, goesOn: () => Promise<boolean>) =>
         queueReminders(db, { lease, mailing, now: now(), goesOn }));
-    onStop(startHousekeeping(db, config.logDays, log, now, remind));
+    const runOrders = (goesOn: () => Promise<boolean>) =>
+      runReady(db, { actor: 'orders', now: now(), secret: config.keySecret }, goesOn);
+    onStop(startHousekeeping(db, config.logDays, log, now, { remind, runOrders }));
     onStop(startMail(config, db, log, now));
     const webhooks = startWebhooks(config, db, log, now);
     onStop(() => webhooks?.stop());

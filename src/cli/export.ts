@@ -12,6 +12,9 @@ const NOUNS: Record<RecordType, [one: string, many?: string]> = {
   plan: ['plan'],
   release: ['release'],
   license: ['licence'],
+  shop: ['shop'],
+  sku: ['article of a shop', 'articles of shops'],
+  order: ['order'],
   activation: ['activation'],
   event: ['event'],
   access: ['access', 'accesses'],
@@ -23,7 +26,7 @@ export function addExportCommand(program: Command): void {
     .command('export')
     .summary('write everything into one file')
     .description(
-      'Writes everything into one file, as it is at one moment: products, plans, releases, licences, activations, history and access log. The file reads into this or another database with "licensing import".',
+      'Writes everything into one file, as it is at one moment: products, plans, releases, licences, shops with their orders, activations, history and access log. The file reads into this or another database with "licensing import".',
     )
     .requiredOption('--out <file>', 'the file; - for standard output', fileName)
     .option('--packages <dir>', "a folder to copy the releases' packages to", folderName)

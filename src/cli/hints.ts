@@ -13,6 +13,12 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   undecided: () => 'Say it with --licenses follow or --licenses keep.',
   'counts-otherwise': () => '',
   'plan-in-use': ({ plan }) => `"licensing license list --plan ${plan}" shows its licences.`,
+  'plan-in-shop': ({ shop, sku }) =>
+    sku === null
+      ? `Name another plan first: "licensing shop edit ${shop} --test-plan".`
+      : `Take the article from the map first: "licensing shop unmap ${shop} SKU".`,
+  'no-shop': () => '"licensing shop list" shows those there are.',
+  'no-order': () => '"licensing order list" shows them, the newest first.',
   'lifetime-license': () => '"--until" gives it an end.',
   'other-plan': () => 'To change its plan: "licensing license change-plan".',
   'other-customer': ({ license }) => `"licensing license show ${license}" says whose it is.`,

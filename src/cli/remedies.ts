@@ -59,6 +59,8 @@ const OF_ACTIONS: {
     `${code === 'VERSION_WITHDRAWN' ? 'If it still does then, write the update XML again' : 'Write it again'}: licensing update-xml write --product ${product_id}`,
   change_product: ({ product_id, includes }, { facts }) =>
     `If product ${product_id} is to include ${(facts as { asked: Named }).asked.name} too: licensing product edit ${product_id} --includes ${includes.join(',')}`,
+  map_sku: ({ shop, sku }) => `licensing shop map ${shop} ${shellWord(sku, 'SKU')} --plan ID`,
+  run_orders: ({ shop }) => `Once that is mended: licensing shop run ${shop}`,
   why: ({ license_id }) => `licensing why ${license_id}`,
 };
 
@@ -103,7 +105,7 @@ function freeSlot(license: number, facts: object): string {
   return `licensing activation list ${license}, then "licensing activation remove ${license} IDENTIFIER"${over > 0 ? ` (${over + 1} of them)` : ''}`;
 }
 
-/** A client's text as a word of a shell command, or a placeholder. */
-function shellWord(text: string | undefined): string {
-  return text !== undefined && /^\w[\w.:@/-]*$/.test(text) ? text : 'IDENTIFIER';
+/** A text from outside as a word of a shell command, or a placeholder. */
+function shellWord(text: string | undefined, placeholder = 'IDENTIFIER'): string {
+  return text !== undefined && /^\w[\w.:@/-]*$/.test(text) ? text : placeholder;
 }

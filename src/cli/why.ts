@@ -22,7 +22,7 @@ export function addWhyCommand(program: Command): void {
     )
     .argument(
       '<what>',
-      "an IP address; a licence's id or key; its customer's e-mail, its order's reference, the end of its key, or a site, device, seat or instance activated on it or refused lately; or - to read one of them from standard input, or be asked for it",
+      "an IP address; a licence's id or key; its customer's e-mail, its order's reference, the number of a shop's order, the end of its key, or a site, device, seat or instance activated on it or refused lately; or - to read one of them from standard input, or be asked for it",
     )
     .option('--limit <n>', 'how many accesses to look at', positiveInteger, 100)
     .option('--all', 'list the failures that leave no record in any case')

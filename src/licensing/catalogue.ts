@@ -26,6 +26,7 @@ import type { Db, Transaction } from '../store/database';
 import { isDuplicate, isReferenceConflict } from '../store/errors';
 import { countLicensesOnPlans, listIdsWithLimit, listLicenses } from '../store/licenses';
 import { listPublishedVersions } from '../store/releases';
+import { findShopsSelling } from '../store/shops';
 import { inTransaction } from '../store/transaction';
 import { followLimit } from './amend';
 import {
@@ -210,17 +211,28 @@ export function removeProduct(db: Db, id: number): Promise<CatalogueProduct> {
   );
 }
 
-/** For a plan added by mistake. @throws OperatorError when it has licences, even ended ones, or does not exist */
+/** For a plan added by mistake. @throws OperatorError when it has licences, even ended ones, a shop sells it, or it does not exist */
 export function removePlan(db: Db, id: number): Promise<Plan> {
   return removeUnused(
     db,
     async (trx) => {
       const plan = (await lockPlan(trx, id)) ?? noPlan(id);
+      const [shop] = await findShopsSelling(trx, id);
+      if (shop !== undefined) throw soldBy(id, shop);
       await deletePlan(trx, id);
       return plan;
     },
     `Plan ${id} has licences, and stays. Nothing is sold on it as long as you issue none.`,
     { reason: 'plan-in-use', plan: id },
+  );
+}
+
+function soldBy(plan: number, { shop, sku }: { shop: string; sku: string | null }): OperatorError {
+  return new OperatorError(
+    sku === null
+      ? `Plan ${plan} is what shop ${shop} issues for test orders, and stays.`
+      : `Plan ${plan} is what shop ${shop} sells as "${sku}", and stays.`,
+    { code: 'CONFLICT', facts: { reason: 'plan-in-shop', plan, shop, sku } },
   );
 }
 

@@ -96,6 +96,39 @@ export async function issueLicenses(
   }
 }
 
+/** What a shop's order gets: a licence for each reference, on one plan. */
+export type OrderedLicenses = Pick<IssueRequest, 'planId' | 'customer' | 'issuedBy'> & {
+  references: string[];
+  /** null: lifetime */
+  expiresAt: Date | null;
+  activationLimit: number;
+};
+
+/**
+ * Issues the licences of an order in its transaction, with new keys.
+ * @throws a duplicate (`isDuplicate`) when a reference is in use; OperatorError when there is no such plan
+ */
+export async function issueOrdered(
+  trx: Transaction,
+  { references, ...request }: OrderedLicenses,
+  actor: string,
+  secret: Buffer | undefined,
+  now: Date,
+): Promise<Issued[]> {
+  const plan = (await sharePlan(trx, request.planId)) ?? noPlan(request.planId);
+  const times = { expiresAt: request.expiresAt, createdAt: now };
+  const issued: Issued[] = [];
+  for (let i = 0; i < references.length; i += CHUNK) {
+    const some = references.slice(i, i + CHUNK).map((reference) => ({ reference, key: generateKey() }));
+    const drafts = some.map(({ reference, key }) =>
+      draftLicense(key, { ...request, reference, count: 1, key: undefined }, plan, times, secret),
+    );
+    const added = await insertIssued(trx, drafts, actor);
+    issued.push(...added.map((license, k) => ({ license, isNew: true, key: some[k]?.key })));
+  }
+  return issued;
+}
+
 /** When a licence ends; null: lifetime. */
 function endOf({ expiresAt }: IssueRequest, { duration }: Plan, now: Date): Date | null {
   if (expiresAt !== undefined) return expiresAt;

@@ -12,6 +12,8 @@ export interface ChangeContext {
   actor: string;
   now: Date;
   reason?: string | undefined;
+  /** the id of the shop's order that caused it */
+  order?: number | undefined;
 }
 
 /** The new end of a licence; null: lifetime. */
@@ -52,6 +54,38 @@ export function moveEnd(db: Db, id: number, until: Date | null, context: ChangeC
       throw new OperatorError(`Licence ${id} is suspended: renewing gives it an end and makes it active.`, {
         code: 'CONFLICT',
       });
+  });
+}
+
+/**
+ * Sets an end that a shop's order says, which may have passed, and keeps the state. Statistics count a renewal alone,
+ * not what a refund takes back or a reversal gives back.
+ * @param until null: lifetime
+ */
+export function setEnd(
+  db: Db,
+  id: number,
+  until: Date | null,
+  context: ChangeContext & { isRenewal: boolean },
+): Promise<License> {
+  const { now, actor, isRenewal } = context;
+  return changeLicense(db, id, async (trx, license) => {
+    const status = license.status === 'expired' ? 'active' : license.status;
+    await setLicense(trx, id, { status, expiresAt: until });
+    await recordEvents(trx, [
+      {
+        licenseId: id,
+        at: now,
+        actor,
+        action: isRenewal ? 'renew' : 'set-end',
+        before: { status: liveStatus(license, now), expires_at: formatTimestampOrNull(license.expiresAt) },
+        after: {
+          status: liveStatus({ status, expiresAt: until }, now),
+          expires_at: formatTimestampOrNull(until),
+          ...reasonOf(context),
+        },
+      },
+    ]);
   });
 }
 
@@ -137,6 +171,6 @@ function requireTransition(license: LockedLicense, transition: Transition, now: 
 }
 
 /** What an event says besides the change. */
-export function reasonOf({ reason }: ChangeContext): { reason?: string } {
-  return reason === undefined ? {} : { reason };
+export function reasonOf({ reason, order }: ChangeContext): { reason?: string; order?: number } {
+  return { ...(reason !== undefined && { reason }), ...(order !== undefined && { order }) };
 }

@@ -20,6 +20,9 @@ export type RefusalFacts =
         | 'mail-off';
     }
   | { reason: 'plan-in-use'; plan: number }
+  /** `sku` null: for its test orders */
+  | { reason: 'plan-in-shop'; plan: number; shop: string; sku: string | null }
+  | { reason: 'no-shop' | 'no-order' }
   | { reason: 'includes-others'; product: number }
   | { reason: 'is-included'; by: number }
   | {

@@ -50,6 +50,7 @@ const TYPES: Partial<Record<EventAction, WebhookType>> = {
   cancel: 'license.cancelled',
   rekey: 'license.rekeyed',
   'set-limit': 'license.changed',
+  'set-end': 'license.changed',
   'change-plan': 'license.changed',
   'set-customer': 'license.changed',
   'set-metadata': 'license.changed',

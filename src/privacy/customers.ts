@@ -4,6 +4,7 @@ import { MAX_METADATA_TEXT, readMetadata, storedMetadata, type Metadata } from '
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import { announceErasure, recordEvents, type WebhookData } from '../licensing/webhook-events';
+import { orderDetailsJson, readOrder } from '../orders/views';
 import type { FileKind, Sink } from '../packages/replace-file';
 import { listAccesses, type LoggedAccess } from '../store/access-log';
 import { listActivations, type StoredActivation } from '../store/activations';
@@ -35,6 +36,7 @@ import {
   tableLayout,
   type KeyRecord,
   type RecordOf,
+  type RecordType,
 } from '../transfer/records';
 
 const PAGE = 500;
@@ -302,6 +304,8 @@ export function exportCustomer(db: Db, text: string, now: Date, sink: Sink): Pro
     await writeItems(sink, mailItems(trx, customer, own));
     await sink('],\n  "webhooks": [');
     await writeItems(sink, deliveryItems(trx, [...own]));
+    await sink('],\n  "orders": [');
+    await writeItems(sink, orderItems(trx, customer));
     await sink(']\n}\n');
     return { licenses: licenses.length, mentions };
   });
@@ -338,6 +342,14 @@ async function* deliveryItems(db: Db, licenseIds: number[]): AsyncGenerator {
       };
     if (rows.length < PAGE) return;
     after = rows.at(-1)?.id as number;
+  }
+}
+
+/** Orders that name the customer, with their lines and events. */
+async function* orderItems(db: Db, customer: CustomerAddress): AsyncGenerator {
+  for await (const row of rowsNaming(db, 'orders', customer)) {
+    const order = await readOrder(db, row.id as number);
+    if (order !== undefined) yield orderDetailsJson(order);
   }
 }
 
@@ -378,7 +390,12 @@ async function* licenseItems(
 }
 
 /** Types of records, and keys, which are parts of licences. */
-const MENTIONS = [...RECORD_TYPES, 'key'] as const;
+const MENTIONS = [...RECORD_TYPES.filter(isOfLicenses), 'key'] as const;
+
+/** Orders that name somebody are exported as orders; shops and articles name nobody. */
+function isOfLicenses(type: RecordType): type is Exclude<RecordType, 'shop' | 'sku' | 'order'> {
+  return type !== 'shop' && type !== 'sku' && type !== 'order';
+}
 
 async function* mentionItems(
   db: Db,
@@ -400,7 +417,7 @@ async function* mentionItems(
 async function isMentioned(db: Db, customer: CustomerAddress): Promise<boolean> {
   for (const type of MENTIONS)
     if (!(await mentionItems(db, type, customer, new Set()).next()).done) return true;
-  return false;
+  return !(await rowsNaming(db, 'orders', customer).next()).done;
 }
 
 export interface Erased {
@@ -630,6 +647,8 @@ async function changeTexts(
 
 async function eraseElsewhere(db: Db, customer: CustomerAddress): Promise<number> {
   let count = await deleteOutboxOf(db, { address: customer.address });
+  for (const name of ['orders', 'order_events', 'order_lines'] as const)
+    count += await eraseWithoutLock(db, name, customer);
   for (const name of ['products', 'plans', 'releases', 'outbox'] as const)
     count += await eraseWithoutLock(db, name, customer);
   return count + (await eraseWithoutLock(db, 'access_log', customer, { licenseIds: null }));
@@ -686,6 +705,7 @@ function erasedTexts(name: TextTable, row: Row, customer: CustomerAddress): Reco
   const changes: Record<string, SqlValue> = 'ip' in row ? { ip: null } : {};
   if (name === 'access_log') Object.assign(changes, { site: null, installed_version: null });
   if (name === 'events' && (row.actor as string).startsWith('customer:')) changes.actor = 'customer';
+  if (name === 'orders') Object.assign(changes, erasedOrder(row, customer));
   for (const column of TEXT_COLUMNS[name]) {
     const text = row[column];
     if (column in changes || !customer.isIn(text)) continue;
@@ -700,6 +720,14 @@ function erasedTexts(name: TextTable, row: Row, customer: CustomerAddress): Reco
     }
   }
   return changes;
+}
+
+/** The name goes with the address. A number that holds the address cannot be looked for any more. */
+function erasedOrder(row: Row, customer: CustomerAddress): Record<string, SqlValue> {
+  return {
+    ...(customer.isIn(row.customer) && { customer: null, customer_name: null }),
+    ...(customer.isIn(row.number) && { digest: randomBytes(32).toString('hex') }),
+  };
 }
 
 /** Random, because a digest could be checked against guessed addresses. */

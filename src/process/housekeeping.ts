@@ -26,6 +26,7 @@ const FORGET_EVERY_MS = 60 * 1000;
 const ROWS_AT_ONCE = 100;
 const LEAST_AT_ONCE = 10;
 const PAUSE_MS = 100;
+const RUN_ORDERS_EVERY_MS = 60 * 1000;
 const REMIND_EVERY_MS = 10 * 60 * 1000;
 /** A cancelled DELETE rolls back first, and holds its row locks until then. */
 const PAUSE_AFTER_FAILURE_MS = 3_000;
@@ -39,11 +40,17 @@ const LINK_REQUESTS_KEPT_MS = 60 * 60 * 1000;
 /** Until then a page can say that the session has ended. */
 const SESSIONS_KEPT_MS = DAY_MS;
 
+export interface Jobs {
+  /** queues the reminders that are due, every ten minutes; undefined: mail is off */
+  remind?: ((lease: Lease, goesOn: () => Promise<boolean>) => Promise<unknown>) | undefined;
+  /** runs orders that wait for what has come since, every minute */
+  runOrders?: (goesOn: () => Promise<boolean>) => Promise<unknown>;
+}
+
 /**
  * Keeps the daily sums up to date, and deletes access log entries older than `logDays` once they are summed, and calls
  * with an Idempotency-Key after a day, and mails and webhooks as old, now and every hour, in small deletes. What signing
  * in leaves goes each minute, since an address that asked for a link shall be forgotten after an hour. One instance does it for all.
- * @param remind queues the reminders that are due, every ten minutes; undefined: mail is off
  * @returns call it to stop
  */
 export function startHousekeeping(
@@ -51,7 +58,7 @@ export function startHousekeeping(
   logDays: number,
   log: Logger,
   now: () => Date,
-  remind?: (lease: Lease, goesOn: () => Promise<boolean>) => Promise<unknown>,
+  { remind, runOrders }: Jobs = {},
 ): () => Promise<void> {
   const lease: Lease = { name: 'housekeeping', holder: randomBytes(16).toString('hex') };
   const stopping = new AbortController();
@@ -96,9 +103,9 @@ export function startHousekeeping(
   }
 
   /** For what takes too long to wait for when many entries are old. */
-  function inBackground(everyMs: number, job: () => Promise<void>, failure: string) {
+  function inBackground(everyMs: number, job: () => Promise<unknown>, failure: string) {
     let next = -Infinity;
-    let running: Promise<void> | undefined;
+    let running: Promise<unknown> | undefined;
     return {
       startIfDue() {
         if (performance.now() < next || stopping.signal.aborted) return;
@@ -121,6 +128,12 @@ export function startHousekeeping(
     'old sessions and codes could not be deleted; it is tried again in a minute',
   );
 
+  const runningOrders = inBackground(
+    RUN_ORDERS_EVERY_MS,
+    async () => runOrders?.(async () => (await goesOn()) && (await isHeld())),
+    'orders that waited could not be run; it is tried again in a minute',
+  );
+
   let nextReminding = -Infinity;
   async function remindOfEnds(): Promise<void> {
     if (remind === undefined || performance.now() < nextReminding || !(await isHeld())) return;
@@ -137,6 +150,7 @@ export function startHousekeeping(
 
   async function work(): Promise<void> {
     await remindOfEnds();
+    if (await isHeld()) runningOrders.startIfDue();
     if (!(await isHeld()) || !(await sumUp(db, lease, now, goesOn))) return;
     await countAllLicenses(db, lease, now);
     pruning.startIfDue();
@@ -167,6 +181,7 @@ export function startHousekeeping(
     await running;
     await pruning.ended();
     await forgetting.ended();
+    await runningOrders.ended();
     await releaseLease(db, lease).catch(() => undefined);
   };
 }

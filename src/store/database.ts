@@ -33,6 +33,12 @@ export type TableName =
   | 'license_counts'
   | 'outbox'
   | 'webhooks'
+  | 'shops'
+  | 'shop_skus'
+  | 'orders'
+  | 'order_events'
+  | 'order_lines'
+  | 'order_licenses'
   | 'migrations';
 
 /** On the small machines this runs on, more connections would only queue inside the server. */

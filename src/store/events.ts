@@ -12,6 +12,7 @@ export type EventAction =
   | 'revoke'
   | 'cancel'
   | 'renew'
+  | 'set-end'
   | 'set-limit'
   | 'change-plan'
   | 'set-customer'

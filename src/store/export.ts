@@ -27,20 +27,52 @@ export async function* readPages(
 }
 
 /** In one statement: MariaDB turns 1,000 values into a subquery. */
-const LICENSES_AT_ONCE = 500;
+const OWNERS_AT_ONCE = 500;
 
 /** Rows of licences, each with those of its keys, the oldest first. */
 export async function withKeys<R extends Row>(db: Db, licenses: R[]): Promise<(R & { keys: Row[] })[]> {
-  const keys = new Map<SqlValue | undefined, Row[]>();
-  for (let i = 0; i < licenses.length; i += LICENSES_AT_ONCE) {
-    const ids = licenses.slice(i, i + LICENSES_AT_ONCE).map(({ id }) => id as number);
-    const rows = db(tableBy(db, 'license_keys', 'license_id'))
-      .whereIn('license_id', ids)
-      .orderBy('id');
-    for (const row of (await rows) as Row[])
-      keys.set(row.license_id, [...(keys.get(row.license_id) ?? []), row]);
-  }
+  const keys = await rowsBy(db, 'license_keys', 'license_id', licenses);
   return licenses.map((license) => ({ ...license, keys: keys.get(license.id) ?? [] }));
+}
+
+/** Rows of orders, each with those of its lines, events and licences, the oldest first. */
+export async function withOrderRows<R extends Row>(
+  db: Db,
+  orders: R[],
+): Promise<(R & Record<'lines' | 'events' | 'licenses', Row[]>)[]> {
+  const lines = await rowsBy(db, 'order_lines', 'order_id', orders);
+  const events = await rowsBy(db, 'order_events', 'order_id', orders);
+  const licenses = await rowsBy(db, 'order_licenses', 'order_id', orders);
+  return orders.map((order) => ({
+    ...order,
+    lines: lines.get(order.id) ?? [],
+    events: events.get(order.id) ?? [],
+    licenses: licenses.get(order.id) ?? [],
+  }));
+}
+
+/** The rows of a table that belong to others, by the id of those. */
+async function rowsBy(
+  db: Db,
+  name: TableName,
+  column: string,
+  owners: Row[],
+): Promise<Map<SqlValue | undefined, Row[]>> {
+  const found = new Map<SqlValue | undefined, Row[]>();
+  const index = name === 'order_events' ? [column, 'identity'] : [column];
+  for (let i = 0; i < owners.length; i += OWNERS_AT_ONCE) {
+    const ids = owners.slice(i, i + OWNERS_AT_ONCE).map(({ id }) => id as number);
+    const rows = db(tableBy(db, name, ...index))
+      .whereIn(column, ids)
+      .orderBy('id');
+    for (const row of (await rows) as Row[]) {
+      const owner = row[column];
+      const listed = found.get(owner);
+      if (listed === undefined) found.set(owner, [row]);
+      else listed.push(row);
+    }
+  }
+  return found;
 }
 
 async function readPage(

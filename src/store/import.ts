@@ -54,8 +54,11 @@ export async function lockRows(
   return (await rowsWith(trx, name, column, values).orderBy('id').forUpdate()) as Row[];
 }
 
+/** Further columns of the index that begins with the column which rows of a table are found by. */
+const LONGER: Partial<Record<TableName, string[]>> = { releases: ['version'], shop_skus: ['plan_id'] };
+
 function rowsWith(db: Db, name: TableName, column: string, values: SqlValue[]) {
-  const index = column === 'id' ? idIndex(name) : name === 'releases' ? [column, 'version'] : [column];
+  const index = column === 'id' ? idIndex(name) : [column, ...(LONGER[name] ?? [])];
   return db(tableBy(db, name, ...index)).whereIn(column, values as (string | number)[]);
 }
 

@@ -89,6 +89,18 @@ export async function findLicenseByReference(db: Db, reference: string): Promise
   return row && toLicense(row);
 }
 
+/** Those of these references that licences have. */
+export async function findUsedReferences(db: Db, references: string[]): Promise<string[]> {
+  const used: string[] = [];
+  for (let i = 0; i < references.length; i += CHUNK)
+    used.push(
+      ...(await db(tableBy(db, 'licenses', 'reference'))
+        .whereIn('reference', references.slice(i, i + CHUNK))
+        .pluck<string[]>('reference')),
+    );
+  return used;
+}
+
 /** Licences by the digests of any of their keys; unknown digests are missing from the map. */
 export async function findLicensesByDigest(db: Db, digests: string[]): Promise<Map<string, License>> {
   const owners = await findOwners(db, digests);

@@ -15,6 +15,9 @@ export const TEXT_COLUMNS = {
   access_log: ['identifier', 'user_agent', 'version', 'site', 'installed_version'],
   events: ['actor', 'before_json', 'after_json'],
   outbox: ['recipient', 'details_json', 'answer'],
+  orders: ['number', 'owner', 'customer', 'customer_name'],
+  order_events: ['event_id', 'actor', 'lines_json', 'outcome_json'],
+  order_lines: ['line', 'sku', 'renews_json'],
 } as const satisfies Partial<Record<TableName, readonly string[]>>;
 export type TextTable = keyof typeof TEXT_COLUMNS;
 

@@ -11,7 +11,9 @@ interface Column {
   read: (value: SqlValue) => unknown;
 }
 
-const FLAGS = new Set(['compromised', 'free', 'free_staging', 'is_first', 'reminders']);
+const FLAGS = new Set([
+  ...['compromised', 'free', 'free_staging', 'is_first', 'is_test', 'own_only', 'partial', 'reminders'],
+]);
 
 const columns = new Map<string, Column>();
 

@@ -126,6 +126,12 @@ const TABLES: TableName[] = [
   'outbox',
   'webhooks',
   'idempotency',
+  'shops',
+  'shop_skus',
+  'orders',
+  'order_events',
+  'order_lines',
+  'order_licenses',
 ];
 /** Of the tables without an id. */
 const FIRST_COLUMNS: Partial<Record<TableName, string>> = {

@@ -127,7 +127,7 @@ export function explainNearEmail({ id, customer }: License, by: Name): Finding {
 
 /** The order in which a list says what its licences were found by. */
 const NAMES: Name[] = [
-  ...(['customer', 'reference', 'hint', 'identifier', 'access'] as const),
+  ...(['customer', 'reference', 'order', 'hint', 'identifier', 'access'] as const),
   ...(['beginning', 'near', 'provider'] as const),
 ];
 

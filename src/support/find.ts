@@ -11,6 +11,7 @@ import { findActivationsOf } from '../store/activations';
 import type { Db } from '../store/database';
 import { findKeyByDigest } from '../store/license-keys';
 import { findLicensesByIds, type License } from '../store/licenses';
+import { findOrdersNumbered } from '../store/orders';
 import { inSnapshot } from '../store/transaction';
 import { explain, type WhyAnswer, type WhyOptions } from './why';
 
@@ -19,6 +20,8 @@ import { explain, type WhyAnswer, type WhyOptions } from './why';
 export type Found =
   /** `key`: the licence's key that was searched for, unless it is an open main key */
   | { kind: 'license'; id: number; key: { id: number; ended: boolean } | null }
+  /** no licence has this, but orders of shops have this number, the newest first */
+  | { kind: 'orders'; ids: number[] }
   | { kind: 'several'; heading: string; licenses: FoundLicense[]; more: boolean }
   /** no licence has this, and what is known instead. `about` names what was searched for, never a key */
   | {
@@ -55,6 +58,8 @@ export async function find(db: Db, about: string, options: FindOptions): Promise
       const found = (await findByKey(trx, key, options.now)) ?? (await findListed(trx, text, options));
       if (found) return found;
     }
+    const orders = await findOrdersNumbered(trx, text, MOST_FOUND);
+    if (orders.length > 0) return { kind: 'orders', ids: orders.map(({ id }) => id) };
     return findNone(trx, text, address, options);
   });
 }

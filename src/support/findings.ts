@@ -70,6 +70,13 @@ interface Stopped extends LicenseFacts {
   customer: string | null;
 }
 
+/** An order of a shop; `order` is the shop's number of it. */
+interface OrderName {
+  order_id: number;
+  shop: string;
+  order: string;
+}
+
 /** A recorded request. */
 export interface RequestFacts {
   endpoint: Access['endpoint'];
@@ -138,6 +145,9 @@ export interface StateFacts {
   NEAR_EMAIL: { license_id: number; customer: string; matched: Name };
   SEVERAL_LICENSES: { matched: { by: Name; license_ids: number[] }[]; more: boolean };
   ALSO_A_REFERENCE: { license_id: number; reference: string };
+  ORDER: OrderName & { issued: number[]; renewed: number[]; event: string; event_at: string };
+  ORDER_WAITS: OrderName & { line: string; waits_for: string; sku: string | null; renews: string | null };
+  ORDER_ISSUED_NOTHING: OrderName & { event: string; reason: string };
   IN_ACCESS_LOG: { last_at: string; access: { code: Code; facts: object } };
   ONLY_NEARBY: { license_id: number; log_days: number };
   NOTHING_RECORDED: {
@@ -230,6 +240,8 @@ export type Action =
   | { type: 'publish'; product_id: number; release_id?: number; version?: string }
   | { type: 'write_update_xml'; product_id: number }
   | { type: 'change_product'; product_id: number; includes: number[] }
+  | { type: 'map_sku'; shop: string; sku: string }
+  | { type: 'run_orders'; shop: string }
   /** ask about this licence */
   | { type: 'why'; license_id: number };
 
@@ -247,6 +259,8 @@ const TYPES: Record<Action['type'], true> = {
   publish: true,
   write_update_xml: true,
   change_product: true,
+  map_sku: true,
+  run_orders: true,
   why: true,
 };
 

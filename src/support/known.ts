@@ -25,6 +25,8 @@ export interface Likely {
 export type Name =
   | 'customer'
   | 'reference'
+  /** it is of an order of a shop with this number */
+  | 'order'
   | 'hint'
   | 'identifier'
   | 'access'

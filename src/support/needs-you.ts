@@ -9,6 +9,7 @@ import { dayOf, daysBetween } from '../licensing/timestamps';
 import { latestRelease } from '../licensing/updates';
 import { latestOf } from '../store/access-log';
 import type { Db } from '../store/database';
+import { countWaiting } from '../store/orders';
 import { listRefusedLicenses, type RefusedLicense } from '../store/refusals';
 import { ALL_PRODUCTS, countRefusedLicenses, listSums } from '../store/sums';
 
@@ -25,7 +26,9 @@ export type Need =
       byCode: RefusedNow[];
       sentence: string;
     }
-  | { type: 'mails' | 'webhooks'; count: number; sentence: string };
+  | { type: 'mails' | 'webhooks'; count: number; sentence: string }
+  /** orders that wait */
+  | { type: 'orders'; count: number; sentence: string };
 
 /** Licences by what refuses them now, the most first. */
 export interface RefusedNow {
@@ -56,7 +59,18 @@ export async function needsYou(
 ): Promise<Need[]> {
   const texts = TEXTS[language];
   const refused = await findRefused(db, language, now);
+  const waiting = (await countWaiting(db)).reduce((sum, { orders }) => sum + orders, 0);
   return [
+    // Customers who paid and have nothing come first.
+    ...(waiting > 0
+      ? [
+          {
+            type: 'orders' as const,
+            count: waiting,
+            sentence: texts.orders(waiting, formatNumber(waiting, language)),
+          },
+        ]
+      : []),
     ...(await findNotOffered(db, home, language)),
     ...(refused ? [refused] : []),
     ...counted('mails', failedMails),
@@ -198,6 +212,8 @@ const english = {
     CANCELLED: (count, written) => `${written} ${count === 1 ? 'is' : 'are'} cancelled`,
     SLOTS_FULL: (count, written) => `${written} ${count === 1 ? 'has' : 'have'} no free slot`,
   } satisfies Record<RefusedNow['code'], (count: number, written: string) => string>,
+  orders: (count: number, written: string) =>
+    `${written} ${count === 1 ? 'order waits' : 'orders wait'}: paid, and no licence yet.`,
   mails: (count: number, written: string) =>
     `${written} ${count === 1 ? 'mail was' : 'mails were'} not delivered.`,
   webhooks: (count: number, written: string) =>
@@ -231,6 +247,8 @@ const german: typeof english = {
     CANCELLED: (count, written) => `${written} ${count === 1 ? 'ist' : 'sind'} storniert`,
     SLOTS_FULL: (count, written) => `${written} ${count === 1 ? 'hat' : 'haben'} keinen freien Platz`,
   },
+  orders: (count, written) =>
+    `${written} ${count === 1 ? 'Bestellung wartet' : 'Bestellungen warten'}: bezahlt, und noch keine Lizenz.`,
   mails: (count, written) => `${written} ${count === 1 ? 'Mail wurde' : 'Mails wurden'} nicht zugestellt.`,
   webhooks: (count, written) =>
     `${written} ${count === 1 ? 'Empfänger von Webhooks wurde' : 'Empfänger von Webhooks wurden'} angehalten.`,

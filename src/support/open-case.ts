@@ -4,9 +4,11 @@ import { isMarked, requireLicenseNamed } from '../licensing/licenses';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/database';
 import { findLicense, findLicenseByDigest, findLicenseByReference, type License } from '../store/licenses';
+import { findOrdersNumbered } from '../store/orders';
 import { inSnapshot } from '../store/transaction';
 import { explainReference } from './explain-license';
-import { finding } from './findings';
+import { explainOrder } from './explain-orders';
+import { finding, type Finding } from './findings';
 import { LANGUAGES, sentenceOf } from './sentences';
 import {
   findLicensesByNearEmail,
@@ -17,6 +19,7 @@ import {
   openListCase,
   openLoggedCase,
   openNearEmailCase,
+  openOrderCase,
   openUnknownKeyCase,
   type AskedKey,
   type CaseOptions,
@@ -25,7 +28,7 @@ import {
 
 /**
  * Tries the meanings of a text in this order: IP address, licence id, key, other names of licences. Several named
- * licences are listed. Then come the access log, a misspelt e-mail, the end of a key, and an unknown or mistyped key.
+ * licences are listed. Then come a shop's order, the access log, a misspelt e-mail, the end of a key, and an unknown or mistyped key.
  */
 export function openCase(db: Db, text: string, options: CaseOptions): Promise<SupportCase> {
   // One snapshot, so that findings from several statements agree.
@@ -52,6 +55,8 @@ async function openMeaning(db: Db, written: string, options: CaseOptions): Promi
       only.by === 'hint' && end !== undefined ? { by: 'hint', text: end } : undefined;
     return openLicenseCase(db, only.license, options, { asked });
   }
+  const ordered = await openOrderCase(db, written, options);
+  if (ordered) return ordered;
   const logged = await openLoggedCase(db, written, options);
   if (logged) return logged;
   const near = await findLicensesByNearEmail(db, written);
@@ -66,7 +71,9 @@ async function openMeaning(db: Db, written: string, options: CaseOptions): Promi
   return openUnknownKeyCase(db, key, options);
 }
 
-/** A licence by its id, with a note about another licence whose order has the same number. */
+const MOST_ORDERS = 5;
+
+/** A licence by its id, with a note about orders that have the same number. */
 async function openNumberCase(
   db: Db,
   license: License,
@@ -74,7 +81,10 @@ async function openNumberCase(
   options: CaseOptions,
 ): Promise<SupportCase> {
   const found = await openLicenseCase(db, license, options);
+  const findings: Finding[] = [];
   const ordered = await findLicenseByReference(db, number);
-  if (ordered === undefined || ordered.id === license.id) return found;
-  return { ...found, findings: [...found.findings, explainReference(ordered)] };
+  if (ordered !== undefined && ordered.id !== license.id) findings.push(explainReference(ordered));
+  for (const order of await findOrdersNumbered(db, number, MOST_ORDERS))
+    findings.push(await explainOrder(db, order));
+  return { ...found, findings: [...found.findings, ...findings] };
 }

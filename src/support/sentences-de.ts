@@ -110,6 +110,17 @@ export const GERMAN: Language = {
     },
     ALSO_A_REFERENCE: ({ license_id, reference }) =>
       `Auch eine Bestellung hat die Nummer ${reference}: die der Lizenz ${license_id}.`,
+    ORDER: ({ shop, order, issued, renewed, event, event_at }) => {
+      const did = [
+        ...(issued.length > 0 ? [`${licences(issued)} ausgestellt`] : []),
+        ...(renewed.length > 0 ? [`${licences(renewed)} verlängert`] : []),
+      ];
+      return `Bestellung ${order} des Shops ${shop} hat ${did.join(' und ')}. Ihr letztes Ereignis ist „${ORDER_EVENTS[event] ?? event}“ vom ${day(event_at)}.`;
+    },
+    ORDER_WAITS: ({ shop, order, line, waits_for, sku, renews }) =>
+      `Bestellung ${order} des Shops ${shop} wartet bei Position ${line}: ${(WAITS[waits_for] ?? WAITS.other)({ sku: sku ?? '', renews: renews ?? '' })}.`,
+    ORDER_ISSUED_NOTHING: ({ shop, order, event, reason }) =>
+      `Bestellung ${order} des Shops ${shop} hat keine Lizenz: ${NOT_ISSUED[reason] ?? `ihr letztes Ereignis ist „${ORDER_EVENTS[event] ?? event}“`}.`,
     IN_ACCESS_LOG: ({ last_at, access }, tell) =>
       `Dies ist auf keiner Lizenz aktiviert, steht aber im Zugriffsprotokoll, zuletzt am ${moment(last_at)}: ${tell(access.code, access.facts)}`,
     ONLY_NEARBY: ({ license_id, log_days }) =>
@@ -302,6 +313,7 @@ const SENT: Partial<Record<string, string>> = {
 const NAMES: Record<Name, string> = {
   customer: 'als Kunde',
   reference: 'als Bestellnummer',
+  order: 'als Bestellung',
   hint: 'als Ende ihres Schlüssels',
   identifier: 'als Aktivierung',
   access: 'nur im Zugriffsprotokoll',
@@ -309,6 +321,40 @@ const NAMES: Record<Name, string> = {
   near: 'bis auf einen Tippfehler als E-Mail ihres Kunden',
   provider: 'als Namen in der E-Mail ihres Kunden, bei einem anderen Anbieter',
 };
+
+const ORDER_EVENTS: Record<string, string> = {
+  paid: 'bezahlt',
+  renewed: 'verlängert',
+  upgraded: 'Tarif gewechselt',
+  refunded: 'erstattet',
+  charged_back: 'zurückgebucht',
+  chargeback_reversed: 'Rückbuchung aufgehoben',
+  cancelled: 'storniert',
+  subscription_ended: 'Abo beendet',
+};
+
+type WaitsFor = (facts: { sku: string; renews: string }) => string;
+
+const WAITS: Record<string, WaitsFor> & { other: WaitsFor } = {
+  not_mapped: ({ sku }) => `ihr Artikel „${sku}“ ist keinem Tarif zugeordnet`,
+  unknown_order: ({ renews }) => `sie verlängert „${renews}“, und davon ist hier nichts bekannt`,
+  reference_in_use: () => 'eine andere Lizenz hat ihre Bestellnummer',
+  no_plan: () => 'ihren Tarif gibt es nicht mehr',
+  other: () => 'es fehlt etwas',
+};
+
+const NOT_ISSUED: Record<string, string> = {
+  test: 'sie ist ein Test, und der Shop hat keinen Tarif für Tests',
+  not_paid: 'sie wurde nie bezahlt',
+  refunded: 'sie wurde erstattet',
+  charged_back: 'ihre Zahlung wurde zurückgebucht',
+  cancelled: 'sie wurde storniert',
+  rule: 'nach den Regeln des Shops bewirken ihre Ereignisse nichts',
+};
+
+function licences(ids: number[]): string {
+  return `${ids.length === 1 ? 'Lizenz' : 'die Lizenzen'} ${ids.join(', ')}`;
+}
 
 /** Clauses after "whose" with a verb; `whose` is the subject. */
 const SLIPS: Record<MeantKey['slip'], (id: number, whose: string) => string> = {

@@ -108,6 +108,17 @@ export const ENGLISH: Language = {
     },
     ALSO_A_REFERENCE: ({ license_id, reference }) =>
       `An order has the number ${reference} as well: that of licence ${license_id}.`,
+    ORDER: ({ shop, order, issued, renewed, event, event_at }) => {
+      const did = [
+        ...(issued.length > 0 ? [`issued ${licences(issued)}`] : []),
+        ...(renewed.length > 0 ? [`renewed ${licences(renewed)}`] : []),
+      ];
+      return `Order ${order} of shop ${shop} ${did.join(' and ')}. Its latest event is "${event}" of ${day(event_at)}.`;
+    },
+    ORDER_WAITS: ({ shop, order, line, waits_for, sku, renews }) =>
+      `Order ${order} of shop ${shop} waits at line ${line}: ${(WAITS[waits_for] ?? WAITS.other)({ sku: sku ?? '', renews: renews ?? '' })}.`,
+    ORDER_ISSUED_NOTHING: ({ shop, order, event, reason }) =>
+      `Order ${order} of shop ${shop} has no licence: ${NOT_ISSUED[reason] ?? `its latest event is "${event}"`}.`,
     IN_ACCESS_LOG: ({ last_at, access }, tell) =>
       `This is activated on no licence, but stands in the access log, the last time on ${last_at}: ${tell(access.code, access.facts)}`,
     ONLY_NEARBY: ({ license_id, log_days }) =>
@@ -266,6 +277,7 @@ const OVER_LIMIT =
 const NAMES: Record<Name, string> = {
   customer: 'as their customer',
   reference: 'as their reference',
+  order: 'as their order',
   hint: 'as the end of their key',
   identifier: 'as what is activated',
   access: 'in the access log alone',
@@ -273,6 +285,29 @@ const NAMES: Record<Name, string> = {
   near: "as their customer's e-mail but for one slip",
   provider: "as the name in their customer's e-mail, at another provider",
 };
+
+type WaitsFor = (facts: { sku: string; renews: string }) => string;
+
+const WAITS: Record<string, WaitsFor> & { other: WaitsFor } = {
+  not_mapped: ({ sku }) => `its article "${sku}" is not mapped to a plan`,
+  unknown_order: ({ renews }) => `it renews "${renews}", of which nothing is known here`,
+  reference_in_use: () => 'another licence has its reference',
+  no_plan: () => 'its plan does not exist any more',
+  other: () => 'something is missing',
+};
+
+const NOT_ISSUED: Record<string, string> = {
+  test: 'it is a test, and the shop has no plan for tests',
+  not_paid: 'it was never paid',
+  refunded: 'it was refunded',
+  charged_back: 'its payment was charged back',
+  cancelled: 'it was cancelled',
+  rule: 'by the rules of the shop its events do nothing',
+};
+
+function licences(ids: number[]): string {
+  return `${ids.length === 1 ? 'licence' : 'licences'} ${ids.join(', ')}`;
+}
 
 const SLIPS: Record<MeantKey['slip'], (id: number, whose: string) => string> = {
   'one-character': (id, whose) => `${whose} differs from licence ${id}'s in one character`,

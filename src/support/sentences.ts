@@ -118,7 +118,7 @@ export function withDays<Facts extends object>(facts: Facts, language: LanguageC
   return Object.fromEntries(written) as Facts;
 }
 
-const DAYS = new Set(['expires_at', 'expired_at', 'stopped_at', 'ended_at', 'ends_at']);
+const DAYS = new Set(['expires_at', 'expired_at', 'stopped_at', 'ended_at', 'ends_at', 'event_at']);
 
 /** The clause of a recorded refusal's cause, which follows a colon; undefined: it was not refused. */
 export function causeOf(language: Language, { code, facts }: Sayable): string | undefined {

@@ -38,11 +38,13 @@ import {
   type LicenseKey,
 } from '../store/license-keys';
 import { findLicensesByIds, findLicensesOfCustomers, listLicenses, type License } from '../store/licenses';
+import { findOrdersNumbered, listOrderLicenses } from '../store/orders';
 import { findLatestOutboxRow } from '../store/outbox';
 import { listReleases } from '../store/releases';
 import { explainAccesses, explainLogged } from './explain-accesses';
 import { explainAskedKey } from './explain-keys';
 import { explainLicense, explainNearEmail, explainSeveral } from './explain-license';
+import { explainOrder, explainOrdersOf } from './explain-orders';
 import { FREE_SITES_READ } from './explain-sites';
 import { explainUnknownKey } from './explain-unknown-key';
 import { finding, type Finding, type StateFacts, type Told } from './findings';
@@ -155,6 +157,7 @@ export async function openLicenseCase(
       ...explainLogged(logged, known),
       ...(asked && key ? explainAskedKey(key, license, { by: asked.by, now }) : []),
       ...explainLicense(license, await readCircumstances(db, license, now)),
+      ...(await explainOrdersOf(db, license.id)),
       ...(own.length > 0
         ? []
         : [
@@ -237,6 +240,28 @@ export async function findLicensesNamed(db: Db, text: string, now: Date): Promis
   for (const [by, licenses] of Object.entries(found) as [Name, License[]][])
     for (const license of licenses) if (!named.has(license.id)) named.set(license.id, { license, by });
   return [...named.values()].sort((a, b) => a.license.id - b.license.id);
+}
+
+/** A shop's order by its number, with its licences; undefined: no order has it. */
+export async function openOrderCase(
+  db: Db,
+  number: string,
+  options: CaseOptions,
+): Promise<SupportCase | undefined> {
+  const orders = await findOrdersNumbered(db, number, MAX_LISTED + 1);
+  if (orders.length === 0) return undefined;
+  const stored = await listOrderLicenses(
+    db,
+    orders.map(({ id }) => id),
+  );
+  const licenses = await findLicensesByIds(db, distinct(stored.map(({ licenseId }) => licenseId)));
+  const [only, ...others] = licenses;
+  if (only && others.length === 0 && orders.length === 1) return openLicenseCase(db, only, options);
+  const findings: Finding[] = [];
+  for (const order of orders.slice(0, MAX_LISTED)) findings.push(await explainOrder(db, order));
+  if (only === undefined) return { license: undefined, findings, accesses: [] };
+  const list = openListCase(licenses.map((license) => ({ license, by: 'order' })));
+  return { ...list, findings: [...findings, ...list.findings] };
 }
 
 /** Licences of customers whose e-mail begins with the text, else is within one slip, else has the name elsewhere. */

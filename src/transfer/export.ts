@@ -3,7 +3,7 @@ import { OperatorError } from '../licensing/operator-error';
 import type { FileKind, Sink } from '../packages/replace-file';
 import { listIncludes } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
-import { readPages, withKeys, type Row } from '../store/export';
+import { readPages, withKeys, withOrderRows, type Row } from '../store/export';
 import {
   acceptPackage,
   isPackageWhole,
@@ -54,7 +54,12 @@ export function exportRecords(db: Db, sink: Sink, options: ExportOptions = {}): 
       counts[type] = 0;
       for await (const rows of readPages(trx, tableLayout(type), PAGE)) {
         if (type === 'product') await addIncludes(trx, rows);
-        const whole = type === 'license' ? await withKeys(trx, rows) : rows;
+        const whole =
+          type === 'license'
+            ? await withKeys(trx, rows)
+            : type === 'order'
+              ? await withOrderRows(trx, rows)
+              : rows;
         await sink(whole.map((row) => `${writeLine(type, row)}\n`).join(''));
         if (type === 'release' && packages) await copyPackages(rows, packages.from, packages.to);
         counts[type] += rows.length;

@@ -14,7 +14,7 @@ export async function importEvents(job: Job, records: Numbered<'event'>[]): Prom
       ...toRow('event', {
         ...value,
         before: withKeysHere(job, value.before),
-        after: withKeysHere(job, value.after),
+        after: withOrderHere(job, withKeysHere(job, value.after)),
       }),
       license_id: licenseHere(job, line, value.license_id),
     }),
@@ -40,6 +40,12 @@ function keyIdsOf(json: Json): [field: string, id: number][] {
 function withKeysHere(job: Job, json: Json): Json {
   const named = keyIdsOf(json).map(([field, id]) => [field, job.keys.get(id) ?? id] as const);
   return named.length === 0 ? json : { ...json, ...Object.fromEntries(named) };
+}
+
+/** An event that a shop's order caused names it. */
+function withOrderHere(job: Job, json: Json): Json {
+  const here = typeof json?.order === 'number' ? job.orders.get(json.order) : undefined;
+  return here === undefined ? json : { ...json, order: here };
 }
 
 /** Counted like events. */

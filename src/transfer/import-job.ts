@@ -62,6 +62,8 @@ export interface Job {
   keys: Map<number, number>;
   /** by the ids in the file of keys that are not main keys: whose they are, and what their activations here come by */
   otherKeys: Map<number, { licenseId: number; key: number | null }>;
+  /** the id here of each order by its id in the file; NOT_WRITTEN as for licences */
+  orders: Map<number, number>;
   /** licences in the file that count domains */
   byDomain: Set<number>;
   /** licences here that a record was matched with */
@@ -116,6 +118,7 @@ export async function startJob(trx: Transaction, options: ImportOptions): Promis
     licenses: new Map(),
     keys: new Map(),
     otherKeys: new Map(),
+    orders: new Map(),
     byDomain: new Set(),
     matched: new Set(),
     added: new Set(),

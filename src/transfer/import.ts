@@ -6,6 +6,7 @@ import { importAccesses, importEvents } from './import-history';
 import { startJob, type ImportOptions, type ImportReport, type Job } from './import-job';
 import { importActivations, importLicenses } from './import-licenses';
 import { importSigningKeys } from './import-signing-keys';
+import { importOrders, importShops, importSkus } from './import-orders';
 import { describeRemarks } from './lines';
 import { readRecords, type AnyBatch } from './record-reader';
 import { inReadCommitted, inSnapshot } from '../store/transaction';
@@ -57,6 +58,12 @@ async function importRecordsOf(job: Job, batch: AnyBatch): Promise<void> {
       return importReleases(job, batch.records);
     case 'license':
       return importLicenses(job, batch.records);
+    case 'shop':
+      return importShops(job, batch.records);
+    case 'sku':
+      return importSkus(job, batch.records);
+    case 'order':
+      return importOrders(job, batch.records);
     case 'activation':
       return importActivations(job, batch.records);
     case 'event':

@@ -38,7 +38,7 @@ const ADDED_FIELDS: Record<number, Partial<Record<string, Record<string, unknown
 };
 
 /** Types that files of earlier versions do not count: by the version that brought them. */
-export const ADDED_TYPES: Partial<Record<RecordType, number>> = { signing_key: 5 };
+export const ADDED_TYPES: Partial<Record<RecordType, number>> = { shop: 5, sku: 5, order: 5, signing_key: 5 };
 
 interface Field<T> {
   /** the allowed values, in words */
@@ -50,7 +50,7 @@ interface Field<T> {
   isList?: true;
 }
 
-/** A row; a licence's has those of its keys. */
+/** A row; a licence's has those of its keys, an order's those of its lines, events and licences. */
 export type WholeRow = Record<string, SqlValue | Row[]>;
 
 interface RecordLayout<F> {
@@ -78,6 +78,57 @@ const KEY = record('license_keys', ['id'], {
   replaced_by: nullable(id),
   created_at: time(),
 });
+
+const ORDER_LINE = record(
+  'order_lines',
+  ['id'],
+  {
+    id,
+    line: text(100, 1),
+    sku: nullable(text(MAX_LABEL_LENGTH, 1)),
+    plan_id: nullable(smallId),
+    quantity: integer(1, MAX_UINT32),
+    renews: nullable(orderOrLicense()),
+    waits_for: nullable(ascii(32)),
+    awaited: nullable(hex(64)),
+  },
+  { renews: 'renews_json' },
+);
+
+const ORDER_EVENT = record(
+  'order_events',
+  ['id'],
+  {
+    id,
+    event: ascii(32),
+    event_id: nullable(text(MAX_LABEL_LENGTH, 1)),
+    identity: hex(64),
+    at: time(),
+    received_at: time(),
+    actor: text(MAX_LABEL_LENGTH),
+    partial: flag(),
+    test: flag(),
+    effect: ascii(16),
+    lines: nullable(array()),
+    outcomes: array(),
+  },
+  { test: 'is_test', lines: 'lines_json', outcomes: 'outcome_json' },
+);
+
+const ORDER_LICENSE = record(
+  'order_licenses',
+  ['id'],
+  {
+    id,
+    line_id: id,
+    license_id: id,
+    role: oneOf(['issued', 'renewed']),
+    state: oneOf(['active', 'suspended', 'cancelled', 'taken_back']),
+    base_ends_at: nullable(time()),
+    plans: object(),
+  },
+  { plans: 'plans_json' },
+);
 
 export const RECORDS = {
   product: record(
@@ -144,6 +195,52 @@ export const RECORDS = {
     revision: bigCount,
     issued_by: nullable(tokenName()),
   }),
+  shop: record(
+    'shops',
+    ['id'],
+    {
+      id: smallId,
+      name: matching(/^[a-z0-9_-]{1,40}$/, '1 to 40 of a-z, 0-9, _ and -'),
+      kind: ascii(16),
+      secret_sealed: nullable(matching(/^[A-Za-z0-9+/=]{1,2048}$/, 'base64 of at most 2048 characters')),
+      test: flag(),
+      test_plan_id: nullable(smallId),
+      rules: nullable(object()),
+      created_by: nullable(text(MAX_LABEL_LENGTH)),
+      created_at: time(),
+    },
+    { test: 'is_test', rules: 'rules_json' },
+  ),
+  sku: record('shop_skus', ['id'], {
+    id: smallId,
+    shop: ascii(40),
+    sku: text(MAX_LABEL_LENGTH, 1),
+    awaited: hex(64),
+    plan_id: smallId,
+    quantity: oneOf(['licenses', 'slots']),
+    created_at: time(),
+  }),
+  order: record(
+    'orders',
+    ['id'],
+    {
+      id,
+      shop: ascii(40),
+      number: text(100, 1),
+      digest: hex(64),
+      owner: nullable(tokenName()),
+      own_only: flag(),
+      customer: nullable(text(MAX_LABEL_LENGTH)),
+      customer_name: nullable(text(MAX_LABEL_LENGTH)),
+      test: flag(),
+      state: oneOf(['done', 'waiting']),
+      created_at: time(),
+      lines: list<OrderLineRecord>('order_line', 0),
+      events: list<OrderEventRecord>('order_event', 0),
+      licenses: list<OrderLicenseRecord>('order_license', 0),
+    },
+    { test: 'is_test' },
+  ),
   activation: record('activations', ['license_id', 'identifier'], {
     id,
     license_id: id,
@@ -206,17 +303,28 @@ export const RECORDS = {
 
 export type RecordType = keyof typeof RECORDS;
 /** With the lists inside of records. */
-const LAYOUTS = { ...RECORDS, key: KEY };
+const LAYOUTS = {
+  ...RECORDS,
+  key: KEY,
+  order_line: ORDER_LINE,
+  order_event: ORDER_EVENT,
+  order_license: ORDER_LICENSE,
+};
 type RowType = keyof typeof LAYOUTS;
+/** Rows that are lists inside of records. */
+type ListedType = 'key' | 'order_line' | 'order_event' | 'order_license';
 type Values<F> = { -readonly [K in keyof F]: F[K] extends Field<infer V> ? V : never };
 export type RecordOf<T extends RowType> = Values<(typeof LAYOUTS)[T]['fields']>;
 export type KeyRecord = Values<(typeof KEY)['fields']>;
+export type OrderLineRecord = Values<(typeof ORDER_LINE)['fields']>;
+export type OrderEventRecord = Values<(typeof ORDER_EVENT)['fields']>;
+export type OrderLicenseRecord = Values<(typeof ORDER_LICENSE)['fields']>;
 
 /** In the file's order: records come after those they refer to. */
 export const RECORD_TYPES = Object.keys(RECORDS) as RecordType[];
 
 /** How the store reads and writes a type's rows. */
-export function tableLayout(type: RecordType): TableLayout {
+export function tableLayout(type: RowType): TableLayout {
   const { table, order } = layoutOf(type);
   return { table, columns: ownColumnsOf(type).map(([, column]) => column), order };
 }
@@ -412,18 +520,41 @@ function flag(): Field<boolean> {
   };
 }
 
-/** The rows of another table that belong to the record, at least one. */
-function list<T>(type: 'key'): Field<T[]> {
+/** The rows of another table that belong to the record. @param least how many there are at least */
+function list<T>(type: ListedType, least = 1): Field<T[]> {
   const isItem = (item: unknown) =>
     typeof item === 'object' &&
     item !== null &&
     recordFault(type, item as Record<string, unknown>) === undefined;
   return {
     isList: true,
-    expected: `a list of ${type}s with all their fields`,
-    fits: (value): value is T[] => Array.isArray(value) && value.length > 0 && value.every(isItem),
+    expected: `a list of ${type.replace('_', ' ')}s with all their fields`,
+    fits: (value): value is T[] => Array.isArray(value) && value.length >= least && value.every(isItem),
     toSql: () => null,
     fromSql: (rows) => (rows as unknown as Row[]).map((row) => fromRow(type, row) as T),
+  };
+}
+
+/** A list as JSON in a text column, at most 16 MB. */
+function array(): Field<Record<string, unknown>[]> {
+  return {
+    expected: 'a list of objects of less than 16 MB',
+    fits: (value): value is Record<string, unknown>[] =>
+      Array.isArray(value) &&
+      value.every((one) => typeof one === 'object' && one !== null && !Array.isArray(one)) &&
+      Buffer.byteLength(JSON.stringify(value)) < 1 << 24,
+    toSql: (value) => JSON.stringify(value),
+    fromSql: (value) => JSON.parse(value as string) as Record<string, unknown>[],
+  };
+}
+
+/** What an order's line renews: an order, or a licence by its id. */
+function orderOrLicense(): Field<string | number> {
+  return {
+    expected: 'text of 1 to 300 characters, or the id of a licence',
+    fits: (value): value is string | number => id.fits(value) || isText(value, 300, 1),
+    toSql: (value) => JSON.stringify(value),
+    fromSql: (value) => JSON.parse(value as string) as string | number,
   };
 }
 

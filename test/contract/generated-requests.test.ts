@@ -63,6 +63,10 @@ interface World {
   suspended: number;
   webhook: number;
   delivery: number;
+  shop: string;
+  sku: string;
+  order: number;
+  orderNumber: string;
 }
 
 interface Answered {
@@ -156,8 +160,13 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     await make(`/licenses/${suspended}/suspend`, {});
     const release = (version: string, query: [string, string][] = []) =>
       id(make(`/products/${product}/releases`, zip, [['version', version], ...query]));
+    const shop = name.slice(0, 20);
+    const paid = { shop, order: name, event: 'paid', at: '2026-01-01T00:00:00Z' };
+    const order = await id(make('/orders', { ...paid, lines: [{ line: '1', plan_id: plan }] }));
+    await make(`/shops/${shop}/map`, { sku: 'PRO', plan_id: plan });
     return {
       ...{ product, plan, emptyPlan, license, reference, customer, licenseKey, suspended },
+      ...{ shop, sku: 'PRO', order, orderNumber: name },
       emptyProduct: await id(make('/products', { name: `${name} empty`, element: `pkg_${name}` })),
       key: await id(make(`/licenses/${license}/keys`, {})),
       activation: await id(make(`/licenses/${license}/activations`, { identifier: 'example.com' })),
@@ -179,6 +188,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
   const pools = (): Pools => {
     const { product, emptyProduct, plan, emptyPlan, license, suspended, key, reference, customer } = world;
     const { activation, release, draft, token: other, licenseKey, signingKey, webhook, delivery } = world;
+    const { shop, sku, order, orderNumber } = world;
     const of = (...values: unknown[]) => fc.constantFrom(...values);
     const times = of('2030-01-01', '2030-06-30T12:00:00Z', '2020-02-30', '2020-01-01', 'tomorrow', null);
     const durations = of('1y', '30d', '6m', '0d', '9999y', '-1d', 'x');
@@ -200,9 +210,23 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       ...{ '{delivery_id}': of(delivery), url: of(RECEIVER, 'https://10.0.0.1', 'x') },
       ...{ events: of(['license.*'], ['*', 'x'], []) },
       ...{ limit: of(1, 2, 500, 501, 0), count: of(1, 2, 3), element: of('pkg_a', 'A B', '') },
+      ...{ shop: of(shop), '{name}': of(shop), name: of(shop, 'new', 'A B'), order: of(orderNumber, 'x:%') },
+      ...{ sku: of(sku, 'OTHER'), '{sku}': of(sku), at: times, line: of('1', '2'), paid_until: times },
+      ...{ renews: of(license, orderNumber, `${orderNumber}:1`, 'x'), test_plan_id: of(plan, null) },
       '{kid}': of(signingKey, '1999-1'),
       '{id}': of(
-        ...[product, plan, license, suspended, release, draft, other, webhook, `reference:${reference}`],
+        ...[
+          order,
+          product,
+          plan,
+          license,
+          suspended,
+          release,
+          draft,
+          other,
+          webhook,
+          `reference:${reference}`,
+        ],
       ),
     };
   };
@@ -216,6 +240,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
   > {
     const { product, emptyProduct, plan, emptyPlan, license, suspended, key, reference, customer } = world;
     const { activation, release, draft, token: other, licenseKey, signingKey, webhook, delivery } = world;
+    const { shop, sku, order, orderNumber } = world;
     const hook = `/manage/webhooks/${webhook}`;
     const lic = `/manage/licenses/${license}`;
     return {
@@ -274,6 +299,19 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
         path: `/manage/products/${product}/update-xml`,
         body: { description: 'An extension' },
       },
+      listOrders: { query: [['shop', shop]] },
+      recordOrder: {
+        body: { shop, order: orderNumber, event: 'renewed', at: '2026-02-01T00:00:00Z' },
+      },
+      getOrder: { path: `/manage/orders/${order}` },
+      addShop: { body: { name: 'digistore', kind: 'digistore24', secret: 'secret' }, statuses: [201] },
+      getShop: { path: `/manage/shops/${shop}` },
+      updateShop: { path: `/manage/shops/${shop}`, body: { rules: { refunded: 'cancel' } } },
+      removeShop: { path: `/manage/shops/${shop}`, statuses: [204] },
+      listShopMap: { path: `/manage/shops/${shop}/map` },
+      mapShopSku: { path: `/manage/shops/${shop}/map`, body: { sku, plan_id: emptyPlan }, statuses: [201] },
+      unmapShopSku: { path: `/manage/shops/${shop}/map/${sku}`, statuses: [204] },
+      runShop: { path: `/manage/shops/${shop}/run` },
       getCustomer: { path: `/manage/customers/${customer}` },
       removeCustomer: { path: `/manage/customers/${customer}`, statuses: [204] },
       importLicenses: { query: [['map', 'key=Key,plan=Plan']], body: csv(), type: 'text/csv' },

@@ -12,7 +12,7 @@ import {
   type ServiceProcess,
 } from '../support/service-process';
 
-/** docs/operator-api.md from top to bottom, and the PHP of docs/shop.md that sells over HTTP. */
+/** docs/operator-api.md and docs/shop.md from top to bottom, and the PHP of docs/shop-issue.md that sells over HTTP. */
 
 const ROOT = join(__dirname, '../..');
 const guide = (name: string) => readFileSync(join(ROOT, `docs/${name}.md`), 'utf8');
@@ -47,19 +47,11 @@ beforeAll(async () => {
 
 afterAll(() => service.stop());
 
-test('the walk does what the page says', () => {
-  const commands = [...guide('operator-api').matchAll(/```sh\n([^]*?)```/g)]
-    .map(([, block]) => block)
-    .join('');
+/** Runs the commands of a page, as they are but for the address. */
+function walk(commands: string) {
   const { status, stdout, stderr } = spawnSync(
     'sh',
-    [
-      '-e',
-      '-c',
-      commands
-        .replaceAll('https://shop.example', service.url)
-        .replaceAll(/^(curl(?:.*\\\n)*.*)$/gm, "$1 -w '\\n%{http_code}\\n'"),
-    ],
+    ['-e', '-c', commands.replaceAll('https://shop.example', service.url)],
     {
       cwd: folder,
       encoding: 'utf8',
@@ -67,6 +59,18 @@ test('the walk does what the page says', () => {
     },
   );
   expect({ status, stderr }).toMatchObject({ status: 0 });
+  return stdout;
+}
+
+const commandsOf = (name: string) =>
+  [...guide(name).matchAll(/```sh\n([^]*?)```/g)].map(([, block]) => block ?? '');
+
+test('the walk does what the page says', () => {
+  const stdout = walk(
+    commandsOf('operator-api')
+      .join('')
+      .replaceAll(/^(curl(?:.*\\\n)*.*)$/gm, "$1 -w '\\n%{http_code}\\n'"),
+  );
   const answers = stdout.trim().split('\n');
   const statuses = answers.filter((_, i) => i % 2 === 1);
   expect(statuses).toEqual(['201', '201', '201', '201', '200', '200', '200', '200', '200', '201']);
@@ -86,13 +90,33 @@ test('the walk does what the page says', () => {
   expect(draft).toMatchObject({ version: '1.1.1', state: 'draft', changelog: 'Faster' });
 });
 
+test('the page on shops does what it says', () => {
+  // After the map the guide says to post the order again.
+  const [token = '', paid = '', map = '', ...others] = commandsOf('shop');
+  const stdout = walk([token, paid, map, paid, ...others].join('\necho ---\n'));
+  const [, first, mapped, again, refunded, rules, renewal, tests, waiting] = stdout.split('---\n');
+  const lineOf = (answer = '') => (JSON.parse(answer) as { data: { lines: object[] } }).data.lines[0];
+  expect(lineOf(first)).toMatchObject({ action: 'waiting', reason: 'not_mapped', licenses: [] });
+  expect(mapped).toContain('"PRO-1Y" means plan 1');
+  // A second later it is another event, and the licence is there already; the same event would answer "issued".
+  expect(lineOf(again)).toMatchObject({
+    action: expect.stringMatching(/^(issued|none)$/),
+    licenses: [{ license_key: expect.stringMatching(/^[0-9A-F-]{35}$/), status: 'active' }],
+  });
+  expect(lineOf(refunded)).toMatchObject({ action: 'suspended', licenses: [{ status: 'suspended' }] });
+  expect(rules).toMatch(/subscription_ended +suspend/);
+  expect(lineOf(renewal)).toMatchObject({ action: 'renewed' });
+  expect(tests).toContain('Shop hikashop is changed.');
+  expect(waiting).toMatch(/^No orders\.\n.*hikashop/s);
+});
+
 describe('a shop in PHP', () => {
   let api: string;
   let token: string;
 
   beforeAll(async () => {
     api = `${service.url}${PATH}`;
-    const blocks = [...guide('shop').matchAll(/```php\n([^]*?)```/g)].map(([, block]) => block);
+    const blocks = [...guide('shop-issue').matchAll(/```php\n([^]*?)```/g)].map(([, block]) => block);
     const program = blocks.find((block) => block?.includes('issueLicence(')) ?? '';
     writeFileSync(
       join(folder, 'shop.php'),

@@ -15,6 +15,8 @@ import {
   resolveCustomer,
 } from '../../src/privacy/customer-list';
 import { eraseCustomer } from '../../src/privacy/customers';
+import type { OrderMessage } from '../../src/orders/message';
+import { recordOrder } from '../../src/orders/record';
 import { customerDigest } from '../../src/store/customer-digest';
 import { holdLease } from '../../src/store/leases';
 import { operator, type Operator } from '../support/operator';
@@ -472,6 +474,9 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
         ...['kind', 'type', 'recipient_digest', 'language', 'message_id', 'once', 'last_error'],
         ...['created_at', 'next_attempt_at', 'attempted_at', 'sent_at', 'failed_at'],
       ],
+      orders: ['shop', 'digest', 'customer_digest', 'state', 'created_at'],
+      order_events: ['event', 'identity', 'at', 'received_at', 'effect'],
+      order_lines: ['waits_for', 'awaited'],
     };
     for (const [name, columns] of Object.entries(TEXT_COLUMNS)) {
       const info = await db(table(db, name as TableName)).columnInfo();
@@ -483,6 +488,46 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
         columns: texts.sort(),
       });
     }
+  });
+
+  it('is handed out orders, and is erased from them with the name, while they stay', async () => {
+    const message: OrderMessage = {
+      ...{
+        shop: 'fair',
+        order: `of ${JANE}`,
+        event: 'paid',
+        at: new Date('2026-01-01'),
+        eventId: `evt ${JANE}`,
+      },
+      customer: { email: JANE, name: 'Jane Roe' },
+      lines: [{ line: '1', sku: 'NOT-MAPPED' }],
+    };
+    const context = { actor: 'shop:fair', now: new Date(), secret: undefined };
+    await recordOrder(db, message, { owner: null, ownOnly: false }, context);
+    await recordOrder(
+      db,
+      { ...message, order: 'of others', customer: { email: 'mary@example.com' }, eventId: 'e' },
+      { owner: null, ownOnly: false },
+      context,
+    );
+    const file = join(temporaryFolder(), 'jane.json');
+    await op.json(['customer', 'export', JANE, '--out', file]);
+    expect((JSON.parse(readFileSync(file, 'utf8')) as { orders: unknown[] }).orders).toMatchObject([
+      {
+        customer: JANE,
+        customer_name: 'Jane Roe',
+        lines: [{ sku: 'NOT-MAPPED' }],
+        events: [{ event: 'paid' }],
+      },
+    ]);
+    await op.json(['customer', 'erase', JANE, '--yes']);
+    expect(JSON.stringify([await rows(db, 'orders'), await rows(db, 'order_events')])).not.toMatch(
+      /jane|Roe/i,
+    );
+    expect(await rows(db, 'orders')).toMatchObject([
+      { number: 'of erased', customer: null, customer_name: null, customer_digest: null, state: 'waiting' },
+      { number: 'of others', customer: 'mary@example.com' },
+    ]);
   });
 
   it('stays erased while the service goes on writing', async () => {

@@ -14,7 +14,15 @@ import {
   openSigningKey,
   retireSigningKey,
 } from '../../src/licensing/signing-keys';
-import { tableLayout, type KeyRecord } from '../../src/transfer/records';
+import type { OrderMessage } from '../../src/orders/message';
+import { recordOrder } from '../../src/orders/record';
+import { addShop, editShop, mapSku } from '../../src/orders/shops';
+import {
+  tableLayout,
+  type KeyRecord,
+  type OrderLicenseRecord,
+  type OrderLineRecord,
+} from '../../src/transfer/records';
 import { insertActivations } from '../../src/store/activations';
 import { table, type Db } from '../../src/store/database';
 import { lockLicense, moveSlots } from '../../src/store/licenses';
@@ -129,6 +137,7 @@ async function fill({ settings, db, operator: op }: Place): Promise<string> {
   } finally {
     await service.stop();
   }
+  await giveOrders(db);
   const oldKey = await db(table(db, 'license_keys'))
     .where({ license_id: 1 })
     .min({ id: 'id' })
@@ -137,6 +146,33 @@ async function fill({ settings, db, operator: op }: Place): Promise<string> {
   await op.json(['license', 'suspend', '4', '--reason', 'charge-back']);
   await op.json(['license', 'metadata', '2', 'note=Größe "4" \\ 🚀', '9.z=1', 'channel=fair']);
   return (await op.json<{ license_key: string }>(['license', 'reveal', '1'])).license_key;
+}
+
+/** A shop with a secret, an order that renewed licence 1 twice, one that renews it in turn, two that wait, and a test. */
+async function giveOrders(db: Db): Promise<void> {
+  const secret = Buffer.from(SECRET, 'base64');
+  const now = new Date('2026-03-03T10:00:00Z');
+  const context = { actor: 'operator:test', now, keySecret: secret };
+  const settings = { kind: 'stripe', secret: 'whsec_1', rules: { refunded: 'cancel' } } as const;
+  await addShop(db, 'celik', settings, context);
+  await mapSku(db, 'celik', { sku: 'Größe "S"', planId: 1, quantity: 'slots' }, { now });
+  const post = (order: string, message: Pick<OrderMessage, 'event'> & Partial<OrderMessage>) =>
+    recordOrder(
+      db,
+      { shop: 'celik', order, at: now, ...message },
+      { owner: 'shop', ownOnly: false },
+      { actor: 'token:shop', now, secret },
+    );
+  const customer = { email: 'jo@example.com', name: 'Jo "the" Ö' };
+  const article = { sku: 'Größe "S"', quantity: 2 };
+  await post('A 1', { event: 'paid', customer, lines: [{ line: '1:a', ...article, renews: 1 }] });
+  await post('A 1', { event: 'renewed', eventId: 'evt_1', lines: [{ line: '1:a' }] });
+  await post('A 1', { event: 'refunded', partial: true });
+  await post('A 2', { event: 'paid', lines: [{ line: 'ü', planId: 1, renews: 'A 1:1%3Aa' }] });
+  await post('A 3', { event: 'paid', lines: [{ line: '1', planId: 1, renews: 'A 9' }] });
+  await post('A 4', { event: 'paid', lines: [{ line: '1', sku: 'not mapped' }] });
+  await post('A 5', { event: 'paid', test: true, lines: [{ line: '1', ...article }] });
+  await editShop(db, 'celik', { testPlanId: 3 }, context);
 }
 
 async function exported({ operator: op }: Place, args: string[] = []): Promise<string> {
@@ -238,8 +274,10 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
       // The sums are made again from what is imported.
       access_log: ['unsummed'],
       events: ['unsummed'],
+      orders: ['customer_digest'],
+      ...{ order_lines: ['order_id'], order_events: ['order_id'], order_licenses: ['order_id'] },
     };
-    for (const type of TYPES) {
+    for (const type of [...TYPES, 'order_line', 'order_event', 'order_license'] as const) {
       const { table: name, columns } = tableLayout(type);
       const there = Object.keys(await source.db(table(source.db, name)).columnInfo());
       expect({ type, columns: [...columns, ...(derived[name] ?? [])].sort() }).toEqual({
@@ -340,8 +378,58 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
         .name;
     expect([1, 2, 3, 4].map(plan)).toEqual(['Developer', 'Agency', 'Team', 'Developer']);
     await expectCountersExact(to.db);
+    // Orders know their licences, plans and lines by their ids here, and histories know the orders.
+    const [waits] = await rows<{ renews_json: string }>(to.db, 'order_lines').then((found) =>
+      found.filter(({ renews_json: renews }) => renews === String(idHere(1))),
+    );
+    expect(waits).toBeDefined();
+    for (const one of lines(file).filter(({ type }) => type === 'order')) {
+      const order = all.order.find(({ digest }) => digest === one.digest)!;
+      for (const { license_id, line_id, plans } of one.licenses as OrderLicenseRecord[]) {
+        const { line } = (one.lines as OrderLineRecord[]).find(({ id }) => id === line_id)!;
+        const lineHere = all.order_line.find((own) => own.order_id === order.id && own.line === line)!;
+        const own = all.order_license.find(
+          (candidate) => candidate.license_id === idHere(license_id) && candidate.order_id === order.id,
+        )!;
+        expect(own).toMatchObject({ line_id: lineHere.id });
+        const base = (json: unknown) => (json as { base: { plan: number } }).base.plan;
+        expect(all.plan.find(({ id }) => id === base(JSON.parse(own.plans_json as string)))!.name).toBe(
+          lines(file).find(({ type, id }) => type === 'plan' && id === base(plans))!.name,
+        );
+      }
+    }
+    const caused = all.event.flatMap(({ after_json: after, license_id }) => {
+      const order = after === null ? undefined : (JSON.parse(after as string) as { order?: number }).order;
+      return order === undefined ? [] : [[order, license_id]];
+    });
+    expect(caused.length).toBeGreaterThan(0);
+    for (const [order, licenseId] of caused)
+      expect(all.order_license).toContainEqual(
+        expect.objectContaining({ order_id: order, license_id: licenseId }),
+      );
     expect(totals(await importJson(to, file))).toMatchObject({ new: 0, changed: 0, conflicting: 0 });
     expect(await contents(to.db)).toEqual(all);
+  });
+
+  it('refuses an order that has other events here, and brings what a shop was changed to', async () => {
+    const to = await place(kind);
+    await importJson(to, file);
+    const changed = lines(file).map((one) =>
+      one.type === 'order' && one.number === 'A 4'
+        ? { ...one, events: [] }
+        : one.type === 'shop'
+          ? { ...one, rules: null, secret_sealed: null }
+          : one,
+    );
+    expect(await refused(to, 'import', fileOf(changed))).toMatch(
+      /order A 4 of shop celik has other events here than in the file/,
+    );
+    const shops = changed.map((one) => (one.type === 'order' ? undefined : one)).filter((one) => !!one);
+    const [before] = await rows<{ secret_sealed: string }>(to.db, 'shops');
+    expect((await importJson(to, fileOf(shops))).records.shop).toMatchObject({ changed: 1 });
+    expect(await rows(to.db, 'shops')).toMatchObject([
+      { rules_json: null, secret_sealed: before!.secret_sealed },
+    ]);
   });
 
   it('brings what was changed since, with an event that says so, and forgets no use counted here', async () => {
@@ -416,7 +504,9 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
   it('of an earlier version of the format is read: each event and access was one, no plan gave more', async () => {
     const to = await place(kind);
     const old = lines(file)
-      .filter(({ type }) => !['header', 'signing_key', 'footer'].includes(type as string))
+      .filter(
+        ({ type }) => !['header', 'footer', 'shop', 'sku', 'order', 'signing_key'].includes(type as string),
+      )
       .filter((one) => !namesKey(one))
       .map(asFirst);
     const counts: Record<string, number> = {};
@@ -781,7 +871,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     expect(code).toBe(0);
     expect(stdout).toBe(readFileSync(file, 'utf8'));
     expect(stderr).toMatch(
-      /^Exported: 2 products, 3 plans, 2 releases, 4 licences, \d+ activations, \d+ events, \d+ accesses, 2 signing keys\.\n$/,
+      /^Exported: 2 products, 3 plans, 2 releases, 4 licences, 1 shop, 1 article of a shop, 5 orders, \d+ activations, \d+ events, \d+ accesses, 2 signing keys\.\n$/,
     );
     const to = await place(kind);
     await to.operator.json(['import', '-'], { stdin: stdout });

@@ -112,7 +112,7 @@ test.each(blocks)('%s', (title, commands) => {
 });
 
 test('the PHP of a shop on this machine sells, once for each order, and hears of a refusal', async () => {
-  const guide = readFileSync(join(ROOT, 'docs/shop.md'), 'utf8');
+  const guide = readFileSync(join(ROOT, 'docs/shop-issue.md'), 'utf8');
   const blocks = [...guide.matchAll(/```php\n([^]*?)```/g)].map(([, block]) => block);
   const program = blocks.find((block) => block?.includes('issueByCommand(')) ?? '';
   writeFileSync(

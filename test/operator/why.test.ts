@@ -5,6 +5,8 @@ import request from 'supertest';
 import { trialUserAgent } from '../../src/joomla/updater/agent';
 import { changeState, renew } from '../../src/licensing/lifecycle';
 import { queueMail } from '../../src/mail/queue';
+import type { LineMessage, OrderMessage } from '../../src/orders/message';
+import { recordOrder } from '../../src/orders/record';
 import { explain, type ExplainedFinding } from '../../src/support/why';
 import type { CauseCode, CauseFacts, MeantKey, RequestFacts } from '../../src/support/findings';
 import { LANGUAGES, sentenceOf, type LanguageCode } from '../../src/support/sentences';
@@ -1161,6 +1163,57 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
       });
       const byOrder = await give({ reference: '20260001' });
       expect((await why('20260001')).license?.id).toBe(byOrder.id);
+    });
+
+    test('an order of a shop: what it did, what it waits for, and why it issued nothing', async () => {
+      const { db } = service;
+      const planId = await givePlan(db);
+      const now = new Date();
+      const post = async (
+        order: string,
+        event: OrderMessage['event'],
+        line: Omit<LineMessage, 'line'> = {},
+        more: Partial<OrderMessage> = {},
+      ) => {
+        const message = { shop: 'hikashop', order, event, at: now, lines: [{ line: '1', ...line }], ...more };
+        const context = { actor: 'token:shop', now, secret: undefined };
+        const { lines } = await recordOrder(db, message, { owner: 'shop', ownOnly: true }, context);
+        for (const { key } of lines.flatMap(({ licenses }) => licenses)) if (key !== undefined) keys.add(key);
+        return lines[0]?.licenses.map(({ license }) => license.id) ?? [];
+      };
+      const [id = 0] = await post('WEB-7001', 'paid', { planId });
+      await post('WEB-7002', 'paid', { planId, renews: 'WEB-7001' });
+      const single = await why(id);
+      expect(single.findings.filter(({ code }) => code === 'ORDER').map(({ text }) => text)).toEqual([
+        expect.stringMatching(
+          `^Order WEB-7001 of shop hikashop issued licence ${id}. Its latest event is "paid" of `,
+        ),
+        expect.stringMatching(`^Order WEB-7002 of shop hikashop renewed licence ${id}. `),
+      ]);
+      expect((await why('WEB-7001')).license?.id).toBe(id);
+      const [one, two] = await post('WEB-7003', 'paid', { planId, quantity: 2 });
+      const several = await why('WEB-7003');
+      expect(several.licenses?.map((license) => license.id)).toEqual([one, two]);
+      expect(codes(several.findings)).toEqual(['ORDER', 'SEVERAL_LICENSES']);
+      await post('WEB-7004', 'paid', { sku: 'PRO-1Y' });
+      expect((await why('WEB-7004')).findings).toEqual([
+        {
+          code: 'ORDER_WAITS',
+          text: 'Order WEB-7004 of shop hikashop waits at line 1: its article "PRO-1Y" is not mapped to a plan.',
+          remedy: 'licensing shop map hikashop PRO-1Y --plan ID',
+        },
+      ]);
+      await post('WEB-7005', 'paid', { planId }, { test: true });
+      expect((await why('WEB-7005')).findings).toEqual([
+        {
+          code: 'ORDER_ISSUED_NOTHING',
+          text: 'Order WEB-7005 of shop hikashop has no licence: it is a test, and the shop has no plan for tests.',
+          remedy: null,
+        },
+      ]);
+      // Also where a licence has the order's number as its id.
+      await post(String(id), 'paid', { sku: 'PRO-1Y' });
+      expect((await why(id)).findings.at(-1)?.code).toBe('ORDER_WAITS');
     });
 
     test('nothing here: what was looked for is named, the text is not repeated, and short keys are explained', async () => {

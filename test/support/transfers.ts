@@ -58,12 +58,18 @@ export function writeText(text: string | Buffer): string {
   return file;
 }
 
+const LISTED = {
+  key: 'license_keys',
+  order_line: 'order_lines',
+  order_event: 'order_events',
+  order_license: 'order_licenses',
+} as const;
+type Contents = Record<RecordType | keyof typeof LISTED, Record<string, unknown>[]>;
+
 /** All rows of all tables. */
-export async function contents(db: Db): Promise<Record<RecordType | 'key', Record<string, unknown>[]>> {
-  const all = { key: await rows(db, 'license_keys') } as Record<
-    RecordType | 'key',
-    Record<string, unknown>[]
-  >;
+export async function contents(db: Db): Promise<Contents> {
+  const all = {} as Contents;
+  for (const [type, name] of Object.entries(LISTED)) all[type as keyof typeof LISTED] = await rows(db, name);
   for (const type of TYPES) all[type] = await rows(db, RECORDS[type].table);
   return all;
 }

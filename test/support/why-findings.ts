@@ -213,6 +213,40 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
     en: 'An order has the number 0 as well: that of licence 0.',
     de: 'Auch eine Bestellung hat die Nummer 0: die der Lizenz 0.',
   },
+  ORDER: {
+    facts: {
+      order_id: 0,
+      shop: 'hikashop',
+      order: 'WEB-7001',
+      issued: [0],
+      renewed: [],
+      event: 'paid',
+      event_at: 'TIME',
+    },
+    action: null,
+    en: 'Order WEB-7001 of shop hikashop issued licence 0. Its latest event is "paid" of DAY.',
+    de: 'Bestellung WEB-7001 des Shops hikashop hat Lizenz 0 ausgestellt. Ihr letztes Ereignis ist „bezahlt“ vom DAY.',
+  },
+  ORDER_WAITS: {
+    facts: {
+      order_id: 0,
+      shop: 'hikashop',
+      order: 'WEB-7004',
+      line: '0',
+      waits_for: 'not_mapped',
+      sku: 'PRO-1Y',
+      renews: null,
+    },
+    action: { type: 'map_sku', shop: 'hikashop', sku: 'PRO-1Y' },
+    en: 'Order WEB-7004 of shop hikashop waits at line 0: its article "PRO-1Y" is not mapped to a plan.',
+    de: 'Bestellung WEB-7004 des Shops hikashop wartet bei Position 0: ihr Artikel „PRO-1Y“ ist keinem Tarif zugeordnet.',
+  },
+  ORDER_ISSUED_NOTHING: {
+    facts: { order_id: 0, shop: 'hikashop', order: 'WEB-7005', event: 'paid', reason: 'test' },
+    action: null,
+    en: 'Order WEB-7005 of shop hikashop has no licence: it is a test, and the shop has no plan for tests.',
+    de: 'Bestellung WEB-7005 des Shops hikashop hat keine Lizenz: sie ist ein Test, und der Shop hat keinen Tarif für Tests.',
+  },
   IN_ACCESS_LOG: {
     facts: {
       last_at: 'TIME',

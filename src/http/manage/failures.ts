@@ -86,7 +86,7 @@ function failure(
 /** Fields that name a thing, by what is said when there is none. */
 const FIELDS: Record<string, string[]> = {
   'no-product': ['covers', 'product_id'],
-  'no-plan': ['plan_id'],
+  'no-plan': ['plan_id', 'test_plan_id'],
   'no-key': ['key_id'],
 };
 

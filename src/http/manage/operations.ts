@@ -9,10 +9,12 @@ import { licenseOperations } from './licenses';
 import { mailOperations } from './mails';
 import { meOperations } from './me';
 import type { Operation } from './operation';
+import { orderOperations } from './orders';
 import { planOperations } from './plans';
 import { productOperations } from './products';
 import { releaseOperations } from './releases';
 import { signingKeyOperations } from './signing-keys';
+import { shopOperations } from './shops';
 import { statisticsOperations } from './statistics';
 import { tokenOperations } from './tokens';
 import { updateXmlOperations } from './update-xml';
@@ -30,6 +32,7 @@ export const OPERATION_GROUPS: Record<string, Operation[]> = {
   Plans: planOperations,
   Releases: [...releaseOperations, ...updateXmlOperations],
   Support: whyOperations,
+  Orders: [...orderOperations, ...shopOperations],
   Customers: customerOperations,
   Imports: importOperations,
   Statistics: statisticsOperations,

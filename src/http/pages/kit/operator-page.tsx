@@ -7,6 +7,7 @@ const NAV = {
   overview: '/',
   licenses: '/licenses',
   customers: '/customers',
+  orders: '/orders',
   releases: '/releases',
   products: '/products',
   system: '/system',

@@ -60,6 +60,8 @@ function changeOf(
       return was.status === 'suspended'
         ? history.revived(ends(is.expires_at))
         : history.renewed(ends(is.expires_at), ends(was.expires_at));
+    case 'set-end':
+      return history.endSet(ends(is.expires_at), ends(was.expires_at));
     case 'set-limit':
       return history.limit(slots(was.activation_limit), slots(is.activation_limit));
     case 'change-plan': {

@@ -58,6 +58,11 @@ async function search(call: OperatorCall, sent: URLSearchParams): Promise<Answer
       `/licenses/${found.id}`,
       found.key === null ? undefined : found.key.ended ? 'foundEndedKey' : 'foundOtherKey',
     );
+  if (found.kind === 'orders') {
+    const [only, ...others] = found.ids;
+    const query = String(new URLSearchParams({ order: about }));
+    return done(others.length === 0 ? `/orders/${only}` : `/orders?${query}`);
+  }
   if (found.kind === 'several') return { page: <Several about={about} found={found} /> };
   const { answer } = found;
   const entries = whatHappened(answer, { language, now: at, zone: format.zone });

@@ -3,6 +3,7 @@ import { readMetadata } from '../../../licensing/metadata';
 import { plansOf } from '../../../licensing/catalogue';
 import { viewLicense, type LicenseView } from '../../../licensing/license-view';
 import { allowedTransitions, liveStatus } from '../../../licensing/states';
+import { findOrdersOfLicenses, type LicenseOrder } from '../../../orders/views';
 import { listCustomers } from '../../../privacy/customer-list';
 import { act, hasOperation } from '../act';
 import { formState } from '../form-state';
@@ -48,6 +49,8 @@ interface Extras {
   canSendKey: boolean;
   /** whether its main key can be shown */
   isKept: boolean;
+  /** of shops, that issued or renewed it; the oldest first */
+  orders: LicenseOrder[];
 }
 
 interface MailFact {
@@ -69,6 +72,7 @@ async function showLicense(call: OperatorCall): Promise<Answer> {
     mails: (await within(db, () => mailsOf(call, id))) ?? [],
     canSendKey: canSendKey(call, shown.license),
     isKept: keySealed !== null && settings.keySecret !== undefined,
+    orders: (await within(db, () => findOrdersOfLicenses(db, [id]))) ?? [],
   };
   return { page: <LicensePage {...{ shown, why, extras }} canShowKeys={settings.keySecret !== undefined} /> };
 }
@@ -218,7 +222,11 @@ function LicenseFacts({ shown, extras }: { shown: LicenseView; extras: Extras })
             {plan.name}, {plan.duration === null ? t.common.lifetime : format.duration(plan.duration)}
           </>,
         ],
-        reference === null ? undefined : [facts.order, reference],
+        extras.orders.length > 0
+          ? [facts.order, <Orders orders={extras.orders} />]
+          : reference === null
+            ? undefined
+            : [facts.order, reference],
         [facts.issued, format.localDay(createdAt)],
         [
           facts.validated,
@@ -244,6 +252,25 @@ function LicenseFacts({ shown, extras }: { shown: LicenseView; extras: Extras })
         extras.mails.length === 0 ? undefined : [facts.mails, <Mails mails={extras.mails} />],
       ]}
     />
+  );
+}
+
+const MOST_ORDERS = 5;
+
+/** Orders of shops: the first and the latest ones. */
+function Orders({ orders }: { orders: LicenseOrder[] }) {
+  const { to } = useView();
+  const shown = orders.length > MOST_ORDERS ? [orders[0], ...orders.slice(1 - MOST_ORDERS)] : orders;
+  return (
+    <>
+      {shown.map((order) =>
+        order === undefined ? null : (
+          <div>
+            <a href={to(`/orders/${order.id}`)}>{order.number}</a> <span class="muted">{order.shop}</span>
+          </div>
+        ),
+      )}
+    </>
   );
 }
 

@@ -35,6 +35,7 @@ const NEED_LISTS = {
   refused: '/licenses',
   mails: '/mails',
   webhooks: '/webhooks',
+  orders: '/orders',
 } as const satisfies Record<Need['type'], string>;
 
 function NeedLine({ need }: { need: Need }) {
@@ -45,9 +46,9 @@ function NeedLine({ need }: { need: Need }) {
       ? { product_id: need.productId }
       : type === 'refused'
         ? { refused: '7d' }
-        : type === 'mails'
-          ? { state: 'failed' }
-          : {};
+        : type === 'webhooks'
+          ? {}
+          : { state: type === 'orders' ? 'waiting' : 'failed' };
   return (
     <li>
       <Icon name="warning" />

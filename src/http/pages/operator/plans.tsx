@@ -77,6 +77,8 @@ function explain({ view: { t } }: OperatorCall, { status, error, facts }: Failur
   switch (facts?.reason) {
     case 'plan-in-use':
       return texts.inUse;
+    case 'plan-in-shop':
+      return texts.inShop(facts.shop, facts.sku ?? '');
     case 'undecided':
       return texts.undecided;
     case 'counts-otherwise':

@@ -11,6 +11,8 @@ import { licenseRoutes } from './license';
 import { licenseListRoutes } from './licenses';
 import { mailRoutes } from './mails';
 import { operatorListRoutes } from './operators';
+import { orderRoutes } from './order';
+import { orderListRoutes } from './orders';
 import { overviewRoutes } from './overview';
 import { planRoutes } from './plans';
 import { productRoutes } from './product';
@@ -21,6 +23,9 @@ import { releaseNewRoutes } from './release-new';
 import { releaseListRoutes } from './releases';
 import { requestRoutes } from './requests';
 import { signingKeyRoutes } from './signing-keys';
+import { shopRoutes } from './shop';
+import { shopListRoutes } from './shops';
+import { skuRoutes } from './shop-map';
 import { startRoutes } from './start';
 import { systemRoutes } from './system';
 import { tokenRoutes } from './tokens';
@@ -41,6 +46,11 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...historyRoutes,
   ...customerListRoutes,
   ...customerRoutes,
+  ...orderListRoutes,
+  ...skuRoutes,
+  ...orderRoutes,
+  ...shopListRoutes,
+  ...shopRoutes,
   ...releaseListRoutes,
   ...releaseNewRoutes,
   ...releaseActionRoutes,

@@ -5,6 +5,7 @@ import { history as historyDe } from './de/history';
 import { license as licenseDe } from './de/license';
 import { licenses as licensesDe } from './de/licenses';
 import { my as myDe } from './de/my';
+import { orders as ordersDe } from './de/orders';
 import { overview as overviewDe } from './de/overview';
 import { products as productsDe } from './de/products';
 import { releases as releasesDe } from './de/releases';
@@ -21,6 +22,7 @@ import { history } from './en/history';
 import { license } from './en/license';
 import { licenses } from './en/licenses';
 import { my } from './en/my';
+import { orders } from './en/orders';
 import { overview } from './en/overview';
 import { products } from './en/products';
 import { releases } from './en/releases';
@@ -41,6 +43,7 @@ const en = {
   license,
   licenses,
   my,
+  orders,
   overview,
   products,
   releases,
@@ -61,6 +64,7 @@ const de: Texts = {
   license: licenseDe,
   licenses: licensesDe,
   my: myDe,
+  orders: ordersDe,
   overview: overviewDe,
   products: productsDe,
   releases: releasesDe,

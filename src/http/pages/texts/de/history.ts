@@ -21,6 +21,7 @@ export const history: Translated<typeof en> = {
   revoked: 'Entzogen',
   cancelled: 'Storniert',
   renewed: (until, before) => `Verlängert: gültig bis ${until}, zuvor ${before}`,
+  endSet: (until, before) => `Gültig bis ${until}, zuvor ${before}`,
   revived: (until) => `Verlängert und wieder aktiv: gültig bis ${until}`,
   limit: (before, after) => `Plätze ${before} → ${after}`,
   plan: (before, after) => `Tarif ${before} → ${after}`,

@@ -18,6 +18,7 @@ export const overview: Translated<typeof en> = {
     refused: 'Zu den abgelehnten Lizenzen',
     mails: 'Nachsehen, was den Mails fehlt',
     webhooks: 'Ansehen, was mit den Webhooks ist',
+    orders: 'Nachsehen, worauf sie warten',
   },
   figures: {
     sold: 'Verkauft',

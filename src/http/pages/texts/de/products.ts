@@ -112,6 +112,10 @@ export const products: Translated<typeof en> = {
     removeBack: 'Behalten',
     refused: {
       inUse: 'Der Tarif hat Lizenzen und bleibt. Solange Sie keine ausstellen, wird nichts mit ihm verkauft.',
+      inShop: (shop, sku) =>
+        sku === ''
+          ? `Der Shop ${shop} stellt diesen Tarif für Testbestellungen aus. Wählen Sie dort zuerst einen anderen.`
+          : `Der Shop ${shop} verkauft diesen Tarif als „${sku}“. Nehmen Sie den Artikel dort zuerst aus der Zuordnung.`,
       undecided: 'Bitte sagen Sie, was aus den Lizenzen mit der jetzigen Zahl von Plätzen wird.',
       name: 'Das Produkt hat schon einen Tarif mit diesem Namen.',
       duration: 'Bitte geben Sie Jahre, Monate oder Tage ein, zum Beispiel 2y, 18m oder 14d.',

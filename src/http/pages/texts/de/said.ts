@@ -31,6 +31,9 @@ export const said: Translated<typeof en> = {
   mySiteRemoved: (sentence) => sentence,
   operatorAdded: (email) => `${email} kann sich jetzt einen Link mailen lassen.`,
   operatorRemoved: (email) => `${email} ist kein Betreiber mehr.`,
+  orderMapped: (sku, plan, done) =>
+    `„${sku}“ ist jetzt ${plan}.${done === '0' ? '' : ` Ausgeführte Bestellungen: ${done}.`}`,
+  ordersRan: (done, waiting) => `Ausgeführte Bestellungen: ${done}. Noch wartende: ${waiting}.`,
   planAdded: (plan) => `Den Tarif ${plan} gibt es nun. Lizenzen können mit ihm ausgestellt werden.`,
   planRemoved: (plan) => `Der Tarif ${plan} ist entfernt.`,
   productAdded: (product) =>
@@ -54,6 +57,10 @@ export const said: Translated<typeof en> = {
   saved: () => 'Gespeichert.',
   signingKeyAdded: (kid) => `Der Signaturschlüssel ${kid} ist angelegt. Bauen Sie ihn in Ihre Software ein.`,
   signingKeyRetired: (kid) => `Der Signaturschlüssel ${kid} ist ausgemustert.`,
+  shopAdded: (shop) =>
+    `Der Shop ${shop} ist da. Ordnen Sie seine Artikel zu, und lassen Sie ihn eine Bestellung melden.`,
+  shopRemoved: (shop) => `Der Shop ${shop} ist gelöscht. Seine Bestellungen und Lizenzen bleiben.`,
+  skuUnmapped: (sku) => `„${sku}“ hat keine Bedeutung mehr. Bestellungen, die ihn nennen, warten.`,
   signedOut: () => 'Sie sind abgemeldet.',
   webhookDisabled: () => 'Er ist ausgeschaltet. Was jetzt geschieht, wartet auf ihn.',
   webhookEnabled: () => 'Er ist eingeschaltet. Was auf ihn wartet, wird gesendet.',

@@ -7,6 +7,7 @@ export const common = {
     overview: 'Overview',
     licenses: 'Licences',
     customers: 'Customers',
+    orders: 'Orders',
     releases: 'Releases',
     products: 'Products',
     system: 'System',

@@ -20,6 +20,7 @@ export const history = {
   revoked: 'Revoked',
   cancelled: 'Cancelled',
   renewed: (until: string, before: string) => `Renewed: ends ${until}, before ${before}`,
+  endSet: (until: string, before: string) => `Ends ${until}, before ${before}`,
   revived: (until: string) => `Renewed and active again: ends ${until}`,
   limit: (before: string, after: string) => `Slots ${before} → ${after}`,
   plan: (before: string, after: string) => `Plan ${before} → ${after}`,

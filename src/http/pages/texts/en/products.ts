@@ -111,6 +111,10 @@ export const products = {
     removeBack: 'Keep it',
     refused: {
       inUse: 'The plan has licences, and stays. Nothing is sold on it as long as you issue none.',
+      inShop: (shop: string, sku: string) =>
+        sku === ''
+          ? `Shop ${shop} issues this plan for test orders. Choose another one there first.`
+          : `Shop ${shop} sells this plan as “${sku}”. Take the article from its map first.`,
       undecided: 'Please say what becomes of the licences with the present number of slots.',
       name: 'The product has a plan of this name already.',
       duration: 'Please type years, months or days, such as 2y, 18m or 14d.',

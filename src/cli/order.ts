@@ -1,0 +1,129 @@
+import type { Command } from 'commander';
+import { formatTimestamp } from '../licensing/timestamps';
+import { noOrder } from '../orders/record';
+import { listOrderPage, orderEventJson, orderJson, readOrder, type OrderView } from '../orders/views';
+import { label, positiveInteger, upTo } from './arguments';
+import { withSession } from './command';
+import { formatFields, formatTable } from './tables';
+
+export function addOrderCommands(program: Command): void {
+  const order = program
+    .command('order')
+    .description('Orders that shops have posted, and what became of them.');
+  addList(order);
+  addShow(order);
+}
+
+interface ListOptions {
+  shop?: string;
+  order?: string;
+  waiting?: boolean;
+  limit: number;
+  after?: string;
+}
+
+function addList(order: Command): void {
+  order
+    .command('list')
+    .description('Lists orders, the newest first, a page at a time.')
+    .option('--shop <name>', 'only of this shop')
+    .option('--order <number>', "only with this number of the shop's", label)
+    .option('--waiting', 'only those that wait, such as for an article to be mapped')
+    .option('--limit <n>', 'how many at the most', upTo(500), 100)
+    .option('--after <cursor>', 'the next page, as this one names it at its end')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  licensing order list --waiting\n  licensing order list --order 1001',
+    )
+    .action(({ shop, order: number, waiting, limit, after }: ListOptions, command: Command) =>
+      withSession(command, async ({ db, now, output }) => {
+        const filter = { shop, number, state: waiting ? 'waiting' : undefined };
+        const { items, next } = await listOrderPage(db, filter, { limit, after });
+        output.printList(
+          items.map((one) => orderJson(one, now)),
+          () =>
+            formatTable(
+              ['ID', 'SHOP', 'ORDER', 'STATE', 'CUSTOMER', 'LICENCES', 'WAITS FOR'],
+              items.map((one) => [
+                one.order.id,
+                one.order.shop,
+                one.order.number,
+                one.order.isTest ? `${one.order.state}, test` : one.order.state,
+                one.order.customer,
+                licensesOf(one),
+                waitsOf(one),
+              ]),
+              'No orders.',
+            ),
+          next === null ? [] : [`There are more: --after ${next}`],
+        );
+      }),
+    );
+}
+
+function licensesOf({ lines }: OrderView): string | null {
+  const ids = lines.flatMap(({ licenses }) => licenses.map(({ id }) => id));
+  return ids.length === 0 ? null : ids.join(', ');
+}
+
+function waitsOf({ lines }: OrderView): string | null {
+  const waits = lines.flatMap(({ line: { waitsFor, sku } }) =>
+    waitsFor === null ? [] : [waitsFor === 'not_mapped' ? `${sku ?? ''} is not mapped` : waitsFor],
+  );
+  return waits.length === 0 ? null : [...new Set(waits)].join(', ');
+}
+
+function addShow(order: Command): void {
+  order
+    .command('show')
+    .description('Shows an order: its lines, their licences, and its events with what each did.')
+    .argument('<id>', 'its id here: "licensing order list --order NUMBER" shows it', positiveInteger)
+    .addHelpText('after', '\nExample:\n  licensing order show 12')
+    .action((id: number, _options: object, command: Command) =>
+      withSession(command, async ({ db, now, output }) => {
+        const found = await readOrder(db, id);
+        if (found === undefined) throw noOrder();
+        const { order: stored, lines, events } = found;
+        const json = { ...orderJson(found, now), events: events.map(orderEventJson) };
+        output.print(json, () =>
+          [
+            formatFields([
+              ['id', stored.id],
+              ['shop', stored.shop],
+              ['order', stored.number],
+              ['state', stored.isTest ? `${stored.state}, test` : stored.state],
+              ['customer', stored.customer],
+              ['posted by', stored.owner],
+            ]),
+            '',
+            formatTable(
+              ['LINE', 'ARTICLE', 'QUANTITY', 'LICENCES', 'WAITS FOR'],
+              lines.map(({ line, licenses }) => [
+                line.line,
+                line.sku ?? (line.planId === null ? null : `plan ${line.planId}`),
+                line.quantity,
+                licenses.map((license) => license.id).join(', ') || null,
+                line.waitsFor,
+              ]),
+              'It has no lines yet: it was never paid.',
+            ),
+            '',
+            formatTable(
+              ['AT', 'EVENT', 'DID'],
+              json.events.map(({ at, event, partial, outcomes }) => [
+                at,
+                partial ? `${event}, a part` : event,
+                outcomes
+                  .map(({ line, action, reason }) =>
+                    reason === null ? `${line}: ${action}` : `${line}: ${action} (${reason})`,
+                  )
+                  .join(', ') || null,
+              ]),
+            ),
+            '',
+            `Posted first on ${formatTimestamp(stored.createdAt)}.`,
+          ].join('\n'),
+        );
+      }),
+    );
+}

@@ -1,0 +1,237 @@
+import { Type, type Static } from '@sinclair/typebox';
+import { parseMoment } from '../../licensing/timestamps';
+import { ORDER_EVENTS } from '../../orders/fold';
+import { MAX_LINES, MAX_QUANTITY, type OrderMessage } from '../../orders/message';
+import { recordOrder } from '../../orders/record';
+import { findShop } from '../../orders/shops';
+import { listOrderPage, orderEventJson, orderJson, readOrder, recordedJson } from '../../orders/views';
+import { ManageError, notFound } from './failures';
+import { get, list, post, type Call } from './operation';
+import { pageOf, readId } from './reading';
+import {
+  exactly,
+  Id,
+  IdGiven,
+  oneOf,
+  orNull,
+  Paging,
+  Text,
+  TextOrNull,
+  Time,
+  TimeGiven,
+  TimeOrNull,
+  wordOf,
+} from './schemas';
+import { STATUSES } from './things';
+
+const LineGiven = exactly(
+  {
+    line: Type.String({ description: "The line's name within the order." }),
+    plan_id: Type.Optional(IdGiven),
+    sku: Type.Optional(Type.String({ description: "The shop's own article number, which its map has." })),
+    quantity: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_QUANTITY, default: 1 })),
+    paid_until: Type.Optional(TimeGiven),
+    renews: Type.Optional(
+      Type.Union([Id, Text], {
+        description:
+          'What the line renews: an earlier order or `order:line` of the same shop, or the id of a licence.',
+      }),
+    ),
+  },
+  { title: 'OrderLineGiven' },
+);
+
+/** An order's event, as a shop or a receiver sends it. */
+export const OrderGiven = exactly({
+  shop: Type.String({ description: '1 to 40 of a-z, 0-9, _ and -.', examples: ['hikashop'] }),
+  order: Type.String({ description: "The shop's number of the order.", examples: ['1001'] }),
+  event: oneOf(ORDER_EVENTS),
+  at: Type.String({
+    description: 'When it happened; at most five minutes ahead.',
+    examples: ['2026-11-23T10:00:00Z'],
+  }),
+  event_id: Type.Optional(
+    Type.String({ description: 'Unique within the order; without it, `event` and `at` tell events apart.' }),
+  ),
+  test: Type.Optional(Type.Boolean({ description: 'Issues nothing, unless the shop has a plan for tests.' })),
+  partial: Type.Optional(Type.Boolean({ description: 'Of `refunded`: a part of the money only.' })),
+  customer: Type.Optional(
+    exactly({
+      email: Type.String({ description: 'An e-mail address.' }),
+      name: Type.Optional(Text),
+    }),
+  ),
+  lines: Type.Optional(
+    Type.Array(LineGiven, {
+      minItems: 1,
+      maxItems: MAX_LINES,
+      description: "Required with `paid` and `upgraded`; else all of the order's when left out.",
+    }),
+  ),
+});
+
+/** @throws OperatorError that names the field of a wrong time */
+export function readOrderMessage(body: Static<typeof OrderGiven>): OrderMessage {
+  const { event_id: eventId, at, lines, ...others } = body;
+  return {
+    ...others,
+    eventId,
+    at: parseMoment(at, 'first', 'refused', 'at'),
+    lines: lines?.map(({ plan_id: planId, paid_until: until, ...line }) => ({
+      ...line,
+      planId,
+      paidUntil: until === undefined ? undefined : parseMoment(until, 'last', 'refused', 'lines'),
+    })),
+  };
+}
+
+export const ORDER_ACTIONS = [
+  'issued',
+  'renewed',
+  'plan_changed',
+  'suspended',
+  'reinstated',
+  'cancelled',
+  'none',
+  'waiting',
+] as const;
+
+const state = wordOf(['done', 'waiting']);
+const outcome = {
+  line: Text,
+  action: wordOf(ORDER_ACTIONS),
+  reason: orNull(Type.String({ description: 'Why nothing was done, or why the line waits.' })),
+};
+const standing = { status: wordOf(STATUSES), expires_at: TimeOrNull };
+const orderFields = { id: Id, shop: Text, order: Text, state };
+
+const RecordedOrder = exactly(
+  {
+    ...orderFields,
+    lines: Type.Array(
+      exactly({
+        ...outcome,
+        licenses: Type.Array(
+          exactly({
+            id: Id,
+            license_key: orNull(Type.String({ description: 'Whole for `paid`, when it can be revealed.' })),
+            ...standing,
+          }),
+        ),
+      }),
+    ),
+  },
+  { title: 'RecordedOrder' },
+);
+
+const fields = {
+  ...orderFields,
+  test: Type.Boolean(),
+  customer: TextOrNull,
+  customer_name: TextOrNull,
+  created_at: Time,
+  lines: Type.Array(
+    exactly({
+      line: Text,
+      sku: TextOrNull,
+      plan_id: orNull(Id),
+      quantity: Type.Integer({ minimum: 1 }),
+      renews: Type.Union([Id, TextOrNull]),
+      waits_for: orNull(Type.String({ description: 'Why the line waits; null: it does not.' })),
+      licenses: Type.Array(exactly({ id: Id, ...standing })),
+    }),
+  ),
+};
+
+const OrderDetails = exactly(
+  {
+    ...fields,
+    events: Type.Array(
+      exactly(
+        {
+          id: Id,
+          event: wordOf(ORDER_EVENTS),
+          event_id: TextOrNull,
+          at: Time,
+          received_at: Time,
+          actor: Text,
+          partial: Type.Boolean(),
+          test: Type.Boolean(),
+          lines: Type.Union([Type.Array(Type.Object({}, { additionalProperties: true })), Type.Null()], {
+            description: "As they came; null: all of the order's.",
+          }),
+          outcomes: Type.Array(exactly(outcome)),
+        },
+        { title: 'OrderEvent' },
+      ),
+    ),
+  },
+  { title: 'OrderDetails' },
+);
+
+/** @throws ManageError when the shop's orders come from its receiver alone */
+async function refuseReceiver({ db, caller, body }: Call<unknown, { shop: string }>): Promise<void> {
+  if (caller.scope !== 'issue') return;
+  const shop = await findShop(db, body.shop);
+  if (shop !== undefined && shop.kind !== 'api')
+    throw new ManageError('FORBIDDEN', 'The orders of this shop come from its receiver.');
+}
+
+/** The name that orders belong to. */
+function ownerOf({ caller }: Pick<Call, 'caller'>) {
+  return { owner: caller.tokenId === null ? null : caller.name, ownOnly: caller.scope === 'issue' };
+}
+
+export const orderOperations = [
+  list(
+    '/orders',
+    {
+      summary: 'List orders, the newest first',
+      description: 'A token of the scope `issue` sees those that it posted.',
+      forShops: true,
+      query: exactly({
+        shop: Type.Optional(Text),
+        order: Type.Optional(Text),
+        state: Type.Optional(oneOf(['done', 'waiting'])),
+        ...Paging,
+      }),
+      data: exactly(fields, { title: 'Order' }),
+    },
+    async ({ db, query, caller, now }) => {
+      const { shop, order: number, state: wanted } = query;
+      const owner = caller.scope === 'issue' ? caller.name : undefined;
+      const { items, next } = await listOrderPage(db, { shop, number, state: wanted, owner }, pageOf(query));
+      return { data: items.map((one) => orderJson(one, now)), next };
+    },
+  ),
+  post(
+    '/orders',
+    {
+      summary: 'Tell what happened to an order of a shop',
+      description:
+        'Issues, renews, suspends and so on, by the rules of the shop. The same event again changes nothing and answers the same, with the licences as they stand now.',
+      forShops: true,
+      body: OrderGiven,
+      data: RecordedOrder,
+    },
+    async (call) => {
+      const { db, body, caller, now, settings } = call;
+      await refuseReceiver(call);
+      const context = { actor: caller.actor, now, secret: settings.keySecret };
+      return {
+        data: recordedJson(await recordOrder(db, readOrderMessage(body), ownerOf(call), context), now),
+      };
+    },
+  ),
+  get(
+    '/orders/{id}',
+    { summary: 'Read an order with its events', forShops: true, data: OrderDetails },
+    async (call) => {
+      const { db, caller, now } = call;
+      const found = await readOrder(db, readId(call, 'id', 'order'));
+      if (found === undefined || (caller.scope === 'issue' && found.order.owner !== caller.name))
+        throw notFound('order');
+      return { data: { ...orderJson(found, now), events: found.events.map(orderEventJson) } };
+    },
+  ),
+];

@@ -1,0 +1,199 @@
+import { Type } from '@sinclair/typebox';
+import { readCursor, isCursorId, toPage } from '../../licensing/cursors';
+import { ORDER_EVENTS } from '../../orders/fold';
+import { runWaiting } from '../../orders/record';
+import { effectsOf } from '../../orders/rules';
+import {
+  addShop,
+  editShop,
+  listShops,
+  listSkus,
+  mapSku,
+  removeShop,
+  requireShop,
+  OFFERED_KINDS,
+  SHOP_KINDS,
+  shopJson,
+  SKU_QUANTITIES,
+  skuJson,
+  unmapSku,
+} from '../../orders/shops';
+import { get, list, patch, post, remove, type Call } from './operation';
+import { pageOf } from './reading';
+import { exactly, Id, IdGiven, oneOf, orNull, Paging, Text, Time, wordOf } from './schemas';
+
+const EFFECTS = [...new Set(ORDER_EVENTS.flatMap(effectsOf))];
+
+const Rules = exactly(Object.fromEntries(ORDER_EVENTS.map((event) => [event, wordOf(effectsOf(event))])), {
+  title: 'ShopRules',
+});
+
+const Shop = exactly(
+  {
+    id: Id,
+    name: Text,
+    kind: wordOf(SHOP_KINDS),
+    test: Type.Boolean(),
+    test_plan_id: orNull(Id),
+    rules: Rules,
+    created_at: Time,
+  },
+  { title: 'Shop' },
+);
+
+const settings = {
+  kind: Type.Optional(oneOf(OFFERED_KINDS, { description: '`api`: it posts orders with a token.' })),
+  test: Type.Optional(Type.Boolean({ description: 'What it sends is for testing.' })),
+  test_plan_id: Type.Optional(
+    orNull(Type.Integer({ ...IdGiven, description: 'What test orders issue; null: nothing.' })),
+  ),
+  rules: Type.Optional(
+    Type.Record(Type.String(), oneOf(EFFECTS), {
+      description: 'What an event does, such as {"refunded":"cancel"}; the others stay.',
+    }),
+  ),
+};
+
+const Sku = exactly(
+  { id: Id, sku: Text, plan_id: Id, quantity: wordOf(SKU_QUANTITIES), created_at: Time },
+  { title: 'ShopSku' },
+);
+
+const ran = {
+  done: Type.Integer({ minimum: 0, description: 'Orders that waited and wait no more.' }),
+  waiting: Type.Integer({ minimum: 0 }),
+};
+
+function nameOf({ path }: Pick<Call, 'path'>): string {
+  return path.name ?? '';
+}
+
+interface SettingsGiven {
+  kind?: (typeof OFFERED_KINDS)[number];
+  test?: boolean;
+  test_plan_id?: number | null;
+  rules?: Record<string, string>;
+}
+
+function readSettings({ test_plan_id: testPlanId, ...others }: SettingsGiven) {
+  return { ...others, testPlanId };
+}
+
+const contextOf = ({ context, settings: { keySecret } }: Call) => ({ ...context, keySecret });
+
+function run(call: Call) {
+  const { db, context, settings: of } = call;
+  return runWaiting(db, nameOf(call), { ...context, secret: of.keySecret });
+}
+
+export const shopOperations = [
+  list(
+    '/shops',
+    { summary: 'List shops', scope: 'write', query: exactly(Paging), data: Shop },
+    async ({ db, query }) => {
+      const { limit, after } = pageOf(query);
+      const [place] = readCursor<[number]>(after, [isCursorId]) ?? [];
+      const { items, next } = toPage(
+        await listShops(db, { after: place, limit: limit + 1 }),
+        limit,
+        ({ id }) => [id],
+      );
+      return { data: items.map(shopJson), next };
+    },
+  ),
+  post(
+    '/shops',
+    {
+      summary: 'Add a shop',
+      asksAgain: true,
+      body: exactly({ name: Type.String({ description: '1 to 40 of a-z, 0-9, _ and -.' }), ...settings }),
+      data: Shop,
+      status: 201,
+    },
+    async (call) => {
+      const { name, ...others } = call.body;
+      return { data: shopJson(await addShop(call.db, name, readSettings(others), contextOf(call))) };
+    },
+  ),
+  get('/shops/{name}', { summary: 'Read a shop', scope: 'write', data: Shop }, async (call) => ({
+    data: shopJson(await requireShop(call.db, nameOf(call))),
+  })),
+  patch(
+    '/shops/{name}',
+    {
+      summary: 'Change a shop or its rules',
+      asksAgain: true,
+      body: exactly(settings),
+      data: Shop,
+    },
+    async (call) => ({
+      data: shopJson(await editShop(call.db, nameOf(call), readSettings(call.body), contextOf(call))),
+    }),
+  ),
+  remove(
+    '/shops/{name}',
+    {
+      summary: 'Remove a shop with its rules and map. Its orders and licences stay',
+      asksAgain: true,
+    },
+    (call) => removeShop(call.db, nameOf(call)),
+  ),
+  list(
+    '/shops/{name}/map',
+    { summary: "List what a shop's articles mean", scope: 'write', query: exactly(Paging), data: Sku },
+    async (call) => {
+      const { limit, after } = pageOf(call.query);
+      const { name } = await requireShop(call.db, nameOf(call));
+      const [place] = readCursor<[number]>(after, [isCursorId]) ?? [];
+      const rows = await listSkus(call.db, name, { after: place, limit: limit + 1 });
+      const { items, next } = toPage(rows, limit, ({ id }) => [id]);
+      return { data: items.map(skuJson), next };
+    },
+  ),
+  post(
+    '/shops/{name}/map',
+    {
+      summary: 'Let an article mean a plan, besides those it means already',
+      description: 'Orders that waited for it run at once. Several plans: several licences.',
+      body: exactly({
+        sku: Text,
+        plan_id: IdGiven,
+        quantity: Type.Optional(
+          oneOf(SKU_QUANTITIES, {
+            default: 'licenses',
+            description: "`slots`: one licence with the plan's limit times the quantity.",
+          }),
+        ),
+      }),
+      data: Sku,
+      status: 201,
+      otherStatus: { status: 200, when: 'the article meant this plan already' },
+      hasDeadline: false,
+      afterCommit: {
+        title: 'MappedSku',
+        adds: { ran: exactly(ran) },
+        perform: async (call) => ({ ran: await run(call) }),
+      },
+    },
+    async (call) => {
+      const { sku, plan_id: planId, quantity = 'licenses' } = call.body;
+      const { entry, isNew } = await mapSku(call.db, nameOf(call), { sku, planId, quantity }, call);
+      return { status: isNew ? 201 : 200, data: skuJson(entry) };
+    },
+  ),
+  remove('/shops/{name}/map/{sku}', { summary: 'Let an article mean nothing from now on' }, (call) =>
+    unmapSku(call.db, nameOf(call), call.path.sku ?? ''),
+  ),
+  post(
+    '/shops/{name}/run',
+    {
+      summary: 'Run the orders that wait',
+      data: exactly(ran, { title: 'Ran' }),
+      hasDeadline: false,
+    },
+    async (call) => {
+      await requireShop(call.db, nameOf(call));
+      return { data: await run(call) };
+    },
+  ),
+];

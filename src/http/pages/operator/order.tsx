@@ -1,0 +1,202 @@
+import { customerDigest } from '../../../store/customer-digest';
+import { plansOf } from '../../../licensing/catalogue';
+import { liveStatus } from '../../../licensing/states';
+import { noOrder } from '../../../orders/record';
+import { orderEventJson, readOrder, type OrderDetails } from '../../../orders/views';
+import { OperatorPage } from '../kit/operator-page';
+import { Facts, Head, Inside, Panel } from '../kit/panel';
+import { Status } from '../kit/status';
+import { Table } from '../kit/table';
+import type { Answer, OperatorCall, Route } from '../page';
+import { useView } from '../view';
+import { idOf } from './catalogue';
+import { State } from './orders';
+
+/** One order: what it waits for, its lines with their licences, and its events with what each did. */
+
+export const orderRoutes: Route<OperatorCall>[] = [{ path: '/orders/:id', get: showOrder }];
+
+async function showOrder(call: OperatorCall): Promise<Answer> {
+  const { db } = call;
+  const found = await readOrder(db, idOf(call));
+  if (found === undefined) throw noOrder();
+  const plans = new Map((await plansOf(db, undefined)).map(({ id, name }) => [id, name]));
+  return { page: <OrderPage order={found} plans={plans} /> };
+}
+
+type Plans = ReadonlyMap<number, string>;
+
+function OrderPage({ order: { order, lines, events }, plans }: { order: OrderDetails; plans: Plans }) {
+  const { t, to, format } = useView();
+  const texts = t.orders.one;
+  const title = texts.title(order.number);
+  return (
+    <OperatorPage title={title} nav="orders" crumbs={[[t.orders.title, '/orders']]}>
+      <Head
+        title={title}
+        sub={
+          <>
+            <span class="tag">
+              <State order={order} />
+            </span>{' '}
+            {order.shop}
+          </>
+        }
+      />
+      <Waits order={order} lines={lines} />
+      <div class="cols cols-side">
+        <Lines lines={lines} plans={plans} />
+        <aside>
+          <Panel id="facts" title={texts.facts}>
+            <Inside>
+              <Facts
+                facts={[
+                  [
+                    texts.customer,
+                    order.customer === null ? (
+                      t.common.none
+                    ) : (
+                      <>
+                        <a href={to(`/customers/${customerDigest(order.customer)}`)}>{order.customer}</a>
+                        {order.customerName === null ? null : (
+                          <span class="muted small d-block">{order.customerName}</span>
+                        )}
+                      </>
+                    ),
+                  ],
+                  [texts.owner, order.owner ?? texts.receiver],
+                  [texts.posted, format.exact(order.createdAt)],
+                  [t.orders.columns.id, String(order.id)],
+                ]}
+              />
+            </Inside>
+          </Panel>
+        </aside>
+        <Events events={events} />
+      </div>
+    </OperatorPage>
+  );
+}
+
+/** What its lines wait for, each once, with where an article is mapped. */
+function Waits({ order, lines }: Pick<OrderDetails, 'order' | 'lines'>) {
+  const { t, to, operator } = useView();
+  const waiting = new Map(
+    lines.flatMap(({ line }) =>
+      line.waitsFor === null ? [] : [[`${line.waitsFor} ${whatFor(line)}`, line]],
+    ),
+  );
+  if (waiting.size === 0) return null;
+  return (
+    <div class="alert alert-warning">
+      {[...waiting.values()].map((line) => (
+        <p class="mb-0">
+          {t.orders.waits[line.waitsFor ?? '']?.(whatFor(line))}{' '}
+          {line.waitsFor === 'not_mapped' && operator?.scope === 'write' ? (
+            <a
+              href={to(`/shops/${order.shop}/map`, { sku: whatFor(line), back: `/orders/${order.id}` })}
+              aria-label={t.orders.waiting.mapOne(whatFor(line))}
+            >
+              {t.orders.waiting.map}
+            </a>
+          ) : null}
+        </p>
+      ))}
+    </div>
+  );
+}
+
+type Line = OrderDetails['lines'][number]['line'];
+
+function whatFor(line: Line): string {
+  return line.waitsFor === 'unknown_order' ? renewsOf(line) : (line.sku ?? '');
+}
+
+function renewsOf({ renewsJson }: Line): string {
+  return renewsJson === null ? '' : String(JSON.parse(renewsJson) as string | number);
+}
+
+function Lines({ lines, plans }: { lines: OrderDetails['lines']; plans: Plans }) {
+  const { t, to, format, now } = useView();
+  const texts = t.orders.one;
+  const { lineColumns: columns } = texts;
+  return (
+    <Panel id="lines" title={texts.lines}>
+      <Table
+        caption={texts.linesCaption}
+        rows={lines}
+        empty={<p class="mb-0">{texts.noLines}</p>}
+        columns={[
+          { title: columns.line, cell: ({ line }) => line.line },
+          {
+            title: columns.article,
+            kind: 'name',
+            cell: ({ line }) => (
+              <>
+                {line.sku ??
+                  (line.planId === null ? '' : texts.plan(plans.get(line.planId) ?? String(line.planId)))}
+                {line.renewsJson === null ? null : (
+                  <span class="sub fw-normal">{texts.renews(renewsOf(line))}</span>
+                )}
+              </>
+            ),
+          },
+          { title: columns.quantity, kind: 'number', cell: ({ line }) => format.number(line.quantity) },
+          {
+            title: columns.licenses,
+            cell: ({ licenses }) =>
+              licenses.length === 0
+                ? t.common.none
+                : licenses.map((license) => (
+                    <div>
+                      <a href={to(`/licenses/${license.id}`)}>{texts.license(String(license.id))}</a>{' '}
+                      <Status status={liveStatus(license, now)} />
+                    </div>
+                  )),
+          },
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function Events({ events }: Pick<OrderDetails, 'events'>) {
+  const { t, format } = useView();
+  const { one: texts, events: names, actions, reasons } = t.orders;
+  const { eventColumns: columns } = texts;
+  const told = (line: string, action: string, reason: string | null) => {
+    const what = actions[action] ?? action;
+    return texts.of(line, reason === null ? what : `${what} (${reasons[reason] ?? reason})`);
+  };
+  return (
+    <Panel id="events" title={texts.events}>
+      <Table
+        caption={texts.eventsCaption}
+        rows={events}
+        empty={null}
+        columns={[
+          { title: columns.at, cell: ({ at }) => <span class="nowrap">{format.exact(at)}</span> },
+          {
+            title: columns.event,
+            kind: 'name',
+            cell: ({ event, partial, isTest }) => (
+              <>
+                {names[event] ?? event}
+                {partial ? <span class="sub fw-normal">{texts.part}</span> : null}
+                {isTest ? <span class="sub fw-normal">{t.orders.test}</span> : null}
+              </>
+            ),
+          },
+          {
+            title: columns.did,
+            cell: (event) =>
+              orderEventJson(event).outcomes.map(({ line, action, reason }) => (
+                <div>{told(line, action, reason)}</div>
+              )),
+          },
+          { title: columns.received, cell: ({ receivedAt }) => format.moment(receivedAt) },
+        ]}
+      />
+    </Panel>
+  );
+}

@@ -1,0 +1,269 @@
+import { listOrderPage, listUnmapped, countWaiting, type OrderView } from '../../../orders/views';
+import { listShops } from '../../../orders/shops';
+import { Options } from '../kit/fields';
+import { Icon } from '../kit/icons';
+import { OperatorPage } from '../kit/operator-page';
+import { Head, Panel } from '../kit/panel';
+import { Paging, Table } from '../kit/table';
+import type { Answer, OperatorCall, Route } from '../page';
+import { useView } from '../view';
+
+/** What shops posted: first the articles that orders wait for, which are mapped from here, then all orders. */
+
+export const orderListRoutes: Route<OperatorCall>[] = [{ path: '/orders', get: showList }];
+
+const LIMIT = 50;
+const MOST_ARTICLES = 50;
+const MOST_LICENSES = 3;
+
+interface Given {
+  shop?: string;
+  order?: string;
+  state?: 'waiting' | 'done';
+  after?: string;
+}
+
+interface Waiting {
+  orders: number;
+  unmapped: { shop: string; sku: string; orders: number }[];
+}
+
+async function showList({ db, query }: OperatorCall): Promise<Answer> {
+  const given = readGiven(query);
+  const { shop, order: number, state, after } = given;
+  const { items, next } = await listOrderPage(db, { shop, number, state }, { after, limit: LIMIT });
+  const shops = (await listShops(db)).map(({ name }) => name);
+  const isFirst = Object.keys(given).every((name) => name === 'state');
+  const waiting = isFirst && state !== 'done' ? await readWaiting(db) : undefined;
+  return { page: <OrderList {...{ given, orders: items, next, shops, waiting }} /> };
+}
+
+async function readWaiting(db: OperatorCall['db']): Promise<Waiting | undefined> {
+  const orders = (await countWaiting(db)).reduce((sum, one) => sum + one.orders, 0);
+  return orders === 0 ? undefined : { orders, unmapped: await listUnmapped(db, MOST_ARTICLES) };
+}
+
+function readGiven(query: URLSearchParams): Given {
+  const [shop, order, state, after] = ['shop', 'order', 'state', 'after'].map((name) =>
+    query.get(name)?.trim(),
+  );
+  return {
+    ...(shop && { shop }),
+    ...(order && { order }),
+    ...((state === 'waiting' || state === 'done') && { state }),
+    ...(after && { after }),
+  };
+}
+
+function OrderList({
+  given,
+  orders,
+  next,
+  shops,
+  waiting,
+}: {
+  given: Given;
+  orders: OrderView[];
+  next: string | null;
+  shops: string[];
+  waiting: Waiting | undefined;
+}) {
+  const { t, to, format, operator } = useView();
+  const texts = t.orders;
+  const { columns } = texts;
+  const mayWrite = operator?.scope === 'write';
+  const isFiltered = Object.keys(given).length > 0;
+  return (
+    <OperatorPage title={texts.title} nav="orders">
+      <Head
+        title={texts.title}
+        sub={texts.about}
+        actions={
+          mayWrite ? (
+            <a class="btn btn-quiet" href={to('/shops')}>
+              {texts.toShops}
+            </a>
+          ) : null
+        }
+      />
+      {waiting === undefined ? null : <WaitingPanel waiting={waiting} />}
+      <ul class="quick" aria-label={texts.quick}>
+        {([undefined, 'waiting'] as const).map((state) => (
+          <li>
+            <a href={to('/orders', { state })} {...(given.state === state ? { 'aria-current': 'true' } : {})}>
+              {state === undefined ? texts.all : texts.onlyWaiting}
+            </a>
+          </li>
+        ))}
+      </ul>
+      <Panel id="list">
+        <Filters given={given} shops={shops} />
+        <div id="results">
+          <Table
+            caption={texts.caption(format.number(orders.length))}
+            rows={orders}
+            empty={
+              isFiltered ? (
+                <p class="mb-0">
+                  {texts.noMatch} <a href={to('/orders')}>{t.common.clearFilters}</a>
+                </p>
+              ) : (
+                <>
+                  <p>{texts.none}</p>
+                  {mayWrite ? (
+                    <a class="btn btn-primary" href={to('/tokens/new')}>
+                      {texts.makeToken}
+                    </a>
+                  ) : null}
+                </>
+              )
+            }
+            columns={[
+              { title: columns.state, cell: ({ order }) => <State order={order} /> },
+              {
+                title: columns.order,
+                kind: 'name',
+                cell: ({ order: { id, number } }) => <a href={to(`/orders/${id}`)}>{number}</a>,
+              },
+              { title: columns.shop, cell: ({ order: { shop } }) => shop },
+              {
+                title: columns.customer,
+                kind: 'long',
+                cell: ({ order: { customer } }) => customer ?? t.common.none,
+              },
+              { title: columns.licenses, cell: (one) => <Licenses order={one} /> },
+              { title: columns.posted, cell: ({ order: { createdAt } }) => format.moment(createdAt) },
+              { title: columns.id, kind: 'number', cell: ({ order: { id } }) => String(id) },
+            ]}
+          />
+          <Paging path="/orders" query={{ ...given }} next={next} limit={LIMIT} />
+        </div>
+      </Panel>
+    </OperatorPage>
+  );
+}
+
+function Filters({ given: { shop, order, state }, shops }: { given: Given; shops: string[] }) {
+  const { t, to } = useView();
+  const texts = t.orders;
+  return (
+    <form
+      class="filters"
+      method="get"
+      action={to('/orders')}
+      role="search"
+      aria-label={texts.filters}
+      data-live="#results"
+    >
+      {state === undefined ? null : <input type="hidden" name="state" value={state} />}
+      <div>
+        <label for="shop">{texts.shop}</label>
+        <select class="form-select form-select-sm" id="shop" name="shop">
+          <Options
+            options={[
+              { value: '', label: texts.allShops },
+              ...shops.map((name) => ({ value: name, label: name })),
+            ]}
+            chosen={shop ?? ''}
+          />
+        </select>
+      </div>
+      <div class="grow">
+        <label for="order">{texts.number}</label>
+        <input
+          class="form-control form-control-sm"
+          id="order"
+          name="order"
+          type="search"
+          autocomplete="off"
+          value={order ?? ''}
+        />
+      </div>
+      <div>
+        <button class="btn btn-quiet btn-sm" type="submit">
+          {t.common.filter}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** The articles that orders wait for, each with where it is mapped. */
+function WaitingPanel({ waiting: { orders, unmapped } }: { waiting: Waiting }) {
+  const { t, to, format, operator } = useView();
+  const { waiting: texts } = t.orders;
+  const { columns } = texts;
+  return (
+    <Panel
+      id="waiting"
+      kind="mb-3"
+      title={texts.title}
+      aside={texts.count(orders, format.number(orders))}
+      footer={<a href={to('/orders', { state: 'waiting' })}>{texts.showAll}</a>}
+    >
+      <Table
+        caption={texts.caption}
+        rows={unmapped}
+        empty={<p class="mb-0">{texts.others}</p>}
+        columns={[
+          { title: columns.article, kind: 'name', cell: ({ sku }) => sku },
+          { title: columns.shop, cell: ({ shop }) => shop },
+          {
+            title: columns.orders,
+            kind: 'number',
+            phone: 'beside',
+            cell: (one) => format.number(one.orders),
+          },
+          ...(operator?.scope === 'write'
+            ? [
+                {
+                  title: '',
+                  kind: 'act' as const,
+                  cell: ({ shop, sku }: Waiting['unmapped'][number]) => (
+                    <a
+                      href={to(`/shops/${shop}/map`, { sku, back: '/orders' })}
+                      aria-label={texts.mapOne(sku)}
+                    >
+                      {texts.map}
+                    </a>
+                  ),
+                },
+              ]
+            : []),
+        ]}
+      />
+    </Panel>
+  );
+}
+
+/** Whether an order waits, and whether it is a test. */
+export function State({ order: { state, isTest } }: { order: OrderView['order'] }) {
+  const { t } = useView();
+  return (
+    <>
+      <span class={`st st-${state === 'waiting' ? 'suspended' : 'active'}`}>
+        <Icon name={state === 'waiting' ? 'pause' : 'yes'} />
+        {t.orders.states[state]}
+      </span>
+      {isTest ? <span class="sub">{t.orders.test}</span> : null}
+    </>
+  );
+}
+
+function Licenses({ order: { lines } }: { order: OrderView }) {
+  const { t, to, format } = useView();
+  const ids = [...new Set(lines.flatMap(({ licenses }) => licenses.map(({ id }) => id)))];
+  const others = ids.length - MOST_LICENSES;
+  if (ids.length === 0) return <>{t.common.none}</>;
+  return (
+    <>
+      {ids.slice(0, MOST_LICENSES).map((id, i) => (
+        <>
+          {i === 0 ? '' : ', '}
+          <a href={to(`/licenses/${id}`)}>{String(id)}</a>
+        </>
+      ))}
+      {others > 0 ? ` ${t.orders.more(format.number(others))}` : ''}
+    </>
+  );
+}

@@ -1,0 +1,273 @@
+import { plansOf } from '../../../licensing/catalogue';
+import { ORDER_EVENTS } from '../../../orders/fold';
+import { effectsOf, readRules } from '../../../orders/rules';
+import { listSkus, requireShop, type Shop, type ShopSku } from '../../../orders/shops';
+import { countWaiting } from '../../../orders/views';
+import { act, attempt, unlessGone } from '../act';
+import { formState, type FormState } from '../form-state';
+import { Form, FormErrors, Select, Submit, type Option } from '../kit/fields';
+import { FinalAction } from '../kit/final-action';
+import { OperatorPage } from '../kit/operator-page';
+import { Facts, Head, Inside, Panel } from '../kit/panel';
+import { Table } from '../kit/table';
+import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { useView } from '../view';
+import { planOptions, shopOf } from './shop-map';
+import { TestFields, Tests, testsOf } from './shops';
+
+/** One shop: what its articles mean, what its events do, and its tests. */
+
+export const shopRoutes: Route<OperatorCall>[] = [
+  { path: '/shops/:name', scope: 'write', get: showShop },
+  {
+    path: '/shops/:name/edit',
+    scope: 'write',
+    isSecret: true,
+    get: (call) => showForm(call, formState()),
+    post: (call, sent) =>
+      attempt(
+        call,
+        sent,
+        () => edit(call, sent),
+        (form) => showForm(call, form),
+      ),
+  },
+  { path: '/shops/:name/run', post: run, hasDeadline: false },
+  { path: '/shops/:name/remove', scope: 'write', isSecret: true, get: askRemove, post: remove },
+];
+
+type Plans = ReadonlyMap<number, string>;
+
+async function showShop(call: OperatorCall): Promise<Answer> {
+  const { db } = call;
+  const shop = await requireShop(db, shopOf(call));
+  const plans = new Map((await plansOf(db, undefined)).map(({ id, name }) => [id, name]));
+  const waiting = (await countWaiting(db)).find((one) => one.shop === shop.name)?.orders ?? 0;
+  return { page: <ShopPage {...{ shop, plans, waiting, skus: await listSkus(db, shop.name) }} /> };
+}
+
+async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
+  const shop = await requireShop(call.db, shopOf(call));
+  return { page: <EditForm form={form} shop={shop} plans={await planOptions(call)} /> };
+}
+
+async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const name = shopOf(call);
+  const rules = Object.fromEntries(
+    ORDER_EVENTS.flatMap((event) => (sent.has(event) ? [[event, sent.get(event)]] : [])),
+  );
+  await act(call, sent, 'PATCH /shops/{name}', { path: { name }, body: { ...testsOf(sent), rules } });
+  return done(`/shops/${name}`, 'saved');
+}
+
+async function run(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const name = shopOf(call);
+  const ran = await act(call, sent, 'POST /shops/{name}/run', { path: { name } });
+  return done(`/shops/${name}`, 'ordersRan', String(ran.done), String(ran.waiting));
+}
+
+async function askRemove(call: OperatorCall): Promise<Answer> {
+  const { name } = await requireShop(call.db, shopOf(call));
+  return { page: <AskRemove shop={name} /> };
+}
+
+function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  return unlessGone('/shops', async () => {
+    const name = shopOf(call);
+    await act(call, sent, 'DELETE /shops/{name}', { path: { name } });
+    return done('/shops', 'shopRemoved', name);
+  });
+}
+
+function ShopPage({
+  shop,
+  plans,
+  waiting,
+  skus,
+}: {
+  shop: Shop;
+  plans: Plans;
+  waiting: number;
+  skus: ShopSku[];
+}) {
+  const { t, to, format } = useView();
+  const { shops: texts, columns } = t.orders;
+  const { name } = shop;
+  return (
+    <OperatorPage
+      title={name}
+      nav="orders"
+      crumbs={[
+        [t.orders.title, '/orders'],
+        [texts.title, '/shops'],
+      ]}
+    >
+      <Head
+        title={name}
+        actions={
+          <>
+            <a class="btn btn-primary" href={to(`/shops/${name}/map`)}>
+              {t.orders.map.add}
+            </a>
+            <a class="btn btn-quiet" href={to(`/shops/${name}/edit`)}>
+              {texts.edit}
+            </a>
+            <a class="btn btn-quiet" href={to(`/shops/${name}/remove`)}>
+              {texts.remove}
+            </a>
+          </>
+        }
+      />
+      <div class="cols cols-side">
+        <SkuPanel shop={name} skus={skus} plans={plans} />
+        <aside class="stack">
+          <Panel id="facts" title={texts.facts}>
+            <Inside>
+              <Facts
+                facts={[
+                  [texts.columns.kind, shop.kind],
+                  [
+                    texts.columns.waiting,
+                    waiting === 0 ? (
+                      format.number(0)
+                    ) : (
+                      <>
+                        <a href={to('/orders', { shop: name, state: 'waiting' })}>{format.number(waiting)}</a>{' '}
+                        <Form path={`/shops/${name}/run`} form={formState()}>
+                          <Submit kind="quiet" small busy={texts.runBusy}>
+                            {texts.run}
+                          </Submit>
+                        </Form>
+                      </>
+                    ),
+                  ],
+                  [texts.columns.tests, <Tests shop={shop} plans={plans} />],
+                  [columns.order, <a href={to('/orders', { shop: name })}>{texts.orders}</a>],
+                ]}
+              />
+            </Inside>
+          </Panel>
+        </aside>
+        <RulesPanel shop={shop} />
+      </div>
+    </OperatorPage>
+  );
+}
+
+function SkuPanel({ shop, skus, plans }: { shop: string; skus: ShopSku[]; plans: Plans }) {
+  const { t } = useView();
+  const { shops: texts, map } = t.orders;
+  const { mapColumns: columns } = texts;
+  return (
+    <Panel id="map" title={texts.map}>
+      <Table
+        caption={texts.mapCaption}
+        rows={skus}
+        empty={<p class="mb-0">{texts.mapNone}</p>}
+        columns={[
+          { title: columns.sku, kind: 'name', cell: ({ sku }) => sku },
+          { title: columns.plan, cell: ({ planId }) => plans.get(planId) ?? String(planId) },
+          { title: columns.quantity, cell: ({ quantity }) => map.quantities[quantity] ?? quantity },
+          {
+            title: '',
+            kind: 'act',
+            cell: ({ sku }) => (
+              <Form path={`/shops/${shop}/unmap`} form={formState()} label={texts.unmapOne(sku)}>
+                <input type="hidden" name="sku" value={sku} />
+                <Submit kind="quiet" small>
+                  {texts.unmap}
+                </Submit>
+              </Form>
+            ),
+          },
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function RulesPanel({ shop }: { shop: Shop }) {
+  const { orders } = useView().t;
+  const { shops: texts, events, effects } = orders;
+  const rules = readRules(shop);
+  return (
+    <Panel id="rules" title={texts.rules}>
+      <Table
+        caption={texts.rulesCaption}
+        rows={[...ORDER_EVENTS]}
+        empty={null}
+        columns={[
+          { title: texts.ruleColumns.event, kind: 'name', cell: (event) => events[event] },
+          { title: texts.ruleColumns.effect, cell: (event) => effects[rules[event]] },
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function EditForm({ form, shop, plans }: { form: FormState; shop: Shop; plans: Option[] }) {
+  const { t, to } = useView();
+  const { shops: texts, events, effects } = t.orders;
+  const { name } = shop;
+  const rules = readRules(shop);
+  const title = texts.editTitle(name);
+  return (
+    <OperatorPage
+      title={title}
+      nav="orders"
+      crumbs={[
+        [t.orders.title, '/orders'],
+        [name, `/shops/${name}`],
+      ]}
+    >
+      <Head title={title} sub={texts.rulesCaption} />
+      <Panel id="edit" kind="narrow">
+        <Inside>
+          <FormErrors form={form} />
+          <Form path={`/shops/${name}/edit`} form={form}>
+            {ORDER_EVENTS.map((event) => (
+              <Select
+                form={form}
+                name={event}
+                label={events[event] ?? event}
+                value={rules[event]}
+                options={effectsOf(event).map((effect) => ({
+                  value: effect,
+                  label: effects[effect] ?? effect,
+                }))}
+                required
+              />
+            ))}
+            <TestFields form={form} plans={plans} shop={shop} />
+            <p class="acts mb-0">
+              <Submit>{t.common.save}</Submit>
+              <a class="btn btn-quiet" href={to(`/shops/${name}`)}>
+                {t.common.back}
+              </a>
+            </p>
+          </Form>
+        </Inside>
+      </Panel>
+    </OperatorPage>
+  );
+}
+
+function AskRemove({ shop }: { shop: string }) {
+  const { orders } = useView().t;
+  const { shops: texts } = orders;
+  return (
+    <FinalAction
+      title={texts.removeTitle(shop)}
+      nav="orders"
+      crumbs={[
+        [orders.title, '/orders'],
+        [shop, `/shops/${shop}`],
+      ]}
+      path={`/shops/${shop}/remove`}
+      form={formState()}
+      consequences={[texts.removeGoes, texts.removeStays]}
+      submit={texts.removeSubmit}
+      back={[texts.removeBack, `/shops/${shop}`]}
+    />
+  );
+}

@@ -1,0 +1,172 @@
+import { plansOf } from '../../../licensing/catalogue';
+import { listShops, type Shop } from '../../../orders/shops';
+import { countWaiting } from '../../../orders/views';
+import { act, attempt, filled } from '../act';
+import { formState, type FormState } from '../form-state';
+import { Checkbox, Form, FormErrors, Select, Submit, TextField, type Option } from '../kit/fields';
+import { OperatorPage } from '../kit/operator-page';
+import { Head, Inside, Panel } from '../kit/panel';
+import { Table } from '../kit/table';
+import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { useView } from '../view';
+import { planOptions } from './shop-map';
+
+/** Shops that post orders, and a new one. */
+
+export const shopListRoutes: Route<OperatorCall>[] = [
+  { path: '/shops', scope: 'write', get: showList },
+  {
+    path: '/shops/new',
+    scope: 'write',
+    isSecret: true,
+    get: (call) => showForm(call, formState()),
+    post: (call, sent) =>
+      attempt(
+        call,
+        sent,
+        () => add(call, sent),
+        (form) => showForm(call, form),
+        ({ error: { field } }) => call.view.t.orders.shops.refused[field ?? ''],
+      ),
+  },
+];
+
+async function showList({ db }: OperatorCall): Promise<Answer> {
+  const plans = new Map((await plansOf(db, undefined)).map(({ id, name }) => [id, name]));
+  const waiting = new Map((await countWaiting(db)).map(({ shop, orders }) => [shop, orders]));
+  return { page: <ShopList shops={await listShops(db)} plans={plans} waiting={waiting} /> };
+}
+
+async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
+  return { page: <ShopForm form={form} plans={await planOptions(call)} /> };
+}
+
+async function add(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const body = { ...filled(sent, 'name'), ...testsOf(sent) };
+  const { name } = await act(call, sent, 'POST /shops', { body });
+  return done(`/shops/${String(name)}`, 'shopAdded', String(name));
+}
+
+/** The fields of a form about a shop's tests, as the API has them. */
+export function testsOf(sent: URLSearchParams): { test: boolean; test_plan_id: number | null } {
+  const plan = sent.get('test_plan_id') ?? '';
+  return { test: sent.get('test') === '1', test_plan_id: plan === '' ? null : Number(plan) };
+}
+
+/** What test orders of a shop issue, in words. */
+export function Tests({ shop, plans }: { shop: Shop; plans: ReadonlyMap<number, string> }) {
+  const { shops: texts } = useView().t.orders;
+  const { testPlanId, isTest } = shop;
+  const issues =
+    testPlanId === null ? texts.testsNothing : texts.testsPlan(plans.get(testPlanId) ?? String(testPlanId));
+  return (
+    <>
+      {issues}
+      {isTest ? <span class="sub">{texts.onlyTests}</span> : null}
+    </>
+  );
+}
+
+function ShopList({
+  shops,
+  plans,
+  waiting,
+}: {
+  shops: Shop[];
+  plans: ReadonlyMap<number, string>;
+  waiting: ReadonlyMap<string, number>;
+}) {
+  const { t, to, format } = useView();
+  const { shops: texts } = t.orders;
+  const { columns } = texts;
+  return (
+    <OperatorPage title={texts.title} nav="orders" crumbs={[[t.orders.title, '/orders']]}>
+      <Head
+        title={texts.title}
+        sub={texts.about}
+        actions={
+          <a class="btn btn-primary" href={to('/shops/new')}>
+            {texts.add}
+          </a>
+        }
+      />
+      <Panel id="list">
+        <Table
+          caption={texts.caption}
+          rows={shops}
+          empty={<p class="mb-0">{texts.none}</p>}
+          columns={[
+            {
+              title: columns.name,
+              kind: 'name',
+              cell: ({ name }) => <a href={to(`/shops/${name}`)}>{name}</a>,
+            },
+            { title: columns.kind, cell: ({ kind }) => kind },
+            {
+              title: columns.waiting,
+              kind: 'number',
+              cell: ({ name }) => format.number(waiting.get(name) ?? 0),
+            },
+            { title: columns.tests, cell: (shop) => <Tests shop={shop} plans={plans} /> },
+          ]}
+        />
+      </Panel>
+    </OperatorPage>
+  );
+}
+
+function ShopForm({ form, plans }: { form: FormState; plans: Option[] }) {
+  const { t, to } = useView();
+  const { shops: texts } = t.orders;
+  return (
+    <OperatorPage
+      title={texts.add}
+      nav="orders"
+      crumbs={[
+        [t.orders.title, '/orders'],
+        [texts.title, '/shops'],
+      ]}
+    >
+      <Head title={texts.add} />
+      <Panel id="new" kind="narrow">
+        <Inside>
+          <Form path="/shops/new" form={form}>
+            <FormErrors form={form} />
+            <TextField form={form} name="name" label={texts.name} hint={texts.nameHint} required />
+            <TestFields form={form} plans={plans} />
+            <p class="acts mb-0">
+              <Submit busy={texts.busy}>{texts.submit}</Submit>
+              <a class="btn btn-quiet" href={to('/shops')}>
+                {t.common.back}
+              </a>
+            </p>
+          </Form>
+        </Inside>
+      </Panel>
+    </OperatorPage>
+  );
+}
+
+export function TestFields({
+  form,
+  plans,
+  shop,
+}: {
+  form: FormState;
+  plans: Option[];
+  shop?: Pick<Shop, 'isTest' | 'testPlanId'>;
+}) {
+  const { shops: texts } = useView().t.orders;
+  return (
+    <>
+      <Checkbox form={form} name="test" label={texts.isTest} checked={shop?.isTest ?? false} />
+      <Select
+        form={form}
+        name="test_plan_id"
+        label={texts.testPlan}
+        value={shop?.testPlanId ?? ''}
+        options={[{ value: '', label: texts.nothing }, ...plans]}
+      />
+    </>
+  );
+}

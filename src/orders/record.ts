@@ -1,0 +1,461 @@
+import { setCustomer } from '../licensing/amend';
+import { openKey } from '../licensing/issue';
+import type { License } from '../licensing/licenses';
+import { OperatorError } from '../licensing/operator-error';
+import { SealError } from '../licensing/sealing';
+import { formatTimestamp } from '../licensing/timestamps';
+import { findPlan } from '../store/catalogue';
+import type { Db, Transaction } from '../store/database';
+import { isDuplicate } from '../store/errors';
+import { findLicensesByIds, lockLicenses } from '../store/licenses';
+import {
+  findOrder,
+  insertOrder,
+  insertOrderEvent,
+  insertOrderLines,
+  listAwaiting,
+  listOrderEvents,
+  listOrderLicenses,
+  listOrderLines,
+  listReady,
+  listWaiting,
+  lockOrder,
+  setOrder,
+  setOrderLine,
+  setOutcome,
+  type Order,
+  type OrderEvent,
+  type OrderLine,
+} from '../store/orders';
+import { findShop, insertShop, PLAIN_SHOP, type Shop } from '../store/shops';
+import { inReadCommitted } from '../store/transaction';
+import { foldLine, type OrderEventName } from './fold';
+import { requireMessage, requireOrderCustomer, type LineMessage, type OrderMessage } from './message';
+import { eventIdentity, orderDigest } from './names';
+import { readRules } from './rules';
+import {
+  concerning,
+  findRenewed,
+  settleLine,
+  whyIgnored,
+  type Outcome,
+  type StoredLine,
+  type Work,
+} from './settle';
+
+/** Who sends an order's events. */
+export interface Poster {
+  /** the name of the token, which owns the orders it posts first; null: a receiver, or a Joomla account */
+  owner: string | null;
+  /** a token of the scope `issue`: it reaches nothing that another name owns */
+  ownOnly: boolean;
+}
+
+export interface RecordContext {
+  /** in the history of licences: `token:NAME`, or `shop:NAME` for a receiver */
+  actor: string;
+  now: Date;
+  /** LICENSING_KEY_SECRET, which seals keys; undefined: keys are not kept */
+  secret: Buffer | undefined;
+}
+
+export interface RecordedLine extends Outcome {
+  line: string;
+  /** `key` is undefined when it is not shown, or cannot be */
+  licenses: { license: License; key: string | undefined }[];
+}
+
+export interface Recorded {
+  order: Order;
+  /** false: the event was recorded before */
+  isNew: boolean;
+  /** those of the event */
+  lines: RecordedLine[];
+}
+
+/** Two callers that insert the same order; the third attempt finds it. */
+const MAX_ATTEMPTS = 3;
+/** Orders that wait for the same thing, in one go. */
+const RUN_AT_ONCE = 100;
+
+/**
+ * Records an event of an order, and does to its licences what follows. The same event again changes nothing, and
+ * returns the same with the licences as they stand now.
+ * @throws OperatorError: INVALID_REQUEST with its field; NOT_FOUND when the order, or a licence to renew, is another's
+ */
+export async function recordOrder(
+  db: Db,
+  given: OrderMessage,
+  poster: Poster,
+  context: RecordContext,
+): Promise<Recorded> {
+  const message = requireMessage(given, context.now);
+  const digest = orderDigest(message.shop, message.order);
+  for (let attempt = 1; ; attempt++) {
+    const found = await findOrder(db, { digest });
+    try {
+      const { recorded, hasIssued } = await inReadCommitted(db, (trx) =>
+        recordIn(trx, found?.id, message, digest, poster, context),
+      );
+      if (hasIssued) await runOrders(db, await listAwaiting(db, digest, RUN_AT_ONCE), context);
+      return recorded;
+    } catch (error) {
+      // Another caller has inserted the same order, or its shop, meanwhile.
+      if (!isDuplicate(error) || attempt === MAX_ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function requirePlans(db: Transaction, { lines = [] }: OrderMessage): Promise<void> {
+  for (const { line, planId } of lines)
+    if (planId !== undefined && (await findPlan(db, planId)) === undefined)
+      throw new OperatorError(`Line ${line}: there is no plan ${planId}.`, {
+        code: 'INVALID_REQUEST',
+        field: 'lines',
+      });
+}
+
+async function recordIn(
+  trx: Transaction,
+  orderId: number | undefined,
+  message: OrderMessage,
+  digest: string,
+  poster: Poster,
+  context: RecordContext,
+): Promise<{ recorded: Recorded; hasIssued: boolean }> {
+  // The order's lock first, then licences: all code that takes both does so.
+  const locked = orderId === undefined ? undefined : await lockOrder(trx, orderId);
+  if (locked !== undefined && poster.ownOnly && locked.owner !== poster.owner) throw noOrder();
+  const shop = await requireShopOf(trx, message.shop, context.now);
+  await refuseForeign(trx, shop, locked, message, poster);
+  const order = locked ?? (await addOrder(trx, shop, message, digest, poster, context.now));
+  const work = await readWork(trx, order, shop, context);
+  const events = await listOrderEvents(trx, order.id);
+  const stored = toEvent(order, shop, message, context);
+  const repeated = events.find(({ identity }) => identity === stored.identity);
+  if (repeated !== undefined) return { recorded: await answer(work, repeated, false), hasIssued: false };
+  await requirePlans(trx, message);
+  await nameCustomer(work, message.customer);
+  if (message.event === 'paid') await addLines(work, message.lines ?? []);
+  const outcomes = await settle(work, events, stored);
+  stored.outcomeJson = JSON.stringify(outcomes);
+  await insertOrderEvent(trx, stored);
+  return { recorded: await answer(work, { ...stored, id: 0 }, true), hasIssued: hasAdded(work) };
+}
+
+export function noOrder(): OperatorError {
+  return new OperatorError('There is no such order.', { code: 'NOT_FOUND', facts: { reason: 'no-order' } });
+}
+
+async function requireShopOf(trx: Transaction, name: string, now: Date): Promise<Shop> {
+  const shop = await findShop(trx, name);
+  if (shop !== undefined) return shop;
+  await insertShop(trx, { ...PLAIN_SHOP, name, createdBy: null, createdAt: now });
+  return (await findShop(trx, name)) as Shop;
+}
+
+/** @throws OperatorError (404) when a line renews what another token's order issued */
+async function refuseForeign(
+  trx: Transaction,
+  shop: Shop,
+  order: Order | undefined,
+  { lines = [] }: OrderMessage,
+  { owner, ownOnly }: Poster,
+): Promise<void> {
+  if (!ownOnly) return;
+  for (const { renews } of lines)
+    if (renews !== undefined) {
+      const { owners } = await findRenewed({ trx, shop, order }, renews);
+      if (owners.some((one) => one !== owner))
+        throw new OperatorError('There is no such order or licence to renew.', { code: 'NOT_FOUND' });
+    }
+}
+
+async function addOrder(
+  trx: Transaction,
+  shop: Shop,
+  { order: number, customer, test = false }: OrderMessage,
+  digest: string,
+  { owner, ownOnly }: Poster,
+  now: Date,
+): Promise<Order> {
+  const order: Omit<Order, 'id'> = {
+    ...{ shop: shop.name, number, digest, owner, ownOnly, createdAt: now },
+    customer: customer?.email ?? null,
+    customerName: customer?.name ?? null,
+    isTest: test || shop.isTest,
+    state: 'done',
+  };
+  return { ...order, id: await insertOrder(trx, order) };
+}
+
+async function readWork(
+  trx: Transaction,
+  order: Order,
+  shop: Shop,
+  { actor, now, secret }: RecordContext,
+): Promise<Work> {
+  const licenses = await listOrderLicenses(trx, [order.id]);
+  return {
+    ...{ trx, order, shop, secret, licenses },
+    had: licenses.length,
+    lines: await listOrderLines(trx, [order.id]),
+    context: { actor, now, order: order.id },
+    keys: new Map(),
+    plans: new Map(),
+  };
+}
+
+function toEvent(
+  order: Order,
+  shop: Shop,
+  { event, at, eventId: given, partial = false, test = false, lines }: OrderMessage,
+  { actor, now }: RecordContext,
+): Omit<OrderEvent, 'id'> {
+  const eventId = given ?? null;
+  // What was sold is not changed by a test.
+  const isIgnored = partial || (test && !order.isTest);
+  return {
+    ...{ orderId: order.id, event, eventId, at, actor, partial, isTest: test },
+    ...{ identity: eventIdentity({ event, at, eventId }), receivedAt: now },
+    effect: isIgnored ? 'none' : readRules(shop)[event],
+    linesJson: lines === undefined ? null : JSON.stringify(lines.map(storedLine)),
+    outcomeJson: '[]',
+  };
+}
+
+function storedLine({ line, planId, sku, quantity, paidUntil, renews }: LineMessage): StoredLine {
+  return {
+    line,
+    ...(planId !== undefined && { plan_id: planId }),
+    ...(sku !== undefined && { sku }),
+    ...(quantity !== undefined && { quantity }),
+    ...(paidUntil !== undefined && { paid_until: formatTimestamp(paidUntil) }),
+    ...(renews !== undefined && { renews }),
+  };
+}
+
+/** The first address stays. */
+async function nameCustomer(work: Work, customer: OrderMessage['customer']): Promise<void> {
+  const { trx, order, context } = work;
+  if (customer === undefined || order.customer !== null) return;
+  const named = { customer: customer.email, customerName: customer.name ?? null };
+  await setOrder(trx, order.id, named);
+  Object.assign(order, named);
+  const issued = work.licenses.filter(({ role }) => role === 'issued').map(({ licenseId }) => licenseId);
+  for (const license of (await lockLicenses(trx, issued)).values())
+    if (license.customer === null) await setCustomer(trx, license.id, customer.email, context);
+}
+
+/** Names the customer of an order that came without one, and of its licences. The first address stays. */
+export async function nameOrderCustomer(
+  db: Db,
+  { shop, order: number }: Pick<OrderMessage, 'shop' | 'order'>,
+  customer: { email: string; name?: string | undefined },
+  context: RecordContext,
+): Promise<void> {
+  const found = await findOrder(db, { digest: orderDigest(shop, number) });
+  if (found === undefined) throw noOrder();
+  const { email, name } = requireOrderCustomer(customer);
+  await inReadCommitted(db, async (trx) => {
+    const order = (await lockOrder(trx, found.id)) ?? found;
+    const work = await readWork(trx, order, await requireShopOf(trx, shop, context.now), context);
+    await nameCustomer(work, { email, name });
+  });
+}
+
+async function addLines(work: Work, lines: LineMessage[]): Promise<void> {
+  const known = new Set(work.lines.map(({ line }) => line));
+  const added = lines.filter(({ line }) => !known.has(line));
+  await insertOrderLines(
+    work.trx,
+    added.map(({ line, sku = null, planId = null, quantity = 1, renews }) => ({
+      ...{ orderId: work.order.id, line, sku, planId, quantity },
+      renewsJson: renews === undefined ? null : JSON.stringify(renews),
+      ...{ waitsFor: null, awaited: null },
+    })),
+  );
+  if (added.length > 0) work.lines = await listOrderLines(work.trx, [work.order.id]);
+}
+
+interface LineOutcome extends Outcome {
+  line: string;
+}
+
+/**
+ * Settles the lines that an event concerns; without an event, those that wait.
+ * @returns what the event did, by line
+ */
+async function settle(
+  work: Work,
+  events: OrderEvent[],
+  latest: Omit<OrderEvent, 'id'> | undefined,
+): Promise<LineOutcome[]> {
+  const { trx, order } = work;
+  const event = latest && { ...latest, id: 0 };
+  const outcomes: LineOutcome[] = [];
+  const settledLines: { line: OrderLine; waitingUpgrades: Set<string> }[] = [];
+  for (const line of work.lines) {
+    const isConcerned = event === undefined ? line.waitsFor !== null : concerning(event, line).length > 0;
+    if (!isConcerned) continue;
+    work.context.reason = reasonOf(order, event?.event);
+    const { outcome, waits, waitingUpgrades } = await settleLine(work, line, events, event);
+    outcomes.push({ line: line.line, ...outcome });
+    const now = { waitsFor: waits?.waitsFor ?? null, awaited: waits?.awaited ?? null };
+    if (now.waitsFor !== line.waitsFor || now.awaited !== line.awaited) await setOrderLine(trx, line.id, now);
+    Object.assign(line, now);
+    settledLines.push({ line, waitingUpgrades });
+  }
+  const all = event === undefined ? events : [...events, event];
+  for (const one of events) await reviseOutcome(work, one, all, settledLines);
+  const state = work.lines.some(({ waitsFor }) => waitsFor !== null) ? 'waiting' : 'done';
+  if (state !== order.state) await setOrder(trx, order.id, { state });
+  order.state = state;
+  if (event === undefined) return outcomes;
+  return event.linesJson === null ? outcomes : asNamed(event, outcomes);
+}
+
+/** A line for each that the event names, in its order; one that was never paid has no row yet. */
+function asNamed(event: OrderEvent, outcomes: LineOutcome[]): LineOutcome[] {
+  const stops = event.effect === 'suspend' || event.effect === 'cancel';
+  const reason = whyIgnored(event) ?? (stops ? event.event : 'not_paid');
+  return (JSON.parse(event.linesJson as string) as StoredLine[]).map(
+    ({ line }) => outcomes.find((one) => one.line === line) ?? { line, action: 'none', reason },
+  );
+}
+
+function reasonOf({ shop, number }: Order, event = 'paid'): string {
+  return `${shop} ${number}: ${event}`;
+}
+
+/** What an event is said to have done, once its lines wait no more. */
+async function reviseOutcome(
+  work: Work,
+  event: OrderEvent,
+  events: OrderEvent[],
+  settled: { line: OrderLine; waitingUpgrades: Set<string> }[],
+): Promise<void> {
+  const outcomes = JSON.parse(event.outcomeJson) as LineOutcome[];
+  const revised = outcomes.map((outcome) => {
+    const found = settled.find(({ line }) => line.line === outcome.line);
+    if (outcome.action !== 'waiting' || found === undefined) return outcome;
+    const { line, waitingUpgrades } = found;
+    const licenses = work.licenses.filter(({ lineId }) => lineId === line.id);
+    const waits = event.event === 'upgraded' ? waitingUpgrades.has(event.identity) : licenses.length === 0;
+    if (line.waitsFor !== null && waits) return { ...outcome, reason: line.waitsFor };
+    if (licenses.length > 0) return { ...outcome, ...doneLate(event.event as OrderEventName, line) };
+    const { by } = foldLine(
+      events.flatMap((one) => concerning(one, line)),
+      new Set(),
+    );
+    return { ...outcome, action: 'none' as const, reason: by ?? (work.order.isTest ? 'test' : 'not_paid') };
+  });
+  const outcomeJson = JSON.stringify(revised);
+  if (outcomeJson !== event.outcomeJson) await setOutcome(work.trx, event.id, outcomeJson);
+}
+
+/** What an event that waited did when its line ran. */
+function doneLate(event: OrderEventName, { renewsJson }: OrderLine): Outcome {
+  if (event === 'paid') return { action: renewsJson === null ? 'issued' : 'renewed', reason: null };
+  if (event === 'renewed') return { action: 'renewed', reason: null };
+  if (event === 'upgraded') return { action: 'plan_changed', reason: null };
+  return { action: 'none', reason: null };
+}
+
+async function answer(work: Work, event: OrderEvent, isNew: boolean): Promise<Recorded> {
+  const outcomes = JSON.parse(event.outcomeJson) as LineOutcome[];
+  const named = new Set(outcomes.map(({ line }) => line));
+  const lineIds = new Map(work.lines.filter(({ line }) => named.has(line)).map(({ id, line }) => [id, line]));
+  const concerned = work.licenses.filter(({ lineId }) => lineIds.has(lineId));
+  const licenses = await findLicensesByIds(
+    work.trx,
+    concerned.map(({ licenseId }) => licenseId),
+  );
+  const byId = new Map(licenses.map((license) => [license.id, license]));
+  const view = (licenseId: number) => {
+    const license = byId.get(licenseId);
+    if (license === undefined) return [];
+    const key =
+      event.event === 'paid' ? (work.keys.get(licenseId) ?? keptKey(license, work.secret)) : undefined;
+    return [{ license, key }];
+  };
+  return {
+    order: work.order,
+    isNew,
+    lines: outcomes.map((outcome) => ({
+      ...outcome,
+      licenses: concerned
+        .filter(({ lineId }) => lineIds.get(lineId) === outcome.line)
+        .flatMap(({ licenseId }) => view(licenseId)),
+    })),
+  };
+}
+
+function keptKey(license: License, secret: Buffer | undefined): string | undefined {
+  try {
+    return openKey(license.id, license, secret);
+  } catch (error) {
+    if (error instanceof OperatorError || error instanceof SealError) return undefined;
+    throw error;
+  }
+}
+
+export interface Ran {
+  /** orders that wait no more */
+  done: number;
+  waiting: number;
+}
+
+/** Runs the waiting orders of a shop: what is mapped by now issues. */
+export async function runWaiting(db: Db, shop: string, context: RecordContext): Promise<Ran> {
+  const ran: Ran = { done: 0, waiting: 0 };
+  for (let after = 0; ;) {
+    const ids = await listWaiting(db, { shop, after, limit: RUN_AT_ONCE });
+    const { done, waiting } = await runOrders(db, ids, context);
+    ran.done += done;
+    ran.waiting += waiting;
+    if (ids.length < RUN_AT_ONCE) return ran;
+    after = ids.at(-1) as number;
+  }
+}
+
+/** Runs orders whose article or earlier order has come since; whoever brought it may have been killed before. */
+export async function runReady(
+  db: Db,
+  context: RecordContext,
+  goesOn: () => Promise<boolean>,
+): Promise<void> {
+  for (let after = 0; ;) {
+    const ids = await listReady(db, { after, limit: RUN_AT_ONCE });
+    for (const id of ids) {
+      if (!(await goesOn())) return;
+      await runOrders(db, [id], context);
+    }
+    if (ids.length < RUN_AT_ONCE) return;
+    after = ids.at(-1) as number;
+  }
+}
+
+async function runOrders(db: Db, ids: number[], context: RecordContext): Promise<Ran> {
+  const ran: Ran = { done: 0, waiting: 0 };
+  for (const id of ids) {
+    const { state, digest, hasIssued } = await inReadCommitted(db, (trx) => runOrder(trx, id, context));
+    ran[state]++;
+    if (hasIssued) await runOrders(db, await listAwaiting(db, digest, RUN_AT_ONCE), context);
+  }
+  return ran;
+}
+
+async function runOrder(trx: Transaction, id: number, context: RecordContext) {
+  const order = await lockOrder(trx, id);
+  if (order === undefined) throw noOrder();
+  const shop = await requireShopOf(trx, order.shop, context.now);
+  const work = await readWork(trx, order, shop, context);
+  await settle(work, await listOrderEvents(trx, id), undefined);
+  return { state: order.state, digest: order.digest, hasIssued: hasAdded(work) };
+}
+
+/** Whether the order has licences that it had not: other orders may wait to renew them. */
+function hasAdded({ licenses, had }: Work): boolean {
+  return licenses.length > had;
+}

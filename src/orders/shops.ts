@@ -1,0 +1,225 @@
+import { requireLabel } from '../licensing/fields';
+import { requirePlan } from '../licensing/find-or-refuse';
+import { OperatorError } from '../licensing/operator-error';
+import { openSealedKey, sealKey } from '../licensing/sealing';
+import { formatTimestamp } from '../licensing/timestamps';
+import type { Db } from '../store/database';
+import { isDuplicate } from '../store/errors';
+import {
+  deleteShop,
+  deleteSkus,
+  findShop,
+  findSkus,
+  insertShop,
+  insertSku,
+  listShops,
+  listSkus,
+  PLAIN_SHOP,
+  setShop,
+  setSkuQuantity,
+  type Shop,
+  type ShopSku,
+} from '../store/shops';
+import { inTransaction } from '../store/transaction';
+import { requireShopName } from './message';
+import { skuDigest } from './names';
+import { readRules, requireRule, storedRules } from './rules';
+
+/** Shops that orders come from, what their article numbers mean, and what their events do. */
+
+export { findShop, listShops, listSkus, type Shop, type ShopSku };
+
+/** Kinds that a seller may choose. A receiver of signed messages is added to them with its own file. */
+export const OFFERED_KINDS = ['api'] as const;
+
+/** `api`: it posts orders with a token. The others are receivers of signed messages. */
+export const SHOP_KINDS = ['api', 'stripe', 'paddle', 'digistore24', 'standard'] as const;
+export type ShopKind = (typeof SHOP_KINDS)[number];
+
+/** Whether a quantity of three is three licences, or one with the slots of three. */
+export const SKU_QUANTITIES = ['licenses', 'slots'] as const;
+export type SkuQuantity = (typeof SKU_QUANTITIES)[number];
+
+const MAX_SECRET_BYTES = 500;
+
+export interface ShopSettings {
+  kind?: ShopKind | undefined;
+  /** what the sender signs with */
+  secret?: string | undefined;
+  test?: boolean | undefined;
+  /** null: test orders issue nothing */
+  testPlanId?: number | null | undefined;
+  /** effects by event; the others stay */
+  rules?: Record<string, string> | undefined;
+}
+
+export interface ShopContext {
+  actor: string;
+  now: Date;
+  /** LICENSING_KEY_SECRET, which seals secrets */
+  keySecret: Buffer | undefined;
+}
+
+/** @throws OperatorError when there is such a shop, or a receiver has no secret */
+export async function addShop(
+  db: Db,
+  name: string,
+  settings: ShopSettings,
+  context: ShopContext,
+): Promise<Shop> {
+  const earlier = await findShop(db, requireShopName(name));
+  // A shop that has only posted so far may still be set up.
+  if (earlier !== undefined && earlier.createdBy !== null) throw exists(name);
+  const changes = await requireSettings(db, earlier ?? { ...PLAIN_SHOP, name }, settings, context);
+  const made = { ...changes, createdBy: context.actor };
+  try {
+    if (earlier === undefined) await insertShop(db, { ...PLAIN_SHOP, name, ...made, createdAt: context.now });
+    else await setShop(db, earlier.id, made);
+  } catch (error) {
+    throw isDuplicate(error) ? exists(name) : error;
+  }
+  return requireShop(db, name);
+}
+
+function exists(name: string): OperatorError {
+  return new OperatorError(`There is a shop ${name} already.`, { code: 'CONFLICT', field: 'name' });
+}
+
+export async function editShop(
+  db: Db,
+  name: string,
+  settings: ShopSettings,
+  context: ShopContext,
+): Promise<Shop> {
+  const shop = await requireShop(db, name);
+  const changes = await requireSettings(db, shop, settings, context);
+  await setShop(db, shop.id, { ...changes, createdBy: shop.createdBy ?? context.actor });
+  return requireShop(db, name);
+}
+
+async function requireSettings(
+  db: Db,
+  shop: Omit<Shop, 'id' | 'createdBy' | 'createdAt'>,
+  { kind = shop.kind as ShopKind, secret, test, testPlanId, rules = {} }: ShopSettings,
+  { keySecret }: ShopContext,
+): Promise<Pick<Shop, 'kind' | 'secretSealed' | 'isTest' | 'testPlanId' | 'rulesJson'>> {
+  if (typeof testPlanId === 'number') await requirePlan(db, testPlanId);
+  const secretSealed = requireSecret(shop, kind, secret, keySecret);
+  const changed = Object.entries(rules).map(([event, effect]) => requireRule(event, effect, 'rules'));
+  return {
+    kind,
+    secretSealed,
+    isTest: test ?? shop.isTest,
+    testPlanId: testPlanId === undefined ? shop.testPlanId : testPlanId,
+    rulesJson: storedRules({ ...readRules(shop), ...Object.fromEntries(changed) }),
+  };
+}
+
+function requireSecret(
+  shop: Pick<Shop, 'name' | 'secretSealed'>,
+  kind: ShopKind,
+  secret: string | undefined,
+  keySecret: Buffer | undefined,
+): string | null {
+  const refused = (message: string) =>
+    new OperatorError(message, { code: 'INVALID_REQUEST', field: 'secret' });
+  if (kind === 'api') {
+    if (secret !== undefined)
+      throw refused('A shop of the kind "api" posts with a token, and has no secret.');
+    return null;
+  }
+  if (secret === undefined) {
+    if (shop.secretSealed === null)
+      throw refused(`A receiver of the kind "${kind}" needs the secret it signs with.`);
+    return shop.secretSealed;
+  }
+  if (keySecret === undefined)
+    throw new OperatorError(
+      'LICENSING_KEY_SECRET is not set: without it a secret cannot be kept. "licensing init" makes one.',
+    );
+  const text = secret.trim();
+  if (text === '' || Buffer.byteLength(text) > MAX_SECRET_BYTES || /[\p{Cc}\s]/u.test(text))
+    throw refused(`It must be 1 to ${MAX_SECRET_BYTES} bytes without spaces.`);
+  return sealKey(text, sealedFor(shop), keySecret);
+}
+
+/** So that a sealed secret opens only in its shop's row. */
+function sealedFor({ name }: Pick<Shop, 'name'>): string {
+  return `shop ${name}`;
+}
+
+/** The secret that a receiver's sender signs with. @throws SealError when it was sealed with another LICENSING_KEY_SECRET */
+export function openShopSecret(
+  shop: Pick<Shop, 'name' | 'secretSealed'>,
+  keySecret: Buffer,
+): string | undefined {
+  return shop.secretSealed === null
+    ? undefined
+    : openSealedKey(shop.secretSealed, sealedFor(shop), keySecret);
+}
+
+/** @throws OperatorError (404) */
+export async function requireShop(db: Db, name: string): Promise<Shop> {
+  const shop = /^[a-z0-9_-]+$/.test(name) ? await findShop(db, name) : undefined;
+  if (shop !== undefined) return shop;
+  throw new OperatorError(
+    'There is no such shop. A shop is known once it is added, or has posted an order.',
+    { code: 'NOT_FOUND', facts: { reason: 'no-shop' } },
+  );
+}
+
+/** Removes a shop with its secret, map and rules. Its orders and their licences stay. */
+export async function removeShop(db: Db, name: string): Promise<Shop> {
+  const shop = await requireShop(db, name);
+  await inTransaction(db, (trx) => deleteShop(trx, shop));
+  return shop;
+}
+
+/**
+ * Lets an article mean a plan, besides those it means already. Waiting orders run afterwards: `runWaiting`.
+ * @returns the entry; `isNew` false: it was there
+ */
+export async function mapSku(
+  db: Db,
+  name: string,
+  { sku, planId, quantity }: { sku: string; planId: number; quantity: SkuQuantity },
+  { now }: { now: Date },
+): Promise<{ entry: ShopSku; isNew: boolean }> {
+  const shop = await requireShop(db, name);
+  const article = requireLabel(sku, 'sku');
+  await requirePlan(db, planId);
+  const awaited = skuDigest(shop.name, article);
+  const find = async () => (await findSkus(db, [awaited])).find((entry) => entry.planId === planId);
+  const earlier = await find();
+  if (earlier === undefined)
+    try {
+      await insertSku(db, { shop: shop.name, sku: article, awaited, planId, quantity, createdAt: now });
+    } catch (error) {
+      if (!isDuplicate(error)) throw error;
+    }
+  else if (earlier.quantity !== quantity) await setSkuQuantity(db, earlier.id, quantity);
+  return { entry: (await find()) as ShopSku, isNew: earlier === undefined };
+}
+
+/** @throws OperatorError (404) when the article is not mapped */
+export async function unmapSku(db: Db, name: string, sku: string): Promise<void> {
+  const shop = await requireShop(db, name);
+  if ((await deleteSkus(db, skuDigest(shop.name, sku.trim()))) === 0)
+    throw new OperatorError(`Shop ${name} has no such article in its map.`, { code: 'NOT_FOUND' });
+}
+
+export function shopJson(shop: Shop) {
+  return {
+    id: shop.id,
+    name: shop.name,
+    kind: shop.kind,
+    test: shop.isTest,
+    test_plan_id: shop.testPlanId,
+    rules: readRules(shop),
+    created_at: formatTimestamp(shop.createdAt),
+  };
+}
+
+export function skuJson({ id, sku, planId, quantity, createdAt }: ShopSku) {
+  return { id, sku, plan_id: planId, quantity, created_at: formatTimestamp(createdAt) };
+}

@@ -1,0 +1,162 @@
+import { liveStatus } from '../licensing/states';
+import { readCursor, toPage, isCursorId, type Page, type PageRequest } from '../licensing/cursors';
+import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
+import type { Db } from '../store/database';
+import { readLicenses, type License } from '../store/licenses';
+import {
+  countWaiting,
+  findOrder,
+  findOrdersOfLicenses,
+  listOrderEvents,
+  listOrderLicenses,
+  listOrderLines,
+  listOrders,
+  listUnmapped,
+  type LicenseOrder,
+  type Order,
+  type OrderEvent,
+  type OrderFilter,
+  type OrderLine,
+} from '../store/orders';
+import type { Recorded } from './record';
+import type { Outcome, StoredLine } from './settle';
+
+/** Orders as they are shown. */
+
+export { countWaiting, findOrdersOfLicenses, listUnmapped, type LicenseOrder, type Order, type OrderFilter };
+
+export interface OrderView {
+  order: Order;
+  lines: { line: OrderLine; licenses: License[] }[];
+}
+
+export interface OrderDetails extends OrderView {
+  events: OrderEvent[];
+}
+
+/** The newest first. */
+export async function listOrderPage(
+  db: Db,
+  filter: OrderFilter,
+  { after, limit }: PageRequest,
+): Promise<Page<OrderView>> {
+  const [before] = readCursor<[number]>(after, [isCursorId]) ?? [];
+  const { items, next } = toPage(
+    await listOrders(db, filter, { after: before, limit: limit + 1 }),
+    limit,
+    ({ id }) => [id],
+  );
+  return { items: await viewOrders(db, items), next };
+}
+
+export async function readOrder(db: Db, id: number): Promise<OrderDetails | undefined> {
+  const order = await findOrder(db, { id });
+  if (order === undefined) return undefined;
+  const [view] = await viewOrders(db, [order]);
+  return { ...(view as OrderView), events: await listOrderEvents(db, id) };
+}
+
+async function viewOrders(db: Db, orders: Order[]): Promise<OrderView[]> {
+  const ids = orders.map(({ id }) => id);
+  const lines = await listOrderLines(db, ids);
+  const stored = await listOrderLicenses(db, ids);
+  const licenses = new Map(
+    (await readLicenses(db, [...new Set(stored.map(({ licenseId }) => licenseId))])).map((one) => [
+      one.id,
+      one,
+    ]),
+  );
+  return orders.map((order) => ({
+    order,
+    lines: lines
+      .filter(({ orderId }) => orderId === order.id)
+      .map((line) => ({
+        line,
+        licenses: stored
+          .filter(({ lineId }) => lineId === line.id)
+          .flatMap(({ licenseId }) => licenses.get(licenseId) ?? []),
+      })),
+  }));
+}
+
+function licenseJson({ id, status, expiresAt }: License, now: Date) {
+  return { id, status: liveStatus({ status, expiresAt }, now), expires_at: formatTimestampOrNull(expiresAt) };
+}
+
+/** What a call that records an event answers. */
+export function recordedJson({ order, lines }: Recorded, now: Date) {
+  return {
+    id: order.id,
+    shop: order.shop,
+    order: order.number,
+    state: order.state,
+    lines: lines.map(({ line, action, reason, licenses }) => ({
+      ...{ line, action, reason },
+      licenses: licenses.map(({ license, key }) => {
+        const { id, ...standing } = licenseJson(license, now);
+        return { id, license_key: key ?? null, ...standing };
+      }),
+    })),
+  };
+}
+
+export function orderJson(view: OrderView, now: Date) {
+  return {
+    ...orderFields(view.order),
+    lines: view.lines.map((one) => ({
+      ...lineFields(one.line),
+      licenses: one.licenses.map((license) => licenseJson(license, now)),
+    })),
+  };
+}
+
+/** With its events, and its licences by their ids. */
+export function orderDetailsJson({ order, lines, events }: OrderDetails) {
+  return {
+    ...orderFields(order),
+    lines: lines.map(({ line, licenses }) => ({
+      ...lineFields(line),
+      licenses: licenses.map(({ id }) => id),
+    })),
+    events: events.map(orderEventJson),
+  };
+}
+
+function orderFields(order: Order) {
+  return {
+    id: order.id,
+    shop: order.shop,
+    order: order.number,
+    state: order.state,
+    test: order.isTest,
+    customer: order.customer,
+    customer_name: order.customerName,
+    created_at: formatTimestamp(order.createdAt),
+  };
+}
+
+function lineFields({ line, sku, planId, quantity, renewsJson, waitsFor }: OrderLine) {
+  return {
+    line,
+    sku,
+    plan_id: planId,
+    quantity,
+    renews: renewsJson === null ? null : (JSON.parse(renewsJson) as string | number),
+    waits_for: waitsFor,
+  };
+}
+
+export function orderEventJson(event: OrderEvent) {
+  return {
+    id: event.id,
+    event: event.event,
+    event_id: event.eventId,
+    at: formatTimestamp(event.at),
+    received_at: formatTimestamp(event.receivedAt),
+    actor: event.actor,
+    partial: event.partial,
+    test: event.isTest,
+    lines: event.linesJson === null ? null : (JSON.parse(event.linesJson) as StoredLine[]),
+    outcomes: JSON.parse(event.outcomeJson) as (Outcome & { line: string })[],
+  };
+}

@@ -1,0 +1,341 @@
+import { isSqlite, table, type Db, type Transaction } from './database';
+import { customerDigest } from './customer-digest';
+import { toColumns, toFields } from './row-fields';
+import { insertCounted, insertRows, tableBy } from './statements';
+import { toSqlTime } from './time';
+
+/** Orders of shops, with their events, their lines, and what each line did to licences. */
+
+export interface Order {
+  id: number;
+  shop: string;
+  /** the shop's number of it */
+  number: string;
+  /** of shop and number (orders/names.ts) */
+  digest: string;
+  /** the name of the token that posted it first; null: a receiver, or a Joomla account */
+  owner: string | null;
+  /** an `issue` token posted it: it reaches no licences but its own */
+  ownOnly: boolean;
+  customer: string | null;
+  customerName: string | null;
+  isTest: boolean;
+  /** waiting: a line waits */
+  state: 'done' | 'waiting';
+  createdAt: Date;
+}
+
+export interface OrderEvent {
+  id: number;
+  orderId: number;
+  /** an OrderEventName (orders/fold.ts) */
+  event: string;
+  eventId: string | null;
+  /** digest that tells the order's events apart */
+  identity: string;
+  at: Date;
+  receivedAt: Date;
+  actor: string;
+  /** a part of the money only */
+  partial: boolean;
+  /** the sender marked it as a test */
+  isTest: boolean;
+  /** what the shop's rules made of it when it came: an Effect (orders/fold.ts) */
+  effect: string;
+  /** as they came; null: all lines of the order */
+  linesJson: string | null;
+  /** what it did, by line */
+  outcomeJson: string;
+}
+
+export interface OrderLine {
+  id: number;
+  orderId: number;
+  line: string;
+  sku: string | null;
+  planId: number | null;
+  quantity: number;
+  /** JSON: an order, `order:line`, or a licence's id; null: it issues licences */
+  renewsJson: string | null;
+  /** why it waits; null: it does not */
+  waitsFor: string | null;
+  /** what it waits for: the digest of an article or an order */
+  awaited: string | null;
+}
+
+/** A licence that a line issued or renewed. */
+export interface OrderLicense {
+  id: number;
+  orderId: number;
+  lineId: number;
+  licenseId: number;
+  role: 'issued' | 'renewed';
+  /** what its orders last made of it: of an issued one whether they suspended it, of a renewed one whether it is in force */
+  state: 'active' | 'suspended' | 'cancelled' | 'taken_back';
+  /** of a renewed one: the end before; null: none */
+  baseEndsAt: Date | null;
+  /** JSON: the plan it began with, and those that the order's upgrades meant, by the identity of the event */
+  plansJson: string;
+}
+
+/** @throws a duplicate (`isDuplicate`) when the order exists */
+export async function insertOrder(trx: Transaction, order: Omit<Order, 'id'>): Promise<number> {
+  const row = { ...order, customerDigest: customerDigest(order.customer) };
+  const [id] = await insertCounted(trx, 'orders', [toColumns(row)]);
+  return id as number;
+}
+
+export async function findOrder(db: Db, by: { id: number } | { digest: string }): Promise<Order | undefined> {
+  const row = (await db(table(db, 'orders')).where(by).first()) as object | undefined;
+  return row && toOrder(row);
+}
+
+/** Orders by their digests, without a lock. */
+export async function findOrdersByDigest(db: Db, digests: string[]): Promise<Order[]> {
+  if (digests.length === 0) return [];
+  const rows = await db(tableBy(db, 'orders', 'digest')).whereIn('digest', digests);
+  return (rows as object[]).map(toOrder);
+}
+
+/** Orders that shops give this number, the newest first. */
+export async function findOrdersNumbered(db: Db, number: string, limit: number): Promise<Order[]> {
+  if (Array.from(number).length > MAX_ORDER_LENGTH) return [];
+  return listOrders(db, { number }, { limit });
+}
+
+const MAX_ORDER_LENGTH = 100;
+
+/** Locks an order's row; the transaction locks licences after it, never before. */
+export async function lockOrder(trx: Transaction, id: number): Promise<Order | undefined> {
+  const orders = table(trx, 'orders');
+  // SQLite has no FOR UPDATE: a write takes the write lock.
+  if (isSqlite(trx)) await trx(orders).where({ id }).update({ id });
+  const query = trx(orders).where({ id });
+  const row = (await (isSqlite(trx) ? query : query.forUpdate()).first()) as object | undefined;
+  return row && toOrder(row);
+}
+
+export async function setOrder(
+  trx: Transaction,
+  id: number,
+  changes: Partial<Pick<Order, 'customer' | 'customerName' | 'state'>>,
+): Promise<void> {
+  const { customer } = changes;
+  const digest = customer === undefined ? {} : { customerDigest: customerDigest(customer) };
+  await trx(table(trx, 'orders'))
+    .where({ id })
+    .update(toColumns({ ...changes, ...digest }));
+}
+
+export async function insertOrderEvent(trx: Transaction, event: Omit<OrderEvent, 'id'>): Promise<void> {
+  await insertRows(trx, 'order_events', [toColumns(event) as Record<string, string | number | null>]);
+}
+
+export async function setOutcome(trx: Transaction, id: number, outcomeJson: string): Promise<void> {
+  await trx(table(trx, 'order_events')).where({ id }).update({ outcome_json: outcomeJson });
+}
+
+export async function listOrderEvents(db: Db, orderId: number): Promise<OrderEvent[]> {
+  const rows = await db(tableBy(db, 'order_events', 'order_id', 'identity'))
+    .where({ order_id: orderId })
+    .orderBy('id');
+  return (rows as object[]).map((row) => toFields(row) as OrderEvent);
+}
+
+/** @returns the ids, in the order of the lines */
+export async function insertOrderLines(trx: Transaction, lines: Omit<OrderLine, 'id'>[]): Promise<number[]> {
+  return lines.length === 0 ? [] : insertCounted(trx, 'order_lines', lines.map(toColumns));
+}
+
+/** The lines of orders, by id. */
+export async function listOrderLines(db: Db, orderIds: number[]): Promise<OrderLine[]> {
+  return rowsOf<OrderLine>(db, 'order_lines', orderIds);
+}
+
+export async function setOrderLine(
+  trx: Transaction,
+  id: number,
+  changes: Partial<Omit<OrderLine, 'id' | 'orderId' | 'line'>>,
+): Promise<void> {
+  await trx(table(trx, 'order_lines')).where({ id }).update(toColumns(changes));
+}
+
+export async function insertOrderLicenses(
+  trx: Transaction,
+  licenses: Omit<OrderLicense, 'id'>[],
+): Promise<void> {
+  if (licenses.length > 0)
+    await insertRows(
+      trx,
+      'order_licenses',
+      licenses.map(toColumns) as Record<string, string | number | null>[],
+    );
+}
+
+/** The licences of orders, in the order they were issued or renewed. */
+export async function listOrderLicenses(db: Db, orderIds: number[]): Promise<OrderLicense[]> {
+  return rowsOf<OrderLicense>(db, 'order_licenses', orderIds);
+}
+
+/** What orders did to a licence, the oldest first. */
+export async function findOrderLicenses(db: Db, licenseId: number): Promise<OrderLicense[]> {
+  const rows = await db(tableBy(db, 'order_licenses', 'license_id'))
+    .where({ license_id: licenseId })
+    .orderBy('id');
+  return (rows as object[]).map((row) => toFields(row) as OrderLicense);
+}
+
+export async function setOrderLicense(
+  trx: Transaction,
+  id: number,
+  changes: Partial<Pick<OrderLicense, 'state' | 'plansJson'>>,
+): Promise<void> {
+  await trx(table(trx, 'order_licenses')).where({ id }).update(toColumns(changes));
+}
+
+/** In one statement: MariaDB turns 1,000 values into a subquery. */
+const AT_ONCE = 500;
+
+async function rowsOf<R>(db: Db, name: 'order_lines' | 'order_licenses', orderIds: number[]): Promise<R[]> {
+  const found: R[] = [];
+  for (let i = 0; i < orderIds.length; i += AT_ONCE) {
+    const rows = await db(tableBy(db, name, 'order_id'))
+      .whereIn('order_id', orderIds.slice(i, i + AT_ONCE))
+      .orderBy('id');
+    found.push(...(rows as object[]).map((row) => toFields(row) as R));
+  }
+  return found;
+}
+
+/** An order, and a licence that it issued or renewed. */
+export type LicenseOrder = Order & Pick<OrderLicense, 'licenseId' | 'role'>;
+
+/** The orders of licences, the oldest first. */
+export async function findOrdersOfLicenses(db: Db, licenseIds: number[]): Promise<LicenseOrder[]> {
+  if (licenseIds.length === 0) return [];
+  const rows = await db(db.raw(`${table(db, 'order_licenses')} ol`))
+    .joinRaw(`JOIN ${table(db, 'orders')} o ON o.id = ol.order_id`)
+    .whereIn('ol.license_id', licenseIds)
+    .orderBy('ol.id')
+    .select('o.*', 'ol.license_id', 'ol.role');
+  return (rows as object[]).map((row) => toOrder(row) as LicenseOrder);
+}
+
+export interface OrderFilter {
+  shop?: string | undefined;
+  number?: string | undefined;
+  state?: string | undefined;
+  owner?: string | undefined;
+}
+
+/** The newest first. */
+export async function listOrders(
+  db: Db,
+  filter: OrderFilter,
+  { after, limit }: { after?: number | undefined; limit: number },
+): Promise<Order[]> {
+  const query = db(tableBy(db, 'orders', ...indexOf(filter)))
+    .orderBy('id', 'desc')
+    .limit(limit);
+  for (const [column, value] of Object.entries(filter) as [keyof OrderFilter, string | undefined][])
+    if (value !== undefined) query.where(column, value);
+  if (after !== undefined) query.where('id', '<', after);
+  return ((await query) as object[]).map(toOrder);
+}
+
+/** The index that leaves the fewest rows to look at. */
+function indexOf({ shop, number, state, owner }: OrderFilter): string[] {
+  if (number !== undefined) return ['number'];
+  const first = owner === undefined ? (shop === undefined ? [] : ['shop']) : ['owner'];
+  return state === undefined ? first : [...first, 'state'];
+}
+
+/** How many orders wait, of each shop; those of the most first. */
+export async function countWaiting(db: Db): Promise<{ shop: string; orders: number }[]> {
+  return db(tableBy(db, 'orders', 'state'))
+    .where({ state: 'waiting' })
+    .groupBy('shop')
+    .orderBy('shop')
+    .select<{ shop: string; orders: number }[]>('shop', db.raw('COUNT(*) AS orders'));
+}
+
+/** Shops that somebody set up before a time, and that have posted nothing yet. */
+export async function findSilentShops(db: Db, before: Date): Promise<string[]> {
+  return db(db.raw(`${table(db, 'shops')} s`))
+    .whereNotNull('s.created_by')
+    .where('s.created_at', '<', toSqlTime(before))
+    .whereNotExists(
+      db(tableBy(db, 'orders', 'shop'))
+        .whereRaw('shop = s.name')
+        .select(db.raw('1')),
+    )
+    .orderBy('s.name')
+    .pluck<string[]>('s.name');
+}
+
+/** The oldest orders that wait, after an id. */
+export async function listWaiting(
+  db: Db,
+  { shop, after = 0, limit }: { shop?: string | undefined; after?: number; limit: number },
+): Promise<number[]> {
+  const query = db(tableBy(db, 'orders', ...(shop === undefined ? ['state'] : ['shop', 'state'])))
+    .where({ state: 'waiting' })
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(limit);
+  if (shop !== undefined) query.where({ shop });
+  return query.pluck<number[]>('id');
+}
+
+/** Articles that orders wait for, and how many do. */
+export async function listUnmapped(
+  db: Db,
+  limit: number,
+): Promise<{ shop: string; sku: string; orders: number }[]> {
+  return db(db.raw(`${table(db, 'order_lines')} l`))
+    .joinRaw(`JOIN ${table(db, 'orders')} o ON o.id = l.order_id`)
+    .whereNotNull('l.awaited')
+    .where('l.waits_for', 'not_mapped')
+    .groupBy('o.shop', 'l.sku')
+    .orderBy(['o.shop', 'l.sku'])
+    .limit(limit)
+    .select<{ shop: string; sku: string; orders: number }[]>(
+      'o.shop',
+      'l.sku',
+      db.raw('COUNT(DISTINCT o.id) AS orders'),
+    );
+}
+
+/** Orders after an id with a line whose article is mapped by now, or whose earlier order has licences by now; by id. */
+export async function listReady(
+  db: Db,
+  { after, limit }: { after: number; limit: number },
+): Promise<number[]> {
+  const lines = () =>
+    db(db.raw(`${table(db, 'order_lines')} l`))
+      .whereNotNull('l.awaited')
+      .where('l.order_id', '>', after)
+      .orderBy('l.order_id')
+      .limit(limit)
+      .distinct<{ id: number }[]>('l.order_id AS id');
+  const mapped = await lines().joinRaw(`JOIN ${table(db, 'shop_skus')} s ON s.awaited = l.awaited`);
+  const arrived = await lines()
+    .joinRaw(`JOIN ${table(db, 'orders')} o ON o.digest = l.awaited`)
+    .joinRaw(`JOIN ${table(db, 'order_licenses')} ol ON ol.order_id = o.id`);
+  const ids = [...new Set([...mapped, ...arrived].map(({ id }) => id))];
+  return ids.sort((a, b) => a - b).slice(0, limit);
+}
+
+/** Orders with a line that waits for this digest. */
+export async function listAwaiting(db: Db, awaited: string, limit: number): Promise<number[]> {
+  const ids = await db(tableBy(db, 'order_lines', 'awaited'))
+    .where({ awaited })
+    .limit(limit)
+    .pluck<number[]>('order_id');
+  return [...new Set(ids)];
+}
+
+function toOrder(row: object): Order {
+  const { customerDigest: _digest, ...order } = toFields(row) as Order & { customerDigest: string | null };
+  return order;
+}

@@ -1,0 +1,130 @@
+import { table, type Db, type Transaction } from './database';
+import { toColumns, toFields } from './row-fields';
+import { tableBy } from './statements';
+
+/** A shop whose orders issue licences. */
+export interface Shop {
+  id: number;
+  name: string;
+  /** a ShopKind (orders/shops.ts) */
+  kind: string;
+  /** the sender's secret, sealed; null: it has none */
+  secretSealed: string | null;
+  /** what it sends is for testing */
+  isTest: boolean;
+  /** what test orders issue; null: nothing */
+  testPlanId: number | null;
+  /** JSON: the effects of events that differ from the default */
+  rulesJson: string | null;
+  /** null: the row came with the first order */
+  createdBy: string | null;
+  createdAt: Date;
+}
+
+/** A shop that nobody has set up. */
+export const PLAIN_SHOP = {
+  kind: 'api',
+  secretSealed: null,
+  isTest: false,
+  testPlanId: null,
+  rulesJson: null,
+} as const;
+
+/** @throws a duplicate (`isDuplicate`) when there is a shop of this name */
+export async function insertShop(db: Db, shop: Omit<Shop, 'id'>): Promise<number> {
+  const [id] = await db(table(db, 'shops')).insert(toColumns(shop));
+  return id as number;
+}
+
+export async function findShop(db: Db, name: string): Promise<Shop | undefined> {
+  const row = (await db(table(db, 'shops')).where({ name }).first()) as object | undefined;
+  return row && (toFields(row) as Shop);
+}
+
+/** By id. */
+export async function listShops(
+  db: Db,
+  { after, limit }: { after?: number | undefined; limit?: number | undefined } = {},
+): Promise<Shop[]> {
+  const query = db(table(db, 'shops')).orderBy('id');
+  if (after !== undefined) query.where('id', '>', after);
+  if (limit !== undefined) query.limit(limit);
+  return ((await query) as object[]).map((row) => toFields(row) as Shop);
+}
+
+export type ShopChanges = {
+  [Field in Exclude<keyof Shop, 'id' | 'name'>]?: Shop[Field] | undefined;
+};
+
+/** undefined keeps a value, null clears it */
+export async function setShop(db: Db, id: number, changes: ShopChanges): Promise<void> {
+  await db(table(db, 'shops')).where({ id }).update(toColumns(changes));
+}
+
+/** Deletes a shop with its map; orders stay. */
+export async function deleteShop(trx: Transaction, { id, name }: Pick<Shop, 'id' | 'name'>): Promise<void> {
+  await trx(table(trx, 'shop_skus')).where({ shop: name }).delete();
+  await trx(table(trx, 'shops')).where({ id }).delete();
+}
+
+/** A plan that a shop's article number means. */
+export interface ShopSku {
+  id: number;
+  shop: string;
+  sku: string;
+  /** the digest that waiting lines have (store/orders.ts) */
+  awaited: string;
+  planId: number;
+  /** a SkuQuantity (orders/shops.ts) */
+  quantity: string;
+  createdAt: Date;
+}
+
+/** @throws a duplicate (`isDuplicate`) when the article is mapped to this plan; a reference conflict without the plan */
+export async function insertSku(db: Db, sku: Omit<ShopSku, 'id'>): Promise<number> {
+  const [id] = await db(table(db, 'shop_skus')).insert(toColumns(sku));
+  return id as number;
+}
+
+export async function setSkuQuantity(db: Db, id: number, quantity: string): Promise<void> {
+  await db(table(db, 'shop_skus')).where({ id }).update({ quantity });
+}
+
+/** The plans of articles, by the digest that lines wait for; in the order of their ids. */
+export async function findSkus(db: Db, awaited: string[]): Promise<ShopSku[]> {
+  if (awaited.length === 0) return [];
+  const rows = await db(tableBy(db, 'shop_skus', 'awaited', 'plan_id'))
+    .whereIn('awaited', awaited)
+    .orderBy('id');
+  return (rows as object[]).map((row) => toFields(row) as ShopSku);
+}
+
+/** Where a plan is sold by shops; `sku` null: for test orders. */
+export async function findShopsSelling(
+  db: Db,
+  planId: number,
+): Promise<{ shop: string; sku: string | null }[]> {
+  const mapped = await db(tableBy(db, 'shop_skus', 'plan_id'))
+    .where({ plan_id: planId })
+    .orderBy('id')
+    .select<{ shop: string; sku: string }[]>('shop', 'sku');
+  const tested = await db(table(db, 'shops')).where({ test_plan_id: planId }).pluck<string[]>('name');
+  return [...mapped, ...tested.map((shop) => ({ shop, sku: null }))];
+}
+
+/** A shop's map, by id. */
+export async function listSkus(
+  db: Db,
+  shop: string,
+  { after, limit }: { after?: number | undefined; limit?: number | undefined } = {},
+): Promise<ShopSku[]> {
+  const query = db(table(db, 'shop_skus')).where({ shop }).orderBy('id');
+  if (after !== undefined) query.where('id', '>', after);
+  if (limit !== undefined) query.limit(limit);
+  return ((await query) as object[]).map((row) => toFields(row) as ShopSku);
+}
+
+/** @returns how many entries of the map an article had */
+export async function deleteSkus(db: Db, awaited: string): Promise<number> {
+  return db(table(db, 'shop_skus')).where({ awaited }).delete();
+}

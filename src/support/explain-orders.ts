@@ -1,0 +1,66 @@
+import type { Db } from '../store/database';
+import {
+  findOrdersOfLicenses,
+  listOrderEvents,
+  listOrderLicenses,
+  listOrderLines,
+  type Order,
+  type OrderEvent,
+} from '../store/orders';
+import { finding, timeOf, type Finding } from './findings';
+
+/** The latest orders of a licence: one that is renewed each year has many. */
+const MOST_ORDERS = 5;
+
+/** The orders that issued or renewed a licence, the oldest first, those of the latest that are told. */
+export async function explainOrdersOf(db: Db, licenseId: number): Promise<Finding[]> {
+  const orders = new Map((await findOrdersOfLicenses(db, [licenseId])).map((order) => [order.id, order]));
+  const findings: Finding[] = [];
+  for (const order of [...orders.values()].slice(-MOST_ORDERS)) findings.push(await explainOrder(db, order));
+  return findings;
+}
+
+/** What an order has come to: its licences and its latest event, or what it waits for, or why it issued nothing. */
+export async function explainOrder(db: Db, order: Order): Promise<Finding> {
+  const of = { order_id: order.id, shop: order.shop, order: order.number };
+  const licenses = await listOrderLicenses(db, [order.id]);
+  const latest = latestOf(await listOrderEvents(db, order.id));
+  const lines = await listOrderLines(db, [order.id]);
+  const waiting = lines.find(({ waitsFor }) => waitsFor !== null);
+  const since = timeOf(latest?.at);
+  if (waiting !== undefined) {
+    const { line, sku, waitsFor, renewsJson } = waiting;
+    const renews = renewsJson === null ? null : String(JSON.parse(renewsJson));
+    return finding(
+      'ORDER_WAITS',
+      { ...of, line, waits_for: waitsFor ?? '', sku, renews },
+      {
+        since,
+        action:
+          waitsFor === 'not_mapped' && sku !== null
+            ? { type: 'map_sku', shop: order.shop, sku }
+            : { type: 'run_orders', shop: order.shop },
+      },
+    );
+  }
+  const event = latest?.event ?? '';
+  if (licenses.length === 0)
+    return finding('ORDER_ISSUED_NOTHING', { ...of, event, reason: reasonOf(latest) }, { since });
+  const issued = distinct(licenses.filter(({ role }) => role === 'issued').map((one) => one.licenseId));
+  const renewed = distinct(licenses.filter(({ role }) => role === 'renewed').map((one) => one.licenseId));
+  return finding('ORDER', { ...of, issued, renewed, event, event_at: since ?? '' }, { since });
+}
+
+/** By when it happened: a message may come late. */
+function latestOf(events: OrderEvent[]): OrderEvent | undefined {
+  return [...events].sort((a, b) => a.at.getTime() - b.at.getTime() || a.id - b.id).at(-1);
+}
+
+function reasonOf(event: OrderEvent | undefined): string {
+  const outcomes = JSON.parse(event?.outcomeJson ?? '[]') as { reason: string | null }[];
+  return outcomes.find(({ reason }) => reason !== null)?.reason ?? 'not_paid';
+}
+
+function distinct(ids: number[]): number[] {
+  return [...new Set(ids)];
+}

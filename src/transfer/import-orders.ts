@@ -1,0 +1,232 @@
+import { isSealedWith } from '../licensing/sealing';
+import { customerDigest } from '../store/customer-digest';
+import { withOrderRows, type Row } from '../store/export';
+import { findRows, insertCountedInChunks, insertInChunks } from '../store/import';
+import {
+  changeRow,
+  conflict,
+  hasChanges,
+  insertNew,
+  licenseHere,
+  NOT_WRITTEN,
+  tally,
+  type Job,
+} from './import-job';
+import { atLine, type Numbered } from './record-reader';
+import { fromRow, toRow, type OrderLicenseRecord, type RecordOf } from './records';
+
+/** Shops are matched by name. Settings come from the file; a secret here stays when the file has none. */
+export async function importShops(job: Job, records: Numbered<'shop'>[]): Promise<void> {
+  const { secret, withoutSealedKeys } = job.options;
+  const names = records.map(({ value }) => value.name);
+  const here = new Map((await findRows(job.trx, 'shops', 'name', names)).map((row) => [row.name, row]));
+  const added: Numbered<'shop'>[] = [];
+  for (const record of records) {
+    const { line, value } = record;
+    if (withoutSealedKeys) value.secret_sealed = null;
+    if (value.secret_sealed !== null && secret !== undefined && !isSealedWith(value.secret_sealed, secret))
+      throw atLine(
+        line,
+        'the secret of this shop is sealed with another LICENSING_KEY_SECRET than the one set here',
+        { reason: 'sealed-elsewhere' },
+      );
+    if (value.test_plan_id !== null) value.test_plan_id = planHere(job, value.test_plan_id);
+    const row = here.get(value.name);
+    if (row === undefined) {
+      added.push(record);
+      continue;
+    }
+    const match = fromRow('shop', row);
+    const there = toRow('shop', { ...value, secret_sealed: value.secret_sealed ?? match.secret_sealed });
+    const changes = differing(toRow('shop', match), there);
+    if (hasChanges(changes)) await changeRow(job, 'shop', match.id, changes);
+    else tally(job, 'shop', 'same');
+  }
+  await insertNew(job, 'shop', added);
+}
+
+/** The columns, besides id and time, that a row has otherwise in the file. */
+function differing(here: Row, there: Row): Row {
+  return Object.fromEntries(
+    Object.entries(there).filter(
+      ([column, value]) => !['id', 'created_at'].includes(column) && here[column] !== value,
+    ),
+  );
+}
+
+/** What articles mean is matched by article and plan. */
+export async function importSkus(job: Job, records: Numbered<'sku'>[]): Promise<void> {
+  const nameOf = ({ awaited, plan_id: plan }: Pick<RecordOf<'sku'>, 'awaited' | 'plan_id'>) =>
+    `${awaited} ${plan}`;
+  const found = job.empty.sku
+    ? []
+    : await findRows(job.trx, 'shop_skus', 'awaited', [
+        ...new Set(records.map(({ value }) => value.awaited)),
+      ]);
+  const here = new Map(found.map((row) => fromRow('sku', row)).map((one) => [nameOf(one), one]));
+  const added: Numbered<'sku'>[] = [];
+  for (const record of records) {
+    const { line, value } = record;
+    if (!job.plans.has(value.plan_id)) throw atLine(line, `the file has no plan ${value.plan_id}`);
+    value.plan_id = planHere(job, value.plan_id);
+    const match = here.get(nameOf(value));
+    if (match === undefined) added.push(record);
+    else if (match.quantity === value.quantity) tally(job, 'sku', 'same');
+    else await changeRow(job, 'sku', match.id, { quantity: value.quantity });
+  }
+  await insertNew(job, 'sku', added);
+}
+
+/** The id here of a plan in the file; a plan that was removed since keeps its id. */
+function planHere(job: Job, id: number): number {
+  return job.plans.get(id)?.id ?? id;
+}
+
+/**
+ * Orders are matched by shop and number. What an order did follows from all its events, so one that has others here
+ * than in the file is a conflict.
+ */
+export async function importOrders(job: Job, records: Numbered<'order'>[]): Promise<void> {
+  const digests = records.map(({ value }) => value.digest);
+  const found = job.empty.order ? [] : await findRows(job.trx, 'orders', 'digest', digests);
+  const here = new Map(
+    (await withOrderRows(job.trx, found)).map((row) => [row.digest, fromRow('order', row)]),
+  );
+  const added: Numbered<'order'>[] = [];
+  for (const record of records) {
+    const { line, value } = record;
+    checkOrder(job, record);
+    const match = here.get(value.digest);
+    job.orders.set(value.id, match?.id ?? (job.empty.order && job.writes ? value.id : NOT_WRITTEN));
+    if (match === undefined) added.push(record);
+    else if (identities(match) === identities(value)) tally(job, 'order', 'same');
+    else
+      conflict(
+        job,
+        'order',
+        line,
+        `order ${value.number} of shop ${value.shop} has other events here than in the file`,
+      );
+  }
+  tally(job, 'order', 'new', added.length);
+  if (job.writes && added.length > 0) await insertOrders(job, added);
+}
+
+function identities({ events }: RecordOf<'order'>): string {
+  return events
+    .map(({ identity }) => identity)
+    .sort()
+    .join();
+}
+
+function checkOrder(job: Job, { line, value }: Numbered<'order'>): void {
+  const lines = new Set(value.lines.map(({ id }) => id));
+  for (const { license_id, line_id } of value.licenses) {
+    licenseHere(job, line, license_id);
+    if (!lines.has(line_id)) throw atLine(line, `this order has no line with the id ${line_id}`);
+  }
+  for (const list of [value.lines, value.events, value.licenses])
+    if (list.some(({ id }, i) => i > 0 && id <= (list[i - 1]?.id ?? 0)))
+      throw atLine(line, "an order's lines, events and licences must each ascend by id");
+}
+
+/** Ids are kept in empty tables; elsewhere the database gives new ones. */
+async function insertOrders(job: Job, added: Numbered<'order'>[]): Promise<void> {
+  const { trx } = job;
+  const keepsIds = job.empty.order;
+  const own = ({ id, ...row }: Row): Row => (keepsIds ? { id: id as number, ...row } : row);
+  const rows = added.map(({ value }) => ({
+    ...own(toRow('order', value)),
+    customer_digest: customerDigest(value.customer),
+  }));
+  if (keepsIds) await insertInChunks(trx, 'orders', rows);
+  else
+    for (const [i, id] of (await insertCountedInChunks(trx, 'orders', rows)).entries())
+      job.orders.set((added[i] as Numbered<'order'>).value.id, id);
+  const orderOf = ({ value }: Numbered<'order'>) => job.orders.get(value.id) as number;
+  const lines = added.flatMap((record) =>
+    record.value.lines.map((one) => ({
+      id: one.id,
+      row: {
+        ...own(
+          toRow('order_line', {
+            ...one,
+            plan_id: one.plan_id === null ? null : planHere(job, one.plan_id),
+            renews: renewedHere(job, one.renews),
+          }),
+        ),
+        order_id: orderOf(record),
+      },
+    })),
+  );
+  const lineIds = new Map(lines.map(({ id }) => [id, id]));
+  const lineRows = lines.map(({ row }) => row);
+  if (keepsIds) await insertAll(job, 'order_lines', lineRows);
+  else if (lines.length > 0)
+    for (const [i, id] of (await insertCountedInChunks(trx, 'order_lines', lineRows)).entries())
+      lineIds.set((lines[i] as { id: number }).id, id);
+  await insertAll(
+    job,
+    'order_events',
+    added.flatMap((record) =>
+      record.value.events.map((one) => ({
+        ...own(
+          toRow('order_event', { ...one, lines: one.lines?.map((line) => eventLineHere(job, line)) ?? null }),
+        ),
+        order_id: orderOf(record),
+      })),
+    ),
+  );
+  await insertAll(
+    job,
+    'order_licenses',
+    added.flatMap((record) =>
+      record.value.licenses.map((one) => ({
+        ...own(
+          toRow('order_license', {
+            ...one,
+            license_id: licenseHere(job, record.line, one.license_id),
+            line_id: lineIds.get(one.line_id) as number,
+            plans: plansHere(job, one.plans),
+          }),
+        ),
+        order_id: orderOf(record),
+      })),
+    ),
+  );
+}
+
+async function insertAll(
+  { trx }: Job,
+  name: 'order_lines' | 'order_events' | 'order_licenses',
+  rows: Row[],
+): Promise<void> {
+  if (rows.length > 0) await insertInChunks(trx, name, rows);
+}
+
+function renewedHere<T>(job: Job, renews: T): T | number {
+  return typeof renews === 'number' ? (job.licenses.get(renews) ?? renews) : renews;
+}
+
+/** A line as an event has it. */
+function eventLineHere(job: Job, line: Record<string, unknown>): Record<string, unknown> {
+  return {
+    ...line,
+    ...(typeof line.plan_id === 'number' && { plan_id: planHere(job, line.plan_id) }),
+    ...(typeof line.renews === 'number' && { renews: renewedHere(job, line.renews) }),
+  };
+}
+
+/** What a licence was sold as, and what its upgrades meant. */
+function plansHere(job: Job, { base, upgrades, ...others }: OrderLicenseRecord['plans']) {
+  const sold = (one: unknown): unknown => {
+    const plan = (one as { plan?: unknown } | null)?.plan;
+    return typeof plan === 'number' ? { ...(one as object), plan: planHere(job, plan) } : one;
+  };
+  const known = Object.entries((upgrades as object | undefined) ?? {}) as [string, unknown][];
+  return {
+    base: sold(base),
+    upgrades: Object.fromEntries(known.map(([identity, one]) => [identity, sold(one)])),
+    ...others,
+  };
+}

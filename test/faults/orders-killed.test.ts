@@ -1,0 +1,71 @@
+import { expect, test } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { giveToken, manageClient, type ManageClient } from '../support/manage';
+import { note } from '../support/faults';
+import { chance, giveModelPlans, judgeSale, makeSale, tellAll } from '../support/order-model';
+import { freePort } from '../support/processes';
+import { DATABASE_KINDS, newPlace } from '../support/service';
+import { openMigrated, startServiceProcess } from '../support/service-process';
+
+/** A thousand orders, told in any order, some events twice, while the service is killed again and again. */
+
+const KILLS = 8;
+const SHOP = 'model';
+
+test.each(DATABASE_KINDS)(
+  '1,000 orders end as their events say, on %s',
+  async (kind) => {
+    const seed = Math.floor(Math.random() * 2 ** 31);
+    const settings = {
+      ...(await newPlace(kind)),
+      LICENSING_KEY_SECRET: Buffer.alloc(32, 7).toString('base64'),
+      LICENSING_MANAGE_RATE_LIMIT: '1000000',
+    };
+    const db = await openMigrated(settings);
+    const plans = await giveModelPlans(db);
+    const { token } = await giveToken(db, 'issue', 'shop', { now: new Date() });
+    const { token: admin } = await giveToken(db, 'write', 'admin', { now: new Date() });
+    // An SQLite file serves one process.
+    const instances = await Promise.all(
+      Array.from({ length: kind === 'SQLite' ? 1 : 2 }, async () => {
+        const listen = { LICENSING_LISTEN: `127.0.0.1:${await freePort()}` };
+        return { listen, process: await startServiceProcess({ ...settings, ...listen }) };
+      }),
+    );
+    const clients = instances.map(({ process }): ManageClient => manageClient(process.url, token));
+    const first = new Date(Math.floor(Date.now() / 1_000) * 1_000 - 60_000);
+    const of = { shop: SHOP, plans, first };
+    const sale = makeSale(chance(seed), { ...of, orders: 1_000 });
+    const telling = new AbortController();
+    const killing = (async () => {
+      let killed = 0;
+      for (; killed < KILLS && !telling.signal.aborted; killed++) {
+        await sleep(1_000 + Math.random() * 1_000);
+        const instance = instances[killed % instances.length]!;
+        await instance.process.stop('SIGKILL');
+        instance.process = await startServiceProcess({ ...settings, ...instance.listen });
+      }
+      return killed;
+    })();
+    try {
+      const told = await tellAll(sale.messages, () => clients, 12);
+      telling.abort();
+      const killed = await killing;
+      expect(killed).toBeGreaterThan(2);
+      expect(told.lost).toBeGreaterThan(0);
+      // What a killed process left waiting runs by itself within a minute; here at once.
+      await manageClient(instances[0]!.process.url, admin).ok(`POST /shops/${SHOP}/run`);
+      const states = await judgeSale(db, sale, of);
+      note({ seed, killed, ...told, ...states });
+    } catch (error) {
+      note({ seed });
+      throw error;
+    } finally {
+      telling.abort();
+      await killing.catch(() => undefined);
+      await Promise.all(instances.map(({ process }) => process.stop('SIGKILL')));
+      await db.destroy();
+    }
+  },
+  600_000,
+);

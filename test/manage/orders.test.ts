@@ -1,0 +1,634 @@
+/* eslint-disable @typescript-eslint/no-unsafe-assignment, @typescript-eslint/no-unsafe-return -- answers are JSON of any form */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { expectNoSecrets, NOW, startManaged, type Managed, type Thing } from '../support/manage';
+import { addShop, openShopSecret, requireShop } from '../../src/orders/shops';
+import { BACKENDS, rows, storedLicense } from '../support/service';
+
+/** Orders by the operator's API: what each event does to licences, whenever it arrives, and who may see it. */
+
+const KEY = /^[0-9A-F]{8}(-[0-9A-F]{8}){3}$/;
+const SHOP = 'hikashop';
+
+describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) => {
+  let service: Managed;
+  let write: Managed['write'];
+  let issue: Managed['issue'];
+  /** three slots, for a year */
+  let plan: number;
+  let product: number;
+  let number = 0;
+  let order: string;
+  beforeAll(async () => {
+    service = await startManaged(await settings());
+    ({ write, issue } = service);
+    product = await makeProduct();
+    plan = await makePlan();
+  });
+  beforeEach(() => {
+    order = String(1000 + ++number);
+    service.clock.now = NOW;
+  });
+  afterEach(async () => {
+    await write.send(`DELETE /shops/${SHOP}`);
+  });
+  afterAll(async () => {
+    expectNoSecrets(service);
+    await service.stop();
+  });
+
+  let products = 0;
+  const makeProduct = async () =>
+    (await write.ok('POST /products', { name: `Product ${++products}` }, 201)).id as number;
+  let plans = 0;
+  const makePlan = async ({ duration = '1y', limit = 3, productId = product } = {}) => {
+    const body = {
+      product_id: productId,
+      name: `Plan ${++plans}`,
+      activation_type: 'domain',
+      activation_limit: limit,
+      duration,
+    };
+    return (await write.ok('POST /plans', body, 201)).id as number;
+  };
+  /** `minute`: of the hour before NOW */
+  const at = (minute: number) => new Date(NOW.getTime() - (60 - minute) * 60_000).toISOString();
+  const event = (name: string, minute: number, more: Thing = {}) => ({
+    ...{ shop: SHOP, order, event: name, at: at(minute) },
+    ...more,
+  });
+  const paid = (minute: number, more: Thing = {}) =>
+    event('paid', minute, {
+      customer: { email: 'jo@example.com', name: 'Jo' },
+      lines: [{ line: '1', plan_id: plan }],
+      ...more,
+    });
+  const post = (body: Thing, by = issue) => by.ok('POST /orders', body);
+  /** the one line of an answer */
+  const line = (answer: Thing): Thing => (answer.lines as Thing[])[0] as Thing;
+  const did = async (body: Thing, by = issue) => {
+    const { action, reason } = line(await post(body, by));
+    return [action, reason];
+  };
+  const license = async (suffix = '') => {
+    const reference = encodeURIComponent(`${SHOP}:${order}:1${suffix}`);
+    return write.ok(`GET /licenses/reference:${reference}`);
+  };
+  const standing = async () => {
+    const { status, expires_at } = await license();
+    return [status, expires_at];
+  };
+  const changes = async () => {
+    const { id } = await license();
+    return ((await write.ok(`GET /licenses/${id}/events`)) as Thing[]).map(({ action }) => action).reverse();
+  };
+  /** what a year from that minute is */
+  const year = (minute: number, years = 1) =>
+    at(minute)
+      .replace(/^\d{4}/, (text) => String(Number(text) + years))
+      .replace('.000', '');
+
+  it('issues a licence for each of a quantity, once', async () => {
+    const body = paid(0, { event_id: 'evt_1', lines: [{ line: '1', plan_id: plan, quantity: 3 }] });
+    const answer = await post(body);
+    expect(answer).toEqual({
+      id: expect.any(Number),
+      shop: SHOP,
+      order,
+      state: 'done',
+      lines: [{ line: '1', action: 'issued', reason: null, licenses: expect.any(Array) }],
+    });
+    const { licenses } = line(answer);
+    expect(licenses).toHaveLength(3);
+    for (const one of licenses as Thing[])
+      expect(one).toEqual({
+        id: expect.any(Number),
+        license_key: expect.stringMatching(KEY),
+        status: 'active',
+        expires_at: year(0),
+      });
+    const stored = await Promise.all(
+      (licenses as Thing[]).map(({ id }) => storedLicense(service.db, id as number)),
+    );
+    expect(stored.map(({ reference }) => reference)).toEqual(
+      ['', ':2', ':3'].map((end) => `${SHOP}:${order}:1${end}`),
+    );
+    expect(stored[0]).toMatchObject({ customer: 'jo@example.com', issued_by: 'shop', activation_limit: 3 });
+    expect(await changes()).toEqual(['issue']);
+    // At once, a year later, and with another customer.
+    expect(await post(body)).toEqual(answer);
+    service.clock.now = new Date('2028-01-01T00:00:00Z');
+    const later = await post({ ...body, customer: { email: 'other@example.com' } });
+    expect(line(later)).toMatchObject({ action: 'issued', licenses: [{ status: 'expired' }, {}, {}] });
+    expect(await license()).toMatchObject({ customer: 'jo@example.com' });
+    expect(await changes()).toEqual(['issue']);
+  });
+
+  it('percent-encodes references, compares them byte by byte, and ends a long one in a digest', async () => {
+    order = `A:%${number} `;
+    await post(paid(0, { lines: [{ line: 'x:y', plan_id: plan }] }));
+    order = `A:%${number}`;
+    await post(paid(0, { lines: [{ line: 'x:y', plan_id: plan }] }));
+    order = `a:%${number}`;
+    await post(paid(0, { lines: [{ line: 'x:y', plan_id: plan }] }));
+    const long = '☃'.repeat(100);
+    order = `${number}${long}`.slice(0, 100);
+    await post(
+      paid(0, {
+        lines: [
+          { line: long, plan_id: plan },
+          { line: long.slice(1), plan_id: plan },
+        ],
+      }),
+    );
+    const references = (await rows<Thing>(service.db, 'licenses'))
+      .slice(-5)
+      .map(({ reference }) => reference as string);
+    expect(references.slice(0, 3)).toEqual([
+      `${SHOP}:A%3A%25${number}%20:x%3Ay`,
+      `${SHOP}:A%3A%25${number}:x%3Ay`,
+      `${SHOP}:a%3A%25${number}:x%3Ay`,
+    ]);
+    for (const reference of references.slice(3)) {
+      expect(Array.from(reference)).toHaveLength(190);
+      expect(reference).toMatch(/~[0-9a-f]{64}$/);
+    }
+    expect(new Set(references).size).toBe(5);
+  });
+
+  it('renews to paid_until, else for the plan’s duration from the event', async () => {
+    await post(paid(0));
+    expect(await did(event('renewed', 1))).toEqual(['renewed', null]);
+    expect(await standing()).toEqual(['active', year(0, 2)]);
+    const until = { lines: [{ line: '1', paid_until: '2029-05-05T05:05:05Z' }] };
+    expect(line(await post(event('renewed', 2, until)))).toMatchObject({
+      action: 'renewed',
+      licenses: [{ license_key: null, expires_at: '2029-05-05T05:05:05Z' }],
+    });
+    // Older than that: the newer date stays.
+    expect(await did(event('renewed', 1, { event_id: 'another' }))).toEqual(['none', 'older']);
+    expect(await standing()).toEqual(['active', '2029-05-05T05:05:05Z']);
+  });
+
+  it('takes events by their time, and in one second by their rank', async () => {
+    // Refund and renewal arrive before the payment.
+    expect(await did(event('refunded', 30, { lines: [{ line: '1' }] }))).toEqual(['none', 'refunded']);
+    expect(await did(event('renewed', 20, { lines: [{ line: '1' }] }))).toEqual(['none', 'not_paid']);
+    expect(await did(paid(10))).toEqual(['none', 'refunded']);
+    await write.refused(`GET /licenses/reference:${SHOP}:${order}:1`, undefined, 'NOT_FOUND');
+    // A newer payment issues after all, and the renewal counts.
+    expect(await did(paid(40))).toEqual(['issued', null]);
+    expect(await standing()).toEqual(['active', year(10, 2)]);
+    // In one second the refund comes after the renewal.
+    expect(await did(event('refunded', 50))).toEqual(['suspended', null]);
+    expect(await did(event('renewed', 50))).toEqual(['renewed', null]);
+    expect(await standing()).toEqual(['suspended', year(10, 3)]);
+    expect(await did(paid(49))).toEqual(['none', 'refunded']);
+    expect(await did(paid(51))).toEqual(['reinstated', null]);
+    expect(await standing()).toEqual(['active', year(10, 3)]);
+    expect(await did(event('refunded', 45))).toEqual(['none', 'older']);
+  });
+
+  it('gives back after a charge-back, and issues what it had held back', async () => {
+    await post(event('charged_back', 20, { lines: [{ line: '1' }] }));
+    expect(await did(paid(10))).toEqual(['none', 'charged_back']);
+    const reversed = await post(event('chargeback_reversed', 30));
+    expect(line(reversed)).toMatchObject({
+      action: 'issued',
+      licenses: [{ license_key: null, status: 'active' }],
+    });
+    expect(line(await post(paid(10)))).toMatchObject({
+      action: 'none',
+      reason: 'charged_back',
+      licenses: [{ license_key: expect.stringMatching(KEY), status: 'active' }],
+    });
+    expect(await did(event('charged_back', 40))).toEqual(['suspended', null]);
+    expect(await did(event('refunded', 41))).toEqual(['none', 'refunded']);
+    // The refund still holds it.
+    expect(await did(event('chargeback_reversed', 42))).toEqual(['none', 'refunded']);
+    expect((await standing())[0]).toBe('suspended');
+  });
+
+  it('lifts a charge-back by its reversal alone, and suspends anew what was reinstated by hand', async () => {
+    await post(paid(0));
+    await post(event('charged_back', 10));
+    // What is paid besides does not settle the dispute.
+    expect(await did(paid(11))).toEqual(['none', 'charged_back']);
+    expect(await did(event('renewed', 12))).toEqual(['renewed', null]);
+    expect((await standing())[0]).toBe('suspended');
+    expect(await did(event('chargeback_reversed', 13))).toEqual(['reinstated', null]);
+    expect(await did(event('refunded', 20))).toEqual(['suspended', null]);
+    const { id } = await license();
+    await write.ok(`POST /licenses/${id}/reinstate`);
+    expect(await did(event('charged_back', 30))).toEqual(['suspended', null]);
+  });
+
+  it('lets a newer order lift what a refund suspended, in whatever order they come', async () => {
+    const renewal = { lines: [{ line: 'a', plan_id: plan, renews: order }] };
+    const renewed = `${order}-renewal`;
+    await post(paid(0));
+    await post(event('refunded', 10));
+    expect((await standing())[0]).toBe('suspended');
+    // Older than the refund: the end moves, not the state.
+    expect(await did({ ...paid(5, renewal), order: `${order}-older` })).toEqual(['renewed', 'suspended']);
+    expect(await standing()).toEqual(['suspended', year(0, 2)]);
+    expect(await did({ ...paid(20, renewal), order: renewed })).toEqual(['renewed', null]);
+    expect(await standing()).toEqual(['active', year(0, 3)]);
+    // Without that payment the refund counts again.
+    expect(await did({ ...event('refunded', 30), order: renewed })).toEqual(['suspended', 'taken_back']);
+    expect(await standing()).toEqual(['suspended', year(0, 2)]);
+    expect(await did({ ...paid(40, renewal), order: renewed })).toEqual(['renewed', null]);
+    expect(await standing()).toEqual(['active', year(0, 3)]);
+    // A refund that is told late.
+    order = `${order}-late`;
+    const late = { lines: [{ line: 'a', plan_id: plan, renews: order }] };
+    await post(paid(0));
+    await post({ ...paid(20, late), order: `${order}-renewal` });
+    expect(await did(event('refunded', 10))).toEqual(['none', 'refunded']);
+    expect((await standing())[0]).toBe('active');
+    expect(await did(event('charged_back', 11))).toEqual(['suspended', null]);
+  });
+
+  it('counts as renewed what was renewed, not what was taken back or given back', async () => {
+    await post(paid(0));
+    const { id } = await license();
+    const renewal = {
+      ...paid(10, { lines: [{ line: '1', plan_id: plan, renews: id }] }),
+      order: `${order}-r`,
+    };
+    await post(renewal);
+    await post({ ...event('charged_back', 20), order: `${order}-r` });
+    await post({ ...event('chargeback_reversed', 30), order: `${order}-r` });
+    expect(await changes()).toEqual(['issue', 'renew', 'set-end', 'set-end']);
+    expect((await standing())[1]).toBe(year(0, 2));
+  });
+
+  it('answers the same once the plan of an order without licences is gone', async () => {
+    const gone = await makePlan();
+    const body = paid(0, { test: true, lines: [{ line: '1', plan_id: gone }] });
+    const answer = await post(body);
+    expect(line(answer)).toMatchObject({ action: 'none', reason: 'test' });
+    await write.ok(`DELETE /plans/${gone}`, undefined, 204);
+    expect(await post(body)).toEqual(answer);
+  });
+
+  it('cancels for good', async () => {
+    await post(paid(0));
+    expect(await did(event('cancelled', 10))).toEqual(['cancelled', null]);
+    expect(await did(paid(20))).toEqual(['none', 'cancelled']);
+    expect(await did(event('renewed', 30))).toEqual(['none', 'cancelled']);
+    expect((await standing())[0]).toBe('cancelled');
+  });
+
+  it('leaves the licence when a subscription ends, and when a part is refunded', async () => {
+    await post(paid(0));
+    expect(await did(event('subscription_ended', 10))).toEqual(['none', 'rule']);
+    expect(await did(event('refunded', 20, { partial: true }))).toEqual(['none', 'partial']);
+    expect(await standing()).toEqual(['active', year(0)]);
+  });
+
+  it('does not suspend what has expired, and does once an older renewal revives it', async () => {
+    await post(paid(0, { at: '2024-01-01T00:00:00Z' }));
+    expect((await standing())[0]).toBe('expired');
+    expect(await did(event('refunded', 30))).toEqual(['none', 'expired']);
+    expect(await did(event('renewed', 20))).toEqual(['renewed', null]);
+    expect(await standing()).toEqual(['suspended', year(20)]);
+  });
+
+  it('changes the plan, the newest upgrade last', async () => {
+    const [pro, team] = [await makePlan({ duration: '6m', limit: 10 }), await makePlan({ limit: 20 })];
+    const to = (id: number) => ({ lines: [{ line: '1', plan_id: id }] });
+    await post(paid(0));
+    expect(await did(event('upgraded', 20, to(team)))).toEqual(['plan_changed', null]);
+    expect(await did(event('upgraded', 10, to(pro)))).toEqual(['none', 'older']);
+    expect(await license()).toMatchObject({ plan_id: team, activation_limit: 20, expires_at: year(0) });
+    expect(await did(event('upgraded', 30, to(pro)))).toEqual(['plan_changed', null]);
+    // From now on by the plan it has.
+    await post(event('renewed', 40));
+    expect(await license()).toMatchObject({
+      plan_id: pro,
+      expires_at: year(0, 1).replace('-11-', '-05-').replace('2027', '2028'),
+    });
+    const other = await makePlan({ productId: await makeProduct() });
+    expect(await did(event('upgraded', 50, to(other)))).toEqual(['none', 'other_product']);
+  });
+
+  it('renews an earlier order by a new one, and takes it back', async () => {
+    await post(paid(0));
+    const earlier = order;
+    const renewal = { lines: [{ line: 'a', plan_id: plan, renews: `${earlier}:1` }] };
+    order = `${earlier}b`;
+    const answer = line(await post(paid(10, renewal)));
+    expect(answer).toMatchObject({
+      action: 'renewed',
+      licenses: [{ license_key: expect.stringMatching(KEY), expires_at: year(0, 2) }],
+    });
+    expect(await post(paid(10, renewal))).toMatchObject({ lines: [answer] });
+    expect(await did(event('refunded', 20))).toEqual(['none', 'taken_back']);
+    order = earlier;
+    expect(await standing()).toEqual(['active', year(0)]);
+    order = `${earlier}b`;
+    expect(await did(paid(30, renewal))).toEqual(['renewed', null]);
+    expect(await did(event('charged_back', 31))).toEqual(['none', 'taken_back']);
+    expect(await did(event('chargeback_reversed', 32))).toEqual(['reinstated', null]);
+    order = earlier;
+    expect(await standing()).toEqual(['active', year(0, 2)]);
+    // By the licence's id, with a date of its own.
+    const { id } = await license();
+    order = `${earlier}c`;
+    await post(paid(40, { lines: [{ line: '1', sku: 'RENEW', renews: id, paid_until: '2031-01-01' }] }));
+    order = earlier;
+    expect((await standing())[1]).toBe('2031-01-01T23:59:59Z');
+    // The whole order, whose number has a colon.
+    order = `${earlier}:d`;
+    await post(paid(41));
+    order = `${earlier}e`;
+    await post(paid(42, { lines: [{ line: '1', sku: 'RENEW', renews: `${earlier}:d` }] }));
+    order = `${earlier}%3Ad`;
+    expect((await standing())[1]).toBe(year(41, 2));
+  });
+
+  it('waits for the order that a line renews', async () => {
+    const later = `${order}-renewal`;
+    const renewal = { lines: [{ line: '1', sku: 'RENEW', renews: order }] };
+    const waiting = await post({ ...paid(20, renewal), order: later });
+    expect(waiting).toMatchObject({
+      state: 'waiting',
+      lines: [{ action: 'waiting', reason: 'unknown_order' }],
+    });
+    await post(paid(0));
+    expect(await standing()).toEqual(['active', year(0, 2)]);
+    expect(await post({ ...paid(20, renewal), order: later })).toMatchObject({
+      id: waiting.id,
+      state: 'done',
+      lines: [{ action: 'renewed', reason: null, licenses: [{ status: 'active' }] }],
+    });
+  });
+
+  it('maps articles to plans, and runs what waited', async () => {
+    const skus = {
+      lines: [
+        { line: '1', sku: 'PRO 1/Y', quantity: 3 },
+        { line: '2', plan_id: plan },
+      ],
+    };
+    const waiting = await post(paid(0, skus));
+    expect(waiting).toMatchObject({
+      state: 'waiting',
+      lines: [
+        { line: '1', action: 'waiting', reason: 'not_mapped', licenses: [] },
+        { line: '2', action: 'issued' },
+      ],
+    });
+    expect(await did(event('renewed', 10, { lines: [{ line: '1' }] }))).toEqual(['waiting', 'not_mapped']);
+    expect(await write.ok(`GET /orders?shop=${SHOP}&state=waiting`)).toMatchObject([
+      { id: waiting.id, lines: [{ waits_for: 'not_mapped' }, { waits_for: null }] },
+    ]);
+    expect(await write.ok(`POST /shops/${SHOP}/run`)).toEqual({ done: 0, waiting: 1 });
+    const entry = { sku: 'PRO 1/Y', plan_id: plan, quantity: 'slots' };
+    expect(await write.ok(`POST /shops/${SHOP}/map`, entry, 201)).toMatchObject({
+      ...entry,
+      ran: { done: 1, waiting: 0 },
+    });
+    expect(await license()).toMatchObject({ activation_limit: 9, expires_at: year(0, 2) });
+    expect(await post(paid(0, skus))).toMatchObject({
+      state: 'done',
+      lines: [
+        { action: 'issued', licenses: [{ license_key: expect.stringMatching(KEY), expires_at: year(0, 2) }] },
+        { action: 'issued' },
+      ],
+    });
+    const details = await write.ok(`GET /orders/${waiting.id}`);
+    expect(
+      (details.events as Thing[]).map(({ event: name, outcomes }) => [name, (outcomes as Thing[])[0]]),
+    ).toEqual([
+      ['paid', { line: '1', action: 'issued', reason: null }],
+      ['renewed', { line: '1', action: 'renewed', reason: null }],
+    ]);
+    // Several plans for an article: several licences.
+    await write.ok(`POST /shops/${SHOP}/map`, { ...entry, quantity: 'licenses' });
+    const second = await makePlan();
+    await write.ok(`POST /shops/${SHOP}/map`, { sku: 'PRO 1/Y', plan_id: second }, 201);
+    order = `${order}-several`;
+    expect(
+      line(await post(paid(0, { lines: [{ line: '1', sku: 'PRO 1/Y', quantity: 2 }] }))).licenses,
+    ).toHaveLength(4);
+    expect(await license(':4')).toMatchObject({ plan_id: second });
+    expect(await write.ok(`GET /shops/${SHOP}/map`)).toMatchObject([{ plan_id: plan }, { plan_id: second }]);
+    await write.ok(`POST /shops/${SHOP}/map`, { sku: 'OTHER', plan_id: plan }, 201);
+    const unsold = await makePlan();
+    await write.ok(`POST /shops/${SHOP}/map`, { sku: 'UNSOLD', plan_id: unsold }, 201);
+    const message = await write.refused(`DELETE /plans/${unsold}`, undefined, 'CONFLICT');
+    expect(message).toBe(`Plan ${unsold} is what shop ${SHOP} sells as "UNSOLD", and stays.`);
+    for (const sku of ['OTHER', 'UNSOLD']) await write.ok(`DELETE /shops/${SHOP}/map/${sku}`, undefined, 204);
+    await write.ok(`DELETE /plans/${unsold}`, undefined, 204);
+    await write.ok(`DELETE /shops/${SHOP}/map/${encodeURIComponent('PRO 1/Y')}`, undefined, 204);
+    await write.refused(`DELETE /shops/${SHOP}/map/${encodeURIComponent('PRO 1/Y')}`, undefined, 'NOT_FOUND');
+    expect(await write.ok(`GET /shops/${SHOP}/map`)).toEqual([]);
+  });
+
+  it('does not wait once the money is back', async () => {
+    const skus = { lines: [{ line: '1', sku: 'UNMAPPED' }] };
+    await post(paid(0, skus));
+    expect(await post(event('refunded', 10))).toMatchObject({
+      state: 'done',
+      lines: [{ action: 'none', reason: 'refunded' }],
+    });
+    expect(line(await post(paid(0, skus)))).toMatchObject({
+      action: 'none',
+      reason: 'refunded',
+      licenses: [],
+    });
+  });
+
+  it('changes what an event does, by shop', async () => {
+    await post(paid(0));
+    expect((await write.ok(`GET /shops/${SHOP}`)).rules).toEqual({
+      paid: 'issue',
+      renewed: 'renew',
+      upgraded: 'change_plan',
+      refunded: 'suspend',
+      charged_back: 'suspend',
+      chargeback_reversed: 'reinstate',
+      subscription_ended: 'none',
+      cancelled: 'cancel',
+    });
+    const rules = { refunded: 'cancel', subscription_ended: 'suspend' };
+    expect(await write.ok(`PATCH /shops/${SHOP}`, { rules })).toMatchObject({ kind: 'api', rules });
+    for (const wrong of [{ refunded: 'reinstate' }, { paid: 'cancel' }, { shipped: 'none' }])
+      await write.refused(`PATCH /shops/${SHOP}`, { rules: wrong }, 'INVALID_REQUEST', 'rules');
+    expect(await did(event('subscription_ended', 10))).toEqual(['suspended', null]);
+    expect(await did(event('renewed', 20))).toEqual(['renewed', null]);
+    expect((await standing())[0]).toBe('active');
+    expect(await did(event('refunded', 30))).toEqual(['cancelled', null]);
+  });
+
+  it('does not apply a rule to what came before it', async () => {
+    await post(paid(0));
+    await post(event('refunded', 10));
+    await write.ok(`PATCH /shops/${SHOP}`, { rules: { refunded: 'cancel' } });
+    expect(await did(event('renewed', 5))).toEqual(['renewed', null]);
+    expect((await standing())[0]).toBe('suspended');
+  });
+
+  it('issues nothing for a test, unless there is a plan for tests', async () => {
+    expect(await did(paid(0, { test: true }))).toEqual(['none', 'test']);
+    const testPlan = await makePlan({ limit: 1 });
+    await write.ok(`PATCH /shops/${SHOP}`, { test_plan_id: testPlan });
+    const sold = order;
+    order = `${sold}-test`;
+    expect(await did(paid(0, { test: true, lines: [{ line: '1', sku: 'ANY' }] }))).toEqual(['issued', null]);
+    expect(await license()).toMatchObject({ plan_id: testPlan });
+    // A test neither ends nor prolongs what was sold.
+    order = `${sold}-sold`;
+    await post(paid(0));
+    expect(await did(event('refunded', 10, { test: true }))).toEqual(['none', 'test']);
+    const renewal = { test: true, lines: [{ line: '1', sku: 'ANY', renews: order }] };
+    expect(await did({ ...paid(10, renewal), order: `${sold}-renewal` })).toEqual(['none', 'test']);
+    expect(await standing()).toEqual(['active', year(0)]);
+    await write.ok(`PATCH /shops/${SHOP}`, { test: true, test_plan_id: null });
+    order = `${sold}-marked`;
+    expect(await did(paid(0))).toEqual(['none', 'test']);
+  });
+
+  it('keeps what the seller changed by hand', async () => {
+    await post(paid(0));
+    const { id } = await license();
+    // Suspended by hand: no event of the order lifts that, and a late duplicate does nothing.
+    await write.ok(`POST /licenses/${id}/suspend`, { reason: 'abuse' });
+    expect(await did(event('renewed', 10))).toEqual(['renewed', 'suspended']);
+    expect(await did(event('charged_back', 11))).toEqual(['none', 'suspended']);
+    expect(await did(event('chargeback_reversed', 12))).toEqual(['none', 'suspended']);
+    expect(await standing()).toEqual(['suspended', year(0, 2)]);
+    // Reinstated by hand after a refund.
+    await write.ok(`POST /licenses/${id}/reinstate`);
+    const refund = event('refunded', 20);
+    expect(await did(refund)).toEqual(['suspended', null]);
+    await write.ok(`POST /licenses/${id}/reinstate`);
+    expect(await did(refund)).toEqual(['suspended', null]);
+    await post(event('subscription_ended', 21));
+    expect((await standing())[0]).toBe('active');
+    // Prolonged by hand: a renewal counts from there.
+    await write.ok(`POST /licenses/${id}/renew`, { until: '2030-01-01T00:00:00Z' });
+    await post(event('renewed', 5));
+    expect(await standing()).toEqual(['active', '2031-01-01T00:00:00Z']);
+    await post(event('renewed', 30));
+    expect(await standing()).toEqual(['active', '2032-01-01T00:00:00Z']);
+    expect(((await write.ok(`GET /licenses/${id}/events`)) as Thing[])[0]).toMatchObject({
+      action: 'renew',
+      actor: 'token:shop',
+      after: { reason: `${SHOP} ${order}: renewed`, order: expect.any(Number) },
+    });
+  });
+
+  it('shows an order to the name that posted it, and to nobody else of its scope', async () => {
+    const { id } = await post(paid(0));
+    const other = await service.withToken('issue', `other ${order}`);
+    await other.refused(`GET /orders/${id}`, undefined, 'NOT_FOUND');
+    expect(await other.ok(`GET /orders?order=${order}`)).toEqual([]);
+    await other.refused('POST /orders', paid(0), 'NOT_FOUND');
+    await other.refused('POST /orders', event('refunded', 10), 'NOT_FOUND');
+    const licenseId = (await license()).id as number;
+    for (const renews of [licenseId, order, `${order}:1`])
+      await other.refused(
+        'POST /orders',
+        { ...paid(0, { lines: [{ line: '1', sku: 'R', renews }] }), order: `${order}-foreign` },
+        'NOT_FOUND',
+      );
+    expect(await other.ok(`GET /orders?order=${order}-foreign`)).toEqual([]);
+    expect(await issue.ok(`GET /orders/${id}`)).toMatchObject({
+      order,
+      events: [{ event: 'paid', actor: 'token:shop' }],
+    });
+    expect(await issue.ok(`GET /orders?order=${order}`)).toMatchObject([{ id, customer: 'jo@example.com' }]);
+    // A token of the same name goes on; a larger scope may do everything.
+    expect(await did(event('refunded', 10), write)).toEqual(['suspended', null]);
+    await service.read.ok(`GET /orders/${id}`);
+    await service.read.refused('POST /orders', paid(0), 'FORBIDDEN');
+    for (const call of [
+      'GET /shops',
+      `GET /shops/${SHOP}`,
+      `GET /shops/${SHOP}/map`,
+      `POST /shops/${SHOP}/run`,
+    ])
+      for (const by of [issue, service.read]) await by.refused(call, undefined, 'FORBIDDEN');
+  });
+
+  it('takes no order of a receiver’s shop from a shop’s token', async () => {
+    const name = `stripe-${order}`;
+    const keySecret = Buffer.alloc(32, 7);
+    const context = { actor: 'operator:test', now: NOW, keySecret };
+    await addShop(service.db, name, { kind: 'stripe', secret: 'whsec_abc', test: true }, context);
+    await issue.refused('POST /orders', { ...paid(0), shop: name }, 'FORBIDDEN');
+    const stored = await requireShop(service.db, name);
+    expect(stored.secretSealed).not.toContain('whsec_abc');
+    expect(openShopSecret(stored, keySecret)).toBe('whsec_abc');
+    await expect(addShop(service.db, 'bare', { kind: 'paddle' }, context)).rejects.toMatchObject({
+      field: 'secret',
+    });
+    await expect(
+      addShop(service.db, 'bare', { kind: 'paddle', secret: 'x' }, { ...context, keySecret: undefined }),
+    ).rejects.toThrow('LICENSING_KEY_SECRET is not set');
+    const shown = await write.ok(`GET /shops/${name}`);
+    expect(shown).toMatchObject({ kind: 'stripe', test: true });
+    expect(JSON.stringify(shown)).not.toContain('secret');
+    await write.refused('POST /shops', { name }, 'CONFLICT', 'name');
+    await write.refused('POST /shops', { name: 'A b' }, 'INVALID_REQUEST', 'name');
+    await write.refused('POST /shops', { name: 'own', kind: 'stripe' }, 'INVALID_REQUEST', 'kind');
+    await write.refused(
+      'POST /shops',
+      { name: 'own', test_plan_id: 99_999 },
+      'INVALID_REQUEST',
+      'test_plan_id',
+    );
+    await write.ok(`DELETE /shops/${name}`, undefined, 204);
+    await write.refused(`DELETE /shops/${name}`, undefined, 'NOT_FOUND');
+    expect((await write.all('/shops')).map((shop) => shop.name as string)).not.toContain(name);
+  });
+
+  it('says what is wrong with an order', async () => {
+    const wrong: [Thing, string][] = [
+      [paid(0, { shop: 'Hika Shop' }), 'shop'],
+      [paid(0, { order: 'x'.repeat(101) }), 'order'],
+      [paid(0, { order: 'a\nb' }), 'order'],
+      [event('shipped', 0), 'event'],
+      [paid(66), 'at'],
+      [paid(0, { at: '2026-13-01' }), 'at'],
+      [paid(0, { lines: undefined }), 'lines'],
+      [paid(0, { lines: [] }), 'lines'],
+      [paid(0, { lines: [{ line: '1' }] }), 'lines'],
+      [paid(0, { lines: [{ line: '1', plan_id: plan, sku: 'X' }] }), 'lines'],
+      [paid(0, { lines: [{ line: '1', plan_id: 99_999 }] }), 'lines'],
+      [paid(0, { lines: [{ line: '1', plan_id: plan, quantity: 101 }] }), 'lines'],
+      [
+        paid(0, {
+          lines: [
+            { line: '1', plan_id: plan },
+            { line: '1', plan_id: plan },
+          ],
+        }),
+        'lines',
+      ],
+      [paid(0, { partial: true }), 'partial'],
+      [paid(0, { customer: { email: 'nobody' } }), 'customer'],
+      [paid(0, { amount: 1 }), 'amount'],
+    ];
+    for (const [body, field] of wrong) await issue.refused('POST /orders', body, 'INVALID_REQUEST', field);
+    expect(await write.ok(`GET /orders?order=${order}`)).toEqual([]);
+    expect(await did(paid(64))).toEqual(['issued', null]);
+  });
+
+  it('adds a customer that an order came without', async () => {
+    await post(paid(0, { customer: undefined }));
+    expect(await license()).toMatchObject({ customer: null });
+    await post(event('renewed', 10, { customer: { email: 'Jo@Example.com' } }));
+    expect(await license()).toMatchObject({ customer: 'jo@example.com' });
+  });
+
+  it('does not take over a licence that has the reference of a line', async () => {
+    await write.ok('POST /licenses', { plan_id: plan, reference: `${SHOP}:${order}:1` }, 201);
+    expect(await post(paid(0))).toMatchObject({
+      state: 'waiting',
+      lines: [{ action: 'waiting', reason: 'reference_in_use', licenses: [] }],
+    });
+  });
+});

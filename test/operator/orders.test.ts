@@ -1,0 +1,138 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { recordOrder } from '../../src/orders/record';
+import { table } from '../../src/store/database';
+import { operator, type Operator } from '../support/operator';
+import { temporaryFolder } from '../support/processes';
+import { BACKENDS, givePlan, startTestService, type TestService } from '../support/service';
+
+/** `licensing shop` and `licensing order`: the seller's side of orders. */
+
+describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backend) => {
+  let service: TestService;
+  let seller: Operator;
+  let planId: number;
+  beforeAll(async () => {
+    const settings = {
+      LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'orders.sqlite')}`,
+      LICENSING_PACKAGES_DIR: temporaryFolder(),
+      ...(await backend()),
+    };
+    service = await startTestService(settings);
+    seller = operator(settings);
+    planId = await givePlan(service.db, { limit: 3 });
+  });
+  afterAll(() => service.stop());
+
+  const post = (order: string, more: object = {}) => {
+    const now = new Date();
+    return recordOrder(
+      service.db,
+      {
+        ...{ shop: 'hikashop', order, event: 'paid', at: now },
+        lines: [{ line: '1', sku: 'PRO 1Y', quantity: 2 }],
+        ...more,
+      },
+      { owner: 'shop', ownOnly: true },
+      { actor: 'token:shop', now, secret: undefined },
+    );
+  };
+  const text = async (...args: string[]) => {
+    const { code, stdout, stderr } = await seller.run(args);
+    expect({ args, code, stderr }).toMatchObject({ code: 0 });
+    return stdout + stderr;
+  };
+  const refused = async (...args: string[]) => {
+    const { code, stderr } = await seller.run(args);
+    expect([1, 2]).toContain(code);
+    return stderr;
+  };
+
+  it('list what waits, map it, and show the order', async () => {
+    expect(await text('order', 'list')).toBe('No orders.\n');
+    const { order } = await post('1001');
+    expect(await text('order', 'list', '--waiting')).toMatch(
+      /hikashop +1001 +waiting .*PRO 1Y is not mapped/s,
+    );
+    expect(await seller.json(['shop', 'list'])).toMatchObject([
+      { name: 'hikashop', kind: 'api', waiting: 1 },
+    ]);
+    const mapped = await seller.json(['shop', 'map', 'hikashop', 'PRO 1Y', '--plan', String(planId)]);
+    expect(mapped).toMatchObject({ sku: 'PRO 1Y', plan_id: planId, ran: { done: 1, waiting: 0 } });
+    expect(await text('shop', 'map', 'hikashop')).toMatch(/PRO 1Y +\d+ +Developer +licenses/);
+    const shown = await seller.json<{ lines: object[]; events: object[] }>([
+      'order',
+      'show',
+      String(order.id),
+    ]);
+    expect(shown).toMatchObject({
+      state: 'done',
+      lines: [{ licenses: [{ status: 'active' }, { status: 'active' }] }],
+      events: [{ event: 'paid', outcomes: [{ action: 'issued' }] }],
+    });
+    expect(await text('order', 'show', String(order.id))).toMatch(/paid +1: issued/);
+    expect(await refused('order', 'show', '99999')).toMatch(/no such order.*"licensing order list"/);
+    expect(await text('shop', 'unmap', 'hikashop', 'PRO 1Y')).toContain('"PRO 1Y" means nothing any more.');
+    expect(await refused('shop', 'unmap', 'hikashop', 'PRO 1Y')).toContain('no such article');
+  });
+
+  it('page through orders, the newest first', async () => {
+    for (const order of ['2001', '2002', '2003']) await post(order, { shop: 'pages' });
+    const first = await text('order', 'list', '--shop', 'pages', '--limit', '2');
+    const [, cursor = ''] = /There are more: --after (\S+)/.exec(first) ?? [];
+    expect(first).toMatch(/2003.*2002/s);
+    expect(first).not.toContain('2001');
+    expect(await text('order', 'list', '--shop', 'pages', '--limit', '2', '--after', cursor)).toMatch(/2001/);
+    expect(await seller.json(['order', 'list', '--order', '2002'])).toMatchObject([{ order: '2002' }]);
+  });
+
+  it('add a shop, set its rules and its tests, and remove it', async () => {
+    expect(await text('shop', 'add', 'fair', '--test-plan', String(planId))).toContain(
+      'licensing shop map fair',
+    );
+    expect(await refused('shop', 'add', 'fair')).toContain('There is a shop fair already.');
+    expect(await refused('shop', 'add', 'Not A Shop')).toContain('1 to 40 of a-z');
+    expect(await seller.json(['shop', 'rules', 'fair', '--on', 'refunded=cancel'])).toMatchObject({
+      refunded: 'cancel',
+      charged_back: 'suspend',
+    });
+    expect(await text('shop', 'rules', 'fair')).toMatch(/refunded +cancel/);
+    expect(await refused('shop', 'rules', 'fair', '--on', 'refunded=reinstate')).toContain(
+      '"refunded" can be none or suspend or cancel',
+    );
+    expect(await refused('shop', 'rules', 'fair', '--on', 'shipped=none')).toContain('is not an event');
+    expect(await text('shop', 'list')).toMatch(/fair +api +0 +issue plan \d+ +refunded=cancel/);
+    expect(await seller.json(['shop', 'edit', 'fair', '--test', 'on', '--test-plan', 'none'])).toMatchObject({
+      test: true,
+      test_plan_id: null,
+    });
+    expect(await refused('shop', 'edit', 'fair')).toContain('Nothing to change');
+    expect(await refused('shop', 'rules', 'none')).toContain('"licensing shop list" shows those there are.');
+    const doctor = async () => {
+      // It finds more: this installation has no public address.
+      const { stdout } = await seller.run(['doctor', '--json']);
+      const { findings } = JSON.parse(stdout) as { findings: { code: string; what: string }[] };
+      return findings.filter(({ code }) => ['ORDERS_WAIT', 'SHOPS_SILENT'].includes(code));
+    };
+    expect(await doctor()).toMatchObject([
+      { code: 'ORDERS_WAIT', what: expect.stringContaining('Not mapped: "PRO 1Y" of pages.') },
+    ]);
+    await service
+      .db(table(service.db, 'shops'))
+      .where({ name: 'fair' })
+      .update({ created_at: '2026-01-01 00:00:00' });
+    expect((await doctor()).at(-1)).toMatchObject({
+      code: 'SHOPS_SILENT',
+      what: 'No order has come yet from: fair.',
+    });
+    expect(await text('shop', 'remove', 'fair')).toContain('Shop fair is removed.');
+  });
+
+  it('run what waited once the cause is gone', async () => {
+    await post('3001', { lines: [{ line: '1', planId, renews: '3000' }] });
+    expect(await text('shop', 'run', 'hikashop')).toContain('0 orders that waited have run; 1 waits still.');
+    await post('3000', { lines: [{ line: '1', planId }] });
+    expect(await text('shop', 'run', 'hikashop')).toContain('none waits.');
+    expect(await text('why', '3001')).toMatch(/Order 3001 of shop hikashop renewed licence \d+/);
+  });
+});

@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
+import type { OrderMessage } from '../../src/orders/message';
+import { recordOrder } from '../../src/orders/record';
+import { giveRelease } from '../support/packages';
+import { BACKENDS, givePlan, startTestService, type TestService } from '../support/service';
+import { pagesClient, textOf, type PagesClient } from './support/session';
+
+/** The pages of orders and shops: what waits is seen, mapped and run; rules and tests are set. */
+
+const NOW = new Date('2026-11-24T12:00:00Z');
+
+describe.each(BACKENDS)('the pages of orders, on %s', (_name, settings) => {
+  let service: TestService;
+  let planId: number;
+  let seller: PagesClient;
+
+  beforeAll(async () => {
+    const secret = randomBytes(32).toString('base64');
+    service = await startTestService({ ...(await settings()), LICENSING_KEY_SECRET: secret }, NOW);
+    planId = await givePlan(service.db, { limit: 3 });
+    await giveRelease(service, { version: '1.0.0' });
+    seller = await pagesClient(service);
+  });
+  afterAll(() => service.stop());
+
+  const post = (order: string, message: Partial<OrderMessage> = {}) =>
+    recordOrder(
+      service.db,
+      {
+        ...{ shop: 'hikashop', order, event: 'paid', at: NOW },
+        customer: { email: 'jo@example.com', name: 'Jo' },
+        lines: [{ line: '1', sku: 'PRO-1Y', quantity: 2 }],
+        ...message,
+      },
+      { owner: 'shop', ownOnly: true },
+      { actor: 'token:shop', now: NOW, secret: undefined },
+    );
+  const read = async (path: string, by = seller) => {
+    const { status, html } = await by.get(path);
+    expect([path, status]).toEqual([path, 200]);
+    return textOf(html);
+  };
+
+  it('say what waits, map it there, and show what it became', async () => {
+    expect(await read('/orders')).toContain('No order yet.');
+    const { order } = await post('1001');
+    await post('1002', { lines: [{ line: '1', planId }] });
+    expect(await read('/')).toContain('1 order waits: paid, and no licence yet.');
+    const list = await read('/orders');
+    expect(list).toContain('1 order waits');
+    expect(list.indexOf('PRO-1Y')).toBeLessThan(list.indexOf('1002'));
+    expect(await read('/orders?state=waiting')).not.toContain('1002');
+    expect(await read(`/orders/${order.id}`)).toContain('Article “PRO-1Y” is not mapped to a plan.');
+    // By the search field too.
+    expect(await seller.post('/find', { about: '1001' })).toMatchObject({
+      status: 303,
+      location: `/orders/${order.id}`,
+    });
+    const form = await seller.get('/shops/hikashop/map?sku=PRO-1Y&back=/orders');
+    expect(form.html).toContain('value="PRO-1Y"');
+    const fields = { back: '/orders', sku: 'PRO-1Y', plan_id: planId, quantity: 'slots' };
+    const mapped = await seller.send('/shops/hikashop/map', fields);
+    expect(textOf(mapped.html)).toMatch(/“PRO-1Y” means .* · Developer now\. Orders that have run: 1\./);
+    expect(textOf(mapped.html)).not.toContain('1 order waits');
+    expect(await read('/')).toContain('Nothing needs you.');
+    const text = await read(`/orders/${order.id}`);
+    expect(text).toContain('Line 1: issued');
+    const [, id] = /Licence (\d+) Active/.exec(text) ?? [];
+    const license = await read(`/licenses/${id}`);
+    expect(license).toContain('0 of 6');
+    expect(license).toContain('1001 hikashop');
+  });
+
+  it('show the events of an order with what each did, and why not', async () => {
+    const { order } = await post('1003', { lines: [{ line: '1', planId }] });
+    const at = (minutes: number) => new Date(NOW.getTime() - 60_000 * minutes);
+    await post('1003', { event: 'refunded', at: at(-1), lines: undefined });
+    await post('1003', { event: 'renewed', at: at(5), lines: undefined });
+    const text = await read(`/orders/${order.id}`);
+    expect(text).toMatch(/Paid Line 1: issued .* Refunded Line 1: suspended .* Renewed Line 1: nothing/);
+    const german = await read(`/orders/${order.id}`, await pagesClient(service, { language: 'de' }));
+    expect(german).toMatch(/Bezahlt Position 1: ausgestellt .* Erstattet Position 1: ausgesetzt/);
+    expect((await seller.get('/orders/99999')).status).toBe(404);
+  });
+
+  it('add a shop, set its rules and tests, take an article from its map, and remove it', async () => {
+    const refused = await seller.post('/shops/new', { name: 'No Shop' });
+    expect(refused.status).toBe(400);
+    expect(textOf(refused.html)).toContain('Please type 1 to 40 of a-z');
+    await seller.get('/shops/new');
+    expect(textOf((await seller.send('/shops/new', { name: 'fair' })).html)).toContain('Shop fair is there.');
+    await seller.get('/shops/fair/edit');
+    const rules = { refunded: 'cancel', paid: 'issue', test: '1', test_plan_id: planId };
+    const edited = textOf((await seller.send('/shops/fair/edit', rules)).html);
+    expect(edited).toMatch(/Refunded cancel for good/);
+    expect(edited).toMatch(/issue Developer everything it sends is a test/);
+    await seller.get('/shops/fair/map');
+    await seller.send('/shops/fair/map', { sku: 'A/B', plan_id: planId, quantity: 'licenses' });
+    expect(await read('/shops/fair')).toContain('A/B Developer three licences');
+    const gone = await seller.send('/shops/fair/unmap', { sku: 'A/B' });
+    expect(textOf(gone.html)).toContain('“A/B” means nothing any more.');
+    expect(textOf(gone.html)).toContain('No article is mapped.');
+    expect(await seller.post('/shops/fair/unmap', { sku: 'A/B' })).toMatchObject({ location: '/shops/fair' });
+    await post('1004', { shop: 'fair', test: false, lines: [{ line: '1', sku: 'X', renews: 'nothing' }] });
+    expect(await read('/orders?shop=fair&state=waiting')).toContain('1004');
+    await seller.get('/shops/fair');
+    const ran = await seller.send('/shops/fair/run');
+    expect(textOf(ran.html)).toContain('Orders that have run: 0. Orders that wait still: 1.');
+    expect(await read('/shops/fair/remove')).toContain('Remove shop fair?');
+    expect(textOf((await seller.send('/shops/fair/remove')).html)).toContain('Shop fair is removed.');
+    expect(await seller.post('/shops/fair/remove')).toMatchObject({ location: '/shops' });
+    expect(await read('/orders')).toContain('1004');
+  });
+
+  it('let a reader look at orders, and not at shops', async () => {
+    const reader = await pagesClient(service, { scope: 'read' });
+    const { html } = await reader.get('/orders');
+    expect(html).not.toMatch(/\/shops|\/map/);
+    for (const path of ['/shops', '/shops/hikashop', '/shops/hikashop/map', '/shops/new'])
+      expect((await reader.get(path)).status).toBe(403);
+    expect((await reader.post('/shops/hikashop/run')).status).toBe(403);
+  });
+});

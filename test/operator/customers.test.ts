@@ -456,7 +456,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
       ],
       license_keys: ['key_digest', 'key_hint', 'key_sealed', 'ends_at', 'created_at'],
       // A site is the end of a domain, which holds no address.
-      activations: ['ip', 'site', 'activated_at'],
+      activations: ['ip', 'site', 'activated_at', 'held_until'],
       releases: [
         'version',
         'version_order',

@@ -19,6 +19,7 @@ import { makeListData, readListsOf, timeLists } from './lists';
 import type { Reading, Result } from './report';
 import { SMALL, type Server, type Stage } from './stage';
 import { openTransactionLoop } from './transaction-loop';
+import { openWebhooks, WEBHOOK_SETTINGS } from './webhooks';
 
 /** The rows of the table: two sides each, what is compared, and the limits. */
 
@@ -238,6 +239,44 @@ export const rows: Record<string, Row> = {
       }));
     },
   },
+  webhooks: {
+    about:
+      'validate while 10,000 changes an hour go to five receivers, one of which hangs, against the same without receivers; and how long a change takes to arrive',
+    async run(stage, options) {
+      const [told, untold] = [await stage.freshDataSet('told'), await stage.freshDataSet('untold')];
+      const hooks = [await openWebhooks(told, 4, 1), await openWebhooks(untold, 0, 0)] as const;
+      const service = (url: string) => stage.service({ ...WEBHOOK_SETTINGS, LICENSING_DATABASE_URL: url });
+      const [beside, without] = [await service(told), await service(untold)];
+      try {
+        const results = await compare(
+          options,
+          hooks[0].changing(validate(beside, 'validate beside webhooks'), beside),
+          hooks[1].changing(validate(without, 'without receivers'), without),
+          [perSecond({ least: 0.95, goal: 0.98 })],
+        );
+        const lags = await hooks[0].lags();
+        const [p50, p99] = [quantile(lags, 0.5), quantile(lags, 0.99)];
+        const disturbed = results[0]?.disturbed ?? 0;
+        return [
+          ...results,
+          {
+            what: `a change until it has arrived, beside full load (${lags.length}): p50 / p99, against a second`,
+            values: [`${format(p50)} ms`, `${format(p99)} ms`],
+            ...{
+              cpu: [undefined, undefined],
+              ratios: [p99 / LAG_MS],
+              most: 1,
+              failed: 0,
+              disturbed,
+              notes: [`${hooks[0].refused()} changes were answered with 503`],
+            },
+          },
+        ];
+      } finally {
+        for (const one of hooks) one.stop();
+      }
+    },
+  },
   memory: {
     about:
       'resident memory of the service at the end of --memory-minutes of full load against its first tenth',
@@ -271,6 +310,8 @@ export const rows: Record<string, Row> = {
   },
 };
 
+/** What a webhook may take at the 99th percentile. */
+const LAG_MS = 1_000;
 /** What a page of a list may take at the 95th percentile. */
 const LIST_MS = 100;
 

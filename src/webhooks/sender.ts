@@ -103,17 +103,19 @@ export function startWebhookSender(
       try {
         do {
           again = false;
-          const claimed = lanes < most ? await inTurn(() => claim(most - lanes)) : [];
+          const free = most - lanes;
+          const claimed = await inTurn(() => claim(free));
           for (const row of claimed) {
             lanes++;
             track(
               follow(row).finally(() => {
                 lanes--;
-                wake();
+                if (again) wake();
               }),
             );
           }
-          again ||= claimed.length > 0;
+          // With fewer, nothing more was due.
+          again ||= claimed.length === free;
         } while (again && lanes < most && !stopping.signal.aborted);
       } finally {
         isClaiming = false;
@@ -140,9 +142,14 @@ export function startWebhookSender(
   }
 
   const receivers = new Map<number, () => void>();
-  const wakeNow = createLanes(NOW_LANES, async () => {
-    const row = await claimDeliveryNow(db, now());
-    return row === undefined ? [] : [row];
+  const wakeNow = createLanes(NOW_LANES, async (free) => {
+    const claimed: Delivery[] = [];
+    while (claimed.length < free) {
+      const row = await claimDeliveryNow(db, now());
+      if (row === undefined) break;
+      claimed.push(row);
+    }
+    return claimed;
   });
 
   let readAt = -Infinity;

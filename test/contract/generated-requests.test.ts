@@ -304,7 +304,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
         body: { shop, order: orderNumber, event: 'renewed', at: '2026-02-01T00:00:00Z' },
       },
       getOrder: { path: `/manage/orders/${order}` },
-      addShop: { body: { name: 'digistore', kind: 'digistore24', secret: 'secret' }, statuses: [201] },
+      addShop: { body: { name: 'fair', kind: 'api', test: true }, statuses: [201] },
       getShop: { path: `/manage/shops/${shop}` },
       updateShop: { path: `/manage/shops/${shop}`, body: { rules: { refunded: 'cancel' } } },
       removeShop: { path: `/manage/shops/${shop}`, statuses: [204] },

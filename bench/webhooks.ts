@@ -75,7 +75,10 @@ export async function openWebhooks(url: string, good: number, hanging: number): 
       headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
       body: JSON.stringify({ activation_limit: randomInt(1, 1_000) }),
     });
-    if (response.status === 503) return void refused++;
+    if (response.status === 503) {
+      refused++;
+      return;
+    }
     if (response.status !== 200) throw new Error(`A change was answered with ${response.status}.`);
     const { data } = (await response.json()) as { data: { revision: number } };
     asked.set(`${id} ${data.revision}`, began);

@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Operation } from '../../src/http/manage/operation';
 import { OPERATIONS } from '../../src/http/manage/operations';
 import { expectNoSecrets, expectRefusal, MANAGE, startManaged, type Managed } from '../support/manage';
 import { sendRaw } from '../support/raw-http';
@@ -8,8 +9,13 @@ import { BACKENDS, giveLicense, givePlan, rows } from '../support/service';
 /** The form of requests and answers (operator-api, "Form"). */
 
 const NOTHING = '999999';
-const callOf = ({ method, path }: { method: string; path: string }, id = NOTHING) =>
-  `${method.toUpperCase()} ${path.replace(/\{\w+\}/g, id)}`;
+/** With all that its query requires. */
+const callOf = ({ method, path, query }: Operation, id = NOTHING, given: string[] = []) => {
+  const { required = [] } = (query ?? {}) as { required?: string[] };
+  const fields = [...given, ...required.map((name) => `${name}=Acme`)];
+  const asked = fields.length === 0 ? '' : `?${fields.join('&')}`;
+  return `${method.toUpperCase()} ${path.replace(/\{\w+\}/g, id)}${asked}`;
+};
 const LISTS = OPERATIONS.filter(({ isList, path }) => isList && path !== '/doctor');
 const WITH_BODY = OPERATIONS.filter(({ method, upload }) => !['get', 'delete'].includes(method) && !upload);
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
@@ -23,6 +29,9 @@ describe.each(BACKENDS)('the form of the operator’s API, on %s', (_, settings)
     planId = await givePlan(service.db, {}, service.clock.now);
     const request = { customer: 'jane@example.com', expiresAt: new Date('2027-11-24T12:00:00Z') };
     license = await giveLicense(service.db, planId, request, service.clock.now);
+    // Lists below either are asked by the id of the licence.
+    await service.write.ok('POST /shops', { name: String(license.id), kind: 'api' }, 201);
+    await service.write.ok('POST /webhooks', { url: 'https://9.9.9.9/hook', events: ['webhook.test'] }, 201);
   });
   afterAll(async () => {
     expectNoSecrets(service);
@@ -32,7 +41,7 @@ describe.each(BACKENDS)('the form of the operator’s API, on %s', (_, settings)
   it('refuses unknown fields of every query and body, and names them', async () => {
     for (const operation of OPERATIONS)
       await service.write.refused(
-        `${callOf(operation)}?custmer=1`,
+        callOf(operation, NOTHING, ['custmer=1']),
         operation.method === 'get' || operation.method === 'delete' ? undefined : {},
         'INVALID_REQUEST',
         'custmer',

@@ -22,9 +22,20 @@ const FOR_SHOPS = new Set([
   'GET /licenses/{id}/events',
   'GET /licenses/{id}/requests',
   'GET /licenses/{id}/activations',
+  'GET /orders',
+  'POST /orders',
+  'GET /orders/{id}',
 ]);
 /** Reading, for `write` only. */
-const FOR_WRITERS = new Set(['GET /tokens']);
+const FOR_WRITERS = new Set([
+  'GET /tokens',
+  'GET /shops',
+  'GET /shops/{name}',
+  'GET /shops/{name}/map',
+  'GET /webhooks',
+  'GET /webhooks/{id}',
+  'GET /webhooks/{id}/deliveries',
+]);
 /** For every scope but `issue`, though it is a POST. */
 const FOR_READERS = new Set(['POST /why']);
 

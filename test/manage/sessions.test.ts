@@ -20,9 +20,17 @@ import { BACKENDS, givePlan } from '../support/service';
 const MINUTE = 60_000;
 const ASKS_AGAIN = [
   'POST /licenses/{id}/reveal',
+  'POST /shops',
+  'PATCH /shops/{name}',
+  'DELETE /shops/{name}',
   'DELETE /customers/{customer}',
+  'POST /webhooks',
+  'DELETE /webhooks/{id}',
+  'POST /webhooks/{id}/rotate',
   'POST /tokens',
   'DELETE /tokens/{id}',
+  'POST /signing-keys',
+  'POST /signing-keys/{kid}/retire',
 ];
 
 describe.each(BACKENDS)('the operator’s API by session, on %s', (_, settings) => {

@@ -1,5 +1,4 @@
 /** @jest-config-loader ts-node */
-import { availableParallelism } from 'node:os';
 import type { Config } from 'jest';
 
 /** Types are stripped, and the pages' components compiled as tsconfig.json says. */
@@ -24,8 +23,8 @@ const config: Config = {
   transform: { '^.+\\.ts$': swc({}), '^.+\\.tsx$': swc({ tsx: true }) },
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
-  // A test waits for servers and processes a third of its time. Jest reads "150%" as 150.
-  maxWorkers: Math.ceil(availableParallelism() * 1.5),
+  // Jest's own choice leaves a core to its parent process, which has nothing to do.
+  maxWorkers: '100%',
   // A hung test ends; a busy machine, on which a test with many processes took 31 s, does not fail it.
   testTimeout: 90_000,
   reporters: ['default', '<rootDir>/test/support/summary-reporter.mjs'],

@@ -99,7 +99,8 @@ describe('with its usual port taken by another program', () => {
         });
         expect(stdout).toMatch(/\n$/);
       }
-  });
+    // 32 commands, most of them a Node.js that starts npm and the command.
+  }, 240_000);
 
   test("the command's own exit code comes through", async () => {
     expect(await run('npm run -s demo:licensing -- license show 999')).toMatchObject({ code: 1 });

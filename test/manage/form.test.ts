@@ -10,7 +10,11 @@ import { BACKENDS, giveLicense, givePlan, rows } from '../support/service';
 
 const NOTHING = '999999';
 /** With all that its query requires. */
-const callOf = ({ method, path, query }: Operation, id = NOTHING, given: string[] = []) => {
+const callOf = (
+  { method, path, query }: { method: string; path: string; query?: Operation['query'] },
+  id = NOTHING,
+  given: string[] = [],
+) => {
   const { required = [] } = (query ?? {}) as { required?: string[] };
   const fields = [...given, ...required.map((name) => `${name}=Acme`)];
   const asked = fields.length === 0 ? '' : `?${fields.join('&')}`;

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { TEXTS } from '../../../src/http/pages/texts/texts';
 import { SHOP } from '../../support/sample-shop';
+import { eventually } from '../../support/processes';
 import { rows } from '../../support/service';
 import { expectClean, newPage, openBrowser } from '../support/browser';
 import { signIn, startPagesSite, type PagesSite } from '../support/site';
@@ -69,7 +70,10 @@ it('no page is shown in a frame of another origin', async () => {
   await page.goto(`${otherUrl}/frames`, { waitUntil: 'networkidle' });
   const [, own, ...framed] = page.frames();
   expect(await own!.locator('p').innerText()).toBe('A frame of its own');
-  expect(framed.map((frame) => frame.url())).toEqual(FRAMED.map(() => 'chrome-error://chromewebdata/'));
+  // The browser shows its own page of the refusal a moment after the answer.
+  await eventually(() =>
+    expect(framed.map((frame) => frame.url())).toEqual(FRAMED.map(() => 'chrome-error://chromewebdata/')),
+  );
 });
 
 it('Back after signing out shows nothing of what was there', async () => {

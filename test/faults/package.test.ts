@@ -31,10 +31,10 @@ function npm(cwd: string, ...args: string[]): string {
 test('the tarball holds what is needed to run and to set it up, and nothing else', () => {
   const sources = ['src', 'migrations', 'seeds'].flatMap((name) =>
     readdirSync(join(ROOT, name), { recursive: true, encoding: 'utf8' })
-      .filter((path) => path.endsWith('.ts'))
-      .map((path) => `dist/${name}/${path.replace(/\.ts$/, '.js')}`),
+      .filter((path) => /\.tsx?$/.test(path))
+      .map((path) => `dist/${name}/${path.replace(/\.tsx?$/, '.js')}`),
   );
-  const beside = ['deploy', 'docs', 'nginx'].flatMap((name) =>
+  const beside = ['deploy', 'docs', 'examples', 'mails', 'nginx', 'php'].flatMap((name) =>
     readdirSync(join(ROOT, name), { recursive: true, encoding: 'utf8' })
       .map((path) => `${name}/${path}`)
       .filter((path) => statSync(join(ROOT, path)).isFile()),

@@ -122,6 +122,11 @@ function parameters(db: Db): Parameters {
   return db.userParams as Parameters;
 }
 
+/** What a database handle shares with its transactions: by it a process remembers what it knows of a database. */
+export function sharedBy(db: Db): object {
+  return parameters(db);
+}
+
 /** A table's full name, such as `jos_licensing_licenses`. */
 export function table(db: Db, name: TableName): string {
   return `${tablePrefix(db)}licensing_${name}`;

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { customerDigest } from './customer-digest';
-import { table, type Db, type Transaction } from './database';
+import { sharedBy, table, type Db, type Transaction } from './database';
 import { toColumns, toFields } from './row-fields';
 import { insertCounted, insertRows, tableBy } from './statements';
 import { toSqlTime } from './time';
+import { afterCommit } from './transaction';
 
 /**
  * What has to be sent, as rows that the transaction of the change inserts. Whoever sends a row claims it first, and a claim
@@ -93,19 +94,17 @@ function columnsOf({ address, details, webhookId, lane, revision, ...row }: NewO
   });
 }
 
-/** By what a database handle shares with its transactions. */
 const listeners = new WeakMap<object, Map<OutboxKind, () => void>>();
-const keyOf = (db: Db): object => db.userParams;
 
 function tellOnCommit(trx: Transaction, kind: OutboxKind): void {
-  const heard = listeners.get(keyOf(trx))?.get(kind);
-  if (heard) trx.executionPromise.then(heard, () => undefined);
+  const heard = listeners.get(sharedBy(trx))?.get(kind);
+  if (heard) afterCommit(trx, heard);
 }
 
 /** Calls the listener after each commit of this process that has queued something of a kind. @returns ends that */
 export function onQueued(db: Db, kind: OutboxKind, listener: () => void): () => void {
-  const ofKinds = listeners.get(keyOf(db)) ?? new Map<OutboxKind, () => void>();
-  listeners.set(keyOf(db), ofKinds.set(kind, listener));
+  const ofKinds = listeners.get(sharedBy(db)) ?? new Map<OutboxKind, () => void>();
+  listeners.set(sharedBy(db), ofKinds.set(kind, listener));
   return () => void ofKinds.delete(kind);
 }
 

@@ -34,6 +34,12 @@ export async function inTransaction<T>(
   }
 }
 
+/** Calls `done` once the transaction is committed; outside of one, at once. */
+export function afterCommit(db: Db, done: () => void): void {
+  if (db.isTransaction) (db as Transaction).executionPromise.then(done, () => undefined);
+  else done();
+}
+
 /**
  * Runs `work` in a transaction once.
  * @returns its result, or the failure; then nothing of it is left, and it may be tried again

@@ -1,5 +1,6 @@
-import { table, type Db } from './database';
+import { sharedBy, table, type Db } from './database';
 import { toColumns, toFields } from './row-fields';
+import { afterCommit } from './transaction';
 
 /** A receiver of webhooks, as it is stored. */
 export interface WebhookRow {
@@ -79,29 +80,26 @@ export interface Subscriber {
 /** So long a change by another process may go unnoticed. */
 export const REMEMBERED_MS = 2_000;
 
-/** By what a database handle shares with its transactions. */
 const remembered = new WeakMap<object, { subscribers: Subscriber[]; until: number }>();
-const keyOf = (db: Db): object => db.userParams;
 
 /**
  * The receivers, remembered for two seconds: asked in the transaction of each change. A running service asks
  * beforehand (`isFresh`), so that its transactions find them in memory.
  */
 export async function listSubscribers(db: Db, { isFresh = false } = {}): Promise<Subscriber[]> {
-  const known = remembered.get(keyOf(db));
+  const known = remembered.get(sharedBy(db));
   if (known !== undefined && !isFresh && performance.now() < known.until) return known.subscribers;
   const until = performance.now() + REMEMBERED_MS;
   const subscribers = (await listWebhooks(db)).map(({ id, events, disabledAt }) => {
     return { id, events: events.split(' '), isEnabled: disabledAt === null };
   });
-  remembered.set(keyOf(db), { subscribers, until });
+  remembered.set(sharedBy(db), { subscribers, until });
   return subscribers;
 }
 
 /** What this process has changed, it notices at once. */
 function forgetOnCommit(db: Db): void {
-  const forget = () => void remembered.delete(keyOf(db));
+  const forget = () => void remembered.delete(sharedBy(db));
   forget();
-  if (db.isTransaction)
-    (db as unknown as { executionPromise: Promise<unknown> }).executionPromise.then(forget, () => undefined);
+  afterCommit(db, forget);
 }

@@ -37,6 +37,7 @@ const LAYERS = {
     'joomla',
     'licensing',
     'mail',
+    'orders',
     'packages',
     'process',
     'store',

@@ -4,7 +4,7 @@ import { readConfig } from '../src/config';
 import { createApp } from '../src/http/app';
 import { createClientAddressReader } from '../src/http/client-address';
 import { createMetrics } from '../src/http/metrics';
-import { createRedisLimiter, MANAGE_FAILURES } from '../src/http/rate-limit';
+import { createRedisLimiter, FIXED_LIMITS } from '../src/http/rate-limit';
 import { connectRedis } from '../src/http/redis';
 import { startServer } from '../src/http/server';
 import { normalizeIdentifier } from '../src/licensing/identifiers';
@@ -87,7 +87,7 @@ async function main(): Promise<void> {
       api: config.rateLimit,
       download: config.downloadRateLimit,
       manage: config.manageRateLimit,
-      manage_failures: MANAGE_FAILURES,
+      ...FIXED_LIMITS,
     },
     window: config.rateWindow,
   };

@@ -47,6 +47,7 @@ import * as shops from './048_shops';
 import * as shopSkus from './049_shop_skus';
 import * as orders from './050_orders';
 import * as orderLines from './051_order_lines';
+import * as shopMessages from './052_shop_messages';
 
 /** In order. The database stores the names, without a file extension. */
 const migrations: Record<string, Knex.Migration> = {
@@ -98,6 +99,7 @@ const migrations: Record<string, Knex.Migration> = {
   '049_shop_skus': shopSkus,
   '050_orders': orders,
   '051_order_lines': orderLines,
+  '052_shop_messages': shopMessages,
 };
 
 /** Removes what only earlier versions read: run on a database in use once every process has been restarted. */

@@ -10,7 +10,7 @@ import { createMonitoringListener } from './http/monitoring';
 import { createApp } from './http/app';
 import { createClientAddressReader } from './http/client-address';
 import { createMetrics } from './http/metrics';
-import { createMemoryLimiter, createRedisLimiter, MANAGE_FAILURES, type Limiter } from './http/rate-limit';
+import { createMemoryLimiter, createRedisLimiter, FIXED_LIMITS, type Limiter } from './http/rate-limit';
 import { connectRedis, type RedisConnection } from './http/redis';
 import { startServer, type Listen } from './http/server';
 import { composerOf } from './mail/compose';
@@ -247,7 +247,7 @@ function openLimiter(config: Config, redis: RedisConnection | undefined): Limite
       api: config.rateLimit,
       download: config.downloadRateLimit,
       manage: config.manageRateLimit,
-      manage_failures: MANAGE_FAILURES,
+      ...FIXED_LIMITS,
     },
     window: config.rateWindow,
   };

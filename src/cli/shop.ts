@@ -1,6 +1,9 @@
+import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
+import { API_PATH } from '../api';
 import { plansOf } from '../licensing/catalogue';
 import { requirePlanNamed } from '../licensing/find-or-refuse';
+import { OperatorError } from '../licensing/operator-error';
 import { quantity } from '../licensing/quantity';
 import { ORDER_EVENTS } from '../orders/fold';
 import { runWaiting, type Ran } from '../orders/record';
@@ -13,25 +16,30 @@ import {
   mapSku,
   removeShop,
   requireShop,
+  SHOP_KINDS,
   shopJson,
   SKU_QUANTITIES,
   skuJson,
   unmapSku,
   type Shop,
+  type ShopKind,
   type SkuQuantity,
 } from '../orders/shops';
-import { countWaiting } from '../orders/views';
-import { label, oneOf, orNull, requireChange, unlessNone, usage } from './arguments';
+import { explainReadFault } from '../packages/file-faults';
+import { MESSAGE_RESULTS, type MessageResult } from '../orders/receive';
+import { countWaiting, listMessages, messageJson } from '../orders/views';
+import { fileName, label, oneOf, orNull, requireChange, unlessNone, upTo, usage } from './arguments';
 import { withSession, type Session } from './command';
+import { readValue } from './standard-input';
 import { formatTable } from './tables';
 
 export function addShopCommands(program: Command): void {
   const shop = program
     .command('shop')
-    .description('Shops that post orders: what their articles mean, and what becomes of licences.')
+    .description('Shops that tell of orders: what their articles mean, and what becomes of licences.')
     .addHelpText(
       'after',
-      '\nA shop posts orders with a token ("licensing token add --scope issue"), and is known from its first order on. docs/shop.md shows how.',
+      '\nA shop posts orders with a token ("licensing token add --scope issue"), and is known from its first order on. Stripe, Paddle, Digistore24 and senders of Standard Webhooks are added with the secret that they sign with. docs/shop.md shows how.',
     );
   addAdd(shop);
   addEdit(shop);
@@ -40,28 +48,70 @@ export function addShopCommands(program: Command): void {
   addUnmap(shop);
   addRules(shop);
   addRun(shop);
+  addMessages(shop);
   addRemove(shop);
 }
 
 const TEST_PLAN_HELP = 'what test orders issue: a plan by its id or name; without it they issue nothing';
 
+/** Messages in one list. */
+const MAX_PAGE = 1_000;
+const SECRET_HELP = 'a file with the secret that its messages are signed with; - reads standard input';
+
 function addAdd(shop: Command): void {
   shop
     .command('add')
-    .description('Adds a shop before its first order, to map its articles or to set its rules.')
+    .description(
+      'Adds a shop, to map its articles or set its rules before its first order, or to receive its messages.',
+    )
     .argument('<name>', 'its name in orders: 1 to 40 of a-z, 0-9, _ and -')
+    .option(
+      '--kind <kind>',
+      `${SHOP_KINDS.join(', ')}. api posts orders with a token; the others send signed messages`,
+      oneOf(SHOP_KINDS),
+      'api' as ShopKind,
+    )
+    .option('--secret-file <file>', SECRET_HELP, fileOrInput)
     .option('--test', 'everything it sends is for testing')
     .option('--test-plan <plan>', TEST_PLAN_HELP, label)
-    .addHelpText('after', '\nExample:\n  licensing shop add hikashop')
-    .action((name: string, { test, testPlan }: { test?: boolean; testPlan?: string }, command: Command) =>
+    .addHelpText(
+      'after',
+      '\nExamples:\n  licensing shop add hikashop\n  licensing shop add stripe --kind stripe --secret-file stripe-secret.txt',
+    )
+    .action((name: string, given: AddOptions, command: Command) =>
       withSession(command, async (session) => {
-        const { db, output } = session;
+        const { db, output, config } = session;
+        const { kind, test, testPlan } = given;
+        const secret = await readSecret(given.secretFile);
         const testPlanId = testPlan === undefined ? undefined : (await requirePlanNamed(db, testPlan)).id;
-        const added = await addShop(db, name, { test, testPlanId }, contextOf(session));
+        const added = await addShop(db, name, { kind, secret, test, testPlanId }, contextOf(session));
         output.print(shopJson(added), `Shop ${name} is added.`);
+        if (kind !== 'api')
+          output.note(
+            `Its messages go to ${config.publicUrl ?? 'https://YOUR.SITE'}${API_PATH}/hooks/${name}`,
+          );
         output.note(`To map its articles: licensing shop map ${name} SKU --plan ID`);
       }),
     );
+}
+
+interface AddOptions {
+  kind: ShopKind;
+  secretFile?: string;
+  test?: boolean;
+  testPlan?: string;
+}
+
+function fileOrInput(text: string): string {
+  return text === '-' ? text : fileName(text);
+}
+
+async function readSecret(file: string | undefined): Promise<string | undefined> {
+  if (file === undefined) return undefined;
+  if (file === '-') return readValue('-', 'Secret');
+  return readFile(file, 'utf8').catch((error: unknown) => {
+    throw new OperatorError(`The secret's file ${file} cannot be read: ${explainReadFault(error)}.`);
+  });
 }
 
 function contextOf({ actor, now, config }: Session) {
@@ -71,22 +121,32 @@ function contextOf({ actor, now, config }: Session) {
 function addEdit(shop: Command): void {
   shop
     .command('edit')
-    .description('Changes how a shop is tested. "licensing shop rules" changes what its events do.')
+    .description(
+      'Changes how a shop is tested, or the secret of its messages. "licensing shop rules" changes what its events do.',
+    )
     .argument('<name>', 'the shop')
+    .option('--secret-file <file>', SECRET_HELP, fileOrInput)
     .option('--test <on|off>', 'on: everything it sends is for testing', oneOf(['on', 'off']))
     .option('--test-plan <plan>', 'what test orders issue: a plan, or none', unlessNone(label))
     .addHelpText('after', '\nExample:\n  licensing shop edit hikashop --test-plan none')
-    .action((name: string, given: { test?: 'on' | 'off'; testPlan?: string }, command: Command) =>
+    .action((name: string, given: EditOptions, command: Command) =>
       withSession(command, async (session) => {
         const { db, output } = session;
-        requireChange(command, given.test, given.testPlan);
+        requireChange(command, given.test, given.testPlan, given.secretFile);
+        const secret = await readSecret(given.secretFile);
         const plan = orNull(given.testPlan);
         const testPlanId = typeof plan === 'string' ? (await requirePlanNamed(db, plan)).id : plan;
         const test = given.test && given.test === 'on';
-        const edited = await editShop(db, name, { test, testPlanId }, contextOf(session));
+        const edited = await editShop(db, name, { secret, test, testPlanId }, contextOf(session));
         output.print(shopJson(edited), `Shop ${name} is changed.`);
       }),
     );
+}
+
+interface EditOptions {
+  secretFile?: string;
+  test?: 'on' | 'off';
+  testPlan?: string;
 }
 
 function addList(shop: Command): void {
@@ -259,6 +319,39 @@ function addRun(shop: Command): void {
         await requireShop(session.db, name);
         const ran = await run(session, name);
         session.output.print(ran, ranText(ran));
+      }),
+    );
+}
+
+function addMessages(shop: Command): void {
+  shop
+    .command('messages')
+    .description('Lists the messages that a receiver took, the newest first, and what became of each.')
+    .argument('<shop>', 'the shop')
+    .option(
+      '--result <result>',
+      `only those with this result: ${MESSAGE_RESULTS.join(', ')}`,
+      oneOf(MESSAGE_RESULTS),
+    )
+    .option('--limit <n>', `at most so many, ${MAX_PAGE} at the most`, upTo(MAX_PAGE), 50)
+    .addHelpText(
+      'after',
+      '\nunmatched: a refund, say, of a payment that no message has told of. It runs by itself once one does.\nrefused: it cannot be stored; the reason says why.\n\nExample:\n  licensing shop messages stripe --result unmatched',
+    )
+    .action((name: string, { result, limit }: { result?: MessageResult; limit: number }, command: Command) =>
+      withSession(command, async ({ db, output }) => {
+        await requireShop(db, name);
+        const messages = await listMessages(db, { shop: name, result, limit });
+        output.print(messages.map(messageJson), () =>
+          formatTable(
+            ['RECEIVED', 'TYPE', 'RESULT', 'ORDER', 'REASON'],
+            messages.map((one) => {
+              const { received_at, type, result: became, order_id, reason } = messageJson(one);
+              return [received_at, type, became, order_id, reason];
+            }),
+            `No messages of ${name}.`,
+          ),
+        );
       }),
     );
 }

@@ -9,7 +9,7 @@ import { checkPrivileges, checkSchema, checkServer, checkSizes, checkTables } fr
 import { attempt, unchecked, type Check, type Finding, type Patient } from './finding';
 import { checkKeys } from './keys';
 import { checkMail, checkOutbox } from './mail';
-import { checkOrders } from './orders';
+import { checkOrders, checkReceivers } from './orders';
 import { checkFolder, checkPackages } from './packages';
 import { checkPages } from './pages';
 import { checkRedis } from './redis';
@@ -38,6 +38,7 @@ const CHECKS: { name: string; check: Check; needsDatabase: boolean }[] = [
   { name: 'OUTBOX', check: checkOutbox, needsDatabase: true },
   { name: 'WEBHOOKS', check: checkWebhooks, needsDatabase: true },
   { name: 'ORDERS', check: checkOrders, needsDatabase: true },
+  { name: 'RECEIVERS', check: checkReceivers, needsDatabase: true },
   { name: 'COUNTERS', check: checkCounters, needsDatabase: true },
   { name: 'SITE', check: checkSite, needsDatabase: false },
   { name: 'PAGES', check: checkPages, needsDatabase: false },

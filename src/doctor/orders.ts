@@ -1,6 +1,9 @@
 import { countWaiting, findSilentShops, listUnmapped } from '../store/orders';
 import { quantity } from '../licensing/quantity';
-import { warning, type Check, type Finding } from './finding';
+import { listReceiverShops } from '../store/shops';
+import { countMessages } from '../store/shop-messages';
+import { opensSecret } from '../orders/shops';
+import { problem, warning, type Check, type Finding } from './finding';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Articles that are named. */
@@ -34,5 +37,39 @@ export const checkOrders: Check = async ({ db, now }): Promise<Finding[]> => {
         remedy: 'Place a test order (docs/shop.md), or remove the shop: licensing shop remove NAME',
       }),
     );
+  for (const { shop, result, messages } of await countMessages(db, ['unmatched', 'refused'], weekAgo(now())))
+    findings.push(messagesFinding(shop, result, messages));
   return findings;
+};
+
+function weekAgo(now: Date): Date {
+  return new Date(now.getTime() - 7 * DAY_MS);
+}
+
+function messagesFinding(shop: string, result: string, count: number): Finding {
+  const messages = `${quantity(count, 'message', 'messages')} of ${shop} in the last week`;
+  const remedy = `"licensing shop messages ${shop} --result ${result}" lists them.`;
+  return result === 'unmatched'
+    ? warning('MESSAGES_UNMATCHED', `Nothing is known of what ${messages} named.`, {
+        why: 'A refund or charge-back may be of an order from before the receiver was added: its licence stays as it is.',
+        remedy: `${remedy} Suspend a licence by hand, or let it be if the payment was for something else.`,
+      })
+    : warning('MESSAGES_REFUSED', `${messages} could not be stored.`, {
+        why: 'What they tell has not happened to any licence.',
+        remedy: `${remedy} The reason says what is wrong with each.`,
+      });
+}
+
+/** Tells of receivers whose secret cannot be opened. */
+export const checkReceivers: Check = async ({ db, config: { keySecret } }): Promise<Finding[]> => {
+  const shut = (await listReceiverShops(db)).filter((shop) => !opensSecret(shop, keySecret));
+  if (shut.length === 0) return [];
+  const names = shut.map(({ name }) => name).join(', ');
+  return [
+    problem('RECEIVER_SECRET', `The secret of these receivers cannot be opened: ${names}.`, {
+      why: 'LICENSING_KEY_SECRET is not set, or is another than the one that sealed them. Their messages are refused.',
+      remedy:
+        'Set the one they were added with, or give each its secret again: licensing shop edit NAME --secret-file FILE',
+    }),
+  ];
 };

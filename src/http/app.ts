@@ -11,6 +11,7 @@ import type { Context, Endpoint, Handler, Middleware, State } from './context';
 import { downloadEndpoint, downloadHandler, type DownloadSettings } from './downloads';
 import { answerFault, bodyError, inTime, logAnswer, logSendFault } from './faults';
 import { frontPage } from './front-page';
+import { mountHooks } from './hooks';
 import { activateHandler, deactivateHandler, recordUnread, tokenHandler, validateHandler } from './licenses';
 import { API_PATH } from '../api';
 import { mountDocument, type DocumentSettings } from './document/public-files';
@@ -126,6 +127,7 @@ export function createApp({
     const { db, now } = licensing;
     const { isTrusted } = clientAddress;
     mountManage(operatorRouter, { db, now, limiter, ...operator });
+    mountHooks(operatorRouter, { db, now, limiter, keySecret: operator.settings.keySecret });
     if (pages)
       mountPages(operatorRouter, {
         ...{ db, now, limiter, licensing, isTrusted, authenticate: operator.authenticate },

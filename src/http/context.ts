@@ -8,10 +8,10 @@ export interface State {
   requestId: string;
   client: ClientAddress;
   /** for logs and metrics; undefined outside the endpoints */
-  endpoint: Endpoint | 'manage' | 'document' | 'pages' | undefined;
+  endpoint: Endpoint | 'manage' | 'hooks' | 'document' | 'pages' | undefined;
   /** of a page or the operator's API: the request's own origin; undefined: its Host cannot be read */
   origin?: string | undefined;
-  /** of the operator's API, for logs: the pattern of the path */
+  /** of the operator's API and of receivers, for logs: the pattern of the path */
   route?: string;
   /** the answered refusal or fault, for logs and metrics */
   code: string | undefined;

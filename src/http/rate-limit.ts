@@ -5,14 +5,25 @@ import type { RedisConnection } from './redis';
 
 /**
  * Activate, deactivate, validate and updates share one bucket; downloads have their own. The operator's API counts its
- * callers by `callerKey` (manage), and refused credentials by the client's network (manage_failures).
+ * callers by `callerKey` (manage), and refused credentials by the client's network (manage_failures). Receivers of
+ * shops' messages count by their name (hooks), and wrong signatures by the client's network (hook_failures).
  */
-export type Bucket = 'api' | 'download' | 'manage' | 'manage_failures';
+export type Bucket = keyof typeof BUCKETS;
 
-/** Of a client that sent no valid credential, in a minute. */
-export const MANAGE_FAILURES = 10;
-/** The operator's API counts in minutes, whatever the window of the customers' API. */
-const MANAGE_WINDOW = 60;
+const BUCKETS = {
+  api: 'customers',
+  download: 'customers',
+  manage: 'minute',
+  manage_failures: 'failures',
+  hooks: 'minute',
+  hook_failures: 'failures',
+} as const;
+const BUCKET_NAMES = Object.keys(BUCKETS) as Bucket[];
+
+/** In a minute: requests of a client without a valid credential, wrong signatures of a client, and messages of a receiver. */
+export const FIXED_LIMITS = { manage_failures: 10, hook_failures: 60, hooks: 600 };
+/** All but the customers' API count in minutes, whatever its window. */
+const MINUTE = 60;
 
 /** Clients whose failures are counted in memory. */
 const MOST_FAILING = 20_000;
@@ -37,35 +48,31 @@ export type Limiter = (bucket: Bucket, client: string) => Promise<Allowance>;
 
 /** Counts in this process only. */
 export function createMemoryLimiter({ limits, window }: RateLimits): Limiter {
-  const customers = createMemoryCounters(window * 1000);
   // Apart, so that a flood from many networks cannot push out the counters of tokens.
   const counters = {
-    api: customers,
-    download: customers,
-    manage: createMemoryCounters(MANAGE_WINDOW * 1000),
-    manage_failures: createMemoryCounters(MANAGE_WINDOW * 1000, MOST_FAILING),
+    customers: createMemoryCounters(window * 1000),
+    minute: createMemoryCounters(MINUTE * 1000),
+    failures: createMemoryCounters(MINUTE * 1000, MOST_FAILING),
   };
   return (bucket, client) =>
-    Promise.resolve(allowance(counters[bucket](`${bucket}:${client}`), limits[bucket]));
+    Promise.resolve(allowance(counters[BUCKETS[bucket]](`${bucket}:${client}`), limits[bucket]));
 }
 
 /** Counts in Redis, shared by all instances. While Redis is away, each instance counts in its own memory. */
 export function createRedisLimiter(settings: RateLimits, redis: RedisConnection): Limiter {
   const { limits, window } = settings;
   const client = batchScripts(redis.client);
-  const limiterOf = (bucket: Bucket, duration: number) =>
+  const limiterOf = (bucket: Bucket) =>
     new RateLimiterRedis({
       storeClient: client,
       keyPrefix: `licensing:${bucket}`,
       points: limits[bucket],
-      duration,
+      duration: BUCKETS[bucket] === 'customers' ? window : MINUTE,
     });
-  const limiters = {
-    api: limiterOf('api', window),
-    download: limiterOf('download', window),
-    manage: limiterOf('manage', MANAGE_WINDOW),
-    manage_failures: limiterOf('manage_failures', MANAGE_WINDOW),
-  };
+  const limiters = Object.fromEntries(BUCKET_NAMES.map((bucket) => [bucket, limiterOf(bucket)])) as Record<
+    Bucket,
+    RateLimiterRedis
+  >;
   const memory = createMemoryLimiter(settings);
   // A Redis that answers PING may still be unable to count: its memory is full, or it is a read-only replica.
   redis.watch(() => count(limiters.api, 'probe'));

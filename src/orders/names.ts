@@ -12,6 +12,15 @@ export function skuDigest(shop: string, sku: string): string {
   return digest('sku', shop, sku);
 }
 
+/** Of a shop's own id, such as that of a payment. */
+export function linkDigest(shop: string, key: string): string {
+  return digest('link', shop, key);
+}
+
+export function messageDigest(shop: string, id: string): string {
+  return digest('message', shop, id);
+}
+
 /** By the sender's own id, else by the event and its second. */
 export function eventIdentity({
   event,

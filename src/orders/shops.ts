@@ -1,7 +1,7 @@
 import { requireLabel } from '../licensing/fields';
 import { requirePlan } from '../licensing/find-or-refuse';
 import { OperatorError } from '../licensing/operator-error';
-import { openSealedKey, sealKey } from '../licensing/sealing';
+import { openSealedKey, SealError, sealKey } from '../licensing/sealing';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { Db } from '../store/database';
 import { isDuplicate } from '../store/errors';
@@ -23,14 +23,12 @@ import {
 import { inTransaction } from '../store/transaction';
 import { requireShopName } from './message';
 import { skuDigest } from './names';
+import { RECEIVERS } from './receivers';
 import { readRules, requireRule, storedRules } from './rules';
 
 /** Shops that orders come from, what their article numbers mean, and what their events do. */
 
 export { findShop, listShops, listSkus, type Shop, type ShopSku };
-
-/** Kinds that a seller may choose. A receiver of signed messages is added to them with its own file. */
-export const OFFERED_KINDS = ['api'] as const;
 
 /** `api`: it posts orders with a token. The others are receivers of signed messages. */
 export const SHOP_KINDS = ['api', 'stripe', 'paddle', 'digistore24', 'standard'] as const;
@@ -138,8 +136,10 @@ function requireSecret(
       'LICENSING_KEY_SECRET is not set: without it a secret cannot be kept. "licensing init" makes one.',
     );
   const text = secret.trim();
-  if (text === '' || Buffer.byteLength(text) > MAX_SECRET_BYTES || /[\p{Cc}\s]/u.test(text))
-    throw refused(`It must be 1 to ${MAX_SECRET_BYTES} bytes without spaces.`);
+  if (text === '' || Buffer.byteLength(text) > MAX_SECRET_BYTES || /\p{Cc}/u.test(text))
+    throw refused(`It must be 1 to ${MAX_SECRET_BYTES} bytes on one line.`);
+  const fault = RECEIVERS[kind].secretFault?.(text);
+  if (fault !== undefined) throw refused(fault);
   return sealKey(text, sealedFor(shop), keySecret);
 }
 
@@ -156,6 +156,19 @@ export function openShopSecret(
   return shop.secretSealed === null
     ? undefined
     : openSealedKey(shop.secretSealed, sealedFor(shop), keySecret);
+}
+
+/** Whether a receiver's secret can be opened. */
+export function opensSecret(
+  shop: Pick<Shop, 'name' | 'secretSealed'>,
+  keySecret: Buffer | undefined,
+): boolean {
+  try {
+    return keySecret !== undefined && openShopSecret(shop, keySecret) !== undefined;
+  } catch (error) {
+    if (error instanceof SealError) return false;
+    throw error;
+  }
 }
 
 /** @throws OperatorError (404) */

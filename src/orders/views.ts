@@ -18,12 +18,22 @@ import {
   type OrderFilter,
   type OrderLine,
 } from '../store/orders';
+import { listMessages, type ShopMessage } from '../store/shop-messages';
 import type { Recorded } from './record';
 import type { Outcome, StoredLine } from './settle';
 
 /** Orders as they are shown. */
 
-export { countWaiting, findOrdersOfLicenses, listUnmapped, type LicenseOrder, type Order, type OrderFilter };
+export {
+  countWaiting,
+  findOrdersOfLicenses,
+  listMessages,
+  listUnmapped,
+  type LicenseOrder,
+  type Order,
+  type OrderFilter,
+  type ShopMessage,
+};
 
 export interface OrderView {
   order: Order;
@@ -159,4 +169,9 @@ export function orderEventJson(event: OrderEvent) {
     lines: event.linesJson === null ? null : (JSON.parse(event.linesJson) as StoredLine[]),
     outcomes: JSON.parse(event.outcomeJson) as (Outcome & { line: string })[],
   };
+}
+
+/** A message that a receiver took. */
+export function messageJson({ id, type, result, reason, orderId, receivedAt }: ShopMessage) {
+  return { id, type, result, reason, order_id: orderId, received_at: formatTimestamp(receivedAt) };
 }

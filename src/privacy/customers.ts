@@ -647,7 +647,7 @@ async function changeTexts(
 
 async function eraseElsewhere(db: Db, customer: CustomerAddress): Promise<number> {
   let count = await deleteOutboxOf(db, { address: customer.address });
-  for (const name of ['orders', 'order_events', 'order_lines'] as const)
+  for (const name of ['orders', 'order_events', 'order_lines', 'shop_links'] as const)
     count += await eraseWithoutLock(db, name, customer);
   for (const name of ['products', 'plans', 'releases', 'outbox'] as const)
     count += await eraseWithoutLock(db, name, customer);
@@ -706,6 +706,8 @@ function erasedTexts(name: TextTable, row: Row, customer: CustomerAddress): Reco
   if (name === 'access_log') Object.assign(changes, { site: null, installed_version: null });
   if (name === 'events' && (row.actor as string).startsWith('customer:')) changes.actor = 'customer';
   if (name === 'orders') Object.assign(changes, erasedOrder(row, customer));
+  // What is kept for a customer's next order is an address, or nothing.
+  if (name === 'shop_links') changes.target = null;
   for (const column of TEXT_COLUMNS[name]) {
     const text = row[column];
     if (column in changes || !customer.isIn(text)) continue;

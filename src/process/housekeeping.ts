@@ -13,6 +13,7 @@ import { holdLease, releaseLease, type Lease } from '../store/leases';
 import { pruneLinkRequests } from '../store/link-requests';
 import { pruneCodes } from '../store/one-time-codes';
 import { pruneSessions } from '../store/sessions';
+import { pruneMessages } from '../store/shop-messages';
 import { pruneRefused } from '../store/sums';
 import { findWebhook } from '../store/webhooks';
 
@@ -74,6 +75,7 @@ export function startHousekeeping(
     await pruneAll((rows) => pruneCalls(db, new Date(now().getTime() - CALLS_KEPT_MS), rows));
     await pruneAll((rows) => pruneAccesses(db, before, rows));
     await pruneAll((rows) => pruneRefused(db, dayOf(before), rows));
+    await pruneAll((rows) => pruneMessages(db, before, rows));
     for (const [kind, days] of Object.entries(TRIED_DAYS) as [OutboxKind, number][]) {
       const tried = new Date(now().getTime() - days * DAY_MS);
       await pruneAll((rows) => pruneOutbox(db, kind, before < tried ? before : tried, rows));

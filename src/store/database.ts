@@ -35,6 +35,8 @@ export type TableName =
   | 'webhooks'
   | 'shops'
   | 'shop_skus'
+  | 'shop_messages'
+  | 'shop_links'
   | 'orders'
   | 'order_events'
   | 'order_lines'

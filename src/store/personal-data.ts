@@ -18,6 +18,7 @@ export const TEXT_COLUMNS = {
   orders: ['number', 'owner', 'customer', 'customer_name'],
   order_events: ['event_id', 'actor', 'lines_json', 'outcome_json'],
   order_lines: ['line', 'sku', 'renews_json'],
+  shop_links: ['target'],
 } as const satisfies Partial<Record<TableName, readonly string[]>>;
 export type TextTable = keyof typeof TEXT_COLUMNS;
 

@@ -52,6 +52,12 @@ export async function listShops(
   return ((await query) as object[]).map((row) => toFields(row) as Shop);
 }
 
+/** Those that receive signed messages. */
+export async function listReceiverShops(db: Db): Promise<Shop[]> {
+  const rows = await db(table(db, 'shops')).whereNot({ kind: 'api' }).orderBy('id');
+  return (rows as object[]).map((row) => toFields(row) as Shop);
+}
+
 export type ShopChanges = {
   [Field in Exclude<keyof Shop, 'id' | 'name'>]?: Shop[Field] | undefined;
 };

@@ -132,7 +132,14 @@ describe('a package that is sent by a server with little patience', () => {
         () => undefined,
       ),
       limiter: createMemoryLimiter({
-        limits: { api: 100, download: 100, manage: 100, manage_failures: 100 },
+        limits: {
+          api: 100,
+          download: 100,
+          manage: 100,
+          manage_failures: 100,
+          hooks: 100,
+          hook_failures: 100,
+        },
         window: 60,
       }),
       clientAddress: createClientAddressReader([]),

@@ -10,7 +10,7 @@ import { readConfig, type Settings } from '../../src/config';
 import {
   createMemoryLimiter,
   createRedisLimiter,
-  MANAGE_FAILURES,
+  FIXED_LIMITS,
   type Limiter,
 } from '../../src/http/rate-limit';
 import { connectRedis } from '../../src/http/redis';
@@ -535,7 +535,7 @@ describe('what calls are counted by', () => {
   });
 
   it.each(['memory', 'Redis'])('in %s has buckets of its own, with a window of a minute', async (where) => {
-    const limits = { api: 1, download: 1, manage: 3, manage_failures: MANAGE_FAILURES };
+    const limits = { api: 1, download: 1, manage: 3, ...FIXED_LIMITS };
     const rules = { limits, window: 5 };
     const redis =
       where === 'Redis'

@@ -9,7 +9,7 @@ import { createCode, CUSTOMER_CODE_LIFETIME_MS } from '../../src/access/one-time
 import { packageRoot, readConfig } from '../../src/config';
 import { createApp } from '../../src/http/app';
 import { createClientAddressReader } from '../../src/http/client-address';
-import { createMemoryLimiter, type Limiter } from '../../src/http/rate-limit';
+import { createMemoryLimiter, FIXED_LIMITS, type Limiter } from '../../src/http/rate-limit';
 import { editProduct } from '../../src/licensing/catalogue';
 import { changeState } from '../../src/licensing/lifecycle';
 import { createLicensing, type Licensing } from '../../src/licensing/licensing';
@@ -32,7 +32,10 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const days = (count: number) => new Date(NOW.getTime() + count * DAY_MS);
 const STUDIO = 'studio@example.net';
 const OTHER = 'other@example.net';
-const LIMITS = { limits: { api: 1_000, download: 1_000, manage: 1_000, manage_failures: 1_000 }, window: 60 };
+const LIMITS = {
+  limits: { ...FIXED_LIMITS, api: 1_000, download: 1_000, manage: 1_000, manage_failures: 1_000 },
+  window: 60,
+};
 
 interface Shown {
   status: number;

@@ -44,7 +44,7 @@ function discard(ctx: KoaContext): never {
 }
 
 /** Reads the rest of the body, which would block the next request on this connection. */
-function drain({ req }: Pick<KoaContext, 'req'>): void {
+export function drain({ req }: Pick<KoaContext, 'req'>): void {
   req.unpipe();
   req.resume();
 }

@@ -148,7 +148,8 @@ function idempotencyKeyOf(ctx: Context): string | undefined {
   throw new ManageError('INVALID_REQUEST', 'Idempotency-Key must be 1 to 255 printable ASCII characters.');
 }
 
-function sendFailure(ctx: Context, { status, error, retryAfter }: Failure): void {
+/** Answers a refusal in the form of the operator's API. */
+export function sendFailure(ctx: Context, { status, error, retryAfter }: Failure): void {
   ctx.state.code = error.code;
   if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter));
   sendJson(ctx, status, { error });

@@ -7,6 +7,7 @@ import { findShop } from '../../orders/shops';
 import { listOrderPage, orderEventJson, orderJson, readOrder, recordedJson } from '../../orders/views';
 import { ManageError, notFound } from './failures';
 import { get, list, post, type Call } from './operation';
+import { bodyReader } from './read-input';
 import { pageOf, readId } from './reading';
 import {
   exactly,
@@ -42,7 +43,7 @@ const LineGiven = exactly(
 );
 
 /** An order's event, as a shop or a receiver sends it. */
-export const OrderGiven = exactly({
+const OrderGiven = exactly({
   shop: Type.String({ description: '1 to 40 of a-z, 0-9, _ and -.', examples: ['hikashop'] }),
   order: Type.String({ description: "The shop's number of the order.", examples: ['1001'] }),
   event: oneOf(ORDER_EVENTS),
@@ -70,8 +71,15 @@ export const OrderGiven = exactly({
   ),
 });
 
+const readOrderGiven = bodyReader(OrderGiven);
+
+/** An order's event in the form of this API, from elsewhere. @throws ManageError, OperatorError */
+export function readOrderBody(body: object): OrderMessage {
+  return readOrderMessage(readOrderGiven(body) as Static<typeof OrderGiven>);
+}
+
 /** @throws OperatorError that names the field of a wrong time */
-export function readOrderMessage(body: Static<typeof OrderGiven>): OrderMessage {
+function readOrderMessage(body: Static<typeof OrderGiven>): OrderMessage {
   const { event_id: eventId, at, lines, ...others } = body;
   return {
     ...others,

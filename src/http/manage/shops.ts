@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { readCursor, isCursorId, toPage } from '../../licensing/cursors';
 import { ORDER_EVENTS } from '../../orders/fold';
+import { MESSAGE_RESULTS } from '../../orders/receive';
 import { runWaiting } from '../../orders/record';
 import { effectsOf } from '../../orders/rules';
 import {
@@ -11,16 +12,17 @@ import {
   mapSku,
   removeShop,
   requireShop,
-  OFFERED_KINDS,
   SHOP_KINDS,
   shopJson,
+  type ShopKind,
   SKU_QUANTITIES,
   skuJson,
   unmapSku,
 } from '../../orders/shops';
+import { listMessages, messageJson } from '../../orders/views';
 import { get, list, patch, post, remove, type Call } from './operation';
 import { pageOf } from './reading';
-import { exactly, Id, IdGiven, oneOf, orNull, Paging, Text, Time, wordOf } from './schemas';
+import { exactly, Id, IdGiven, oneOf, orNull, Paging, Text, TextOrNull, Time, wordOf } from './schemas';
 
 const EFFECTS = [...new Set(ORDER_EVENTS.flatMap(effectsOf))];
 
@@ -42,7 +44,16 @@ const Shop = exactly(
 );
 
 const settings = {
-  kind: Type.Optional(oneOf(OFFERED_KINDS, { description: '`api`: it posts orders with a token.' })),
+  kind: Type.Optional(
+    oneOf(SHOP_KINDS, {
+      description: '`api`: it posts orders with a token; the others send signed messages to `hooks/{name}`.',
+    }),
+  ),
+  secret: Type.Optional(
+    Type.String({
+      description: 'What the sender of a receiver signs with. It is kept sealed and never shown.',
+    }),
+  ),
   test: Type.Optional(Type.Boolean({ description: 'What it sends is for testing.' })),
   test_plan_id: Type.Optional(
     orNull(Type.Integer({ ...IdGiven, description: 'What test orders issue; null: nothing.' })),
@@ -59,6 +70,18 @@ const Sku = exactly(
   { title: 'ShopSku' },
 );
 
+const Message = exactly(
+  {
+    id: Id,
+    type: Type.String({ description: "The sender's name of what it tells." }),
+    result: wordOf(MESSAGE_RESULTS),
+    reason: TextOrNull,
+    order_id: orNull(Id),
+    received_at: Time,
+  },
+  { title: 'ShopMessage' },
+);
+
 const ran = {
   done: Type.Integer({ minimum: 0, description: 'Orders that waited and wait no more.' }),
   waiting: Type.Integer({ minimum: 0 }),
@@ -69,7 +92,8 @@ function nameOf({ path }: Pick<Call, 'path'>): string {
 }
 
 interface SettingsGiven {
-  kind?: (typeof OFFERED_KINDS)[number];
+  kind?: ShopKind;
+  secret?: string;
   test?: boolean;
   test_plan_id?: number | null;
   rules?: Record<string, string>;
@@ -183,6 +207,25 @@ export const shopOperations = [
   ),
   remove('/shops/{name}/map/{sku}', { summary: 'Let an article mean nothing from now on' }, (call) =>
     unmapSku(call.db, nameOf(call), call.path.sku ?? ''),
+  ),
+  list(
+    '/shops/{name}/messages',
+    {
+      summary: 'List the messages that a receiver took, the newest first',
+      description:
+        '`result` is `order` for an event of an order, `noted` for what changes none, `unmatched` while nothing is known of what it names, and `refused` for what cannot be stored.',
+      scope: 'write',
+      query: exactly({ result: Type.Optional(oneOf(MESSAGE_RESULTS)), ...Paging }),
+      data: Message,
+    },
+    async (call) => {
+      const { limit, after } = pageOf(call.query);
+      const { name: shop } = await requireShop(call.db, nameOf(call));
+      const [before] = readCursor<[number]>(after, [isCursorId]) ?? [];
+      const rows = await listMessages(call.db, { shop, result: call.query.result, before, limit: limit + 1 });
+      const { items, next } = toPage(rows, limit, ({ id }) => [id]);
+      return { data: items.map(messageJson), next };
+    },
   ),
   post(
     '/shops/{name}/run',

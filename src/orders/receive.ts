@@ -1,0 +1,205 @@
+import { OperatorError } from '../licensing/operator-error';
+import { formatTimestamp } from '../licensing/timestamps';
+import type { Db } from '../store/database';
+import {
+  findLink,
+  keepLink,
+  keepMessage,
+  listAwaiting,
+  setMessage,
+  type ShopLink,
+  type ShopMessage,
+} from '../store/shop-messages';
+import type { OrderMessage } from './message';
+import { linkDigest, messageDigest } from './names';
+import type { Link, Told, ToldEvent } from './receivers/receiver';
+import { nameOrderCustomer, recordOrder, type RecordContext, type Recorded } from './record';
+
+/**
+ * What becomes of a receiver's message. Messages come in any order, twice, and at once: each is kept first, then what it
+ * waits for is looked up; each link is kept first, then what waits for it. So one of the two finds the other, and doing a
+ * thing twice changes nothing.
+ */
+
+/** order: it is an event of an order; unmatched: nothing is known yet of what it names; refused: it cannot be one. */
+export const MESSAGE_RESULTS = ['order', 'noted', 'unmatched', 'refused'] as const;
+export type MessageResult = (typeof MESSAGE_RESULTS)[number];
+
+export interface Received {
+  result: MessageResult;
+  /** why nothing was done */
+  reason: string | null;
+  recorded: Recorded | undefined;
+}
+
+/** What is to be done once a link is there. */
+type Pending =
+  | { event: StoredEvent; of: string; refunded?: number | undefined }
+  /** the order needs the address of this customer */
+  | { order: string; customerId: string };
+
+/** As JSON keeps it. */
+type StoredEvent = Omit<ToldEvent, 'order' | 'at' | 'lines'> & {
+  at: string;
+  lines?: { line: string }[] | undefined;
+};
+
+/** @throws OperatorError when the sender's event cannot be recorded; the message is kept as refused */
+export async function receive(
+  db: Db,
+  shop: string,
+  { id, type, note, event: told, links = [] }: Told,
+  given: Omit<RecordContext, 'actor'>,
+): Promise<Received> {
+  const context = { ...given, actor: `shop:${shop}` };
+  const event = told && { ...told, at: earlier(told.at, context.now) };
+  const waiting = event && toPending(event);
+  const message = await keepMessage(db, {
+    ...{ shop, digest: messageDigest(shop, id), type: type.slice(0, MAX_TYPE), receivedAt: context.now },
+    result: event === undefined ? 'noted' : waiting === undefined ? 'order' : 'unmatched',
+    ...{ reason: note ?? null, orderId: null },
+    awaits: waiting === undefined ? null : linkDigest(shop, waiting.of),
+    pendingJson: waiting === undefined ? null : JSON.stringify(waiting),
+  });
+  for (const link of links) await keepLink(db, { ...toStored(shop, link), createdAt: context.now });
+  const awaiting = await listAwaiting(
+    db,
+    links.map(({ key }) => linkDigest(shop, key)),
+  );
+  const found = await settleAll(db, awaiting, context);
+  if (event === undefined) return { result: 'noted', reason: note ?? null, recorded: undefined };
+  try {
+    if (waiting !== undefined) return await settle(db, message, context);
+    const { order: named, customerId, ...others } = event;
+    const { number: order } = named as { number: string };
+    // A payment is older than its refund, also when it has no time of its own.
+    const at = found.reduce(earlier, event.at);
+    const address = customerId === undefined ? undefined : await findAddress(db, shop, customerId);
+    const customer = others.customer ?? (address === undefined ? undefined : { email: address });
+    const recorded = await record(db, { ...others, at, customer, shop, order }, context);
+    await setMessage(db, message.id, { result: 'order', reason: null, orderId: recorded.order.id });
+    if (customerId !== undefined && customer === undefined)
+      await awaitAddress(db, message, { order, customerId }, context);
+    return { result: 'order', reason: null, recorded };
+  } catch (error) {
+    if (error instanceof OperatorError) await refuse(db, message, error);
+    throw error;
+  }
+}
+
+function earlier(one: Date, other: Date): Date {
+  return one < other ? one : other;
+}
+
+function refuse(db: Db, { id }: ShopMessage, { message }: OperatorError): Promise<void> {
+  return setMessage(db, id, { result: 'refused', reason: message.slice(0, MAX_REASON) });
+}
+
+const MAX_TYPE = 100;
+const MAX_REASON = 190;
+
+function toPending({ order, ...event }: ToldEvent): Extract<Pending, { of: string }> | undefined {
+  if (!('of' in order)) return undefined;
+  return { event: { ...event, at: formatTimestamp(event.at) }, ...order };
+}
+
+function toStored(shop: string, link: Link): Omit<ShopLink, 'id' | 'createdAt'> {
+  const shared = { shop, digest: linkDigest(shop, link.key), paid: null };
+  if ('order' in link) return { ...shared, kind: 'order', target: link.order, paid: link.paid ?? null };
+  if ('other' in link) return { ...shared, kind: 'key', target: link.other };
+  return { ...shared, kind: 'customer', target: link.email };
+}
+
+/** @returns when the events that waited happened */
+async function settleAll(db: Db, messages: ShopMessage[], context: RecordContext): Promise<Date[]> {
+  const times: Date[] = [];
+  for (const message of messages) {
+    const pending = pendingOf(message);
+    if (pending === null) continue;
+    await settle(db, message, context).catch((error: unknown) => {
+      // It is not this message's fault.
+      if (error instanceof OperatorError) return refuse(db, message, error);
+      throw error;
+    });
+    if ('of' in pending) times.push(new Date(pending.event.at));
+  }
+  return times;
+}
+
+function pendingOf({ pendingJson }: ShopMessage): Pending | null {
+  return JSON.parse(pendingJson ?? 'null') as Pending | null;
+}
+
+/** Does what a message waited for, if what it names is known by now. */
+async function settle(db: Db, message: ShopMessage, context: RecordContext): Promise<Received> {
+  const pending = pendingOf(message);
+  const { shop, result, reason } = message;
+  const asBefore: Received = { result: result as MessageResult, reason, recorded: undefined };
+  if (pending === null) return asBefore;
+  if ('customerId' in pending) {
+    await nameCustomer(db, message, pending, context);
+    return asBefore;
+  }
+  const link = await resolve(db, message, pending.of);
+  if (link === undefined) return asBefore;
+  const { lines, at, ...event } = pending.event;
+  const told = { ...event, lines, at: new Date(at), shop, order: link.target ?? '' };
+  const partial = isPart(pending.refunded, link.paid) || undefined;
+  const recorded = await record(db, { ...told, partial: told.partial ?? partial }, context);
+  await setMessage(db, message.id, {
+    ...{ result: 'order', orderId: recorded.order.id },
+    ...{ awaits: null, pendingJson: null },
+  });
+  return { result: 'order', reason: null, recorded };
+}
+
+function isPart(refunded: number | undefined, paid: number | null): boolean {
+  return refunded !== undefined && paid !== null && refunded < paid;
+}
+
+/** From a payment to its invoice to its order. */
+const MAX_STEPS = 4;
+
+/** Follows links to an order. Where they end, the message waits. */
+async function resolve(db: Db, message: ShopMessage, key: string): Promise<ShopLink | undefined> {
+  let digest = linkDigest(message.shop, key);
+  for (let step = 0; step < MAX_STEPS; step++) {
+    const link = await findLink(db, digest);
+    if (link?.kind === 'order') return link;
+    if (link?.kind !== 'key') return undefined;
+    digest = linkDigest(message.shop, link.target ?? '');
+    await setMessage(db, message.id, { awaits: digest });
+  }
+  return undefined;
+}
+
+function record(db: Db, message: OrderMessage, context: RecordContext): Promise<Recorded> {
+  return recordOrder(db, message, { owner: null, ownOnly: false }, context);
+}
+
+async function findAddress(db: Db, shop: string, customerId: string): Promise<string | undefined> {
+  return (await findLink(db, linkDigest(shop, customerId)))?.target ?? undefined;
+}
+
+async function awaitAddress(
+  db: Db,
+  message: ShopMessage,
+  pending: Extract<Pending, { customerId: string }>,
+  context: RecordContext,
+): Promise<void> {
+  const awaits = linkDigest(message.shop, pending.customerId);
+  await setMessage(db, message.id, { awaits, pendingJson: JSON.stringify(pending) });
+  await nameCustomer(db, message, pending, context);
+}
+
+async function nameCustomer(
+  db: Db,
+  { id, shop }: ShopMessage,
+  { order, customerId }: Extract<Pending, { customerId: string }>,
+  context: RecordContext,
+): Promise<void> {
+  const email = await findAddress(db, shop, customerId);
+  if (email === undefined) return;
+  await nameOrderCustomer(db, { shop, order }, { email }, context);
+  await setMessage(db, id, { awaits: null, pendingJson: null });
+}

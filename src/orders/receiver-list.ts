@@ -1,0 +1,53 @@
+import type { Db } from '../store/database';
+import { listReceiverShops } from '../store/shops';
+import { RECEIVERS } from './receivers';
+import type { Receiver } from './receivers/receiver';
+import { openShopSecret, opensSecret } from './shops';
+
+export interface KnownReceiver {
+  receiver: Receiver;
+  /** undefined: it cannot be opened, because LICENSING_KEY_SECRET is another one now or is not set */
+  secret: string | undefined;
+}
+
+/** A new receiver works in every instance within two seconds. */
+const KEPT_MS = 1_000;
+
+/**
+ * Knows the receivers, so that a message is verified before the database is asked anything for it. They are read again
+ * when a message comes and they are a second old; while the database is away, they count as they were.
+ */
+export function createReceiverList(
+  db: Db,
+  keySecret: Buffer | undefined,
+): (name: string) => Promise<KnownReceiver | undefined> {
+  let known: Promise<ReadonlyMap<string, KnownReceiver>> | undefined;
+  let readAt = -Infinity;
+
+  async function read(): Promise<ReadonlyMap<string, KnownReceiver>> {
+    const shops = await listReceiverShops(db);
+    return new Map(
+      shops.map((shop) => {
+        const receiver = RECEIVERS[shop.kind as keyof typeof RECEIVERS];
+        const secret =
+          keySecret && opensSecret(shop, keySecret) ? openShopSecret(shop, keySecret) : undefined;
+        return [shop.name, { receiver, secret }];
+      }),
+    );
+  }
+
+  return async (name) => {
+    if (performance.now() - readAt >= KEPT_MS) {
+      const before = known;
+      readAt = performance.now();
+      known = read().catch((error: unknown) => {
+        if (before === undefined) {
+          readAt = -Infinity;
+          throw error;
+        }
+        return before;
+      });
+    }
+    return (await known)?.get(name);
+  };
+}

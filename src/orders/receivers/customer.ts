@@ -1,0 +1,13 @@
+import { requireOrderCustomer, type OrderMessage } from '../message';
+
+/** Who bought, as far as it can be stored: an order is not lost for an address that cannot be. */
+export function customerOf(email: string | undefined, name?: string): OrderMessage['customer'] {
+  if (email === undefined) return undefined;
+  for (const customer of [{ email, name }, { email }])
+    try {
+      return requireOrderCustomer(customer);
+    } catch {
+      // Then without the name, or not at all.
+    }
+  return undefined;
+}

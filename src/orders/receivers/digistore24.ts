@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto';
+import { decodeHTMLStrict } from 'entities';
+import { customerOf } from './customer';
+import { MessageError, type Delivery, type Link, type Receiver, type Told, type ToldEvent } from './receiver';
+import { isAmong } from './signature';
+
+/**
+ * Digistore24: a form whose `sha_sign` is SHA-512 over its fields, sorted and without empty ones, each as `name=value` and
+ * the passphrase. One message for each item of an order; a message has no time, so its receipt counts.
+ */
+export const digistore24: Receiver = {
+  contentType: 'application/x-www-form-urlencoded',
+
+  verify(delivery, secret) {
+    const form = fieldsOf(delivery);
+    const signature = form.get('sha_sign')?.toUpperCase() ?? '';
+    // Its own sample signs what is left when HTML is decoded.
+    const right = [signatureOf(form, secret, (value) => value), signatureOf(form, secret, decodeHTMLStrict)];
+    return isAmong(right, signature) ? 'right' : 'wrong';
+  },
+
+  read(delivery, { now }) {
+    const form = fieldsOf(delivery);
+    const type = form.get('event') ?? '';
+    const about = form.get('transaction_id') || form.get('order_item_id') || form.get('order_id') || '';
+    return { id: `${type}:${about}`, type, ...readForm(form, type, now) };
+  },
+
+  answer(delivery, keys) {
+    const isGerman = fieldsOf(delivery).get('language') === 'de';
+    const name = isGerman ? 'Lizenzschlüssel' : 'License key';
+    const lines = keys.map((key, i) => `${name}${i === 0 ? '' : ` ${i + 1}`}: ${key}`);
+    const headline = `headline: ${isGerman ? 'Ihre Lizenz' : 'Your license'}`;
+    return ['OK', ...(keys.length === 0 ? [] : [headline, ...lines])].join('\n');
+  },
+};
+
+function fieldsOf({ body }: Delivery): Map<string, string> {
+  return new Map(new URLSearchParams(body.toString('utf8')));
+}
+
+function signatureOf(form: Map<string, string>, secret: string, decode: (value: string) => string): string {
+  const hash = createHash('sha512');
+  for (const name of [...form.keys()].sort()) {
+    const value = decode(form.get(name) ?? '');
+    if (name !== 'sha_sign' && value !== '') hash.update(`${name}=${value}${secret}`);
+  }
+  return hash.digest('hex').toUpperCase();
+}
+
+type Read = Omit<Told, 'id' | 'type'>;
+
+function readForm(form: Map<string, string>, type: string, at: Date): Read {
+  const transaction = form.get('transaction_id') || undefined;
+  const test = (form.get('api_mode') || 'live') !== 'live';
+  const shared = { at, test, eventId: `${type}:${transaction ?? itemOf(form)}` };
+  switch (type) {
+    case 'on_payment':
+      return readPayment(form, shared, transaction);
+    case 'on_refund':
+    case 'on_chargeback': {
+      const of = form.get('parent_transaction_id');
+      const event = type === 'on_refund' ? 'refunded' : 'charged_back';
+      const order = of
+        ? { of, refunded: event === 'refunded' ? amountOf(form) : undefined }
+        : { number: orderOf(form) };
+      return { event: { ...shared, event, order, lines: [{ line: itemOf(form) }] } };
+    }
+    case 'last_paid_day':
+      return {
+        event: {
+          ...shared,
+          event: 'subscription_ended',
+          order: { number: orderOf(form) },
+          lines: [{ line: itemOf(form) }],
+        },
+      };
+    case 'connection_test':
+      return { note: 'test' };
+    default:
+      return { note: 'unused' };
+  }
+}
+
+function readPayment(
+  form: Map<string, string>,
+  shared: Pick<ToldEvent, 'at' | 'test' | 'eventId'>,
+  transaction: string | undefined,
+): Read {
+  const number = orderOf(form);
+  const links: Link[] =
+    transaction === undefined ? [] : [{ key: transaction, order: number, paid: amountOf(form) }];
+  const isLater = Number(form.get('pay_sequence_no')) > 1;
+  // The parts of one price: they extend nothing.
+  if (isLater && form.get('billing_type') === 'installment') return { note: 'links', links };
+  const line = itemOf(form);
+  const sku = form.get('product_id') ?? '';
+  const name = [form.get('address_first_name'), form.get('address_last_name')].filter(Boolean).join(' ');
+  return {
+    links,
+    event: {
+      ...{ ...shared, event: isLater ? 'renewed' : 'paid', order: { number } },
+      customer: customerOf(form.get('email'), name || undefined),
+      lines: [isLater ? { line } : { line, sku, quantity: Number(form.get('quantity')) || 1 }],
+    },
+  };
+}
+
+function orderOf(form: Map<string, string>): string {
+  const order = form.get('order_id');
+  if (!order) throw new MessageError('"order_id" is missing.');
+  return order;
+}
+
+function itemOf(form: Map<string, string>): string {
+  return form.get('order_item_id') || '1';
+}
+
+/** In hundredths; a refund's is negative. */
+function amountOf(form: Map<string, string>): number | undefined {
+  const text = form.get('transaction_amount') || form.get('amount_brutto') || '';
+  const amount = Math.round(Math.abs(Number(text)) * 100);
+  return text === '' || Number.isNaN(amount) ? undefined : amount;
+}

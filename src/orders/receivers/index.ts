@@ -1,0 +1,14 @@
+import type { ShopKind } from '../shops';
+import { digistore24 } from './digistore24';
+import { paddle } from './paddle';
+import type { Receiver } from './receiver';
+import { standard } from './standard';
+import { stripe } from './stripe';
+
+/** The kinds of shops whose signed messages are received. */
+export const RECEIVERS: Record<Exclude<ShopKind, 'api'>, Receiver> = {
+  stripe,
+  paddle,
+  digistore24,
+  standard,
+};

@@ -1,0 +1,70 @@
+import { MessageError } from './receiver';
+
+/** Reads a sender's JSON, whose shape differs between its versions: what is not there, or of another type, is undefined. */
+
+/** @throws MessageError when it is not a JSON object */
+export function parseObject(body: Buffer): object {
+  let value: unknown;
+  try {
+    value = JSON.parse(body.toString('utf8'));
+  } catch {
+    throw new MessageError('The body is not JSON.');
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new MessageError('The body is not a JSON object.');
+  return value;
+}
+
+export function valueAt(value: unknown, ...path: (string | number)[]): unknown {
+  return path.reduce<unknown>(
+    (inner, step) =>
+      typeof inner === 'object' && inner !== null && Object.hasOwn(inner, step)
+        ? (inner as Record<string | number, unknown>)[step]
+        : undefined,
+    value,
+  );
+}
+
+/** @returns undefined for an empty text too */
+export function textAt(value: unknown, ...path: (string | number)[]): string | undefined {
+  const found = valueAt(value, ...path);
+  return typeof found === 'string' && found !== '' ? found : undefined;
+}
+
+export function numberAt(value: unknown, ...path: (string | number)[]): number | undefined {
+  const found = valueAt(value, ...path);
+  return typeof found === 'number' && Number.isFinite(found) ? found : undefined;
+}
+
+export function listAt(value: unknown, ...path: (string | number)[]): unknown[] {
+  const found = valueAt(value, ...path);
+  return Array.isArray(found) ? (found as unknown[]) : [];
+}
+
+/** @throws MessageError */
+export function requireText(value: unknown, ...path: (string | number)[]): string {
+  const found = textAt(value, ...path);
+  if (found === undefined) throw new MessageError(`"${path.join('.')}" is missing.`);
+  return found;
+}
+
+/** Seconds since 1970. @throws MessageError */
+export function requireSeconds(value: unknown, ...path: (string | number)[]): Date {
+  const found = numberAt(value, ...path);
+  if (found === undefined) throw new MessageError(`"${path.join('.')}" is missing.`);
+  return new Date(found * 1000);
+}
+
+/** @throws MessageError */
+export function requireTime(value: unknown, ...path: (string | number)[]): Date {
+  const time = timeAt(value, ...path);
+  if (time === undefined) throw new MessageError(`"${path.join('.')}" is not a time.`);
+  return time;
+}
+
+/** RFC 3339. */
+export function timeAt(value: unknown, ...path: (string | number)[]): Date | undefined {
+  const found = textAt(value, ...path);
+  const time = new Date(found ?? NaN);
+  return Number.isNaN(time.getTime()) ? undefined : time;
+}

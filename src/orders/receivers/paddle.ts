@@ -1,0 +1,113 @@
+import { customerOf } from './customer';
+import { listAt, numberAt, parseObject, requireText, requireTime, textAt, timeAt, valueAt } from './json';
+import type { Note, Receiver, Told, ToldEvent } from './receiver';
+import { FIVE_MINUTES_MS, hmac, isAmong, isFresh, partsOf } from './signature';
+
+/**
+ * Paddle Billing: `Paddle-Signature: ts=seconds;h1=hex`, HMAC-SHA256 over `ts:body`, which a repeated try may keep from the
+ * first. A transaction is the order `txn_...`, those of a subscription are the order `sub_...`; a line is a price.
+ */
+export const paddle: Receiver = {
+  contentType: 'application/json',
+
+  verify({ body, header }, secret, now) {
+    const signature = header('paddle-signature') ?? '';
+    const [seconds = ''] = partsOf(signature, ';', 'ts');
+    const signed = Buffer.concat([Buffer.from(`${seconds}:`), body]);
+    if (!isAmong(partsOf(signature, ';', 'h1'), hmac(signed, secret, 'hex'))) return 'wrong';
+    return isFresh(seconds, now, TRIED_FOR_MS) ? 'right' : 'old';
+  },
+
+  read({ body }) {
+    const message = parseObject(body);
+    const type = requireText(message, 'event_type');
+    const data = valueAt(message, 'data');
+    return {
+      id: requireText(message, 'event_id'),
+      type,
+      ...(READERS[type]?.(data, requireTime(message, 'occurred_at')) ?? noted('unused')),
+    };
+  },
+};
+
+const TRIED_FOR_MS = 3 * 24 * 60 * 60 * 1000 + FIVE_MINUTES_MS;
+
+type Read = Omit<Told, 'id' | 'type'>;
+
+const READERS: Record<string, (data: unknown, at: Date) => Read> = {
+  'transaction.completed': readTransaction,
+  'adjustment.created': readAdjustment,
+  'adjustment.updated': readAdjustment,
+  'subscription.canceled': readEnd,
+  'customer.created': readCustomer,
+  'customer.updated': readCustomer,
+};
+
+function readTransaction(data: unknown, at: Date): Read {
+  const transaction = requireText(data, 'id');
+  const origin = textAt(data, 'origin') ?? '';
+  const subscription = textAt(data, 'subscription_id');
+  // Something bought beside a subscription is an order of its own.
+  const number = origin === 'subscription_charge' ? transaction : (subscription ?? transaction);
+  const links = [{ key: transaction, order: number }];
+  if (UPKEEP.includes(origin)) return { note: 'links', links };
+  const paidUntil = timeAt(data, 'billing_period', 'ends_at');
+  const isRenewal = origin === 'subscription_recurring';
+  return {
+    links,
+    event: {
+      ...{ event: isRenewal ? 'renewed' : 'paid', at, eventId: transaction, order: { number } },
+      customer: customerOf(textAt(data, 'custom_data', 'email')),
+      customerId: textAt(data, 'customer_id'),
+      lines: listAt(data, 'items').map((item) => ({
+        line: requireText(item, 'price', 'id'),
+        ...(isRenewal ? {} : { sku: articleOf(item), quantity: numberAt(item, 'quantity') }),
+        ...(textAt(item, 'price', 'billing_cycle', 'interval') !== undefined && { paidUntil }),
+      })),
+    },
+  };
+}
+
+/** Of a subscription's own upkeep: what was bought stays the same. */
+const UPKEEP = ['subscription_update', 'subscription_payment_method_change'];
+
+function articleOf(item: unknown): string {
+  return textAt(item, 'price', 'custom_data', 'sku') ?? requireText(item, 'price', 'id');
+}
+
+const ADJUSTMENTS: Record<string, ToldEvent['event']> = {
+  refund: 'refunded',
+  chargeback: 'charged_back',
+  chargeback_reverse: 'chargeback_reversed',
+};
+
+function readAdjustment(data: unknown, at: Date): Read {
+  const event = ADJUSTMENTS[textAt(data, 'action') ?? ''];
+  if (event === undefined) return noted('unused');
+  if (textAt(data, 'status') !== 'approved') return noted('not_final');
+  const partial = !isFull(data);
+  if (partial && event !== 'refunded') return noted('partial');
+  const of = requireText(data, 'transaction_id');
+  return { event: { event, at, eventId: requireText(data, 'id'), order: { of }, partial } };
+}
+
+/** Before `type` was added, the items alone told. */
+function isFull(adjustment: unknown): boolean {
+  const type = textAt(adjustment, 'type');
+  if (type !== undefined) return type === 'full';
+  return listAt(adjustment, 'items').every((item) => textAt(item, 'type') === 'full');
+}
+
+function readEnd(data: unknown, at: Date): Read {
+  return { event: { event: 'subscription_ended', at, order: { number: requireText(data, 'id') } } };
+}
+
+function readCustomer(data: unknown): Read {
+  const customer = customerOf(textAt(data, 'email'));
+  if (customer === undefined) return noted('unused');
+  return { note: 'links', links: [{ key: requireText(data, 'id'), email: customer.email }] };
+}
+
+function noted(note: Note): Read {
+  return { note };
+}

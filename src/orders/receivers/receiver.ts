@@ -1,0 +1,71 @@
+import type { OrderMessage } from '../message';
+
+/**
+ * How one kind of sender signs its messages, and what they mean: a file for each kind in this folder. Verifying and
+ * reading ask nothing and nobody; src/orders/receive.ts does what was told.
+ */
+export interface Receiver {
+  /** the only type of its bodies */
+  contentType: string;
+  verify(delivery: Delivery, secret: string, now: Date): Verdict;
+  /** Called with a verified body. @throws MessageError when it is not what this sender sends */
+  read(delivery: Delivery, context: ReadContext): Told;
+  /** Why a secret cannot be one of this sender's, as a sentence; undefined: it can. */
+  secretFault?(secret: string): string | undefined;
+  /** The answer's text, for a sender that shows it to its customer. */
+  answer?(delivery: Delivery, keys: string[]): string;
+}
+
+/** A request's body, as it came, and its headers by their names in lower case. */
+export interface Delivery {
+  body: Buffer;
+  header: (name: string) => string | undefined;
+}
+
+/** `old`: the signature is right, but made too long ago, or ahead of this machine's clock. */
+export type Verdict = 'right' | 'wrong' | 'old';
+
+export interface ReadContext {
+  /** the receiver's name, which is the shop's */
+  shop: string;
+  now: Date;
+  /** reads an order's event in the form of the operator's API. @throws an error for the sender */
+  readOrder: (body: object) => OrderMessage;
+}
+
+/** What a message tells. */
+export interface Told {
+  /** the sender's own id of the message: deliveries of the same one have the same */
+  id: string;
+  /** the sender's name of what it tells */
+  type: string;
+  /** why it changes no order; with it, there is no `event` */
+  note?: Note | undefined;
+  event?: ToldEvent | undefined;
+  links?: Link[];
+}
+
+/** Why a message changes no order. `used`: for its links alone. */
+export const NOTES = ['unused', 'links', 'unpaid', 'first_payment', 'not_final', 'partial', 'test'] as const;
+export type Note = (typeof NOTES)[number];
+
+export interface ToldEvent extends Omit<OrderMessage, 'shop' | 'order'> {
+  order: OrderReference;
+  /** the sender's id of the customer, whose address another message tells */
+  customerId?: string | undefined;
+}
+
+/** An order by its number, or by the sender's id of something that belongs to it, such as a payment. */
+export type OrderReference =
+  | { number: string }
+  /** `refunded`: in hundredths of the currency; less than what was paid is a part */
+  | { of: string; refunded?: number | undefined };
+
+/** What one of the sender's ids leads to. `paid`: in hundredths of the currency. */
+export type Link =
+  | { key: string; order: string; paid?: number | undefined }
+  | { key: string; other: string }
+  | { key: string; email: string };
+
+/** The body is signed, but not what this sender sends. The message is for the sender's log. */
+export class MessageError extends Error {}

@@ -1,0 +1,54 @@
+import { parseObject, requireText, textAt, valueAt } from './json';
+import { MessageError, type Receiver } from './receiver';
+import { hmac, isAmong, isFresh } from './signature';
+
+/**
+ * Standard Webhooks 1.0: `webhook-signature` has `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body`, several apart by
+ * spaces. `type` is `order.` and an event, `data` an order's event as the operator's API takes it.
+ */
+export const standard: Receiver = {
+  contentType: 'application/json',
+
+  verify({ body, header }, secret, now) {
+    const id = header('webhook-id') ?? '';
+    const seconds = header('webhook-timestamp') ?? '';
+    const given = (header('webhook-signature') ?? '')
+      .split(' ')
+      .filter((one) => one.startsWith('v1,'))
+      .map((one) => one.slice(3));
+    const signed = Buffer.concat([Buffer.from(`${id}.${seconds}.`), body]);
+    if (id === '' || !isAmong(given, hmac(signed, keyOf(secret), 'base64'))) return 'wrong';
+    return isFresh(seconds, now) ? 'right' : 'old';
+  },
+
+  read({ body, header }, { shop, readOrder }) {
+    const message = parseObject(body);
+    const type = requireText(message, 'type');
+    const data = valueAt(message, 'data');
+    const id = header('webhook-id') ?? '';
+    if (!type.startsWith('order.')) return { id, type, note: 'unused' };
+    if (typeof data !== 'object' || data === null) throw new MessageError('"data" must be an object.');
+    const event = type.slice('order.'.length);
+    requireSame(textAt(data, 'shop') ?? shop, shop, 'shop');
+    requireSame(textAt(data, 'event') ?? event, event, 'event');
+    const { order, ...told } = readOrder({ ...data, shop, event });
+    return { id, type, event: { ...told, order: { number: order } } };
+  },
+
+  secretFault(secret) {
+    return keyOf(secret).length >= LEAST_BYTES
+      ? undefined
+      : `It must be "whsec_" and base64 of at least ${LEAST_BYTES} bytes.`;
+  },
+};
+
+/** The specification has 24 to 64. */
+const LEAST_BYTES = 24;
+
+function keyOf(secret: string): Buffer {
+  return Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+}
+
+function requireSame(given: string, expected: string, field: string): void {
+  if (given !== expected) throw new MessageError(`"data.${field}" must be "${expected}", or left out.`);
+}

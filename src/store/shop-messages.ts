@@ -1,0 +1,137 @@
+import { table, type Db } from './database';
+import { isDuplicate } from './errors';
+import { toColumns, toFields } from './row-fields';
+import { tableBy } from './statements';
+import { toSqlTime } from './time';
+
+/** Messages that receivers took, and the links between a shop's own ids that they told. */
+
+export interface ShopMessage {
+  id: number;
+  shop: string;
+  /** of shop and the sender's id of the message (orders/names.ts) */
+  digest: string;
+  /** the sender's name of what it tells */
+  type: string;
+  /** a MessageResult (orders/receive.ts) */
+  result: string;
+  reason: string | null;
+  orderId: number | null;
+  /** the digest of the link that it waits for; null: it waits for none */
+  awaits: string | null;
+  /** what is to be done once the link is there */
+  pendingJson: string | null;
+  receivedAt: Date;
+}
+
+/** Keeps a message, once. @returns the one that is kept */
+export async function keepMessage(db: Db, message: Omit<ShopMessage, 'id'>): Promise<ShopMessage> {
+  const find = async () =>
+    (await db(table(db, 'shop_messages')).where({ digest: message.digest }).first()) as object | undefined;
+  let row = await find();
+  if (row === undefined) {
+    await db(table(db, 'shop_messages'))
+      .insert(toColumns(message))
+      .catch((error: unknown) => {
+        if (!isDuplicate(error)) throw error;
+      });
+    row = await find();
+  }
+  return toFields(row as object) as ShopMessage;
+}
+
+export type MessageChanges = {
+  [Field in 'result' | 'reason' | 'orderId' | 'awaits' | 'pendingJson']?: ShopMessage[Field] | undefined;
+};
+
+/** undefined keeps a value, null clears it */
+export async function setMessage(db: Db, id: number, changes: MessageChanges): Promise<void> {
+  await db(table(db, 'shop_messages')).where({ id }).update(toColumns(changes));
+}
+
+/** By id, the oldest first. */
+export async function listAwaiting(db: Db, digests: string[]): Promise<ShopMessage[]> {
+  if (digests.length === 0) return [];
+  const rows = await db(tableBy(db, 'shop_messages', 'awaits'))
+    .whereIn('awaits', digests)
+    .orderBy('id');
+  return (rows as object[]).map((row) => toFields(row) as ShopMessage);
+}
+
+/** The newest first. */
+export async function listMessages(
+  db: Db,
+  {
+    shop,
+    result,
+    before,
+    limit,
+  }: { shop: string; result?: string | undefined; before?: number | undefined; limit: number },
+): Promise<ShopMessage[]> {
+  const query = db(tableBy(db, 'shop_messages', 'shop', ...(result === undefined ? [] : ['result'])))
+    .where({ shop })
+    .orderBy('id', 'desc')
+    .limit(limit);
+  if (result !== undefined) query.where({ result });
+  if (before !== undefined) query.where('id', '<', before);
+  return ((await query) as object[]).map((row) => toFields(row) as ShopMessage);
+}
+
+/** Shops that took messages with one of these results since then, with how many. */
+export async function countMessages(
+  db: Db,
+  results: string[],
+  since: Date,
+): Promise<{ shop: string; result: string; messages: number }[]> {
+  return db(tableBy(db, 'shop_messages', 'received_at'))
+    .where('received_at', '>=', toSqlTime(since))
+    .whereIn('result', results)
+    .groupBy('shop', 'result')
+    .orderBy('shop')
+    .select<{ shop: string; result: string; messages: number }[]>(
+      'shop',
+      'result',
+      db.raw('COUNT(*) AS messages'),
+    );
+}
+
+/** Deletes messages that were received before. @returns how many */
+export async function pruneMessages(db: Db, before: Date, limit: number): Promise<number> {
+  const ids = await db(tableBy(db, 'shop_messages', 'received_at'))
+    .where('received_at', '<', toSqlTime(before))
+    .orderBy('received_at')
+    .limit(limit)
+    .pluck<number[]>('id');
+  return ids.length === 0 ? 0 : db(table(db, 'shop_messages')).whereIn('id', ids).delete();
+}
+
+/** What one of a shop's own ids leads to. */
+export interface ShopLink {
+  id: number;
+  shop: string;
+  /** of shop and id (orders/names.ts) */
+  digest: string;
+  /** key: to another id */
+  kind: 'order' | 'key' | 'customer';
+  /** the order's number, the other id, or the customer's address; null: the address was erased */
+  target: string | null;
+  /** of an order: what was paid, in hundredths of the currency; null: unknown */
+  paid: number | null;
+  createdAt: Date;
+}
+
+/** Keeps a link. A customer's address changes; other links stay as they were told first. */
+export async function keepLink(db: Db, link: Omit<ShopLink, 'id'>): Promise<void> {
+  const { digest, kind, target } = link;
+  try {
+    await db(table(db, 'shop_links')).insert(toColumns(link));
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+    if (kind === 'customer') await db(table(db, 'shop_links')).where({ digest, kind }).update({ target });
+  }
+}
+
+export async function findLink(db: Db, digest: string): Promise<ShopLink | undefined> {
+  const row = (await db(table(db, 'shop_links')).where({ digest }).first()) as object | undefined;
+  return row && (toFields(row) as ShopLink);
+}

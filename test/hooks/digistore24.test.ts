@@ -1,0 +1,135 @@
+import { randomInt } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startManaged, type Managed, type Thing } from '../support/manage';
+import { BACKENDS } from '../support/service';
+import { fixture, sendHook, signDigistore24 } from '../support/shop-senders';
+
+/** Messages of Digistore24: what each does to licences, and the answer that its mail shows. */
+
+const SECRET = 'a passphrase of the seller';
+const NOW = new Date('2026-11-24T12:00:00Z');
+const KEY = '[0-9A-F]{8}(?:-[0-9A-F]{8}){3}';
+
+type Fields = Record<string, string>;
+
+describe.each(BACKENDS)('messages of Digistore24, on %s', (_, settings) => {
+  let service: Managed;
+  let order: string;
+  let transaction: number;
+  beforeAll(async () => {
+    service = await startManaged(await settings(), NOW);
+    const { write } = service;
+    const product = await write.ok('POST /products', { name: 'Pro' }, 201);
+    const made = { product_id: product.id as number, activation_type: 'domain', activation_limit: 3 };
+    const plan = await write.ok('POST /plans', { ...made, name: 'Year', duration: '1y' }, 201);
+    await write.ok('POST /shops', { name: 'ds24', kind: 'digistore24', secret: SECRET }, 201);
+    await write.ok('POST /shops/ds24/map', { sku: '122343', plan_id: plan.id as number }, 201);
+  });
+  beforeEach(() => {
+    service.clock.now = NOW;
+    order = `A${randomInt(1e9)}`;
+    transaction = randomInt(1e9);
+  });
+  afterAll(() => service.stop());
+
+  const fields = (name: string, change: Fields = {}): Fields => {
+    const text = JSON.stringify(fixture<Fields>(`digistore24/${name}`));
+    const own = JSON.parse(
+      text.replaceAll('A3NXHEHF', order).replaceAll(/"100(\d)"/g, `"${transaction}$1"`),
+    ) as Fields;
+    return { ...own, ...change };
+  };
+  async function send(own: Fields, signed = own): Promise<string> {
+    const answer = await sendHook(service.url, 'ds24', signDigistore24(own, SECRET, signed));
+    expect([answer.status, answer.text]).toEqual([200, answer.text]);
+    expect(answer.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+    return answer.text;
+  }
+  const pass = (minutes: number) =>
+    (service.clock.now = new Date(service.clock.now.getTime() + minutes * 60_000));
+  const findLicense = async (item = '1'): Promise<Thing | undefined> => {
+    const answer = await service.read.send(`GET /licenses/reference:ds24:${order}:${order}${item}`);
+    return answer.status === 404 ? undefined : answer.body.data;
+  };
+  const status = async () => ((await findLicense()) ?? { status: 'none' }).status as string;
+
+  it('issues a licence, and answers its key in the customer’s language', async () => {
+    const paid = fields('on_payment');
+    const answer = await send(paid);
+    expect(answer).toMatch(new RegExp(`^OK\nheadline: Ihre Lizenz\nLizenzschlüssel: ${KEY}$`));
+    expect(await findLicense()).toMatchObject({ status: 'active', customer: 'jo@example.com' });
+    pass(60);
+    expect(await send(paid)).toBe(answer);
+    const english = await send(
+      fields('on_payment', {
+        language: 'en',
+        quantity: '2',
+        order_item_id: `${order}2`,
+        transaction_id: '7',
+      }),
+    );
+    expect(english).toMatch(
+      new RegExp(`^OK\nheadline: Your license\nLicense key: ${KEY}\nLicense key 2: ${KEY}$`),
+    );
+  });
+
+  it('takes a signature over the values as sent, or with HTML decoded', async () => {
+    const paid = fields('on_payment', { address_last_name: 'M&uuml;ller &amp; Söhne' });
+    await send(paid, { ...paid, address_last_name: 'Müller & Söhne' });
+    expect(await status()).toBe('active');
+    await send(paid);
+    const wrong = await sendHook(service.url, 'ds24', signDigistore24(paid, 'another passphrase'));
+    expect(wrong.status).toBe(401);
+  });
+
+  it('suspends for a refund of all the money, not for a part', async () => {
+    await send(fields('on_payment'));
+    pass(1);
+    expect(await send(fields('on_refund', { transaction_amount: '-10.00' }))).toBe('OK');
+    expect(await status()).toBe('active');
+    await send(fields('on_refund', { transaction_id: '77' }));
+    expect(await status()).toBe('suspended');
+  });
+
+  it('suspends for a charge-back', async () => {
+    await send(fields('on_payment'));
+    pass(1);
+    await send(fields('on_chargeback'));
+    expect(await status()).toBe('suspended');
+  });
+
+  it('takes a payment for older than its refund, which came before', async () => {
+    await send(fields('on_refund'));
+    pass(10);
+    expect(await send(fields('on_payment'))).toBe('OK');
+    expect(await status()).toBe('none');
+    const part = `${order}9`;
+    order = part;
+    transaction++;
+    await send(fields('on_refund', { transaction_amount: '-10.00' }));
+    pass(10);
+    await send(fields('on_payment'));
+    expect(await status()).toBe('active');
+  });
+
+  it('renews by later payments of a subscription, not by instalments', async () => {
+    await send(fields('on_payment'));
+    expect((await findLicense())?.expires_at).toBe('2027-11-24T12:00:00Z');
+    const later = { pay_sequence_no: '2', transaction_id: `${transaction}2` };
+    await send(fields('on_payment', { ...later, billing_type: 'installment', transaction_id: '5' }));
+    expect((await findLicense())?.expires_at).toBe('2027-11-24T12:00:00Z');
+    service.clock.now = new Date('2027-11-20T12:00:00Z');
+    await send(fields('on_payment', later));
+    expect((await findLicense())?.expires_at).toBe('2028-11-24T12:00:00Z');
+    await send(fields('last_paid_day'));
+    expect(await status()).toBe('active');
+  });
+
+  it('answers the test of a connection, and what it does not use', async () => {
+    expect(await send(fields('connection_test'))).toBe('OK');
+    expect(await send(fields('on_payment', { event: 'on_payment_missed' }))).toBe('OK');
+    expect(await status()).toBe('none');
+    expect(await send(fields('on_payment', { api_mode: 'test' }))).toBe('OK');
+    expect(await status()).toBe('none');
+  });
+});

@@ -1,0 +1,180 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startManaged, type Managed, type Thing } from '../support/manage';
+import { BACKENDS, rows } from '../support/service';
+import { fixture, sendHook, signPaddle } from '../support/shop-senders';
+
+/** Messages of Paddle Billing: what each does to licences, in which order and how often they come. */
+
+const SECRET = 'pdl_ntfset_signs_with_this';
+const NOW = new Date('2026-11-24T12:00:00Z');
+
+interface Message {
+  event_id: string;
+  event_type: string;
+  occurred_at: string;
+  data: Thing;
+}
+
+describe.each(BACKENDS)('messages of Paddle, on %s', (_, settings) => {
+  let service: Managed;
+  let id: string;
+  beforeAll(async () => {
+    service = await startManaged(await settings(), NOW);
+    const { write } = service;
+    const product = await write.ok('POST /products', { name: 'Pro' }, 201);
+    const made = { product_id: product.id as number, activation_type: 'domain', activation_limit: 3 };
+    const plan = await write.ok('POST /plans', { ...made, name: 'Year', duration: '1y' }, 201);
+    await write.ok('POST /shops', { name: 'paddle', kind: 'paddle', secret: SECRET }, 201);
+    for (const sku of ['pri_1', 'PRO'])
+      await write.ok('POST /shops/paddle/map', { sku, plan_id: plan.id as number }, 201);
+  });
+  beforeEach(() => {
+    service.clock.now = NOW;
+    id = randomUUID();
+  });
+  afterAll(() => service.stop());
+
+  /** A message about this test's objects. */
+  function message(name: string, change: Thing = {}, at?: string): Message {
+    const text = JSON.stringify({ ...fixture<Message>(`paddle/${name}`), event_id: `evt_${randomUUID()}` });
+    const own = JSON.parse(text.replaceAll(/"(sub|txn|ctm|adj)_1"/g, `"$1_${id}"`)) as Message;
+    Object.assign(own.data, change);
+    return { ...own, ...(at !== undefined && { occurred_at: at }) };
+  }
+  async function send(event: Message): Promise<Thing> {
+    const { now } = service.clock;
+    const answer = await sendHook(service.url, 'paddle', signPaddle(event, SECRET, now));
+    expect([answer.status, answer.text]).toEqual([200, answer.text]);
+    return (JSON.parse(answer.text) as { data: Thing }).data;
+  }
+  const paid = (change: Thing = {}) => message('transaction.completed', change);
+  const findLicense = async (order = `sub_${id}`): Promise<Thing | undefined> => {
+    const [found] = (await service.read.ok(`GET /orders?shop=paddle&order=${order}`)) as unknown as Thing[];
+    const license = (found?.lines[0] as Thing | undefined)?.licenses[0] as Thing | undefined;
+    return license && service.read.ok(`GET /licenses/${String(license.id)}`);
+  };
+  const status = async (order?: string) =>
+    ((await findLicense(order)) ?? { status: 'none' }).status as string;
+
+  it('issues a licence for a transaction until the end of its period, once', async () => {
+    const event = paid();
+    const [first] = await Promise.all([send(event), send(event), send(event)]);
+    expect(first).toMatchObject({ result: 'order', state: 'done' });
+    expect(await findLicense()).toMatchObject({ status: 'active', expires_at: '2027-11-24T10:00:00Z' });
+    await send({ ...event, event_id: `evt_${randomUUID()}` });
+    expect(await rows(service.db, 'order_licenses', { order_id: first.order_id as number })).toHaveLength(1);
+  });
+
+  it('knows a customer by an earlier message, a later one, or the transaction', async () => {
+    await send(message('customer.created'));
+    await send(paid());
+    expect((await findLicense())?.customer).toBe('jo@example.com');
+
+    id = randomUUID();
+    await send(paid());
+    expect((await findLicense())?.customer).toBeNull();
+    await send(message('customer.updated', { email: 'new@example.com' }));
+    expect((await findLicense())?.customer).toBe('new@example.com');
+
+    id = randomUUID();
+    await send(paid({ custom_data: { email: 'own@example.com' } }));
+    expect((await findLicense())?.customer).toBe('own@example.com');
+  });
+
+  it('forgets the address of a customer who is erased', async () => {
+    const email = `erased-${id}@example.com`;
+    await send(message('customer.created', { email }));
+    await send(paid());
+    await service.write.ok(`POST /customers/${encodeURIComponent(email)}/erase`, {});
+    expect(JSON.stringify(await rows(service.db, 'shop_links', {}))).not.toContain(email);
+    const again = paid({ id: `txn_${randomUUID()}`, subscription_id: `sub_${(id = randomUUID())}` });
+    await send(again);
+    expect((await findLicense())?.customer).toBeNull();
+  });
+
+  it('renews by the transactions of a subscription', async () => {
+    await send(paid());
+    service.clock.now = new Date('2027-11-24T12:00:00Z');
+    const period = { billing_period: { starts_at: '2027-11-24T10:00:00Z', ends_at: '2028-11-24T10:00:00Z' } };
+    await send({
+      ...paid({ id: `txn_${randomUUID()}`, origin: 'subscription_recurring', ...period }),
+      occurred_at: '2027-11-24T10:00:05Z',
+    });
+    expect(await findLicense()).toMatchObject({ status: 'active', expires_at: '2028-11-24T10:00:00Z' });
+    expect(await send(paid({ origin: 'subscription_update' }))).toMatchObject({ result: 'noted' });
+    await send(message('subscription.canceled'));
+    expect(await status()).toBe('active');
+  });
+
+  it('takes the article from the price’s own data', async () => {
+    const one = (paid().data.items as Thing[])[0] as { price: Thing };
+    const items = [
+      {
+        ...one,
+        quantity: 2,
+        price: { ...one.price, id: 'pri_2', custom_data: { sku: 'PRO' }, billing_cycle: null },
+      },
+    ];
+    await send(paid({ subscription_id: null, billing_period: null, items }));
+    const license = await findLicense(`txn_${id}`);
+    expect(license).toMatchObject({ status: 'active', reference: `paddle:txn_${id}:pri_2` });
+    expect(license?.expires_at).toBe('2027-11-24T10:00:03Z');
+  });
+
+  it('acts on approved adjustments of all the money alone', async () => {
+    await send(paid());
+    const adjust = (change: Thing) =>
+      send(message('adjustment.created', { id: `adj_${randomUUID()}`, ...change }));
+    expect(await adjust({ status: 'pending_approval' })).toMatchObject({ reason: 'not_final' });
+    expect(await adjust({ status: 'rejected' })).toMatchObject({ reason: 'not_final' });
+    expect(await adjust({ action: 'credit' })).toMatchObject({ reason: 'unused' });
+    expect(await adjust({ action: 'chargeback_warning' })).toMatchObject({ reason: 'unused' });
+    expect(await adjust({ type: 'partial' })).toMatchObject({ result: 'order' });
+    expect(await adjust({ action: 'chargeback', type: 'partial' })).toMatchObject({ reason: 'partial' });
+    expect(await status()).toBe('active');
+    await send(message('adjustment.created'));
+    expect(await status()).toBe('suspended');
+    // Told again when it is approved.
+    await send({ ...message('adjustment.created'), event_type: 'adjustment.updated' });
+    const [order] = (await service.read.ok(`GET /orders?shop=paddle&order=sub_${id}`)) as unknown as Thing[];
+    const { events } = await service.write.ok(`GET /orders/${String(order?.id)}`);
+    expect(
+      (events as Thing[]).filter(({ event, partial }) => event === 'refunded' && partial === false),
+    ).toHaveLength(1);
+  });
+
+  it('reads adjustments of before they had a type', async () => {
+    await send(paid());
+    const items = [{ item_id: 'txnitm_1', type: 'partial', amount: '100' }];
+    await send(message('adjustment.created', { id: `adj_${randomUUID()}`, type: undefined, items }));
+    expect(await status()).toBe('active');
+    await send(message('adjustment.created', { type: undefined }));
+    expect(await status()).toBe('suspended');
+  });
+
+  it('suspends for a charge-back, and reinstates when it is reversed', async () => {
+    await send(paid());
+    await send(message('adjustment.created', { action: 'chargeback' }));
+    expect(await status()).toBe('suspended');
+    const at = '2026-11-24T11:30:00Z';
+    await send(
+      message('adjustment.created', { id: `adj_${randomUUID()}`, action: 'chargeback_reverse' }, at),
+    );
+    expect(await status()).toBe('active');
+  });
+
+  it('keeps a refund that comes before its payment', async () => {
+    expect(await send(message('adjustment.created'))).toMatchObject({ result: 'unmatched' });
+    await send(paid());
+    expect(await status()).toBe('none');
+  });
+
+  it('takes a signature that a repeated try has kept for three days, and no older one', async () => {
+    const event = paid();
+    const sign = (daysAgo: number) =>
+      signPaddle(event, SECRET, new Date(NOW.getTime() - daysAgo * 24 * 60 * 60 * 1000));
+    expect((await sendHook(service.url, 'paddle', sign(3))).status).toBe(200);
+    expect((await sendHook(service.url, 'paddle', sign(3.1))).status).toBe(401);
+  });
+});

@@ -1,0 +1,241 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startManaged, type Managed, type Thing } from '../support/manage';
+import { BACKENDS } from '../support/service';
+import { fixture, sendHook, signStripe } from '../support/shop-senders';
+
+/** Messages of Stripe: what each does to licences, in which order and how often they come. */
+
+const SECRET = 'whsec_stripe_signs_with_this';
+const NOW = new Date('2026-11-24T12:00:00Z');
+
+interface Event {
+  id: string;
+  created: number;
+  livemode: boolean;
+  type: string;
+  data: { object: Thing };
+}
+
+describe.each(BACKENDS)('messages of Stripe, on %s', (_, settings) => {
+  let service: Managed;
+  let plan: number;
+  let payment: string;
+  let subscription: string;
+  let invoice: string;
+  beforeAll(async () => {
+    service = await startManaged(await settings(), NOW);
+    const { write } = service;
+    const product = await write.ok('POST /products', { name: 'Pro' }, 201);
+    const made = { product_id: product.id as number, activation_type: 'domain', activation_limit: 3 };
+    plan = (await write.ok('POST /plans', { ...made, name: 'Year', duration: '1y' }, 201)).id as number;
+    await write.ok('POST /shops', { name: 'stripe', kind: 'stripe', secret: SECRET }, 201);
+    for (const sku of ['PRO-1Y', 'plink_1'])
+      await write.ok('POST /shops/stripe/map', { sku, plan_id: plan }, 201);
+  });
+  beforeEach(() => {
+    service.clock.now = NOW;
+    const unique = randomUUID();
+    [payment, subscription, invoice] = [`pi_${unique}`, `sub_${unique}`, `in_${unique}`];
+  });
+  afterAll(() => service.stop());
+
+  /** A message about this test's objects; `minute` of the hour before NOW, else as documented. */
+  function message(name: string, minute: number | undefined, change: Thing = {}): Event {
+    const event = fixture<Event>(`stripe/${name}`);
+    const text = JSON.stringify({ ...event, id: `evt_${randomUUID()}` })
+      .replaceAll(/"pi_\d"/g, `"${payment}"`)
+      .replaceAll('"sub_1"', `"${subscription}"`)
+      .replaceAll('"in_2"', `"${invoice}"`);
+    const own = JSON.parse(text) as Event;
+    if (minute !== undefined) own.created = NOW.getTime() / 1000 - (60 - minute) * 60;
+    Object.assign(own.data.object, change);
+    return own;
+  }
+  async function send(event: Event): Promise<Thing> {
+    const { now } = service.clock;
+    const answer = await sendHook(service.url, 'stripe', signStripe(event, SECRET, now));
+    expect([answer.status, answer.text]).toEqual([200, answer.text]);
+    return (JSON.parse(answer.text) as { data: Thing }).data;
+  }
+  const paid = (minute = 0, change: Thing = {}) => message('checkout.session.completed', minute, change);
+  const bySubscription = (change: Thing = {}) => ({
+    ...{ mode: 'subscription', payment_intent: null, subscription, invoice, ...change },
+  });
+  const findLicense = async (order = payment): Promise<Thing | undefined> => {
+    const answer = await service.read.send(`GET /licenses/reference:stripe:${order}:1`);
+    return answer.status === 404 ? undefined : answer.body.data;
+  };
+  const status = async (order = payment) =>
+    ((await findLicense(order)) ?? { status: 'none' }).status as string;
+
+  it('issues a licence for a session, once', async () => {
+    const event = paid();
+    const answers = await Promise.all([send(event), send(event), send(event)]);
+    expect(answers[0]).toEqual({
+      result: 'order',
+      reason: null,
+      order_id: expect.any(Number),
+      state: 'done',
+    });
+    expect(await send(event)).toEqual(answers[0]);
+    expect(await findLicense()).toMatchObject({
+      status: 'active',
+      customer: 'jo@example.com',
+      plan_id: plan,
+    });
+    const [order] = (await service.read.ok(`GET /orders?shop=stripe&order=${payment}`)) as unknown as Thing[];
+    expect(order).toMatchObject({ customer_name: 'Jo Example', test: false, state: 'done' });
+    const { events } = await service.write.ok(`GET /orders/${String(order?.id)}`);
+    expect(events).toHaveLength(1);
+  });
+
+  it('waits for money that is on its way', async () => {
+    expect(await send(paid(0, { payment_status: 'unpaid' }))).toMatchObject({
+      result: 'noted',
+      reason: 'unpaid',
+    });
+    expect(await status()).toBe('none');
+    await send({ ...paid(5), type: 'checkout.session.async_payment_succeeded' });
+    expect(await status()).toBe('active');
+  });
+
+  it('takes the quantity and the article from the metadata, else the payment link, else "checkout"', async () => {
+    await send(paid(0, { metadata: { quantity: '2' }, payment_link: 'plink_1' }));
+    expect(await status()).toBe('active');
+    expect((await service.read.ok(`GET /licenses/reference:stripe:${payment}:1:2`)).status).toBe('active');
+    payment = `pi_${randomUUID()}`;
+    expect(await send(paid(0, { metadata: {} }))).toMatchObject({ state: 'waiting' });
+    const [order] = (await service.read.ok(`GET /orders?shop=stripe&order=${payment}`)) as unknown as Thing[];
+    expect(order?.lines[0]).toMatchObject({ sku: 'checkout', waits_for: 'not_mapped' });
+  });
+
+  it('suspends for a refund of all the money, not for a part, and whichever comes first', async () => {
+    await send(paid());
+    await send(message('charge.refunded', 10, { amount_refunded: 1000, refunded: false }));
+    expect(await status()).toBe('active');
+    await send(message('charge.refunded', 20));
+    expect(await status()).toBe('suspended');
+
+    payment = `pi_${randomUUID()}`;
+    expect(await send(message('charge.refunded', 20))).toMatchObject({ result: 'unmatched', order_id: null });
+    const unmatched = await service.write.ok('GET /shops/stripe/messages?result=unmatched');
+    expect(unmatched[0]).toMatchObject({ type: 'charge.refunded', order_id: null });
+    const answer = await send(paid());
+    expect(await status()).toBe('none');
+    const { events } = await service.write.ok(`GET /orders/${String(answer.order_id)}`);
+    expect((events as Thing[]).map(({ event, outcomes }) => [event, outcomes[0]?.reason])).toContainEqual([
+      'paid',
+      'refunded',
+    ]);
+    const [message1] = (await service.write.ok('GET /shops/stripe/messages?limit=2')) as unknown as Thing[];
+    expect(message1).toMatchObject({ type: 'checkout.session.completed', result: 'order' });
+    expect(await service.write.ok('GET /shops/stripe/messages?result=unmatched')).not.toContainEqual(
+      expect.objectContaining({ id: (unmatched[0] as Thing).id }),
+    );
+  });
+
+  it('follows a dispute until it is won, and leaves an inquiry alone', async () => {
+    const dispute = (minute: number, type: string, state: string) => ({
+      ...message('charge.dispute.created', minute, { status: state }),
+      type: `charge.dispute.${type}`,
+    });
+    await send(paid());
+    expect(await send(dispute(10, 'created', 'warning_needs_response'))).toMatchObject({
+      reason: 'not_final',
+    });
+    expect(await status()).toBe('active');
+    await send(dispute(20, 'created', 'needs_response'));
+    expect(await status()).toBe('suspended');
+    await send(dispute(30, 'closed', 'won'));
+    expect(await status()).toBe('active');
+    await send(dispute(40, 'closed', 'lost'));
+    expect(await status()).toBe('suspended');
+  });
+
+  it.each(['invoice.paid', 'invoice.paid.since-2025'])('renews a subscription by %s', async (shape) => {
+    await send(paid(0, bySubscription()));
+    expect(await findLicense(subscription)).toMatchObject({ expires_at: '2027-11-24T11:00:00Z' });
+    const first = message(shape, 1, { billing_reason: 'subscription_create' });
+    expect(await send(first)).toMatchObject({ result: 'noted', reason: 'first_payment' });
+    service.clock.now = new Date('2027-11-25T12:00:00Z');
+    await send(message(shape, undefined));
+    expect(await findLicense(subscription)).toMatchObject({
+      status: 'active',
+      expires_at: '2028-11-24T10:00:00Z',
+    });
+    await send(message('customer.subscription.deleted', undefined));
+    expect(await status(subscription)).toBe('active');
+  });
+
+  it('issues for a subscription without a session when its invoice names the article', async () => {
+    const create = { billing_reason: 'subscription_create' };
+    const parent = { subscription_details: { subscription, metadata: { sku: 'PRO-1Y' } } };
+    await send(message('invoice.paid.since-2025', 0, { ...create, parent }));
+    expect(await status(subscription)).toBe('active');
+    // The session is the same payment.
+    await send(paid(0, bySubscription({ metadata: {}, payment_link: 'plink_1' })));
+    const [order] = (await service.read.ok(
+      `GET /orders?shop=stripe&order=${subscription}`,
+    )) as unknown as Thing[];
+    expect(order?.lines).toEqual([expect.objectContaining({ sku: 'PRO-1Y' })]);
+  });
+
+  it('issues for the lines of an invoice by their prices', async () => {
+    const event = message('invoice.paid.since-2025', 0, { billing_reason: 'manual', parent: null });
+    expect(await send(event)).toMatchObject({ state: 'waiting' });
+    await service.write.ok('POST /shops/stripe/map', { sku: 'price_1', plan_id: plan }, 201);
+    expect(await status(invoice)).toBe('active');
+    await service.write.send('DELETE /shops/stripe/map/price_1');
+  });
+
+  it('finds the subscription of a refund by the payment of its invoice, in any order', async () => {
+    const pieces = [
+      paid(0, bySubscription()),
+      message('invoice.paid.since-2025', 1, { billing_reason: 'subscription_create' }),
+      message('invoice_payment.paid', 2),
+      message('charge.refunded', 20),
+    ];
+    for (const order of permutations(pieces)) {
+      const [was, now] = [subscription, `sub_${randomUUID()}`];
+      const ids = { [payment]: `pi_${randomUUID()}`, [was]: now, [invoice]: `in_${randomUUID()}` };
+      for (const piece of order) {
+        let text = JSON.stringify({ ...piece, id: `evt_${randomUUID()}` });
+        for (const [old, fresh] of Object.entries(ids)) text = text.replaceAll(old, fresh);
+        await send(JSON.parse(text) as Event);
+      }
+      expect([order.map(({ type }) => type), ['none', 'suspended'].includes(await status(now))]).toEqual([
+        order.map(({ type }) => type),
+        true,
+      ]);
+    }
+  });
+
+  it('keeps test mode apart', async () => {
+    await send({ ...paid(), livemode: false });
+    expect(await status()).toBe('none');
+  });
+
+  it('counts an event that is ahead as of its receipt, and notes what it does not use', async () => {
+    await send(paid(90));
+    expect(await findLicense()).toMatchObject({ expires_at: '2027-11-24T12:00:00Z' });
+    expect(await send({ ...paid(), type: 'payment_intent.succeeded' })).toEqual({
+      ...{ result: 'noted', reason: 'unused', order_id: null, state: null },
+    });
+  });
+
+  it('says why a message cannot be stored, and keeps that', async () => {
+    const event = paid(0, { metadata: { sku: 'PRO-1Y', quantity: '1000' } });
+    const answer = await sendHook(service.url, 'stripe', signStripe(event, SECRET, NOW));
+    expect([answer.status, JSON.parse(answer.text)]).toMatchObject([400, { error: { field: 'lines' } }]);
+    const [newest] = (await service.write.ok('GET /shops/stripe/messages?limit=1')) as unknown as Thing[];
+    expect(newest).toMatchObject({ result: 'refused', reason: expect.stringContaining('100') });
+  });
+});
+
+function permutations<T>(items: T[]): T[][] {
+  if (items.length < 2) return [items];
+  return items.flatMap((item, i) =>
+    permutations(items.filter((_, j) => j !== i)).map((rest) => [item, ...rest]),
+  );
+}

@@ -1,0 +1,70 @@
+import { createHash, createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Webhook } from 'standardwebhooks';
+import { PREFIX } from './service';
+
+/** Shops that send signed messages, as their documentation says. */
+
+const FIXTURES = join(__dirname, '../hooks/fixtures');
+
+/** A documented message. @param path such as `stripe/invoice.paid` */
+export function fixture<Message>(path: string): Message {
+  return JSON.parse(readFileSync(join(FIXTURES, `${path}.json`), 'utf8')) as Message;
+}
+
+export interface Signed {
+  body: string;
+  headers: Record<string, string>;
+}
+
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+const seconds = (at: Date) => String(Math.floor(at.getTime() / 1000));
+const hex = (text: string, secret: string) => createHmac('sha256', secret).update(text).digest('hex');
+
+export function signStripe(message: object, secret: string, at: Date): Signed {
+  const body = JSON.stringify(message);
+  const v1 = hex(`${seconds(at)}.${body}`, secret);
+  return { body, headers: { ...JSON_TYPE, 'Stripe-Signature': `t=${seconds(at)},v1=${v1},v0=00` } };
+}
+
+export function signPaddle(message: object, secret: string, at: Date): Signed {
+  const body = JSON.stringify(message);
+  const h1 = hex(`${seconds(at)}:${body}`, secret);
+  return { body, headers: { ...JSON_TYPE, 'Paddle-Signature': `ts=${seconds(at)};h1=${h1}` } };
+}
+
+export function signStandard(message: object, secret: string, at: Date, id = 'msg_1'): Signed {
+  const body = JSON.stringify(message);
+  const signature = new Webhook(secret).sign(id, at, body);
+  const headers = { 'webhook-id': id, 'webhook-timestamp': seconds(at), 'webhook-signature': signature };
+  return { body, headers: { ...JSON_TYPE, ...headers } };
+}
+
+/** @param signed the values that the signature is made of; those that are sent by default */
+export function signDigistore24(
+  fields: Record<string, string>,
+  secret: string,
+  signed: Record<string, string> = fields,
+): Signed {
+  const text = Object.keys(signed)
+    .sort()
+    .filter((name) => signed[name] !== '')
+    .map((name) => `${name}=${signed[name] ?? ''}${secret}`)
+    .join('');
+  const sha = createHash('sha512').update(text).digest('hex').toUpperCase();
+  return {
+    body: new URLSearchParams({ ...fields, sha_sign: sha }).toString(),
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+  };
+}
+
+/** Sends a message to a receiver. */
+export async function sendHook(
+  url: string,
+  name: string,
+  { body, headers }: Signed,
+): Promise<{ status: number; text: string; headers: Headers }> {
+  const response = await fetch(`${url}${PREFIX}/hooks/${name}`, { method: 'POST', body, headers });
+  return { status: response.status, text: await response.text(), headers: response.headers };
+}

@@ -112,7 +112,8 @@ function isOfDownload({ state }: Context): boolean {
   return state.endpoint === 'download' || state.endpoint === 'check';
 }
 
-function sendText(ctx: Context, status: number, text: string): void {
+/** For people, or for a shop that shows it to its customer. */
+export function sendText(ctx: Context, status: number, text: string): void {
   send(ctx, status, 'text/plain; charset=utf-8', text);
 }
 

@@ -2,6 +2,7 @@ import type { Context as KoaContext } from 'koa';
 import type { Logger } from 'pino';
 import { SiteAwayError } from '../access/authenticate';
 import { BusyError } from '../licensing/batches';
+import { SealError } from '../licensing/sealing';
 import { API_PATH } from '../api';
 import { isUnavailable } from '../store/errors';
 import { sendFailure } from './answers';
@@ -26,7 +27,7 @@ export function answerFault(ctx: Context, error: unknown): void {
 
 /** What an error is that is no refusal: something that it needs is away for now, or a fault. */
 export function faultCode(error: unknown): 'SERVICE_UNAVAILABLE' | 'INTERNAL_ERROR' {
-  const isAway = [DeadlineError, BusyError, SiteAwayError].some((kind) => error instanceof kind);
+  const isAway = [DeadlineError, BusyError, SiteAwayError, SealError].some((kind) => error instanceof kind);
   return isAway || isUnavailable(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_ERROR';
 }
 

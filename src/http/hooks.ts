@@ -1,10 +1,11 @@
 import type Router from '@koa/router';
 import readRawBody from 'raw-body';
+import { SealError } from '../licensing/sealing';
 import { receive, type Received } from '../orders/receive';
 import { createReceiverList, type KnownReceiver } from '../orders/receiver-list';
 import { MessageError, type Delivery } from '../orders/receivers/receiver';
 import type { Db } from '../store/database';
-import { sendJson } from './answers';
+import { sendJson, sendText } from './answers';
 import type { Context, State } from './context';
 import { bodyError, inTime } from './faults';
 import { drain, unsupported } from './manage/body';
@@ -45,10 +46,7 @@ export function mountHooks(router: Router<State>, { db, now, limiter, keySecret 
     const told = receiver.read(delivery, { shop: name, now: now(), readOrder: readOrderBody });
     const received = await inTime(receive(db, name, told, { now: now(), secret: keySecret }));
     if (receiver.answer === undefined) sendJson(ctx, 200, { data: toJson(received) });
-    else {
-      ctx.type = 'text/plain; charset=utf-8';
-      ctx.body = receiver.answer(delivery, keysOf(received));
-    }
+    else sendText(ctx, 200, receiver.answer(delivery, keysOf(received)));
   }
 
   /** @throws ManageError; the body is not parsed, and the database is not asked */
@@ -57,11 +55,8 @@ export function mountHooks(router: Router<State>, { db, now, limiter, keySecret 
     delivery: Delivery,
     { receiver, secret }: KnownReceiver,
   ): Promise<void> {
-    if (secret === undefined)
-      throw new ManageError(
-        'CONFLICT',
-        'The secret of this receiver cannot be opened: see "licensing doctor".',
-      );
+    // The sender tries again, until the operator has mended it.
+    if (secret === undefined) throw new SealError('The secret of a receiver cannot be opened.');
     const verdict = receiver.verify(delivery, secret, now());
     if (verdict === 'right') return;
     const { allowed, retryAfter } = await limiter('hook_failures', ctx.state.client.limitKey);
@@ -80,6 +75,7 @@ export function mountHooks(router: Router<State>, { db, now, limiter, keySecret 
     try {
       await take(ctx);
     } catch (error) {
+      if (error instanceof SealError) throw error;
       const failure = toFailure(
         error instanceof MessageError ? new ManageError('INVALID_REQUEST', error.message) : error,
         {},

@@ -33,7 +33,7 @@ describe.each(BACKENDS)('messages of Digistore24, on %s', (_, settings) => {
   afterAll(() => service.stop());
 
   const fields = (name: string, change: Fields = {}): Fields => {
-    const text = JSON.stringify(fixture<Fields>(`digistore24/${name}`));
+    const text = JSON.stringify(fixture(`digistore24/${name}`));
     const own = JSON.parse(
       text.replaceAll('A3NXHEHF', order).replaceAll(/"100(\d)"/g, `"${transaction}$1"`),
     ) as Fields;

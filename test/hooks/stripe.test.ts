@@ -42,7 +42,7 @@ describe.each(BACKENDS)('messages of Stripe, on %s', (_, settings) => {
 
   /** A message about this test's objects; `minute` of the hour before NOW, else as documented. */
   function message(name: string, minute: number | undefined, change: Thing = {}): Event {
-    const event = fixture<Event>(`stripe/${name}`);
+    const event = fixture(`stripe/${name}`);
     const text = JSON.stringify({ ...event, id: `evt_${randomUUID()}` })
       .replaceAll(/"pi_\d"/g, `"${payment}"`)
       .replaceAll('"sub_1"', `"${subscription}"`)
@@ -107,7 +107,7 @@ describe.each(BACKENDS)('messages of Stripe, on %s', (_, settings) => {
     payment = `pi_${randomUUID()}`;
     expect(await send(paid(0, { metadata: {} }))).toMatchObject({ state: 'waiting' });
     const [order] = (await service.read.ok(`GET /orders?shop=stripe&order=${payment}`)) as unknown as Thing[];
-    expect(order?.lines[0]).toMatchObject({ sku: 'checkout', waits_for: 'not_mapped' });
+    expect(order?.lines).toMatchObject([{ sku: 'checkout', waits_for: 'not_mapped' }]);
   });
 
   it('suspends for a refund of all the money, not for a part, and whichever comes first', async () => {
@@ -124,15 +124,18 @@ describe.each(BACKENDS)('messages of Stripe, on %s', (_, settings) => {
     const answer = await send(paid());
     expect(await status()).toBe('none');
     const { events } = await service.write.ok(`GET /orders/${String(answer.order_id)}`);
-    expect((events as Thing[]).map(({ event, outcomes }) => [event, outcomes[0]?.reason])).toContainEqual([
-      'paid',
-      'refunded',
-    ]);
-    const [message1] = (await service.write.ok('GET /shops/stripe/messages?limit=2')) as unknown as Thing[];
-    expect(message1).toMatchObject({ type: 'checkout.session.completed', result: 'order' });
-    expect(await service.write.ok('GET /shops/stripe/messages?result=unmatched')).not.toContainEqual(
-      expect.objectContaining({ id: (unmatched[0] as Thing).id }),
+    expect(
+      (events as { event: string; outcomes: { reason: string }[] }[]).map(({ event, outcomes }) => [
+        event,
+        outcomes[0]?.reason,
+      ]),
+    ).toContainEqual(['paid', 'refunded']);
+    const [newest] = (await service.write.ok('GET /shops/stripe/messages?limit=1')) as unknown as Thing[];
+    expect(newest).toMatchObject({ type: 'checkout.session.completed', result: 'order' });
+    const ids = (await service.write.all('/shops/stripe/messages?result=unmatched')).map(
+      ({ id }) => id as number,
     );
+    expect(ids).not.toContain((unmatched[0] as Thing).id);
   });
 
   it('follows a dispute until it is won, and leaves an inquiry alone', async () => {
@@ -229,7 +232,8 @@ describe.each(BACKENDS)('messages of Stripe, on %s', (_, settings) => {
     const answer = await sendHook(service.url, 'stripe', signStripe(event, SECRET, NOW));
     expect([answer.status, JSON.parse(answer.text)]).toMatchObject([400, { error: { field: 'lines' } }]);
     const [newest] = (await service.write.ok('GET /shops/stripe/messages?limit=1')) as unknown as Thing[];
-    expect(newest).toMatchObject({ result: 'refused', reason: expect.stringContaining('100') });
+    expect(newest?.result).toBe('refused');
+    expect(newest?.reason).toContain('100');
   });
 });
 

@@ -6,10 +6,12 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { tryUpdate } from '../../src/joomla/updater/try';
+import { addShop } from '../../src/orders/shops';
 import { operator } from '../support/operator';
 import { makePackage } from '../support/packages';
 import { eventually, sharedFolder, temporaryFolder } from '../support/processes';
 import { PREFIX, rows, unusedAddress } from '../support/service';
+import { signStripe } from '../support/shop-senders';
 import {
   ask,
   everyEndpointAnswers,
@@ -78,6 +80,24 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
           expect.objectContaining({ site: 'customer.example', installed_version: '1.0.0' }),
         );
       });
+    });
+
+    it('a shop’s signed message reaches its receiver as it was sent, up to a mebibyte', async () => {
+      const keySecret = randomBytes(32);
+      const settings = { LICENSING_KEY_SECRET: keySecret.toString('base64') };
+      const { server: front, service } = await shops.open(settings);
+      const [secret, now] = ['whsec_signs', new Date()];
+      const context = { actor: 'operator:test', now, keySecret };
+      await addShop(service.db, 'stripe', { kind: 'stripe', secret }, context);
+      const send = async (length: number, signedBy = secret) => {
+        const message = { id: 'evt_1', type: 'ping', created: 1, padding: 'ü'.repeat(length) };
+        const { body, headers } = signStripe(message, signedBy, now);
+        return (await ask(front.url, `${PREFIX}/hooks/stripe`, { method: 'POST', headers }, body)).status;
+      };
+      expect(await send(1)).toBe(200);
+      expect(await send(500_000)).toBe(200);
+      expect(await send(1, 'whsec_other')).toBe(401);
+      expect(await send(600_000)).toBe(413);
     });
 
     it.each([PREFIX, `${PREFIX}/`])('the prefix itself, %s, gets the 404 of the service', async (path) => {

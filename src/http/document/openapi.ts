@@ -5,6 +5,7 @@ import { HEADER_COMPONENTS, HEADERS, jsonAnswer, manageFailure, manageFailures }
 import { createComponents, type Components, type Json } from './components';
 import { OPERATOR_COOKIE } from '../session-cookies';
 import { CUSTOMER_TAGS, customerPaths, otherAnswers } from './customers-api';
+import { HOOK_TAGS, hookPaths } from './hooks-api';
 
 /** The OpenAPI 3.1 document of both APIs. The operator's is made of the schemas that its requests are read by. */
 
@@ -23,7 +24,7 @@ const SESSION = { session: [] };
 /** @param version of the program @throws Error when the operations contradict each other, as by two schemas with one title */
 export function buildDocument(version: string): Json {
   const components = createComponents();
-  const paths: Record<string, Json> = customerPaths(components);
+  const paths: Record<string, Json> = { ...customerPaths(components), ...hookPaths(components) };
   for (const [tag, operations] of Object.entries(OPERATION_GROUPS))
     for (const operation of operations) {
       const path = `/manage${operation.path}`;
@@ -46,7 +47,7 @@ export function buildDocument(version: string): Json {
         variables: { site: { default: 'shop.example', description: "The Joomla site's host, and folder." } },
       },
     ],
-    tags: [...CUSTOMER_TAGS, ...Object.keys(OPERATION_GROUPS)].map((name) => ({ name })),
+    tags: [...CUSTOMER_TAGS, ...HOOK_TAGS, ...Object.keys(OPERATION_GROUPS)].map((name) => ({ name })),
     paths,
     components: {
       securitySchemes: {
@@ -107,6 +108,8 @@ function scopesOf({ scope, forShops }: Operation): string {
   return `Scope: ${scopes.join(', ').replace(/, ([^,]*)$/, ' or $1')}.`;
 }
 
+/** Parts of a path that are texts. */
+const NAMED = new Set(['customer', 'kid', 'name', 'sku']);
 const ID = { type: 'integer', minimum: 1 };
 
 function pathParameters(path: string): Json[] {
@@ -119,7 +122,7 @@ function pathParameters(path: string): Json[] {
           description: 'The id of the licence, or `reference:` and its order.',
           schema: { type: 'string', examples: ['42', 'reference:ORDER-1001'] },
         }
-      : { schema: name === 'customer' || name === 'kid' ? { type: 'string' } : ID }),
+      : { schema: NAMED.has(name) ? { type: 'string' } : ID }),
   }));
 }
 

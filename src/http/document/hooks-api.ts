@@ -1,0 +1,68 @@
+import { MESSAGE_RESULTS } from '../../orders/receive';
+import { exactly, Id, oneOf, orNull, TextOrNull } from '../manage/schemas';
+import { jsonAnswer, manageFailure, manageFailures, textContent } from './answers';
+import type { Components, Json } from './components';
+
+/** The address that shops send their signed messages to, as the document describes it. */
+
+const TAG = "Shops' messages";
+
+export const HOOK_TAGS = [TAG];
+
+const Received = exactly(
+  {
+    data: exactly(
+      {
+        result: oneOf(MESSAGE_RESULTS),
+        reason: TextOrNull,
+        order_id: orNull(Id),
+        state: orNull(oneOf(['done', 'waiting'])),
+      },
+      { title: 'ReceivedMessage' },
+    ),
+  },
+  {},
+);
+
+export function hookPaths(components: Components): Record<string, Json> {
+  const done = jsonAnswer(components, 'It is stored, and its order has been seen to.', Received);
+  const { 'WWW-Authenticate': _, ...headers } = manageFailure(components, 401).headers as Json;
+  return {
+    '/hooks/{name}': {
+      post: {
+        tags: [TAG],
+        operationId: 'receiveMessage',
+        summary: 'Take a message of Stripe, Paddle, Digistore24, or by Standard Webhooks',
+        description:
+          'Signed by the sender, in the form of its kind. The same message again changes nothing. Digistore24 gets a text.',
+        security: [],
+        parameters: [
+          {
+            name: 'name',
+            in: 'path',
+            required: true,
+            description: 'The name of the receiver.',
+            schema: { type: 'string' },
+          },
+        ],
+        requestBody: {
+          required: true,
+          content: {
+            'application/json': { schema: { type: 'object' } },
+            'application/x-www-form-urlencoded': { schema: { type: 'object' } },
+          },
+        },
+        responses: {
+          200: { ...done, content: { ...(done.content as Json), ...textContent() } },
+          401: {
+            ...manageFailure(components, 401),
+            description: 'The signature is missing, wrong or too old.',
+            headers,
+          },
+          405: manageFailure(components, 405),
+          ...manageFailures(components, [400, 404, 413, 415, 429, 500, 503]),
+        },
+      },
+    },
+  };
+}

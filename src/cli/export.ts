@@ -15,6 +15,7 @@ const NOUNS: Record<RecordType, [one: string, many?: string]> = {
   shop: ['shop'],
   sku: ['article of a shop', 'articles of shops'],
   order: ['order'],
+  shop_link: ['link of a shop', 'links of shops'],
   activation: ['activation'],
   event: ['event'],
   access: ['access', 'accesses'],

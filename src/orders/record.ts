@@ -27,11 +27,11 @@ import {
   type OrderEvent,
   type OrderLine,
 } from '../store/orders';
-import { findShop, insertShop, PLAIN_SHOP, type Shop } from '../store/shops';
+import { findShop, findSkus, insertShop, PLAIN_SHOP, type Shop } from '../store/shops';
 import { inReadCommitted } from '../store/transaction';
 import { foldLine, type OrderEventName } from './fold';
 import { requireMessage, requireOrderCustomer, type LineMessage, type OrderMessage } from './message';
-import { eventIdentity, orderDigest } from './names';
+import { eventIdentity, orderDigest, skuDigest } from './names';
 import { readRules } from './rules';
 import {
   concerning,
@@ -266,6 +266,7 @@ export async function nameOrderCustomer(
 
 async function addLines(work: Work, lines: LineMessage[]): Promise<void> {
   const known = new Set(work.lines.map(({ line }) => line));
+  for (const { line, sku } of lines) await renameArticle(work, line, sku);
   const added = lines.filter(({ line }) => !known.has(line));
   await insertOrderLines(
     work.trx,
@@ -276,6 +277,19 @@ async function addLines(work: Work, lines: LineMessage[]): Promise<void> {
     })),
   );
   if (added.length > 0) work.lines = await listOrderLines(work.trx, [work.order.id]);
+}
+
+/** A line that waits for its article to be mapped takes the one that another payment of it names, if that is mapped. */
+async function renameArticle(
+  { trx, shop, lines }: Work,
+  name: string,
+  sku: string | undefined,
+): Promise<void> {
+  const line = lines.find((one) => one.line === name);
+  if (line?.waitsFor !== 'not_mapped' || sku === undefined || sku === line.sku) return;
+  if ((await findSkus(trx, [skuDigest(shop.name, sku)])).length === 0) return;
+  await setOrderLine(trx, line.id, { sku });
+  line.sku = sku;
 }
 
 interface LineOutcome extends Outcome {

@@ -392,9 +392,9 @@ async function* licenseItems(
 /** Types of records, and keys, which are parts of licences. */
 const MENTIONS = [...RECORD_TYPES.filter(isOfLicenses), 'key'] as const;
 
-/** Orders that name somebody are exported as orders; shops and articles name nobody. */
-function isOfLicenses(type: RecordType): type is Exclude<RecordType, 'shop' | 'sku' | 'order'> {
-  return type !== 'shop' && type !== 'sku' && type !== 'order';
+/** Orders that name somebody are exported as orders; shops and articles name nobody, a shop's link but the address. */
+function isOfLicenses(type: RecordType): type is Exclude<RecordType, 'shop' | 'sku' | 'order' | 'shop_link'> {
+  return type !== 'shop' && type !== 'sku' && type !== 'order' && type !== 'shop_link';
 }
 
 async function* mentionItems(

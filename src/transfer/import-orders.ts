@@ -230,3 +230,19 @@ function plansHere(job: Job, { base, upgrades, ...others }: OrderLicenseRecord['
     ...others,
   };
 }
+
+/** Links are matched by their digest. What one leads to here stays, but for an address, which is what the file says. */
+export async function importShopLinks(job: Job, records: Numbered<'shop_link'>[]): Promise<void> {
+  const digests = records.map(({ value }) => value.digest);
+  const found = job.empty.shop_link ? [] : await findRows(job.trx, 'shop_links', 'digest', digests);
+  const here = new Map(found.map((row) => [row.digest, fromRow('shop_link', row)]));
+  const added: Numbered<'shop_link'>[] = [];
+  for (const record of records) {
+    const { digest, kind, target } = record.value;
+    const match = here.get(digest);
+    if (match === undefined) added.push(record);
+    else if (kind !== 'customer' || match.target === target) tally(job, 'shop_link', 'same');
+    else await changeRow(job, 'shop_link', match.id, { target });
+  }
+  await insertNew(job, 'shop_link', added);
+}

@@ -20,7 +20,7 @@ import { RELEASE_STATES } from '../store/releases';
 /** The fields of an export file (docs/export-format.md), and their columns in the database. */
 
 export const FORMAT = 'licensing-gateway export';
-export const FORMAT_VERSION = 5;
+export const FORMAT_VERSION = 6;
 /** The oldest version that is still read. */
 export const OLDEST_VERSION = 1;
 /** What records of earlier versions lack: by the version that brought the fields, and the record's type. */
@@ -38,7 +38,13 @@ const ADDED_FIELDS: Record<number, Partial<Record<string, Record<string, unknown
 };
 
 /** Types that files of earlier versions do not count: by the version that brought them. */
-export const ADDED_TYPES: Partial<Record<RecordType, number>> = { shop: 5, sku: 5, order: 5, signing_key: 5 };
+export const ADDED_TYPES: Partial<Record<RecordType, number>> = {
+  shop: 5,
+  sku: 5,
+  order: 5,
+  signing_key: 5,
+  shop_link: 6,
+};
 
 interface Field<T> {
   /** the allowed values, in words */
@@ -241,6 +247,15 @@ export const RECORDS = {
     },
     { test: 'is_test' },
   ),
+  shop_link: record('shop_links', ['id'], {
+    id,
+    shop: ascii(40),
+    digest: hex(64),
+    kind: oneOf(['order', 'key', 'customer']),
+    target: nullable(text(MAX_LABEL_LENGTH, 1)),
+    paid: nullable(bigCount),
+    created_at: time(),
+  }),
   activation: record('activations', ['license_id', 'identifier'], {
     id,
     license_id: id,

@@ -184,6 +184,14 @@ describe.each(BACKENDS)('messages of Stripe, on %s', (_, settings) => {
     expect(order?.lines).toEqual([expect.objectContaining({ sku: 'PRO-1Y' })]);
   });
 
+  it('takes the article from the invoice when the session’s own is not mapped', async () => {
+    expect(await send(paid(0, bySubscription({ metadata: {} })))).toMatchObject({ state: 'waiting' });
+    const parent = { subscription_details: { subscription, metadata: { sku: 'PRO-1Y' } } };
+    const create = { billing_reason: 'subscription_create', parent };
+    expect(await send(message('invoice.paid.since-2025', 1, create))).toMatchObject({ state: 'done' });
+    expect(await status(subscription)).toBe('active');
+  });
+
   it('issues for the lines of an invoice by their prices', async () => {
     const event = message('invoice.paid.since-2025', 0, { billing_reason: 'manual', parent: null });
     expect(await send(event)).toMatchObject({ state: 'waiting' });

@@ -15,6 +15,7 @@ import {
   retireSigningKey,
 } from '../../src/licensing/signing-keys';
 import type { OrderMessage } from '../../src/orders/message';
+import { receive } from '../../src/orders/receive';
 import { recordOrder } from '../../src/orders/record';
 import { addShop, editShop, mapSku } from '../../src/orders/shops';
 import {
@@ -173,6 +174,12 @@ async function giveOrders(db: Db): Promise<void> {
   await post('A 4', { event: 'paid', lines: [{ line: '1', sku: 'not mapped' }] });
   await post('A 5', { event: 'paid', test: true, lines: [{ line: '1', ...article }] });
   await editShop(db, 'celik', { testPlanId: 3 }, context);
+  const links = [
+    { key: 'ctm_1', email: 'jo@example.com' },
+    { key: 'pi_1', order: 'A 1', paid: 4900 },
+    { key: 'in_1', other: 'pi_1' },
+  ];
+  await receive(db, 'celik', { id: 'evt_1', type: 'x', note: 'links', links }, { now, secret });
 }
 
 async function exported({ operator: op }: Place, args: string[] = []): Promise<string> {
@@ -505,7 +512,8 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     const to = await place(kind);
     const old = lines(file)
       .filter(
-        ({ type }) => !['header', 'footer', 'shop', 'sku', 'order', 'signing_key'].includes(type as string),
+        ({ type }) =>
+          !['header', 'footer', 'shop', 'sku', 'order', 'shop_link', 'signing_key'].includes(type as string),
       )
       .filter((one) => !namesKey(one))
       .map(asFirst);
@@ -871,7 +879,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     expect(code).toBe(0);
     expect(stdout).toBe(readFileSync(file, 'utf8'));
     expect(stderr).toMatch(
-      /^Exported: 2 products, 3 plans, 2 releases, 4 licences, 1 shop, 1 article of a shop, 5 orders, \d+ activations, \d+ events, \d+ accesses, 2 signing keys\.\n$/,
+      /^Exported: 2 products, 3 plans, 2 releases, 4 licences, 1 shop, 1 article of a shop, 5 orders, 3 links of shops, \d+ activations, \d+ events, \d+ accesses, 2 signing keys\.\n$/,
     );
     const to = await place(kind);
     await to.operator.json(['import', '-'], { stdin: stdout });
@@ -914,7 +922,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     [
       'a newer format',
       (l) => [JSON.stringify({ ...HEADER, version: HEADER.version + 1 }), ...l.slice(1)].join('\n'),
-      /^error: Line 1: the file has format version 6.*Install a version/,
+      /^error: Line 1: the file has format version 7.*Install a version/,
     ],
     [
       'another kind of file',

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import type { OrderMessage } from '../../src/orders/message';
+import { receive } from '../../src/orders/receive';
 import { recordOrder } from '../../src/orders/record';
 import { giveRelease } from '../support/packages';
 import { BACKENDS, givePlan, startTestService, type TestService } from '../support/service';
@@ -111,6 +112,30 @@ describe.each(BACKENDS)('the pages of orders, on %s', (_name, settings) => {
     expect(textOf((await seller.send('/shops/fair/remove')).html)).toContain('Shop fair is removed.');
     expect(await seller.post('/shops/fair/remove')).toMatchObject({ location: '/shops' });
     expect(await read('/orders')).toContain('1004');
+  });
+
+  it('add a receiver, give its address, and show its messages', async () => {
+    const refused = await seller.post('/shops/new', { name: 'stripe', kind: 'stripe' });
+    expect(textOf(refused.html)).toContain('Please type the secret as the sender’s settings show it.');
+    await seller.get('/shops/new');
+    const secret = 'whsec_of_the_sender';
+    const added = await seller.send('/shops/new', { name: 'stripe', kind: 'stripe', secret });
+    expect(added.html).toContain('/api/index.php/v1/licensing/hooks/stripe"');
+    expect(added.html).not.toContain(secret);
+    expect(textOf(added.html)).toContain('None yet. Give the sender the address beside');
+    const given = { now: NOW, secret: undefined };
+    await receive(service.db, 'stripe', { id: '1', type: 'charge.updated', note: 'unused' }, given);
+    const order = { of: 'pi_1' };
+    const event = { event: 'refunded', at: NOW, order } as const;
+    await receive(service.db, 'stripe', { id: '2', type: 'charge.refunded', event }, given);
+    const shown = await read('/shops/stripe');
+    expect(shown).toMatch(
+      /charge.refunded nothing is known yet of what it names .* charge.updated noted: .* not used/,
+    );
+    expect((await seller.get('/shops/stripe/edit')).html).not.toContain(secret);
+    await seller.send('/shops/stripe/edit', { secret: 'whsec_new', paid: 'issue' });
+    const german = await pagesClient(service, { language: 'de' });
+    expect(await read('/shops/stripe', german)).toMatch(/Nachrichten von Stripe .* wird nicht gebraucht/);
   });
 
   it('let a reader look at orders, and not at shops', async () => {

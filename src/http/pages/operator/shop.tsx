@@ -2,10 +2,12 @@ import { plansOf } from '../../../licensing/catalogue';
 import { ORDER_EVENTS } from '../../../orders/fold';
 import { effectsOf, readRules } from '../../../orders/rules';
 import { listSkus, requireShop, type Shop, type ShopSku } from '../../../orders/shops';
-import { countWaiting } from '../../../orders/views';
-import { act, attempt, unlessGone } from '../act';
+import { countWaiting, listMessages, type ShopMessage } from '../../../orders/views';
+import { act, attempt, filled, unlessGone } from '../act';
+import { hookAddress } from '../address';
 import { formState, type FormState } from '../form-state';
-import { Form, FormErrors, Select, Submit, type Option } from '../kit/fields';
+import { CopyText } from '../kit/copy';
+import { Form, FormErrors, Select, Submit, TextField, type Option } from '../kit/fields';
 import { FinalAction } from '../kit/final-action';
 import { OperatorPage } from '../kit/operator-page';
 import { Facts, Head, Inside, Panel } from '../kit/panel';
@@ -15,7 +17,7 @@ import { useView } from '../view';
 import { planOptions, shopOf } from './shop-map';
 import { TestFields, Tests, testsOf } from './shops';
 
-/** One shop: what its articles mean, what its events do, and its tests. */
+/** One shop: what its articles mean, what its events do, its messages, and its tests. */
 
 export const shopRoutes: Route<OperatorCall>[] = [
   { path: '/shops/:name', scope: 'write', get: showShop },
@@ -30,6 +32,7 @@ export const shopRoutes: Route<OperatorCall>[] = [
         sent,
         () => edit(call, sent),
         (form) => showForm(call, form),
+        ({ error: { field } }) => call.view.t.orders.shops.refused[field ?? ''],
       ),
   },
   { path: '/shops/:name/run', post: run, hasDeadline: false },
@@ -43,7 +46,23 @@ async function showShop(call: OperatorCall): Promise<Answer> {
   const shop = await requireShop(db, shopOf(call));
   const plans = new Map((await plansOf(db, undefined)).map(({ id, name }) => [id, name]));
   const waiting = (await countWaiting(db)).find((one) => one.shop === shop.name)?.orders ?? 0;
-  return { page: <ShopPage {...{ shop, plans, waiting, skus: await listSkus(db, shop.name) }} /> };
+  const skus = await listSkus(db, shop.name);
+  const receives = shop.kind === 'api' ? undefined : await readMessages(call, shop.name);
+  return { page: <ShopPage {...{ shop, plans, waiting, skus, receives }} /> };
+}
+
+const MESSAGES_SHOWN = 20;
+
+interface Receives {
+  address: string;
+  messages: ShopMessage[];
+}
+
+async function readMessages(call: OperatorCall, shop: string): Promise<Receives> {
+  return {
+    address: hookAddress(call, shop),
+    messages: await listMessages(call.db, { shop, limit: MESSAGES_SHOWN }),
+  };
 }
 
 async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
@@ -56,7 +75,10 @@ async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> 
   const rules = Object.fromEntries(
     ORDER_EVENTS.flatMap((event) => (sent.has(event) ? [[event, sent.get(event)]] : [])),
   );
-  await act(call, sent, 'PATCH /shops/{name}', { path: { name }, body: { ...testsOf(sent), rules } });
+  await act(call, sent, 'PATCH /shops/{name}', {
+    path: { name },
+    body: { ...filled(sent, 'secret'), ...testsOf(sent), rules },
+  });
   return done(`/shops/${name}`, 'saved');
 }
 
@@ -84,11 +106,14 @@ function ShopPage({
   plans,
   waiting,
   skus,
+  receives,
 }: {
   shop: Shop;
   plans: Plans;
   waiting: number;
   skus: ShopSku[];
+  /** undefined: it posts with a token */
+  receives: Receives | undefined;
 }) {
   const { t, to, format } = useView();
   const { shops: texts, columns } = t.orders;
@@ -125,7 +150,7 @@ function ShopPage({
             <Inside>
               <Facts
                 facts={[
-                  [texts.columns.kind, shop.kind],
+                  [texts.columns.kind, texts.kinds[shop.kind] ?? shop.kind],
                   [
                     texts.columns.waiting,
                     waiting === 0 ? (
@@ -147,7 +172,15 @@ function ShopPage({
               />
             </Inside>
           </Panel>
+          {receives ? (
+            <Panel id="address" title={texts.address}>
+              <Inside>
+                <CopyText id="address-text" label={texts.address} text={receives.address} />
+              </Inside>
+            </Panel>
+          ) : null}
         </aside>
+        {receives ? <MessagesPanel messages={receives.messages} /> : null}
         <RulesPanel shop={shop} />
       </div>
     </OperatorPage>
@@ -179,6 +212,39 @@ function SkuPanel({ shop, skus, plans }: { shop: string; skus: ShopSku[]; plans:
                 </Submit>
               </Form>
             ),
+          },
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function MessagesPanel({ messages }: { messages: ShopMessage[] }) {
+  const { t, to, format } = useView();
+  const { shops: texts, columns } = t.orders;
+  const { messageColumns: titles, results, notes } = texts;
+  return (
+    <Panel id="messages" title={texts.messages}>
+      <Table
+        caption={texts.messagesCaption}
+        rows={messages}
+        empty={<p class="mb-0">{texts.messagesNone}</p>}
+        columns={[
+          { title: titles.at, cell: ({ receivedAt }) => format.moment(receivedAt) },
+          { title: titles.type, kind: 'name', cell: ({ type }) => type },
+          {
+            title: titles.became,
+            cell: ({ result, reason }) => (
+              <>
+                {results[result] ?? result}
+                {reason === null ? null : <span class="sub">{notes[reason] ?? reason}</span>}
+              </>
+            ),
+          },
+          {
+            title: columns.order,
+            cell: ({ orderId }) =>
+              orderId === null ? null : <a href={to(`/orders/${orderId}`)}>{orderId}</a>,
           },
         ]}
       />
@@ -238,6 +304,16 @@ function EditForm({ form, shop, plans }: { form: FormState; shop: Shop; plans: O
                 required
               />
             ))}
+            {shop.kind === 'api' ? null : (
+              <TextField
+                form={form}
+                name="secret"
+                type="password"
+                label={texts.secret}
+                hint={texts.secretStays}
+                autocomplete="new-password"
+              />
+            )}
             <TestFields form={form} plans={plans} shop={shop} />
             <p class="acts mb-0">
               <Submit>{t.common.save}</Submit>

@@ -1,5 +1,5 @@
 import { plansOf } from '../../../licensing/catalogue';
-import { listShops, type Shop } from '../../../orders/shops';
+import { listShops, SHOP_KINDS, type Shop } from '../../../orders/shops';
 import { countWaiting } from '../../../orders/views';
 import { act, attempt, filled } from '../act';
 import { formState, type FormState } from '../form-state';
@@ -11,7 +11,7 @@ import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { planOptions } from './shop-map';
 
-/** Shops that post orders, and a new one. */
+/** Shops that tell of orders, and a new one. */
 
 export const shopListRoutes: Route<OperatorCall>[] = [
   { path: '/shops', scope: 'write', get: showList },
@@ -42,7 +42,7 @@ async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
 }
 
 async function add(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  const body = { ...filled(sent, 'name'), ...testsOf(sent) };
+  const body = { ...filled(sent, 'name', 'kind', 'secret'), ...testsOf(sent) };
   const { name } = await act(call, sent, 'POST /shops', { body });
   return done(`/shops/${String(name)}`, 'shopAdded', String(name));
 }
@@ -101,7 +101,7 @@ function ShopList({
               kind: 'name',
               cell: ({ name }) => <a href={to(`/shops/${name}`)}>{name}</a>,
             },
-            { title: columns.kind, cell: ({ kind }) => kind },
+            { title: columns.kind, cell: ({ kind }) => texts.kinds[kind] ?? kind },
             {
               title: columns.waiting,
               kind: 'number',
@@ -133,6 +133,22 @@ function ShopForm({ form, plans }: { form: FormState; plans: Option[] }) {
           <Form path="/shops/new" form={form}>
             <FormErrors form={form} />
             <TextField form={form} name="name" label={texts.name} hint={texts.nameHint} required />
+            <Select
+              form={form}
+              name="kind"
+              label={texts.kind}
+              value="api"
+              options={SHOP_KINDS.map((value) => ({ value, label: texts.kinds[value] ?? value }))}
+              required
+            />
+            <TextField
+              form={form}
+              name="secret"
+              type="password"
+              label={texts.secret}
+              hint={texts.secretHint}
+              autocomplete="new-password"
+            />
             <TestFields form={form} plans={plans} />
             <p class="acts mb-0">
               <Submit busy={texts.busy}>{texts.submit}</Submit>

@@ -2,6 +2,7 @@ import { listTokenPage, listTokens, type Token } from '../../../access/tokens';
 import { ManageError, notFound } from '../../manage/failures';
 import { clearSessionCookie } from '../../session-cookies';
 import { act, attempt, filled, unlessGone } from '../act';
+import { manageAddress } from '../address';
 import { formState, type FormState } from '../form-state';
 import { CopyText } from '../kit/copy';
 import { Choices, Form, FormErrors, Submit, TextField } from '../kit/fields';
@@ -56,9 +57,7 @@ async function make(call: OperatorCall, sent: URLSearchParams): Promise<Answer> 
   const body = filled(sent, 'name', 'scope', 'expires_at');
   const data = await act(call, sent, 'POST /tokens', { body });
   const { name, token } = data as { name: string; token: string };
-  const origin = call.settings.publicUrl ?? call.ctx.state.origin ?? '';
-  const api = `${origin.replace(/\/$/, '')}${call.view.to('').replace(/pages$/, 'manage')}`;
-  return { page: <NewToken {...{ name, token, api }} /> };
+  return { page: <NewToken {...{ name, token, api: manageAddress(call) }} /> };
 }
 
 async function findToken({ db, path }: OperatorCall): Promise<Token | undefined> {

@@ -15,6 +15,7 @@ import {
 import { makePackage } from '../support/packages';
 import { temporaryFolder } from '../support/processes';
 import { DATABASE_KINDS, newPlace, PREFIX, startTestService, type TestService } from '../support/service';
+import { signDigistore24 } from '../support/shop-senders';
 
 /**
  * Requests made by chance from the document, for every operation. None may fail the service (500), and every answer
@@ -43,6 +44,8 @@ const OPERATIONS = Object.entries(document.paths).flatMap(([path, methods]) =>
 
 /** Nothing listens there. */
 const RECEIVER = 'http://127.0.0.1:9/hook';
+const SHOP_RECEIVER = 'ds24';
+const RECEIVER_SECRET = 'a passphrase';
 
 /** Things that an operation may change, made for it. */
 interface World {
@@ -91,6 +94,8 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       LICENSING_MAIL_URL: `file:${temporaryFolder()}?from=shop@example.com`,
     });
     ({ bytes: zip } = await makePackage());
+    token = await makeToken();
+    await make('/shops', { name: SHOP_RECEIVER, kind: 'digistore24', secret: RECEIVER_SECRET });
   });
   afterAll(() => service.stop());
 
@@ -311,6 +316,12 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       listShopMap: { path: `/manage/shops/${shop}/map` },
       mapShopSku: { path: `/manage/shops/${shop}/map`, body: { sku, plan_id: emptyPlan }, statuses: [201] },
       unmapShopSku: { path: `/manage/shops/${shop}/map/${sku}`, statuses: [204] },
+      listShopMessages: { path: `/manage/shops/${shop}/messages` },
+      receiveMessage: {
+        path: `/hooks/${SHOP_RECEIVER}`,
+        body: signDigistore24({ event: 'connection_test' }, RECEIVER_SECRET).body,
+        type: 'application/x-www-form-urlencoded',
+      },
       runShop: { path: `/manage/shops/${shop}/run` },
       getCustomer: { path: `/manage/customers/${customer}` },
       removeCustomer: { path: `/manage/customers/${customer}`, statuses: [204] },

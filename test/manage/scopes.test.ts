@@ -32,6 +32,7 @@ const FOR_WRITERS = new Set([
   'GET /shops',
   'GET /shops/{name}',
   'GET /shops/{name}/map',
+  'GET /shops/{name}/messages',
   'GET /webhooks',
   'GET /webhooks/{id}',
   'GET /webhooks/{id}/deliveries',

@@ -477,6 +477,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
       orders: ['shop', 'digest', 'customer_digest', 'state', 'created_at'],
       order_events: ['event', 'identity', 'at', 'received_at', 'effect'],
       order_lines: ['waits_for', 'awaited'],
+      shop_links: ['shop', 'digest', 'kind', 'created_at'],
     };
     for (const [name, columns] of Object.entries(TEXT_COLUMNS)) {
       const info = await db(table(db, name as TableName)).columnInfo();

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { NOW, manageClient, startManaged, type Thing } from '../support/manage';
-import { chance, giveModelPlans, judgeSale, makeSale, tellAll } from '../support/order-model';
+import { byToken, chance, giveModelPlans, judgeSale, makeSale, tellAll } from '../support/order-model';
 import { DATABASE_KINDS, givePlan, newPlace, rows, startTestService } from '../support/service';
 
 /** The same order, posted by many at once, and many orders whose events come in any order. */
@@ -50,7 +50,7 @@ test.each(DATABASE_KINDS)(
       const plans = await giveModelPlans(service.db);
       const of = { shop: 'model', plans, first };
       const sale = makeSale(chance(20_261_125), { ...of, orders: 80 });
-      const { sent } = await tellAll(sale.messages, () => [service.issue], 4);
+      const { sent } = await tellAll(sale.messages, () => [byToken(service.issue)], 4);
       expect(sent).toBeGreaterThanOrEqual(sale.messages.length);
       // An order that began to wait just as its earlier order issued runs by itself within a minute; here at once.
       await service.write.ok(`POST /shops/${of.shop}/run`);

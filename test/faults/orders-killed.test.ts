@@ -1,20 +1,36 @@
 import { expect, test } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { giveToken, manageClient, type ManageClient } from '../support/manage';
+import { giveToken, manageClient } from '../support/manage';
 import { note } from '../support/faults';
-import { chance, giveModelPlans, judgeSale, makeSale, tellAll } from '../support/order-model';
+import {
+  bySignature,
+  byToken,
+  chance,
+  giveModelPlans,
+  judgeSale,
+  makeSale,
+  tellAll,
+} from '../support/order-model';
 import { freePort } from '../support/processes';
 import { DATABASE_KINDS, newPlace } from '../support/service';
 import { openMigrated, startServiceProcess } from '../support/service-process';
 
-/** A thousand orders, told in any order, some events twice, while the service is killed again and again. */
+/** Orders, told in any order, some events twice, while the service is killed again and again. */
 
 const KILLS = 8;
 const SHOP = 'model';
 
-test.each(DATABASE_KINDS)(
-  '1,000 orders end as their events say, on %s',
-  async (kind) => {
+/** A receiver takes 600 messages a minute. */
+const WAYS = [
+  ['a token', 1_000],
+  ['signed messages', 200],
+] as const;
+const CASES = DATABASE_KINDS.flatMap((kind) => WAYS.map(([way, orders]) => ({ kind, way, orders })));
+const SECRET = `whsec_${Buffer.alloc(24, 3).toString('base64')}`;
+
+test.each(CASES)(
+  '$orders orders by $way end as their events say, on $kind',
+  async ({ kind, way, orders }) => {
     const seed = Math.floor(Math.random() * 2 ** 31);
     const settings = {
       ...(await newPlace(kind)),
@@ -32,10 +48,19 @@ test.each(DATABASE_KINDS)(
         return { listen, process: await startServiceProcess({ ...settings, ...listen }) };
       }),
     );
-    const clients = instances.map(({ process }): ManageClient => manageClient(process.url, token));
+    const isByToken = way === 'a token';
+    if (!isByToken)
+      await manageClient(instances[0]!.process.url, admin).ok(
+        'POST /shops',
+        { name: SHOP, kind: 'standard', secret: SECRET },
+        201,
+      );
+    const tellers = instances.map(({ process: { url } }) =>
+      isByToken ? byToken(manageClient(url, token)) : bySignature(url, SECRET),
+    );
     const first = new Date(Math.floor(Date.now() / 1_000) * 1_000 - 60_000);
     const of = { shop: SHOP, plans, first };
-    const sale = makeSale(chance(seed), { ...of, orders: 1_000 });
+    const sale = makeSale(chance(seed), { ...of, orders });
     const telling = new AbortController();
     const killing = (async () => {
       let killed = 0;
@@ -48,7 +73,7 @@ test.each(DATABASE_KINDS)(
       return killed;
     })();
     try {
-      const told = await tellAll(sale.messages, () => clients, 12);
+      const told = await tellAll(sale.messages, () => tellers, 12);
       telling.abort();
       const killed = await killing;
       expect(killed).toBeGreaterThan(2);

@@ -91,10 +91,18 @@ test('the walk does what the page says', () => {
 });
 
 test('the page on shops does what it says', () => {
+  const secrets = {
+    'stripe-secret.txt': 'whsec_of_stripe',
+    'paddle-secret.txt': 'pdl_ntfset_of_paddle',
+    'passphrase.txt': 'a passphrase',
+    'crm-secret.txt': `whsec_${Buffer.alloc(24, 5).toString('base64')}`,
+  };
+  for (const [name, secret] of Object.entries(secrets)) writeFileSync(join(folder, name), `${secret}\n`);
   // After the map the guide says to post the order again.
   const [token = '', paid = '', map = '', ...others] = commandsOf('shop');
   const stdout = walk([token, paid, map, paid, ...others].join('\necho ---\n'));
-  const [, first, mapped, again, refunded, rules, renewal, tests, waiting] = stdout.split('---\n');
+  const [, first, mapped, again, refunded, rules, renewal, tests, ...receiving] = stdout.split('---\n');
+  const [added, messages, stripe, paddle, digistore24, crm, waiting] = receiving;
   const lineOf = (answer = '') => (JSON.parse(answer) as { data: { lines: object[] } }).data.lines[0];
   expect(lineOf(first)).toMatchObject({ action: 'waiting', reason: 'not_mapped', licenses: [] });
   expect(mapped).toContain('"PRO-1Y" means plan 1');
@@ -107,6 +115,12 @@ test('the page on shops does what it says', () => {
   expect(rules).toMatch(/subscription_ended +suspend/);
   expect(lineOf(renewal)).toMatchObject({ action: 'renewed' });
   expect(tests).toContain('Shop hikashop is changed.');
+  expect(
+    [added, paddle, digistore24, crm].map((text) => /^Shop (\w+) is added/.exec(text ?? '')?.[1]),
+  ).toEqual([...['stripe', 'paddle', 'digistore24', 'crm']]);
+  expect(messages).toContain('No messages of stripe.');
+  expect(stripe).toContain('{"data":{"result":"order","reason":null,"order_id":3,"state":"done"}}');
+  expect(stripe).toMatch(/stripe +pi_try_1 +done/);
   expect(waiting).toMatch(/^No orders\.\n.*hikashop/s);
 });
 

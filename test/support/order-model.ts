@@ -2,6 +2,7 @@ import { expect } from '@jest/globals';
 import { addPlan, addProduct, PLAN_DEFAULTS } from '../../src/licensing/catalogue';
 import { table, type Db } from '../../src/store/database';
 import type { ManageClient, Thing } from './manage';
+import { sendHook, signStandard } from './shop-senders';
 import { rows } from './service';
 
 /**
@@ -200,22 +201,37 @@ function expectedOf({ base, renewals }: Group): Expected {
   };
 }
 
+/** Whoever takes an order's event: a token's client, or a receiver. @returns the status */
+export type Teller = (message: Thing) => Promise<number>;
+
+/** By the operator's API. */
+export function byToken(client: Pick<ManageClient, 'send'>): Teller {
+  return async (message) => (await client.send('POST /orders', { body: message })).status;
+}
+
+/** By Standard Webhooks, to the receiver of the shop. */
+export function bySignature(url: string, secret: string): Teller {
+  return async ({ event, ...data }) => {
+    const { shop, order, event_id: id } = data as Record<string, string>;
+    const message = { type: `order.${event as string}`, timestamp: new Date().toISOString(), data };
+    const signed = signStandard(message, secret, new Date(), `${order}.${id}`);
+    return (await sendHook(url, shop as string, signed)).status;
+  };
+}
+
 /** Sends each message until it is taken, several at once, each again with the chance that its answer was lost. */
 export async function tellAll(
   messages: Thing[],
-  clients: () => ManageClient[],
+  tellers: () => Teller[],
   atOnce: number,
 ): Promise<{ sent: number; lost: number }> {
   const left = [...messages];
   const count = { sent: 0, lost: 0 };
   const sender = async () => {
     for (let message = left.pop(); message !== undefined; message = left.pop()) {
-      const open = clients();
-      const client = open[count.sent++ % open.length]!;
-      const status = await client.send('POST /orders', { body: message }).then(
-        (answer) => answer.status,
-        () => 0,
-      );
+      const open = tellers();
+      const tell = open[count.sent++ % open.length]!;
+      const status = await tell(message).catch(() => 0);
       if (status === 200) continue;
       // Nobody was there, or is busy: a shop keeps what was not taken, and comes again.
       expect([0, 429, 503]).toContain(status);

@@ -1,6 +1,7 @@
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { Db } from '../store/database';
+import { findOrder, listOrderEvents } from '../store/orders';
 import {
   findLink,
   keepLink,
@@ -11,7 +12,7 @@ import {
   type ShopMessage,
 } from '../store/shop-messages';
 import type { OrderMessage } from './message';
-import { linkDigest, messageDigest } from './names';
+import { linkDigest, messageDigest, orderDigest } from './names';
 import type { Link, Told, ToldEvent } from './receivers/receiver';
 import { nameOrderCustomer, recordOrder, type RecordContext, type Recorded } from './record';
 
@@ -70,8 +71,12 @@ export async function receive(
   if (event === undefined) return { result: 'noted', reason: note ?? null, recorded: undefined };
   try {
     if (waiting !== undefined) return await settle(db, message, context);
-    const { order: named, customerId, ...others } = event;
+    const { order: named, customerId, mayRepeat = false, ...others } = event;
     const { number: order } = named as { number: string };
+    if (mayRepeat && (await isPaid(db, shop, order, others.eventId))) {
+      await setMessage(db, message.id, { result: 'noted', reason: 'first_payment' });
+      return { result: 'noted', reason: 'first_payment', recorded: undefined };
+    }
     // A payment is older than its refund, also when it has no time of its own.
     const at = found.reduce(earlier, event.at);
     const address = customerId === undefined ? undefined : await findAddress(db, shop, customerId);
@@ -85,6 +90,14 @@ export async function receive(
     if (error instanceof OperatorError) await refuse(db, message, error);
     throw error;
   }
+}
+
+/** Whether another message has told of the order's payment, and nothing of it waits. */
+async function isPaid(db: Db, shop: string, number: string, eventId: string | undefined): Promise<boolean> {
+  const order = await findOrder(db, { digest: orderDigest(shop, number) });
+  if (order === undefined || order.state === 'waiting') return false;
+  const events = await listOrderEvents(db, order.id);
+  return events.some((one) => one.event === 'paid' && one.eventId !== eventId);
 }
 
 function earlier(one: Date, other: Date): Date {

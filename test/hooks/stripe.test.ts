@@ -200,6 +200,28 @@ describe.each(BACKENDS)('messages of Stripe, on %s', (_, settings) => {
     await service.write.send('DELETE /shops/stripe/map/price_1');
   });
 
+  it('takes a session and its invoice for one payment, whichever comes first', async () => {
+    await service.write.ok('POST /shops/stripe/map', { sku: 'price_1', plan_id: plan }, 201);
+    const session = () => paid(0, { invoice });
+    const made = () => message('invoice.paid.since-2025', 0, { billing_reason: 'manual', parent: null });
+    for (const order of [
+      [session, made],
+      [made, session],
+    ]) {
+      invoice = `in_${randomUUID()}`;
+      for (const one of order) await send(one());
+      const [found] = (await service.read.ok(
+        `GET /orders?shop=stripe&order=${invoice}`,
+      )) as unknown as Thing[];
+      expect((found?.lines as Thing[]).flatMap(({ licenses }) => licenses as Thing[])).toHaveLength(1);
+      expect(await service.read.ok(`GET /orders?shop=stripe&order=${payment}`)).toEqual([]);
+      await send(message('charge.refunded', 20));
+      expect(await status(invoice)).toBe('suspended');
+      payment = `pi_${randomUUID()}`;
+    }
+    await service.write.send('DELETE /shops/stripe/map/price_1');
+  });
+
   it('finds the subscription of a refund by the payment of its invoice, in any order', async () => {
     const pieces = [
       paid(0, bySubscription()),

@@ -53,6 +53,8 @@ export interface ToldEvent extends Omit<OrderMessage, 'shop' | 'order'> {
   order: OrderReference;
   /** the sender's id of the customer, whose address another message tells */
   customerId?: string | undefined;
+  /** another message may have told of the same payment, in other words: the first counts */
+  mayRepeat?: true;
 }
 
 /** An order by its number, or by the sender's id of something that belongs to it, such as a payment. */

@@ -4,8 +4,8 @@ import type { Link, Note, Receiver, Told, ToldEvent } from './receiver';
 import { hmac, isAmong, isFresh, partsOf } from './signature';
 
 /**
- * Stripe: `Stripe-Signature: t=seconds,v1=hex`, HMAC-SHA256 over `t.body`. A payment is the order `pi_...`, a subscription
- * the order `sub_...`, with the one line `1`. Objects are read in their shapes before and since API 2025-03-31.
+ * Stripe: `Stripe-Signature: t=seconds,v1=hex`, HMAC-SHA256 over `t.body`. A payment is the order `pi_...`, one with an invoice
+ * `in_...`, and a subscription the order `sub_...`. Objects are read in their shapes before and since API 2025-03-31.
  */
 export const stripe: Receiver = {
   contentType: 'application/json',
@@ -62,11 +62,12 @@ function readSession({ object, event }: About): Read {
   if (textAt(object, 'mode') === 'setup') return noted('unused');
   if (textAt(object, 'payment_status') === 'unpaid') return noted('unpaid');
   const payment = idAt(object, 'payment_intent');
-  const number = idAt(object, 'subscription') ?? payment ?? requireText(object, 'id');
+  const invoice = idAt(object, 'invoice');
+  const number = idAt(object, 'subscription') ?? invoice ?? payment ?? requireText(object, 'id');
   const sku = textAt(object, 'metadata', 'sku') ?? idAt(object, 'payment_link') ?? UNNAMED;
   const details = valueAt(object, 'customer_details');
   return {
-    links: linksOf(number, payment, idAt(object, 'invoice')),
+    links: linksOf(number, payment, invoice),
     event: {
       ...{ ...event, event: 'paid', order: { number } },
       customer: customerOf(
@@ -85,49 +86,32 @@ function linksOf(order: string, ...keys: (string | undefined)[]): Link[] {
 
 function readInvoice({ object, event }: About): Read {
   const invoice = requireText(object, 'id');
-  const subscription =
-    idAt(object, 'parent', 'subscription_details', 'subscription') ?? idAt(object, 'subscription');
+  const details =
+    valueAt(object, 'parent', 'subscription_details') ?? valueAt(object, 'subscription_details');
+  const subscription = idAt(details, 'subscription') ?? idAt(object, 'subscription');
   const number = subscription ?? invoice;
   const payments = listAt(object, 'payments', 'data').map((one) => idAt(one, 'payment', 'payment_intent'));
   const links = linksOf(number, invoice, idAt(object, 'payment_intent'), ...payments);
   const customer = customerOf(textAt(object, 'customer_email'), textAt(object, 'customer_name'));
-  if (subscription === undefined)
-    return { links, event: { ...event, event: 'paid', order: { number }, customer, lines: linesOf(object) } };
+  const shared = { ...event, order: { number }, customer };
+  const paid = { ...shared, event: 'paid', mayRepeat: true } as const;
+  if (subscription === undefined) return { links, event: { ...paid, lines: linesOf(object) } };
   switch (textAt(object, 'billing_reason')) {
-    case 'subscription_create':
-      return {
-        links,
-        ...(firstPayment(object, { ...event, event: 'paid', order: { number }, customer }) ??
-          noted('first_payment')),
-      };
+    case 'subscription_create': {
+      // A session tells of the same payment. Without one, the subscription's metadata may name the article.
+      const sku = textAt(details, 'metadata', 'sku');
+      if (sku === undefined) return { links, note: 'first_payment' };
+      return { links, event: { ...paid, lines: [{ line: '1', sku, quantity: quantityOf(details) }] } };
+    }
     case 'subscription_cycle': {
       const ends = listAt(object, 'lines', 'data').map((line) => numberAt(line, 'period', 'end') ?? 0);
       const paidUntil = new Date(Math.max(...ends) * 1000);
-      return {
-        links,
-        event: {
-          ...{ ...event, event: 'renewed', order: { number }, customer },
-          ...(ends.length > 0 && { lines: [{ line: '1', paidUntil }] }),
-        },
-      };
+      const lines = ends.length === 0 ? undefined : [{ line: '1', paidUntil }];
+      return { links, event: { ...shared, event: 'renewed', lines } };
     }
     default:
       return { links, note: 'links' };
   }
-}
-
-/**
- * A session tells of the same payment, and is what issues: both are line 1 of one order. The invoice of a subscription that
- * was made without a session is used when it names the article.
- */
-function firstPayment(invoice: unknown, event: ToldEvent): Read | undefined {
-  const metadata =
-    valueAt(invoice, 'parent', 'subscription_details', 'metadata') ??
-    valueAt(invoice, 'subscription_details', 'metadata');
-  const sku = textAt(metadata, 'sku');
-  return sku === undefined
-    ? undefined
-    : { event: { ...event, lines: [{ line: '1', sku, quantity: quantityOf({ metadata }) }] } };
 }
 
 /** An invoice's own articles. */

@@ -10,6 +10,7 @@ import {
   openBrowser,
 } from '../support/browser';
 import { everyPage, type EveryPage } from '../support/every-page';
+import { giveShops } from '../support/shops';
 import { signIn, startPagesSite, type PagesSite } from '../support/site';
 
 /**
@@ -22,6 +23,7 @@ let site: PagesSite;
 let pages: EveryPage;
 beforeAll(async () => {
   [browser, site] = await Promise.all([openBrowser(), startPagesSite({ licences: 20, downloads: 20 })]);
+  await giveShops(site.service.db);
   pages = await everyPage(site.service);
 }, 120_000);
 afterAll(async () => {

@@ -76,6 +76,8 @@ async function idsOf(db: Db): Promise<Ids> {
     .id;
   const releases = await rows<{ id: number }>(db, 'releases');
   const tokens = await rows<{ id: number }>(db, 'tokens');
+  const shops = await rows<{ name: string }>(db, 'shops');
+  const orders = await rows<{ id: number }>(db, 'orders');
   return {
     'licenses/:id': [jane.id, studio.id, post.id, office.id],
     '/licenses/:id/': [studio.id],
@@ -86,6 +88,8 @@ async function idsOf(db: Db): Promise<Ids> {
     releases: [releases[3]!.id, releases[4]!.id],
     tokens: [tokens[0]?.id ?? 1],
     webhooks: [1],
+    shops: shops.length === 0 ? [1] : shops.map(({ name }) => name),
+    orders: orders.length === 0 ? [1] : orders.map(({ id }) => id),
     plans: [SHOP.plans.agency25],
   };
 }

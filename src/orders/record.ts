@@ -33,15 +33,9 @@ import { foldLine, type OrderEventName } from './fold';
 import { requireMessage, requireOrderCustomer, type LineMessage, type OrderMessage } from './message';
 import { eventIdentity, orderDigest, skuDigest } from './names';
 import { readRules } from './rules';
-import {
-  concerning,
-  findRenewed,
-  settleLine,
-  whyIgnored,
-  type Outcome,
-  type StoredLine,
-  type Work,
-} from './settle';
+import { findRenewed } from './line-licenses';
+import { settleLine } from './settle';
+import { concerning, whyIgnored, type Outcome, type StoredLine, type Work } from './work';
 
 /** Who sends an order's events. */
 export interface Poster {

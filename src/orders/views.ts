@@ -20,7 +20,7 @@ import {
 } from '../store/orders';
 import { listMessages, type ShopMessage } from '../store/shop-messages';
 import type { Recorded } from './record';
-import type { Outcome, StoredLine } from './settle';
+import type { Outcome, StoredLine } from './work';
 
 /** Orders as they are shown. */
 

@@ -573,7 +573,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     expect(JSON.stringify(shown)).not.toContain('secret');
     await write.refused('POST /shops', { name }, 'CONFLICT', 'name');
     await write.refused('POST /shops', { name: 'A b' }, 'INVALID_REQUEST', 'name');
-    await write.refused('POST /shops', { name: 'own', kind: 'stripe' }, 'INVALID_REQUEST', 'kind');
+    await write.refused('POST /shops', { name: 'own', kind: 'stripe' }, 'INVALID_REQUEST', 'secret');
     await write.refused(
       'POST /shops',
       { name: 'own', test_plan_id: 99_999 },

@@ -1,5 +1,8 @@
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { receive } from '../../src/orders/receive';
 import { recordOrder } from '../../src/orders/record';
 import { table } from '../../src/store/database';
 import { operator, type Operator } from '../support/operator';
@@ -16,6 +19,8 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
     const settings = {
       LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'orders.sqlite')}`,
       LICENSING_PACKAGES_DIR: temporaryFolder(),
+      LICENSING_KEY_SECRET: randomBytes(32).toString('base64'),
+      LICENSING_PUBLIC_URL: 'https://shop.example',
       ...(await backend()),
     };
     service = await startTestService(settings);
@@ -74,6 +79,34 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
     expect(await refused('order', 'show', '99999')).toMatch(/no such order.*"licensing order list"/);
     expect(await text('shop', 'unmap', 'hikashop', 'PRO 1Y')).toContain('"PRO 1Y" means nothing any more.');
     expect(await refused('shop', 'unmap', 'hikashop', 'PRO 1Y')).toContain('no such article');
+  });
+
+  it('add a receiver with its secret, and list its messages', async () => {
+    const file = join(temporaryFolder(), 'secret.txt');
+    writeFileSync(file, 'whsec_of_the_sender\n');
+    expect(await refused('shop', 'add', 'stripe', '--kind', 'stripe')).toContain(
+      'needs the secret it signs with',
+    );
+    const missing = await refused('shop', 'add', 'stripe', '--kind', 'stripe', '--secret-file', `${file}x`);
+    expect(missing).toMatch(/The secret's file .*x cannot be read: /);
+    expect(await refused('shop', 'add', 'stripe', '--kind', 'strife')).toContain('stripe');
+    const added = await text('shop', 'add', 'stripe', '--kind', 'stripe', '--secret-file', file);
+    expect(added).toContain(
+      'Its messages go to https://shop.example/api/index.php/v1/licensing/hooks/stripe',
+    );
+    expect(added).not.toContain('whsec_of_the_sender');
+    expect(await text('shop', 'messages', 'stripe')).toBe('No messages of stripe.\n');
+    const order = { of: 'pi_1' };
+    const event = { event: 'refunded', at: new Date(), order } as const;
+    const message = { id: 'evt_1', type: 'charge.refunded', event };
+    await receive(service.db, 'stripe', message, { now: new Date(), secret: undefined });
+    expect(await text('shop', 'messages', 'stripe', '--result', 'unmatched')).toMatch(
+      /charge\.refunded +unmatched/,
+    );
+    expect(await seller.json(['shop', 'messages', 'stripe', '--result', 'order'])).toEqual([]);
+    expect(await text('shop', 'edit', 'stripe', '--secret-file', file)).toContain('Shop stripe is changed.');
+    const { stdout } = await seller.run(['doctor']);
+    expect(stdout).toContain('Nothing is known of what 1 message of stripe in the last week named.');
   });
 
   it('page through orders, the newest first', async () => {

@@ -1,0 +1,75 @@
+import type { ChangeContext } from '../licensing/lifecycle';
+import type { Plan } from '../store/catalogue';
+import type { Transaction } from '../store/database';
+import type { Order, OrderEvent, OrderLicense, OrderLine } from '../store/orders';
+import type { Shop } from '../store/shops';
+import type { Effect, LineEvent, OrderEventName } from './fold';
+
+/** What the files of this folder that settle orders share: an order under its lock, and its events as they concern a line. */
+
+export type Action =
+  'issued' | 'renewed' | 'plan_changed' | 'suspended' | 'reinstated' | 'cancelled' | 'none' | 'waiting';
+
+export type Change = Exclude<Action, 'none' | 'waiting'>;
+
+export interface Outcome {
+  action: Action;
+  /** why nothing was done, or why it waits */
+  reason: string | null;
+}
+
+export function none(reason: string): Outcome {
+  return { action: 'none', reason };
+}
+
+/** An event's line as it came, as it is stored. */
+export interface StoredLine {
+  line: string;
+  plan_id?: number;
+  sku?: string;
+  quantity?: number;
+  paid_until?: string;
+  renews?: string | number;
+}
+
+/** An order under its lock, in its transaction. */
+export interface Work {
+  trx: Transaction;
+  order: Order;
+  shop: Shop;
+  lines: OrderLine[];
+  licenses: OrderLicense[];
+  /** how many there were at first */
+  had: number;
+  context: ChangeContext;
+  /** seals keys */
+  secret: Buffer | undefined;
+  /** of licences issued just now */
+  keys: Map<number, string>;
+  plans: Map<number, Plan>;
+}
+
+export interface Waits {
+  waitsFor: string;
+  awaited: string | null;
+}
+
+export const isWaiting = (found: object): found is Waits => 'waitsFor' in found;
+
+/** Why an event has no effect at all. */
+export function whyIgnored(event: OrderEvent | undefined): string | undefined {
+  if (event?.effect !== 'none') return undefined;
+  return event.partial ? 'partial' : event.isTest ? 'test' : 'rule';
+}
+
+/** An event as it concerns a line; nothing when it names other lines. */
+export function concerning(
+  { event, identity, at, effect, linesJson }: OrderEvent,
+  { line }: Pick<OrderLine, 'line'>,
+): LineEvent[] {
+  const named = linesJson === null ? undefined : (JSON.parse(linesJson) as StoredLine[]);
+  const own = named?.find((one) => one.line === line);
+  if (named !== undefined && own === undefined) return [];
+  const paidUntil = own?.paid_until === undefined ? null : new Date(own.paid_until);
+  return [{ event: event as OrderEventName, identity, at, effect: effect as Effect, paidUntil }];
+}

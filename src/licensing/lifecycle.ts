@@ -5,7 +5,7 @@ import { addDuration } from './durations';
 import { OperatorError } from './operator-error';
 import { noLicense } from './find-or-refuse';
 import { allowedTransitions, liveStatus, transitionTarget, type Transition } from './states';
-import { formatTimestamp, formatTimestampOrNull } from './timestamps';
+import { formatTimestampOrNull } from './timestamps';
 import { recordEvents } from './webhook-events';
 
 export interface ChangeContext {
@@ -121,7 +121,7 @@ function renewedUntil(license: LockedLicense, renewal: Renewal, now: Date, field
   if ('until' in renewal) {
     if (renewal.until !== null && renewal.until <= now)
       throw new OperatorError(
-        `${formatTimestamp(renewal.until)} has passed already. To end a licence: suspend, cancel or revoke it.`,
+        'This end has passed already. To end a licence, suspend, cancel or revoke it.',
         { code: 'INVALID_REQUEST', field },
       );
     return renewal.until;

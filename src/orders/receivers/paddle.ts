@@ -1,6 +1,6 @@
 import { customerOf } from './customer';
 import { listAt, numberAt, parseObject, requireText, requireTime, textAt, timeAt, valueAt } from './json';
-import type { Note, Receiver, Told, ToldEvent } from './receiver';
+import type { Receiver, Told, ToldEvent } from './receiver';
 import { FIVE_MINUTES_MS, hmac, isAmong, isFresh, partsOf } from './signature';
 
 /**
@@ -25,7 +25,7 @@ export const paddle: Receiver = {
     return {
       id: requireText(message, 'event_id'),
       type,
-      ...(READERS[type]?.(data, requireTime(message, 'occurred_at')) ?? noted('unused')),
+      ...(READERS[type]?.(data, requireTime(message, 'occurred_at')) ?? { note: 'unused' }),
     };
   },
 };
@@ -83,10 +83,10 @@ const ADJUSTMENTS: Record<string, ToldEvent['event']> = {
 
 function readAdjustment(data: unknown, at: Date): Read {
   const event = ADJUSTMENTS[textAt(data, 'action') ?? ''];
-  if (event === undefined) return noted('unused');
-  if (textAt(data, 'status') !== 'approved') return noted('not_final');
+  if (event === undefined) return { note: 'unused' };
+  if (textAt(data, 'status') !== 'approved') return { note: 'not_final' };
   const partial = !isFull(data);
-  if (partial && event !== 'refunded') return noted('partial');
+  if (partial && event !== 'refunded') return { note: 'partial' };
   const of = requireText(data, 'transaction_id');
   return { event: { event, at, eventId: requireText(data, 'id'), order: { of }, partial } };
 }
@@ -104,10 +104,6 @@ function readEnd(data: unknown, at: Date): Read {
 
 function readCustomer(data: unknown): Read {
   const customer = customerOf(textAt(data, 'email'));
-  if (customer === undefined) return noted('unused');
+  if (customer === undefined) return { note: 'unused' };
   return { note: 'links', links: [{ key: requireText(data, 'id'), email: customer.email }] };
-}
-
-function noted(note: Note): Read {
-  return { note };
 }

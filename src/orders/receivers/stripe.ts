@@ -1,6 +1,6 @@
 import { customerOf } from './customer';
 import { listAt, numberAt, parseObject, requireSeconds, requireText, textAt, valueAt } from './json';
-import type { Link, Note, Receiver, Told, ToldEvent } from './receiver';
+import type { Link, Receiver, Told, ToldEvent } from './receiver';
 import { hmac, isAmong, isFresh, partsOf } from './signature';
 
 /**
@@ -59,8 +59,8 @@ const READERS: Record<string, (about: About) => Read> = {
 const UNNAMED = 'checkout';
 
 function readSession({ object, event }: About): Read {
-  if (textAt(object, 'mode') === 'setup') return noted('unused');
-  if (textAt(object, 'payment_status') === 'unpaid') return noted('unpaid');
+  if (textAt(object, 'mode') === 'setup') return { note: 'unused' };
+  if (textAt(object, 'payment_status') === 'unpaid') return { note: 'unpaid' };
   const payment = idAt(object, 'payment_intent');
   const invoice = idAt(object, 'invoice');
   const number = idAt(object, 'subscription') ?? invoice ?? payment ?? requireText(object, 'id');
@@ -132,7 +132,7 @@ function readInvoicePayment({ object }: About): Read {
   const key = idAt(object, 'payment', 'payment_intent');
   const other = idAt(object, 'invoice');
   return key === undefined || other === undefined
-    ? noted('unused')
+    ? { note: 'unused' }
     : { note: 'links', links: [{ key, other }] };
 }
 
@@ -150,16 +150,12 @@ function readDispute({ object, event }: About): Read {
   const status = textAt(object, 'status') ?? '';
   const order = { of: idAt(object, 'payment_intent') ?? idAt(object, 'charge') ?? requireText(object, 'id') };
   // An inquiry: no money has moved.
-  if (status.startsWith('warning_')) return noted('not_final');
+  if (status.startsWith('warning_')) return { note: 'not_final' };
   return { event: { ...event, event: status === 'won' ? 'chargeback_reversed' : 'charged_back', order } };
 }
 
 function readEnd({ object, event }: About): Read {
   return { event: { ...event, event: 'subscription_ended', order: { number: requireText(object, 'id') } } };
-}
-
-function noted(note: Note): Read {
-  return { note };
 }
 
 function quantityOf(value: unknown): number {

@@ -43,6 +43,11 @@ local kinds = {
     count = count + 1
     return signed(random(licences), format(',"nonce":"%s-%08x"', run, count))
   end,
+  ["validate-tenth-signed"] = function()
+    local i = random(licences)
+    if random(10) == 1 then return signed(i, "") end
+    return post("validate", i, site(i))
+  end,
   ["validate-one"] = function() return post("validate", 1, site(1)) end,
   ["activate-again"] = function()
     local i = random(licences)

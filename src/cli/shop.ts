@@ -30,6 +30,7 @@ import { MESSAGE_RESULTS, type MessageResult } from '../orders/receive';
 import { countWaiting, listMessages, messageJson } from '../orders/views';
 import { fileName, label, oneOf, orNull, requireChange, unlessNone, upTo, usage } from './arguments';
 import { withSession, type Session } from './command';
+import { addPlugin } from './shop-plugin';
 import { readValue } from './standard-input';
 import { formatTable } from './tables';
 
@@ -49,6 +50,7 @@ export function addShopCommands(program: Command): void {
   addRules(shop);
   addRun(shop);
   addMessages(shop);
+  addPlugin(shop);
   addRemove(shop);
 }
 

@@ -1,12 +1,10 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join, sep } from 'node:path';
-import { buffer } from 'node:stream/consumers';
-import { ZipFile } from 'yazl';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { API_PATH } from '../api';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/database';
+import { fillIn, pack, readFolder, readVersion, type PackedFile, type Words } from './plugin-files';
 import { readInstalledProduct, type InstalledProduct, type XmlHome } from './update-xml';
-import { escapeXml } from './xml';
 
 /** The plugins for customers' sites (spec: joomla-side), made for a product from the files in php/joomla. */
 
@@ -41,7 +39,7 @@ export async function makePlugin(
   root: string,
 ): Promise<MadePlugin> {
   const name = requireVendor(vendor);
-  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
+  const version = await readVersion(root);
   const product = await readInstalledProduct(db, productId, baseUrl, home);
   const element = `${name.toLowerCase()}licence${product.id}`;
   const { hostname, port, pathname } = new URL(product.baseUrl);
@@ -62,7 +60,7 @@ export async function makePlugin(
     '0.0.0': version,
   };
   const folder = join(root, 'php/joomla');
-  const files: [string, Buffer][] = [];
+  const files: PackedFile[] = [];
   for (const group of ['installer', 'system'])
     files.push([`plg_${group}_${element}.zip`, await pack(await readFolder(join(folder, group), words))]);
   for (const [file, as] of [
@@ -108,47 +106,4 @@ export function isReserved(word: string): boolean {
 
 function refusedVendor(message: string): OperatorError {
   return new OperatorError(message, { code: 'INVALID_REQUEST', field: 'vendor' });
-}
-
-/** What stands in the files for the vendor's and the product's own values. */
-type Words = Record<string, string>;
-
-async function readFolder(folder: string, words: Words): Promise<[string, Buffer][]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  return Promise.all(
-    paths.sort().map(async (path): Promise<[string, Buffer]> => {
-      const name = fillIn(path.slice(folder.length + 1).replaceAll(sep, '/'), 'name', words);
-      return [name, Buffer.from(fillIn(await readFile(path, 'utf8'), name, words))];
-    }),
-  );
-}
-
-/** Replaces the words in one pass, because a value may contain a word; escaped for the kind of file. */
-function fillIn(text: string, file: string, words: Words): string {
-  const escape = ESCAPES[/\.[a-z]+$/.exec(file)?.[0] ?? ''] ?? ((value: string) => value);
-  const all = new RegExp(
-    Object.keys(words)
-      .map((word) => word.replaceAll('.', '\\.'))
-      .join('|'),
-    'g',
-  );
-  return text.replace(all, (word) => escape(words[word] ?? word));
-}
-
-const ESCAPES: Record<string, (value: string) => string> = {
-  '.php': (value) => value.replace(/[\\']/g, '\\$&'),
-  '.xml': escapeXml,
-  // Joomla reads them raw, and then replaces \" by ".
-  '.ini': (value) => value.replaceAll('\\', '/').replaceAll('"', '\\"'),
-};
-
-/** Equal files make an equal zip, whenever it is made. */
-const NO_DATE = { mtime: new Date(1980, 0, 1), forceDosTimestamp: true };
-
-async function pack(files: [string, Buffer][]): Promise<Buffer> {
-  const zip = new ZipFile();
-  for (const [name, content] of files) zip.addBuffer(content, name, { ...NO_DATE, mode: 0o100644 });
-  zip.end();
-  return buffer(zip.outputStream);
 }

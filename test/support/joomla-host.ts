@@ -17,7 +17,9 @@ export type Step =
   | { install: string }
   | { uninstall: string }
   /** in which application; by default as the options say */
-  | { event: string; client?: HostOptions['client'] }
+  | { event: string; arguments?: unknown[]; client?: HostOptions['client'] }
+  /** a visit of the shop, in the words of its file in test/joomla/host */
+  | { shop: object; client?: HostOptions['client'] }
   | { sql: string };
 
 export interface Downloaded {
@@ -31,6 +33,24 @@ export interface Downloaded {
   status: number | string;
 }
 
+export interface SentMail {
+  to: string;
+  subject: string;
+  body: string;
+  alt: string;
+}
+
+/** Of a visit of the shop. */
+export interface Visited {
+  /** the order */
+  result: number;
+  /** on the page */
+  shown: string;
+  mails: SentMail[];
+  log: string[];
+  seconds: number;
+}
+
 export interface JoomlaSite {
   folder: string;
   run<T = unknown>(steps: Step[], options?: HostOptions): Promise<T[]>;
@@ -40,6 +60,8 @@ export interface HostOptions {
   client?: 'administrator' | 'site' | 'cli';
   language?: string;
   root?: string;
+  /** the component of the page */
+  option?: string;
 }
 
 const started: PhpProcess[] = [];
@@ -49,15 +71,19 @@ export async function stopJoomlaSites(): Promise<void> {
   await Promise.all(started.splice(0).map((site) => site.stop()));
 }
 
-/** @param reach the certificate authority, and where the shop's host is, as curl's --resolve has it */
+/**
+ * @param reach the certificate authority, and where the shop's host is, as curl's --resolve has it
+ * @param shop the shop that the site has
+ */
 export async function createJoomlaSite(
   version: JoomlaVersion,
   reach: { ca: string; resolve: string[] },
+  shop?: 'hikashop' | 'membershippro',
 ): Promise<JoomlaSite> {
   const folder = temporaryFolder('licensing-joomla');
   const php = startPhp(HOST);
   started.push(php);
-  await php.ask({ version, site: folder, ...reach });
+  await php.ask({ version, site: folder, shop, ...reach });
   const site: JoomlaSite = {
     folder,
     run<T>(steps: Step[], options: HostOptions = {}) {

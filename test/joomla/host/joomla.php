@@ -4,8 +4,9 @@
  * The parts of Joomla 4.4, 5.0, 5.3 and 6.1 that the plugins meet, in the shape that each version has: events, plugin
  * constructor, HTTP, database and installer. A site is a folder with plugins and an SQLite database.
  *
- * Reads lines of JSON and answers each by one: first {"version","site","ca","resolve"}, then as often as wanted
- * {"client","language","root","steps":[...]}, answered by the result of each step.
+ * Reads lines of JSON and answers each by one: first {"version","site","ca","resolve","shop"}, then as often as wanted
+ * {"client","language","root","option","steps":[...]}, answered by the result of each step. A shop, hikashop.php or
+ * membershippro.php beside this file, has steps of its own.
  */
 
 namespace {
@@ -21,7 +22,10 @@ namespace {
         public static $db;
         public static $app;
         public static $container;
+        public static $dispatcher;
         public static $plugins = [];
+        public static $mails = [];
+        public static $log = [];
 
         public static function since(string $version): bool
         {
@@ -62,6 +66,13 @@ namespace Joomla\Event {
         public function getArguments()
         {
             return $this->arguments;
+        }
+
+        public function setArgument($name, $value)
+        {
+            $this->arguments[$name] = $value;
+
+            return $this;
         }
     }
 
@@ -178,6 +189,7 @@ namespace Joomla\Database {
     class SqliteDriver implements DatabaseInterface
     {
         private $sql;
+        private $affected = 0;
 
         public function setQuery($query)
         {
@@ -193,9 +205,15 @@ namespace Joomla\Database {
 
         public function execute()
         {
-            $this->loadObjectList();
+            $this->sql .= ";\nSELECT changes() AS number";
+            $this->affected = $this->loadObjectList()[0]->number;
 
             return true;
+        }
+
+        public function getAffectedRows()
+        {
+            return $this->affected;
         }
 
         public function loadObjectList()
@@ -206,6 +224,9 @@ namespace Joomla\Database {
 
             while (($line = fgets($shell[1])) !== "--end--\n") {
                 if ($line === false) {
+                    // It ends at a fault. The next query starts another.
+                    self::$shell = [];
+
                     throw new \RuntimeException(stream_get_contents($shell[2]));
                 }
 
@@ -215,19 +236,18 @@ namespace Joomla\Database {
             return json_decode($output ?: '[]');
         }
 
-        /** One for all queries: its pipes. */
+        /** One for all queries: its pipes, and the process, because PHP ends one that nothing refers to. */
+        private static $shell = [];
+
         private static function shell(): array
         {
-            static $pipes = [];
-            // PHP ends a process that nothing refers to.
-            static $process;
-
-            if (!$process) {
+            if (!self::$shell) {
                 $command = ['sqlite3', '-bail', '-json', \Host::$in['site'] . '/site.sqlite'];
                 $process = proc_open($command, [['pipe', 'r'], ['pipe', 'w'], ['pipe', 'w']], $pipes);
+                self::$shell = $pipes + ['process' => $process];
             }
 
-            return $pipes;
+            return self::$shell;
         }
 
         public function loadResult()
@@ -263,13 +283,31 @@ namespace Joomla\CMS\Extension {
 }
 
 namespace Joomla\CMS\Language {
+    interface LanguageFactoryInterface
+    {
+    }
+
+    class LanguageFactory implements LanguageFactoryInterface
+    {
+        public function createLanguage($lang, $debug = false): Language
+        {
+            return new Language($lang);
+        }
+    }
+
     class Language
     {
         private $strings = [];
+        private $tag;
+
+        public function __construct(string $tag)
+        {
+            $this->tag = $tag;
+        }
 
         public function getTag()
         {
-            return \Host::$in['language'];
+            return $this->tag;
         }
 
         public function load($extension, $basePath, $lang = null, $reload = false, $default = true)
@@ -324,7 +362,37 @@ namespace Joomla\CMS\Application {
 
         public function getLanguage()
         {
-            return $this->language ?? ($this->language = new \Joomla\CMS\Language\Language());
+            return $this->language ?? ($this->language = new \Joomla\CMS\Language\Language(\Host::$in['language']));
+        }
+
+        public function getInput()
+        {
+            return new class () {
+                public function get($name, $default = null)
+                {
+                    return $name === 'option' ? \Host::$in['option'] ?? $default : $default;
+                }
+            };
+        }
+
+        /** An administrator who may do everything. */
+        public function getIdentity()
+        {
+            return new class () {
+                public function authorise($action, $asset = null)
+                {
+                    return true;
+                }
+            };
+        }
+
+        /** As an array of arguments becomes an event that Joomla has no class for. */
+        public function triggerEvent($name, $arguments = [])
+        {
+            $isEvent = $arguments instanceof \Joomla\Event\EventInterface;
+            \Host::$dispatcher->dispatch($name, $isEvent ? $arguments : new \Joomla\Event\Event($name, $arguments));
+
+            return [];
         }
     }
 }
@@ -391,11 +459,18 @@ namespace Joomla\Http {
     {
         private $status;
         private $text;
+        private $headers;
 
-        public function __construct(int $status, string $text)
+        public function __construct(int $status, string $text, array $headers)
         {
             $this->status = $status;
             $this->text = $text;
+            $this->headers = $headers;
+        }
+
+        public function getHeaderLine($name)
+        {
+            return $this->headers[strtolower($name)] ?? '';
         }
 
         public function getStatusCode()
@@ -431,10 +506,27 @@ namespace Joomla\Http {
             $this->options = $options;
         }
 
-        /** As Joomla's transport for cURL sets the options. */
         public function get($url, array $headers = [], $timeout = null)
         {
-            $options = [
+            return $this->request([], $url, $headers, $timeout);
+        }
+
+        public function post($url, $data, array $headers = [], $timeout = null)
+        {
+            return $this->request([CURLOPT_POST => true, CURLOPT_POSTFIELDS => $data], $url, $headers, $timeout);
+        }
+
+        /** As Joomla's transport for cURL sets the options. */
+        private function request(array $options, $url, array $headers, $timeout)
+        {
+            $received = [];
+            $options += [
+                CURLOPT_HEADERFUNCTION => function ($handle, $line) use (&$received) {
+                    $parts = explode(':', $line, 2);
+                    $received[strtolower($parts[0])] = trim($parts[1] ?? '');
+
+                    return strlen($line);
+                },
                 CURLOPT_CAINFO => \Host::$in['ca'],
                 CURLOPT_RESOLVE => \Host::$in['resolve'],
                 CURLOPT_HTTPHEADER => [],
@@ -461,7 +553,7 @@ namespace Joomla\Http {
                 throw new \RuntimeException(curl_error($handle));
             }
 
-            return new Response(curl_getinfo($handle, CURLINFO_RESPONSE_CODE), $body);
+            return new Response(curl_getinfo($handle, CURLINFO_RESPONSE_CODE), $body, $received);
         }
     }
 
@@ -482,6 +574,74 @@ namespace Joomla\CMS\Http {
             {
                 return new \Joomla\Http\Http($options);
             }
+        }
+    }
+}
+
+namespace Joomla\CMS\Log {
+    class Log
+    {
+        const WARNING = 16;
+
+        public static function add($entry, $priority = 64, $category = '')
+        {
+            \Host::$log[] = "$category: $entry";
+        }
+    }
+}
+
+namespace Joomla\CMS\Mail {
+    interface MailerFactoryInterface
+    {
+    }
+
+    class MailerFactory implements MailerFactoryInterface
+    {
+        public function createMailer($settings = null): Mail
+        {
+            return new Mail();
+        }
+    }
+
+    /** Of Joomla's mailer what is used. What was sent stands in the answer of the step. */
+    class Mail
+    {
+        public $Subject = '';
+        public $Body = '';
+        public $AltBody = '';
+        private $to = [];
+
+        public function addRecipient($recipient, $name = '')
+        {
+            $this->to[] = $name === '' ? $recipient : "$name <$recipient>";
+
+            return $this;
+        }
+
+        public function setSubject($subject)
+        {
+            $this->Subject = $subject;
+
+            return $this;
+        }
+
+        public function setBody($content)
+        {
+            $this->Body = $content;
+
+            return $this;
+        }
+
+        public function send()
+        {
+            \Host::$mails[] = [
+                'to' => implode(', ', $this->to),
+                'subject' => $this->Subject,
+                'body' => $this->Body,
+                'alt' => $this->AltBody,
+            ];
+
+            return true;
         }
     }
 }
@@ -520,6 +680,10 @@ namespace {
     use Joomla\CMS\Event\Installer\BeforePackageDownloadEvent;
     use Joomla\CMS\Extension\PluginInterface;
     use Joomla\CMS\Installer\InstallerAdapter;
+    use Joomla\CMS\Language\LanguageFactory;
+    use Joomla\CMS\Language\LanguageFactoryInterface;
+    use Joomla\CMS\Mail\MailerFactory;
+    use Joomla\CMS\Mail\MailerFactoryInterface;
     use Joomla\Database\DatabaseInterface;
     use Joomla\Event\DispatcherInterface;
     use Joomla\Event\Event;
@@ -529,12 +693,22 @@ namespace {
     Host::$container->set(DatabaseInterface::class, function () {
         return Host::$db;
     });
+    Host::$container->set(LanguageFactoryInterface::class, function () {
+        return new LanguageFactory();
+    });
+    Host::$container->set(MailerFactoryInterface::class, function () {
+        return new MailerFactory();
+    });
+
+    if (isset(Host::$in['shop'])) {
+        require __DIR__ . '/' . Host::$in['shop'] . '.php';
+    }
 
     /** Starts a request: loads the plugins that are on, by their manifests. */
     function boot(): Joomla\Event\Dispatcher
     {
         Host::$app = new Joomla\CMS\Application\Application();
-        $dispatcher = new Joomla\Event\Dispatcher();
+        $dispatcher = Host::$dispatcher = new Joomla\Event\Dispatcher();
         Host::$container->set(DispatcherInterface::class, function () use ($dispatcher) {
             return $dispatcher;
         });
@@ -591,23 +765,17 @@ namespace {
     /** As the adapters of Joomla's installer: @param files the package, unpacked with the zips in it */
     function install(string $files): array
     {
-        $manifest = simplexml_load_file(glob("$files/pkg_*.xml")[0]);
         $manifests = Host::$in['site'] . '/manifests';
         $installed = [];
 
+        if (!glob("$files/pkg_*.xml")) {
+            return [installPlugin($files, basename(glob("$files/*.xml")[0], '.xml'))];
+        }
+
+        $manifest = simplexml_load_file(glob("$files/pkg_*.xml")[0]);
+
         foreach ($manifest->files->file as $file) {
-            $source = "$files/" . basename((string) $file, '.zip');
-            $plugin = simplexml_load_file("$source/{$file['id']}.xml");
-            $target = JPATH_PLUGINS . "/{$plugin['group']}/{$file['id']}";
-            mkdir($target, 0700, true);
-
-            foreach ($plugin->files->folder as $folder) {
-                passthru('cp -r ' . escapeshellarg("$source/$folder") . ' ' . escapeshellarg($target));
-            }
-
-            copy("$source/{$file['id']}.xml", "$target/{$file['id']}.xml");
-            insert((string) $plugin->name, 'plugin', (string) $file['id'], (string) $plugin['group']);
-            $installed[] = "{$plugin['group']}/{$file['id']}";
+            $installed[] = installPlugin("$files/" . basename((string) $file, '.zip'), (string) $file['id']);
         }
 
         mkdir("$manifests/$manifest->packagename", 0700, true);
@@ -618,6 +786,33 @@ namespace {
         $script->postflight('install', new InstallerAdapter());
 
         return $installed;
+    }
+
+    function installPlugin(string $source, string $element): string
+    {
+        $plugin = simplexml_load_file("$source/$element.xml");
+        $target = JPATH_PLUGINS . "/{$plugin['group']}/$element";
+        mkdir($target, 0700, true);
+
+        foreach ($plugin->files->folder as $folder) {
+            passthru('cp -r ' . escapeshellarg("$source/$folder") . ' ' . escapeshellarg($target));
+        }
+
+        copy("$source/$element.xml", "$target/$element.xml");
+        runSql($plugin->install, $target);
+        insert((string) $plugin->name, 'plugin', $element, (string) $plugin['group']);
+
+        return "{$plugin['group']}/$element";
+    }
+
+    /** The manifest's SQL for MySQL, as SQLite reads it. */
+    function runSql(SimpleXMLElement $section, string $folder): void
+    {
+        foreach ($section->sql->file ?? [] as $file) {
+            $sql = str_replace('int unsigned NOT NULL AUTO_INCREMENT', 'integer', file_get_contents("$folder/$file"));
+            $sql = preg_replace(['/UNIQUE KEY `\w+`/', '/,\s*KEY `\w+` \([^)]*\)/', '/\) ENGINE=.*?;/'], ['UNIQUE', '', ');'], $sql);
+            Host::$db->setQuery(trim($sql, "; \n"))->execute();
+        }
     }
 
     function insert(string $name, string $type, string $element, string $folder): void
@@ -633,18 +828,47 @@ namespace {
     function uninstall(string $package): void
     {
         $manifests = Host::$in['site'] . '/manifests';
+
+        if (!is_file("$manifests/$package.xml")) {
+            uninstallPlugin('system', $package);
+
+            return;
+        }
+
         $manifest = simplexml_load_file("$manifests/$package.xml");
 
         foreach ($manifest->files->file as $file) {
-            Host::$db->setQuery(
-                "DELETE FROM #__extensions WHERE type = 'plugin' AND element = '{$file['id']}' AND folder = '{$file['group']}'"
-            )->execute();
-            passthru('rm -r ' . escapeshellarg(JPATH_PLUGINS . "/{$file['group']}/{$file['id']}"));
+            uninstallPlugin((string) $file['group'], (string) $file['id']);
         }
 
         passthru('rm -r ' . escapeshellarg("$manifests/$manifest->packagename"));
         unlink("$manifests/$package.xml");
         Host::$db->setQuery("DELETE FROM #__extensions WHERE type = 'package' AND element = '$package'")->execute();
+    }
+
+    function uninstallPlugin(string $group, string $element): void
+    {
+        $folder = JPATH_PLUGINS . "/$group/$element";
+        runSql(simplexml_load_file("$folder/$element.xml")->uninstall, $folder);
+        Host::$db->setQuery(
+            "DELETE FROM #__extensions WHERE type = 'plugin' AND element = '$element' AND folder = '$group'"
+        )->execute();
+        passthru('rm -r ' . escapeshellarg($folder));
+    }
+
+    /** A request to the shop: what the customer saw, what was mailed, what was logged. */
+    function visitShop(array $step): array
+    {
+        $dispatcher = boot();
+        Host::$mails = Host::$log = [];
+        $start = microtime(true);
+        ob_start();
+        $result = shop($step);
+        $shown = ob_get_clean();
+        $dispatcher->dispatch('onAfterRespond', new Event('onAfterRespond'));
+        $seconds = microtime(true) - $start;
+
+        return ['mails' => Host::$mails, 'log' => Host::$log] + compact('result', 'shown', 'seconds');
     }
 
     echo "true\n";
@@ -667,8 +891,13 @@ namespace {
             } elseif ($name === 'uninstall') {
                 $results[] = uninstall($value);
             } elseif ($name === 'event') {
-                boot()->dispatch($value, new Event($value));
-                $results[] = Host::$app->messages;
+                Host::$mails = [];
+                boot()->dispatch($value, new Event($value, json_decode(json_encode($step['arguments'] ?? []))));
+                $results[] = isset(Host::$in['shop'])
+                    ? ['messages' => Host::$app->messages, 'mails' => Host::$mails]
+                    : Host::$app->messages;
+            } elseif ($name === 'shop') {
+                $results[] = visitShop($value);
             } else {
                 $results[] = Host::$db->setQuery($value)->loadObjectList();
             }

@@ -1,0 +1,208 @@
+<?php
+
+namespace LicensingGateway\Plugin\System\ShopClass\Extension;
+
+use Joomla\Event\EventInterface;
+use LicensingGateway\Plugin\System\ShopClass\Outbox;
+use LicensingGateway\Plugin\System\ShopClass\Texts;
+
+\defined('_JEXEC') or die;
+
+/**
+ * HikaShop's orders. Events and objects are those of HikaShop 4.7, read in its source; the tests fire them in that
+ * shape, without HikaShop itself.
+ */
+final class Shop extends ShopPlugin
+{
+    const COMPONENT = 'com_hikashop';
+
+    /** Those that customers get. The administrator's have no keys. */
+    const MAILS = ['order_creation_notification', 'order_status_notification', 'order_notification'];
+
+    protected static function shopEvents(): array
+    {
+        return [
+            'onAfterOrderCreate' => 'follow',
+            'onAfterOrderUpdate' => 'follow',
+            'onBeforeMailSend' => 'writeMail',
+            'onAfterOrderProductsListingDisplay' => 'showKeys',
+        ];
+    }
+
+    /** Follows the status of an order. */
+    public function follow(EventInterface $event): void
+    {
+        $this->guard(function () use ($event) {
+            $order = array_values($event->getArguments())[0];
+            $type = $order->order_type ?? $order->old->order_type ?? 'sale';
+            $status = (string) ($order->order_status ?? '');
+            $orderId = (int) ($order->order_id ?? 0);
+
+            // An update without a status is about something else. A "subsale" is a vendor's part of a sale.
+            if ($status === '' || $orderId === 0 || $type !== 'sale') {
+                return;
+            }
+
+            if (in_array($status, $this->paidStatuses(), true)) {
+                if (!$this->isPaid($orderId)) {
+                    $this->pay($orderId);
+                }
+            } elseif (in_array($status, $this->words('taken_back', 'refunded,cancelled'), true)) {
+                // The service's "cancelled" is final, but a status can be set back. An order that was never paid is
+                // not known to the service.
+                if ($this->isPaid($orderId)) {
+                    $paid = json_decode($this->outbox()->latest($orderId, ['paid'])->message, true);
+                    $this->record($orderId, 'refunded', ['order' => $paid['order']]);
+                }
+            }
+        });
+    }
+
+    /** Puts the keys into the order's mail. */
+    public function writeMail(EventInterface $event): void
+    {
+        $this->guard(function () use ($event) {
+            list($mail, $mailer) = array_values($event->getArguments());
+            $orderId = (int) ($mail->data->order_id ?? 0);
+            $bodies = (string) $mailer->Body . (string) $mailer->AltBody;
+            $hasMark = strpos($bodies, self::MARK) !== false;
+
+            if ($orderId === 0 || !in_array($mail->mail_name ?? '', self::MAILS, true)) {
+                return;
+            }
+
+            if (!$hasMark && !$this->isNew($orderId)) {
+                return;
+            }
+
+            list($said, $tag) = $this->keysFor($orderId);
+            $html = $said ? Texts::asHtml($said, $tag) : '';
+            $text = $said ? Texts::asText($said, $tag) : '';
+            $isHtml = !empty($mail->html);
+            $mailer->Body = Texts::insert((string) $mailer->Body, self::MARK, $isHtml ? $html : $text, $isHtml);
+
+            if ((string) $mailer->AltBody !== '') {
+                $mailer->AltBody = Texts::insert($mailer->AltBody, self::MARK, $text, false);
+            }
+        });
+    }
+
+    /** Shows the keys on the customer's page of the order. */
+    public function showKeys(EventInterface $event): void
+    {
+        $this->guard(function () use ($event) {
+            list($order, $page) = array_values($event->getArguments());
+
+            if ($page !== 'order_front_show') {
+                return;
+            }
+
+            list($said, $tag) = $this->keysFor((int) ($order->order_id ?? 0));
+
+            if ($said) {
+                echo Texts::asHtml($said, $tag);
+            }
+        });
+    }
+
+    private function paidStatuses(): array
+    {
+        return $this->words('paid', 'confirmed,shipped');
+    }
+
+    private function pay(int $orderId): void
+    {
+        // The event's own object has only what changed.
+        $order = \hikashop_get('class.order')->loadFullOrder($orderId, false, false);
+        $lines = [];
+        $names = [];
+
+        foreach ($order->products as $product) {
+            $code = (string) $product->order_product_code;
+
+            if ((int) $product->order_product_quantity <= 0 || !$this->isLicensed($code)) {
+                continue;
+            }
+
+            $line = (string) $product->order_product_id;
+            $names[$line] = html_entity_decode(strip_tags((string) $product->order_product_name), ENT_QUOTES, 'UTF-8');
+            $lines[] = array_filter([
+                'line' => $line,
+                'sku' => $code,
+                'quantity' => (int) $product->order_product_quantity,
+                'renews' => $this->renewed($order, $product),
+            ]);
+        }
+
+        if (!$lines) {
+            return;
+        }
+
+        $address = $order->billing_address ?? null;
+        $name = trim(($address->address_firstname ?? '') . ' ' . ($address->address_lastname ?? ''));
+        $message = [
+            'order' => (string) ($order->order_number ?? '') ?: (string) $orderId,
+            'customer' => array_filter([
+                'email' => (string) $order->customer->user_email,
+                'name' => (string) ($order->customer->name ?? '') ?: $name,
+            ]),
+            'lines' => $lines,
+        ];
+        $this->record($orderId, 'paid', $message, [
+            'names' => $names,
+            'language' => (string) ($order->order_lang ?? '') ?: $this->getApplication()->getLanguage()->getTag(),
+        ]);
+    }
+
+    /**
+     * What a line prolongs: what the same registered customer bought last as the article that the settings name; or in
+     * the order that the customer named. A guest is not known to be the same.
+     */
+    private function renewed(\stdClass $order, \stdClass $product): string
+    {
+        $article = $this->renewals()[$product->order_product_code] ?? '';
+
+        if ($article === '' || empty($order->customer->user_cms_id)) {
+            return '';
+        }
+
+        $db = $this->getDatabase();
+        $field = trim((string) $this->params->get('renewal_field', ''));
+        $named = $field === '' ? '' : trim((string) ($product->$field ?? ''));
+        $statuses = implode(', ', array_map([$db, 'quote'], $this->paidStatuses()));
+        $rows = $db->setQuery(
+            'SELECT paid.message, line.order_product_id FROM #__hikashop_order AS sale'
+            . ' INNER JOIN #__hikashop_order_product AS line ON line.order_id = sale.order_id'
+            . ' INNER JOIN ' . Outbox::TABLE . " AS paid ON paid.order_id = sale.order_id AND paid.event = 'paid'"
+            . ' WHERE sale.order_user_id = ' . (int) $order->order_user_id
+            . ' AND sale.order_id <> ' . (int) $order->order_id . " AND sale.order_status IN ($statuses)"
+            . ' AND line.order_product_quantity > 0 AND line.order_product_code = ' . $db->quote($article)
+            . ($named === '' ? '' : ' AND sale.order_number = ' . $db->quote($named))
+            . ' ORDER BY sale.order_id DESC, line.order_product_id DESC, paid.id DESC LIMIT 1'
+        )->loadObjectList();
+
+        if (!$rows) {
+            return '';
+        }
+
+        $earlier = (string) json_decode($rows[0]->message, true)['order'];
+
+        return strtr($earlier, ['%' => '%25', ':' => '%3A']) . ':' . $rows[0]->order_product_id;
+    }
+
+    /** The articles that are renewals, with those that they prolong. */
+    private function renewals(): array
+    {
+        $renewals = [];
+
+        foreach ($this->words('renewals') as $entry) {
+            $parts = array_map('trim', explode('=', $entry, 2));
+
+            if (count($parts) === 2) {
+                $renewals[$parts[0]] = $parts[1];
+            }
+        }
+
+        return $renewals;
+    }
+}

@@ -1,0 +1,362 @@
+<?php
+
+namespace LicensingGateway\Plugin\System\ShopClass\Extension;
+
+use Joomla\CMS\Factory;
+use Joomla\CMS\Log\Log;
+use Joomla\CMS\Mail\MailerFactoryInterface;
+use Joomla\CMS\Plugin\CMSPlugin;
+use Joomla\CMS\Uri\Uri;
+use Joomla\Database\DatabaseAwareTrait;
+use Joomla\Event\EventInterface;
+use Joomla\Event\SubscriberInterface;
+use LicensingGateway\Plugin\System\ShopClass\Outbox;
+use LicensingGateway\Plugin\System\ShopClass\Service;
+use LicensingGateway\Plugin\System\ShopClass\Texts;
+
+\defined('_JEXEC') or die;
+
+/**
+ * What the plugins of all shops share. An event of an order is stored first, then posted at once, so that the key can
+ * be in the shop's mail. What could not be posted is posted after later pages of the site, the oldest first.
+ *
+ * A system plugin, because it has to run on pages without the shop too. It never breaks a page or a sale.
+ */
+abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
+{
+    use DatabaseAwareTrait;
+
+    /** The shop's component, on whose pages in the administrator faults are shown. */
+    const COMPONENT = '';
+
+    /** Where a template of the shop's mails wants the keys. */
+    const MARK = '[LICENCE_KEY]';
+
+    /** For all calls of one request together. */
+    const SECONDS = 4;
+    const AT_ONCE = 20;
+    const CLAIM_SECONDS = 60;
+    const MAX_PAUSE = 3600;
+    const GIVE_UP_SECONDS = 2592000;
+
+    private $outbox;
+
+    /** When the first call of this request began. */
+    private $began;
+
+    /** Orders that this request recorded: their mails are written next. */
+    private $recorded = [];
+
+    /** By order, the lines of the service's answer in this request. */
+    private $answers = [];
+
+    /** The shop's events, with the methods for them. */
+    abstract protected static function shopEvents(): array;
+
+    public static function getSubscribedEvents(): array
+    {
+        return static::shopEvents() + [
+            'onAfterRoute' => 'report',
+            'onAfterRespond' => 'sendLater',
+            'onExtensionAfterSave' => 'tryAgain',
+        ];
+    }
+
+    /** Tells the administrator what could not be posted. */
+    public function report(): void
+    {
+        $this->guard(function () {
+            $app = $this->getApplication();
+            $pages = ['com_cpanel', 'com_plugins', static::COMPONENT];
+
+            if (
+                !$app->isClient('administrator')
+                || !in_array($app->getInput()->get('option'), $pages, true)
+                || $app->getInput()->get('format', 'html') !== 'html'
+                || !$app->getIdentity()
+                || !$app->getIdentity()->authorise('core.manage', 'com_plugins')
+            ) {
+                return;
+            }
+
+            $tag = $app->getLanguage()->getTag();
+
+            foreach (['FAILED' => ['failed', 0], 'UNSENT' => ['unsent', 300]] as $name => $which) {
+                list($number, $row) = $this->outbox()->standing($which[0], time() - $which[1] + 1);
+
+                if ($number > 0) {
+                    $order = json_decode($row->message, true)['order'] ?? $row->order_id;
+                    $missing = $this->service()->missing();
+                    $reason = $missing === '' ? $row->error : Texts::word($missing, $tag);
+                    $text = sprintf(Texts::word($name, $tag), $number, $order, rtrim($reason, '.') . '.');
+                    $app->enqueueMessage(htmlspecialchars($text, ENT_QUOTES, 'UTF-8'), 'warning');
+                }
+            }
+        });
+    }
+
+    /** Posts what is due when the page is out. */
+    public function sendLater(): void
+    {
+        $this->guard(function () {
+            if (!$this->outbox()->due(time(), 1)) {
+                return;
+            }
+
+            // Where PHP can end the request, the visitor does not wait for the service.
+            if (function_exists('fastcgi_finish_request')) {
+                fastcgi_finish_request();
+            }
+
+            $this->sendDue();
+        });
+    }
+
+    /** After the plugin's settings were saved, what was refused is tried again. */
+    public function tryAgain(EventInterface $event): void
+    {
+        $this->guard(function () use ($event) {
+            $arguments = array_values($event->getArguments());
+
+            if (
+                ($arguments[0] ?? '') === 'com_plugins.plugin'
+                && ($arguments[1]->element ?? '') === 'shopplugin'
+                && ($arguments[1]->folder ?? '') === 'system'
+            ) {
+                $this->outbox()->tryAgain(time());
+            }
+        });
+    }
+
+    /** Stores an event of an order, and posts it. Without an event id it is the next of its kind. */
+    protected function record(int $orderId, string $event, array $message, array $details = [], string $eventId = ''): void
+    {
+        if ($eventId === '') {
+            $number = $this->outbox()->count($orderId, $event);
+            $eventId = $number === 0 ? $event : $event . '-' . ($number + 1);
+        }
+
+        $before = $this->outbox()->last($orderId);
+        // The service tells events of one second apart by their kind, not by which came first.
+        $at = $before === null ? time() : max(time(), strtotime(json_decode($before->message, true)['at']) + 1);
+        $message = [
+            'shop' => (string) $this->params->get('shop', 'shopkind'),
+            'event' => $event,
+            'event_id' => $eventId,
+            'at' => gmdate('Y-m-d\TH:i:s\Z', $at),
+            'test' => (bool) $this->params->get('test', 0),
+        ] + $message;
+
+        if ($this->outbox()->add($orderId, $event, $eventId, $message, $details, time())) {
+            $this->recorded[$orderId] = $event === 'paid';
+            $this->sendDue();
+        }
+    }
+
+    /** Whether the order is paid, as far as the service was or will be told. */
+    protected function isPaid(int $orderId): bool
+    {
+        $row = $this->outbox()->latest($orderId, ['paid', 'refunded', 'subscription_ended']);
+
+        return $row !== null && $row->event === 'paid';
+    }
+
+    /** Whether an article, by its code, has a licence. */
+    protected function isLicensed(string $article): bool
+    {
+        $patterns = $this->words('articles');
+
+        foreach ($patterns as $pattern) {
+            if (fnmatch($pattern, $article)) {
+                return true;
+            }
+        }
+
+        return !$patterns;
+    }
+
+    /** The entries of a setting that is a list. */
+    protected function words(string $name, string $default = ''): array
+    {
+        return preg_split('/\s*[,\n]\s*/', trim((string) $this->params->get($name, $default)), -1, PREG_SPLIT_NO_EMPTY);
+    }
+
+    protected function outbox(): Outbox
+    {
+        return $this->outbox ?? ($this->outbox = new Outbox($this->getDatabase()));
+    }
+
+    /** Whether the order was recorded in this request, whose mails are to have its keys. */
+    protected function isNew(int $orderId): bool
+    {
+        return !empty($this->recorded[$orderId]) && $this->params->get('key_mail', 'shop') === 'shop';
+    }
+
+    /**
+     * What the customer reads about the keys of a paid order; nothing for another order. The service is asked, because
+     * the site keeps no keys.
+     *
+     * @return array of texts, and the language's tag
+     */
+    protected function keysFor(int $orderId): array
+    {
+        $row = $this->isPaid($orderId) ? $this->outbox()->latest($orderId, ['paid']) : null;
+
+        if ($row === null) {
+            return [[], ''];
+        }
+
+        $seconds = $this->secondsLeft();
+
+        if (!isset($this->answers[$orderId]) && in_array($row->state, ['done', 'waiting'], true) && $seconds > 0) {
+            // The same event again changes nothing.
+            $answer = $this->service()->post(json_decode($row->message, true), $seconds);
+            $this->answers[$orderId] = $answer['lines'];
+        }
+
+        $details = json_decode($row->details, true);
+        $tag = (string) ($details['language'] ?? '');
+
+        return [Texts::ofKeys($this->answers[$orderId] ?? null, $details['names'] ?? [], $tag), $tag];
+    }
+
+    /** Runs it without letting a fault break the page. */
+    protected function guard(callable $run): void
+    {
+        try {
+            $run();
+        } catch (\Throwable $fault) {
+            try {
+                Log::add(get_class($fault) . ': ' . $fault->getMessage(), Log::WARNING, 'shopplugin');
+            } catch (\Throwable $second) {
+                // Nothing can be told any more.
+            }
+        }
+    }
+
+    private function service(): Service
+    {
+        $site = trim((string) $this->params->get('address', ''));
+
+        return new Service($site === '' ? Uri::root() : $site, (string) $this->params->get('token', ''));
+    }
+
+    private function secondsLeft(): int
+    {
+        $this->began = $this->began ?? microtime(true);
+
+        return (int) ceil(self::SECONDS - (microtime(true) - $this->began));
+    }
+
+    private function sendDue(): void
+    {
+        // On the command line Joomla may not know the site's address. The next page posts it.
+        if ($this->getApplication()->isClient('cli')) {
+            return;
+        }
+
+        foreach ($this->outbox()->due(time(), self::AT_ONCE) as $row) {
+            $missing = $this->service()->missing();
+
+            if ($missing !== '') {
+                $this->outbox()->postpone($row, time() + 60, $missing);
+
+                return;
+            }
+
+            $seconds = $this->secondsLeft();
+
+            if ($seconds <= 0) {
+                return;
+            }
+
+            if ($this->outbox()->claim($row, time() + self::CLAIM_SECONDS) && !$this->send($row, $seconds)) {
+                return;
+            }
+        }
+    }
+
+    /** @return bool whether the service answered */
+    private function send(\stdClass $row, int $seconds): bool
+    {
+        $answer = $this->service()->post(json_decode($row->message, true), $seconds);
+        $details = json_decode($row->details, true);
+        $now = time();
+
+        if ($answer['status'] === 200) {
+            $this->settle($row, $answer['lines'], $details);
+
+            return true;
+        }
+
+        if ($answer['status'] >= 400 && $answer['status'] < 500 && $answer['status'] !== 429) {
+            $this->outbox()->settle($row, 'failed', $now, $details, $answer['error']);
+
+            return true;
+        }
+
+        $pause = $answer['wait'] > 0 ? $answer['wait'] : 60 * 2 ** min($row->attempts, 6);
+        $this->outbox()->postpone($row, $now + min($pause, self::MAX_PAUSE), $answer['error']);
+
+        return false;
+    }
+
+    private function settle(\stdClass $row, array $lines, array $details): void
+    {
+        $now = time();
+
+        if ($row->event !== 'paid') {
+            $this->outbox()->settle($row, 'done', $now, $details);
+
+            return;
+        }
+
+        $told = $details['told'] ?? [];
+        $untold = array_filter($lines, function ($line) use ($told) {
+            return !in_array($line['line'], $told, true) && ($line['action'] ?? '') !== 'waiting';
+        });
+        $error = '';
+
+        $this->answers[$row->order_id] = $lines;
+
+        if (!$this->isNew((int) $row->order_id)) {
+            try {
+                $this->mailKeys($row, $untold, $details);
+            } catch (\Throwable $fault) {
+                $untold = [];
+                $error = $fault->getMessage();
+            }
+        }
+
+        $details['told'] = array_merge($told, array_column($untold, 'line'));
+        $age = $now - $row->created_at;
+        $isOpen = count($details['told']) < count($lines) && $age < self::GIVE_UP_SECONDS;
+        // What waits for the seller is asked for less and less often.
+        $pause = min(max(300, $age), 86400);
+        $this->outbox()->settle($row, $isOpen ? 'waiting' : 'done', $now + $pause, $details, $error);
+    }
+
+    /** A mail of its own, for keys that the shop's mail could not have. */
+    private function mailKeys(\stdClass $row, array $lines, array $details): void
+    {
+        $message = json_decode($row->message, true);
+        $customer = $message['customer'] ?? [];
+        $tag = (string) ($details['language'] ?? '');
+        $said = Texts::ofKeys($lines, $details['names'] ?? [], $tag);
+
+        if (!$said || empty($customer['email'])) {
+            return;
+        }
+
+        $mailer = Factory::getContainer()->get(MailerFactoryInterface::class)->createMailer();
+        $mailer->addRecipient($customer['email'], $customer['name'] ?? '');
+        $mailer->setSubject(sprintf(Texts::word('MAIL_SUBJECT', $tag), $message['order']));
+        $mailer->setBody(
+            sprintf(Texts::word('MAIL_BODY', $tag), $message['order']) . "\n\n" . implode("\n", $said) . "\n"
+        );
+
+        if ($mailer->send() === false) {
+            throw new \RuntimeException('Joomla could not send the mail with the keys.');
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import { join, resolve } from 'node:path';
+import { Argument, type Command } from 'commander';
+import { packageRoot } from '../config';
+import { makeShopPlugin, SHOP_KINDS, SHOP_TITLES, type ShopKind } from '../joomla/shop-plugin';
+import { lookAt, makeFolder, refuseOwn, replaceFile } from '../packages/replace-file';
+import { withSession } from './command';
+import { ownFiles } from './output-file';
+
+export function addPlugin(shop: Command): void {
+  shop
+    .command('plugin')
+    .description(
+      "Writes a Joomla plugin for your shop's site: it posts the shop's orders, and puts the licence keys into the customers' mails. For Joomla 4.4, 5 and 6.",
+    )
+    .addArgument(new Argument('<kind>', 'the shop').choices(SHOP_KINDS))
+    .requiredOption('--out <folder>', 'the folder to write the zip to')
+    .addHelpText(
+      'after',
+      '\nExample:\n  licensing shop plugin hikashop --out /tmp\n\ndocs/joomla-shops.md shows how to set it up and to try it with one order.',
+    )
+    .action((kind: ShopKind, { out }: { out: string }, command: Command) =>
+      withSession(command, async ({ config, output }) => {
+        const made = await makeShopPlugin(kind, config.publicUrl, packageRoot);
+        const file = join(resolve(out), made.fileName);
+        await makeFolder(resolve(out));
+        const place = await lookAt(file);
+        await refuseOwn(place, ownFiles(config));
+        await replaceFile(place, 0o644, (_sink, handle) => handle.writeFile(made.zip));
+        const address = config.publicUrl ?? null;
+        output.print(
+          { kind, file, element: made.element, version: made.version, address },
+          describe(kind, file),
+        );
+      }),
+    );
+}
+
+function describe(kind: ShopKind, file: string): string {
+  return [
+    `${file} is a Joomla plugin for ${SHOP_TITLES[kind]}.`,
+    '',
+    `1. Make a token for it:       licensing token add --name ${kind} --scope issue`,
+    '2. On the site of the shop:   System > Install > Extensions > Upload Package File',
+    `3. System > Manage > Plugins: open "System - Licences for ${SHOP_TITLES[kind]}", paste the token, set it to Enabled, save`,
+    `4. Map the shop's articles:   licensing shop add ${kind}, then licensing shop map ${kind} SKU --plan PLAN`,
+  ].join('\n');
+}

@@ -1,0 +1,742 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import knex from 'knex';
+import {
+  createJoomlaSite,
+  JOOMLA_VERSIONS,
+  stopJoomlaSites,
+  unpack,
+  type HostOptions,
+  type JoomlaSite,
+  type JoomlaVersion,
+  type SentMail,
+  type Step,
+  type Visited,
+} from '../support/joomla-host';
+import { addPlan, operator, type Operator } from '../support/operator';
+import { php72Faults, phpFaults } from '../support/php-files';
+import { freePort, temporaryFolder } from '../support/processes';
+import { createMariaDbDatabase } from '../support/service';
+import { openMigrated, startServiceProcess, type ServiceProcess } from '../support/service-process';
+import { startStaticSite } from '../support/static-site';
+
+/**
+ * The plugins of `licensing shop plugin` in a minimal Joomla with minimal shops (test/joomla/host), which fire the events
+ * as the shops do, against the service as a process. The shops themselves are not there.
+ */
+
+const KEY = /[0-9A-F]{8}(?:-[0-9A-F]{8}){3}/;
+type Kind = 'hikashop' | 'membershippro';
+
+let cli: Operator;
+let service: ServiceProcess;
+let address: string;
+let token: string;
+let settings: Record<string, string>;
+const packages = new Map<Kind, string>();
+
+beforeAll(async () => {
+  const port = await freePort();
+  address = `http://127.0.0.1:${port}`;
+  settings = {
+    LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'data.sqlite')}`,
+    LICENSING_PACKAGES_DIR: temporaryFolder(),
+    LICENSING_KEY_SECRET: randomBytes(32).toString('base64'),
+    LICENSING_LISTEN: `127.0.0.1:${port}`,
+  };
+  await (await openMigrated(settings)).destroy();
+  cli = operator(settings);
+  await cli.json(['product', 'add', '--name', 'Example', '--id', '42']);
+  await addPlan(cli, '42', 'Year', 'domain', '3', '--duration', '1y');
+  await addPlan(cli, '42', 'Agency', 'domain', '9', '--duration', '1y');
+  ({ token } = await cli.json<{ token: string }>(['token', 'add', '--name', 'shop', '--scope', 'issue']));
+  for (const [shop, sku, plan] of [
+    ['hikashop', 'PRO-1Y', '1'],
+    ['hikashop', 'RENEW-PRO', '1'],
+    ['membershippro', '7', '1'],
+    ['membershippro', '8', '2'],
+  ] as const) {
+    if (sku === 'PRO-1Y' || sku === '7') await cli.json(['shop', 'add', shop]);
+    await cli.json(['shop', 'map', shop, sku, '--plan', plan]);
+  }
+  for (const kind of ['hikashop', 'membershippro'] as const) packages.set(kind, await makePackage(kind));
+  service = await startServiceProcess(settings);
+}, 60_000);
+afterAll(async () => {
+  await stopJoomlaSites();
+  await service.stop();
+}, 60_000);
+
+/** @returns the folder of the unpacked plugin */
+async function makePackage(kind: Kind): Promise<string> {
+  const out = temporaryFolder('licensing-shop');
+  const { file } = await cli.json<{ file: string }>(['shop', 'plugin', kind, '--out', out]);
+  mkdirSync(join(out, 'unpacked'));
+  await unpack(file, join(out, 'unpacked'));
+  return join(out, 'unpacked');
+}
+
+interface Shop {
+  site: JoomlaSite;
+  kind: Kind;
+  /** a request of the shop's site */
+  visit(step: object, options?: HostOptions): Promise<Visited>;
+  /** a page after everything that waits became due */
+  later(): Promise<SentMail[]>;
+  set(params: object): Promise<void>;
+  /** what an administrator reads on the dashboard */
+  notices(options?: HostOptions): Promise<string[]>;
+  outbox(): Promise<{ order_id: number; event_id: string; state: string; message: string; error: string }[]>;
+}
+
+/** Everything that any site's pages, mails, notices and logs had. */
+const told: string[] = [];
+
+async function shopOn(version: JoomlaVersion, kind: Kind, params: object = {}): Promise<Shop> {
+  const site = await createJoomlaSite(version, { ca: '', resolve: [] }, kind);
+  const element = `licensing${kind}`;
+  const set = async (changed: object) => {
+    const json = JSON.stringify({ address, token, ...changed }).replaceAll("'", "''");
+    await site.run([
+      { sql: `UPDATE #__extensions SET enabled = 1, params = '${json}' WHERE element = '${element}'` },
+      { event: 'onExtensionAfterSave', arguments: ['com_plugins.plugin', { element, folder: 'system' }] },
+    ]);
+  };
+  const run = async <T>(steps: Step[], options?: HostOptions) => {
+    const results = await site.run<T>(steps, options);
+    told.push(JSON.stringify(results));
+    return results;
+  };
+  await site.run([{ install: packages.get(kind)! }]);
+  await set(params);
+  return {
+    site,
+    kind,
+    set,
+    async visit(step, options) {
+      const [visited] = await run<Visited>([{ shop: step }], { client: 'site', ...options });
+      expect(visited!.log).toEqual([]);
+      return visited!;
+    },
+    async later() {
+      const [, page] = await run<{ mails: SentMail[] }>(
+        [{ sql: `UPDATE #__licensing_${kind} SET due_at = 0` }, { event: 'onAfterRespond' }],
+        { client: 'site' },
+      );
+      return page!.mails;
+    },
+    async notices(options) {
+      const [page] = await run<{ messages: [string, string][] }>([{ event: 'onAfterRoute' }], {
+        client: 'administrator',
+        option: 'com_cpanel',
+        ...options,
+      });
+      return page!.messages.map(([, text]) => text);
+    },
+    async outbox() {
+      const [rows] = await run([{ sql: `SELECT * FROM #__licensing_${kind} ORDER BY id` }]);
+      return rows as Awaited<ReturnType<Shop['outbox']>>;
+    },
+  };
+}
+
+/** As the service has them. */
+interface KnownOrder {
+  id: number;
+  order: string;
+  customer: string | null;
+  state: string;
+  test: boolean;
+  lines: { sku: string; quantity: number; licenses: { id: number; status: string; expires_at: string }[] }[];
+  events: { event: string }[];
+}
+
+async function call<T>(path: string): Promise<T> {
+  const response = await fetch(`${address}/api/index.php/v1/licensing/manage/${path}`, {
+    headers: { Authorization: `Bearer ${token}` },
+  });
+  return ((await response.json()) as { data: T }).data;
+}
+
+async function known(shop: string, order: string): Promise<KnownOrder | undefined> {
+  const [found] = await call<KnownOrder[]>(`orders?shop=${shop}&order=${encodeURIComponent(order)}`);
+  return found && call<KnownOrder>(`orders/${found.id}`);
+}
+
+/** The statuses of an order's licences, and its events. */
+async function history(shop: string, order: string): Promise<[string[], string[]]> {
+  const found = await known(shop, order);
+  return [
+    found?.lines.flatMap(({ licenses }) => licenses.map(({ status }) => status)) ?? [],
+    found?.events.map(({ event }) => event) ?? [],
+  ];
+}
+
+const to = (mails: SentMail[], who: string) => mails.filter((mail) => mail.to.includes(who));
+
+describe('licensing shop plugin', () => {
+  it('writes a plugin that Joomla can install, and says what to do with it', async () => {
+    const out = join(temporaryFolder(), 'new');
+    const { code, stdout } = await cli.run(['shop', 'plugin', 'hikashop', '--out', out]);
+    const [name = ''] = readdirSync(out);
+    const first = readFileSync(join(out, name));
+    await cli.run(['shop', 'plugin', 'hikashop', '--out', out]);
+
+    expect(code).toBe(0);
+    expect(name).toMatch(/^plg_system_licensinghikashop-\d+\.\d+\.\d+\.zip$/);
+    expect(stdout).toContain('licensing token add --name hikashop --scope issue');
+    expect(readFileSync(join(out, name))).toEqual(first);
+    const other = await cli.run(['shop', 'plugin', 'virtuemart', '--out', out]);
+    expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('hikashop, membershippro') });
+  });
+
+  it.each(['hikashop', 'membershippro'] as const)(
+    'is PHP from 7.2.5 on, with every text in English and German: %s',
+    (kind) => {
+      const folder = packages.get(kind)!;
+      const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
+        /\.\w+$/.test(file),
+      );
+      const scripts = files.filter((file) => file.endsWith('.php')).map((file) => join(folder, file));
+      const texts = ['en-GB', 'de-DE'].map((tag) => {
+        const ini = readFileSync(join(folder, `language/${tag}/plg_system_licensing${kind}.ini`), 'utf8');
+        return [...ini.matchAll(/^([A-Z0-9_]+)="[^"]+"$/gm)].map(([, key]) => key!).sort();
+      });
+      const manifest = readFileSync(join(folder, `licensing${kind}.xml`), 'utf8');
+      const used = [...manifest.matchAll(/PLG_[A-Z_]+/g)].map(([key]) => key);
+
+      expect(phpFaults(scripts)).toEqual([]);
+      expect(php72Faults(scripts)).toEqual([]);
+      expect(texts[0]).toEqual(texts[1]);
+      expect(used.filter((key) => !texts[0]!.includes(key))).toEqual([]);
+      for (const file of files)
+        expect([file, readFileSync(join(folder, file), 'utf8')]).not.toEqual([
+          file,
+          expect.stringMatching(/shopplugin|SHOPPLUGIN|shopkind|ShopClass|ShopTitle|ServiceAddress|ApiPath/),
+        ]);
+    },
+  );
+
+  it('has the address of the service in its settings where that is known', async () => {
+    const out = temporaryFolder();
+    const shop = operator({ ...settings, LICENSING_PUBLIC_URL: 'https://shop.example' });
+    const { file } = await shop.json<{ file: string }>(['shop', 'plugin', 'hikashop', '--out', out]);
+    await unpack(file, join(out, 'unpacked'));
+
+    expect(readFileSync(join(out, 'unpacked/licensinghikashop.xml'), 'utf8')).toContain(
+      'default="https://shop.example"',
+    );
+  });
+
+  it('makes its table on MySQL, where an event of an order is once, and drops it', async () => {
+    const db = knex({ client: 'mysql2', connection: await createMariaDbDatabase() });
+    const sql = (name: string) =>
+      readFileSync(join(packages.get('hikashop')!, `sql/${name}.mysql.sql`), 'utf8').replace('#__', 'jos_');
+    const row = {
+      ...{
+        order_id: 1,
+        event: 'paid',
+        event_id: 'paid',
+        state: 'unsent',
+        attempts: 0,
+        created_at: 1,
+        due_at: 1,
+      },
+      ...{ message: '{"name":"Jürgen 🎉"}', details: '{}', error: '' },
+    };
+    try {
+      await db.raw(sql('install'));
+      await db('jos_licensing_hikashop').insert(row);
+      await expect(db('jos_licensing_hikashop').insert(row)).rejects.toThrow('Duplicate entry');
+      expect(await db('jos_licensing_hikashop').select('message')).toEqual([{ message: row.message }]);
+      await db.raw(sql('uninstall'));
+      expect((await db.raw<[unknown[]]>('SHOW TABLES'))[0]).toEqual([]);
+    } finally {
+      await db.destroy();
+    }
+  });
+});
+
+const CUSTOMERS: Step = {
+  sql: `INSERT INTO #__hikashop_user VALUES (1, 51, 'jo@example.com', 'Jo'), (2, 0, 'guest@example.com', NULL),
+    (3, 53, 'ann@example.com', 'Ann')`,
+};
+
+async function hikaShopOn(version: JoomlaVersion, params: object = {}): Promise<Shop> {
+  const shop = await shopOn(version, 'hikashop', params);
+  // Each site's orders have numbers of their own.
+  await shop.site.run([
+    CUSTOMERS,
+    { sql: `INSERT INTO #__hikashop_order (order_id) VALUES (${(first += 100)})` },
+  ]);
+  return shop;
+}
+let first = 0;
+
+interface Bought {
+  code: string;
+  name?: string;
+  quantity?: number;
+  earlier_order?: string;
+}
+
+/** An order of a customer that is not paid yet. @returns its id */
+async function order(shop: Shop, products: Bought[], more: object = {}): Promise<number> {
+  const visited = await shop.visit({
+    create: { order: { order_user_id: 1, order_status: 'created', ...more }, products },
+  });
+  expect(visited.mails.some(({ body }) => KEY.test(body))).toBe(false);
+  return visited.result;
+}
+
+const status = (id: number, order_status: string, more: object = {}) => ({
+  update: { order: { order_id: id, order_status }, notify: 1, ...more },
+});
+
+describe.each(JOOMLA_VERSIONS)('HikaShop on Joomla %s', (version) => {
+  let shop: Shop;
+  beforeAll(async () => {
+    shop = await hikaShopOn(version);
+  });
+
+  it('issues a licence for a paid order once, and has the key in its mail and on its page', async () => {
+    const id = await order(shop, [{ code: 'PRO-1Y', name: 'Pro <b>year</b> &amp; more', quantity: 2 }]);
+    expect(await known('hikashop', `HIKA${id}`)).toBeUndefined();
+    const { mails } = await shop.visit(status(id, 'confirmed'));
+    const again = await shop.visit(status(id, 'confirmed'));
+    await shop.visit(status(id, 'shipped'));
+    const page = await shop.visit({ page: id });
+
+    const [{ body, alt }] = to(mails, 'jo@example.com') as [SentMail];
+    const keys = body.match(new RegExp(KEY, 'g')) ?? [];
+    expect(keys).toHaveLength(2);
+    expect(body).toMatch(
+      /<strong>Your licence keys<\/strong><br>Pro year &amp; more: .* \(valid until 20\d\d-.*<\/body>/s,
+    );
+    expect(alt).toContain(`Pro year & more: ${keys[0]} (valid until`);
+    expect(page.shown.match(new RegExp(KEY, 'g'))).toEqual(keys);
+    expect(again.mails.some((mail) => KEY.test(mail.body))).toBe(false);
+    expect(await known('hikashop', `HIKA${id}`)).toMatchObject({
+      ...{ customer: 'jo@example.com', state: 'done', test: false, events: [{ event: 'paid' }] },
+      lines: [{ sku: 'PRO-1Y', quantity: 2, licenses: [{ status: 'active' }, { status: 'active' }] }],
+    });
+    // The site keeps neither the key nor longer than needed the address.
+    expect(JSON.stringify(await shop.outbox())).not.toMatch(new RegExp(`${KEY.source}|jo@example`));
+  });
+
+  it('issues for an order that is free at once, and where the template wants the key', async () => {
+    const { result, mails } = await shop.visit({
+      create: {
+        ...{ order: { order_user_id: 2, order_status: 'confirmed', order_lang: 'de-DE' } },
+        ...{ products: [{ code: 'PRO-1Y' }], template: 'Hier: [LICENCE_KEY]. Ende.', html: 0 },
+      },
+    });
+
+    expect(to(mails, 'guest@')[0]!.body).toMatch(
+      /^Hier: Ihre Lizenzschlüssel\nPRO-1Y: [0-9A-F-]{35} \(gültig bis \d\d\.\d\d\.20\d\d\)\n\. Ende\.$/,
+    );
+    expect(to(mails, 'shop@')[0]!.body).not.toMatch(KEY);
+    expect(await history('hikashop', `HIKA${result}`)).toEqual([['active'], ['paid']]);
+  });
+
+  it('suspends when the money goes back, and only until it is paid again', async () => {
+    const id = await order(shop, [{ code: 'PRO-1Y' }]);
+    const number = `HIKA${id}`;
+    const states = [];
+    for (const next of ['confirmed', 'refunded', 'refunded', 'confirmed', 'cancelled']) {
+      await shop.visit(status(id, next), { client: 'administrator' });
+      states.push((await history('hikashop', number))[0]);
+    }
+    const page = await shop.visit({ page: id });
+
+    expect(states).toEqual([['active'], ['suspended'], ['suspended'], ['active'], ['suspended']]);
+    expect((await history('hikashop', number))[1]).toEqual(['paid', 'refunded', 'paid', 'refunded']);
+    expect(page.shown).toBe('');
+  });
+
+  it('leaves alone what has no licence, was never paid, or is not a sale', async () => {
+    await shop.set({ articles: 'PRO-*\r\nOTHER' });
+    const shirt = await order(shop, [{ code: 'SHIRT' }]);
+    const unpaid = await order(shop, [{ code: 'PRO-1Y' }]);
+    const mixed = await order(shop, [{ code: 'SHIRT' }, { code: 'PRO-1Y' }]);
+    await shop.visit(status(shirt, 'confirmed'));
+    await shop.visit(status(unpaid, 'cancelled'));
+    await shop.visit(status(mixed, 'confirmed'));
+    await shop.visit({ update: { order: { order_id: unpaid } } });
+    const part = await shop.visit({
+      create: {
+        order: { order_user_id: 1, order_status: 'confirmed', order_type: 'subsale' },
+        products: [{ code: 'PRO-1Y' }],
+      },
+    });
+    await shop.set({});
+
+    for (const id of [shirt, unpaid, part.result])
+      expect(await known('hikashop', `HIKA${id}`)).toBeUndefined();
+    expect((await known('hikashop', `HIKA${mixed}`))!.lines).toMatchObject([{ sku: 'PRO-1Y' }]);
+    expect((await shop.visit({ page: shirt })).shown).toBe('');
+  });
+
+  it('leaves no table when it is uninstalled', async () => {
+    const [, tables, extensions] = await shop.site.run([
+      { uninstall: 'licensinghikashop' },
+      { sql: "SELECT name FROM sqlite_master WHERE name LIKE '%licensing%'" },
+      { sql: 'SELECT element FROM #__extensions' },
+    ]);
+
+    expect([tables, extensions]).toEqual([[], []]);
+    expect(readdirSync(join(shop.site.folder, 'plugins/system'))).toEqual([]);
+  });
+});
+
+describe('an order that renews', () => {
+  let shop: Shop;
+  const settingsOf = { renewals: 'RENEW-PRO = PRO-1Y', renewal_field: 'earlier_order' };
+  beforeAll(async () => {
+    shop = await hikaShopOn('5.3', settingsOf);
+  });
+  const buy = async (code: string, more: object = {}, customer = 1) => {
+    const id = await order(shop, [{ code, ...more }], { order_user_id: customer });
+    const { mails } = await shop.visit(status(id, 'confirmed'));
+    const [{ body }] = mails as [SentMail];
+    return { number: `HIKA${id}`, id, key: KEY.exec(body)?.[0] };
+  };
+  const ends = async (number: string) => (await known('hikashop', number))!.lines[0]!.licenses[0]!.expires_at;
+
+  it('prolongs what the same customer bought last, or the order that the customer names', async () => {
+    const older = await buy('PRO-1Y');
+    const newer = await buy('PRO-1Y');
+    const before = await ends(newer.number);
+    const renewal = await buy('RENEW-PRO');
+    const named = await buy('RENEW-PRO', { earlier_order: older.number });
+
+    expect(renewal.key).toBe(newer.key);
+    expect(named.key).toBe(older.key);
+    for (const { number } of [older, newer])
+      expect(new Date(await ends(number)).getFullYear()).toBe(new Date(before).getFullYear() + 1);
+    await shop.visit(status(renewal.id, 'refunded'));
+    expect(await ends(newer.number)).toBe(before);
+  });
+
+  it('never gives the key of another customer, nor prolongs for a guest', async () => {
+    const others = await buy('PRO-1Y', {}, 3);
+    const guest = await buy('PRO-1Y', {}, 2);
+    const found = [
+      await buy('RENEW-PRO', { earlier_order: others.number }),
+      await buy('RENEW-PRO', { earlier_order: "' OR 1=1 --" }),
+      await buy('RENEW-PRO', {}, 2),
+    ];
+
+    const keys = found.map(({ key }) => key);
+    expect(keys.every((key) => key !== undefined && KEY.test(key))).toBe(true);
+    expect(new Set([...keys, others.key, guest.key]).size).toBe(5);
+  });
+});
+
+describe('when the service does not take an order', () => {
+  let shop: Shop;
+  beforeAll(async () => {
+    shop = await hikaShopOn('6.1');
+  });
+
+  it('keeps it, posts it when the service is back, and mails the key', async () => {
+    await service.stop('SIGKILL');
+    const ids = [
+      await order(shop, [{ code: 'PRO-1Y' }], { order_lang: 'de-DE' }),
+      await order(shop, [{ code: 'PRO-1Y' }]),
+    ];
+    const visits = [];
+    for (const id of ids) visits.push(await shop.visit(status(id, 'confirmed')));
+    await shop.visit(status(ids[1]!, 'refunded'));
+    const page = await shop.visit({ page: ids[0] });
+    const during = await shop.outbox();
+    const early = await shop.notices();
+    await shop.site.run([{ sql: 'UPDATE #__licensing_hikashop SET created_at = 0' }]);
+    const late = await shop.notices();
+    const stillAway = await shop.later();
+    service = await startServiceProcess(settings);
+    const mails = await shop.later();
+    const again = await shop.later();
+
+    const follows = 'Ihr Lizenzschlüssel wird vorbereitet. Sie erhalten ihn per Mail.';
+    expect(to(visits[0]!.mails, 'jo@')[0]!.body).toContain(follows);
+    expect(page.shown).toContain(follows);
+    expect(during.map(({ event_id, state }) => [event_id, state])).toEqual([
+      ...[
+        ['paid', 'unsent'],
+        ['paid', 'unsent'],
+        ['refunded', 'unsent'],
+      ],
+    ]);
+    expect(early).toEqual([]);
+    expect(late).toEqual([
+      expect.stringMatching(
+        /: 3 events of orders wait, because .* cannot be reached: .*posted when it is back\.$/,
+      ),
+    ]);
+    expect([stillAway, again]).toEqual([[], []]);
+    expect(mails).toMatchObject([
+      { to: 'Jo <jo@example.com>', subject: `Ihre Lizenzschlüssel zur Bestellung HIKA${ids[0]}` },
+      { to: 'Jo <jo@example.com>', subject: `Your licence keys for order HIKA${ids[1]}` },
+    ]);
+    expect(mails[0]!.body).toMatch(
+      /^Vielen Dank für Ihre Bestellung HIKA\d+\. Das sind Ihre Lizenzschlüssel:\n\nPRO-1Y: [0-9A-F-]{35} \(gültig bis/,
+    );
+    expect(await history('hikashop', `HIKA${ids[0]}`)).toEqual([['active'], ['paid']]);
+    expect(await history('hikashop', `HIKA${ids[1]}`)).toEqual([['suspended'], ['paid', 'refunded']]);
+    expect((await shop.outbox()).map(({ state }) => state)).toEqual(['done', 'done', 'done']);
+    expect(await shop.notices()).toEqual([]);
+  });
+
+  it('holds up the first sale for a few seconds, and no other, when the service hangs', async () => {
+    const hanging: Server = createServer(() => undefined);
+    await new Promise<void>((resolve) => hanging.listen(0, '127.0.0.1', resolve));
+    await shop.set({ address: `http://127.0.0.1:${(hanging.address() as AddressInfo).port}` });
+    const seconds: number[] = [];
+    for (let i = 0; i < 3; i++) {
+      const id = await order(shop, [{ code: 'PRO-1Y' }]);
+      seconds.push((await shop.visit(status(id, 'confirmed'))).seconds);
+      seconds.push((await shop.visit({ page: id })).seconds);
+    }
+    hanging.close();
+    await shop.set({});
+    const mails = await shop.later();
+
+    expect(seconds[0]).toBeGreaterThan(3);
+    expect(seconds[0]).toBeLessThan(6);
+    expect(Math.max(...seconds.slice(1))).toBeLessThan(2);
+    expect(mails.filter(({ body }) => KEY.test(body))).toHaveLength(3);
+  });
+
+  it('waits as long as the service asks, and takes no proxy for it', async () => {
+    const answers: [number, Record<string, string>, string][] = [
+      [429, { 'Retry-After': '500' }, '{"error":{"code":"RATE_LIMITED","message":"Too many."}}'],
+      [503, {}, '{"error":{"code":"SERVICE_UNAVAILABLE","message":"Soon."}}'],
+      [404, {}, '<h1>Not Found</h1>'],
+      [200, {}, '<h1>Welcome</h1>'],
+      [301, { Location: `${address}/api/index.php/v1/licensing/manage/orders` }, ''],
+    ];
+    let answer = answers[0]!;
+    const busy = await startStaticSite((request, response) => {
+      request.resume();
+      response.writeHead(answer[0], answer[1]).end(answer[2]);
+    });
+    await shop.set({ address: busy.url });
+    const id = await order(shop, [{ code: 'PRO-1Y' }]);
+    const seen = [];
+    const start = Math.floor(Date.now() / 1000);
+    for (answer of answers) {
+      if (seen.length === 0) await shop.visit(status(id, 'confirmed'));
+      else await shop.later();
+      const { state, due_at: due } = (await shop.outbox()).at(-1) as unknown as {
+        state: string;
+        due_at: number;
+      };
+      seen.push([state, due - start >= 60, due - start >= 500]);
+    }
+    await shop.set({});
+    await shop.later();
+    await busy.stop();
+
+    expect(seen).toEqual([
+      ['unsent', true, true],
+      ...[120, 240, 480, 960].map((pause) => ['unsent', true, pause >= 500]),
+    ]);
+    expect(await history('hikashop', `HIKA${id}`)).toEqual([['active'], ['paid']]);
+  });
+
+  it('shows the administrator what was refused, and tries it again when the settings are saved', async () => {
+    const revoked = token.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'));
+    const counts = [];
+    for (const [wrong, reason] of [
+      [revoked, '401'],
+      ['my Joomla password', 'no valid token'],
+      ['', 'no valid token'],
+    ] as const) {
+      await shop.set({ token: wrong });
+      const id = await order(shop, [{ code: 'PRO-1Y' }]);
+      const { mails } = await shop.visit(status(id, 'confirmed'));
+      await shop.site.run([{ sql: "UPDATE #__licensing_hikashop SET created_at = 0 WHERE state <> 'done'" }]);
+      const [notice = ''] = await shop.notices();
+      const german = await shop.notices({ language: 'de-DE' });
+      const none = [await shop.notices({ option: 'com_content' }), await shop.notices({ client: 'site' })];
+      await shop.set({});
+      const keys = await shop.later();
+
+      expect(notice).toContain(reason);
+      expect(notice).not.toContain(wrong === '' ? 'lgw_' : wrong);
+      expect(german[0]).toMatch(/^Lizenzen für HikaShop: /);
+      expect(none).toEqual([[], []]);
+      expect(to(mails, 'jo@')[0]!.body).toContain('is being prepared');
+      expect(keys.filter(({ body }) => KEY.test(body))).toHaveLength(1);
+      counts.push(await shop.notices());
+      expect(await history('hikashop', `HIKA${id}`)).toEqual([['active'], ['paid']]);
+    }
+
+    expect(counts).toEqual([[], [], []]);
+    // A password that a browser filled in is not sent anywhere.
+    expect(service.lines.join('\n')).not.toContain('my Joomla password');
+  });
+
+  it('sends no token readable through the network', async () => {
+    await shop.set({ address: 'http://shop.example' });
+    const id = await order(shop, [{ code: 'PRO-1Y' }]);
+    await shop.visit(status(id, 'confirmed'));
+    await shop.site.run([{ sql: "UPDATE #__licensing_hikashop SET created_at = 0 WHERE state <> 'done'" }]);
+    expect(await shop.notices()).toEqual([expect.stringContaining('must begin with https://')]);
+    await shop.set({});
+    expect(await shop.later()).toHaveLength(1);
+  });
+
+  it('mails the key when the article is mapped', async () => {
+    const id = await order(shop, [{ code: 'NEW-1Y' }, { code: 'PRO-1Y' }]);
+    const { mails } = await shop.visit(status(id, 'confirmed'));
+    const early = await shop.later();
+    await cli.json(['shop', 'map', 'hikashop', 'NEW-1Y', '--plan', '2']);
+    const late = await shop.later();
+    const after = await shop.later();
+
+    expect(to(mails, 'jo@')[0]!.body).toMatch(/PRO-1Y: [0-9A-F-]{35}.*being prepared/s);
+    expect([early, after]).toEqual([[], []]);
+    expect(late).toHaveLength(1);
+    expect(late[0]!.body).toMatch(/NEW-1Y: [0-9A-F-]{35}/);
+    expect(late[0]!.body).not.toContain('PRO-1Y');
+  });
+
+  it('issues nothing for a test order, and mails keys on its own where that is set', async () => {
+    await shop.set({ test: '1' });
+    const test = await order(shop, [{ code: 'PRO-1Y' }]);
+    const tested = await shop.visit(status(test, 'confirmed'));
+    await shop.set({ key_mail: 'own' });
+    const own = await order(shop, [{ code: 'PRO-1Y' }]);
+    const { mails } = await shop.visit(status(own, 'confirmed'));
+    await shop.set({});
+
+    expect(await known('hikashop', `HIKA${test}`)).toMatchObject({ test: true, lines: [{ licenses: [] }] });
+    expect(JSON.stringify(tested.mails)).not.toMatch(/licence/);
+    expect(mails.map(({ subject, body }) => [subject, KEY.test(body)])).toEqual([
+      [`Your licence keys for order HIKA${own}`, true],
+      ['order_status_notification', false],
+    ]);
+  });
+});
+
+const YEAR = 365 * 86_400_000;
+const sqlTime = (time: number) => new Date(time).toISOString().slice(0, 19).replace('T', ' ');
+
+describe.each(JOOMLA_VERSIONS)('Membership Pro on Joomla %s', (version) => {
+  let shop: Shop;
+  beforeAll(async () => {
+    shop = await shopOn(version, 'membershippro');
+    await shop.site.run([
+      { sql: "INSERT INTO #__osmembership_plans VALUES (7, 'Pro'), (8, 'Agency')" },
+      { sql: 'INSERT INTO #__osmembership_upgraderules VALUES (5, 7, 8)' },
+      { sql: `INSERT INTO #__osmembership_subscribers (id) VALUES (${(first += 100)})` },
+    ]);
+  });
+  const pay = async (row: object = {}, template?: string) => {
+    const until = Math.floor(Date.now() / 1000) * 1000 + YEAR;
+    const pay = {
+      ...{
+        plan_id: 7,
+        user_id: shop.kind.length,
+        email: 'jo@example.com',
+        first_name: 'Jo',
+        last_name: 'Doe',
+      },
+      ...{ to_date: sqlTime(until), ...row },
+    };
+    const { result, mails } = await shop.visit({ pay, template });
+    const [mail] = to(mails, 'jo@') as [SentMail];
+    expect(to(mails, 'shop@')[0]!.body).not.toMatch(KEY);
+    return { id: result, mail, key: KEY.exec(mail.body)?.[0], until };
+  };
+  const license = async (id: number) => (await known('membershippro', String(id)))!.lines[0]!.licenses[0]!;
+
+  it('issues until the end of the subscription, in UTC, and has the key in the mail', async () => {
+    const { id, mail, until } = await pay({ user_id: 1 });
+    const marked = await pay({ user_id: 2 }, 'Key: [LICENCE_KEY]!');
+    // An administrator may fire the events of all subscriptions again.
+    const [row] = await shop.site.run([
+      { sql: `SELECT * FROM #__osmembership_subscribers WHERE id = ${id}` },
+    ]);
+    await shop.visit({ event: 'onMembershipActive', row: (row as object[])[0] });
+
+    expect(mail.body).toMatch(
+      /<strong>Your licence keys<\/strong><br>Pro: [0-9A-F-]{35} \(valid until .*<\/body>/s,
+    );
+    expect(marked.mail.body).toMatch(/Key: <p><strong>.*<\/p>!/s);
+    expect(await license(id)).toMatchObject({
+      status: 'active',
+      expires_at: new Date(until).toISOString().replace('.000Z', 'Z'),
+    });
+    expect(await history('membershippro', String(id))).toEqual([['active'], ['paid']]);
+  });
+
+  it('prolongs by a renewal, changes the plan by an upgrade, and ends with the last of them', async () => {
+    const bought = await pay({ user_id: 3 });
+    const renewal = await pay({ user_id: 3, act: 'renew', to_date: sqlTime(bought.until + YEAR) });
+    const prolonged = await license(bought.id);
+    await shop.visit({ expire: bought.id });
+    const upgrade = await pay({ user_id: 3, plan_id: 8, act: 'upgrade', upgrade_option_id: 5 });
+    const upgraded = await history('membershippro', String(bought.id));
+    const last = await pay({
+      user_id: 3,
+      plan_id: 8,
+      act: 'renew',
+      to_date: sqlTime(bought.until + 2 * YEAR),
+    });
+    const { id: licenseId, expires_at: end } = await license(bought.id);
+    await shop.visit({ expire: upgrade.id });
+    await shop.visit({ expire: last.id });
+
+    expect(renewal.key).toBe(bought.key);
+    expect(prolonged.expires_at).toBe(new Date(bought.until + YEAR).toISOString().replace('.000Z', 'Z'));
+    // Neither what was renewed nor what was upgraded has ended.
+    expect(upgraded).toEqual([['active'], ['paid', 'upgraded']]);
+    expect(upgrade.key).toBeUndefined();
+    expect(last.key).toBe(bought.key);
+    expect(end).toBe(new Date(bought.until + 2 * YEAR).toISOString().replace('.000Z', 'Z'));
+    expect(await cli.json(['license', 'show', String(licenseId)])).toMatchObject({ plan_id: 2 });
+    expect((await history('membershippro', String(bought.id)))[1]).toEqual([
+      ...['paid', 'upgraded', 'subscription_ended'],
+    ]);
+  });
+
+  it('takes a refund back, of a renewal only what it added', async () => {
+    const bought = await pay({ user_id: 4 });
+    const renewal = await pay({ user_id: 4, act: 'renew', to_date: sqlTime(bought.until + YEAR) });
+    await shop.visit({ edit: { id: renewal.id, published: 4 } }, { client: 'administrator' });
+    const after = await license(bought.id);
+    await shop.visit({ edit: { id: bought.id, refunded: 1 } }, { client: 'administrator' });
+
+    expect(after).toMatchObject({
+      status: 'active',
+      expires_at: new Date(bought.until).toISOString().replace('.000Z', 'Z'),
+    });
+    expect(await history('membershippro', String(bought.id))).toEqual([['suspended'], ['paid', 'refunded']]);
+  });
+
+  it('leaves alone members of a group, plans without a licence, and events of other extensions', async () => {
+    const member = await pay({ group_admin_id: 9 });
+    await shop.set({ articles: '7' });
+    const other = await pay({ plan_id: 8 });
+    await shop.set({});
+    await shop.visit({ event: 'onMembershipActive', row: { id: 1, title: 'of another extension' } });
+    const guest = await pay({ user_id: 0 });
+    const stranger = await pay({ user_id: 0, act: 'renew' });
+
+    for (const { id } of [member, other]) expect(await known('membershippro', String(id))).toBeUndefined();
+    expect([member.key, other.key]).toEqual([undefined, undefined]);
+    expect(stranger.key).not.toBe(guest.key);
+  });
+});
+
+it('keeps the token out of pages, mails, notices and logs', () => {
+  expect(told.length).toBeGreaterThan(100);
+  expect(told.join('\n')).not.toContain(token.slice(4));
+});

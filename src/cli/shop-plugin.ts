@@ -20,13 +20,13 @@ export function addPlugin(shop: Command): void {
     )
     .action((kind: ShopKind, { out }: { out: string }, command: Command) =>
       withSession(command, async ({ config, output }) => {
-        const made = await makeShopPlugin(kind, config.publicUrl, packageRoot);
+        const made = await makeShopPlugin(kind, config.operatorUrl, packageRoot);
         const file = join(resolve(out), made.fileName);
         await makeFolder(resolve(out));
         const place = await lookAt(file);
         await refuseOwn(place, ownFiles(config));
         await replaceFile(place, 0o644, (_sink, handle) => handle.writeFile(made.zip));
-        const address = config.publicUrl ?? null;
+        const address = config.operatorUrl ?? null;
         output.print(
           { kind, file, element: made.element, version: made.version, address },
           describe(kind, file),

@@ -24,12 +24,12 @@ export interface MadeShopPlugin {
 const FIELDS = "<!-- The shop's own fields -->";
 
 /**
- * @param publicUrl where the service is reached, as the plugin's settings have it at first; undefined: beside the shop
+ * @param address where the operator's API is, as the plugin's settings have it at first; undefined: beside the shop
  * @param root the folder of this program
  */
 export async function makeShopPlugin(
   kind: ShopKind,
-  publicUrl: string | undefined,
+  address: string | undefined,
   root: string,
 ): Promise<MadeShopPlugin> {
   const version = await readVersion(root);
@@ -41,7 +41,7 @@ export async function makeShopPlugin(
     SHOPPLUGIN: element.toUpperCase(),
     shopplugin: element,
     shopkind: kind,
-    ServiceAddress: publicUrl ?? '',
+    ServiceAddress: address ?? '',
     ApiPath: API_PATH,
     '0.0.0': version,
   };

@@ -100,10 +100,11 @@ async function shopOn(version: JoomlaVersion, kind: Kind, params: object = {}): 
   const site = await createJoomlaSite(version, { ca: '', resolve: [] }, kind);
   const element = `licensing${kind}`;
   const set = async (changed: object) => {
+    const saved = { context: 'com_plugins.plugin', subject: { element, folder: 'system' } };
     const json = JSON.stringify({ address, token, ...changed }).replaceAll("'", "''");
     await site.run([
       { sql: `UPDATE #__extensions SET enabled = 1, params = '${json}' WHERE element = '${element}'` },
-      { event: 'onExtensionAfterSave', arguments: ['com_plugins.plugin', { element, folder: 'system' }] },
+      { event: 'onExtensionAfterSave', arguments: version === '4.4' ? Object.values(saved) : saved },
     ]);
   };
   const run = async <T>(steps: Step[], options?: HostOptions) => {
@@ -232,6 +233,28 @@ describe('licensing shop plugin', () => {
     );
   });
 
+  it('is set up as its page says', async () => {
+    const page = readFileSync(join(__dirname, '../../docs/joomla-shops.md'), 'utf8');
+    const seller = operator({
+      LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'data.sqlite')}`,
+      LICENSING_PACKAGES_DIR: temporaryFolder(),
+    });
+    await seller.run(['migrate']);
+    await seller.json(['product', 'add', '--name', 'Example', '--id', '42']);
+    await addPlan(seller, '42', 'Year', 'domain', '3');
+    const commands = [...page.matchAll(/```sh\n([^]*?)```/g)].flatMap(([, block]) =>
+      block!.trim().split('\n'),
+    );
+    const codes = [];
+    for (const command of commands) {
+      const words = command.replace('/tmp', temporaryFolder()).split(' ');
+      codes.push([command, words.shift(), (await seller.run(words)).code]);
+    }
+
+    expect(codes).toHaveLength(10);
+    expect(codes).toEqual(commands.map((command) => [command, 'licensing', 0]));
+  });
+
   it('makes its table on MySQL, where an event of an order is once, and drops it', async () => {
     const db = knex({ client: 'mysql2', connection: await createMariaDbDatabase() });
     const sql = (name: string) =>
@@ -263,7 +286,7 @@ describe('licensing shop plugin', () => {
 
 const CUSTOMERS: Step = {
   sql: `INSERT INTO #__hikashop_user VALUES (1, 51, 'jo@example.com', 'Jo'), (2, 0, 'guest@example.com', NULL),
-    (3, 53, 'ann@example.com', 'Ann')`,
+    (3, 53, 'ann@example.com', 'Ann'), (4, 54, 'nobody@example.com', '')`,
 };
 
 async function hikaShopOn(version: JoomlaVersion, params: object = {}): Promise<Shop> {
@@ -561,7 +584,7 @@ describe('when the service does not take an order', () => {
       const id = await order(shop, [{ code: 'PRO-1Y' }]);
       const { mails } = await shop.visit(status(id, 'confirmed'));
       await shop.site.run([{ sql: "UPDATE #__licensing_hikashop SET created_at = 0 WHERE state <> 'done'" }]);
-      const [notice = ''] = await shop.notices();
+      const [notice = ''] = await shop.notices({ option: '' });
       const german = await shop.notices({ language: 'de-DE' });
       const none = [await shop.notices({ option: 'com_content' }), await shop.notices({ client: 'site' })];
       await shop.set({});
@@ -571,6 +594,7 @@ describe('when the service does not take an order', () => {
       expect(notice).not.toContain(wrong === '' ? 'lgw_' : wrong);
       expect(german[0]).toMatch(/^Lizenzen für HikaShop: /);
       expect(none).toEqual([[], []]);
+
       expect(to(mails, 'jo@')[0]!.body).toContain('is being prepared');
       expect(keys.filter(({ body }) => KEY.test(body))).toHaveLength(1);
       counts.push(await shop.notices());
@@ -622,6 +646,25 @@ describe('when the service does not take an order', () => {
       [`Your licence keys for order HIKA${own}`, true],
       ['order_status_notification', false],
     ]);
+  });
+
+  it('tries again when Joomla cannot send the mail', async () => {
+    await shop.set({ key_mail: 'own' });
+    const id = await order(shop, [{ code: 'PRO-1Y' }], { order_user_id: 4 });
+    await shop.visit(status(id, 'confirmed'));
+    const [before] = (await shop.outbox()).slice(-1);
+    const failed = await shop.later();
+    await shop.site.run([
+      { sql: "UPDATE #__licensing_hikashop SET message = replace(message, 'nobody@', 'somebody@')" },
+    ]);
+    const mails = await shop.later();
+    await shop.set({});
+
+    expect(before).toMatchObject({ state: 'waiting', error: expect.stringContaining('mail server') });
+    expect(failed).toEqual([]);
+    expect(mails).toMatchObject([{ to: 'somebody@example.com', body: expect.stringMatching(KEY) }]);
+    expect((await shop.outbox()).at(-1)).toMatchObject({ state: 'done', error: '' });
+    expect(await history('hikashop', `HIKA${id}`)).toEqual([['active'], ['paid']]);
   });
 });
 

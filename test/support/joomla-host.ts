@@ -17,7 +17,7 @@ export type Step =
   | { install: string }
   | { uninstall: string }
   /** in which application; by default as the options say */
-  | { event: string; arguments?: unknown[]; client?: HostOptions['client'] }
+  | { event: string; arguments?: object; client?: HostOptions['client'] }
   /** a visit of the shop, in the words of its file in test/joomla/host */
   | { shop: object; client?: HostOptions['client'] }
   | { sql: string };

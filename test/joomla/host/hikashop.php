@@ -87,7 +87,12 @@ final class HikashopOrderClass
         $mailer->Body = $mail->html ? "<html><body>$text</body></html>" : $text;
         $mailer->AltBody = $mail->html ? $text : '';
         Host::$app->triggerEvent('onBeforeMailSend', [&$mail, &$mailer]);
-        $mailer->send();
+
+        try {
+            $mailer->send();
+        } catch (Exception $fault) {
+            // HikaShop notes it on the order.
+        }
     }
 
     private function one(string $sql): stdClass

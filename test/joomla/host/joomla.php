@@ -634,6 +634,10 @@ namespace Joomla\CMS\Mail {
 
         public function send()
         {
+            if (in_array('nobody@example.com', $this->to, true)) {
+                throw new \RuntimeException('The mail server refused nobody@example.com.');
+            }
+
             \Host::$mails[] = [
                 'to' => implode(', ', $this->to),
                 'subject' => $this->Subject,
@@ -892,7 +896,7 @@ namespace {
                 $results[] = uninstall($value);
             } elseif ($name === 'event') {
                 Host::$mails = [];
-                boot()->dispatch($value, new Event($value, json_decode(json_encode($step['arguments'] ?? []))));
+                boot()->dispatch($value, new Event($value, (array) json_decode(json_encode($step['arguments'] ?? []))));
                 $results[] = isset(Host::$in['shop'])
                     ? ['messages' => Host::$app->messages, 'mails' => Host::$mails]
                     : Host::$app->messages;

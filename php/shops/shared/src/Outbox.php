@@ -90,12 +90,14 @@ final class Outbox
         )->loadResult();
     }
 
-    /** The oldest come first. */
-    public function due(int $now, int $limit): array
+    /** What was not sent yet, the oldest first, then what waits. */
+    public function due(int $now, int $limit, bool $withWaiting): array
     {
+        $states = $withWaiting ? "'unsent', 'waiting'" : "'unsent'";
+
         return $this->db->setQuery(
-            'SELECT * FROM ' . self::TABLE . " WHERE state IN ('unsent', 'waiting') AND due_at <= $now"
-            . " ORDER BY id LIMIT $limit"
+            'SELECT * FROM ' . self::TABLE . " WHERE state IN ($states) AND due_at <= $now"
+            . " ORDER BY state, id LIMIT $limit"
         )->loadObjectList();
     }
 

@@ -67,11 +67,12 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
     {
         $this->guard(function () {
             $app = $this->getApplication();
-            $pages = ['com_cpanel', 'com_plugins', static::COMPONENT];
+            // Without an option it is the dashboard.
+            $pages = ['', 'com_cpanel', 'com_plugins', static::COMPONENT];
 
             if (
                 !$app->isClient('administrator')
-                || !in_array($app->getInput()->get('option'), $pages, true)
+                || !in_array($app->getInput()->get('option', ''), $pages, true)
                 || $app->getInput()->get('format', 'html') !== 'html'
                 || !$app->getIdentity()
                 || !$app->getIdentity()->authorise('core.manage', 'com_plugins')
@@ -99,7 +100,7 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
     public function sendLater(): void
     {
         $this->guard(function () {
-            if (!$this->outbox()->due(time(), 1)) {
+            if (!$this->outbox()->due(time(), 1, true)) {
                 return;
             }
 
@@ -108,7 +109,7 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
                 fastcgi_finish_request();
             }
 
-            $this->sendDue();
+            $this->sendDue(true);
         });
     }
 
@@ -136,11 +137,12 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
             $eventId = $number === 0 ? $event : $event . '-' . ($number + 1);
         }
 
-        $before = $this->outbox()->last($orderId);
-        // The service tells events of one second apart by their kind, not by which came first.
-        $at = $before === null ? time() : max(time(), strtotime(json_decode($before->message, true)['at']) + 1);
+        $last = $this->outbox()->last($orderId);
+        $before = $last === null ? [] : json_decode($last->message, true);
+        // The service takes events of one second in the order of their kinds, whichever came first.
+        $at = max(time(), strtotime($before['at'] ?? '1970-01-01') + 1);
         $message = [
-            'shop' => (string) $this->params->get('shop', 'shopkind'),
+            'shop' => $before['shop'] ?? (string) $this->params->get('shop', 'shopkind'),
             'event' => $event,
             'event_id' => $eventId,
             'at' => gmdate('Y-m-d\TH:i:s\Z', $at),
@@ -149,7 +151,7 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
 
         if ($this->outbox()->add($orderId, $event, $eventId, $message, $details, time())) {
             $this->recorded[$orderId] = $event === 'paid';
-            $this->sendDue();
+            $this->sendDue(false);
         }
     }
 
@@ -234,6 +236,7 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
         }
     }
 
+    /** The settings' service, or the one beside this site. */
     private function service(): Service
     {
         $site = trim((string) $this->params->get('address', ''));
@@ -248,14 +251,14 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
         return (int) ceil(self::SECONDS - (microtime(true) - $this->began));
     }
 
-    private function sendDue(): void
+    private function sendDue(bool $withWaiting): void
     {
         // On the command line Joomla may not know the site's address. The next page posts it.
         if ($this->getApplication()->isClient('cli')) {
             return;
         }
 
-        foreach ($this->outbox()->due(time(), self::AT_ONCE) as $row) {
+        foreach ($this->outbox()->due(time(), self::AT_ONCE, $withWaiting) as $row) {
             $missing = $this->service()->missing();
 
             if ($missing !== '') {

@@ -74,13 +74,14 @@ export async function stopJoomlaSites(): Promise<void> {
 /**
  * @param reach the certificate authority, and where the shop's host is, as curl's --resolve has it
  * @param shop the shop that the site has
+ * @param folder another process's site, for requests at the same time
  */
 export async function createJoomlaSite(
   version: JoomlaVersion,
   reach: { ca: string; resolve: string[] },
   shop?: 'hikashop' | 'membershippro',
+  folder = temporaryFolder('licensing-joomla'),
 ): Promise<JoomlaSite> {
-  const folder = temporaryFolder('licensing-joomla');
   const php = startPhp(HOST);
   started.push(php);
   await php.ask({ version, site: folder, shop, ...reach });
@@ -101,12 +102,12 @@ export async function createJoomlaSite(
 
 /** As in Joomla's installation/sql. */
 const SCHEMA = `
-  CREATE TABLE jos_extensions (extension_id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, type TEXT NOT NULL,
+  CREATE TABLE IF NOT EXISTS jos_extensions (extension_id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, type TEXT NOT NULL,
     element TEXT NOT NULL, folder TEXT NOT NULL, client_id INTEGER NOT NULL, enabled INTEGER NOT NULL,
     manifest_cache TEXT NOT NULL, params TEXT NOT NULL, custom_data TEXT NOT NULL);
-  CREATE TABLE jos_update_sites (update_site_id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT, type TEXT, location TEXT,
+  CREATE TABLE IF NOT EXISTS jos_update_sites (update_site_id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT, type TEXT, location TEXT,
     enabled INTEGER, extra_query TEXT DEFAULT '');
-  CREATE TABLE jos_update_sites_extensions (update_site_id INTEGER, extension_id INTEGER,
+  CREATE TABLE IF NOT EXISTS jos_update_sites_extensions (update_site_id INTEGER, extension_id INTEGER,
     PRIMARY KEY (update_site_id, extension_id));
 `;
 

@@ -242,7 +242,7 @@ namespace Joomla\Database {
         private static function shell(): array
         {
             if (!self::$shell) {
-                $command = ['sqlite3', '-bail', '-json', \Host::$in['site'] . '/site.sqlite'];
+                $command = ['sqlite3', '-cmd', '.timeout 10000', '-bail', '-json', \Host::$in['site'] . '/site.sqlite'];
                 $process = proc_open($command, [['pipe', 'r'], ['pipe', 'w'], ['pipe', 'w']], $pipes);
                 self::$shell = $pipes + ['process' => $process];
             }

@@ -104,9 +104,9 @@ function shop(array $step): int
 }
 
 Host::$db->setQuery(
-    'CREATE TABLE #__osmembership_subscribers (id INTEGER PRIMARY KEY, plan_id INTEGER, user_id INTEGER DEFAULT 0,'
+    'CREATE TABLE IF NOT EXISTS #__osmembership_subscribers (id INTEGER PRIMARY KEY, plan_id INTEGER, user_id INTEGER DEFAULT 0,'
     . " first_name TEXT, last_name TEXT, email TEXT, act TEXT DEFAULT 'subscribe', published INTEGER, to_date TEXT,"
     . " group_admin_id INTEGER DEFAULT 0, upgrade_option_id INTEGER DEFAULT 0, refunded INTEGER DEFAULT 0, language TEXT DEFAULT '*');"
-    . 'CREATE TABLE #__osmembership_plans (id INTEGER PRIMARY KEY, title TEXT);'
-    . 'CREATE TABLE #__osmembership_upgraderules (id INTEGER PRIMARY KEY, from_plan_id INTEGER, to_plan_id INTEGER)'
+    . 'CREATE TABLE IF NOT EXISTS #__osmembership_plans (id INTEGER PRIMARY KEY, title TEXT);'
+    . 'CREATE TABLE IF NOT EXISTS #__osmembership_upgraderules (id INTEGER PRIMARY KEY, from_plan_id INTEGER, to_plan_id INTEGER)'
 )->execute();

@@ -41,8 +41,8 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
 
     private $outbox;
 
-    /** When the first call of this request began. */
-    private $began;
+    /** Seconds that the calls of this request took. */
+    private $spent = 0.0;
 
     /** Orders that this request recorded: their mails are written next. */
     private $recorded = [];
@@ -105,8 +105,10 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
             }
 
             // Where PHP can end the request, the visitor does not wait for the service.
-            if (function_exists('fastcgi_finish_request')) {
-                fastcgi_finish_request();
+            foreach (['fastcgi_finish_request', 'litespeed_finish_request'] as $finish) {
+                if (function_exists($finish)) {
+                    $finish();
+                }
             }
 
             $this->sendDue(true);
@@ -208,12 +210,11 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
             return [[], ''];
         }
 
-        $seconds = $this->secondsLeft();
+        $isPosted = in_array($row->state, ['done', 'waiting'], true);
 
-        if (!isset($this->answers[$orderId]) && in_array($row->state, ['done', 'waiting'], true) && $seconds > 0) {
+        if (!isset($this->answers[$orderId]) && $isPosted && $this->secondsLeft() > 0) {
             // The same event again changes nothing.
-            $answer = $this->service()->post(json_decode($row->message, true), $seconds);
-            $this->answers[$orderId] = $answer['lines'];
+            $this->answers[$orderId] = $this->post($row)['lines'];
         }
 
         $details = json_decode($row->details, true);
@@ -246,9 +247,16 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
 
     private function secondsLeft(): int
     {
-        $this->began = $this->began ?? microtime(true);
+        return (int) round(self::SECONDS - $this->spent);
+    }
 
-        return (int) ceil(self::SECONDS - (microtime(true) - $this->began));
+    private function post(\stdClass $row): array
+    {
+        $start = microtime(true);
+        $answer = $this->service()->post(json_decode($row->message, true), $this->secondsLeft());
+        $this->spent += microtime(true) - $start;
+
+        return $answer;
     }
 
     private function sendDue(bool $withWaiting): void
@@ -267,22 +275,20 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
                 return;
             }
 
-            $seconds = $this->secondsLeft();
-
-            if ($seconds <= 0) {
+            if ($this->secondsLeft() <= 0) {
                 return;
             }
 
-            if ($this->outbox()->claim($row, time() + self::CLAIM_SECONDS) && !$this->send($row, $seconds)) {
+            if ($this->outbox()->claim($row, time() + self::CLAIM_SECONDS) && !$this->send($row)) {
                 return;
             }
         }
     }
 
     /** @return bool whether the service answered */
-    private function send(\stdClass $row, int $seconds): bool
+    private function send(\stdClass $row): bool
     {
-        $answer = $this->service()->post(json_decode($row->message, true), $seconds);
+        $answer = $this->post($row);
         $details = json_decode($row->details, true);
         $now = time();
 
@@ -319,10 +325,11 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
             return !in_array($line['line'], $told, true) && ($line['action'] ?? '') !== 'waiting';
         });
         $error = '';
+        $orderId = (int) $row->order_id;
+        $this->answers[$orderId] = $lines;
 
-        $this->answers[$row->order_id] = $lines;
-
-        if (!$this->isNew((int) $row->order_id)) {
+        // What was refunded meanwhile needs no mail.
+        if (!$this->isNew($orderId) && $this->isPaid($orderId)) {
             try {
                 $this->mailKeys($row, $untold, $details);
             } catch (\Throwable $fault) {

@@ -33,7 +33,7 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
     const MARK = '[LICENCE_KEY]';
 
     /** For all calls of one request together. */
-    const SECONDS = 4;
+    const SECONDS = 3;
     const AT_ONCE = 20;
     const CLAIM_SECONDS = 60;
     const MAX_PAUSE = 3600;

@@ -373,7 +373,14 @@ describe.each(JOOMLA_VERSIONS)('HikaShop on Joomla %s', (version) => {
       /^Hier: Ihre Lizenzschlüssel\nPRO-1Y: [0-9A-F-]{35} \(gültig bis \d\d\.\d\d\.20\d\d\)\n\. Ende\.$/,
     );
     expect(to(mails, 'shop@')[0]!.body).not.toMatch(KEY);
-    expect(await history('hikashop', `HIKA${result}`)).toEqual([['active'], ['paid']]);
+    expect(await known('hikashop', `HIKA${result}`)).toMatchObject({
+      ...{ customer: 'guest@example.com', customer_name: 'Gus Guest', events: [{ event: 'paid' }] },
+      lines: [{ licenses: [{ status: 'active' }] }],
+    });
+    // Of a customer that was deleted.
+    const orphan = await order(shop, [{ code: 'PRO-1Y' }], { order_user_id: 99 });
+    await shop.visit(status(orphan, 'confirmed'));
+    expect(await known('hikashop', `HIKA${orphan}`)).toMatchObject({ customer: null, state: 'done' });
   });
 
   it('posts an order once when the shop is told of the payment twice at once', async () => {
@@ -707,7 +714,9 @@ describe('when the service does not take an order', () => {
 
     expect(before).toMatchObject({ state: 'waiting', error: expect.stringContaining('mail server') });
     expect(failed).toEqual([]);
-    expect(mails).toMatchObject([{ to: 'somebody@example.com', body: expect.stringMatching(KEY) }]);
+    expect(mails).toMatchObject([
+      { to: 'Gus Guest <somebody@example.com>', body: expect.stringMatching(KEY) },
+    ]);
     expect((await shop.outbox()).at(-1)).toMatchObject({ state: 'done', error: '' });
     expect(await history('hikashop', `HIKA${id}`)).toEqual([['active'], ['paid']]);
   });

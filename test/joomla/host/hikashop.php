@@ -17,7 +17,10 @@ final class HikashopOrderClass
     public function loadFullOrder($orderId, $additionalData = false, $checkUser = true)
     {
         $order = $this->one('SELECT * FROM #__hikashop_order WHERE order_id = ' . (int) $orderId);
-        $order->customer = $this->one("SELECT * FROM #__hikashop_user WHERE user_id = $order->order_user_id");
+        $order->customer = Host::$db->setQuery(
+            "SELECT * FROM #__hikashop_user WHERE user_id = $order->order_user_id"
+        )->loadObjectList()[0] ?? null;
+        $order->billing_address = (object) ['address_firstname' => 'Gus', 'address_lastname' => 'Guest'];
         $order->products = Host::$db->setQuery(
             "SELECT * FROM #__hikashop_order_product WHERE order_id = $order->order_id ORDER BY order_product_id"
         )->loadObjectList();
@@ -82,7 +85,7 @@ final class HikashopOrderClass
         $mail = (object) ['mail_name' => $name, 'data' => &$order, 'html' => $step['html'] ?? 1];
         $text = $step['template'] ?? 'Thank you.';
         $mailer = new Mail();
-        $mailer->addRecipient($name === 'order_admin_notification' ? 'shop@example.com' : $customer->user_email);
+        $mailer->addRecipient($name === 'order_admin_notification' ? 'shop@example.com' : $customer->user_email ?? '');
         $mailer->setSubject($name);
         $mailer->Body = $mail->html ? "<html><body>$text</body></html>" : $text;
         $mailer->AltBody = $mail->html ? $text : '';

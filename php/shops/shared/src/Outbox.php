@@ -72,9 +72,7 @@ final class Outbox
     /** The latest of these events of an order; null if there is none. */
     public function latest(int $orderId, array $events)
     {
-        $names = implode(', ', array_map([$this->db, 'quote'], $events));
-
-        return $this->first("order_id = $orderId AND event IN ($names)");
+        return $this->first($this->areEvents($orderId, $events));
     }
 
     /** The latest event of an order; null if there is none. */
@@ -83,10 +81,10 @@ final class Outbox
         return $this->first("order_id = $orderId");
     }
 
-    public function count(int $orderId, string $event): int
+    public function count(int $orderId, array $events): int
     {
         return (int) $this->db->setQuery(
-            'SELECT COUNT(*) FROM ' . self::TABLE . " WHERE order_id = $orderId AND event = " . $this->db->quote($event)
+            'SELECT COUNT(*) FROM ' . self::TABLE . ' WHERE ' . $this->areEvents($orderId, $events)
         )->loadResult();
     }
 
@@ -155,6 +153,11 @@ final class Outbox
         $number = (int) $this->db->setQuery('SELECT COUNT(*) FROM ' . self::TABLE . " WHERE $where")->loadResult();
 
         return [$number, $number > 0 ? $this->first($where) : null];
+    }
+
+    private function areEvents(int $orderId, array $events): string
+    {
+        return "order_id = $orderId AND event IN (" . implode(', ', array_map([$this->db, 'quote'], $events)) . ')';
     }
 
     private function first(string $where)

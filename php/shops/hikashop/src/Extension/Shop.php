@@ -138,20 +138,27 @@ final class Shop extends ShopPlugin
             return;
         }
 
-        $address = $order->billing_address ?? null;
-        $name = trim(($address->address_firstname ?? '') . ' ' . ($address->address_lastname ?? ''));
         $message = [
             'order' => (string) ($order->order_number ?? '') ?: (string) $orderId,
-            'customer' => array_filter([
-                'email' => (string) $order->customer->user_email,
-                'name' => (string) ($order->customer->name ?? '') ?: $name,
-            ]),
+            'customer' => $this->customer($order),
             'lines' => $lines,
         ];
-        $this->record($orderId, 'paid', $message, [
+        $this->record($orderId, 'paid', array_filter($message), [
             'names' => $names,
             'language' => (string) ($order->order_lang ?? '') ?: $this->getApplication()->getLanguage()->getTag(),
         ]);
+    }
+
+    /** A guest's name is in the address alone. A customer may have been deleted. */
+    private function customer(\stdClass $order): array
+    {
+        $address = $order->billing_address ?? null;
+        $name = trim(($address->address_firstname ?? '') . ' ' . ($address->address_lastname ?? ''));
+        $email = (string) ($order->customer->user_email ?? '');
+
+        return $email === ''
+            ? []
+            : array_filter(['email' => $email, 'name' => (string) ($order->customer->name ?? '') ?: $name]);
     }
 
     /**

@@ -32,6 +32,9 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
     /** Where a template of the shop's mails wants the keys. */
     const MARK = '[LICENCE_KEY]';
 
+    /** The events after which an order can be paid again. */
+    const TAKE_BACK = ['refunded', 'subscription_ended'];
+
     /** For all calls of one request together. */
     const SECONDS = 3;
     const AT_ONCE = 20;
@@ -131,12 +134,17 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
         });
     }
 
-    /** Stores an event of an order, and posts it. Without an event id it is the next of its kind. */
+    /**
+     * Stores an event of an order, and posts it. Payments and what takes them back come in turns: without an event id it
+     * is named by how often that was, so that two requests at once record the same.
+     */
     protected function record(int $orderId, string $event, array $message, array $details = [], string $eventId = ''): void
     {
         if ($eventId === '') {
-            $number = $this->outbox()->count($orderId, $event);
-            $eventId = $number === 0 ? $event : $event . '-' . ($number + 1);
+            $turn = $event === 'paid'
+                ? $this->outbox()->count($orderId, self::TAKE_BACK) + 1
+                : $this->outbox()->count($orderId, ['paid']);
+            $eventId = $turn > 1 ? "$event-$turn" : $event;
         }
 
         $last = $this->outbox()->last($orderId);
@@ -160,7 +168,7 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
     /** Whether the order is paid, as far as the service was or will be told. */
     protected function isPaid(int $orderId): bool
     {
-        $row = $this->outbox()->latest($orderId, ['paid', 'refunded', 'subscription_ended']);
+        $row = $this->outbox()->latest($orderId, array_merge(['paid'], self::TAKE_BACK));
 
         return $row !== null && $row->event === 'paid';
     }

@@ -1417,6 +1417,7 @@ describe("nginx's configuration follows the settings", () => {
     expect(all['licensing.conf']!.match(/client_max_body_size .*/g)).toEqual([
       'client_max_body_size 128k;',
       'client_max_body_size 601m;',
+      'client_max_body_size 2m;',
       'client_max_body_size 601m;',
     ]);
     expect(all['licensing.conf']).toContain(

@@ -770,8 +770,8 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
       const logged = (request: string, status: number) =>
         new RegExp(`"${request.replace(/[()]/g, '\\$&')}" ${status} `);
       const download = `GET ${PREFIX}/downloads/42`;
-      // A shop for each sender, on a Unix socket, and two that are limited.
-      shops.expectNoKeyInLogs(kind.senders.length + 3, [
+      // A shop for each sender, one for signed messages, on a Unix socket, and two that are limited.
+      shops.expectNoKeyInLogs(kind.senders.length + 4, [
         ...[200, 206, 304, 404, 416, 429, 503].map((status) => logged(download, status)),
         logged(`GET ${PREFIX}/downloads/43`, 403),
         ...[400, 404].map((status) => logged(`GET ${kind.hidden}`, status)),

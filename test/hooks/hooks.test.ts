@@ -75,6 +75,15 @@ describe.each(BACKENDS)('receivers, on %s', (_, settings) => {
     ]);
   });
 
+  it('notes messages that it does not use, whatever they are called and however they write a time', async () => {
+    const unused = { result: 'noted', reason: 'unused', order_id: null, state: null };
+    for (const type of ['constructor', '__proto__', 'toString', 'v1.billing.meter.no_meter_found']) {
+      const thin = { id: `evt_${type}`, type, created: '2026-11-24T12:00:00.000Z' };
+      const answer = await send('stripe', signStripe(thin, SECRET, NOW));
+      expect([type, answer.status, JSON.parse(answer.text)]).toEqual([type, 200, { data: unused }]);
+    }
+  });
+
   it('refuses other addresses, methods, types and sizes', async () => {
     const right = signStripe(UNUSED, SECRET, NOW);
     for (const name of ['unknown', 'STRIPE', '..%2fmanage', 'a'.repeat(100)])

@@ -134,6 +134,7 @@ describe.each(BACKENDS)('messages of Paddle, on %s', (_, settings) => {
     expect(await adjust({ status: 'pending_approval' })).toMatchObject({ reason: 'not_final' });
     expect(await adjust({ status: 'rejected' })).toMatchObject({ reason: 'not_final' });
     expect(await adjust({ action: 'credit' })).toMatchObject({ reason: 'unused' });
+    expect(await adjust({ action: 'constructor' })).toMatchObject({ reason: 'unused' });
     expect(await adjust({ action: 'chargeback_warning' })).toMatchObject({ reason: 'unused' });
     expect(await adjust({ type: 'partial' })).toMatchObject({ result: 'order' });
     expect(await adjust({ action: 'chargeback', type: 'partial' })).toMatchObject({ reason: 'partial' });
@@ -153,6 +154,8 @@ describe.each(BACKENDS)('messages of Paddle, on %s', (_, settings) => {
     await send(paid());
     const items = [{ item_id: 'txnitm_1', type: 'partial', amount: '100' }];
     await send(message('adjustment.created', { id: `adj_${randomUUID()}`, type: undefined, items }));
+    const nothing = { id: `adj_${randomUUID()}`, type: undefined, items: [] };
+    await send(message('adjustment.created', nothing));
     expect(await status()).toBe('active');
     await send(message('adjustment.created', { type: undefined }));
     expect(await status()).toBe('suspended');

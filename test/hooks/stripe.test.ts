@@ -257,6 +257,21 @@ describe.each(BACKENDS)('messages of Stripe, on %s', (_, settings) => {
     });
   });
 
+  it('reads what is of another type as if it were not there', async () => {
+    for (const quantity of [{ toString: 1, valueOf: 1 }, [['2']], null, true, -1]) {
+      payment = `pi_${randomUUID()}`;
+      await send(paid(0, { metadata: { sku: 'PRO-1Y', quantity } }));
+      expect(await status()).toBe('active');
+    }
+    await send(paid(0, bySubscription()));
+    const renewal = message('invoice.paid.since-2025', 30);
+    const lines = renewal.data.object.lines as { data: Thing[] };
+    lines.data = lines.data.map((line) => ({ ...line, period: { end: '1798000000' } }));
+    await send(renewal);
+    // Without a period, by the plan's duration.
+    expect(await findLicense(subscription)).toMatchObject({ expires_at: '2028-11-24T11:00:00Z' });
+  });
+
   it('says why a message cannot be stored, and keeps that', async () => {
     const event = paid(0, { metadata: { sku: 'PRO-1Y', quantity: '1000' } });
     const answer = await sendHook(service.url, 'stripe', signStripe(event, SECRET, NOW));

@@ -21,12 +21,10 @@ export const paddle: Receiver = {
   read({ body }) {
     const message = parseObject(body);
     const type = requireText(message, 'event_type');
-    const data = valueAt(message, 'data');
-    return {
-      id: requireText(message, 'event_id'),
-      type,
-      ...(READERS[type]?.(data, requireTime(message, 'occurred_at')) ?? { note: 'unused' }),
-    };
+    const id = requireText(message, 'event_id');
+    const read = READERS.get(type);
+    if (read === undefined) return { id, type, note: 'unused' };
+    return { id, type, ...read(valueAt(message, 'data'), requireTime(message, 'occurred_at')) };
   },
 };
 
@@ -34,14 +32,14 @@ const TRIED_FOR_MS = 3 * 24 * 60 * 60 * 1000 + FIVE_MINUTES_MS;
 
 type Read = Omit<Told, 'id' | 'type'>;
 
-const READERS: Record<string, (data: unknown, at: Date) => Read> = {
-  'transaction.completed': readTransaction,
-  'adjustment.created': readAdjustment,
-  'adjustment.updated': readAdjustment,
-  'subscription.canceled': readEnd,
-  'customer.created': readCustomer,
-  'customer.updated': readCustomer,
-};
+const READERS = new Map<string, (data: unknown, at: Date) => Read>([
+  ['transaction.completed', readTransaction],
+  ['adjustment.created', readAdjustment],
+  ['adjustment.updated', readAdjustment],
+  ['subscription.canceled', readEnd],
+  ['customer.created', readCustomer],
+  ['customer.updated', readCustomer],
+]);
 
 function readTransaction(data: unknown, at: Date): Read {
   const transaction = requireText(data, 'id');
@@ -75,14 +73,14 @@ function articleOf(item: unknown): string {
   return textAt(item, 'price', 'custom_data', 'sku') ?? requireText(item, 'price', 'id');
 }
 
-const ADJUSTMENTS: Record<string, ToldEvent['event']> = {
-  refund: 'refunded',
-  chargeback: 'charged_back',
-  chargeback_reverse: 'chargeback_reversed',
-};
+const ADJUSTMENTS = new Map<string, ToldEvent['event']>([
+  ['refund', 'refunded'],
+  ['chargeback', 'charged_back'],
+  ['chargeback_reverse', 'chargeback_reversed'],
+]);
 
 function readAdjustment(data: unknown, at: Date): Read {
-  const event = ADJUSTMENTS[textAt(data, 'action') ?? ''];
+  const event = ADJUSTMENTS.get(textAt(data, 'action') ?? '');
   if (event === undefined) return { note: 'unused' };
   if (textAt(data, 'status') !== 'approved') return { note: 'not_final' };
   const partial = !isFull(data);
@@ -95,7 +93,8 @@ function readAdjustment(data: unknown, at: Date): Read {
 function isFull(adjustment: unknown): boolean {
   const type = textAt(adjustment, 'type');
   if (type !== undefined) return type === 'full';
-  return listAt(adjustment, 'items').every((item) => textAt(item, 'type') === 'full');
+  const items = listAt(adjustment, 'items');
+  return items.length > 0 && items.every((item) => textAt(item, 'type') === 'full');
 }
 
 function readEnd(data: unknown, at: Date): Read {

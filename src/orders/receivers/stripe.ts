@@ -22,15 +22,16 @@ export const stripe: Receiver = {
     const message = parseObject(body);
     const id = requireText(message, 'id');
     const type = requireText(message, 'type');
-    const about: About = {
-      object: valueAt(message, 'data', 'object'),
-      event: {
-        at: requireSeconds(message, 'created'),
-        eventId: id,
-        test: valueAt(message, 'livemode') === false,
-      },
+    const read = READERS.get(type);
+    // Its time may have another form, as that of a thin event has.
+    if (read === undefined) return { id, type, note: 'unused' };
+    const at = requireSeconds(message, 'created');
+    const test = valueAt(message, 'livemode') === false;
+    return {
+      id,
+      type,
+      ...read({ object: valueAt(message, 'data', 'object'), event: { at, eventId: id, test } }),
     };
-    return { id, type, ...(READERS[type]?.(about) ?? { note: 'unused' }) };
   },
 };
 
@@ -42,18 +43,18 @@ interface About {
 
 type Read = Omit<Told, 'id' | 'type'>;
 
-const READERS: Record<string, (about: About) => Read> = {
-  'checkout.session.completed': readSession,
-  'checkout.session.async_payment_succeeded': readSession,
-  'invoice.paid': readInvoice,
-  'invoice_payment.paid': readInvoicePayment,
-  'charge.refunded': readRefund,
-  'charge.dispute.created': readDispute,
+const READERS = new Map<string, (about: About) => Read>([
+  ['checkout.session.completed', readSession],
+  ['checkout.session.async_payment_succeeded', readSession],
+  ['invoice.paid', readInvoice],
+  ['invoice_payment.paid', readInvoicePayment],
+  ['charge.refunded', readRefund],
+  ['charge.dispute.created', readDispute],
   // An inquiry that becomes a dispute is not created again.
-  'charge.dispute.funds_withdrawn': readDispute,
-  'charge.dispute.closed': readDispute,
-  'customer.subscription.deleted': readEnd,
-};
+  ['charge.dispute.funds_withdrawn', readDispute],
+  ['charge.dispute.closed', readDispute],
+  ['customer.subscription.deleted', readEnd],
+]);
 
 /** The article of a session that names none, so that its order is seen and can be mapped. */
 const UNNAMED = 'checkout';
@@ -104,7 +105,7 @@ function readInvoice({ object, event }: About): Read {
       return { links, event: { ...paid, lines: [{ line: '1', sku, quantity: quantityOf(details) }] } };
     }
     case 'subscription_cycle': {
-      const ends = listAt(object, 'lines', 'data').map((line) => numberAt(line, 'period', 'end') ?? 0);
+      const ends = listAt(object, 'lines', 'data').flatMap((line) => numberAt(line, 'period', 'end') ?? []);
       const paidUntil = new Date(Math.max(...ends) * 1000);
       const lines = ends.length === 0 ? undefined : [{ line: '1', paidUntil }];
       return { links, event: { ...shared, event: 'renewed', lines } };
@@ -159,7 +160,7 @@ function readEnd({ object, event }: About): Read {
 }
 
 function quantityOf(value: unknown): number {
-  const quantity = valueAt(value, 'metadata', 'quantity');
+  const quantity = textAt(value, 'metadata', 'quantity') ?? numberAt(value, 'metadata', 'quantity');
   return /^\d+$/.test(String(quantity)) ? Number(quantity) : 1;
 }
 

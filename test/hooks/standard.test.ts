@@ -65,6 +65,8 @@ describe.each(BACKENDS)('messages by Standard Webhooks, on %s', (_, settings) =>
     for (const [data, field] of [
       [{ shop: 'other' }, undefined],
       [{ event: 'cancelled' }, undefined],
+      [{ shop: 7 }, undefined],
+      [{ event: null }, undefined],
       [{ lines: [] }, 'lines'],
       [{ surprise: 1 }, 'surprise'],
       [{ at: 'yesterday' }, 'at'],

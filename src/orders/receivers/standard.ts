@@ -1,4 +1,4 @@
-import { parseObject, requireText, textAt, valueAt } from './json';
+import { parseObject, requireText, valueAt } from './json';
 import { MessageError, type Receiver } from './receiver';
 import { hmac, isAmong, isFresh } from './signature';
 
@@ -29,8 +29,8 @@ export const standard: Receiver = {
     if (!type.startsWith('order.')) return { id, type, note: 'unused' };
     if (typeof data !== 'object' || data === null) throw new MessageError('"data" must be an object.');
     const event = type.slice('order.'.length);
-    requireSame(textAt(data, 'shop') ?? shop, shop, 'shop');
-    requireSame(textAt(data, 'event') ?? event, event, 'event');
+    requireSame(valueAt(data, 'shop'), shop, 'shop');
+    requireSame(valueAt(data, 'event'), event, 'event');
     const { order, ...told } = readOrder({ ...data, shop, event });
     return { id, type, event: { ...told, order: { number: order } } };
   },
@@ -49,6 +49,7 @@ function keyOf(secret: string): Buffer {
   return Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
 }
 
-function requireSame(given: string, expected: string, field: string): void {
-  if (given !== expected) throw new MessageError(`"data.${field}" must be "${expected}", or left out.`);
+function requireSame(given: unknown, expected: string, field: string): void {
+  if (given !== undefined && given !== expected)
+    throw new MessageError(`"data.${field}" must be "${expected}", or left out.`);
 }

@@ -82,6 +82,47 @@ describe.each(BACKENDS)('messages of Digistore24, on %s', (_, settings) => {
     expect(wrong.status).toBe(401);
   });
 
+  it('reads the values that are signed, so that another spelling of them is the same message', async () => {
+    const paid = fields('on_payment');
+    await send(paid);
+    const first = paid.transaction_id?.charCodeAt(0);
+    await send(
+      {
+        ...paid,
+        order_id: order.replace('A', '&#65;'),
+        transaction_id: `&#${first};${paid.transaction_id?.slice(1)}`,
+      },
+      paid,
+    );
+    const orders = (await service.read.all('/orders?shop=ds24')).filter(({ order: number }) =>
+      String(number).endsWith(order.slice(1)),
+    );
+    expect(orders).toMatchObject([{ order, lines: [{ licenses: [{}] }] }]);
+    const { events } = await service.write.ok(`GET /orders/${String(orders[0]?.id)}`);
+    expect(events).toHaveLength(1);
+  });
+
+  it('takes no form of more fields than it sends', async () => {
+    const many = Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [`tag${i}`, '1']));
+    const answer = await sendHook(
+      service.url,
+      'ds24',
+      signDigistore24({ event: 'connection_test', ...many }, SECRET),
+    );
+    expect(answer.status).toBe(401);
+  });
+
+  it('takes an amount that is no amount as unknown', async () => {
+    for (const amount of ['1e300', 'Infinity', 'much']) {
+      order = `A${randomInt(1e9)}`;
+      transaction = randomInt(1e9);
+      await send(fields('on_payment', { transaction_amount: amount }));
+      expect(await status()).toBe('active');
+      await send(fields('on_refund', { transaction_amount: amount }));
+      expect(await status()).toBe('suspended');
+    }
+  });
+
   it('suspends for a refund of all the money, not for a part', async () => {
     await send(fields('on_payment'));
     pass(1);

@@ -101,8 +101,8 @@ export function requireShopName(text: string, field = 'name'): string {
   return text;
 }
 
-/** A text that is kept to the byte. Licence keys are refused, because it is shown and logged. */
-function requireExactText(text: string, field: string, most = MAX_NAME_LENGTH): string {
+/** A text that is kept to the byte. Licence keys are refused, because it is shown and logged. @throws OperatorError */
+export function requireExactText(text: string, field: string, most = MAX_NAME_LENGTH): string {
   if (text === '' || Array.from(text).length > most || /\p{Cc}/u.test(text) || !text.isWellFormed())
     throw invalid(`It must be 1 to ${most} characters on one line.`, field);
   if (containsKey(text)) throw invalid('It must not hold a licence key.', field);

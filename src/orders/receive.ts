@@ -1,5 +1,6 @@
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp } from '../licensing/timestamps';
+import { MAX_LABEL_LENGTH } from '../store/columns';
 import type { Db } from '../store/database';
 import { findOrder, listOrderEvents } from '../store/orders';
 import {
@@ -11,7 +12,7 @@ import {
   type ShopLink,
   type ShopMessage,
 } from '../store/shop-messages';
-import type { OrderMessage } from './message';
+import { requireExactText, type OrderMessage } from './message';
 import { linkDigest, messageDigest, orderDigest } from './names';
 import type { Link, Told, ToldEvent } from './receivers/receiver';
 import { nameOrderCustomer, recordOrder, type RecordContext, type Recorded } from './record';
@@ -62,14 +63,15 @@ export async function receive(
     awaits: waiting === undefined ? null : linkDigest(shop, waiting.of),
     pendingJson: waiting === undefined ? null : JSON.stringify(waiting),
   });
-  for (const link of links) await keepLink(db, { ...toStored(shop, link), createdAt: context.now });
-  const awaiting = await listAwaiting(
-    db,
-    links.map(({ key }) => linkDigest(shop, key)),
-  );
-  const found = await settleAll(db, awaiting, context);
-  if (event === undefined) return { result: 'noted', reason: note ?? null, recorded: undefined };
   try {
+    const stored = links.map((link) => toStored(shop, link));
+    for (const link of stored) await keepLink(db, { ...link, createdAt: context.now });
+    const awaiting = await listAwaiting(
+      db,
+      stored.map(({ digest }) => digest),
+    );
+    const found = await settleAll(db, awaiting, context);
+    if (event === undefined) return { result: 'noted', reason: note ?? null, recorded: undefined };
     if (waiting !== undefined) return await settle(db, message, context);
     const { order: named, customerId, mayRepeat = false, ...others } = event;
     const { number: order } = named as { number: string };
@@ -77,8 +79,8 @@ export async function receive(
       await setMessage(db, message.id, { result: 'noted', reason: 'first_payment' });
       return { result: 'noted', reason: 'first_payment', recorded: undefined };
     }
-    // A payment is older than its refund, also when it has no time of its own.
-    const at = found.reduce(earlier, event.at);
+    // A payment is older than its refund, also when it has no time of its own, and when it comes again after it.
+    const at = found.reduce(earlier, earlier(event.at, message.receivedAt));
     const address = customerId === undefined ? undefined : await findAddress(db, shop, customerId);
     const customer = others.customer ?? (address === undefined ? undefined : { email: address });
     const recorded = await record(db, { ...others, at, customer, shop, order }, context);
@@ -116,10 +118,15 @@ function toPending({ order, ...event }: ToldEvent): Extract<Pending, { of: strin
   return { event: { ...event, at: formatTimestamp(event.at) }, ...order };
 }
 
+/** @throws OperatorError when it leads to what cannot be stored */
 function toStored(shop: string, link: Link): Omit<ShopLink, 'id' | 'createdAt'> {
   const shared = { shop, digest: linkDigest(shop, link.key), paid: null };
-  if ('order' in link) return { ...shared, kind: 'order', target: link.order, paid: link.paid ?? null };
-  if ('other' in link) return { ...shared, kind: 'key', target: link.other };
+  if ('order' in link) {
+    const target = requireExactText(link.order, 'order');
+    return { ...shared, kind: 'order', target, paid: link.paid ?? null };
+  }
+  if ('other' in link)
+    return { ...shared, kind: 'key', target: requireExactText(link.other, 'id', MAX_LABEL_LENGTH) };
   return { ...shared, kind: 'customer', target: link.email };
 }
 
@@ -129,12 +136,14 @@ async function settleAll(db: Db, messages: ShopMessage[], context: RecordContext
   for (const message of messages) {
     const pending = pendingOf(message);
     if (pending === null) continue;
-    await settle(db, message, context).catch((error: unknown) => {
-      // It is not this message's fault.
-      if (error instanceof OperatorError) return refuse(db, message, error);
-      throw error;
-    });
-    if ('of' in pending) times.push(new Date(pending.event.at));
+    try {
+      const { result } = await settle(db, message, context);
+      if (result === 'order' && 'of' in pending) times.push(new Date(pending.event.at));
+    } catch (error) {
+      // It is not the fault of the message that told the link.
+      if (!(error instanceof OperatorError)) throw error;
+      await refuse(db, message, error);
+    }
   }
   return times;
 }

@@ -1,5 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { linkDigest, messageDigest } from '../../src/orders/names';
+import { keepLink, keepMessage } from '../../src/store/shop-messages';
 import { startManaged, type Managed, type Thing } from '../support/manage';
 import { BACKENDS } from '../support/service';
 import { fixture, sendHook, signDigistore24 } from '../support/shop-senders';
@@ -121,6 +123,32 @@ describe.each(BACKENDS)('messages of Digistore24, on %s', (_, settings) => {
       await send(fields('on_refund', { transaction_amount: amount }));
       expect(await status()).toBe('suspended');
     }
+  });
+
+  it('takes a payment for older than its refund, whose first try was cut off before it', async () => {
+    const paid = fields('on_payment');
+    // As a process leaves it that is killed before the order is stored.
+    await keepMessage(service.db, {
+      ...{ shop: 'ds24', digest: messageDigest('ds24', `on_payment:${paid.transaction_id}`) },
+      ...{
+        type: 'on_payment',
+        result: 'order',
+        reason: null,
+        orderId: null,
+        awaits: null,
+        pendingJson: null,
+      },
+      receivedAt: NOW,
+    });
+    await keepLink(service.db, {
+      ...{ shop: 'ds24', digest: linkDigest('ds24', paid.transaction_id as string), kind: 'order' },
+      ...{ target: order, paid: 4900, createdAt: NOW },
+    });
+    pass(10);
+    await send(fields('on_refund'));
+    pass(10);
+    expect(await send(paid)).toBe('OK');
+    expect(await status()).toBe('none');
   });
 
   it('suspends for a refund of all the money, not for a part', async () => {

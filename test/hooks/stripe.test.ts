@@ -272,6 +272,30 @@ describe.each(BACKENDS)('messages of Stripe, on %s', (_, settings) => {
     expect(await findLicense(subscription)).toMatchObject({ expires_at: '2028-11-24T11:00:00Z' });
   });
 
+  it('takes a payment although the refund that waits for it has a time that cannot be', async () => {
+    expect(await send({ ...message('charge.refunded', 20), created: -1e11 })).toMatchObject({
+      result: 'unmatched',
+    });
+    expect(await send(paid())).toMatchObject({ result: 'order' });
+    expect(await status()).toBe('active');
+    const [newest] = (await service.write.ok(
+      'GET /shops/stripe/messages?result=refused',
+    )) as unknown as Thing[];
+    expect(newest?.type).toBe('charge.refunded');
+  });
+
+  it('says which id is too long, and keeps that', async () => {
+    for (const event of [
+      paid(0, { invoice: 'x'.repeat(300) }),
+      message('invoice_payment.paid', 1, { invoice: 'x'.repeat(300) }),
+    ]) {
+      const answer = await sendHook(service.url, 'stripe', signStripe(event, SECRET, NOW));
+      expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('characters')]);
+      const [newest] = (await service.write.ok('GET /shops/stripe/messages?limit=1')) as unknown as Thing[];
+      expect(newest).toMatchObject({ type: event.type, result: 'refused' });
+    }
+  });
+
   it('says why a message cannot be stored, and keeps that', async () => {
     const event = paid(0, { metadata: { sku: 'PRO-1Y', quantity: '1000' } });
     const answer = await sendHook(service.url, 'stripe', signStripe(event, SECRET, NOW));

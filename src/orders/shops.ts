@@ -114,7 +114,7 @@ async function requireSettings(
 }
 
 function requireSecret(
-  shop: Pick<Shop, 'name' | 'secretSealed'>,
+  shop: Pick<Shop, 'name' | 'kind' | 'secretSealed'>,
   kind: ShopKind,
   secret: string | undefined,
   keySecret: Buffer | undefined,
@@ -127,7 +127,8 @@ function requireSecret(
     return null;
   }
   if (secret === undefined) {
-    if (shop.secretSealed === null)
+    // Another sender has another, and what is a good one there may be none here.
+    if (shop.secretSealed === null || kind !== shop.kind)
       throw refused(`A receiver of the kind "${kind}" needs the secret it signs with.`);
     return shop.secretSealed;
   }

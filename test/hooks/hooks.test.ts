@@ -84,6 +84,14 @@ describe.each(BACKENDS)('receivers, on %s', (_, settings) => {
     }
   });
 
+  it('needs another secret for another kind of sender', async () => {
+    const secret = `whsec_${randomBytes(24).toString('base64')}`;
+    await service.write.ok('POST /shops', { name: 'changes', kind: 'digistore24', secret: '§§§' }, 201);
+    await service.write.refused('PATCH /shops/changes', { kind: 'standard' }, 'INVALID_REQUEST', 'secret');
+    await service.write.ok('PATCH /shops/changes', { kind: 'standard', secret });
+    await service.write.ok('PATCH /shops/changes', { kind: 'standard', test: true });
+  });
+
   it('refuses other addresses, methods, types and sizes', async () => {
     const right = signStripe(UNUSED, SECRET, NOW);
     for (const name of ['unknown', 'STRIPE', '..%2fmanage', 'a'.repeat(100)])

@@ -64,8 +64,8 @@ export async function receive(
     pendingJson: waiting === undefined ? null : JSON.stringify(waiting),
   });
   try {
-    const stored = links.map((link) => toStored(shop, link));
-    for (const link of stored) await keepLink(db, { ...link, createdAt: context.now });
+    const stored = links.map((link) => toStored(shop, link, context.now));
+    for (const link of stored) await keepLink(db, link);
     const awaiting = await listAwaiting(
       db,
       stored.map(({ digest }) => digest),
@@ -119,15 +119,15 @@ function toPending({ order, ...event }: ToldEvent): Extract<Pending, { of: strin
 }
 
 /** @throws OperatorError when it leads to what cannot be stored */
-function toStored(shop: string, link: Link): Omit<ShopLink, 'id' | 'createdAt'> {
-  const shared = { shop, digest: linkDigest(shop, link.key), paid: null };
+function toStored(shop: string, link: Link, now: Date): Omit<ShopLink, 'id'> {
+  const shared = { shop, digest: linkDigest(shop, link.key), paid: null, createdAt: now };
   if ('order' in link) {
     const target = requireExactText(link.order, 'order');
     return { ...shared, kind: 'order', target, paid: link.paid ?? null };
   }
   if ('other' in link)
     return { ...shared, kind: 'key', target: requireExactText(link.other, 'id', MAX_LABEL_LENGTH) };
-  return { ...shared, kind: 'customer', target: link.email };
+  return { ...shared, kind: 'customer', target: link.email, createdAt: earlier(link.at, now) };
 }
 
 /** @returns when the events that waited happened */

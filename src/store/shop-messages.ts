@@ -117,17 +117,22 @@ export interface ShopLink {
   target: string | null;
   /** of an order: what was paid, in hundredths of the currency; null: unknown */
   paid: number | null;
+  /** of a customer: when the address was this one */
   createdAt: Date;
 }
 
-/** Keeps a link. A customer's address changes; other links stay as they were told first. */
+/** Keeps a link. A customer's address changes, but not back by an older message; other links stay as they were told first. */
 export async function keepLink(db: Db, link: Omit<ShopLink, 'id'>): Promise<void> {
-  const { digest, kind, target } = link;
+  const { digest, kind, target, createdAt } = link;
   try {
     await db(table(db, 'shop_links')).insert(toColumns(link));
   } catch (error) {
     if (!isDuplicate(error)) throw error;
-    if (kind === 'customer') await db(table(db, 'shop_links')).where({ digest, kind }).update({ target });
+    if (kind !== 'customer') return;
+    await db(table(db, 'shop_links'))
+      .where({ digest, kind })
+      .where('created_at', '<=', toSqlTime(createdAt))
+      .update(toColumns({ target, createdAt }));
   }
 }
 

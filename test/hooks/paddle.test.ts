@@ -87,6 +87,18 @@ describe.each(BACKENDS)('messages of Paddle, on %s', (_, settings) => {
     expect((await findLicense())?.customer).toBe('own@example.com');
   });
 
+  it('keeps the newest address of a customer, in any order', async () => {
+    const updated = (email: string, at: string) => send(message('customer.updated', { email }, at));
+    await updated('second@example.com', '2026-11-24T11:00:00Z');
+    await updated('first@example.com', '2026-11-24T10:00:00Z');
+    await send(paid());
+    expect((await findLicense())?.customer).toBe('second@example.com');
+    await updated('third@example.com', '2026-11-24T11:30:00Z');
+    const next = { id: `txn_${randomUUID()}`, origin: 'subscription_charge' };
+    await send(paid(next));
+    expect((await findLicense(next.id))?.customer).toBe('third@example.com');
+  });
+
   it('forgets the address of a customer who is erased', async () => {
     const email = `erased-${id}@example.com`;
     await send(message('customer.created', { email }));

@@ -175,7 +175,7 @@ async function giveOrders(db: Db): Promise<void> {
   await post('A 5', { event: 'paid', test: true, lines: [{ line: '1', ...article }] });
   await editShop(db, 'celik', { testPlanId: 3 }, context);
   const links = [
-    { key: 'ctm_1', email: 'jo@example.com' },
+    { key: 'ctm_1', email: 'jo@example.com', at: now },
     { key: 'pi_1', order: 'A 1', paid: 4900 },
     { key: 'in_1', other: 'pi_1' },
   ];

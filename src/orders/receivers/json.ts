@@ -1,3 +1,4 @@
+import { isStorable } from '../../licensing/timestamps';
 import { MessageError } from './receiver';
 
 /** Reads a sender's JSON, whose shape differs between its versions: what is not there, or of another type, is undefined. */
@@ -62,9 +63,9 @@ export function requireTime(value: unknown, ...path: (string | number)[]): Date 
   return time;
 }
 
-/** RFC 3339. */
+/** RFC 3339, and in the years that are stored. */
 export function timeAt(value: unknown, ...path: (string | number)[]): Date | undefined {
   const found = textAt(value, ...path);
   const time = new Date(found ?? NaN);
-  return Number.isNaN(time.getTime()) ? undefined : time;
+  return isStorable(time) ? time : undefined;
 }

@@ -101,8 +101,8 @@ function readEnd(data: unknown, at: Date): Read {
   return { event: { event: 'subscription_ended', at, order: { number: requireText(data, 'id') } } };
 }
 
-function readCustomer(data: unknown): Read {
+function readCustomer(data: unknown, at: Date): Read {
   const customer = customerOf(textAt(data, 'email'));
   if (customer === undefined) return { note: 'unused' };
-  return { note: 'links', links: [{ key: requireText(data, 'id'), email: customer.email }] };
+  return { note: 'links', links: [{ key: requireText(data, 'id'), email: customer.email, at }] };
 }

@@ -67,7 +67,8 @@ export type OrderReference =
 export type Link =
   | { key: string; order: string; paid?: number | undefined }
   | { key: string; other: string }
-  | { key: string; email: string };
+  /** `at`: when the customer had this address */
+  | { key: string; email: string; at: Date };
 
 /** The body is signed, but not what this sender sends. The message is for the sender's log. */
 export class MessageError extends Error {}

@@ -105,7 +105,7 @@ function addShow(order: Command): void {
                 licenses.map((license) => license.id).join(', ') || null,
                 line.waitsFor,
               ]),
-              'It has no lines yet: it was never paid.',
+              'It has no lines yet: no payment of it is known here.',
             ),
             '',
             formatTable(

@@ -1,4 +1,4 @@
-import { countWaiting, findSilentShops, listUnmapped } from '../store/orders';
+import { countWaiting, findSilentShops, listUnmapped, listUnmatchedRenewals } from '../store/orders';
 import { quantity } from '../licensing/quantity';
 import { listReceiverShops } from '../store/shops';
 import { countMessages } from '../store/shop-messages';
@@ -37,6 +37,8 @@ export const checkOrders: Check = async ({ db, now }): Promise<Finding[]> => {
         remedy: 'Place a test order (docs/shop.md), or remove the shop: licensing shop remove NAME',
       }),
     );
+  const renewed = await listUnmatchedRenewals(db, weekAgo(now()));
+  if (renewed.length > 0) findings.push(renewalsFinding(renewed));
   for (const { shop, result, messages } of await countMessages(db, ['unmatched', 'refused'], weekAgo(now())))
     findings.push(messagesFinding(shop, result, messages));
   return findings;
@@ -44,6 +46,20 @@ export const checkOrders: Check = async ({ db, now }): Promise<Finding[]> => {
 
 function weekAgo(now: Date): Date {
   return new Date(now.getTime() - 7 * DAY_MS);
+}
+
+function renewalsFinding(orders: { shop: string; number: string }[]): Finding {
+  const named = orders.slice(0, MOST_NAMED).map(({ shop, number }) => `${number} of ${shop}`);
+  const others = orders.length - named.length;
+  return warning(
+    'RENEWALS_UNMATCHED',
+    `${quantity(orders.length, 'order was', 'orders were')} renewed in the last week, and nothing is known of what: ${named.join(', ')}${others > 0 ? ` and ${others} others` : ''}.`,
+    {
+      why: 'The first payment is from before the shop was set up, or the subscription was changed to another article. No licence was prolonged.',
+      remedy:
+        'Say which licence each renews (docs/shop.md, "Subscriptions from before"). What came meanwhile counts then.',
+    },
+  );
 }
 
 function messagesFinding(shop: string, result: string, count: number): Finding {

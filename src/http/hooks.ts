@@ -1,15 +1,15 @@
 import type Router from '@koa/router';
 import readRawBody from 'raw-body';
 import { SealError } from '../licensing/sealing';
-import { receive, type Received } from '../orders/receive';
+import { keepUnreadable, receive, type Received } from '../orders/receive';
 import { createReceiverList, type KnownReceiver } from '../orders/receiver-list';
-import { MessageError, type Delivery } from '../orders/receivers/receiver';
+import { MessageError, type Delivery, type Told } from '../orders/receivers/receiver';
 import type { Db } from '../store/database';
 import { sendJson, sendText } from './answers';
 import type { Context, State } from './context';
 import { bodyError, inTime } from './faults';
 import { drain, unsupported } from './manage/body';
-import { ManageError, toFailure } from './manage/failures';
+import { ManageError, toFailure, type Failure } from './manage/failures';
 import { sendFailure } from './manage/endpoint';
 import { readOrderBody } from './manage/orders';
 import type { Limiter } from './rate-limit';
@@ -43,7 +43,7 @@ export function mountHooks(router: Router<State>, { db, now, limiter, keySecret 
     const { allowed, retryAfter } = await limiter('hooks', name);
     if (!allowed) throw new ManageError('RATE_LIMITED', 'Too many messages.', { retryAfter });
     const { receiver } = known;
-    const told = receiver.read(delivery, { shop: name, now: now(), readOrder: readOrderBody });
+    const told = await read(delivery, known, name);
     const received = await inTime(receive(db, name, told, { now: now(), secret: keySecret }));
     if (receiver.answer === undefined) sendJson(ctx, 200, { data: toJson(received) });
     else sendText(ctx, 200, receiver.answer(delivery, keysOf(received)));
@@ -69,6 +69,18 @@ export function mountHooks(router: Router<State>, { db, now, limiter, keySecret 
     );
   }
 
+  /** A message that cannot be read is kept too: its sender's log is not the operator's. */
+  async function read(delivery: Delivery, { receiver }: KnownReceiver, shop: string): Promise<Told> {
+    try {
+      return receiver.read(delivery, { shop, now: now(), readOrder: readOrderBody });
+    } catch (error) {
+      const failure = failureOf(error);
+      if (failure === undefined) throw error;
+      await inTime(keepUnreadable(db, shop, delivery.body, failure.error.message, now()));
+      throw error;
+    }
+  }
+
   router.all('/hooks/:name', async (ctx) => {
     ctx.state.endpoint = 'hooks';
     ctx.state.route = '/hooks/{name}';
@@ -76,14 +88,18 @@ export function mountHooks(router: Router<State>, { db, now, limiter, keySecret 
       await take(ctx);
     } catch (error) {
       if (error instanceof SealError) throw error;
-      const failure = toFailure(
-        error instanceof MessageError ? new ManageError('INVALID_REQUEST', error.message) : error,
-        {},
-      );
+      const failure = failureOf(error);
       if (failure === undefined) throw error;
       sendFailure(ctx, failure);
     }
   });
+}
+
+function failureOf(error: unknown): Failure | undefined {
+  return toFailure(
+    error instanceof MessageError ? new ManageError('INVALID_REQUEST', error.message) : error,
+    {},
+  );
 }
 
 async function readDelivery(ctx: Context, { receiver: { contentType } }: KnownReceiver): Promise<Delivery> {

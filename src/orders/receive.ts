@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp } from '../licensing/timestamps';
 import { MAX_LABEL_LENGTH } from '../store/columns';
@@ -92,6 +93,21 @@ export async function receive(
     if (error instanceof OperatorError) await refuse(db, message, error);
     throw error;
   }
+}
+
+/** Keeps that a signed message came which is not what its sender sends. */
+export async function keepUnreadable(
+  db: Db,
+  shop: string,
+  body: Buffer,
+  reason: string,
+  receivedAt: Date,
+): Promise<void> {
+  const digest = messageDigest(shop, createHash('sha256').update(body).digest('hex'));
+  await keepMessage(db, {
+    ...{ shop, digest, type: 'unreadable', receivedAt, result: 'refused' },
+    ...{ reason: reason.slice(0, MAX_REASON), orderId: null, awaits: null, pendingJson: null },
+  });
 }
 
 /** Whether another message has told of the order's payment, and nothing of it waits. */

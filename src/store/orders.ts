@@ -273,6 +273,39 @@ export async function findSilentShops(db: Db, before: Date): Promise<string[]> {
     .pluck<string[]>('s.name');
 }
 
+/** Events among which renewals are looked for, the newest. */
+const MOST_RECENT = 10_000;
+
+/** The orders with a renewal that was received since a time, and that no line of theirs took. Without tests. */
+export async function listUnmatchedRenewals(
+  db: Db,
+  since: Date,
+): Promise<{ shop: string; number: string }[]> {
+  const newest = db(table(db, 'order_events')).orderBy('id', 'desc').limit(MOST_RECENT).as('e');
+  const events = await db(newest)
+    .joinRaw(`JOIN ${table(db, 'orders')} o ON o.id = e.order_id`)
+    .where({ 'e.event': 'renewed', 'e.effect': 'renew', 'o.is_test': false })
+    .where('e.received_at', '>=', toSqlTime(since))
+    .where((query) =>
+      query.where('e.outcome_json', '[]').orWhere('e.outcome_json', 'like', '%"reason":"not_paid"%'),
+    )
+    .orderBy(['o.shop', 'o.id'])
+    .select<{ id: number; shop: string; number: string; named: string | null }[]>(
+      ...['o.id', 'o.shop', 'o.number', 'e.lines_json AS named'],
+    );
+  const ids = [...new Set(events.map(({ id }) => id))];
+  const known = new Map<number, Set<string>>(ids.map((id) => [id, new Set()]));
+  for (const { orderId, line } of await listOrderLines(db, ids)) known.get(orderId)?.add(line);
+  const unmatched = new Map<number, { shop: string; number: string }>();
+  for (const { id, shop, number, named } of events) {
+    // What was paid later has taken it meanwhile.
+    const lines = named === null ? undefined : (JSON.parse(named) as { line: string }[]);
+    const isTaken = lines?.every(({ line }) => known.get(id)?.has(line)) ?? known.get(id)?.size !== 0;
+    if (!isTaken) unmatched.set(id, { shop, number });
+  }
+  return [...unmatched.values()];
+}
+
 /** The oldest orders that wait, after an id. */
 export async function listWaiting(
   db: Db,

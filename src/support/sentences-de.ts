@@ -345,7 +345,7 @@ const WAITS: Record<string, WaitsFor> & { other: WaitsFor } = {
 
 const NOT_ISSUED: Record<string, string> = {
   test: 'sie ist ein Test, und der Shop hat keinen Tarif für Tests',
-  not_paid: 'sie wurde nie bezahlt',
+  not_paid: 'hier ist keine Zahlung dafür bekannt',
   refunded: 'sie wurde erstattet',
   charged_back: 'ihre Zahlung wurde zurückgebucht',
   cancelled: 'sie wurde storniert',

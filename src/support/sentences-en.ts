@@ -298,7 +298,7 @@ const WAITS: Record<string, WaitsFor> & { other: WaitsFor } = {
 
 const NOT_ISSUED: Record<string, string> = {
   test: 'it is a test, and the shop has no plan for tests',
-  not_paid: 'it was never paid',
+  not_paid: 'no payment of it is known here',
   refunded: 'it was refunded',
   charged_back: 'its payment was charged back',
   cancelled: 'it was cancelled',

@@ -18,16 +18,16 @@ interface Message {
 
 describe.each(BACKENDS)('messages of Paddle, on %s', (_, settings) => {
   let service: Managed;
+  let plan: number;
   let id: string;
   beforeAll(async () => {
     service = await startManaged(await settings(), NOW);
     const { write } = service;
     const product = await write.ok('POST /products', { name: 'Pro' }, 201);
     const made = { product_id: product.id as number, activation_type: 'domain', activation_limit: 3 };
-    const plan = await write.ok('POST /plans', { ...made, name: 'Year', duration: '1y' }, 201);
+    plan = (await write.ok('POST /plans', { ...made, name: 'Year', duration: '1y' }, 201)).id as number;
     await write.ok('POST /shops', { name: 'paddle', kind: 'paddle', secret: SECRET }, 201);
-    for (const sku of ['pri_1', 'PRO'])
-      await write.ok('POST /shops/paddle/map', { sku, plan_id: plan.id as number }, 201);
+    for (const sku of ['pri_1', 'PRO']) await write.ok('POST /shops/paddle/map', { sku, plan_id: plan }, 201);
   });
   beforeEach(() => {
     service.clock.now = NOW;
@@ -124,6 +124,61 @@ describe.each(BACKENDS)('messages of Paddle, on %s', (_, settings) => {
     expect(await status()).toBe('active');
   });
 
+  /** `change` of the item's price */
+  const renewal = (change: Thing = {}) => {
+    const { price, ...item } = (paid().data.items as Thing[])[0] as { price: Thing };
+    return {
+      ...paid({
+        id: `txn_${randomUUID()}`,
+        origin: 'subscription_recurring',
+        billing_period: { starts_at: '2027-11-24T10:00:00Z', ends_at: '2028-11-24T10:00:00Z' },
+        items: [{ ...item, price: { ...price, ...change } }],
+      }),
+      occurred_at: '2027-11-24T10:00:05Z',
+    };
+  };
+  const unmatched = async () => {
+    const findings = (await service.write.ok('GET /doctor')) as unknown as Thing[];
+    return findings.find((one) => one.id === 'RENEWALS_UNMATCHED')?.message;
+  };
+
+  it('renews at another price of the product, and tells of another product', async () => {
+    await send(paid());
+    service.clock.now = new Date('2027-11-24T12:00:00Z');
+    await send(renewal({ id: 'pri_9' }));
+    expect(await findLicense()).toMatchObject({ expires_at: '2028-11-24T10:00:00Z' });
+    expect(await unmatched()).toBeUndefined();
+    await send(renewal({ id: 'pri_8', product_id: 'pro_8' }));
+    expect(await unmatched()).toContain(`sub_${id} of paddle`);
+  });
+
+  it('tells two prices of one product apart', async () => {
+    const one = (paid().data.items as Thing[])[0] as { price: Thing };
+    const items = ['pri_1', 'PRO'].map((price) => ({ ...one, price: { ...one.price, id: price } }));
+    const { order_id } = await send(paid({ items }));
+    const { lines } = await service.write.ok(`GET /orders/${String(order_id)}`);
+    expect((lines as Thing[]).map(({ line }) => line)).toEqual(['pri_1', 'PRO']);
+  });
+
+  it('tells of a renewal whose first payment never came, until somebody says which licence it renews', async () => {
+    const license = await service.write.ok(
+      'POST /licenses',
+      { plan_id: plan, expires_at: '2027-11-24T10:00:00Z' },
+      201,
+    );
+    service.clock.now = new Date('2027-11-24T12:00:00Z');
+    await send(renewal());
+    expect(await unmatched()).toContain(`sub_${id} of paddle`);
+    const adopted = {
+      ...{ shop: 'paddle', order: `sub_${id}`, event: 'paid', at: '2026-11-24T10:00:00Z' },
+      lines: [{ line: 'pro_1', renews: license.id as number, paid_until: '2027-11-24T10:00:00Z' }],
+    };
+    expect(await service.write.ok('POST /orders', adopted)).toMatchObject({
+      lines: [{ action: 'renewed', licenses: [{ expires_at: '2028-11-24T10:00:00Z' }] }],
+    });
+    expect(await unmatched()).not.toEqual(expect.stringContaining(id));
+  });
+
   it('takes the article from the price’s own data', async () => {
     const one = (paid().data.items as Thing[])[0] as { price: Thing };
     const items = [
@@ -135,7 +190,7 @@ describe.each(BACKENDS)('messages of Paddle, on %s', (_, settings) => {
     ];
     await send(paid({ subscription_id: null, billing_period: null, items }));
     const license = await findLicense(`txn_${id}`);
-    expect(license).toMatchObject({ status: 'active', reference: `paddle:txn_${id}:pri_2` });
+    expect(license).toMatchObject({ status: 'active', reference: `paddle:txn_${id}:pro_1` });
     expect(license?.expires_at).toBe('2027-11-24T10:00:03Z');
   });
 

@@ -102,7 +102,7 @@ test('the page on shops does what it says', () => {
   const [token = '', paid = '', map = '', ...others] = commandsOf('shop');
   const stdout = walk([token, paid, map, paid, ...others].join('\necho ---\n'));
   const [, first, mapped, again, refunded, rules, renewal, tests, ...receiving] = stdout.split('---\n');
-  const [added, messages, stripe, paddle, digistore24, crm, waiting] = receiving;
+  const [added, messages, adopted, stripe, paddle, digistore24, crm, waiting] = receiving;
   const lineOf = (answer = '') => (JSON.parse(answer) as { data: { lines: object[] } }).data.lines[0];
   expect(lineOf(first)).toMatchObject({ action: 'waiting', reason: 'not_mapped', licenses: [] });
   expect(mapped).toContain('"PRO-1Y" means plan 1');
@@ -119,7 +119,8 @@ test('the page on shops does what it says', () => {
     [added, paddle, digistore24, crm].map((text) => /^Shop (\w+) is added/.exec(text ?? '')?.[1]),
   ).toEqual([...['stripe', 'paddle', 'digistore24', 'crm']]);
   expect(messages).toContain('No messages of stripe.');
-  expect(stripe).toContain('{"data":{"result":"order","reason":null,"order_id":3,"state":"done"}}');
+  expect(lineOf(adopted)).toMatchObject({ action: 'renewed', licenses: [{ id: 1 }] });
+  expect(stripe).toContain('{"data":{"result":"order","reason":null,"order_id":4,"state":"done"}}');
   expect(stripe).toMatch(/stripe +pi_try_1 +done/);
   expect(waiting).toMatch(/^No orders\.\n.*hikashop/s);
 });

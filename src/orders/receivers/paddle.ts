@@ -5,7 +5,8 @@ import { FIVE_MINUTES_MS, hmac, isAmong, isFresh, partsOf } from './signature';
 
 /**
  * Paddle Billing: `Paddle-Signature: ts=seconds;h1=hex`, HMAC-SHA256 over `ts:body`, which a repeated try may keep from the
- * first. A transaction is the order `txn_...`, those of a subscription are the order `sub_...`; a line is a price.
+ * first. A transaction is the order `txn_...`, those of a subscription are the order `sub_...`; a line is a product,
+ * which stays the same when its price changes.
  */
 export const paddle: Receiver = {
   contentType: 'application/json',
@@ -57,8 +58,8 @@ function readTransaction(data: unknown, at: Date): Read {
       ...{ event: isRenewal ? 'renewed' : 'paid', at, eventId: transaction, order: { number } },
       customer: customerOf(textAt(data, 'custom_data', 'email')),
       customerId: textAt(data, 'customer_id'),
-      lines: listAt(data, 'items').map((item) => ({
-        line: requireText(item, 'price', 'id'),
+      lines: listAt(data, 'items').map((item, _, items) => ({
+        line: lineOf(item, items),
         ...(isRenewal ? {} : { sku: articleOf(item), quantity: numberAt(item, 'quantity') }),
         ...(textAt(item, 'price', 'billing_cycle', 'interval') !== undefined && { paidUntil }),
       })),
@@ -68,6 +69,14 @@ function readTransaction(data: unknown, at: Date): Read {
 
 /** Of a subscription's own upkeep: what was bought stays the same. */
 const UPKEEP = ['subscription_update', 'subscription_payment_method_change'];
+
+/** Where two prices are of one product, those tell them apart. */
+function lineOf(item: unknown, items: unknown[]): string {
+  const productOf = (one: unknown) => textAt(one, 'price', 'product_id');
+  const product = productOf(item);
+  const isAlone = items.filter((one) => productOf(one) === product).length === 1;
+  return (isAlone ? product : undefined) ?? requireText(item, 'price', 'id');
+}
 
 function articleOf(item: unknown): string {
   return textAt(item, 'price', 'custom_data', 'sku') ?? requireText(item, 'price', 'id');

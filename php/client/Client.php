@@ -5,7 +5,7 @@ namespace VendorName\Licensing;
 /**
  * Asks the licence service for one product, without other libraries, from PHP 7.2.5 on.
  *
- *     $client = new Client('https://shop.example', 42, ['2026-1' => '11qYAY...'], new Store(JPATH_CACHE . '/acme'));
+ *     $client = new Client('https://shop.example', 42, ['2026-1' => '11qYAY...'], new Store(JPATH_SITE . '/cache/acme'));
  *     $client->activate($key, Uri::root());
  *     if ($client->entitled($key, Uri::root())) { ... }
  *

@@ -39,6 +39,7 @@ class LicenceField extends FormField
             'ACTIVATION_NOT_FOUND' => 'This site was not activated, so there is nothing to free.',
             'INVALID_REQUEST' => 'The licence server cannot use the key or the address of this site: %s Correct it, or ask the vendor.',
             'NOT_TRUSTED' => 'The answer of the licence server is not signed by the vendor. Update this extension, or ask the vendor.',
+            'RATE_LIMITED' => 'This server has asked the licence server too often. Try again in a minute.',
             'refused' => 'The licence server says: %s Ask the vendor.',
             'away' => 'The licence server does not answer. Try again later.',
             'date' => 'Y-m-d',
@@ -63,14 +64,15 @@ class LicenceField extends FormField
             'ACTIVATION_NOT_FOUND' => 'Diese Website war nicht aktiviert, es gibt also nichts freizugeben.',
             'INVALID_REQUEST' => 'Der Lizenzserver kann den Schlüssel oder die Adresse dieser Website nicht verwenden: %s Berichtigen Sie die Angabe, oder fragen Sie den Anbieter.',
             'NOT_TRUSTED' => 'Die Antwort des Lizenzservers ist nicht vom Anbieter signiert. Aktualisieren Sie diese Erweiterung, oder fragen Sie den Anbieter.',
+            'RATE_LIMITED' => 'Dieser Server hat den Lizenzserver zu oft gefragt. Versuchen Sie es in einer Minute noch einmal.',
             'refused' => 'Der Lizenzserver meldet: %s Fragen Sie den Anbieter.',
             'away' => 'Der Lizenzserver antwortet nicht. Versuchen Sie es später noch einmal.',
             'date' => 'd.m.Y',
         ],
     ];
 
-    /** Refusals that pass by themselves. */
-    const PASSING = ['', 'RATE_LIMITED', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'];
+    /** Faults of the service, which pass by themselves. */
+    const PASSING = ['', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'];
 
     protected $type = 'Licence';
 

@@ -10,7 +10,7 @@ class Store
 {
     private $folder;
 
-    /** @param string $folder such as JPATH_CACHE . '/acme_licence'; it is made when it is not there */
+    /** @param string $folder such as JPATH_SITE . '/cache/acme'; it is made when it is not there */
     public function __construct(string $folder)
     {
         $this->folder = rtrim($folder, '/\\');

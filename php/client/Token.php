@@ -56,7 +56,7 @@ final class Token
         }
 
         $isNow = is_int($claims['nbf'] ?? null) && is_int($claims['exp'] ?? null)
-            && $now > $claims['nbf'] - self::LEEWAY && $now < $claims['exp'];
+            && $now >= $claims['nbf'] - self::LEEWAY && $now < $claims['exp'];
         $isOurs = in_array((string) $this->product, (array) ($claims['aud'] ?? []), true)
             && in_array($claims['identifier'] ?? null, $this->spellings($identifier), true);
         $isAsked = $nonce === null || ($claims['nonce'] ?? null) === $nonce;

@@ -7,6 +7,9 @@ class Transport
 {
     const MAX_BYTES = 65536;
 
+    /** Firewalls refuse requests without a name. Joomla sends its own. */
+    const NAME = 'licensing-php';
+
     private $seconds;
 
     private $caFile;
@@ -78,6 +81,7 @@ class Transport
 
         $options = $this->curlBounds() + [
             CURLOPT_URL => $address,
+            CURLOPT_USERAGENT => self::NAME,
             CURLOPT_HTTPHEADER => $lines,
             CURLOPT_RETURNTRANSFER => true,
         ];
@@ -133,6 +137,7 @@ class Transport
         $lines = [
             ($body === null ? 'GET ' : 'POST ') . ($parts['path'] ?? '/') . $query . ' HTTP/1.0',
             'Host: ' . $host . (isset($parts['port']) ? ':' . $port : ''),
+            'User-Agent: ' . self::NAME,
             'Connection: close',
         ];
 

@@ -1,7 +1,7 @@
 <?php
 
 /**
- * The extension of examples/with-activation with the parts of Joomla that it meets: reads {"folder","cache","root","language",
+ * The extension of examples/with-activation with the parts of Joomla that it meets: reads {"folder","site","root","language",
  * "steps":[...]} as a line of standard input. A step shows the field for a key, with what was posted, or an article.
  */
 
@@ -24,7 +24,7 @@ namespace {
     }
 
     Host::$in = json_decode(fgets(STDIN), true);
-    define('JPATH_CACHE', Host::$in['cache']);
+    define('JPATH_SITE', Host::$in['site']);
 }
 
 namespace Joomla\Event {

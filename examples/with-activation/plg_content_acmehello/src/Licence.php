@@ -18,6 +18,7 @@ final class Licence
 
     public static function client(): Client
     {
-        return new Client(self::SITE, self::PRODUCT, self::KEYS, new Store(JPATH_CACHE . '/acmehello'));
+        // Not JPATH_CACHE: the administrator has another one than the site.
+        return new Client(self::SITE, self::PRODUCT, self::KEYS, new Store(JPATH_SITE . '/cache/acmehello'));
     }
 }

@@ -6,6 +6,18 @@ set -eu
 
 PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
 
+# A PHP library that Joomla brings. Debian has it only inside WordPress's package, which is unpacked and not installed.
+sodium_compat="$(cd "$(dirname "$0")/../.." && pwd)/node_modules/.cache/sodium_compat"
+unpack_sodium_compat() (
+  [ ! -d "$sodium_compat" ] || exit 0
+  unpacked=$(mktemp -d)
+  trap 'rm -rf "$unpacked"' EXIT
+  cd "$unpacked"
+  inside=usr/share/wordpress/wp-includes/sodium_compat
+  apt-get download wordpress && dpkg-deb --fsys-tarfile wordpress_*.deb | tar -x "./$inside" &&
+    mkdir -p "${sodium_compat%/*}" && mv "$inside" "$sodium_compat"
+)
+
 # program:package
 missing=''
 for pair in mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core mariadb:mariadb-client-core \
@@ -27,7 +39,7 @@ for pair in mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core 
   fi
   case " $missing " in *" $package "*) ;; *) missing="$missing $package" ;; esac
 done
-[ -n "$missing" ] || exit 0
+if [ -z "$missing" ] && unpack_sodium_compat >/dev/null 2>&1; then exit 0; fi
 
 if [ "$(id -u)" = 0 ]; then
   as_root=''
@@ -38,11 +50,12 @@ else
 fi
 if [ "$as_root" = none ] || ! command -v apt-get >/dev/null 2>&1; then
   echo "Programs are needed that are not installed. As root, run:" >&2
-  echo "  apt-get install --no-install-recommends$missing" >&2
+  echo "  apt-get update && apt-get install --no-install-recommends$missing" >&2
+  echo "Without Debian's packages, also copy the PHP library paragonie/sodium_compat to $sodium_compat" >&2
   exit 1
 fi
 
-echo "Installing what is needed and this machine has not:$missing"
+echo "Installing what is needed and this machine has not:${missing:- sodium_compat}"
 export DEBIAN_FRONTEND=noninteractive
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -63,7 +76,10 @@ if [ ! -e "$policy" ]; then
 fi
 status=0
 # --no-remove, because MariaDB's programs would replace an installed MySQL.
-{ $as_root apt-get update && $as_root apt-get install -y --no-remove --no-install-recommends $missing; } >"$log" 2>&1 || status=$?
+{
+  $as_root apt-get update && unpack_sodium_compat &&
+    $as_root apt-get install -y --no-remove --no-install-recommends $missing
+} >"$log" 2>&1 || status=$?
 [ "$made_policy" = no ] || $as_root rm -f "$policy"
 if [ "$status" != 0 ]; then
   tail -n 20 "$log" >&2

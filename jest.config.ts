@@ -17,7 +17,8 @@ const swc = (parser: object): [string, object] => [
 const config: Config = {
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
-  testMatch: ['**/*.test.ts'],
+  // test/cluster runs in `npm run test:cluster`.
+  testMatch: ['**/*.test.ts', '!**/test/cluster/**'],
   // What is slow by nature runs in `npm run test:faults`; one file of it: TEST_FAULTS=all npx jest test/faults/clock
   testPathIgnorePatterns: ['/node_modules/', ...(process.env.TEST_FAULTS === 'all' ? [] : ['/test/faults/'])],
   transform: { '^.+\\.ts$': swc({}), '^.+\\.tsx$': swc({ tsx: true }) },

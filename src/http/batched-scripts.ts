@@ -7,7 +7,7 @@ export interface ScriptClient {
   [script: string]: unknown;
 }
 
-type Run = (keys: number, ...keysAndArguments: string[]) => Promise<unknown[]>;
+type Run = (...keysAndArguments: (string | number)[]) => Promise<unknown[]>;
 
 /** A script for one key, run for several: each has as many arguments as the others. */
 const forEachKey = (lua: string) => `
@@ -28,10 +28,12 @@ const MOST_TOGETHER = 16;
  * validate call's CPU time. In a cluster each key goes by itself: no command may have keys of several nodes.
  */
 export function batchScripts(client: Redis | Cluster): ScriptClient {
-  const most = client instanceof Redis ? MOST_TOGETHER : 1;
+  const isCluster = !(client instanceof Redis);
+  const most = isCluster ? 1 : MOST_TOGETHER;
   const batching: ScriptClient = {
     defineCommand(name, { lua }) {
-      client.defineCommand(name, { lua: forEachKey(lua) });
+      // ioredis chooses a cluster's node by the first argument, so that must be the key and not the number of keys.
+      client.defineCommand(name, { lua: forEachKey(lua), ...(isCluster ? { numberOfKeys: 1 } : {}) });
       const run = (client as unknown as Record<string, Run>)[name]?.bind(client) as Run;
       let waiting: {
         call: string[];
@@ -46,7 +48,8 @@ export function batchScripts(client: Redis | Cluster): ScriptClient {
         try {
           const keys = batch.map(({ call: [key = ''] }) => key);
           const rest = batch.flatMap(({ call }) => call.slice(1));
-          const answers = await answeredInTime(run(keys.length, ...keys, ...rest));
+          const count = isCluster ? [] : [keys.length];
+          const answers = await answeredInTime(run(...count, ...keys, ...rest));
           batch.forEach(({ resolve }, i) => resolve(answers[i]));
         } catch (error) {
           for (const { reject } of batch) reject(error);

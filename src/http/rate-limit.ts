@@ -74,13 +74,16 @@ export function createRedisLimiter(settings: RateLimits, redis: RedisConnection)
     RateLimiterRedis
   >;
   const memory = createMemoryLimiter(settings);
-  // A Redis that answers PING may still be unable to count: its memory is full, or it is a read-only replica.
-  redis.watch(() => count(limiters.api, 'probe'));
+  let failed = '';
+  // A Redis that answers PING may still be unable to count: its memory is full, or it is a read-only replica. In a
+  // cluster, the text in braces leads to the node that could not count.
+  redis.watch(() => count(limiters.api, `probe{${failed}}`));
   return async (bucket, client) => {
     if (redis.isAway()) return memory(bucket, client);
     try {
       return allowance(await count(limiters[bucket], client), limits[bucket]);
     } catch (error) {
+      failed = `${limiters[bucket].keyPrefix}:${client}`;
       redis.setAway(error);
       return memory(bucket, client);
     }

@@ -83,7 +83,7 @@ export async function giveGoods(db: Db, packagesDir: string): Promise<Goods> {
   return { licenses, bytes, sha256 };
 }
 
-async function giveLicenses(db: Db, count = 12): Promise<TestLicense[]> {
+export async function giveLicenses(db: Db, count = 12): Promise<TestLicense[]> {
   const unlimited = await givePlan(db, { limit: 0 });
   const few = await givePlan(db, { limit: FEW_SLOTS });
   const licenses: TestLicense[] = [];

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -122,10 +122,22 @@ export async function startMariaDb(options: string[] = [], kept?: string): Promi
 /** Of the shared Redis: so many that suites do not share one by chance, where their requests would count together. */
 export const REDIS_DATABASES = 4_096;
 
-export async function startRedis(options: string[] = []): Promise<PrivateServer & { url: string }> {
+/** With another data folder, because Redis goes into each that a configuration names. */
+function copyConf(conf: string, folder: string): string {
+  const copy = join(folder, 'redis.conf');
+  writeFileSync(copy, readFileSync(conf, 'utf8').replace(/^dir .*$/m, `dir ${folder}`));
+  return copy;
+}
+
+/** @param conf a configuration file, which the options override */
+export async function startRedis(
+  options: string[] = [],
+  { conf, password }: { conf?: string; password?: string } = {},
+): Promise<PrivateServer & { url: string }> {
   const folder = temporaryFolder('licensing-redis');
   const port = await freePort();
   const args = [
+    ...(conf === undefined ? [] : [copyConf(conf, folder)]),
     '--port',
     String(port),
     '--bind',
@@ -139,7 +151,11 @@ export async function startRedis(options: string[] = []): Promise<PrivateServer 
   ];
   const server = privateServer(port, 'redis-server', [...args, ...options]);
   const ready = async () => {
-    const client = new Redis(port, '127.0.0.1', { lazyConnect: true, retryStrategy: () => null });
+    const client = new Redis(port, '127.0.0.1', {
+      ...(password === undefined ? {} : { password }),
+      lazyConnect: true,
+      retryStrategy: () => null,
+    });
     client.on('error', () => undefined);
     try {
       await client.connect();
@@ -161,34 +177,52 @@ export async function startRedis(options: string[] = []): Promise<PrivateServer 
 export interface RedisNode extends PrivateServer {
   /** including the password */
   url: string;
-  /** a connection opened before the password was set; it ends with the node */
+  /** a connection that ends with the node */
   commander: Redis;
 }
 
-/** Nodes that share the slots and require a password. */
-export async function startRedisCluster(nodes: number, password: string): Promise<RedisNode[]> {
-  const cluster = await Promise.all(
-    Array.from({ length: nodes }, async () => {
+/** What a seller copies to each node. */
+const CLUSTER_CONF = join(__dirname, '../../deploy/cluster/redis-cluster.conf');
+
+/** Masters that share the slots and require a password; then, in their order, their replicas. */
+export async function startRedisCluster(
+  masters: number,
+  password: string,
+  replicas = 0,
+): Promise<RedisNode[]> {
+  const nodes = await Promise.all(
+    Array.from({ length: masters + replicas }, async () => {
       const busPort = await freePort();
-      const redis = await startRedis(['--cluster-enabled', 'yes', '--cluster-port', String(busPort)]);
-      const commander = new Redis(redis.url, { retryStrategy: () => null });
+      const redis = await startRedis(
+        ['--cluster-port', String(busPort), '--requirepass', password, '--masterauth', password],
+        { conf: CLUSTER_CONF, password },
+      );
+      const commander = new Redis(redis.port, '127.0.0.1', { password, retryStrategy: () => null });
       commander.on('error', () => undefined);
-      await commander.config('SET', 'requirepass', password);
       return Object.assign(redis, { url: redis.url.replace('//', `//:${password}@`), commander, busPort });
     }),
   );
-  const share = 16_384 / nodes;
-  for (const [i, { commander }] of cluster.entries()) {
-    await commander.call('CLUSTER', 'ADDSLOTSRANGE', Math.ceil(i * share), Math.ceil((i + 1) * share) - 1);
-    await commander.call('CLUSTER', 'MEET', '127.0.0.1', cluster[0]!.port, cluster[0]!.busPort);
+  const [first] = nodes;
+  const share = 16_384 / masters;
+  for (const [i, { commander }] of nodes.entries()) {
+    if (i < masters)
+      await commander.call('CLUSTER', 'ADDSLOTSRANGE', Math.ceil(i * share), Math.ceil((i + 1) * share) - 1);
+    await commander.call('CLUSTER', 'MEET', '127.0.0.1', first!.port, first!.busPort);
   }
-  for (const { commander } of cluster)
+  for (const { commander } of nodes)
     await eventually(async () => {
       const info = await commander.cluster('INFO');
-      if (!info.includes('cluster_state:ok') || !info.includes(`cluster_known_nodes:${nodes}\r`))
+      if (!info.includes('cluster_state:ok') || !info.includes(`cluster_known_nodes:${nodes.length}\r`))
         throw new Error(`The nodes did not find each other: ${info}`);
     });
-  return cluster;
+  for (const [i, { commander }] of nodes.slice(masters).entries()) {
+    await commander.cluster('REPLICATE', (await nodes[i % masters]!.commander.cluster('MYID')) as string);
+    await eventually(async () => {
+      if (!(await commander.info('replication')).includes('master_link_status:up'))
+        throw new Error('A replica did not find its master.');
+    });
+  }
+  return nodes;
 }
 
 interface Launchable extends PrivateServer {

@@ -16,6 +16,7 @@ import { addManifestCommand } from './cli/manifest';
 import { addMigrateCommand } from './cli/migrate';
 import { addNginxCommand } from './cli/nginx';
 import { addOperatorCommands } from './cli/operator';
+import { addPackagesCommands } from './cli/packages';
 import { addPhpCommand } from './cli/php';
 import { addOrderCommands } from './cli/order';
 import { addPlanCommands } from './cli/plan';
@@ -62,6 +63,7 @@ export async function run(argv: string[]): Promise<number> {
   addLicenseCommands(program);
   addActivationCommands(program);
   addReleaseCommands(program);
+  addPackagesCommands(program);
   addUpdateXmlCommands(program);
   addManifestCommand(program);
   addJoomlaPluginCommand(program);

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { access, readdir, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { API_TEXTS } from '../api';
-import { INCOMING, INCOMING_MAX_AGE_MS, NoFile, openPackage, packagePath } from '../packages/package-files';
+import { findDamage, UNREADABLE } from '../packages/damage';
+import { INCOMING, INCOMING_MAX_AGE_MS, packagePath } from '../packages/package-files';
 import { listPackages, type Release } from '../store/releases';
 import { attempt, ok, problem, reasonOf, unchecked, warning, type Check, type Finding } from './finding';
 import { groupName, mayUse, readNginxUser, type NginxUser } from './nginx-user';
@@ -175,34 +175,6 @@ async function checkLeftovers(folder: string, now: Date): Promise<Finding> {
           remedy: `The next "release publish" removes them; or: rm ${folder}/${INCOMING}*`,
         },
       );
-}
-
-/** An unreadable package is not necessarily damaged. */
-const UNREADABLE = 'may not be read by this user';
-
-/** @returns what is wrong with a package, if anything */
-async function findDamage(
-  path: string,
-  { fileSize, sha256 }: Release,
-  onRead: (bytes: number) => void,
-): Promise<string | undefined> {
-  const hash = createHash('sha256');
-  let size = 0;
-  try {
-    const { handle } = await openPackage(path);
-    for await (const chunk of handle.createReadStream({ highWaterMark: 1 << 20 }) as AsyncIterable<Buffer>) {
-      hash.update(chunk);
-      size += chunk.length;
-      onRead(chunk.length);
-    }
-  } catch (error) {
-    if (error instanceof NoFile) return `is ${error.message}`;
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EACCES' || code === 'EPERM') return UNREADABLE;
-    return code === 'ENOENT' ? 'is missing' : `cannot be read (${code ?? 'no reason given'})`;
-  }
-  if (size !== fileSize) return `has ${size} bytes instead of ${fileSize}`;
-  return hash.digest('hex') === sha256 ? undefined : 'has other bytes than were published';
 }
 
 function unreadablePackages(releases: Release[], stored: number, folder: string): Finding {

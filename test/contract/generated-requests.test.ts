@@ -292,6 +292,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
         ...{ query: [['version', '3.0.0']], body: zip, type: 'application/zip', statuses: [201] },
       },
       getRelease: { path: `/manage/releases/${release}` },
+      getReleasePackage: { path: `/manage/releases/${release}/package` },
       updateRelease: { path: `/manage/releases/${release}`, body: { changelog: 'New' } },
       publishRelease: { path: `/manage/releases/${draft}/publish` },
       withdrawRelease: { path: `/manage/releases/${release}/withdraw` },

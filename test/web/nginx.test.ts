@@ -25,17 +25,40 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => shops.close(), 60_000);
 
+/** The upstream of deploy/cluster/nginx.conf, with these addresses for those of its hosts. */
+function ofCluster(addresses: string[]): NonNullable<NginxOptions['edit']> {
+  const upstream = addresses.reduce(
+    (text, address, i) => text.replace(`10.0.0.1${i + 1}:3080`, address),
+    readFileSync(join(__dirname, '../../deploy/cluster/nginx.conf'), 'utf8'),
+  );
+  return (text, file) =>
+    file === 'upstream.conf' ? text.replace(/^upstream licensing \{[^]*?^\}/m, upstream) : text;
+}
+
 describe('the files of nginx/', () => {
   it.each<[string, Partial<NginxOptions>]>([
     ['upstream.conf and licensing.conf in a site', {}],
     ['the whole site of site.example.conf', { example: true }],
     ['with pages on a host name of their own', NGINX.withPagesHost],
     ['all of them with the commented parts in use', { example: true, edit: uncommentNginx }],
+    ['the upstream of several hosts', { edit: ofCluster([]) }],
   ])('pass nginx -t: %s', (_name, options) => {
     const { ok, output } = checkNginx({ upstream: '127.0.0.1:3080', ...options });
 
     expect({ ok, output }).toEqual({ ok: true, output: expect.stringContaining('test is successful') });
   });
+});
+
+it('asks the next host when one is off, and leaves that one alone', async () => {
+  const off = await unusedAddress();
+  const server = await startNginx({ upstream: [], edit: ofCluster([off, hostOf(shop.service), off]) });
+  try {
+    const statuses: number[] = [];
+    for (let i = 0; i < 12; i++) statuses.push((await validate(server, shop.key)).status);
+    expect(statuses).toEqual(Array(12).fill(200));
+  } finally {
+    await server.stop();
+  }
 });
 
 it('sends a GET once more that was lost with its connection', async () => {

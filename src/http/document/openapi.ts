@@ -177,7 +177,20 @@ function bodyOf({ method, body, upload, query }: Operation, components: Componen
 }
 
 function successes(operation: Operation, components: Components): Json {
-  const { status, otherStatus, data, afterCommit, isList } = operation;
+  const { status, otherStatus, data, afterCommit, isList, sendsFile } = operation;
+  if (sendsFile !== undefined)
+    return {
+      200: {
+        description: 'The file.',
+        headers: {
+          ...HEADERS.requestId,
+          ...HEADERS.notStored,
+          ...HEADERS.notSniffed,
+          ...HEADERS.required('Content-Disposition', "The file's name.", { type: 'string' }),
+        },
+        content: { [sendsFile]: { schema: BINARY } },
+      },
+    };
   if (data === undefined) return { 204: { description: 'Done.', headers: HEADERS.requestId } };
   const shown = afterCommit === undefined ? data : extended(data, afterCommit);
   const schema = {

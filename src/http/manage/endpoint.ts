@@ -68,7 +68,8 @@ function endpoint(
         },
       };
       const work = perform(ctx, operation, request, given, dependencies);
-      send(ctx, await (operation.hasDeadline ? inTime(work) : work));
+      const written = await (operation.hasDeadline ? inTime(work) : work);
+      if (operation.sendsFile === undefined) send(ctx, written);
     } catch (error) {
       const failure = toFailure(error, { ...given.query, ...given.body });
       if (failure === undefined) throw error;

@@ -48,6 +48,8 @@ interface Terms {
   asksAgain?: boolean;
   /** the body is a file, or a form with it; the fields of `query` may stand in the form too. The call's body is `{ file }` */
   upload?: UploadTerms;
+  /** the type of a file that the handler sends instead of data */
+  sendsFile?: string;
   /** by default 200, or 204 without data */
   status?: number;
   /** another status with the same form of answer, and when it is given */
@@ -96,6 +98,7 @@ export interface Operation {
   /** reads a form of the pages, whose fields are texts, as the same body */
   readForm: Reader;
   upload: Terms['upload'];
+  sendsFile: Terms['sendsFile'];
   status: number;
   otherStatus: Terms['otherStatus'];
   hasDeadline: boolean;
@@ -132,6 +135,20 @@ export function remove<Q extends TSchema = TNever>(
   });
 }
 
+/** A GET whose answer is a file of this type, which the handler sends. */
+export function file<Q extends TSchema = TNever>(
+  path: string,
+  type: string,
+  declared: Declared<Q, TNever, TNever>,
+  handle: (call: Call<Static<Q>>) => Promise<unknown>,
+): Operation {
+  const terms = { ...declared, sendsFile: type, hasDeadline: false };
+  return declare('get', path, false, terms, async (call) => {
+    await handle(call);
+    return { data: undefined };
+  });
+}
+
 /** A GET whose answer is a list. */
 export function list<D extends TSchema, Q extends TSchema = TNever>(
   path: string,
@@ -151,6 +168,7 @@ function declare(
     body,
     upload,
     description,
+    sendsFile,
     otherStatus,
     afterCommit,
     ...terms
@@ -164,7 +182,8 @@ function declare(
     status: data === undefined ? 204 : 200,
     hasDeadline: true,
     ...terms,
-    ...{ method, path, isList, query, body, upload, data, description, otherStatus, afterCommit, handle },
+    ...{ method, path, isList, query, body, upload, data, description, sendsFile, otherStatus },
+    ...{ afterCommit, handle },
     readQuery: queryReader(query),
     readBody: bodyReader(body),
     readForm: formReader(body),

@@ -1,13 +1,21 @@
+import { createReadStream } from 'node:fs';
 import { Type, type Static } from '@sinclair/typebox';
 import { publish, versionOf } from '../../joomla/publish';
 import { listReleasePage } from '../../licensing/lists';
 import { OperatorError } from '../../licensing/operator-error';
 import { releaseJson } from '../../licensing/views';
-import { pathOfStaged, removeStaged, stageBytes, type StagedPackage } from '../../packages/package-files';
+import {
+  packagePath,
+  pathOfStaged,
+  removeStaged,
+  stageBytes,
+  statPackage,
+  type StagedPackage,
+} from '../../packages/package-files';
 import { editRelease, findReleaseById, withdrawRelease } from '../../packages/releases';
 import { invalid, notFound } from './failures';
 import { follow } from './follow';
-import { get, list, patch, post, type Call } from './operation';
+import { file, get, list, patch, post, type Call } from './operation';
 import { isSet, pageOf, readId } from './reading';
 import { exactly, Flag, Paging, Text } from './schemas';
 import type { UploadRules } from './upload';
@@ -121,6 +129,28 @@ export const releaseOperations = [
   get('/releases/{id}', { summary: 'Read a version', data: Release }, async (call) => ({
     data: releaseJson(await requireRelease(call)),
   })),
+  file(
+    '/releases/{id}/package',
+    'application/zip',
+    {
+      summary: "Download a version's package",
+      description: 'Also of a draft. `licensing packages fetch` uses it to copy packages to another host.',
+    },
+    async (call) => {
+      const { sha256, fileName, fileSize } = await requireRelease(call);
+      const { packagesDir } = call.settings;
+      if ((await statPackage(packagesDir, sha256))?.size !== fileSize) throw notFound('package');
+      // Not by X-Accel-Redirect: another host may ask the service without nginx.
+      call.ctx.set({
+        'Content-Type': 'application/zip',
+        'Content-Length': String(fileSize),
+        'Content-Disposition': `attachment; filename="${fileName}"`,
+        'Cache-Control': 'no-store',
+        'X-Content-Type-Options': 'nosniff',
+      });
+      call.ctx.body = createReadStream(packagePath(packagesDir, sha256));
+    },
+  ),
   patch(
     '/releases/{id}',
     {

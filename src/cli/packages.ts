@@ -1,0 +1,129 @@
+import { InvalidArgumentError, type Command } from 'commander';
+import { isLocalSite } from '../licensing/staging-sites';
+import { OperatorError } from '../licensing/operator-error';
+import { fetchPackages, verifyPackages, type PackageFault } from '../packages/copy-packages';
+import type { Release } from '../packages/releases';
+import { withSession } from './command';
+import { readValue } from './standard-input';
+
+const MB = 1_000_000;
+
+export function addPackagesCommands(program: Command): void {
+  const packages = program
+    .command('packages')
+    .description('The packages on this host: are they whole, and how to get those that are not.');
+  addVerify(packages);
+  addFetch(packages);
+}
+
+function addVerify(packages: Command): void {
+  packages
+    .command('verify')
+    .description(
+      "Compares each stored version's package with its hash. Ends with 1 if one is missing or differs.",
+    )
+    .addHelpText(
+      'after',
+      '\nWithdrawn versions need no package. Each package is read as a whole.\n\nExample:\n  licensing packages verify || licensing packages fetch --from http://10.0.0.11:3080 < token.txt',
+    )
+    .action((_options: object, command: Command) =>
+      withSession(command, async ({ db, config: { packagesDir }, output }) => {
+        let read = 0;
+        const { checked, faults } = await verifyPackages(db, packagesDir, (more, of) =>
+          output.progress(`${((read += more) / MB).toFixed(0)} of ${(of / MB).toFixed(0)} MB`),
+        );
+        output.print({ folder: packagesDir, checked, faults: faults.map(faultJson) }, () =>
+          [
+            ...faults.map(faultLine),
+            `${checked - faults.length} of ${checked} versions have their package in ${packagesDir}.`,
+          ].join('\n'),
+        );
+        if (faults.length > 0)
+          throw new OperatorError(
+            `${faults.length} of ${checked} versions lack their package here. If another host has them: licensing packages fetch --from ITS-ADDRESS. If not, bring them back from the backup.`,
+          );
+      }),
+    );
+}
+
+function addFetch(packages: Command): void {
+  packages
+    .command('fetch')
+    .description(
+      'Gets the packages that are missing here, or differ, from another instance of the same database.',
+    )
+    .requiredOption(
+      '--from <url>',
+      'the other instance, as http://10.0.0.11:3080 or https://shop.example',
+      sourceUrl,
+    )
+    .addHelpText(
+      'after',
+      [
+        '',
+        'It asks for a token of the other instance, or reads it from standard input. The scope "read" is enough:',
+        '  licensing token add --name packages --scope read',
+        'A package that arrives with another hash is thrown away. Run it again if the connection breaks.',
+        'Without https, only an address of the private network is allowed, because the token passes in clear.',
+        '',
+        'Example:',
+        '  licensing packages fetch --from http://10.0.0.11:3080 < /etc/licensing/packages-token',
+      ].join('\n'),
+    )
+    .action(({ from }: { from: string }, command: Command) =>
+      withSession(command, async ({ db, config: { packagesDir }, output }) => {
+        const token = (await readValue('-', 'Token')).trim();
+        if (!/^[\x21-\x7e]+$/.test(token))
+          throw new OperatorError('The token is missing: give it on standard input (< token.txt).');
+        const source = { url: from, token };
+        const { fetched, failed } = await fetchPackages(db, packagesDir, source, (release, bytes) =>
+          output.progress(
+            `${release.fileName}: ${(bytes / MB).toFixed(0)} of ${(release.fileSize / MB).toFixed(0)} MB`,
+          ),
+        );
+        output.print(
+          { folder: packagesDir, fetched: fetched.map(packageJson), failed: failed.map(faultJson) },
+          () =>
+            [
+              ...fetched.map((release) => `Fetched: ${nameOf(release)}.`),
+              ...failed.map(faultLine),
+              ...(fetched.length + failed.length === 0 ? [`Nothing is missing in ${packagesDir}.`] : []),
+            ].join('\n'),
+        );
+        if (failed.length > 0)
+          throw new OperatorError(
+            `${failed.length} packages could not be fetched. Run it again, or name another host.`,
+          );
+      }),
+    );
+}
+
+/** Without a path: the API's is known. */
+function sourceUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (
+    url === undefined ||
+    !/^https?:$/.test(url.protocol) ||
+    url.pathname !== '/' ||
+    `${url.search}${url.hash}${url.username}${url.password}` !== ''
+  )
+    throw new InvalidArgumentError('It must be the address of another instance, as http://10.0.0.11:3080.');
+  if (url.protocol === 'http:' && !isLocalSite(url.hostname.replace(/^\[|\]$/g, '')))
+    throw new InvalidArgumentError(
+      'Without https, the token would pass in clear: only an address of the private network may do.',
+    );
+  return url.origin;
+}
+
+const nameOf = ({ productId, version }: Release) => `product ${productId}, version ${version}`;
+
+const faultLine = ({ release, fault }: PackageFault) =>
+  `The package of ${nameOf(release)} (${release.sha256}.zip) ${fault}.`;
+
+function packageJson({ productId, version, sha256, fileSize }: Release) {
+  return { product_id: productId, version, sha256, file_size: fileSize };
+}
+
+function faultJson({ release, fault }: PackageFault) {
+  return { ...packageJson(release), fault };
+}

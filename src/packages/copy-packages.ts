@@ -1,0 +1,138 @@
+import { API_PATH } from '../api';
+import { OperatorError } from '../licensing/operator-error';
+import type { Db } from '../store/database';
+import { listPackages, type Release } from '../store/releases';
+import { explainFileFault } from './file-faults';
+import { findDamage, UNREADABLE } from './damage';
+import { acceptPackage, packagePath, removeStaged, stageBytes } from './package-files';
+
+/** Packages that this instance lacks, and how it gets them from another one of the same database. */
+
+export interface PackageFault {
+  release: Release;
+  /** completes "The package ..." */
+  fault: string;
+}
+
+export interface Verified {
+  /** stored versions */
+  checked: number;
+  faults: PackageFault[];
+}
+
+/** Compares the package of each stored version with its recorded hash. @param onRead bytes since the last call */
+export async function verifyPackages(
+  db: Db,
+  dir: string,
+  onRead: (bytes: number, of: number) => void = () => undefined,
+): Promise<Verified> {
+  const releases = await listPackages(db);
+  const bytes = releases.reduce((sum, { fileSize }) => sum + fileSize, 0);
+  const known = new Map<string, string | undefined>();
+  const faults: PackageFault[] = [];
+  for (const release of releases) {
+    const { sha256 } = release;
+    if (!known.has(sha256))
+      known.set(sha256, await findDamage(packagePath(dir, sha256), release, (more) => onRead(more, bytes)));
+    const fault = known.get(sha256);
+    if (fault !== undefined) faults.push({ release, fault });
+  }
+  return { checked: releases.length, faults };
+}
+
+/** Another instance, and a token for its API. */
+export interface Source {
+  /** without the API's path */
+  url: string;
+  token: string;
+}
+
+export interface Fetched {
+  fetched: Release[];
+  failed: PackageFault[];
+}
+
+/**
+ * Gets each package that is missing or damaged. A package is there as a whole, with the recorded hash, or not at all, so
+ * this can be repeated at any time.
+ *
+ * @throws OperatorError when the source cannot be asked at all
+ */
+export async function fetchPackages(
+  db: Db,
+  dir: string,
+  source: Source,
+  onProgress: (release: Release, bytes: number) => void = () => undefined,
+): Promise<Fetched> {
+  const { faults } = await verifyPackages(db, dir);
+  const outcome: Fetched = { fetched: [], failed: [] };
+  const done = new Map<string, string | undefined>();
+  for (const { release, fault } of faults) {
+    const { sha256 } = release;
+    if (!done.has(sha256))
+      done.set(sha256, fault === UNREADABLE ? fault : await fetchPackage(dir, release, source, onProgress));
+    const failure = done.get(sha256);
+    if (failure === undefined) outcome.fetched.push(release);
+    else outcome.failed.push({ release, fault: failure });
+  }
+  return outcome;
+}
+
+/** @returns what went wrong with this package, if anything */
+async function fetchPackage(
+  dir: string,
+  release: Release,
+  { url, token }: Source,
+  onProgress: (release: Release, bytes: number) => void,
+): Promise<string | undefined> {
+  const response = await fetch(`${url}${API_PATH}/manage/releases/${release.id}/package`, {
+    headers: { Authorization: `Bearer ${token}` },
+    // A redirect would take the token somewhere else.
+    redirect: 'error',
+  }).catch((error: unknown) => {
+    throw new OperatorError(`${url} does not answer: ${reasonOf(error)}.`, { field: 'from' });
+  });
+  if (response.status !== 200 || response.body === null) {
+    await response.body?.cancel();
+    if (response.status === 401 || response.status === 403)
+      throw new OperatorError(
+        `${url} refuses the token (${response.status}). "licensing token add --name packages --scope read" makes one.`,
+      );
+    return response.status === 404
+      ? 'is not there either'
+      : `could not be fetched: the answer was ${response.status}`;
+  }
+  try {
+    const staged = await stageBytes(dir, atMost(response.body, release.fileSize), (bytes) =>
+      onProgress(release, bytes),
+    );
+    if (staged.sha256 !== release.sha256) {
+      await removeStaged(staged);
+      return 'arrived with other bytes than were published';
+    }
+    await acceptPackage(dir, staged, () => Promise.resolve());
+    return undefined;
+  } catch (error) {
+    // A disk that is full, or a folder that may not be written to, fails for every package.
+    const ofDisk = explainFileFault(error, packagePath(dir, release.sha256));
+    if (ofDisk !== undefined) throw new OperatorError(`No package was stored: ${ofDisk}.`);
+    return `could not be fetched: ${reasonOf(error)}`;
+  }
+}
+
+/** Ends a body that is longer than the package, before it fills the disk. */
+async function* atMost(body: AsyncIterable<Uint8Array>, size: number): AsyncIterable<Buffer> {
+  let read = 0;
+  for await (const chunk of body) {
+    read += chunk.length;
+    if (read > size) throw new Error('it is longer than the package that was published');
+    yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
+  }
+}
+
+/** `fetch` itself only says "fetch failed". */
+function reasonOf(error: unknown): string {
+  const { cause, message } = error as Error;
+  const { code, message: deeper } = (cause ?? {}) as { code?: string; message?: string };
+  return code ?? (deeper || message);
+}

@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto';
+import type { Release } from '../store/releases';
+import { NoFile, openPackage } from './package-files';
+
+export const MISSING = 'is missing';
+/** An unreadable package is not necessarily damaged. */
+export const UNREADABLE = 'may not be read by this user';
+
+/** @returns what is wrong with a package, if anything */
+export async function findDamage(
+  path: string,
+  { fileSize, sha256 }: Pick<Release, 'fileSize' | 'sha256'>,
+  onRead: (bytes: number) => void = () => undefined,
+): Promise<string | undefined> {
+  const hash = createHash('sha256');
+  let size = 0;
+  try {
+    const { handle } = await openPackage(path);
+    for await (const chunk of handle.createReadStream({ highWaterMark: 1 << 20 }) as AsyncIterable<Buffer>) {
+      hash.update(chunk);
+      size += chunk.length;
+      onRead(chunk.length);
+    }
+  } catch (error) {
+    if (error instanceof NoFile) return `is ${error.message}`;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EACCES' || code === 'EPERM') return UNREADABLE;
+    return code === 'ENOENT' ? MISSING : `cannot be read (${code ?? 'no reason given'})`;
+  }
+  if (size !== fileSize) return `has ${size} bytes instead of ${fileSize}`;
+  return hash.digest('hex') === sha256 ? undefined : 'has other bytes than were published';
+}

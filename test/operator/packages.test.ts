@@ -1,0 +1,195 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { giveToken, startManaged, type Managed } from '../support/manage';
+import { operator, type Operator } from '../support/operator';
+import { giveRelease } from '../support/packages';
+import { temporaryFolder } from '../support/processes';
+import { DATABASE_KINDS, givePlan, newPlace } from '../support/service';
+
+/** Another host with a folder of its own and the same database: `licensing packages` looks and fetches. */
+
+interface Found {
+  checked: number;
+  faults: { version: string; fault: string }[];
+}
+interface Fetched {
+  fetched: { version: string }[];
+  failed: { version: string; fault: string }[];
+}
+
+describe.each(DATABASE_KINDS)('licensing packages, on %s', (kind) => {
+  let first: Managed;
+  let second: Operator;
+  let folder: string;
+  let token: string;
+  /** in the order of publishing; the last has the bytes of the first */
+  const hashes: string[] = [];
+  let liar: Server | undefined;
+
+  beforeAll(async () => {
+    const place = await newPlace(kind);
+    // What it would let nginx send, it sends itself: the other host has no nginx between.
+    first = await startManaged({ ...place, LICENSING_ACCEL_LOCATION: '/_packages/' });
+    folder = temporaryFolder('licensing-second');
+    second = operator({ ...place, LICENSING_PACKAGES_DIR: folder });
+    await givePlan(first.db);
+    for (const version of ['1.0.0', '1.1.0', '1.2.0'])
+      hashes.push((await giveRelease(first, { version })).release.sha256);
+    const same = join(first.packagesDir, `${hashes[0]!}.zip`);
+    const publish = [
+      'release',
+      'publish',
+      '--product',
+      '42',
+      '--version',
+      '1.3.0',
+      '--draft',
+      '--file',
+      same,
+    ];
+    await operator(place).json(publish);
+    ({ token } = await giveToken(first.db, 'read', 'packages'));
+  }, 60_000);
+  afterAll(() => first.stop());
+  beforeEach(() => {
+    for (const name of readdirSync(folder)) rmSync(join(folder, name));
+  });
+  afterEach(() => {
+    liar?.closeAllConnections();
+    liar?.close();
+    liar = undefined;
+  });
+
+  const fileOf = (dir: string, i: number) => join(dir, `${hashes[i]!}.zip`);
+  const fetchFrom = (url: string, stdin = `${token}\n`) =>
+    second.run(['packages', 'fetch', '--from', url, '--json'], { stdin });
+  const verify = async () => {
+    const { code, stdout } = await second.run(['packages', 'verify', '--json']);
+    return { code, ...(JSON.parse(stdout) as Found) };
+  };
+
+  async function lie(answer: RequestListener): Promise<string> {
+    liar = createServer(answer);
+    await new Promise<void>((resolve) => liar!.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${(liar.address() as AddressInfo).port}`;
+  }
+
+  it('says which are missing and which differ, and gets them by their hash', async () => {
+    writeFileSync(fileOf(folder, 1), readFileSync(fileOf(first.packagesDir, 1)));
+    writeFileSync(fileOf(folder, 2), 'cut');
+    const before = await verify();
+    const text = await second.run(['packages', 'verify']);
+    const { code, stdout } = await fetchFrom(first.url);
+    const after = await verify();
+
+    expect(before).toMatchObject({ code: 1, checked: 4 });
+    expect(before.faults.map(({ version, fault }) => [version, fault])).toEqual([
+      ['1.0.0', 'is missing'],
+      ['1.2.0', expect.stringContaining('has 3 bytes instead of')],
+      ['1.3.0', 'is missing'],
+    ]);
+    expect(text.stdout).toContain(`product 42, version 1.2.0 (${hashes[2]!}.zip) has 3 bytes instead of`);
+    expect(text.stderr).toContain('licensing packages fetch --from');
+    expect(code).toBe(0);
+    expect((JSON.parse(stdout) as Fetched).fetched.map(({ version }) => version)).toEqual([
+      '1.0.0',
+      '1.2.0',
+      '1.3.0',
+    ]);
+    expect(after).toMatchObject({ code: 0, checked: 4, faults: [] });
+    expect(readdirSync(folder).sort()).toEqual([0, 1, 2].map((i) => `${hashes[i]!}.zip`).sort());
+    for (const i of [0, 1, 2])
+      expect(readFileSync(fileOf(folder, i))).toEqual(readFileSync(fileOf(first.packagesDir, i)));
+    expect((await second.run(['packages', 'fetch', '--from', first.url], { stdin: token })).stdout).toBe(
+      `Nothing is missing in ${folder}.\n`,
+    );
+  });
+
+  it.each<[string, RequestListener, string]>([
+    [
+      'other bytes',
+      (_request, response) => response.end('x'),
+      'arrived with other bytes than were published',
+    ],
+    [
+      'more bytes than there can be',
+      (_request, response) => {
+        const more = () => {
+          while (!response.destroyed && response.write(Buffer.alloc(65_536)));
+        };
+        response.on('drain', more).on('error', () => undefined);
+        more();
+      },
+      'could not be fetched: it is longer than the package that was published',
+    ],
+    [
+      'half of it',
+      (_request, response) => {
+        response.writeHead(200, { 'Content-Length': 100_000 });
+        response.write('PK', () => response.destroy());
+      },
+      'could not be fetched: UND_ERR_SOCKET',
+    ],
+    ['nothing', (_request, response) => response.writeHead(404).end(), 'is not there either'],
+    [
+      'a fault',
+      (_request, response) => response.writeHead(500).end(),
+      'could not be fetched: the answer was 500',
+    ],
+  ])(
+    'keeps nothing of a host that sends %s, and goes on with the next package',
+    async (_what, answer, fault) => {
+      const { code, stdout, stderr } = await fetchFrom(await lie(answer));
+
+      expect(code).toBe(1);
+      expect(stderr).toContain('4 packages could not be fetched. Run it again');
+      expect((JSON.parse(stdout) as Fetched).failed.map((one) => one.fault)).toEqual(Array(4).fill(fault));
+      expect(readdirSync(folder)).toEqual([]);
+    },
+  );
+
+  it('sends the token in a header alone, and to no other address', async () => {
+    const asked: (string | undefined)[] = [];
+    const url = await lie((request, response) => {
+      asked.push(`${request.url} ${request.headers.authorization}`);
+      response.writeHead(302, { Location: '/elsewhere' }).end();
+    });
+    const { code, stdout, stderr } = await fetchFrom(url);
+
+    expect(code).toBe(1);
+    expect(asked).toEqual([`/api/index.php/v1/licensing/manage/releases/1/package Bearer ${token}`]);
+    expect(stdout + stderr).not.toContain(token);
+    expect(stderr).toContain(`${url} does not answer`);
+  });
+
+  it.each<[string, string, string, number, RegExp]>([
+    ['a wrong token', '', 'lgw_wrong', 1, /refuses the token \(401\).*token add/],
+    ['no token', '', '', 1, /The token is missing/],
+    [
+      'a closed port',
+      'http://127.0.0.1:1',
+      'x',
+      1,
+      /http:\/\/127\.0\.0\.1:1 does not answer: (?:ECONNREFUSED|bad port)/,
+    ],
+    ['http over the Internet', 'http://shop.com', 'x', 2, /private network/],
+    ['an address with a path', 'https://shop.example/api', 'x', 2, /address of another instance/],
+    ['an address with a password', 'https://a:b@shop.example', 'x', 2, /address of another instance/],
+  ])('refuses %s', async (_what, from, stdin, code, says) => {
+    const refused = await fetchFrom(from || first.url, stdin);
+    expect({ code: refused.code, stderr: refused.stderr }).toEqual({
+      code,
+      stderr: expect.stringMatching(says),
+    });
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('leaves withdrawn versions out', async () => {
+    const withdraw = ['release', 'withdraw', '--product', '42', '--version', '1.1.0'];
+    await second.json(withdraw);
+    expect((await verify()).faults.map(({ version }) => version)).toEqual(['1.0.0', '1.2.0', '1.3.0']);
+  });
+});

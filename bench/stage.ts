@@ -65,7 +65,7 @@ export async function openStage(say: (text: string) => void, profiles?: string):
         '--innodb-buffer-pool-load-at-startup=OFF',
         '--innodb-buffer-pool-dump-at-shutdown=OFF',
       ],
-      KEPT,
+      { data: KEPT },
     ),
     startRedis(),
   ]);

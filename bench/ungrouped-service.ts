@@ -94,6 +94,8 @@ async function main(): Promise<void> {
   const metrics = createMetrics({
     version,
     pool: () => poolState(db),
+    nodes: undefined,
+    conflicts: () => 0,
     redisIsAway: () => redis.isAway(),
     accessLogDropped: () => 0,
     tableSizes: () => Promise.resolve([]),

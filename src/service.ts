@@ -23,7 +23,7 @@ import { startHousekeeping } from './process/housekeeping';
 import type { ChangeMail } from './selfservice/changes';
 import { createLicensing } from './licensing/licensing';
 import { readReadiness } from './http/readiness';
-import { openServiceDatabase, poolState, type Db } from './store/database';
+import { conflictsOf, openServiceDatabase, poolState, standingOfNodes, type Db } from './store/database';
 import { reasonCode } from './store/errors';
 import type { Lease } from './store/leases';
 import { claimDatabase, requireCurrentSchema } from './store/migrate';
@@ -57,7 +57,12 @@ type OnStop = (stop: () => unknown) => void;
 /** @throws Error for the operator: no database, another version's schema, or an address that is taken */
 export function startService(config: Config, log: Logger, now: Clock = systemClock): Promise<Running> {
   return inOrder(async (onStop) => {
-    const db = openServiceDatabase(config.database, config.tablePrefix, config.databaseConnections);
+    const db = openServiceDatabase(
+      config.database,
+      config.tablePrefix,
+      config.databaseConnections,
+      (change) => log.warn(change, 'another database server is used'),
+    );
     onStop(() => db.destroy());
     await requireUsable(config, db);
     onStop(await claimDatabase(config.database));
@@ -93,6 +98,8 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
     const metrics = createMetrics({
       version,
       pool: () => poolState(db),
+      nodes: standingOfNodes(db),
+      conflicts: () => conflictsOf(db),
       redisIsAway: redis && (() => redis.isAway()),
       accessLogDropped: () => licensing.accessLog.dropped(),
       tableSizes: () => readTableSizes(db),

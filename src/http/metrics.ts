@@ -1,9 +1,14 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { NodesStanding } from '../store/nodes';
 import type { Context } from './context';
 
 export interface MetricSources {
   version: string;
   pool: () => { used: number; free: number; waiting: number };
+  /** undefined: there is one database server */
+  nodes: (() => NodesStanding) | undefined;
+  /** transactions rolled back because another node of the database's cluster had changed the same rows */
+  conflicts: () => number;
   /** undefined: not configured */
   redisIsAway: (() => boolean) | undefined;
   accessLogDropped: () => number;
@@ -80,6 +85,16 @@ export function createMetrics(sources: MetricSources): Metrics {
       for (const [state, count] of Object.entries(sources.pool())) this.set({ state }, count);
     },
   });
+  if (sources.nodes) addNodeMetrics(sources.nodes, registry);
+  new Counter({
+    name: 'licensing_database_conflicts_total',
+    help: 'Transactions that a Galera node rolled back because another had changed the same rows; tried again',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(sources.conflicts());
+    },
+  });
   const { redisIsAway } = sources;
   if (redisIsAway)
     new Gauge({
@@ -136,6 +151,32 @@ export function createMetrics(sources: MetricSources): Metrics {
       else answers.set(key, { endpoint, status, code, count: 1 });
     },
   };
+}
+
+function addNodeMetrics(standing: () => NodesStanding, registry: Registry): void {
+  const registers = [registry];
+  for (const [name, help, value] of [
+    ['licensing_database_node_used', '1 for the database server in use, 0 for the others', 'inUse'],
+    ['licensing_database_node_ready', '1 for a database server that can be written to', 'ready'],
+  ] as const)
+    new Gauge({
+      name,
+      help,
+      labelNames: ['node'] as const,
+      registers,
+      collect() {
+        for (const node of standing().nodes) this.set({ node: node.name }, node[value] ? 1 : 0);
+      },
+    });
+  new Counter({
+    name: 'licensing_database_switches_total',
+    help: 'How often another database server was taken into use',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(standing().switches);
+    },
+  });
 }
 
 function addWebhookMetrics(

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import knex, { type Knex } from 'knex';
 import type { ConnectionOptions } from 'mysql2';
-import { isOutOfConnections } from './errors';
+import { isCertificationConflict, isOutOfConnections } from './errors';
 
 /**
  * A pool of MySQL connections for Knex and for our own statements. When a connection goes silent (a firewall forgot it,
@@ -24,10 +24,14 @@ export interface Connection {
   end(done: () => void): void;
   socket: Socket;
   answeredAt: number;
-  /** only where lost connections are killed */
+  /** needed where lost connections are killed (`askWhichServer`) */
   server?: Server | undefined;
   /** only outside a service: the server's own settings, such as `completion_type = CHAIN` */
   overridden?: string[];
+  /** the server is a node of a Galera cluster */
+  isGalera?: boolean;
+  /** called when such a node has rolled a transaction back because another node changed the same rows */
+  onConflict?: () => void;
 }
 
 type Send = (
@@ -45,18 +49,29 @@ export interface StatementOptions {
   prepared?: boolean;
 }
 
-export interface PoolSettings {
+export interface ConnectionSettings {
   driver: ConnectionOptions;
   openSocket: () => Socket;
   setUp: (connection: Connection) => Promise<void>;
+  /** ms until the connection has to be set up */
+  connectTimeout?: number;
+  /** ms without an answer until a connection counts as lost; undefined: never */
+  statementTimeout: number | undefined;
+}
+
+export interface PoolSettings {
+  /** `onLost` is called when a statement of the connection has timed out */
+  open: (onLost: OnLost) => Promise<Connection>;
+  /** false: the connection leaves the pool before it is lent again */
+  isUsable?: ((connection: Connection) => boolean) | undefined;
   max: number;
   /** how long a caller may wait for a connection */
   acquireTimeout: number;
-  /** ms without an answer until a connection counts as lost; undefined: never */
-  statementTimeout: number | undefined;
   /** whether to kill lost connections on the server; otherwise their transactions keep their locks */
   killsLost: boolean;
 }
+
+export type OnLost = (connection: Connection, sentAt: number) => void;
 
 const CONNECT_TIMEOUT_MS = 2_000;
 /** A server that ends a connection does so at once. */
@@ -65,8 +80,13 @@ const RETRY_MS = 100;
 /** Creating a connection has a time-out of its own, except while it waits for a full server. */
 const NEVER_MS = 2 ** 31 - 1;
 
-export function openPool(settings: PoolSettings): Pool {
-  const { max, acquireTimeout, killsLost } = settings;
+export function openPool({
+  open,
+  isUsable = () => true,
+  max,
+  acquireTimeout,
+  killsLost,
+}: PoolSettings): Pool {
   /** When the latest statement was sent that timed out. */
   let silentSince = -Infinity;
   let connecting = 0;
@@ -83,7 +103,8 @@ export function openPool(settings: PoolSettings): Pool {
     propagateCreateError: true,
     create: connectWhenThereIsRoom,
     // If one connection goes silent, others have too: drop those without an answer since then.
-    validate: ({ state, answeredAt }) => state === 'authenticated' && answeredAt >= silentSince,
+    validate: (connection) =>
+      connection.state === 'authenticated' && connection.answeredAt >= silentSince && isUsable(connection),
     destroy: sayGoodbye,
   });
   return pool;
@@ -93,7 +114,7 @@ export function openPool(settings: PoolSettings): Pool {
     for (;;) {
       connecting++;
       try {
-        return await connect(settings, onLost).finally(() => connecting--);
+        return await open(onLost).finally(() => connecting--);
       } catch (error) {
         const hasOthers = pool.numUsed() + pool.numFree() + connecting > 0;
         if (!isOutOfConnections(error) || !hasOthers || pool.numPendingAcquires() === 0) throw error;
@@ -148,9 +169,10 @@ export function send<Answer>(
  */
 const HAD_NO_ROOM = new Set<number | undefined>([1461, 1615]);
 
-async function connect(
-  { driver, openSocket, setUp, statementTimeout, killsLost }: PoolSettings,
-  onLost: (connection: Connection, sentAt: number) => void,
+/** @throws the driver's error */
+export async function openConnection(
+  { driver, openSocket, setUp, connectTimeout = CONNECT_TIMEOUT_MS, statementTimeout }: ConnectionSettings,
+  onLost: OnLost = ignore,
 ): Promise<Connection> {
   // Loaded here, because an installation on SQLite does not need it.
   const { createConnection } = await import('mysql2');
@@ -161,13 +183,12 @@ async function connect(
   );
   // Without a listener, an error would end the process. `state` tells that the connection is lost.
   connection.on('error', ignore);
-  const late = setTimeout(() => socket.destroy(lateError()), CONNECT_TIMEOUT_MS);
+  const late = setTimeout(() => socket.destroy(lateError()), connectTimeout);
   try {
     await new Promise<void>((resolve, reject) => {
       connection.connect((error) => (error ? reject(error) : resolve()));
     });
     await setUp(connection);
-    if (killsLost) connection.server = await askWhichServer(connection);
   } catch (error) {
     socket.destroy();
     throw error;
@@ -179,11 +200,7 @@ async function connect(
   return connection;
 }
 
-function guard(
-  connection: Connection,
-  timeout: number | undefined,
-  onLost: (connection: Connection, sentAt: number) => void,
-): void {
+function guard(connection: Connection, timeout: number | undefined, onLost: OnLost): void {
   let lost: Error | undefined;
   for (const method of ['query', 'execute'] as const) {
     const pass = connection[method].bind(connection);
@@ -201,6 +218,7 @@ function guard(
       try {
         return pass(sql, bindings, (error, answer, fields) => {
           clearTimeout(timer);
+          if (error && connection.isGalera) noteGalera(error, connection);
           if (error?.fatal) lost = error;
           else connection.answeredAt = performance.now();
           done(error, answer, fields);
@@ -212,6 +230,11 @@ function guard(
       }
     };
   }
+}
+
+function noteGalera(error: Error, { onConflict }: Connection): void {
+  Object.assign(error, { isGalera: true });
+  if (isCertificationConflict(error)) onConflict?.();
 }
 
 /** The driver would wait for the other side to close the socket. */
@@ -229,7 +252,7 @@ interface Server {
   startedAt: number;
 }
 
-async function askWhichServer(connection: Connection): Promise<Server | undefined> {
+export async function askWhichServer(connection: Connection): Promise<Server | undefined> {
   const [name] = await send<Pick<Server, 'host' | 'port'>[]>(
     connection,
     'SELECT @@hostname AS host, @@port AS port',

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { DatabaseSettings } from './database';
-import { readTls, type TlsPart, type TlsSettings } from './tls';
+import { nameOf } from './nodes';
+import { readTls, type ServerLocation, type TlsPart, type TlsSettings } from './tls';
 
 /** A LICENSING_DATABASE_URL that cannot be used. The message gives the expected form, never the password. */
 export class DatabaseUrlError extends Error {}
@@ -13,7 +14,11 @@ const TLS_PARAMETERS: Record<TlsPart, string> = {
 };
 const PARAMETERS = ['socketPath', 'ssl', ...Object.values(TLS_PARAMETERS)];
 
-/** Parses `sqlite:PATH` (from `base`) or `mysql://user:password@host:port/name`. @throws DatabaseUrlError, TlsError */
+/**
+ * Parses `sqlite:PATH` (from `base`) or `mysql://user:password@host:port/name`, which may list several hosts:
+ * `a:3306,b:3306`.
+ * @throws DatabaseUrlError, TlsError
+ */
 export function parseDatabaseUrl(text: string, base: string): DatabaseSettings {
   // The part after "//" looks relative, but would name a file in the root folder.
   if (/^sqlite:\/\/(?!\/)/.test(text))
@@ -26,8 +31,9 @@ export function parseDatabaseUrl(text: string, base: string): DatabaseSettings {
   // The URL holds a password, so no message repeats it.
   const expected =
     'LICENSING_DATABASE_URL must read mysql://user:password@host:3306/database, with the characters : / ? # @ % ' +
-    'of user and password percent-encoded, or sqlite:PATH.';
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+    'of user and password percent-encoded, or sqlite:PATH. Several servers: @host1:3306,host2:3306/database.';
+  const { first, others } = splitHosts(text);
+  const url = URL.canParse(first) ? new URL(first) : undefined;
   if (url === undefined || !['mysql:', 'mariadb:'].includes(url.protocol))
     throw new DatabaseUrlError(expected);
   const database = decode(url.pathname.slice(1));
@@ -43,16 +49,42 @@ export function parseDatabaseUrl(text: string, base: string): DatabaseSettings {
     );
   const socketPath = url.searchParams.get('socketPath');
   const tls = parseTls(url.searchParams, base);
+  const hosts = [url, ...others.map((host) => new URL(host))].map(locate);
+  if (others.length > 0) refuseUnusableHosts(hosts, socketPath);
   return {
     kind: 'mysql',
-    host: url.hostname.replace(/^\[(.*)\]$/, '$1') || 'localhost',
-    port: Number(url.port || 3306),
+    ...(hosts[0] as ServerLocation),
+    ...(hosts.length > 1 ? { others: hosts.slice(1) } : {}),
     user,
     password,
     database,
     ...(socketPath ? { socketPath } : {}),
     ...(tls === undefined ? {} : { tls }),
   };
+}
+
+/** URLs with one host each. A comma in the user or the password is left alone. */
+function splitHosts(text: string): { first: string; others: string[] } {
+  const [, before = '', hosts = '', after = ''] =
+    /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/s.exec(text) ?? [];
+  const all = hosts.split(',');
+  if (all.length === 1) return { first: text, others: [] };
+  const others = all.slice(1).map((host) => `mysql://${host}`);
+  const isSound = !all.includes('') && others.every((url) => URL.canParse(url));
+  return isSound ? { first: `${before}${all[0]}${after}`, others } : { first: '', others: [] };
+}
+
+function locate({ hostname, port }: URL): ServerLocation {
+  return { host: hostname.replace(/^\[(.*)\]$/, '$1') || 'localhost', port: Number(port || 3306) };
+}
+
+function refuseUnusableHosts(hosts: ServerLocation[], socketPath: string | null): void {
+  if (socketPath !== null)
+    throw new DatabaseUrlError(
+      'LICENSING_DATABASE_URL: socketPath leads to one server. Leave it out, or name one host.',
+    );
+  if (new Set(hosts.map(nameOf)).size < hosts.length)
+    throw new DatabaseUrlError('LICENSING_DATABASE_URL names a host twice. Write each server once.');
 }
 
 function parseTls(parameters: URLSearchParams, base: string): TlsSettings | undefined {

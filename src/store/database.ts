@@ -1,6 +1,7 @@
 import knex, { type Knex } from 'knex';
 import type { Pool } from './connections';
-import { openMysqlPool, type ConnectionRules, type MysqlSettings } from './mysql';
+import { openMysqlPool, type ConnectionRules, type MysqlPool, type MysqlSettings } from './mysql';
+import type { NodesStanding } from './nodes';
 import { libsqlClient, openSqlitePool, type SqliteSettings } from './sqlite';
 
 /** A Knex handle or transaction. */
@@ -61,9 +62,10 @@ export function openDatabase(
       database: settings.database,
       charset: 'utf8mb4',
     });
-  const { pool } = parameters(db);
+  const { pool, nodes } = parameters(db);
   const forget = db.destroy.bind(db);
   const destroy = async () => {
+    nodes?.stop();
     // Knex does not close a pool that it was given.
     await pool.destroy();
     await forget();
@@ -79,10 +81,12 @@ export function openServiceDatabase(
   settings: DatabaseSettings,
   tablePrefix: string,
   connections = DEFAULT_POOL_SIZE,
+  onSwitch: ConnectionRules['onSwitch'] = ignore,
 ): Db {
   return openDatabase(settings, tablePrefix, connections, {
     statementTimeout: REQUEST_STATEMENT_TIMEOUT_MS,
     isService: true,
+    onSwitch,
   });
 }
 
@@ -94,26 +98,26 @@ export function knexConfig(
   rules: ConnectionRules = {},
 ): Knex.Config {
   const isMysql = settings.kind === 'mysql';
-  const pool = isMysql
+  const opened = isMysql
     ? openMysqlPool(settings, poolSize, POOL_TIMEOUT_MS, rules)
-    : openSqlitePool(settings.path, POOL_TIMEOUT_MS);
+    : { pool: openSqlitePool(settings.path, POOL_TIMEOUT_MS) };
   const userParams: Parameters = {
+    ...opened,
     tablePrefix,
-    pool,
     poolSize: isMysql ? poolSize : 1,
     ...(isMysql ? {} : { file: settings.path }),
   };
   // Knex documents userParams, but its types lack it.
   return {
     client: isMysql ? 'mysql2' : libsqlClient(),
-    connectionPool: pool,
+    connectionPool: opened.pool,
     useNullAsDefault: !isMysql,
     userParams,
     log: silentLog,
   } as Knex.Config;
 }
 
-interface Parameters {
+interface Parameters extends Partial<MysqlPool> {
   tablePrefix: string;
   pool: Pool;
   poolSize: number;
@@ -142,6 +146,17 @@ export function tablePrefix(db: Db): string {
 export function poolState(db: Db): { used: number; free: number; waiting: number } {
   const { pool } = parameters(db);
   return { used: pool.numUsed(), free: pool.numFree(), waiting: pool.numPendingAcquires() };
+}
+
+/** Tells which of several servers is in use; undefined: there is one. */
+export function standingOfNodes(db: Db): (() => NodesStanding) | undefined {
+  const { nodes } = parameters(db);
+  return nodes && (() => nodes.standing());
+}
+
+/** How often a Galera node has rolled a transaction back because another node changed the same rows. */
+export function conflictsOf(db: Db): number {
+  return parameters(db).conflicts?.() ?? 0;
 }
 
 /** How many connections it may have. */

@@ -1,7 +1,8 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSettings } from './database';
-import type { MysqlSettings } from './mysql';
+import { locationsOf, type MysqlSettings } from './mysql';
+import { nameOf } from './nodes';
 import { codeOf, driverReason, isLockConflict, isUnavailable, type DriverError } from './errors';
 
 /** The database cannot be used; the message explains it to the operator and never contains the password. */
@@ -19,8 +20,11 @@ type Row = [codes: string, reason: string, remedy: string];
 /** Names the database without its password: `shop as joomla at 127.0.0.1:3306`. */
 export function describeDatabase(settings: DatabaseSettings): string {
   if (settings.kind === 'sqlite') return `SQLite, ${settings.path}`;
-  const { database, user, host, port, socketPath } = settings;
-  return `${database} as ${user} at ${socketPath ?? `${host}:${port}`}`;
+  return `${settings.database} as ${settings.user} at ${addressesOf(settings)}`;
+}
+
+function addressesOf(settings: MysqlSettings): string {
+  return locationsOf(settings).map(nameOf).join(', ');
 }
 
 /** `source`: LICENSING_DATABASE_URL or a configuration.php. @returns undefined for an error about something else */
@@ -121,7 +125,7 @@ function isClosed(path: string): boolean {
 }
 
 function explainServer(error: DriverError, settings: MysqlSettings, source: string): Explanation {
-  const { host, port, socketPath, user, database, tls } = settings;
+  const { host, socketPath, user, database, tls } = settings;
   const names = tlsNames(source);
   const said = readReason(error);
   const rows: Row[] = [
@@ -194,6 +198,11 @@ function explainServer(error: DriverError, settings: MysqlSettings, source: stri
       said,
       'Run "licensing doctor": the tables are not as they were made.',
     ],
+    [
+      'NO_WRITABLE_NODE',
+      said,
+      'Start the servers again, or let one be written to; docs/cluster.md says what to do with a cluster that lost its majority.',
+    ],
   ];
   const code =
     error.name === 'KnexTimeoutError'
@@ -206,7 +215,7 @@ function explainServer(error: DriverError, settings: MysqlSettings, source: stri
   return (
     find(rows, code) ?? {
       reason: code === '' || said.includes(code) ? said : `${said} (${code})`,
-      remedy: `Check that the server at ${socketPath ?? `${host}:${port}`} is well, and ${source}.`,
+      remedy: `Check that the server at ${addressesOf(settings)} is well, and ${source}.`,
     }
   );
 }

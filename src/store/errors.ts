@@ -11,6 +11,8 @@ export interface DriverError {
   fatal?: boolean;
   name?: string;
   message?: string;
+  /** the answer of a node of a Galera cluster */
+  isGalera?: boolean;
   /** of a system error: the failed call, and its file or socket */
   syscall?: string;
   path?: string;
@@ -34,7 +36,7 @@ const CODES = {
     'ER_STATEMENT_TIMEOUT ER_QUERY_INTERRUPTED ER_QUERY_TIMEOUT ER_CONNECTION_KILLED ER_NORMAL_SHUTDOWN',
     'ER_OPTION_PREVENTS_STATEMENT ER_READ_ONLY_MODE ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION',
     'ER_DISK_FULL ER_RECORD_FILE_FULL ER_ACCESS_DENIED_ERROR ER_DBACCESS_DENIED_ERROR ER_BAD_DB_ERROR',
-    'ER_NO_SUCH_TABLE ER_BAD_FIELD_ERROR',
+    'ER_NO_SUCH_TABLE ER_BAD_FIELD_ERROR NO_WRITABLE_NODE',
     // a Galera node without the others, or a commit refused by Group Replication
     'ER_UNKNOWN_COM_ERROR ER_RUN_HOOK_ERROR ER_TRANSACTION_ROLLBACK_DURING_COMMIT',
     'SQLITE_FULL SQLITE_IOERR SQLITE_READONLY SQLITE_CANTOPEN',
@@ -66,6 +68,15 @@ export function isLockConflict(error: unknown): boolean {
   return kindOf(error) === 'lockConflict';
 }
 
+/**
+ * Another node of the Galera cluster has changed the same rows: the transaction is rolled back, also when this answers
+ * COMMIT. A server of its own answers COMMIT with 1213 in other cases (MySQL's Group Replication, a storage engine), in
+ * which nobody promises that.
+ */
+export function isCertificationConflict(error: unknown): boolean {
+  return driverError(error).isGalera === true && codeOf(error) === 'ER_LOCK_DEADLOCK';
+}
+
 /** The database cannot answer now, but may later. Includes lock conflicts that outlasted their retries. */
 export function isUnavailable(error: unknown): boolean {
   const { fatal, name, sqlState = '' } = driverError(error);
@@ -86,7 +97,12 @@ export function isOutOfConnections(error: unknown): boolean {
 
 /** The connection was lost or timed out: nobody knows whether the server carried out the last statement. */
 export function isConnectionLost(error: unknown): boolean {
-  return driverError(error).fatal === true || codeOf(error) === 'ETIMEDOUT';
+  return driverError(error).fatal === true || isTimeout(error);
+}
+
+/** There was no answer in time. */
+export function isTimeout(error: unknown): boolean {
+  return codeOf(error) === 'ETIMEDOUT';
 }
 
 /** SQLSTATE classes for connection errors, failed log-ins and operators' interventions. */

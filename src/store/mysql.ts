@@ -1,8 +1,20 @@
-import { openPool, send, type Connection, type Pool } from './connections';
+import {
+  askWhichServer,
+  openConnection,
+  openPool,
+  send,
+  type Connection,
+  type ConnectionSettings,
+  type OnLost,
+  type Pool,
+} from './connections';
+import { openNodes, type Nodes, type NodeSwitch, type Returning } from './nodes';
 import { driverTls, openSocket, type ServerLocation, type TlsSettings } from './tls';
 
 export interface MysqlSettings extends ServerLocation {
   kind: 'mysql';
+  /** the servers to use when the one above cannot be written to, in this order */
+  others?: ServerLocation[];
   user: string;
   password: string;
   database: string;
@@ -38,21 +50,81 @@ export interface ConnectionRules {
   statementTimeout?: number | undefined;
   /** the process answers requests, so its transactions are short */
   isService?: boolean;
+  /** Several servers are watched, and this is called when another one is taken into use. */
+  onSwitch?: (change: NodeSwitch) => void;
+  returning?: Returning;
 }
+
+export interface MysqlPool {
+  pool: Pool;
+  /** undefined: there is one server */
+  nodes: Nodes | undefined;
+  /** how often a Galera node has rolled a transaction back because another node changed the same rows */
+  conflicts: () => number;
+}
+
+/** Less than a caller waits for a connection, so that it gets one although the first server is silent. */
+const PROBE_TIMEOUT_MS = 1_500;
 
 /** Opens a pool of connections to a MySQL or MariaDB server; the first caller makes the first connection. */
 export function openMysqlPool(
   settings: MysqlSettings,
   max: number,
   acquireTimeout: number,
-  { statementTimeout, isService = false }: ConnectionRules,
-): Pool {
-  const { host, port, user, password, database, tls } = settings;
-  return openPool({
+  { statementTimeout, isService = false, ...rules }: ConnectionRules,
+): MysqlPool {
+  const locations = locationsOf(settings);
+  let conflicts = 0;
+  const open = (location: ServerLocation, onLost?: OnLost) =>
+    openConnection(
+      {
+        ...connectionSettings(settings, location),
+        setUp: async (connection) => {
+          connection.onConflict = () => conflicts++;
+          await setUp(connection, isService);
+        },
+        statementTimeout,
+      },
+      onLost,
+    );
+  const nodes =
+    locations.length === 1
+      ? undefined
+      : openNodes(locations, { ...rules, openProbe: (location) => openProbe(settings, location) });
+  const pool = openPool({
+    open: (onLost) => (nodes ? nodes.connect((location) => open(location, onLost)) : open(settings, onLost)),
+    isUsable: nodes && ((connection) => nodes.isInUse(connection)),
+    max,
+    acquireTimeout,
+    killsLost: isService,
+  });
+  return { pool, nodes, conflicts: () => conflicts };
+}
+
+/** The servers, in the order of their use. */
+export function locationsOf({ host, port, socketPath, others = [] }: MysqlSettings): ServerLocation[] {
+  return [{ host, port, ...(socketPath === undefined ? {} : { socketPath }) }, ...others];
+}
+
+/** A connection to look at a server with, also at one that refuses to serve. */
+export function openProbe(settings: MysqlSettings, location: ServerLocation): Promise<Connection> {
+  return openConnection({
+    ...connectionSettings(settings, location),
+    setUp: () => Promise.resolve(),
+    connectTimeout: PROBE_TIMEOUT_MS,
+    statementTimeout: PROBE_TIMEOUT_MS,
+  });
+}
+
+function connectionSettings(
+  { user, password, database, tls }: MysqlSettings,
+  location: ServerLocation,
+): Pick<ConnectionSettings, 'driver' | 'openSocket'> {
+  return {
     driver: {
       // With a socket, the host is only the name in the server's certificate.
-      host,
-      port,
+      host: location.host,
+      port: location.port,
       ...(tls && { ssl: driverTls(tls) }),
       user,
       password,
@@ -63,19 +135,22 @@ export function openMysqlPool(
       dateStrings: true,
       supportBigNumbers: true,
     },
-    openSocket: () => openSocket(settings, tls),
-    setUp: (connection) => setUp(connection, isService),
-    max,
-    acquireTimeout,
-    statementTimeout,
-    killsLost: isService,
-  });
+    openSocket: () => openSocket(location, tls),
+  };
 }
 
 async function setUp(connection: Connection, isService: boolean): Promise<void> {
   if (!isService) connection.overridden = await askWhatIsUnusual(connection);
   await send(connection, isService ? SERVICE_SESSION : MYSQL_SESSION);
   await send(connection, ISOLATION);
+  connection.isGalera = await askWhetherGalera(connection);
+  if (connection.isGalera) await send(connection, 'SET wsrep_sync_wait = 1');
+  if (isService) connection.server = await askWhichServer(connection);
+}
+
+async function askWhetherGalera(connection: Connection): Promise<boolean> {
+  const [found] = await send<{ Value: string }[]>(connection, "SHOW VARIABLES LIKE 'wsrep_on'");
+  return found?.Value === 'ON';
 }
 
 async function askWhatIsUnusual(connection: Connection): Promise<string[]> {

@@ -80,6 +80,18 @@ describe('a good value', () => {
       'database',
       mysql({ host: 'localhost', socketPath: '/run/mysqld/mysqld.sock' }),
     ],
+    [
+      'LICENSING_DATABASE_URL',
+      'mysql://u:p,q@db.example,[::1]:3307,10.0.0.13/d',
+      'database',
+      mysql({
+        password: 'p,q',
+        others: [
+          { host: '::1', port: 3307 },
+          { host: '10.0.0.13', port: 3306 },
+        ],
+      }),
+    ],
     ['LICENSING_DATABASE_URL', 'sqlite:/srv/a.sqlite', 'database', { kind: 'sqlite', path: '/srv/a.sqlite' }],
     [
       'LICENSING_DATABASE_URL',
@@ -327,6 +339,9 @@ describe('TLS in LICENSING_DATABASE_URL', () => {
     ],
   ])('%s is understood', (parameters, tls) => {
     expect(read(withParameters(parameters)).database).toEqual(mysql({ password: 'S3cret', tls }));
+    const LICENSING_DATABASE_URL = `mysql://u:S3cret@db.example,b.example/d?${parameters}`;
+    const others = [{ host: 'b.example', port: 3306 }];
+    expect(read({ LICENSING_DATABASE_URL }).database).toEqual(mysql({ password: 'S3cret', tls, others }));
   });
 
   it('may name files relative to the file of settings', () => {
@@ -403,7 +418,10 @@ describe('a bad value stops the start, with the name of the variable and what is
         'mysql://u:S3cret@db.example/d?S3cret=1',
         'mysql://u:1/d?S3cret@x/d',
       ],
+      ...['mysql://u:S3cret@a,,b/d', 'mysql://u:S3cret@a,b:port/d', 'mysql://u:S3cret@a:3306,/d'],
     ].map((url): [Variable, string, string] => ['LICENSING_DATABASE_URL', url, DATABASE]),
+    ['LICENSING_DATABASE_URL', 'mysql://u:S3cret@a,b/d?socketPath=/run/mysqld/mysqld.sock', 'name one host'],
+    ['LICENSING_DATABASE_URL', 'mysql://u:S3cret@a:3306,b,a/d', 'each server once'],
     ['LICENSING_JOOMLA_ROOT', '/nonexistent/S3cret-is-no-password-here', 'configuration.php'],
     ['LICENSING_TABLE_PREFIX', 'a234567890123456', '15 letters'],
     ['LICENSING_TABLE_PREFIX', 'jos-', '15 letters'],

@@ -303,7 +303,7 @@ export async function openStand(
   more: Settings = {},
   { options, data }: { options?: string[]; data?: string } = {},
 ): Promise<Stand> {
-  const [mariadb, redis] = await Promise.all([startMariaDb(options, data), startRedis()]);
+  const [mariadb, redis] = await Promise.all([startMariaDb(options, { data }), startRedis()]);
   const packagesDir = sharedFolder();
   const settings: Settings = {
     LICENSING_DATABASE_URL: await mariadb.createDatabase(),

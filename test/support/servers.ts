@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -14,8 +14,8 @@ export interface PrivateServer {
   process: ChildProcess;
   /** SIGTERM by default */
   stop(signal?: NodeJS.Signals): Promise<void>;
-  /** Restarts it on the same port and data. */
-  start(): Promise<void>;
+  /** Restarts it on the same port and data. `more`: options for this start only */
+  start(more?: string[]): Promise<void>;
   /** SIGSTOP: it hangs, and its sockets stay open. */
   hang(): void;
   resume(): void;
@@ -23,6 +23,8 @@ export interface PrivateServer {
 
 export interface MariaDb extends PrivateServer {
   socket: string;
+  /** Runs it with `more` options until it ends by itself. @returns what it logged */
+  runOnce(more: string[]): string;
   /** for LICENSING_DATABASE_URL */
   url(database: string): string;
   /** Creates an empty database and returns its URL. */
@@ -67,19 +69,32 @@ export function installMariaDb(): string {
   return folder;
 }
 
-/**
- * @param options added after the defaults, so they win
- * @param kept an installed data folder that outlives the server; by default a new one
- */
-export async function startMariaDb(options: string[] = [], kept?: string): Promise<MariaDb> {
+export interface MariaDbStart {
+  /** an installed data folder that outlives the server; by default a new one */
+  data?: string | undefined;
+  /** options for the first start only */
+  first?: string[];
+  /** runs as this user instead of the tests' own */
+  user?: string | undefined;
+  /** checked in addition to a connection before the server counts as started */
+  ready?: (connection: Connection) => Promise<void>;
+}
+
+/** @param options added after the defaults, so they win */
+export async function startMariaDb(
+  options: string[] = [],
+  { data: kept, first, user = userInfo().username, ready: check }: MariaDbStart = {},
+): Promise<MariaDb> {
   const folder = temporaryFolder('licensing-mariadb');
   const data = kept ?? join(folder, 'data');
   if (kept === undefined)
     cpSync(process.env.TEST_MARIADB_DATA ?? installMariaDb(), data, { recursive: true });
+  if (user !== userInfo().username) execFileSync('chown', ['-R', user, folder]);
   const socket = join(folder, 'mysql.sock');
   const port = await freePort();
   let databases = 0;
-  const server = privateServer(port, MARIADBD, [
+  const log = join(folder, 'error.log');
+  const all = [
     ...MARIADB_OPTIONS,
     `--datadir=${data}`,
     // A starting server deletes files that look like temporary tables, even another server's in a shared folder.
@@ -87,10 +102,11 @@ export async function startMariaDb(options: string[] = [], kept?: string): Promi
     `--socket=${socket}`,
     `--port=${port}`,
     `--pid-file=${join(folder, 'pid')}`,
-    `--log-error=${join(folder, 'error.log')}`,
-    `--user=${userInfo().username}`,
+    `--log-error=${log}`,
+    `--user=${user}`,
     ...options,
-  ]);
+  ];
+  const server = privateServer(port, MARIADBD, all);
   const connect = (database?: string) =>
     createConnection({
       socketPath: socket,
@@ -100,10 +116,15 @@ export async function startMariaDb(options: string[] = [], kept?: string): Promi
     });
   const ready = async () => {
     const connection = await connect();
-    await connection.end();
+    try {
+      await check?.(connection);
+    } finally {
+      await connection.end();
+    }
   };
   const url = (database: string) => `mysql://root:@127.0.0.1:${port}/${database}`;
-  await startAndWait(server, ready, () => readFileSync(join(folder, 'error.log'), 'utf8'));
+  const start = (more?: string[]) => startAndWait(server, ready, () => readFileSync(log, 'utf8'), more);
+  await start(first);
   return Object.assign(server, {
     socket,
     url,
@@ -115,7 +136,12 @@ export async function startMariaDb(options: string[] = [], kept?: string): Promi
       await connection.end();
       return url(name);
     },
-    start: () => startAndWait(server, ready),
+    start,
+    runOnce(more: string[]) {
+      const from = statSync(log).size;
+      execFileSync(MARIADBD, [...all, ...more], { stdio: 'ignore' });
+      return readFileSync(log, 'utf8').slice(from);
+    },
   });
 }
 
@@ -226,15 +252,15 @@ export async function startRedisCluster(
 }
 
 interface Launchable extends PrivateServer {
-  launch(): void;
+  launch(more?: string[]): void;
 }
 
 function privateServer(port: number, command: string, args: string[]): Launchable {
   const server: Launchable = {
     port,
     process: undefined as unknown as ChildProcess,
-    launch() {
-      server.process = startProcess(command, args, { stdio: 'ignore' });
+    launch(more = []) {
+      server.process = startProcess(command, [...args, ...more], { stdio: 'ignore' });
     },
     stop: (signal) => endProcess(server.process, signal),
     start: () => Promise.reject(new Error('set by the caller')),
@@ -248,8 +274,9 @@ async function startAndWait(
   server: Launchable,
   ready: () => Promise<void>,
   log: () => string = () => '',
+  more?: string[],
 ): Promise<void> {
-  server.launch();
+  server.launch(more);
   await eventually(async () => {
     if (server.process.exitCode !== null) throw new Error(`A private server ended at its start.\n${log()}`);
     await ready();

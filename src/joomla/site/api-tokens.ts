@@ -1,5 +1,6 @@
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { DatabaseSettings, Db } from '../../store/database';
+import { locationsOf } from '../../store/mysql';
 import {
   findRootRules,
   findSiteAccount,
@@ -39,7 +40,7 @@ export function findSite(
   if (database.kind === 'sqlite') return 'sqlite';
   const site = readJoomlaSite(root);
   // Another server may have a copy of the site under the same names, with accounts that are no longer blocked there.
-  if (!isSameServer(site.database, database)) return 'other-server';
+  if (!locationsOf(database).some((server) => isSameServer(site.database, server))) return 'other-server';
   return { root, tables: siteTableNames(site.database.database, site.tablePrefix), operatorGroups };
 }
 

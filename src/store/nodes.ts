@@ -1,0 +1,244 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { send, type Connection } from './connections';
+import { isTimeout, reasonCode } from './errors';
+import type { ServerLocation } from './tls';
+
+/**
+ * Several database servers, of which every instance uses the first in the list that can be written to. A service
+ * watches all of them; a command chooses when it connects.
+ */
+export interface Nodes {
+  /** Connects to the node in use. @throws the error of all nodes, or NoWritableNode */
+  connect(open: (location: ServerLocation) => Promise<Connection>): Promise<Connection>;
+  /** Connections to another node than the one in use leave the pool. */
+  isInUse(connection: Connection): boolean;
+  /** as seen last by a service */
+  standing(): NodesStanding;
+  stop(): void;
+}
+
+export interface NodesStanding {
+  nodes: { name: string; inUse: boolean; ready: boolean }[];
+  /** how often another node was taken into use since the start */
+  switches: number;
+}
+
+/** What a server says of itself. */
+export interface NodeState {
+  /** why it cannot be written to, such as `is read-only`; undefined: it can */
+  obstacle: string | undefined;
+  /** the number of nodes it is connected with, itself included; undefined: it is not a Galera node */
+  clusterSize: number | undefined;
+}
+
+export interface NodeSwitch {
+  from: string;
+  to: string;
+  /** what is wrong with the node used before; undefined: an earlier one in the list is ready again */
+  obstacle: string | undefined;
+}
+
+export interface NodesRules {
+  /** Opens a connection to look at a server that may not serve; its statements time out soon. */
+  openProbe: (location: ServerLocation) => Promise<Connection>;
+  /** undefined: nothing is watched */
+  onSwitch?: ((change: NodeSwitch) => void) | undefined;
+  returning?: Returning;
+}
+
+/** ms that an earlier node must be ready before it is used again, and the longest random delay after that */
+export interface Returning {
+  after: number;
+  spread: number;
+}
+
+/** No server of the list can be written to. The message gives the reason of each. */
+export class NoWritableNode extends Error {
+  readonly code = 'NO_WRITABLE_NODE';
+}
+
+const PROBE_EVERY_MS = 1_000;
+/** A node just started may go away again, and all instances at once would meet its cold caches. */
+const RETURNING: Returning = { after: 30_000, spread: 10_000 };
+
+interface Node {
+  location: ServerLocation;
+  name: string;
+  /** by its latest answer; undefined: none */
+  obstacle: string | undefined;
+  /** since when it can be written to, in performance.now() time; undefined: it cannot */
+  readySince: number | undefined;
+  /** time-outs in a row */
+  misses: number;
+  probe?: Connection | undefined;
+}
+
+export function openNodes(
+  locations: ServerLocation[],
+  { openProbe, onSwitch, returning = RETURNING }: NodesRules,
+): Nodes {
+  const nodes = locations.map((location): Node => {
+    return { location, name: nameOf(location), obstacle: undefined, readySince: undefined, misses: 0 };
+  });
+  const first = nodes[0] as Node;
+  let inUse: Node | undefined;
+  let choosing: Promise<Node> | undefined;
+  let isWatching = false;
+  let switches = 0;
+  /** the random part of the wait before the return, so that the instances take turns */
+  let turn = 0;
+  const stopping = new AbortController();
+  const owners = new WeakMap<Connection, Node>();
+
+  return {
+    async connect(open) {
+      const known = isWatching ? inUse : undefined;
+      const node = known ?? (await (choosing ??= choose().finally(() => (choosing = undefined))));
+      const connection = await open(node.location);
+      owners.set(connection, node);
+      return connection;
+    },
+    isInUse: (connection) => owners.get(connection) === inUse,
+    standing: () => ({
+      nodes: nodes.map((node) => ({
+        name: node.name,
+        inUse: node === inUse,
+        ready: node.readySince !== undefined,
+      })),
+      switches,
+    }),
+    stop() {
+      stopping.abort();
+      for (const { probe } of nodes) probe?.socket.destroy();
+    },
+  };
+
+  /** The first that can be written to, beginning with the one in use. */
+  async function choose(): Promise<Node> {
+    const order = [...new Set([inUse ?? first, ...nodes])];
+    const errors = await Promise.all(order.map(look));
+    if (!isWatching) order.forEach(closeProbe);
+    const found = order.find(({ obstacle }) => obstacle === undefined);
+    if (found !== undefined) {
+      use(found);
+      watchAll();
+      return found;
+    }
+    if (new Set(errors.map(reasonCode)).size === 1 && errors[0] !== undefined) throw errors[0] as Error;
+    const reasons = order.map(({ name, obstacle }) => `${name} ${obstacle}`);
+    throw new NoWritableNode(`none of the servers can be written to: ${reasons.join(', ')}`);
+  }
+
+  /** @returns why there was no answer */
+  async function look(node: Node): Promise<unknown> {
+    try {
+      if (node.probe?.state !== 'authenticated') node.probe = await openProbe(node.location);
+      node.obstacle = (await readNode(node.probe)).obstacle;
+      node.misses = 0;
+    } catch (error) {
+      closeProbe(node);
+      node.obstacle = `cannot be used (${reasonCode(error)})`;
+      // A process that was paused finds its own time-outs expired, at all nodes.
+      if (isTimeout(error) && ++node.misses === 1) return error;
+      node.readySince = undefined;
+      return error;
+    }
+    if (node.obstacle !== undefined) node.readySince = undefined;
+    else node.readySince ??= performance.now();
+  }
+
+  function watchAll(): void {
+    if (onSwitch === undefined || isWatching) return;
+    isWatching = true;
+    for (const node of nodes) void watch(node);
+  }
+
+  async function watch(node: Node): Promise<void> {
+    const { signal } = stopping;
+    while (!signal.aborted) {
+      await look(node);
+      decide();
+      // After a silence it is asked again at once.
+      if (node.misses !== 1)
+        await sleep(PROBE_EVERY_MS, undefined, { ref: false, signal }).catch(() => undefined);
+    }
+    closeProbe(node);
+  }
+
+  /** If no node can be written to, the one in use stays. */
+  function decide(): void {
+    const now = performance.now();
+    const isReady = inUse?.readySince !== undefined;
+    const next = nodes.find(
+      ({ readySince }) =>
+        readySince !== undefined && (!isReady || now - readySince >= returning.after + turn),
+    );
+    if (next === undefined || next === inUse) return;
+    // Later ones have no precedence over the one in use.
+    if (isReady && nodes.indexOf(next) > nodes.indexOf(inUse as Node)) return;
+    use(next);
+  }
+
+  function use(node: Node): void {
+    const from = inUse ?? first;
+    inUse = node;
+    if (node === from) return;
+    switches++;
+    turn = Math.random() * returning.spread;
+    onSwitch?.({ from: from.name, to: node.name, obstacle: from.obstacle });
+  }
+
+  function closeProbe(node: Node): void {
+    node.probe?.socket.destroy();
+    node.probe = undefined;
+  }
+}
+
+/** `10.0.0.11:3306` */
+export function nameOf({ host, port, socketPath }: ServerLocation): string {
+  return socketPath ?? `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** Two statements that every server answers, also a Galera node without the others. */
+export async function readNode(connection: Connection): Promise<NodeState> {
+  const variables = await show(connection, 'VARIABLES', [...READ_ONLY, 'wsrep_on']);
+  const readOnly = READ_ONLY.some((name) => !['OFF', undefined].includes(variables.get(name)));
+  const isGalera = variables.get('wsrep_on') === 'ON';
+  const status = isGalera
+    ? await show(connection, 'STATUS', [
+        'wsrep_cluster_status',
+        'wsrep_ready',
+        'wsrep_local_state',
+        'wsrep_local_state_comment',
+        'wsrep_cluster_size',
+      ])
+    : undefined;
+  return {
+    obstacle: readOnly ? 'is read-only' : status && describeObstacle(status),
+    clusterSize: status && Number(status.get('wsrep_cluster_size')),
+  };
+}
+
+/** MariaDB 12 has more values of read_only than ON. */
+const READ_ONLY = ['read_only', 'super_read_only', 'innodb_read_only'];
+const SYNCED = '4';
+
+function describeObstacle(status: Map<string, string>): string | undefined {
+  if (status.get('wsrep_cluster_status') !== 'Primary') return 'has lost the majority of its cluster';
+  if (status.get('wsrep_local_state') !== SYNCED)
+    return `is not in step with its cluster (${status.get('wsrep_local_state_comment')})`;
+  return status.get('wsrep_ready') === 'ON' ? undefined : 'is not ready (wsrep_ready)';
+}
+
+async function show(
+  connection: Connection,
+  what: 'VARIABLES' | 'STATUS',
+  names: string[],
+): Promise<Map<string, string>> {
+  const rows = await send<{ Variable_name: string; Value: string }[]>(
+    connection,
+    `SHOW GLOBAL ${what} WHERE Variable_name IN (${names.map(() => '?').join(', ')})`,
+    names,
+  );
+  return new Map(rows.map(({ Variable_name: name, Value }) => [name, Value]));
+}

@@ -8,7 +8,7 @@ import {
   setHeldUntil,
 } from '../store/activations';
 import { poolSize, type Db, type Transaction } from '../store/database';
-import { isLockConflict, isUnavailable } from '../store/errors';
+import { isCertificationConflict, isLockConflict, isUnavailable } from '../store/errors';
 import { insertEvents } from '../store/events';
 import { lockLicenses, moveSlots, recordChecks, takeSlots, type Check } from '../store/licenses';
 import { inTransaction, tryTransaction } from '../store/transaction';
@@ -121,15 +121,21 @@ export function createLedger(
         return new Set(ids);
       } catch (error) {
         if (!isLockConflict(error)) throw error;
-        askUntil = performance.now() + ASK_FIRST_MS;
+        // Nobody here holds the row: asking would not show it.
+        if (!isCertificationConflict(error)) askUntil = performance.now() + ASK_FIRST_MS;
       }
-    return inTransaction(db, async (trx) => {
+    const counting = inTransaction(db, async (trx) => {
       const free = await lockLicenses(trx, ids, { skipLocked: true });
       await recordChecks(
         trx,
         checks.filter(({ licenseId }) => free.has(licenseId)),
       );
       return new Set(free.keys());
+    });
+    return counting.catch((error: unknown) => {
+      // Licences that another node of a cluster goes on changing are counted each in its lane.
+      if (isCertificationConflict(error)) return new Set();
+      throw error;
     });
   }
 

@@ -38,7 +38,7 @@ const CODES = {
     'ER_DISK_FULL ER_RECORD_FILE_FULL ER_ACCESS_DENIED_ERROR ER_DBACCESS_DENIED_ERROR ER_BAD_DB_ERROR',
     'ER_NO_SUCH_TABLE ER_BAD_FIELD_ERROR NO_WRITABLE_NODE',
     // a Galera node without the others, or a commit refused by Group Replication
-    'ER_UNKNOWN_COM_ERROR ER_RUN_HOOK_ERROR ER_TRANSACTION_ROLLBACK_DURING_COMMIT',
+    'ER_UNKNOWN_COM_ERROR ER_ERROR_DURING_COMMIT ER_RUN_HOOK_ERROR ER_TRANSACTION_ROLLBACK_DURING_COMMIT',
     'SQLITE_FULL SQLITE_IOERR SQLITE_READONLY SQLITE_CANTOPEN',
   ],
 };
@@ -95,9 +95,12 @@ export function isOutOfConnections(error: unknown): boolean {
   return kindOf(error) === 'outOfConnections';
 }
 
-/** The connection was lost or timed out: nobody knows whether the server carried out the last statement. */
-export function isConnectionLost(error: unknown): boolean {
-  return driverError(error).fatal === true || isTimeout(error);
+/**
+ * Nobody knows whether the server carried out the last statement: the connection was lost or timed out, or a Galera node
+ * lost its majority during a COMMIT, which the others may have received.
+ */
+export function isOutcomeOpen(error: unknown): boolean {
+  return driverError(error).fatal === true || isTimeout(error) || codeOf(error) === 'ER_ERROR_DURING_COMMIT';
 }
 
 /** There was no answer in time. */

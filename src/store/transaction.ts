@@ -1,19 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import { isSqlite, table, type Db, type Transaction } from './database';
-import { isConnectionLost, isLockConflict } from './errors';
+import { isCertificationConflict, isOutcomeOpen, isLockConflict } from './errors';
 
 interface Settings extends Knex.TransactionConfig {
   /** `work` cannot be run again */
   isOnce?: boolean;
 }
 
+/** Deadlocks and conflicts between the nodes of a cluster show within milliseconds. */
+const MAX_ATTEMPTS = 8;
 /** A lock wait lasts 1 s (mysql.ts); a caller can wait for three at most. */
-const MAX_ATTEMPTS = 4;
 const GIVE_UP_AFTER_MS = 2_500;
 
 /**
- * Runs `work` in a transaction, and again after a deadlock (1213) or a lock wait time-out (1205). A time-out rolls back
+ * Runs `work` in a transaction, and again after a deadlock (1213), a lock wait time-out (1205) or a conflict with another
+ * node of a Galera cluster, which may show at COMMIT only. A time-out rolls back
  * only its statement, and the rest is rolled back here, so `work` must not catch that error. Within a transaction it
  * becomes a part of it, and only the whole is run again.
  */
@@ -43,7 +45,7 @@ export function afterCommit(db: Db, done: () => void): void {
 /**
  * Runs `work` in a transaction once.
  * @returns its result, or the failure; then nothing of it is left, and it may be tried again
- * @throws the failure of COMMIT; do not retry it (see `isOutcomeUnknown`)
+ * @throws the failure of COMMIT; do not retry it (see `isOutcomeUnknown`), unless a Galera node has rolled it back
  */
 export async function tryTransaction<T>(
   db: Db,
@@ -60,8 +62,8 @@ export async function tryTransaction<T>(
       return { result };
     }, settings);
   } catch (failure) {
-    if (!state.committing) return { failure };
-    if (isConnectionLost(failure)) unanswered.add(failure as object);
+    if (!state.committing || isCertificationConflict(failure)) return { failure };
+    if (isOutcomeOpen(failure)) unanswered.add(failure as object);
     throw failure;
   }
 }

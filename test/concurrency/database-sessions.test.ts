@@ -5,8 +5,10 @@ import { readConfig } from '../../src/config';
 import { openDatabase, type Db } from '../../src/store/database';
 import { isUnavailable, reasonCode } from '../../src/store/errors';
 import { lockLicenses } from '../../src/store/licenses';
+import { inTransaction, isOutcomeUnknown } from '../../src/store/transaction';
 import { operator } from '../support/operator';
 import { eventually } from '../support/processes';
+import { startRefusingServer } from '../support/refusing-server';
 import { startMariaDb, type MariaDb } from '../support/servers';
 import { giveLicense, givePlan, PREFIX, rows } from '../support/service';
 import { openMigrated, startServiceProcess } from '../support/service-process';
@@ -197,10 +199,34 @@ test.each([
     'Group Replication: the others have changed the same',
     { errno: 3101, code: 'ER_TRANSACTION_ROLLBACK_DURING_COMMIT' },
   ],
+  ['Galera: this node has lost the others during a COMMIT', { errno: 1180, code: 'ER_ERROR_DURING_COMMIT' }],
   ['MySQL: the statement took longer than may be', { errno: 3024, code: 'ER_QUERY_TIMEOUT' }],
   ['MySQL: nobody but administrators may come', { errno: 3032, code: 'ER_SERVER_OFFLINE_MODE' }],
 ])('%s is no fault of ours, and may be tried again', (_what, { errno, code }) => {
   expect(isUnavailable(Object.assign(new Error('as the server says it'), { errno, code }))).toBe(true);
+});
+
+// test/cluster has a Galera node, whose 1213 is a rollback.
+test.each([
+  ['1213: nobody promises that nothing was written', 1213, false],
+  ['1180: others may have received it', 1180, true],
+])('a COMMIT that fails is not tried again (%s)', async (_what, code, isUnknown) => {
+  const server = await startRefusingServer({
+    statement: (sql) => (sql.startsWith('COMMIT') ? { code, message: 'refused' } : undefined),
+  });
+  const refused = open(server.url);
+  let runs = 0;
+  try {
+    const failure: unknown = await inTransaction(refused, () => Promise.resolve(runs++)).catch(
+      (error: unknown) => error,
+    );
+    expect(failure).toMatchObject({ errno: code });
+    expect(isOutcomeUnknown(failure)).toBe(isUnknown);
+    expect(runs).toBe(1);
+  } finally {
+    await refused.destroy();
+    await server.stop();
+  }
 });
 
 test('nothing is written in the name of a transaction that has ended', async () => {

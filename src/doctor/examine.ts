@@ -9,6 +9,7 @@ import { checkPrivileges, checkSchema, checkServer, checkSizes, checkTables } fr
 import { attempt, unchecked, type Check, type Finding, type Patient } from './finding';
 import { checkKeys } from './keys';
 import { checkMail, checkOutbox } from './mail';
+import { checkNodes } from './nodes';
 import { checkOrders, checkReceivers } from './orders';
 import { checkFolder, checkPackages } from './packages';
 import { checkPages } from './pages';
@@ -22,6 +23,7 @@ import { checkWebhooks } from './webhooks';
 const CHECKS: { name: string; check: Check; needsDatabase: boolean }[] = [
   { name: 'CONFIGURATION', check: checkConfiguration, needsDatabase: false },
   { name: 'DATABASE', check: checkServer, needsDatabase: false },
+  { name: 'DATABASE_NODES', check: checkNodes, needsDatabase: false },
   { name: 'SCHEMA', check: checkSchema, needsDatabase: true },
   { name: 'PRIVILEGES', check: checkPrivileges, needsDatabase: true },
   { name: 'TABLES', check: checkTables, needsDatabase: true },

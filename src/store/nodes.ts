@@ -27,8 +27,11 @@ export interface NodesStanding {
 export interface NodeState {
   /** why it cannot be written to, such as `is read-only`; undefined: it can */
   obstacle: string | undefined;
+  isReadOnly: boolean;
   /** the number of nodes it is connected with, itself included; undefined: it is not a Galera node */
   clusterSize: number | undefined;
+  /** innodb_flush_log_at_trx_commit */
+  flushes: string | undefined;
 }
 
 export interface NodeSwitch {
@@ -201,8 +204,8 @@ export function nameOf({ host, port, socketPath }: ServerLocation): string {
 
 /** Two statements that every server answers, also a Galera node without the others. */
 export async function readNode(connection: Connection): Promise<NodeState> {
-  const variables = await show(connection, 'VARIABLES', [...READ_ONLY, 'wsrep_on']);
-  const readOnly = READ_ONLY.some((name) => !['OFF', undefined].includes(variables.get(name)));
+  const variables = await show(connection, 'VARIABLES', [...READ_ONLY, FLUSHES, 'wsrep_on']);
+  const isReadOnly = READ_ONLY.some((name) => !['OFF', undefined].includes(variables.get(name)));
   const isGalera = variables.get('wsrep_on') === 'ON';
   const status = isGalera
     ? await show(connection, 'STATUS', [
@@ -214,13 +217,16 @@ export async function readNode(connection: Connection): Promise<NodeState> {
       ])
     : undefined;
   return {
-    obstacle: readOnly ? 'is read-only' : status && describeObstacle(status),
+    obstacle: isReadOnly ? 'is read-only' : status && describeObstacle(status),
+    isReadOnly,
     clusterSize: status && Number(status.get('wsrep_cluster_size')),
+    flushes: variables.get(FLUSHES),
   };
 }
 
 /** MariaDB 12 has more values of read_only than ON. */
 const READ_ONLY = ['read_only', 'super_read_only', 'innodb_read_only'];
+const FLUSHES = 'innodb_flush_log_at_trx_commit';
 const SYNCED = '4';
 
 function describeObstacle(status: Map<string, string>): string | undefined {

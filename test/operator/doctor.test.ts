@@ -297,6 +297,31 @@ describe('the database', () => {
       expect(good).toContain(code);
   });
 
+  test('several: which is in use, and which could not be', async () => {
+    const settings = { LICENSING_DATABASE_URL: await createMariaDbDatabase() };
+    const [, port] = /:(\d+)\//.exec(settings.LICENSING_DATABASE_URL) as unknown as [string, string];
+    const away = await unusedAddress();
+    const others = settings.LICENSING_DATABASE_URL.replace(/@/, `@${away},`);
+    const root = await odd.connect();
+    await root.query(`CREATE DATABASE ${others.split('/').at(-1)}`);
+    await root.query('SET GLOBAL read_only = ON, GLOBAL innodb_flush_log_at_trx_commit = 2');
+    try {
+      const found = await doctor({ LICENSING_DATABASE_URL: others });
+      const inUse = `127.0.0.1:${port} is in use`;
+      expectFinding(found, 'DATABASE_NODES', 'warning', new RegExp(`${away} cannot be used .*, ${inUse}`));
+      expect(find(found, 'DATABASE')?.level).toBe('ok');
+      expect(find(found, 'DATABASE_FLUSH')).toBeUndefined();
+
+      const standby = settings.LICENSING_DATABASE_URL.replace(/@/, `@127.0.0.1:${odd.port},`);
+      const replica = await doctor({ LICENSING_DATABASE_URL: standby });
+      expectFinding(replica, 'DATABASE_NODES', 'ok', new RegExp(`:${odd.port} is read-only, ${inUse}`));
+      expectFinding(replica, 'DATABASE_FLUSH', 'warning', new RegExp(`:${odd.port} .* = 2`));
+    } finally {
+      await root.query('SET GLOBAL read_only = OFF, GLOBAL innodb_flush_log_at_trx_commit = 1');
+      await root.end();
+    }
+  });
+
   test('one that is away: what needs it is said to be unknown, the rest is checked', async () => {
     const found = await doctor({
       LICENSING_DATABASE_URL: `mysql://user:pass-word-of-the-user@${await unusedAddress()}/shop`,

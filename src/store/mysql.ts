@@ -63,7 +63,7 @@ export interface MysqlPool {
   conflicts: () => number;
 }
 
-/** Less than a caller waits for a connection, so that it gets one although the first server is silent. */
+/** A server that takes longer to say how it is does not serve requests either. */
 const PROBE_TIMEOUT_MS = 1_500;
 
 /** Opens a pool of connections to a MySQL or MariaDB server; the first caller makes the first connection. */
@@ -95,7 +95,8 @@ export function openMysqlPool(
     open: (onLost) => (nodes ? nodes.connect((location) => open(location, onLost)) : open(settings, onLost)),
     isUsable: nodes && ((connection) => nodes.isInUse(connection)),
     max,
-    acquireTimeout,
+    // Choosing one of several servers comes before the connection.
+    acquireTimeout: acquireTimeout + (nodes ? PROBE_TIMEOUT_MS : 0),
     killsLost: isService,
   });
   return { pool, nodes, conflicts: () => conflicts };

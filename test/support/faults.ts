@@ -17,8 +17,8 @@ import type { Db } from '../../src/store/database';
 /** Checks required under every fault: answers before and after it, no hanging call, no lost data. */
 
 export interface Fault {
-  /** the load's target */
-  url: string;
+  /** the load's target: an instance, or several */
+  url: string | string[];
   goods: Goods;
   db: Db;
   begin: () => unknown;
@@ -41,6 +41,8 @@ export interface Outcome {
   after: Call[];
   /** ms from the fault's start to the first matching answer; Infinity: none */
   until: (what: (call: Call) => boolean) => number;
+  /** ms from the fault's start to the end of the longest time without a good answer that needs a write */
+  outage: number;
   /** ms from the fault's end to the first successful answer */
   recovery: number;
 }
@@ -81,10 +83,20 @@ export async function underFault(fault: Fault): Promise<Outcome> {
     meanwhile: calls.filter(({ sentAt, answeredAt }) => sentAt > begun && answeredAt < ending),
     after,
     until: (what) => first(calls.filter((call) => call.sentAt > began && what(call))) - began,
+    outage: endOfLongestGap(calls, began) - began,
     recovery: first(calls.filter((call) => call.answeredAt > ended && isHealthy(call))) - ended,
   };
   note(figuresOf(outcome));
   return outcome;
+}
+
+function endOfLongestGap(calls: Call[], began: number): number {
+  const answers = calls
+    .filter((call) => call.answeredAt > began && call.status === 200 && call.kind !== 'download')
+    .map(({ answeredAt }) => answeredAt)
+    .sort((a, b) => a - b);
+  const gaps = answers.map((end, i) => ({ end, length: end - (answers[i - 1] ?? began) }));
+  return gaps.reduce((longest, gap) => (gap.length > longest.length ? gap : longest)).end;
 }
 
 /** For docs/internals/reliability.md: with TEST_FAULTS_FIGURES=FILE each test appends its figures as a line of JSON. */
@@ -94,10 +106,11 @@ export function note(figures: object): void {
   appendFileSync(file, `${JSON.stringify({ test: expect.getState().currentTestName, ...figures })}\n`);
 }
 
-function figuresOf({ load, before, meanwhile, until, recovery }: Outcome): object {
+function figuresOf({ load, before, meanwhile, until, outage, recovery }: Outcome): object {
   return {
     ...countsOf(load.calls),
     first_refusal_ms: Math.round(until((call) => call.status !== undefined && !isHealthy(call))),
+    outage_ms: Math.round(outage),
     recovery_ms: Math.round(recovery),
     p99_before_ms: Math.round(quantile(before, 0.99)),
     p99_meanwhile_ms: Math.round(quantile(meanwhile, 0.99)),

@@ -92,10 +92,12 @@ export async function giveLicenses(db: Db, count = 12): Promise<TestLicense[]> {
 }
 
 /**
+ * @param urls the service's instances, shared among the clients
+ *
  * Clients that call one after another, each on a kept connection: half of the calls validate, a quarter activate
  * something new, the rest repeat an activation or download. Each call has a new address, to stay below rate limits.
  */
-export function startLoad(url: string, goods: Goods, options: LoadOptions = {}): Load {
+export function startLoad(urls: string | string[], goods: Goods, options: LoadOptions = {}): Load {
   const { clients = 24, pause = 20, onCall } = options;
   const calls: Call[] = [];
   const book: Book = {
@@ -110,7 +112,7 @@ export function startLoad(url: string, goods: Goods, options: LoadOptions = {}):
   let running = true;
   let numbers = 0;
 
-  async function call(agent: Agent): Promise<Call> {
+  async function call(url: string, agent: Agent): Promise<Call> {
     const license = Math.floor(Math.random() * goods.licenses.length);
     const { key } = goods.licenses[license]!;
     const activations = book.activations[license]!;
@@ -179,10 +181,11 @@ export function startLoad(url: string, goods: Goods, options: LoadOptions = {}):
   }
 
   const all = Array.from({ length: clients }, async (_, client) => {
+    const url = [urls].flat()[client % [urls].flat().length]!;
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     await sleep((client / clients) * pause);
     while (running) {
-      const done = await call(agent);
+      const done = await call(url, agent);
       if (onCall) onCall(done);
       else calls.push(done);
       // A refused client waits a little; others continue after their pause.

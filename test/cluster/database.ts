@@ -1,0 +1,295 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import request from 'supertest';
+import { conflictsOf, table, type Db } from '../../src/store/database';
+import { inTransaction } from '../../src/store/transaction';
+import { note, quantile, underFault, unhealthy, type Outcome } from '../support/faults';
+import { startGalera, statusOf, type GaleraNode } from '../support/galera';
+import { hotLimits, judgeRounds, recordRound } from '../support/history-load';
+import {
+  findLosses,
+  giveGoods,
+  giveLicenses,
+  isUnavailable,
+  startLoad,
+  tally,
+  type Goods,
+} from '../support/load';
+import { eventually, hasEnded, sharedFolder } from '../support/processes';
+import { giveLicense, givePlan, PREFIX, rows } from '../support/service';
+import { openMigrated, startServiceProcess, type ServiceProcess } from '../support/service-process';
+
+/** Three real Galera nodes, and instances that write to the first or, for some tests, to two of them. */
+
+/** deploy/cluster/galera.cnf */
+const QUICK =
+  'evs.suspect_timeout=PT2S;evs.inactive_timeout=PT4S;evs.keepalive_period=PT0.5S;evs.inactive_check_period=PT0.25S';
+
+let nodes: GaleraNode[];
+let name: string;
+let packagesDir: string;
+let goods: Goods;
+/** the test's own handle: on the first node that can be written to */
+let db: Db;
+
+beforeAll(async () => {
+  nodes = await startGalera(3, process.env.TEST_GALERA_DEFAULTS === undefined ? QUICK : '');
+  name = new URL(await nodes[0]!.createDatabase()).pathname.slice(1);
+  db = await openMigrated({ LICENSING_DATABASE_URL: listOf(0, 1, 2) });
+  packagesDir = sharedFolder();
+  goods = await giveGoods(db, packagesDir);
+}, 120_000);
+
+afterAll(async () => {
+  await db.destroy();
+  await Promise.all(nodes.map((node) => node.stop('SIGKILL')));
+}, 60_000);
+
+let services: ServiceProcess[] = [];
+afterEach(async () => {
+  await Promise.all(services.splice(0).map((service) => service.stop('SIGKILL')));
+  for (const node of nodes) {
+    node.resume();
+    if (hasEnded(node.process)) await node.start();
+  }
+  await expectEqualNodes();
+}, 120_000);
+
+function listOf(...order: number[]): string {
+  return `mysql://root:@${order.map((i) => `127.0.0.1:${nodes[i]!.port}`).join(',')}/${name}`;
+}
+
+/** An instance for each list of nodes. */
+async function startInstances(...lists: string[]): Promise<string[]> {
+  services = await Promise.all(
+    lists.map((list) =>
+      startServiceProcess({ LICENSING_DATABASE_URL: list, LICENSING_PACKAGES_DIR: packagesDir }),
+    ),
+  );
+  return services.map(({ url }) => url);
+}
+
+async function metric(service: ServiceProcess, metricName: string): Promise<string[]> {
+  const { admin } = service.log().find(({ msg }) => msg === 'listening') as unknown as { admin: string };
+  const { text } = await request(admin).get('/metrics').expect(200);
+  return text.split('\n').filter((line) => line.startsWith(metricName));
+}
+
+/** Waits until every instance uses this node. */
+async function whenAllUse(node: GaleraNode): Promise<void> {
+  for (const service of services)
+    await eventually(
+      async () =>
+        expect(await metric(service, 'licensing_database_node_used{')).toContain(
+          `licensing_database_node_used{node="127.0.0.1:${node.port}"} 1`,
+        ),
+      90_000,
+    );
+}
+
+async function newGoods(): Promise<Goods> {
+  return { ...goods, licenses: await giveLicenses(db) };
+}
+
+/** All tables have the same rows on every node. */
+async function expectEqualNodes(): Promise<void> {
+  await eventually(async () => {
+    const sums = await Promise.all(
+      nodes.map(async (node) => {
+        const connection = await node.connect(name);
+        try {
+          expect(await statusOf(connection)).toMatchObject({
+            wsrep_cluster_size: '3',
+            wsrep_local_state_comment: 'Synced',
+          });
+          await connection.query('SET wsrep_sync_wait = 15');
+          const [tables] = await connection.query({ sql: 'SHOW TABLES', rowsAsArray: true });
+          const names = (tables as [string][]).map(([one]) => one).join(', ');
+          const [found] = await connection.query({ sql: `CHECKSUM TABLE ${names}`, rowsAsArray: true });
+          return found;
+        } finally {
+          await connection.end();
+        }
+      }),
+    );
+    expect(sums[1]).toEqual(sums[0]);
+    expect(sums[2]).toEqual(sums[0]);
+  }, 60_000);
+}
+
+function noteSwitch({ outage, load, after }: Outcome): void {
+  note({ switch_ms: Math.round(outage), unhealthy: unhealthy(load.calls).length, after: after.length });
+}
+
+const SWITCH_MS = process.env.TEST_GALERA_DEFAULTS === undefined ? 5_000 : 10_000;
+
+test('the node in use is killed: the next one within seconds, and back to it in turns, nothing lost', async () => {
+  const urls = await startInstances(listOf(0, 1, 2), listOf(0, 1, 2));
+  const killed = await underFault({
+    url: urls,
+    goods: await newGoods(),
+    db,
+    begin: () => nodes[0]!.stop('SIGKILL'),
+    lasts: 10,
+  });
+  noteSwitch(killed);
+  expect(killed.outage).toBeLessThan(SWITCH_MS);
+  await whenAllUse(nodes[1]!);
+
+  const back = await underFault({
+    url: urls,
+    goods: await newGoods(),
+    db,
+    begin: () => nodes[0]!.start(),
+    lasts: 1,
+    end: () => whenAllUse(nodes[0]!),
+    // A node that joins stalls the others' commits for a moment.
+    patience: 8_000,
+  });
+  noteSwitch(back);
+  for (const service of services)
+    expect(await metric(service, 'licensing_database_switches_total')).toEqual([
+      'licensing_database_switches_total 2',
+    ]);
+}, 240_000);
+
+test('the node in use hangs: the next one within seconds; it wakes up, and nothing is lost', async () => {
+  const urls = await startInstances(listOf(0, 1, 2), listOf(0, 1, 2));
+  const hung = await underFault({
+    url: urls,
+    goods: await newGoods(),
+    db,
+    begin: () => nodes[0]!.hang(),
+    lasts: 15,
+    end: () => nodes[0]!.resume(),
+    patience: 8_000,
+    recovers: 10,
+  });
+  noteSwitch(hung);
+  expect(hung.outage).toBeLessThan(10_000);
+}, 120_000);
+
+test('the node in use is isolated: what it cannot give to the others is not acknowledged', async () => {
+  const urls = await startInstances(listOf(0, 1, 2), listOf(0, 1, 2));
+  const isolate = async (isolated: 0 | 1) => {
+    const connection = await nodes[0]!.connect();
+    await connection.query(`SET GLOBAL wsrep_provider_options = 'gmcast.isolate=${isolated}'`);
+    await connection.end();
+  };
+  const cut = await underFault({
+    url: urls,
+    goods: await newGoods(),
+    db,
+    begin: () => isolate(1),
+    lasts: 15,
+    end: () => isolate(0),
+    patience: 8_000,
+    recovers: 10,
+  });
+  noteSwitch(cut);
+  expect(cut.outage).toBeLessThan(10_000);
+}, 120_000);
+
+test('two of three are killed: 503, until the majority is back; nothing acknowledged is lost', async () => {
+  const urls = await startInstances(listOf(0, 1, 2), listOf(0, 1, 2));
+  const { load, meanwhile } = await underFault({
+    url: urls,
+    goods: await newGoods(),
+    db,
+    begin: () => Promise.all([nodes[0]!.stop('SIGKILL'), nodes[1]!.stop('SIGKILL')]),
+    lasts: 12,
+    async end() {
+      // docs/cluster.md, "A cluster without a majority"
+      const connection = await nodes[2]!.connect();
+      await connection.query("SET GLOBAL wsrep_provider_options = 'pc.bootstrap=YES'");
+      await connection.end();
+    },
+    recovers: 10,
+  });
+  expect(meanwhile.length).toBeGreaterThan(24);
+  expect(tally(meanwhile.filter((call) => !isUnavailable(call)))).toEqual({});
+  expect(load.book.wrong).toEqual([]);
+}, 180_000);
+
+test('two instances write to two nodes: slots never over, nothing lost, hardly a 503', async () => {
+  const urls = await startInstances(listOf(0, 1, 2), listOf(1, 0, 2));
+  const { licenses } = await newGoods();
+  const load = startLoad(urls, { ...goods, licenses }, { clients: 32, pause: 10 });
+  await sleep(15_000);
+  await load.stop();
+  expect(await findLosses(db, load.book)).toEqual([]);
+  const refused = unhealthy(load.calls);
+  note({ calls: load.calls.length, ...tally(refused), p99_ms: Math.round(quantile(load.calls, 0.99)) });
+  expect(tally(refused.filter((call) => !isUnavailable(call)))).toEqual({});
+  expect(refused.length / load.calls.length).toBeLessThan(0.005);
+  const conflicts = await Promise.all(services.map((one) => metric(one, 'licensing_database_conflicts')));
+  // Otherwise the load did not test what it should.
+  expect(conflicts.flat().map((line) => Number(line.split(' ')[1]) > 0)).toContain(true);
+}, 60_000);
+
+test('activations race on two nodes for few slots: as many succeed as there are', async () => {
+  const urls = await startInstances(listOf(0, 1, 2), listOf(1, 0, 2));
+  const planId = await givePlan(db, { limit: 7 });
+  const licenses = [];
+  for (let i = 0; i < 20; i++) licenses.push(await giveLicense(db, planId));
+  const outcomes = await Promise.all(
+    licenses.flatMap(({ key }) =>
+      Array.from({ length: 40 }, async (_, i) => {
+        const answer = await request(urls[i % 2]!)
+          .post(`${PREFIX}/licenses/activate`)
+          .send({ license_key: key, identifier: `site-${i}.example` });
+        const { error } = answer.body as { error?: { code: string } };
+        return { key, outcome: error?.code ?? 'given' };
+      }),
+    ),
+  );
+  const stored = await rows<{ id: number; activations_used: number }>(db, 'licenses');
+  for (const { key, id } of licenses) {
+    const own = outcomes.filter((one) => one.key === key).map(({ outcome }) => outcome);
+    const given = own.filter((outcome) => outcome === 'given').length;
+    const doubtful = own.filter((outcome) => outcome === 'SERVICE_UNAVAILABLE').length;
+    const present = await db(table(db, 'activations')).where({ license_id: id });
+    expect(present.length).toBeLessThanOrEqual(7);
+    expect(given).toBeLessThanOrEqual(present.length);
+    expect(given + doubtful).toBeGreaterThanOrEqual(7);
+    expect(stored.find((one) => one.id === id)?.activations_used).toBe(present.length);
+  }
+}, 60_000);
+
+test('what one instance has acknowledged, another on another node sees; an order explains every answer', async () => {
+  const urls = await startInstances(listOf(0, 1, 2), listOf(1, 0, 2));
+  await judgeRounds((round) => recordRound({ urls, db, limits: hotLimits(round), calls: 3_000 }), 12_000);
+}, 240_000);
+
+/** Transactions that the node has rolled back because another node's was applied first. */
+async function abortsOf(node: GaleraNode): Promise<number> {
+  const connection = await node.connect();
+  const status = await statusOf(connection);
+  await connection.end();
+  return Number(status.wsrep_local_bf_aborts);
+}
+
+test('a conflict that shows at COMMIT is tried again, and counted', async () => {
+  const [here, there] = await Promise.all(
+    [0, 1].map((i) => openMigrated({ LICENSING_DATABASE_URL: listOf(i) })),
+  );
+  try {
+    const { id } = await giveLicense(here!, await givePlan(here!));
+    const aborts = await abortsOf(nodes[0]!);
+    const add = (handle: Db) => handle(table(handle, 'licenses')).where({ id }).increment('check_count', 1);
+    let runs = 0;
+    await inTransaction(here!, async (trx) => {
+      await add(trx);
+      // The other node changes the same row, which rolls this transaction back: the next it hears is its COMMIT's answer.
+      if (++runs === 1) {
+        await add(there!);
+        await eventually(async () => expect(await abortsOf(nodes[0]!)).toBeGreaterThan(aborts));
+      }
+    });
+    expect(runs).toBe(2);
+    expect(conflictsOf(here!)).toBe(1);
+    expect(await there!(table(there!, 'licenses')).where({ id }).first()).toMatchObject({ check_count: 2 });
+  } finally {
+    await Promise.all([here!.destroy(), there!.destroy()]);
+  }
+}, 60_000);

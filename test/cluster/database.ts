@@ -1,9 +1,11 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import request from 'supertest';
 import { conflictsOf, table, type Db } from '../../src/store/database';
 import { inTransaction } from '../../src/store/transaction';
-import { note, quantile, underFault, unhealthy, type Outcome } from '../support/faults';
+import { note, quantile, underFault, unhealthy } from '../support/faults';
 import { startGalera, statusOf, type GaleraNode } from '../support/galera';
 import { hotLimits, judgeRounds, recordRound } from '../support/history-load';
 import {
@@ -21,9 +23,10 @@ import { openMigrated, startServiceProcess, type ServiceProcess } from '../suppo
 
 /** Three real Galera nodes, and instances that write to the first or, for some tests, to two of them. */
 
-/** deploy/cluster/galera.cnf */
-const QUICK =
-  'evs.suspect_timeout=PT2S;evs.inactive_timeout=PT4S;evs.keepalive_period=PT0.5S;evs.inactive_check_period=PT0.25S';
+/** The time-outs of deploy/cluster/galera.cnf; with TEST_GALERA_DEFAULTS those of Galera itself. */
+const QUICK = /"(evs[^"]*)"/.exec(
+  readFileSync(join(__dirname, '../../deploy/cluster/galera.cnf'), 'utf8'),
+)![1]!;
 
 let nodes: GaleraNode[];
 let name: string;
@@ -117,10 +120,8 @@ async function expectEqualNodes(): Promise<void> {
   }, 60_000);
 }
 
-function noteSwitch({ outage, load, after }: Outcome): void {
-  note({ switch_ms: Math.round(outage), unhealthy: unhealthy(load.calls).length, after: after.length });
-}
-
+/** A node that wakes up can stop all of them for some seconds on a busy machine, until they agree who is there. */
+const MERGED_S = 20;
 const SWITCH_MS = process.env.TEST_GALERA_DEFAULTS === undefined ? 5_000 : 10_000;
 
 test('the node in use is killed: the next one within seconds, and back to it in turns, nothing lost', async () => {
@@ -132,11 +133,10 @@ test('the node in use is killed: the next one within seconds, and back to it in 
     begin: () => nodes[0]!.stop('SIGKILL'),
     lasts: 10,
   });
-  noteSwitch(killed);
   expect(killed.outage).toBeLessThan(SWITCH_MS);
   await whenAllUse(nodes[1]!);
 
-  const back = await underFault({
+  await underFault({
     url: urls,
     goods: await newGoods(),
     db,
@@ -146,7 +146,6 @@ test('the node in use is killed: the next one within seconds, and back to it in 
     // A node that joins stalls the others' commits for a moment.
     patience: 8_000,
   });
-  noteSwitch(back);
   for (const service of services)
     expect(await metric(service, 'licensing_database_switches_total')).toEqual([
       'licensing_database_switches_total 2',
@@ -163,9 +162,8 @@ test('the node in use hangs: the next one within seconds; it wakes up, and nothi
     lasts: 15,
     end: () => nodes[0]!.resume(),
     patience: 8_000,
-    recovers: 10,
+    recovers: MERGED_S,
   });
-  noteSwitch(hung);
   expect(hung.outage).toBeLessThan(10_000);
 }, 120_000);
 
@@ -184,9 +182,8 @@ test('the node in use is isolated: what it cannot give to the others is not ackn
     lasts: 15,
     end: () => isolate(0),
     patience: 8_000,
-    recovers: 10,
+    recovers: MERGED_S,
   });
-  noteSwitch(cut);
   expect(cut.outage).toBeLessThan(10_000);
 }, 120_000);
 

@@ -48,7 +48,7 @@ async function startNode(
       '--wsrep-node-address=127.0.0.1',
       '--wsrep-sst-method=rsync',
       `--wsrep-sst-receive-address=127.0.0.1:${sst}`,
-      `--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:${group};ist.recv_addr=127.0.0.1:${ist};gcache.size=32M;${provider}`,
+      `--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:${group};ist.recv_addr=127.0.0.1:${ist};${provider};gcache.size=32M`,
       '--binlog-format=ROW',
       '--innodb-autoinc-lock-mode=2',
     ],

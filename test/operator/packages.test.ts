@@ -7,7 +7,14 @@ import { giveToken, startManaged, type Managed } from '../support/manage';
 import { operator, type Operator } from '../support/operator';
 import { giveRelease } from '../support/packages';
 import { temporaryFolder } from '../support/processes';
-import { DATABASE_KINDS, givePlan, newPlace } from '../support/service';
+import {
+  DATABASE_KINDS,
+  giveLicense,
+  givePlan,
+  newPlace,
+  PREFIX,
+  startTestService,
+} from '../support/service';
 
 /** Another host with a folder of its own and the same database: `licensing packages` looks and fetches. */
 
@@ -167,6 +174,7 @@ describe.each(DATABASE_KINDS)('licensing packages, on %s', (kind) => {
 
   it.each<[string, string, string, number, RegExp]>([
     ['a wrong token', '', 'lgw_wrong', 1, /refuses the token \(401\).*token add/],
+    ['a token of too small a scope', '', 'issue', 1, /refuses the token \(403\).*--scope read/],
     ['no token', '', '', 1, /The token is missing/],
     [
       'a closed port',
@@ -179,7 +187,7 @@ describe.each(DATABASE_KINDS)('licensing packages, on %s', (kind) => {
     ['an address with a path', 'https://shop.example/api', 'x', 2, /address of another instance/],
     ['an address with a password', 'https://a:b@shop.example', 'x', 2, /address of another instance/],
   ])('refuses %s', async (_what, from, stdin, code, says) => {
-    const refused = await fetchFrom(from || first.url, stdin);
+    const refused = await fetchFrom(from || first.url, stdin === 'issue' ? first.issue.token : stdin);
     expect({ code: refused.code, stderr: refused.stderr }).toEqual({
       code,
       stderr: expect.stringMatching(says),
@@ -192,4 +200,30 @@ describe.each(DATABASE_KINDS)('licensing packages, on %s', (kind) => {
     await second.json(withdraw);
     expect((await verify()).faults.map(({ version }) => version)).toEqual(['1.0.0', '1.2.0', '1.3.0']);
   });
+});
+
+it('an instance of another host sends what was fetched, and asks nobody for it', async () => {
+  const place = await newPlace('MariaDB');
+  const first = await startManaged(place);
+  const settings = { ...place, LICENSING_PACKAGES_DIR: temporaryFolder('licensing-second') };
+  const second = await startTestService(settings, first.clock.now);
+  const { key } = await giveLicense(first.db, await givePlan(first.db), {}, first.clock.now);
+  const { release, bytes } = await giveRelease(first, { version: '1.0.0' });
+  const download = async () => {
+    const response = await fetch(`${second.url}${PREFIX}/downloads/42?dlid=${key}`);
+    return { status: response.status, body: Buffer.from(await response.arrayBuffer()) };
+  };
+  const lacking = await download();
+  const { code } = await operator(settings).run(['packages', 'fetch', '--from', first.url], {
+    stdin: first.read.token,
+  });
+  await first.stop();
+  const found = await download();
+  await second.stop();
+
+  expect(lacking.status).toBe(404);
+  expect(code).toBe(0);
+  expect(found.status).toBe(200);
+  expect(found.body.equals(bytes)).toBe(true);
+  expect(readdirSync(settings.LICENSING_PACKAGES_DIR)).toEqual([`${release.sha256}.zip`]);
 });

@@ -1,128 +1,36 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import request from 'supertest';
 import { conflictsOf, table, type Db } from '../../src/store/database';
 import { inTransaction } from '../../src/store/transaction';
+import { IS_QUICK, metric, startClustered, type Clustered } from '../support/clustered';
 import { note, quantile, underFault, unhealthy } from '../support/faults';
-import { startGalera, statusOf, type GaleraNode } from '../support/galera';
+import { statusOf, type GaleraNode } from '../support/galera';
 import { hotLimits, judgeRounds, recordRound } from '../support/history-load';
-import {
-  findLosses,
-  giveGoods,
-  giveLicenses,
-  isUnavailable,
-  startLoad,
-  tally,
-  type Goods,
-} from '../support/load';
-import { eventually, hasEnded, sharedFolder } from '../support/processes';
+import { findLosses, isUnavailable, startLoad, tally } from '../support/load';
+import { eventually } from '../support/processes';
 import { giveLicense, givePlan, PREFIX, rows } from '../support/service';
-import { openMigrated, startServiceProcess, type ServiceProcess } from '../support/service-process';
+import { openMigrated } from '../support/service-process';
 
 /** Three real Galera nodes, and instances that write to the first or, for some tests, to two of them. */
 
-/** The time-outs of deploy/cluster/galera.cnf; with TEST_GALERA_DEFAULTS those of Galera itself. */
-const QUICK = /"(evs[^"]*)"/.exec(
-  readFileSync(join(__dirname, '../../deploy/cluster/galera.cnf'), 'utf8'),
-)![1]!;
-
+let cluster: Clustered;
 let nodes: GaleraNode[];
-let name: string;
-let packagesDir: string;
-let goods: Goods;
-/** the test's own handle: on the first node that can be written to */
 let db: Db;
-
+let listOf: Clustered['listOf'];
+let startInstances: Clustered['startInstances'];
+let newGoods: Clustered['newGoods'];
+let whenAllUse: Clustered['whenAllUse'];
 beforeAll(async () => {
-  nodes = await startGalera(3, process.env.TEST_GALERA_DEFAULTS === undefined ? QUICK : '');
-  name = new URL(await nodes[0]!.createDatabase()).pathname.slice(1);
-  db = await openMigrated({ LICENSING_DATABASE_URL: listOf(0, 1, 2) });
-  packagesDir = sharedFolder();
-  goods = await giveGoods(db, packagesDir);
+  cluster = await startClustered();
+  ({ nodes, db, listOf, startInstances, newGoods, whenAllUse } = cluster);
 }, 120_000);
-
-afterAll(async () => {
-  await db.destroy();
-  await Promise.all(nodes.map((node) => node.stop('SIGKILL')));
-}, 60_000);
-
-let services: ServiceProcess[] = [];
-afterEach(async () => {
-  await Promise.all(services.splice(0).map((service) => service.stop('SIGKILL')));
-  for (const node of nodes) {
-    node.resume();
-    if (hasEnded(node.process)) await node.start();
-  }
-  await expectEqualNodes();
-}, 120_000);
-
-function listOf(...order: number[]): string {
-  return `mysql://root:@${order.map((i) => `127.0.0.1:${nodes[i]!.port}`).join(',')}/${name}`;
-}
-
-/** An instance for each list of nodes. */
-async function startInstances(...lists: string[]): Promise<string[]> {
-  services = await Promise.all(
-    lists.map((list) =>
-      startServiceProcess({ LICENSING_DATABASE_URL: list, LICENSING_PACKAGES_DIR: packagesDir }),
-    ),
-  );
-  return services.map(({ url }) => url);
-}
-
-async function metric(service: ServiceProcess, metricName: string): Promise<string[]> {
-  const { admin } = service.log().find(({ msg }) => msg === 'listening') as unknown as { admin: string };
-  const { text } = await request(admin).get('/metrics').expect(200);
-  return text.split('\n').filter((line) => line.startsWith(metricName));
-}
-
-/** Waits until every instance uses this node. */
-async function whenAllUse(node: GaleraNode): Promise<void> {
-  for (const service of services)
-    await eventually(
-      async () =>
-        expect(await metric(service, 'licensing_database_node_used{')).toContain(
-          `licensing_database_node_used{node="127.0.0.1:${node.port}"} 1`,
-        ),
-      90_000,
-    );
-}
-
-async function newGoods(): Promise<Goods> {
-  return { ...goods, licenses: await giveLicenses(db) };
-}
-
-/** All tables have the same rows on every node. */
-async function expectEqualNodes(): Promise<void> {
-  await eventually(async () => {
-    const sums = await Promise.all(
-      nodes.map(async (node) => {
-        const connection = await node.connect(name);
-        try {
-          expect(await statusOf(connection)).toMatchObject({
-            wsrep_cluster_size: '3',
-            wsrep_local_state_comment: 'Synced',
-          });
-          await connection.query('SET wsrep_sync_wait = 15');
-          const [tables] = await connection.query({ sql: 'SHOW TABLES', rowsAsArray: true });
-          const names = (tables as [string][]).map(([one]) => one).join(', ');
-          const [found] = await connection.query({ sql: `CHECKSUM TABLE ${names}`, rowsAsArray: true });
-          return found;
-        } finally {
-          await connection.end();
-        }
-      }),
-    );
-    expect(sums[1]).toEqual(sums[0]);
-    expect(sums[2]).toEqual(sums[0]);
-  }, 60_000);
-}
+afterEach(() => cluster.settle(), 120_000);
+afterAll(() => cluster.close(), 60_000);
 
 /** A node that wakes up can stop all of them for some seconds on a busy machine, until they agree who is there. */
 const MERGED_S = 20;
-const SWITCH_MS = process.env.TEST_GALERA_DEFAULTS === undefined ? 5_000 : 10_000;
+const SWITCH_MS = IS_QUICK ? 5_000 : 10_000;
 
 test('the node in use is killed: the next one within seconds, and back to it in turns, nothing lost', async () => {
   const urls = await startInstances(listOf(0, 1, 2), listOf(0, 1, 2));
@@ -146,7 +54,7 @@ test('the node in use is killed: the next one within seconds, and back to it in 
     // A node that joins stalls the others' commits for a moment.
     patience: 8_000,
   });
-  for (const service of services)
+  for (const service of cluster.instances())
     expect(await metric(service, 'licensing_database_switches_total')).toEqual([
       'licensing_database_switches_total 2',
     ]);
@@ -210,8 +118,7 @@ test('two of three are killed: 503, until the majority is back; nothing acknowle
 
 test('two instances write to two nodes: slots never over, nothing lost, hardly a 503', async () => {
   const urls = await startInstances(listOf(0, 1, 2), listOf(1, 0, 2));
-  const { licenses } = await newGoods();
-  const load = startLoad(urls, { ...goods, licenses }, { clients: 32, pause: 10 });
+  const load = startLoad(urls, await newGoods(), { clients: 32, pause: 10 });
   await sleep(15_000);
   await load.stop();
   expect(await findLosses(db, load.book)).toEqual([]);
@@ -219,7 +126,9 @@ test('two instances write to two nodes: slots never over, nothing lost, hardly a
   note({ calls: load.calls.length, ...tally(refused), p99_ms: Math.round(quantile(load.calls, 0.99)) });
   expect(tally(refused.filter((call) => !isUnavailable(call)))).toEqual({});
   expect(refused.length / load.calls.length).toBeLessThan(0.005);
-  const conflicts = await Promise.all(services.map((one) => metric(one, 'licensing_database_conflicts')));
+  const conflicts = await Promise.all(
+    cluster.instances().map((one) => metric(one, 'licensing_database_conflicts')),
+  );
   // Otherwise the load did not test what it should.
   expect(conflicts.flat().map((line) => Number(line.split(' ')[1]) > 0)).toContain(true);
 }, 60_000);

@@ -8,6 +8,8 @@ import { startMariaDb, type MariaDb } from './servers';
 const PROVIDER = '/usr/lib/galera/libgalera_smm.so';
 
 export interface GaleraNode extends MariaDb {
+  /** Starts it as on a new host: it fetches all data from another node. */
+  startEmpty(): Promise<void>;
   /** Starts it as the first of a new cluster: after all have been down. */
   bootstrap(): Promise<void>;
   /** where it stands: `[uuid, seqno]`; only while it is stopped */
@@ -69,6 +71,10 @@ async function startNode(
   };
   return Object.assign(node, {
     position,
+    startEmpty: () => {
+      node.empty();
+      return start();
+    },
     start: (more: string[] = []) => start([recovered(), ...more]),
     bootstrap: () => start(['--wsrep-new-cluster', recovered()]),
   });

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -23,6 +23,8 @@ export interface PrivateServer {
 
 export interface MariaDb extends PrivateServer {
   socket: string;
+  /** While it is stopped: gives it a new data folder instead of its own. */
+  empty(): void;
   /** Runs it with `more` options until it ends by itself. @returns what it logged */
   runOnce(more: string[]): string;
   /** for LICENSING_DATABASE_URL */
@@ -87,9 +89,12 @@ export async function startMariaDb(
 ): Promise<MariaDb> {
   const folder = temporaryFolder('licensing-mariadb');
   const data = kept ?? join(folder, 'data');
-  if (kept === undefined)
+  const empty = () => {
+    rmSync(data, { recursive: true, force: true });
     cpSync(process.env.TEST_MARIADB_DATA ?? installMariaDb(), data, { recursive: true });
-  if (user !== userInfo().username) execFileSync('chown', ['-R', user, folder]);
+    if (user !== userInfo().username) execFileSync('chown', ['-R', user, folder]);
+  };
+  if (kept === undefined) empty();
   const socket = join(folder, 'mysql.sock');
   const port = await freePort();
   let databases = 0;
@@ -137,6 +142,7 @@ export async function startMariaDb(
       return url(name);
     },
     start,
+    empty,
     runOnce(more: string[]) {
       const from = statSync(log).size;
       execFileSync(MARIADBD, [...all, ...more], { stdio: 'ignore' });
@@ -242,7 +248,7 @@ export async function startRedisCluster(
         throw new Error(`The nodes did not find each other: ${info}`);
     });
   for (const [i, { commander }] of nodes.slice(masters).entries()) {
-    await commander.cluster('REPLICATE', (await nodes[i % masters]!.commander.cluster('MYID')) as string);
+    await commander.cluster('REPLICATE', (await nodes[i % masters]!.commander.cluster('MYID')));
     await eventually(async () => {
       if (!(await commander.info('replication')).includes('master_link_status:up'))
         throw new Error('A replica did not find its master.');

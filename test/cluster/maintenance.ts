@@ -1,0 +1,120 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { migrationConfig } from '../../src/store/migrate';
+import { table, tablePrefix } from '../../src/store/database';
+import { startClustered, type Clustered } from '../support/clustered';
+import { underFault, unhealthy, type Fault } from '../support/faults';
+import { isUnavailable, tally } from '../support/load';
+import { startNginx } from '../support/nginx';
+import { operator } from '../support/operator';
+import { freePort, temporaryFolder } from '../support/processes';
+import { givePlan } from '../support/service';
+
+/** What an operator does to a cluster that is in use: restarts, a new host, an import, a migration. */
+
+/** TEST_CLUSTER_IMPORT=100000 takes two minutes. */
+const IMPORTED = Number(process.env.TEST_CLUSTER_IMPORT ?? 20_000);
+
+let cluster: Clustered;
+beforeAll(async () => {
+  cluster = await startClustered();
+}, 120_000);
+afterEach(() => cluster.settle(), 120_000);
+afterAll(() => cluster.close(), 60_000);
+
+/** Does it while two instances are called. A node that leaves or joins stalls the others for a moment. */
+async function inUse(begin: Fault['begin'], { lasts = 2, recovers = 10 } = {}) {
+  const { db, listOf, startInstances, newGoods } = cluster;
+  const url = await startInstances(listOf(0, 1, 2), listOf(0, 1, 2));
+  const outcome = await underFault({
+    ...{ url, goods: await newGoods(), db, begin, lasts, recovers },
+    patience: 8_000,
+  });
+  const refused = unhealthy(outcome.load.calls);
+  expect(tally(refused.filter((call) => !isUnavailable(call)))).toEqual({});
+  expect(outcome.load.book.wrong).toEqual([]);
+  return outcome;
+}
+
+test('all nodes are restarted in turns, the one in use last: nothing acknowledged is lost', async () => {
+  const { nodes, whenAllUse } = cluster;
+  await inUse(async () => {
+    for (const node of [nodes[2]!, nodes[1]!, nodes[0]!]) {
+      await node.stop('SIGTERM');
+      await node.start();
+    }
+    await whenAllUse(nodes[0]!);
+  });
+}, 240_000);
+
+test('a new host takes the place of a node, and fetches all data from another', async () => {
+  const [, , last] = cluster.nodes;
+  await inUse(async () => {
+    await last!.stop('SIGTERM');
+    await last!.startEmpty();
+  });
+}, 240_000);
+
+test('three instances behind nginx are restarted in turns: no request is refused', async () => {
+  const { db, listOf, startInstance, newGoods } = cluster;
+  const listens: string[] = [];
+  for (let i = 0; i < 3; i++) listens.push(`127.0.0.1:${await freePort()}`);
+  const start = (listen: string) =>
+    startInstance({ LICENSING_DATABASE_URL: listOf(0, 1, 2), LICENSING_LISTEN: listen });
+  const instances = await Promise.all(listens.map(start));
+  const upstream = readFileSync(join(__dirname, '../../deploy/cluster/nginx.conf'), 'utf8').replaceAll(
+    /10\.0\.0\.1([123]):3080/g,
+    (_, number: string) => listens[Number(number) - 1]!,
+  );
+  const nginx = await startNginx({
+    upstream: [],
+    edit: (text, file) =>
+      file === 'upstream.conf' ? text.replace(/^upstream licensing \{[^]*?^\}/m, upstream) : text,
+  });
+  try {
+    const { load } = await underFault({
+      ...{ url: nginx.url, goods: await newGoods(), db, lasts: 2 },
+      async begin() {
+        for (const [i, listen] of listens.entries()) {
+          await instances[i]!.stop('SIGTERM');
+          await start(listen);
+          // Until nginx asks it again (fail_timeout).
+          await sleep(6_000);
+        }
+      },
+    });
+    expect(tally(unhealthy(load.calls))).toEqual({});
+  } finally {
+    await nginx.stop();
+  }
+}, 120_000);
+
+test(`an import of ${IMPORTED} licences, while the service is in use`, async () => {
+  const { db, listOf } = cluster;
+  const plan = await givePlan(db, { limit: 2 });
+  const file = join(temporaryFolder(), 'old.csv');
+  const rows = Array.from({ length: IMPORTED }, (_, i) => `old-key-number-${i},${plan},old-${i}.example\n`);
+  writeFileSync(file, `key,plan,sites\n${rows.join('')}`);
+  const count = async () => Number((await db(table(db, 'licenses')).count({ n: '*' }))[0]!.n);
+  const before = await count();
+  const { meanwhile } = await inUse(() =>
+    operator({ LICENSING_DATABASE_URL: listOf(0, 1, 2) }).json([
+      ...['import', file, '--csv', '--map', 'key=key,plan=plan,activations=sites'],
+    ]),
+  );
+  expect(meanwhile.length).toBeGreaterThan(24);
+  // And those that the load was given.
+  expect(await count()).toBe(before + IMPORTED + 12);
+}, 400_000);
+
+test('a migration changes the tables on all nodes, while the service is in use', async () => {
+  const { db, listOf } = cluster;
+  const last = { ...migrationConfig(tablePrefix(db)), name: '052_shop_messages' };
+  await inUse(async () => {
+    await db.migrate.down(last);
+    await operator({ LICENSING_DATABASE_URL: listOf(0, 1, 2) }).json(['migrate']);
+  });
+  expect(await db.schema.hasTable(table(db, 'shop_messages'))).toBe(true);
+}, 120_000);

@@ -343,6 +343,7 @@ it('has sodium in this PHP, so that these tests mean something', () => {
   expect(spawnSync('php', ['-m'], { encoding: 'utf8' }).stdout).toMatch(/^sodium$/m);
 });
 
+// What the client does by itself is the same on both databases.
 describe.each(DATABASE_KINDS)('of a service with %s', (kind) => {
   beforeAll(() => startShop(kind), 60_000);
   afterAll(() => service.stop());
@@ -392,6 +393,65 @@ describe.each(DATABASE_KINDS)('of a service with %s', (kind) => {
       }
     });
   });
+
+  it('goes on through a change of the signing key, with the next key built in before', async () => {
+    reset();
+    const context = { actor: 'operator:test', now: NOW };
+    const next = await addSigningKey(service.db, SECRET, context);
+    const both = { ...keys, [next.kid]: next.x };
+    const store = temporaryFolder();
+    await call([['activate', key, SITE]], { store, keys: both });
+    await retireSigningKey(service.db, Object.keys(keys)[0]!, {}, context);
+    const unsuspecting = await eventually(async () => {
+      const [answer] = await call<Answer>([['validate', key, SITE]]);
+      expect(answer!.result.code).toBe('NOT_TRUSTED');
+      return answer;
+    });
+    // What the retired key signed counts on, and so does what the next one signs now.
+    behave = (_request, response) => response.writeHead(503).end();
+    expect(await entitled({ store, keys: both, now: SECONDS + 13 * DAY })).toBe(true);
+    reset();
+    const [answer] = await call<Answer>([['validate', key, SITE]], { keys: both });
+
+    expect(unsuspecting!.result).toMatchObject({ ok: false, claims: null });
+    expect(answer!.result).toMatchObject({ ok: true, claims: { valid: true, activated: true } });
+    own = openSigningKey(next, SECRET) as KeyObject;
+    keys = { [next.kid]: next.x };
+  });
+
+  it('says until when a file for a machine without network holds the site', async () => {
+    reset();
+    const [{ key: held }, site] = [
+      await giveLicense(service.db, await givePlan(service.db, { limit: 1 })),
+      'held.example',
+    ];
+    await call([['activate', held, site]]);
+    const data = await fileFor(held, site);
+    const store = temporaryFolder();
+    const [refused, still] = await call<Answer & boolean>(
+      [
+        ['deactivate', held, site],
+        ['entitled', held, site],
+      ],
+      { store },
+    );
+    const [stored = ''] = readdirSync(store);
+    // A file is for programs that never ask.
+    writeFileSync(join(store, stored), data.token);
+    behave = (_request, response) => response.writeHead(503).end();
+
+    expect(refused!.result).toMatchObject({
+      ...{ ok: false, status: 403, code: 'ACTIVATION_HELD' },
+      data: { held_until: data.expires_at },
+    });
+    expect(still!.result).toBe(true);
+    expect((await call<boolean>([['entitled', held, site]], { store }))[0]!.result).toBe(false);
+  });
+});
+
+describe('of a service', () => {
+  beforeAll(() => startShop('MariaDB'), 60_000);
+  afterAll(() => service.stop());
 
   describe('the last signed answer', () => {
     let store: string;
@@ -595,60 +655,6 @@ describe.each(DATABASE_KINDS)('of a service with %s', (kind) => {
       const [answer] = await callAlone<boolean>([['entitled', key, SITE]], {}, NO_SODIUM);
       expect(answer!.result).toBe(false);
     });
-  });
-
-  it('goes on through a change of the signing key, with the next key built in before', async () => {
-    reset();
-    const context = { actor: 'operator:test', now: NOW };
-    const next = await addSigningKey(service.db, SECRET, context);
-    const both = { ...keys, [next.kid]: next.x };
-    const store = temporaryFolder();
-    await call([['activate', key, SITE]], { store, keys: both });
-    await retireSigningKey(service.db, Object.keys(keys)[0]!, {}, context);
-    const unsuspecting = await eventually(async () => {
-      const [answer] = await call<Answer>([['validate', key, SITE]]);
-      expect(answer!.result.code).toBe('NOT_TRUSTED');
-      return answer;
-    });
-    // What the retired key signed counts on, and so does what the next one signs now.
-    behave = (_request, response) => response.writeHead(503).end();
-    expect(await entitled({ store, keys: both, now: SECONDS + 13 * DAY })).toBe(true);
-    reset();
-    const [answer] = await call<Answer>([['validate', key, SITE]], { keys: both });
-
-    expect(unsuspecting!.result).toMatchObject({ ok: false, claims: null });
-    expect(answer!.result).toMatchObject({ ok: true, claims: { valid: true, activated: true } });
-    own = openSigningKey(next, SECRET) as KeyObject;
-    keys = { [next.kid]: next.x };
-  });
-
-  it('says until when a file for a machine without network holds the site', async () => {
-    reset();
-    const [{ key: held }, site] = [
-      await giveLicense(service.db, await givePlan(service.db, { limit: 1 })),
-      'held.example',
-    ];
-    await call([['activate', held, site]]);
-    const data = await fileFor(held, site);
-    const store = temporaryFolder();
-    const [refused, still] = await call<Answer & boolean>(
-      [
-        ['deactivate', held, site],
-        ['entitled', held, site],
-      ],
-      { store },
-    );
-    const [stored = ''] = readdirSync(store);
-    // A file is for programs that never ask.
-    writeFileSync(join(store, stored), data.token);
-    behave = (_request, response) => response.writeHead(503).end();
-
-    expect(refused!.result).toMatchObject({
-      ...{ ok: false, status: 403, code: 'ACTIVATION_HELD' },
-      data: { held_until: data.expires_at },
-    });
-    expect(still!.result).toBe(true);
-    expect((await call<boolean>([['entitled', held, site]], { store }))[0]!.result).toBe(false);
   });
 
   it('without keys goes by the answer alone, and keeps nothing', async () => {

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { addSigningKey } from '../src/licensing/signing-keys';
+import { startGalera } from '../test/support/galera';
 import { residentMemory } from '../test/support/processes';
+import type { MariaDb } from '../test/support/servers';
 import { openMigrated } from '../test/support/service-process';
-import { countedChecks, growDataSet, refreshStatistics } from './data';
+import { countedChecks, growDataSet, makeDataSet, refreshStatistics } from './data';
 import {
   children,
   inTurns,
@@ -275,6 +277,41 @@ export const rows: Record<string, Row> = {
         ];
       } finally {
         for (const one of hooks) one.stop();
+      }
+    },
+  },
+  cluster: {
+    about:
+      'validate of random licences and of one, and new activations: a Galera cluster of three nodes on this machine, one of which is written to, against one server',
+    async run(stage, options) {
+      const nodes = await startGalera();
+      try {
+        const url = await makeDataSet(nodes[0] as MariaDb, SMALL, 'clustered');
+        const list = nodes.map(({ port }) => `127.0.0.1:${port}`).join(',');
+        const clustered = await stage.service({
+          LICENSING_DATABASE_URL: url.replace(new URL(url).host, list),
+        });
+        const single = await stage.service({ LICENSING_DATABASE_URL: await stage.freshDataSet('single') });
+        const results: Result[] = [];
+        for (const [kind, name] of [
+          ['validate', 'validate'],
+          ['validate-one', 'one hot licence'],
+          ['activate-new', 'new activations'],
+        ] as const) {
+          const side = (server: Server, where: string) =>
+            loaded({ ...server, name: `${name}, ${where}`, kind, licences: SMALL });
+          results.push(
+            ...(await compare(options, side(clustered, 'cluster'), side(single, 'one server'), [
+              perSecond({}),
+              { what: 'CPU', value: (sample) => sample.cpu ?? NaN, unit: ' ms/1,000' },
+              { what: 'p99', value: (sample) => sample.p99, unit: ' ms' },
+            ])),
+          );
+        }
+        return results;
+      } finally {
+        await stage.clear();
+        for (const node of nodes) await node.stop('SIGKILL');
       }
     },
   },

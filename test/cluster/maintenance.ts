@@ -2,15 +2,19 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import request from 'supertest';
 import { migrationConfig } from '../../src/store/migrate';
 import { table, tablePrefix } from '../../src/store/database';
 import { startClustered, type Clustered } from '../support/clustered';
 import { underFault, unhealthy, type Fault } from '../support/faults';
-import { isUnavailable, tally } from '../support/load';
+import { NODE_USER, startGalera, type GaleraNode } from '../support/galera';
+import { giveGoods, isUnavailable, tally } from '../support/load';
 import { startNginx } from '../support/nginx';
 import { operator } from '../support/operator';
-import { freePort, temporaryFolder } from '../support/processes';
-import { givePlan } from '../support/service';
+import { eventually, freePort, sharedFolder, temporaryFolder } from '../support/processes';
+import { startMariaDb } from '../support/servers';
+import { givePlan, PREFIX } from '../support/service';
+import { openMigrated, startServiceProcess } from '../support/service-process';
 
 /** What an operator does to a cluster that is in use: restarts, a new host, an import, a migration. */
 
@@ -118,3 +122,35 @@ test('a migration changes the tables on all nodes, while the service is in use',
   });
   expect(await db.schema.hasTable(table(db, 'shop_messages'))).toBe(true);
 }, 120_000);
+
+test('a server in use becomes the first node of a cluster', async () => {
+  const single = await startMariaDb([], { user: NODE_USER });
+  const url = await single.createDatabase();
+  const packagesDir = sharedFolder();
+  const settings = { LICENSING_DATABASE_URL: url, LICENSING_PACKAGES_DIR: packagesDir };
+  const db = await openMigrated(settings);
+  const goods = await giveGoods(db, packagesDir);
+  const service = await startServiceProcess(settings);
+  let nodes: GaleraNode[] = [];
+  await underFault({
+    ...{ url: service.url, goods, db, lasts: 2, recovers: 10 },
+    begin: async () => (nodes = await startGalera({ single })),
+    patience: 8_000,
+  });
+  await Promise.all([service.stop(), db.destroy()]);
+
+  const list = nodes.map(({ port }) => `127.0.0.1:${port}`).join(',');
+  const clustered = await startServiceProcess({
+    ...settings,
+    LICENSING_DATABASE_URL: url.replace(new URL(url).host, list),
+  });
+  await nodes[0]!.stop('SIGKILL');
+  await eventually(async () => {
+    const answer = await request(clustered.url)
+      .post(`${PREFIX}/licenses/validate`)
+      .send({ license_key: goods.licenses[0]!.key });
+    expect([answer.status, answer.body]).toMatchObject([200, { data: { valid: true } }]);
+  }, 30_000);
+  await clustered.stop();
+  await Promise.all(nodes.map((node) => node.stop('SIGKILL')));
+}, 240_000);

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import request from 'supertest';
 import type { Settings } from '../../src/config';
@@ -30,13 +28,11 @@ export interface Clustered {
   close: () => Promise<void>;
 }
 
-/** The time-outs of deploy/cluster/galera.cnf; with TEST_GALERA_DEFAULTS those of Galera itself. */
+/** With TEST_GALERA_DEFAULTS the nodes have Galera's own time-outs. */
 export const IS_QUICK = process.env.TEST_GALERA_DEFAULTS === undefined;
-const [, QUICK = ''] =
-  /"(evs[^"]*)"/.exec(readFileSync(join(__dirname, '../../deploy/cluster/galera.cnf'), 'utf8')) ?? [];
 
 export async function startClustered(): Promise<Clustered> {
-  const nodes = await startGalera(3, IS_QUICK ? QUICK : '');
+  const nodes = await startGalera({ isSlow: !IS_QUICK });
   const name = new URL(await nodes[0]!.createDatabase()).pathname.slice(1);
   const listOf = (...order: number[]) =>
     `mysql://root:@${order.map((i) => `127.0.0.1:${nodes[i]!.port}`).join(',')}/${name}`;

@@ -1,11 +1,11 @@
+import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
+import { join } from 'node:path';
 import type { Connection } from 'mysql2/promise';
 import { freePort } from './processes';
 import { startMariaDb, type MariaDb } from './servers';
 
 /** Real Galera clusters on this machine, each node on ports of its own. */
-
-const PROVIDER = '/usr/lib/galera/libgalera_smm.so';
 
 export interface GaleraNode extends MariaDb {
   /** Starts it as on a new host: it fetches all data from another node. */
@@ -16,14 +16,26 @@ export interface GaleraNode extends MariaDb {
   position(): { uuid: string; seqno: number };
 }
 
-/** @param provider options for wsrep_provider_options, such as `evs.suspect_timeout=PT2S` */
-export async function startGalera(count = 3, provider = ''): Promise<GaleraNode[]> {
+export interface GaleraOptions {
+  count?: number;
+  /** without the time-outs of deploy/cluster/galera.cnf */
+  isSlow?: boolean;
+  /** a server in use, which becomes the first node */
+  single?: MariaDb;
+}
+
+export async function startGalera({ count = 3, isSlow = false, single }: GaleraOptions = {}): Promise<
+  GaleraNode[]
+> {
   const places: Place[] = [];
   for (let i = 1; i <= count; i++)
     places.push({ name: `node${i}`, group: await freePort(), ist: await freePort(), sst: await freePort() });
   const nodes: GaleraNode[] = [];
   // One after the other: each gets its data from one that has it.
-  for (const place of places) nodes.push(await startNode(place, places, provider, nodes.length === 0));
+  for (const [i, place] of places.entries())
+    nodes.push(
+      await startNode(place, optionsOf(place, places, isSlow), i === 0, i === 0 ? single : undefined),
+    );
   return nodes;
 }
 
@@ -34,33 +46,45 @@ interface Place {
   sst: number;
 }
 
+/** The settings of deploy/cluster/galera.cnf, for a node on this machine: the last of a name counts. */
+function optionsOf({ name, group, ist, sst }: Place, all: Place[], isSlow: boolean): string[] {
+  const file = readFileSync(join(__dirname, '../../deploy/cluster/galera.cnf'), 'utf8');
+  const shipped = [...file.matchAll(/^(\w+) = "?(.*?)"?$/gm)].map(
+    ([, option, value]) => `--${option}=${value}`,
+  );
+  const [, quick = ''] = /"(evs.*?;)gcache/.exec(file) ?? [];
+  return [
+    ...shipped,
+    '--bind-address=127.0.0.1',
+    `--wsrep-cluster-address=gcomm://${all.map((one) => `127.0.0.1:${one.group}`).join(',')}`,
+    `--wsrep-node-name=${name}`,
+    '--wsrep-node-address=127.0.0.1',
+    `--wsrep-sst-receive-address=127.0.0.1:${sst}`,
+    `--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:${group};ist.recv_addr=127.0.0.1:${ist};${isSlow ? '' : quick}gcache.size=32M`,
+  ];
+}
+
+/** Under root, rsync's daemon would become another user, who may not write there. */
+export const NODE_USER = userInfo().uid === 0 ? 'mysql' : undefined;
+
 async function startNode(
-  { name, group, ist, sst }: Place,
-  all: Place[],
-  provider: string,
+  { name }: Place,
+  options: string[],
   isFirst: boolean,
+  single: MariaDb | undefined,
 ): Promise<GaleraNode> {
   const first = isFirst ? ['--wsrep-new-cluster'] : [];
-  const node: MariaDb = await startMariaDb(
-    [
-      '--wsrep-on=ON',
-      `--wsrep-provider=${PROVIDER}`,
-      `--wsrep-cluster-address=gcomm://${all.map((one) => `127.0.0.1:${one.group}`).join(',')}`,
-      `--wsrep-node-name=${name}`,
-      '--wsrep-node-address=127.0.0.1',
-      '--wsrep-sst-method=rsync',
-      `--wsrep-sst-receive-address=127.0.0.1:${sst}`,
-      `--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:${group};ist.recv_addr=127.0.0.1:${ist};${provider};gcache.size=32M`,
-      '--binlog-format=ROW',
-      '--innodb-autoinc-lock-mode=2',
-    ],
-    // Under root, rsync's daemon would become another user, who may not write there.
-    { first, ready: requireSynced, user: userInfo().uid === 0 ? 'mysql' : undefined },
-  );
-  const start = node.start.bind(node);
+  const node = single ?? (await startMariaDb(options, { first, ready: requireSynced, user: NODE_USER }));
+  const own = single === undefined ? [] : options;
+  const startServer = node.start.bind(node);
+  const start = (more: string[] = []) => startServer([...own, ...more]);
+  if (single !== undefined) {
+    await single.stop('SIGTERM');
+    await start(first);
+  }
   const position = () => {
     const [, uuid, seqno] =
-      /Recovered position: ([^:]+):(-?\d+)/.exec(node.runOnce(['--wsrep-recover'])) ?? [];
+      /Recovered position: ([^:]+):(-?\d+)/.exec(node.runOnce([...own, '--wsrep-recover'])) ?? [];
     if (uuid === undefined) throw new Error(`${name} does not say where it stands.`);
     return { uuid, seqno: Number(seqno) };
   };

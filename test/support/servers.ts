@@ -248,7 +248,7 @@ export async function startRedisCluster(
         throw new Error(`The nodes did not find each other: ${info}`);
     });
   for (const [i, { commander }] of nodes.slice(masters).entries()) {
-    await commander.cluster('REPLICATE', (await nodes[i % masters]!.commander.cluster('MYID')));
+    await commander.cluster('REPLICATE', await nodes[i % masters]!.commander.cluster('MYID'));
     await eventually(async () => {
       if (!(await commander.info('replication')).includes('master_link_status:up'))
         throw new Error('A replica did not find its master.');

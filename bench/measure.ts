@@ -72,6 +72,28 @@ export function loaded({
   };
 }
 
+/** Several sides at once, as one: their rates are added, and the slowest counts. */
+export function together(name: string, sides: Side[]): Side {
+  return {
+    name,
+    async run(seconds) {
+      const samples = await Promise.all(sides.map((side) => side.run(seconds)));
+      const sum = (value: (sample: Sample) => number) => samples.reduce((all, one) => all + value(one), 0);
+      const slowest = (value: (sample: Sample) => number) => Math.max(...samples.map(value));
+      const requests = sum((sample) => sample.requests);
+      return {
+        requests,
+        perSecond: sum((sample) => sample.perSecond),
+        bytesPerSecond: sum((sample) => sample.bytesPerSecond),
+        failed: sum((sample) => sample.failed),
+        cpu: sum((sample) => (sample.cpu ?? NaN) * sample.requests) / requests,
+        p50: slowest((sample) => sample.p50),
+        p99: slowest((sample) => sample.p99),
+      };
+    },
+  };
+}
+
 interface WrkResult {
   requests: number;
   seconds: number;

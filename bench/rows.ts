@@ -12,6 +12,7 @@ import {
   loaded,
   median,
   quantile,
+  together,
   watchOthers,
   type Pace,
   type Sample,
@@ -313,6 +314,24 @@ export const rows: Record<string, Row> = {
         await stage.clear();
         for (const node of nodes) await node.stop('SIGKILL');
       }
+    },
+  },
+  instances: {
+    about: 'validate by three instances on this machine, a third of the connections each, against one',
+    async run(stage, options) {
+      const one = await stage.service();
+      const sides: Side[] = [];
+      for (const connections of [22, 21, 21])
+        sides.push(
+          loaded({
+            ...(await stage.service()),
+            ...{ name: 'instance', kind: 'validate', licences: SMALL, connections },
+          }),
+        );
+      return compare(options, together('three instances', sides), validate(one, 'one instance'), [
+        perSecond({}),
+        { what: 'CPU', value: (sample) => sample.cpu ?? NaN, unit: ' ms/1,000' },
+      ]);
     },
   },
   memory: {

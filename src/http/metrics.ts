@@ -168,6 +168,18 @@ function addNodeMetrics(standing: () => NodesStanding, registry: Registry): void
         for (const node of standing().nodes) this.set({ node: node.name }, node[value] ? 1 : 0);
       },
     });
+  new Gauge({
+    name: 'licensing_database_cluster_size',
+    help: 'Nodes of the Galera cluster that a database server is connected with, itself included',
+    labelNames: ['node'] as const,
+    registers,
+    collect() {
+      // A server that does not answer has no size.
+      this.reset();
+      for (const { name, clusterSize } of standing().nodes)
+        if (clusterSize !== undefined) this.set({ node: name }, clusterSize);
+    },
+  });
   new Counter({
     name: 'licensing_database_switches_total',
     help: 'How often another database server was taken into use',

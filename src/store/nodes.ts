@@ -18,7 +18,7 @@ export interface Nodes {
 }
 
 export interface NodesStanding {
-  nodes: { name: string; inUse: boolean; ready: boolean }[];
+  nodes: { name: string; inUse: boolean; ready: boolean; clusterSize: number | undefined }[];
   /** how often another node was taken into use since the start */
   switches: number;
 }
@@ -71,6 +71,8 @@ interface Node {
   obstacle: string | undefined;
   /** since when it can be written to, in performance.now() time; undefined: it cannot */
   readySince: number | undefined;
+  /** by its latest answer, as in NodeState */
+  clusterSize: number | undefined;
   /** time-outs in a row */
   misses: number;
   probe?: Connection | undefined;
@@ -81,7 +83,8 @@ export function openNodes(
   { openProbe, onSwitch, returning = RETURNING }: NodesRules,
 ): Nodes {
   const nodes = locations.map((location): Node => {
-    return { location, name: nameOf(location), obstacle: undefined, readySince: undefined, misses: 0 };
+    const unseen = { obstacle: undefined, readySince: undefined, clusterSize: undefined, misses: 0 };
+    return { location, name: nameOf(location), ...unseen };
   });
   const first = nodes[0] as Node;
   let inUse: Node | undefined;
@@ -107,6 +110,7 @@ export function openNodes(
         name: node.name,
         inUse: node === inUse,
         ready: node.readySince !== undefined,
+        clusterSize: node.clusterSize,
       })),
       switches,
     }),
@@ -136,14 +140,14 @@ export function openNodes(
   async function look(node: Node): Promise<unknown> {
     try {
       if (node.probe?.state !== 'authenticated') node.probe = await openProbe(node.location);
-      node.obstacle = (await readNode(node.probe)).obstacle;
-      node.misses = 0;
+      const { obstacle, clusterSize } = await readNode(node.probe);
+      Object.assign(node, { obstacle, clusterSize, misses: 0 });
     } catch (error) {
       closeProbe(node);
       node.obstacle = `cannot be used (${reasonCode(error)})`;
       // A process that was paused finds its own time-outs expired, at all nodes.
       if (isTimeout(error) && ++node.misses === 1) return error;
-      node.readySince = undefined;
+      node.readySince = node.clusterSize = undefined;
       return error;
     }
     if (node.obstacle !== undefined) node.readySince = undefined;

@@ -43,6 +43,7 @@ test('the node in use is killed: the next one within seconds, and back to it in 
   });
   expect(killed.outage).toBeLessThan(SWITCH_MS);
   await whenAllUse(nodes[1]!);
+  await expectSizes([1, 2], 2);
 
   await underFault({
     url: urls,
@@ -58,7 +59,19 @@ test('the node in use is killed: the next one within seconds, and back to it in 
     expect(await metric(service, 'licensing_database_switches_total')).toEqual([
       'licensing_database_switches_total 2',
     ]);
+  await expectSizes([0, 1, 2], 3);
 }, 240_000);
+
+/** Each instance counts this many nodes at those that run, and none at the others. */
+async function expectSizes(running: number[], size: number): Promise<void> {
+  const lines = running.map(
+    (i) => `licensing_database_cluster_size{node="127.0.0.1:${nodes[i]!.port}"} ${size}`,
+  );
+  for (const service of cluster.instances())
+    await eventually(async () =>
+      expect(await metric(service, 'licensing_database_cluster_size{')).toEqual(lines),
+    );
+}
 
 test('the node in use hangs: the next one within seconds; it wakes up, and nothing is lost', async () => {
   const urls = await startInstances(listOf(0, 1, 2), listOf(0, 1, 2));

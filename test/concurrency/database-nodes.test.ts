@@ -72,6 +72,8 @@ test('a read-only replica is passed over until it is promoted; then it is used w
         `licensing_database_node_used{node="127.0.0.1:${one.port}"} 0`,
       ]);
     });
+    // Neither is a Galera node.
+    expect(await metric(admin, 'licensing_database_cluster_size{')).toEqual([]);
     await activate('after.example').expect(200);
     await operator(settings).json(['product', 'add', '--name', 'After it']);
   } finally {

@@ -55,10 +55,13 @@ test('all nodes are restarted in turns, the one in use last: nothing acknowledge
 
 test('a new host takes the place of a node, and fetches all data from another', async () => {
   const [, , last] = cluster.nodes;
+  const copies = () => last!.log().split('SST received').length;
+  const before = copies();
   await inUse(async () => {
     await last!.stop('SIGTERM');
     await last!.startEmpty();
   });
+  expect(copies()).toBeGreaterThan(before);
 }, 240_000);
 
 test('three instances behind nginx are restarted in turns: no request is refused', async () => {

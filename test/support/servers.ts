@@ -23,6 +23,8 @@ export interface PrivateServer {
 
 export interface MariaDb extends PrivateServer {
   socket: string;
+  /** its error log */
+  log(): string;
   /** While it is stopped: gives it a new data folder instead of its own. */
   empty(): void;
   /** Runs it with `more` options until it ends by itself. @returns what it logged */
@@ -143,6 +145,7 @@ export async function startMariaDb(
     },
     start,
     empty,
+    log: () => readFileSync(log, 'utf8'),
     runOnce(more: string[]) {
       const from = statSync(log).size;
       execFileSync(MARIADBD, [...all, ...more], { stdio: 'ignore' });

@@ -157,7 +157,12 @@ function ShopPage({
                       format.number(0)
                     ) : (
                       <>
-                        <a href={to('/orders', { shop: name, state: 'waiting' })}>{format.number(waiting)}</a>{' '}
+                        <a
+                          class="btn btn-quiet btn-sm"
+                          href={to('/orders', { shop: name, state: 'waiting' })}
+                        >
+                          {t.orders.waiting.count(waiting, format.number(waiting))}
+                        </a>{' '}
                         <Form path={`/shops/${name}/run`} form={formState()}>
                           <Submit kind="quiet" small busy={texts.runBusy}>
                             {texts.run}
@@ -305,14 +310,18 @@ function EditForm({ form, shop, plans }: { form: FormState; shop: Shop; plans: O
               />
             ))}
             {shop.kind === 'api' ? null : (
-              <TextField
-                form={form}
-                name="secret"
-                type="password"
-                label={texts.secret}
-                hint={texts.secretStays}
-                autocomplete="new-password"
-              />
+              <>
+                {/* For password managers: whose secret it is. */}
+                <input hidden readonly value={name} autocomplete="username" />
+                <TextField
+                  form={form}
+                  name="secret"
+                  type="password"
+                  label={texts.secret}
+                  hint={texts.secretStays}
+                  autocomplete="new-password"
+                />
+              </>
             )}
             <TestFields form={form} plans={plans} shop={shop} />
             <p class="acts mb-0">

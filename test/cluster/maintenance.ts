@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import request from 'supertest';
@@ -9,7 +9,7 @@ import { startClustered, type Clustered } from '../support/clustered';
 import { underFault, unhealthy, type Fault } from '../support/faults';
 import { NODE_USER, startGalera, type GaleraNode } from '../support/galera';
 import { giveGoods, isUnavailable, tally } from '../support/load';
-import { startNginx } from '../support/nginx';
+import { ofCluster, startNginx } from '../support/nginx';
 import { operator } from '../support/operator';
 import { eventually, freePort, sharedFolder, temporaryFolder } from '../support/processes';
 import { startMariaDb } from '../support/servers';
@@ -71,15 +71,7 @@ test('three instances behind nginx are restarted in turns: no request is refused
   const start = (listen: string) =>
     startInstance({ LICENSING_DATABASE_URL: listOf(0, 1, 2), LICENSING_LISTEN: listen });
   const instances = await Promise.all(listens.map(start));
-  const upstream = readFileSync(join(__dirname, '../../deploy/cluster/nginx.conf'), 'utf8').replaceAll(
-    /10\.0\.0\.1([123]):3080/g,
-    (_, number: string) => listens[Number(number) - 1]!,
-  );
-  const nginx = await startNginx({
-    upstream: [],
-    edit: (text, file) =>
-      file === 'upstream.conf' ? text.replace(/^upstream licensing \{[^]*?^\}/m, upstream) : text,
-  });
+  const nginx = await startNginx({ upstream: [], edit: ofCluster(listens) });
   try {
     const { load } = await underFault({
       ...{ url: nginx.url, goods: await newGoods(), db, lasts: 2 },

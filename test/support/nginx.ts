@@ -45,6 +45,16 @@ export async function startNginx(options: NginxOptions): Promise<TestWebServer> 
   return startWebServer([NGINX, '-p', folder, '-c', conf], folder, { url, port, httpPort });
 }
 
+/** The upstream of deploy/cluster/nginx.conf, with these addresses for those of its hosts, in their order. */
+export function ofCluster(addresses: string[]): NonNullable<NginxOptions['edit']> {
+  const upstream = addresses.reduce(
+    (text, address, i) => text.replace(`10.0.0.1${i + 1}:3080`, address),
+    readFileSync(join(__dirname, '../../deploy/cluster/nginx.conf'), 'utf8'),
+  );
+  return (text, file) =>
+    file === 'upstream.conf' ? text.replace(/^upstream licensing \{[^]*?^\}/m, upstream) : text;
+}
+
 /** Runs `nginx -t` on the files in their contexts. */
 export function checkNginx(options: NginxOptions): { ok: boolean; output: string } {
   const folder = sharedFolder();

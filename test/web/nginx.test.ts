@@ -1,7 +1,7 @@
 import { chmodSync, copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { checkNginx, startNginx, type NginxOptions } from '../support/nginx';
+import { checkNginx, ofCluster, startNginx, type NginxOptions } from '../support/nginx';
 import { eventually, sharedFolder } from '../support/processes';
 import { PREFIX, unusedAddress } from '../support/service';
 import { ask, get, hostOf, raw, validate } from '../support/web-server';
@@ -24,16 +24,6 @@ beforeAll(async () => {
   shop = await shops.open();
 }, 120_000);
 afterAll(() => shops.close(), 60_000);
-
-/** The upstream of deploy/cluster/nginx.conf, with these addresses for those of its hosts. */
-function ofCluster(addresses: string[]): NonNullable<NginxOptions['edit']> {
-  const upstream = addresses.reduce(
-    (text, address, i) => text.replace(`10.0.0.1${i + 1}:3080`, address),
-    readFileSync(join(__dirname, '../../deploy/cluster/nginx.conf'), 'utf8'),
-  );
-  return (text, file) =>
-    file === 'upstream.conf' ? text.replace(/^upstream licensing \{[^]*?^\}/m, upstream) : text;
-}
 
 describe('the files of nginx/', () => {
   it.each<[string, Partial<NginxOptions>]>([

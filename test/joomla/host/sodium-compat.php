@@ -2,6 +2,13 @@
 
 /** The library that Joomla has for a PHP without sodium. This PHP has sodium, so the library is told not to use it. */
 
-require __DIR__ . '/../../../node_modules/.cache/sodium_compat/autoload.php';
+$library = __DIR__ . '/../../../node_modules/.cache/sodium_compat/autoload.php';
+
+if (!is_file($library)) {
+    fwrite(STDERR, "The library is not there. Run: sh test/support/install-programs.sh\n");
+    exit(1);
+}
+
+require $library;
 
 ParagonIE_Sodium_Compat::$disableFallbackForUnitTests = true;

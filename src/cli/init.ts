@@ -14,7 +14,7 @@ import {
   type Settings,
 } from '../config';
 import { API_PATH } from '../api';
-import { XML_PATH } from '../joomla/update-xml';
+import { XML_PATH } from '../joomla/update-xml/place';
 import { describeListen } from '../http/server';
 import { OperatorError } from '../licensing/operator-error';
 import { addFirstSigningKey } from '../licensing/signing-keys';

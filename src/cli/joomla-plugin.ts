@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { packageRoot } from '../config';
 import { makePlugin, type MadePlugin } from '../joomla/plugin';
-import { rememberBaseUrl } from '../joomla/update-xml';
+import { rememberBaseUrl } from '../joomla/update-xml/remembered';
 import { lookAt, makeFolder, refuseOwn, replaceFile } from '../packages/replace-file';
 import { positiveInteger } from './arguments';
 import { withSession } from './command';

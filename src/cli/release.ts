@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
-import { requireUpdateXmlSettings } from '../joomla/update-xml';
+import { requireUpdateXmlSettings } from '../joomla/update-xml/write';
 import { readUpdateXmlState } from '../joomla/follow-xml';
 import { publish } from '../joomla/publish';
 import { explainReadFault } from '../packages/file-faults';

@@ -6,14 +6,9 @@ import { EXTENSION_CLIENTS, EXTENSION_TYPES, type ExtensionType } from '../jooml
 import type { LintFinding } from '../joomla/lint/report';
 import type { Site } from '../joomla/updater/offer';
 import { DEFAULT_TARGET_PLATFORM } from '../joomla/target-platform';
-import {
-  DATABASES,
-  DEFAULT_PHP_MINIMUM,
-  writeUpdateXml,
-  type DatabaseMinimums,
-  type GivenSettings,
-  type WrittenXml,
-} from '../joomla/update-xml';
+import { DATABASES, DEFAULT_PHP_MINIMUM, type DatabaseMinimums } from '../joomla/update-xml/remembered';
+import type { GivenSettings } from '../joomla/update-xml/settings';
+import { writeUpdateXml, type WrittenXml } from '../joomla/update-xml/write';
 import { lintUpdateXml, lintUpdateXmlAt, type LintOptions } from '../joomla/lint/lint';
 import { readPublished } from '../joomla/lint/published';
 import { ASSUMED_JOOMLA, tryUpdate, type Verdict } from '../joomla/updater/try';

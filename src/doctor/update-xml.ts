@@ -2,7 +2,7 @@ import { constants, type Stats } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { readUpdateXmlState, type ReadUpdateXml } from '../joomla/follow-xml';
-import { XML_PATH } from '../joomla/update-xml';
+import { XML_PATH } from '../joomla/update-xml/place';
 import { listProducts, type Product } from '../store/catalogue';
 import type { Db } from '../store/database';
 import { listPublishedVersions } from '../store/releases';

@@ -3,15 +3,9 @@ import { requireProduct } from '../licensing/find-or-refuse';
 import { OperatorError } from '../licensing/operator-error';
 import type { OwnFile } from '../packages/replace-file';
 import type { Db } from '../store/database';
-import {
-  findXmlPlace,
-  planUpdateXml,
-  readUpdateXmlOptions,
-  writeUpdateXml,
-  type WrittenXml,
-  type XmlHome,
-  type XmlOptions,
-} from './update-xml';
+import { readUpdateXmlOptions, type XmlOptions } from './update-xml/options';
+import { findXmlPlace, type XmlHome } from './update-xml/place';
+import { planUpdateXml, writeUpdateXml, type WrittenXml } from './update-xml/write';
 import { descendants, ownText, parseXml } from './xml';
 
 /** Whether Joomla is offered what is published, as answers say it in `update_xml`. */

@@ -4,7 +4,8 @@ import { API_PATH } from '../api';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/database';
 import { fillIn, pack, readFolder, readVersion, type PackedFile, type Words } from './plugin-files';
-import { readInstalledProduct, type InstalledProduct, type XmlHome } from './update-xml';
+import { readInstalledProduct, type InstalledProduct } from './update-xml/installed-product';
+import type { XmlHome } from './update-xml/place';
 
 /** The plugins for customers' sites (spec: joomla-side), made for a product from the files in php/joomla. */
 

@@ -1,4 +1,4 @@
-import type { XmlHome } from '../joomla/update-xml';
+import type { XmlHome } from '../joomla/update-xml/place';
 import { readUpdateXmlState } from '../joomla/follow-xml';
 import { listProducts } from '../licensing/catalogue';
 import { formatNumber, type LanguageCode } from '../licensing/dates';

@@ -8,7 +8,7 @@ import { addKey } from '../../src/licensing/license-keys';
 import { setKey } from '../../src/store/license-keys';
 import { createLedger } from '../../src/licensing/ledger';
 import { publishRelease } from '../../src/packages/releases';
-import { eraseCustomer } from '../../src/privacy/customers';
+import { eraseCustomer } from '../../src/privacy/erase-customer';
 import { importCsv } from '../../src/transfer/import-csv';
 import { insertActivations } from '../../src/store/activations';
 import { insertProduct, lockProduct, sharePlan } from '../../src/store/catalogue';

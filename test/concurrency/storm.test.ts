@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { changePlan, setLimit } from '../../src/licensing/amend';
-import { eraseCustomer } from '../../src/privacy/customers';
+import { eraseCustomer } from '../../src/privacy/erase-customer';
 import { changeState } from '../../src/licensing/lifecycle';
 import { OperatorError } from '../../src/licensing/operator-error';
 import type { Db } from '../../src/store/database';

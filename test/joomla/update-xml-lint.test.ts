@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { writeUpdateXml } from '../../src/joomla/update-xml';
+import { writeUpdateXml } from '../../src/joomla/update-xml/write';
 import { lintUpdateXml, lintUpdateXmlAt } from '../../src/joomla/lint/lint';
 import { accidentalMatches } from '../../src/joomla/target-platform';
 import { parseXml } from '../../src/joomla/xml';

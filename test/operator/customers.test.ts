@@ -14,7 +14,7 @@ import {
   readCustomerJson,
   resolveCustomer,
 } from '../../src/privacy/customer-list';
-import { eraseCustomer } from '../../src/privacy/customers';
+import { eraseCustomer } from '../../src/privacy/erase-customer';
 import type { OrderMessage } from '../../src/orders/message';
 import { recordOrder } from '../../src/orders/record';
 import { customerDigest } from '../../src/store/customer-digest';

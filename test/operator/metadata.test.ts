@@ -6,7 +6,7 @@ import * as migration from '../../migrations/014_license_metadata';
 import { createLedger, type Ledger } from '../../src/licensing/ledger';
 import { keyDigest } from '../../src/licensing/keys';
 import { setMetadata } from '../../src/licensing/amend';
-import { eraseCustomer } from '../../src/privacy/customers';
+import { eraseCustomer } from '../../src/privacy/erase-customer';
 import { table, type Db } from '../../src/store/database';
 import { addPlan, operator, type Operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';

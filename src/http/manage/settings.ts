@@ -1,5 +1,5 @@
 import type { Mailing } from '../../mail/queue';
-import type { XmlHome } from '../../joomla/update-xml';
+import type { XmlHome } from '../../joomla/update-xml/place';
 
 /** A finding of the doctor, as the service can tell it. */
 export interface Examined {

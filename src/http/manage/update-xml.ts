@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { EXTENSION_CLIENTS, EXTENSION_TYPES } from '../../joomla/extension-types';
 import { followUpdateXml, readUpdateXmlState } from '../../joomla/follow-xml';
 import { STABILITIES } from '../../licensing/versions';
-import { setUpdateXmlOptions } from '../../joomla/update-xml';
+import { setUpdateXmlOptions } from '../../joomla/update-xml/options';
 import { get, put, type Call } from './operation';
 import { readId } from './reading';
 import { exactly, oneOf, orNull, Text, TextOrNull } from './schemas';

@@ -3,7 +3,7 @@ import { findProduct } from '../../store/catalogue';
 import type { Db } from '../../store/database';
 import { findRelease, type Release } from '../../store/releases';
 import type { AskedDownload } from '../addresses';
-import { isLeftOut, listOfferedVersions } from '../update-xml';
+import { isLeftOut, listOfferedVersions } from '../update-xml/offered';
 import type { XmlUpdate } from '../updater/xml-updates';
 import { WRITE_AGAIN, type Report } from './report';
 

@@ -9,7 +9,8 @@ import {
   MATCH_A_MINOR,
   matchesPlatform,
 } from '../target-platform';
-import { DATABASES, isPhpVersion } from '../update-xml';
+import { isPhpVersion } from '../update-xml/judge';
+import { DATABASES } from '../update-xml/remembered';
 import { phpTrim, stabilityOfTag, type XmlUpdate } from '../updater/xml-updates';
 import { WRITE_AGAIN, type Report } from './report';
 

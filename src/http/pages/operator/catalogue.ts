@@ -1,6 +1,6 @@
 import { ManageError } from '../../manage/failures';
 import { listProducts, type CatalogueProduct } from '../../../licensing/catalogue';
-import { listOfferedVersions } from '../../../joomla/update-xml';
+import { listOfferedVersions } from '../../../joomla/update-xml/offered';
 import type { OperatorCall } from '../page';
 
 /** What the pages of products, plans and versions share. */

@@ -1,4 +1,4 @@
-import { listOfferedVersions } from '../../../joomla/update-xml';
+import { listOfferedVersions } from '../../../joomla/update-xml/offered';
 import { listProductPage } from '../../../licensing/lists';
 import { plansOf, type CatalogueProduct } from '../../../licensing/catalogue';
 import { countLicensesByProduct } from '../../../licensing/statistics';

@@ -1,5 +1,6 @@
 import { EXTENSION_CLIENTS, EXTENSION_TYPES } from '../../../joomla/extension-types';
-import { DATABASES, readUpdateXmlOptions, type XmlOptions } from '../../../joomla/update-xml';
+import { readUpdateXmlOptions, type XmlOptions } from '../../../joomla/update-xml/options';
+import { DATABASES } from '../../../joomla/update-xml/remembered';
 import { requireProduct } from '../../../licensing/find-or-refuse';
 import { STABILITIES } from '../../../licensing/versions';
 import { act, attempt } from '../act';

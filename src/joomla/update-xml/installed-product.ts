@@ -1,0 +1,60 @@
+import { requireProduct } from '../../licensing/find-or-refuse';
+import { OperatorError } from '../../licensing/operator-error';
+import type { Db } from '../../store/database';
+import { typeOfElement, type ExtensionClient, type ExtensionType } from '../extension-types';
+import { defaultClient, readBaseUrl, refuseFolder } from './judge';
+import type { XmlHome } from './place';
+import { findRemembered } from './remembered';
+
+/** A product as sites have it installed: the columns of Joomla's #__extensions, and the site that it is downloaded from. */
+export interface InstalledProduct {
+  id: number;
+  name: string;
+  element: string;
+  type: ExtensionType;
+  client: ExtensionClient;
+  /** of a plugin; otherwise empty */
+  folder: string;
+  /** without a slash at the end */
+  baseUrl: string;
+  /** the site in the update XML's download addresses, where it is another */
+  otherBaseUrl: string | undefined;
+}
+
+/**
+ * @param baseUrl undefined: LICENSING_PUBLIC_URL, or else the one remembered for the update XML
+ * @throws OperatorError that says what is missing
+ */
+export async function readInstalledProduct(
+  db: Db,
+  productId: number,
+  baseUrl: string | undefined,
+  { publicUrl }: Pick<XmlHome, 'publicUrl'>,
+): Promise<InstalledProduct> {
+  const { id, name, element } = await requireProduct(db, productId);
+  if (element === null)
+    throw new OperatorError(
+      'Joomla finds the extension by its element, and this product has none. Set it first, as pkg_example.',
+      { code: 'INVALID_REQUEST' },
+    );
+  const remembered = await findRemembered(db, productId);
+  const known = baseUrl ?? publicUrl ?? (remembered.baseUrl || undefined);
+  if (known === undefined)
+    throw new OperatorError(
+      'The address of the site is not known. Set LICENSING_PUBLIC_URL, or name it once: --base-url https://shop.example',
+      { code: 'INVALID_REQUEST', field: 'base_url' },
+    );
+  const said = readBaseUrl(known);
+  if (!said.startsWith('https://'))
+    throw new OperatorError(
+      `Sites must download over https, because the address contains the licence key. ${said} is not https.`,
+      { code: 'INVALID_REQUEST', field: 'base_url' },
+    );
+  const type = remembered.type || typeOfElement(element) || 'package';
+  const client = remembered.client || defaultClient(type);
+  const folder = remembered.folder ?? '';
+  refuseFolder(type, folder);
+  const inXml = baseUrl ?? (remembered.baseUrl || publicUrl);
+  const otherBaseUrl = inXml === undefined || readBaseUrl(inXml) === said ? undefined : readBaseUrl(inXml);
+  return { id, name, element, type, client, folder, baseUrl: said, otherBaseUrl };
+}

@@ -1,0 +1,74 @@
+import { API_PATH } from '../../api';
+import { OperatorError } from '../../licensing/operator-error';
+import { requireWebAddress, siteFolder } from '../addresses';
+import { clientOfType, type ExtensionClient, type ExtensionType } from '../extension-types';
+import { findPatternFault, MATCH_A_MAJOR, MATCH_A_MINOR } from '../target-platform';
+
+export function refusedOption(field: string, message: string): OperatorError {
+  return new OperatorError(message, { code: 'INVALID_REQUEST', field });
+}
+
+export function readBaseUrl(text: string | undefined): string {
+  if (text === undefined)
+    throw new OperatorError(
+      "Name the site's address with --base-url, as https://shop.example. It is remembered for the next time.",
+    );
+  const url = requireWebAddress(text, 'The base address');
+  if (/[?#]/.test(text)) throw new OperatorError('The base address must not have a "?" or "#".');
+  const path = url.pathname.replace(/\/+$/, '').replace(new RegExp(`${API_PATH}$`), '');
+  const folder = siteFolder(path);
+  if (path !== folder)
+    throw new OperatorError(
+      `The base address is the site's alone: what follows it, ${API_PATH}/, is added. Write --base-url ${url.origin}${folder}`,
+    );
+  return url.origin + path;
+}
+
+export function defaultClient(type: ExtensionType): ExtensionClient {
+  const client = clientOfType(type);
+  if (client === undefined)
+    throw refusedOption(
+      'client',
+      `A ${type} is one of the site or of the administrator: say --client site or --client administrator.`,
+    );
+  return client;
+}
+
+export function refuseFolder(type: ExtensionType, folder: string): void {
+  if (type === 'plugin' && folder === '')
+    throw refusedOption(
+      'folder',
+      'Joomla finds a plugin by its folder (its group): say --folder, as --folder system.',
+    );
+  if (type !== 'plugin' && folder !== '')
+    throw refusedOption('folder', `Only plugins have a folder; Joomla would not find a ${type} with one.`);
+}
+
+export function refusePhp(phpMinimum: string): void {
+  if (!isPhpVersion(phpMinimum))
+    throw refusedOption('php_minimum', `"${phpMinimum}" is no PHP version; write it as 8.1 or 8.1.2.`);
+}
+
+/** Whether a text is a plain PHP version number. */
+export function isPhpVersion(text: string): boolean {
+  return /^[0-9]+(\.[0-9]+)*$/.test(text);
+}
+
+export function refuseInfoUrl(infoUrl: string): void {
+  requireWebAddress(infoUrl, 'The info address', 'info_url');
+}
+
+export function refusePattern(pattern: string): void {
+  const refuse = (message: string) => refusedOption('target_platform', message);
+  const found = findPatternFault(pattern);
+  switch (found?.fault) {
+    case 'runaway':
+      throw refuse(`The target platform is too long, or repeats too much, to be tried. ${MATCH_A_MAJOR}`);
+    case 'no-expression':
+      throw refuse(`The target platform "${pattern}" is no regular expression. ${MATCH_A_MAJOR}`);
+    case 'accidents':
+      throw refuse(
+        `The target platform "${pattern}" also matches Joomla ${found.accidents[0] ?? ''}: Joomla ties it to the beginning only. ${MATCH_A_MINOR}`,
+      );
+  }
+}

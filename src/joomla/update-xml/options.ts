@@ -1,0 +1,144 @@
+import { noProduct, requireProduct } from '../../licensing/find-or-refuse';
+import { STABILITIES, type Stability } from '../../licensing/versions';
+import { lockProduct, setUpdateXmlSettings } from '../../store/catalogue';
+import type { Db } from '../../store/database';
+import { listPublishedVersions } from '../../store/releases';
+import { inTransaction } from '../../store/transaction';
+import {
+  EXTENSION_CLIENTS,
+  EXTENSION_TYPES,
+  typeOfElement,
+  type ExtensionClient,
+  type ExtensionType,
+} from '../extension-types';
+import { DEFAULT_TARGET_PLATFORM } from '../target-platform';
+import { defaultClient, refusedOption, refuseFolder, refuseInfoUrl, refusePattern, refusePhp } from './judge';
+import {
+  DATABASES,
+  DEFAULT_PHP_MINIMUM,
+  findRemembered,
+  withGiven,
+  type DatabaseMinimums,
+  type Remembered,
+} from './remembered';
+
+/** The options of a product's update XML as JSON in snake_case; null: the default. */
+export interface XmlOptions {
+  description: string | null;
+  info_url: string | null;
+  info_title: string | null;
+  target_platform: string | null;
+  php_minimum: string | null;
+  supported_databases: DatabaseMinimums | null;
+  /** of the highest published version */
+  tag: Stability | null;
+  type: ExtensionType | null;
+  client: ExtensionClient | null;
+  folder: string | null;
+}
+
+/** @throws OperatorError when there is no such product */
+export async function readUpdateXmlOptions(db: Db, productId: number): Promise<XmlOptions> {
+  await requireProduct(db, productId);
+  const remembered = await findRemembered(db, productId);
+  const [highest] = await listPublishedVersions(db, productId);
+  return {
+    description: remembered.description ?? null,
+    info_url: remembered.infoUrl ?? null,
+    info_title: remembered.infoTitle ?? null,
+    target_platform: remembered.targetPlatform ?? null,
+    php_minimum: remembered.phpMinimum ?? null,
+    supported_databases: remembered.supportedDatabases ?? null,
+    tag: (highest === undefined ? undefined : remembered.versions?.[highest]?.tag) ?? null,
+    type: remembered.type ?? null,
+    client: remembered.client ?? null,
+    folder: remembered.folder ?? null,
+  };
+}
+
+/**
+ * Stores options of a product's update XML, judged as those of `update-xml write`: undefined keeps one, null or an
+ * empty text clears it. The file follows with `followUpdateXml`.
+ * @throws OperatorError that names the option; nothing is stored then
+ */
+export function setUpdateXmlOptions(
+  db: Db,
+  productId: number,
+  options: { [K in keyof XmlOptions]?: XmlOptions[K] | '' | undefined },
+): Promise<XmlOptions> {
+  return inTransaction(db, async (trx) => {
+    const product = (await lockProduct(trx, productId)) ?? noProduct(productId);
+    const { tag } = options;
+    refuseUnknown('type', options.type, EXTENSION_TYPES);
+    refuseUnknown('client', options.client, EXTENSION_CLIENTS);
+    refuseUnknown('tag', tag, STABILITIES);
+    const cleared = <T>(value: T | null | undefined) => (value === null ? ('' as const) : value);
+    const given = {
+      description: cleared(options.description),
+      infoUrl: cleared(options.info_url),
+      infoTitle: cleared(options.info_title),
+      targetPlatform: cleared(options.target_platform),
+      phpMinimum: cleared(options.php_minimum),
+      supportedDatabases: cleared(options.supported_databases),
+      type: cleared(options.type),
+      client: cleared(options.client),
+      folder: cleared(options.folder),
+    };
+    const { versions = {}, ...before } = await findRemembered(trx, productId);
+    const changed = withGiven(before, given);
+    refuseOptions(changed, product.element);
+    const tagged =
+      tag === undefined ? versions : await withTag(trx, productId, versions, changed, tag || null);
+    await setUpdateXmlSettings(trx, productId, JSON.stringify({ ...changed, versions: tagged }));
+    return readUpdateXmlOptions(trx, productId);
+  });
+}
+
+function refuseUnknown(field: string, value: unknown, known: readonly string[]): void {
+  if (value !== undefined && value !== null && value !== '' && !known.includes(value as string))
+    throw refusedOption(field, `It must be one of ${known.join(', ')}.`);
+}
+
+function refuseOptions(options: Remembered, element: string | null): void {
+  const type = options.type ?? (element === null ? undefined : (typeOfElement(element) ?? 'package'));
+  const { targetPlatform, phpMinimum, infoUrl, folder = '', supportedDatabases = {} } = options;
+  if (type !== undefined) {
+    if (options.client === undefined) defaultClient(type);
+    refuseFolder(type, folder);
+  }
+  if (targetPlatform !== undefined) refusePattern(targetPlatform);
+  if (phpMinimum !== undefined) refusePhp(phpMinimum);
+  if (infoUrl !== undefined) refuseInfoUrl(infoUrl);
+  for (const [name, version] of Object.entries(supportedDatabases))
+    if (!(DATABASES as readonly string[]).includes(name) || !/^[0-9][0-9A-Za-z.+-]*$/.test(version))
+      throw refusedOption(
+        'supported_databases',
+        `It must give the least version of some of ${DATABASES.join(', ')}, as 8.0.13.`,
+      );
+}
+
+/** Sets or clears the tag of the highest published version. */
+async function withTag(
+  db: Db,
+  productId: number,
+  versions: NonNullable<Remembered['versions']>,
+  { targetPlatform, phpMinimum, supportedDatabases }: Remembered,
+  tag: Stability | null,
+): Promise<Remembered['versions']> {
+  const [highest] = await listPublishedVersions(db, productId);
+  if (highest === undefined) {
+    if (tag === null) return versions;
+    throw refusedOption('tag', 'It is of the highest published version, and none is published.');
+  }
+  const known: NonNullable<Remembered['versions']>[string] = versions[highest] ?? {
+    targetPlatform: targetPlatform ?? DEFAULT_TARGET_PLATFORM,
+    phpMinimum: phpMinimum ?? DEFAULT_PHP_MINIMUM,
+    supportedDatabases: supportedDatabases ?? {},
+    // Until the XML is written with it.
+    notOffered: true as const,
+  };
+  const tagged = { ...known };
+  if (tag === null) delete tagged.tag;
+  else tagged.tag = tag;
+  return { ...versions, [highest]: tagged };
+}

@@ -1,0 +1,61 @@
+import type { Stability } from '../../licensing/versions';
+import { findUpdateXmlSettings, lockProduct, setUpdateXmlSettings } from '../../store/catalogue';
+import type { Db } from '../../store/database';
+import { inTransaction } from '../../store/transaction';
+import type { ExtensionClient, ExtensionType } from '../extension-types';
+import { readBaseUrl } from './judge';
+
+export const DATABASES = ['mysql', 'mariadb', 'postgresql'] as const;
+
+export type DatabaseMinimums = Partial<Record<(typeof DATABASES)[number], string>>;
+
+/** The oldest PHP that Joomla 4 supports. */
+export const DEFAULT_PHP_MINIMUM = '7.2.5';
+
+export interface Requirements {
+  targetPlatform: string;
+  phpMinimum: string;
+  supportedDatabases: DatabaseMinimums;
+}
+
+export interface Settings extends Requirements {
+  baseUrl: string;
+  out: string;
+  infoUrl: string;
+  infoTitle: string;
+  description: string;
+  type: ExtensionType;
+  client: ExtensionClient;
+  folder: string;
+}
+
+/** Stored for each product: the options given so far, and each version's requirements when it was last considered. */
+export interface Remembered extends Partial<Settings> {
+  /**
+   * Its name in LICENSING_XML_DIR, where it was written without `out`. Another element does not change it, because
+   * customers' sites ask for it by this name.
+   */
+  file?: string;
+  versions?: Record<string, Requirements & { tag?: Stability; notOffered?: true; downgradeAllowed?: true }>;
+}
+
+export async function findRemembered(db: Db, productId: number): Promise<Remembered> {
+  return JSON.parse((await findUpdateXmlSettings(db, productId)) ?? '{}') as Remembered;
+}
+
+/** Stores the site's address for the update XML, as `update-xml write --base-url` does. @throws OperatorError */
+export function rememberBaseUrl(db: Db, productId: number, text: string): Promise<void> {
+  const baseUrl = readBaseUrl(text);
+  return inTransaction(db, async (trx) => {
+    await lockProduct(trx, productId);
+    const remembered = await findRemembered(trx, productId);
+    await setUpdateXmlSettings(trx, productId, JSON.stringify({ ...remembered, baseUrl }));
+  });
+}
+
+/** The settings that were given, before or now. An empty text clears one. Defaults are not stored: their sources change. */
+export function withGiven(before: Remembered, given: object): Remembered {
+  const now = Object.entries(given).filter(([, value]) => value !== undefined);
+  const said = Object.entries({ ...before, ...Object.fromEntries(now) });
+  return Object.fromEntries(said.filter(([, value]) => value !== '')) as Remembered;
+}

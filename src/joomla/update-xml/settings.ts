@@ -1,0 +1,86 @@
+import { join, resolve } from 'node:path';
+import { requireProduct } from '../../licensing/find-or-refuse';
+import { OperatorError } from '../../licensing/operator-error';
+import type { Stability } from '../../licensing/versions';
+import type { Product } from '../../store/catalogue';
+import type { Db } from '../../store/database';
+import { typeOfElement } from '../extension-types';
+import { DEFAULT_TARGET_PLATFORM } from '../target-platform';
+import { defaultClient, readBaseUrl, refuseFolder, refuseInfoUrl, refusePattern, refusePhp } from './judge';
+import { homeFile, type XmlHome } from './place';
+import { DEFAULT_PHP_MINIMUM, findRemembered, type Remembered, type Settings } from './remembered';
+
+export type GivenSettings = { [K in keyof Settings]?: Settings[K] | undefined } & {
+  /** Joomla's name of the extension; also stored as the product's own */
+  element?: string | undefined;
+  /** for the highest version only, instead of the tag its version number implies */
+  tag?: Stability | undefined;
+  /** offer versions below those already withdrawn; stored with the withdrawn versions */
+  allowDowngrade?: boolean | undefined;
+};
+
+export interface KnownProduct extends Product {
+  element: string;
+}
+
+export async function readSettings(
+  db: Db,
+  productId: number,
+  given: GivenSettings,
+  cwd: string,
+  home: XmlHome | undefined,
+): Promise<{
+  product: KnownProduct;
+  settings: Settings;
+  file: string | undefined;
+  remembered: Remembered;
+  isTypeAssumed: boolean;
+}> {
+  const product = await requireProduct(db, productId);
+  const remembered = await findRemembered(db, productId);
+  const element = given.element || product.element;
+  if (!element)
+    throw new OperatorError(
+      "Joomla finds the extension by its element. Name it with --element, as pkg_example; it stays the product's.",
+    );
+  const said = <K extends keyof Settings>(name: K): Settings[K] | undefined => {
+    const value = given[name] ?? remembered[name];
+    return value === '' ? undefined : (value as Settings[K] | undefined);
+  };
+  const baseUrl = readBaseUrl(said('baseUrl') ?? home?.publicUrl);
+  const own = given.out === undefined || given.out === '' ? said('out') : resolve(cwd, given.out);
+  const file = own === undefined ? await homeFile(db, { ...product, element }, remembered, home) : undefined;
+  const out = own ?? (file === undefined ? undefined : join(home?.xmlDir ?? '', file));
+  if (out === undefined)
+    throw new OperatorError('Name the file to write with --out. It is remembered for the next time.');
+  const knownType = said('type') ?? typeOfElement(element);
+  const type = knownType ?? 'package';
+  const settings: Settings = {
+    baseUrl,
+    out,
+    infoUrl: said('infoUrl') ?? baseUrl,
+    infoTitle: said('infoTitle') ?? product.name,
+    description: said('description') ?? product.name,
+    type,
+    client: said('client') ?? defaultClient(type),
+    folder: said('folder') ?? '',
+    targetPlatform: said('targetPlatform') ?? DEFAULT_TARGET_PLATFORM,
+    phpMinimum: said('phpMinimum') ?? DEFAULT_PHP_MINIMUM,
+    supportedDatabases: said('supportedDatabases') ?? {},
+  };
+  refuseUseless(settings);
+  return {
+    product: { ...product, element },
+    settings,
+    file,
+    remembered,
+    isTypeAssumed: knownType === undefined,
+  };
+}
+
+function refuseUseless({ type, folder, targetPlatform, phpMinimum, infoUrl }: Settings): void {
+  refuseFolder(type, folder);
+  refusePattern(targetPlatform);
+  refusePhp(phpMinimum);
+  refuseInfoUrl(infoUrl);
+}

@@ -2,15 +2,10 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { quantity } from '../licensing/quantity';
 import { OperatorError } from '../licensing/operator-error';
-import {
-  countMentions,
-  CUSTOMER_FILE,
-  eraseCustomer,
-  exportCustomer,
-  readCustomer,
-  type CustomerData,
-  readCustomerAddress,
-} from '../privacy/customers';
+import { readCustomer, type CustomerData } from '../privacy/customer';
+import { readCustomerAddress } from '../privacy/customer-address';
+import { countMentions, eraseCustomer } from '../privacy/erase-customer';
+import { CUSTOMER_FILE, exportCustomer } from '../privacy/export-customer';
 import { fileName, positiveInteger, upTo } from './arguments';
 import { withSession } from './command';
 import { escapeUnseen } from './printable';

@@ -13,7 +13,8 @@ import {
 import type { Db } from '../store/database';
 import { listLicenses } from '../store/licenses';
 import { fromRow } from '../transfer/records';
-import { eraseCustomer, latestAccesses, type Erased } from './customers';
+import { latestAccesses } from './customer';
+import { eraseCustomer, type Erased } from './erase-customer';
 
 /** Customers as the operator's API names them: by an id that says nothing about the person, or by the address. */
 

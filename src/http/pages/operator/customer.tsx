@@ -1,6 +1,7 @@
 import { listProducts } from '../../../licensing/catalogue';
 import { readOneCustomer, resolveCustomer } from '../../../privacy/customer-list';
-import { countErasure, exportCustomer, type ErasureCounts } from '../../../privacy/customers';
+import { countErasure, type ErasureCounts } from '../../../privacy/erase-customer';
+import { exportCustomer } from '../../../privacy/export-customer';
 import { findEmail } from '../../../licensing/customer-email';
 import { isCustomerDigest } from '../../../store/customer-digest';
 import { tellRequests, type ToldRequest } from '../../../support/requests';

@@ -1,0 +1,351 @@
+import { randomBytes } from 'node:crypto';
+import { MAX_METADATA_TEXT, readMetadata, storedMetadata, type Metadata } from '../licensing/metadata';
+import { OperatorError } from '../licensing/operator-error';
+import { announceErasure, recordEvents, type WebhookData } from '../licensing/webhook-events';
+import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH } from '../store/columns';
+import type { Db, Transaction } from '../store/database';
+import { listDeliveriesOfLicenses, setDeliveryTexts } from '../store/deliveries';
+import type { Row, SqlValue } from '../store/export';
+import { lockLicenses, raiseRevisions } from '../store/licenses';
+import { deleteOutboxOf } from '../store/outbox';
+import {
+  countPersonalRows,
+  findMetadataEvents,
+  removeIps,
+  removeKeyLabels,
+  setTexts,
+  TEXT_COLUMNS,
+  type Only,
+  type TextTable,
+} from '../store/personal-data';
+import { inTransaction } from '../store/transaction';
+import {
+  customerLicenses,
+  inPages,
+  PAGE,
+  readCustomerAddress,
+  rowsNaming,
+  type CustomerAddress,
+} from './customer-address';
+
+const ERASED = 'erased';
+
+export interface Erased {
+  /** licences in which something was erased */
+  licenses: number;
+  /** rows of other tables in which something was erased */
+  rows: number;
+}
+
+/** Each round erases what was written during the round before. */
+const MAX_ROUNDS = 5;
+
+/** Licences in one transaction, which blocks their clients for about 0.1 s. */
+const LICENSES_AT_ONCE = 100;
+
+/**
+ * Erases a customer's address everywhere, and the network addresses that used their licences. Licences, slots and
+ * counts stay. Each licence is changed completely or not at all; run again to continue after an interruption.
+ */
+export async function eraseCustomer(
+  db: Db,
+  text: string,
+  context: { actor: string; now: Date },
+  onProgress: (done: number, total: number) => void = () => undefined,
+): Promise<Erased> {
+  const erased: Erased = { licenses: 0, rows: 0 };
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const customer = await readCustomerAddress(db, text);
+    const ids = await licensesNaming(db, customer);
+    for (let i = 0; i < ids.length; i += LICENSES_AT_ONCE) {
+      const some = ids.slice(i, i + LICENSES_AT_ONCE);
+      erased.rows += await inTransaction(db, (trx) => eraseFromLicenses(trx, some, customer, context));
+      erased.licenses += some.length;
+      onProgress(i + some.length, ids.length);
+    }
+    const elsewhere = await eraseElsewhere(db, customer);
+    if (elsewhere > 0) await inTransaction(db, (trx) => announceErasure(trx, customer.address, context.now));
+    erased.rows += elsewhere;
+    if (ids.length + elsewhere === 0) return erased;
+  }
+  throw new OperatorError(
+    'The address is being written again and again: is it in use? Run this again later.',
+  );
+}
+
+/** Counts the rows that name the customer, for the question before erasing them. */
+export async function countMentions(db: Db, customer: CustomerAddress): Promise<Record<TextTable, number>> {
+  const counts = {} as Record<TextTable, number>;
+  for (const name of Object.keys(TEXT_COLUMNS) as TextTable[]) {
+    counts[name] = 0;
+    const rows = rowsNaming(db, name, customer);
+    while (!(await rows.next()).done) counts[name]++;
+  }
+  return counts;
+}
+
+export interface ErasureCounts {
+  /** of the customer */
+  licenses: number;
+  /** entries of the access log and of histories that lose the e-mail address or a network address */
+  requests: number;
+  changes: number;
+}
+
+/** What `eraseCustomer` would change, for the question before it. Scans tables, as the erasure does. */
+export async function countErasure(db: Db, text: string): Promise<ErasureCounts> {
+  const customer = await readCustomerAddress(db, text);
+  const own: number[] = [];
+  for await (const { id } of customerLicenses(db, customer)) own.push(id);
+  const counts = await countPersonalRows(db, own);
+  const isOwn = new Set(own);
+  for await (const { license_id, ip, site, installed_version: installed } of rowsNaming(
+    db,
+    'access_log',
+    customer,
+  ))
+    if ((ip ?? site ?? installed) === null || !isOwn.has(license_id as number)) counts.requests++;
+  for await (const { license_id, actor } of rowsNaming(db, 'events', customer))
+    if (!(actor as string).startsWith('customer:') || !isOwn.has(license_id as number)) counts.changes++;
+  return { licenses: own.length, ...counts };
+}
+
+async function licensesNaming(db: Db, customer: CustomerAddress): Promise<number[]> {
+  const ids = new Set<number>();
+  for await (const row of rowsNaming(db, 'licenses', customer)) ids.add(row.id as number);
+  for (const name of ['license_keys', 'activations', 'events', 'access_log'] as const)
+    for await (const row of rowsNaming(db, name, customer))
+      if (row.license_id !== null) ids.add(row.license_id as number);
+  return [...ids].sort((a, b) => a - b);
+}
+
+async function eraseFromLicenses(
+  trx: Transaction,
+  ids: number[],
+  customer: CustomerAddress,
+  { actor, now }: { actor: string; now: Date },
+): Promise<number> {
+  const licenses = [...(await lockLicenses(trx, ids)).values()];
+  const theirs = new Set(licenses.filter((one) => customer.isIn(one.customer)).map(({ id }) => id));
+  const named = licenses.filter(
+    (one) => theirs.has(one.id) || customer.isIn(one.reference) || customer.isIn(one.metadata),
+  );
+  await changeTexts(
+    trx,
+    'licenses',
+    named.map(({ id, customer: name, reference, metadata }) => ({
+      seen: { id, customer: name, reference, metadata },
+      changes: {
+        ...(theirs.has(id) ? { customer: null } : {}),
+        ...(customer.isIn(reference)
+          ? { reference: withPlaceholder(reference as string, customer, MAX_LABEL_LENGTH) }
+          : {}),
+        ...(metadata === null
+          ? {}
+          : { metadata: theirs.has(id) ? null : erasedMetadata(metadata, customer) }),
+      },
+    })),
+  );
+  let rows = 0;
+  for (const name of ['license_keys', 'activations', 'events', 'access_log'] as const)
+    rows += await eraseRows(trx, name, customer, { licenseIds: ids });
+  if (theirs.size > 0) {
+    await removeIps(trx, [...theirs]);
+    rows += await eraseMetadataHistory(trx, [...theirs]);
+    await removeKeyLabels(trx, [...theirs]);
+    rows += await deleteOutboxOf(trx, { licenseIds: [...theirs] });
+    await eraseDeliveries(trx, [...theirs], customer);
+  }
+  await raiseRevisions(trx, new Map(licenses.map(({ id }) => [id, 1])));
+  if (licenses.length > 0)
+    await recordEvents(
+      trx,
+      licenses.map(({ id, metadata }) => ({
+        licenseId: id,
+        at: now,
+        actor: customer.without(actor, ERASED),
+        action: 'erase-customer',
+        before: null,
+        after: theirs.has(id) ? { customer: null, ...(metadata === null ? {} : { metadata: null }) } : null,
+      })),
+    );
+  if (licenses.length > 0) await announceErasure(trx, customer.address, now);
+  return rows;
+}
+
+/** Webhooks about a customer's licences lose all that is the customer's; what waits is still delivered. */
+async function eraseDeliveries(
+  trx: Transaction,
+  licenseIds: number[],
+  customer: CustomerAddress,
+): Promise<void> {
+  for (let after = 0; ;) {
+    const found = await listDeliveriesOfLicenses(trx, licenseIds, after, PAGE);
+    for (const { id, type, detailsJson, answer, once } of found) {
+      const { activation: _site, reason, ...data } = JSON.parse(detailsJson ?? '{}') as WebhookData;
+      const { license } = data;
+      const reference = license && customer.isIn(license.reference) ? null : license?.reference;
+      const erased: WebhookData = {
+        ...data,
+        ...(license && {
+          license: { ...license, customer: null, reference: reference ?? null, metadata: {} },
+        }),
+        // The other reasons are an operator's own words.
+        ...(type === 'download.refused' && reason !== undefined && { reason }),
+      };
+      // Its name may hold a digest of the site.
+      const name = type === 'activation.limit_reached' ? null : once;
+      const texts = { detailsJson: JSON.stringify(erased), answer: null, once: name };
+      if (texts.detailsJson === detailsJson && answer === null && name === once) continue;
+      await setDeliveryTexts(trx, id, texts);
+    }
+    if (found.length < PAGE) return;
+    after = found.at(-1)?.id as number;
+  }
+}
+
+/** Another customer's metadata: only the address goes. */
+function erasedMetadata(stored: string, customer: CustomerAddress): string | null {
+  const texts = Object.entries(readMetadata(stored)).map(([name, text]) => [
+    name,
+    Array.from(customer.without(text, ERASED)).slice(0, MAX_METADATA_TEXT).join(''),
+  ]);
+  return storedMetadata(Object.fromEntries(texts) as Metadata);
+}
+
+/** Removes names and texts of metadata from the history of a customer's licences. @returns the number of events */
+async function eraseMetadataHistory(trx: Transaction, licenseIds: number[]): Promise<number> {
+  const without = (json: SqlValue | undefined): SqlValue => {
+    if (typeof json !== 'string') return null;
+    const fields = JSON.parse(json) as Record<string, unknown>;
+    delete fields.metadata;
+    return Object.keys(fields).length === 0 ? null : JSON.stringify(fields);
+  };
+  let count = 0;
+  for (let after = 0; ;) {
+    const rows = await findMetadataEvents(trx, licenseIds, after, PAGE);
+    await changeTexts(
+      trx,
+      'events',
+      rows.map((row) => ({
+        seen: row,
+        changes: { before_json: without(row.before_json), after_json: without(row.after_json) },
+      })),
+    );
+    count += rows.length;
+    if (rows.length < PAGE) return count;
+    after = rows.at(-1)?.id as number;
+  }
+}
+
+async function changeTexts(
+  trx: Transaction,
+  name: TextTable,
+  rows: { seen: Row; changes: Record<string, SqlValue> }[],
+): Promise<void> {
+  const groups = new Map<string, { ids: number[]; seen: Row; changes: Record<string, SqlValue> }>();
+  for (const { seen, changes } of rows) {
+    const before = Object.fromEntries(
+      Object.keys(changes).map((column) => [column, seen[column] as SqlValue]),
+    );
+    const key = JSON.stringify([before, changes]);
+    const group = groups.get(key) ?? { ids: [], seen: before, changes };
+    groups.set(key, group);
+    group.ids.push(seen.id as number);
+  }
+  for (const { ids, seen, changes } of groups.values()) await setTexts(trx, name, ids, seen, changes);
+}
+
+async function eraseElsewhere(db: Db, customer: CustomerAddress): Promise<number> {
+  let count = await deleteOutboxOf(db, { address: customer.address });
+  for (const name of ['orders', 'order_events', 'order_lines', 'shop_links'] as const)
+    count += await eraseWithoutLock(db, name, customer);
+  for (const name of ['products', 'plans', 'releases', 'outbox'] as const)
+    count += await eraseWithoutLock(db, name, customer);
+  return count + (await eraseWithoutLock(db, 'access_log', customer, { licenseIds: null }));
+}
+
+/**
+ * For rows that no licence's lock protects. They are read before the transaction that changes them: a transaction of
+ * SQLite that starts with a read cannot write once another connection has written.
+ */
+async function eraseWithoutLock(
+  db: Db,
+  name: TextTable,
+  customer: CustomerAddress,
+  only?: Only,
+): Promise<number> {
+  let count = 0;
+  for await (const rows of inPages(rowsNaming(db, name, customer, only), PAGE)) {
+    await inTransaction(db, (trx) => eraseTexts(trx, name, customer, rows));
+    count += rows.length;
+  }
+  return count;
+}
+
+async function eraseRows(
+  trx: Transaction,
+  name: TextTable,
+  customer: CustomerAddress,
+  only: Only,
+): Promise<number> {
+  let count = 0;
+  for await (const rows of inPages(rowsNaming(trx, name, customer, only), PAGE)) {
+    await eraseTexts(trx, name, customer, rows);
+    // Counts unchanged rows too, so that another round looks at what changed meanwhile.
+    count += rows.length;
+  }
+  return count;
+}
+
+function eraseTexts(
+  trx: Transaction,
+  name: TextTable,
+  customer: CustomerAddress,
+  rows: Row[],
+): Promise<void> {
+  return changeTexts(
+    trx,
+    name,
+    rows.map((row) => ({ seen: row, changes: erasedTexts(name, row, customer) })),
+  );
+}
+
+/** A row's changes. Its network address and the site it told are erased too, because the named customer used them. */
+function erasedTexts(name: TextTable, row: Row, customer: CustomerAddress): Record<string, SqlValue> {
+  const changes: Record<string, SqlValue> = 'ip' in row ? { ip: null } : {};
+  if (name === 'access_log') Object.assign(changes, { site: null, installed_version: null });
+  if (name === 'events' && (row.actor as string).startsWith('customer:')) changes.actor = 'customer';
+  if (name === 'orders') Object.assign(changes, erasedOrder(row, customer));
+  // What is kept for a customer's next order is an address, or nothing.
+  if (name === 'shop_links') changes.target = null;
+  for (const column of TEXT_COLUMNS[name]) {
+    const text = row[column];
+    if (column in changes || !customer.isIn(text)) continue;
+    if (name === 'activations' && column === 'identifier')
+      changes[column] = withPlaceholder(text as string, customer, MAX_IDENTIFIER_LENGTH);
+    else {
+      const erased = customer.without(text as string, ERASED);
+      // Replacing a short address may exceed a full column. JSON columns have room, and cutting would break them.
+      changes[column] = /_json$|_xml$|changelog/.test(column)
+        ? erased
+        : erased.slice(0, Math.max((text as string).length, ERASED.length));
+    }
+  }
+  return changes;
+}
+
+/** The name goes with the address. A number that holds the address cannot be looked for any more. */
+function erasedOrder(row: Row, customer: CustomerAddress): Record<string, SqlValue> {
+  return {
+    ...(customer.isIn(row.customer) && { customer: null, customer_name: null }),
+    ...(customer.isIn(row.number) && { digest: randomBytes(32).toString('hex') }),
+  };
+}
+
+/** Random, because a digest could be checked against guessed addresses. */
+function withPlaceholder(text: string, customer: CustomerAddress, max: number): string {
+  const placeholder = `${ERASED}-${randomBytes(8).toString('hex')}`;
+  const erased = customer.without(text, placeholder);
+  return Array.from(erased).length <= max ? erased : placeholder;
+}

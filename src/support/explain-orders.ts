@@ -7,6 +7,7 @@ import {
   type Order,
   type OrderEvent,
 } from '../store/orders';
+import { distinct } from './distinct';
 import { finding, timeOf, type Finding } from './findings';
 
 /** The latest orders of a licence: one that is renewed each year has many. */
@@ -59,8 +60,4 @@ function latestOf(events: OrderEvent[]): OrderEvent | undefined {
 function reasonOf(event: OrderEvent | undefined): string {
   const outcomes = JSON.parse(event?.outcomeJson ?? '[]') as { reason: string | null }[];
   return outcomes.find(({ reason }) => reason !== null)?.reason ?? 'not_paid';
-}
-
-function distinct(ids: number[]): number[] {
-  return [...new Set(ids)];
 }

@@ -10,9 +10,8 @@ import { explainReference } from './explain-license';
 import { explainOrder } from './explain-orders';
 import { finding, type Finding } from './findings';
 import { LANGUAGES, sentenceOf } from './sentences';
+import { findLicensesByNearEmail, findLicensesNamed } from './named-licenses';
 import {
-  findLicensesByNearEmail,
-  findLicensesNamed,
   openAddressCase,
   openHintCase,
   openLicenseCase,

@@ -1,7 +1,7 @@
 import type { LoggedAccess } from '../store/access-log';
 import type { Db } from '../store/database';
 import { explainAccesses } from './explain-accesses';
-import { gatherKnown } from './support-case';
+import { gatherKnown } from './gather-known';
 import { whatHappened, type Entry, type WhatHappenedOptions } from './what-happened';
 import { explained } from './why';
 

@@ -1,64 +1,23 @@
-import { domainToUnicode } from 'node:url';
-import {
-  normalizeIdentifier,
-  spellings,
-  type ActivationType,
-  type Spellings,
-} from '../licensing/identifiers';
-import { includedIn, readCatalogue } from '../licensing/bundles';
-import { storedCustomer } from '../licensing/customer-email';
-import { asHint, keyDigest, keyHint } from '../licensing/keys';
-import { latestRelease } from '../licensing/updates';
-import { liveStatus } from '../licensing/states';
-import {
-  countDownloads,
-  findAccessesWith,
-  lastAccessId,
-  listAccesses,
-  listAccessesNearby,
-  type LoggedAccess,
-} from '../store/access-log';
+import { keyHint } from '../licensing/keys';
+import { listAccesses, listAccessesNearby, type LoggedAccess } from '../store/access-log';
 import { isOpen } from '../licensing/license-keys';
-import {
-  activationKey,
-  findActivations,
-  findActivationsOf,
-  findActivationsOfSites,
-  listActivations,
-  listFree,
-} from '../store/activations';
 import type { Db } from '../store/database';
-import { findEvents, type EventAction } from '../store/events';
-import {
-  countSlotsOfKeys,
-  findKeys,
-  findKeysByDigests,
-  findKeysByHints,
-  listKeys,
-  type LicenseKey,
-} from '../store/license-keys';
-import { findLicensesByIds, findLicensesOfCustomers, listLicenses, type License } from '../store/licenses';
+import { findEvents } from '../store/events';
+import { listKeys, type LicenseKey } from '../store/license-keys';
+import { findLicensesByIds, type License } from '../store/licenses';
 import { findOrdersNumbered, listOrderLicenses } from '../store/orders';
-import { findLatestOutboxRow } from '../store/outbox';
-import { listReleases } from '../store/releases';
 import { explainAccesses, explainLogged } from './explain-accesses';
 import { explainAskedKey } from './explain-keys';
 import { explainLicense, explainNearEmail, explainSeveral } from './explain-license';
 import { explainOrder, explainOrdersOf } from './explain-orders';
-import { FREE_SITES_READ } from './explain-sites';
 import { explainUnknownKey } from './explain-unknown-key';
 import { finding, type Finding, type StateFacts, type Told } from './findings';
-import type { Circumstances, Known, KnownKey, Likely, Name, NamedLicense } from './known';
-import {
-  compareHints,
-  emailsNear,
-  hintsNear,
-  hintsOfSlips,
-  keysNear,
-  mayBeOwn,
-  type Slip,
-} from './similar-keys';
-import { STOPPED } from './refusal-causes';
+import type { Known, KnownKey, NamedLicense } from './known';
+import { compareHints, hintsOfSlips, mayBeOwn } from './similar-keys';
+import { distinct } from './distinct';
+import { gatherKnown, readCircumstances, readKeys } from './gather-known';
+import { findLicensesOfNearKeys, findLikely } from './likely-licenses';
+import { findLogged, MAX_LISTED } from './named-licenses';
 
 /** What is known about a licence, the end of a key or an address, gathered by a bounded number of small reads. */
 export interface SupportCase {
@@ -81,38 +40,12 @@ export interface CaseOptions {
   searched?: number;
 }
 
-const MAX_LISTED = 20;
 const MAX_ADDRESSES = 20;
-const MAX_HINTS = 20;
-/** A search for a replaced key scans all events. */
-const MAX_HISTORY_SEARCHES = 5;
-const MAX_CANDIDATES = 5;
+
 /** A licence's open keys besides the main key, and its former keys, that mistyped ones are compared with. */
 const MAX_OTHER_KEYS = 5;
-const MAX_FORMER_KEYS = 50;
-/** Licences whose history is read, and stops read for each. */
-const MAX_HISTORIES = 20;
-const MAX_STOPS = 20;
-const STOPS = Object.keys(STOPPED) as EventAction[];
-const DIGESTS_AT_ONCE = 500;
-/** The latest accesses searched for an identifier: two seconds on MariaDB. */
-const LATEST_ACCESSES = 1_000_000;
-/** Accesses whose text contains the identifier, before exact comparison. */
-const MAX_ALIKE = 5_000;
 
-/** The likeliest first: certain matches, then guesses. */
-const RANK: Likely['slip'][] = [
-  'replaced',
-  'ended',
-  'elsewhere',
-  'spelling',
-  'shape',
-  'confused',
-  'one-character',
-  'transposed',
-  'missing',
-  'extra',
-];
+const MAX_FORMER_KEYS = 50;
 
 /**
  * A licence's own accesses, those with a key that may be its mistyped key, and those without a licence from its
@@ -226,22 +159,6 @@ export async function openAddressCase(db: Db, ip: string, options: CaseOptions):
   };
 }
 
-/** Licences whose customer, reference, end of key or activated identifier is the text. Each is listed once, by id. */
-export async function findLicensesNamed(db: Db, text: string, now: Date): Promise<NamedLicense[]> {
-  const limit = MAX_LISTED + 1;
-  const hint = asHint(text);
-  const found: Record<'customer' | 'reference' | 'hint' | 'identifier', License[]> = {
-    customer: await listLicenses(db, { customer: storedCustomer(text), limit }, now),
-    reference: await listLicenses(db, { reference: text, limit }, now),
-    hint: hint === undefined ? [] : await listLicenses(db, { hint, limit }, now),
-    identifier: await findLicensesByIdentifier(db, text, limit),
-  };
-  const named = new Map<number, NamedLicense>();
-  for (const [by, licenses] of Object.entries(found) as [Name, License[]][])
-    for (const license of licenses) if (!named.has(license.id)) named.set(license.id, { license, by });
-  return [...named.values()].sort((a, b) => a.license.id - b.license.id);
-}
-
 /** A shop's order by its number, with its licences; undefined: no order has it. */
 export async function openOrderCase(
   db: Db,
@@ -264,25 +181,6 @@ export async function openOrderCase(
   return { ...list, findings: [...findings, ...list.findings] };
 }
 
-/** Licences of customers whose e-mail begins with the text, else is within one slip, else has the name elsewhere. */
-export async function findLicensesByNearEmail(db: Db, text: string): Promise<NamedLicense[]> {
-  const email = storedCustomer(text);
-  const limit = MAX_LISTED + 1;
-  // Numbers mean ids and orders.
-  if (!/^\S{3,190}$/.test(email) || /^\d+$/.test(email)) return [];
-  const named = (licenses: License[], by: Name) =>
-    licenses.map((license) => ({ license, by })).sort((a, b) => a.license.id - b.license.id);
-  const begun = await findLicensesOfCustomers(db, { beginning: email }, limit);
-  const [name = '', provider] = email.split('@');
-  if (begun.length > 0 || provider === undefined) return named(begun, 'beginning');
-  const emails = emailsNear(email);
-  const near: License[] = [];
-  for (let i = 0; i < emails.length && near.length < limit; i += DIGESTS_AT_ONCE)
-    near.push(...(await findLicensesOfCustomers(db, { among: emails.slice(i, i + DIGESTS_AT_ONCE) }, limit)));
-  if (near.length > 0 || name === '') return named(near.slice(0, limit), 'near');
-  return named(await findLicensesOfCustomers(db, { beginning: `${name}@` }, limit), 'provider');
-}
-
 /** A licence whose customer's e-mail differs from the typed one. */
 export async function openNearEmailCase(
   db: Db,
@@ -291,19 +189,6 @@ export async function openNearEmailCase(
 ): Promise<SupportCase> {
   const found = await openLicenseCase(db, license, options);
   return { ...found, findings: [explainNearEmail(license, by), ...found.findings] };
-}
-
-async function findLicensesByIdentifier(db: Db, text: string, limit: number): Promise<License[]> {
-  const spelled = spellings(text);
-  const identifiers = [...new Set(Object.values(spelled))].filter((one) => one !== undefined);
-  if (identifiers.length === 0) return [];
-  const activations = await findActivationsOf(db, identifiers, limit);
-  const licenses = await findLicensesByIds(db, distinct(activations.map(({ licenseId }) => licenseId)));
-  const isActivated = new Set(activations.map(activationKey));
-  return licenses.filter(({ id, plan }) => {
-    const identifier = spelled[plan.activationType as ActivationType];
-    return identifier !== undefined && isActivated.has(activationKey({ licenseId: id, identifier }));
-  });
 }
 
 /**
@@ -328,44 +213,6 @@ export async function openLoggedCase(
     findings: explainLogged(accesses, known),
     accesses: explainAccesses(accesses, known),
   };
-}
-
-async function findLogged(
-  db: Db,
-  text: string,
-  { limit, searched = LATEST_ACCESSES }: CaseOptions,
-): Promise<{ accesses: LoggedAccess[]; licenses: License[] }> {
-  const spelled = spellings(text);
-  const { domain, seat } = spelled;
-  // The log stores identifiers as they were sent.
-  const texts = distinct([
-    seat ?? null,
-    domain ?? null,
-    domain === undefined ? null : domainToUnicode(domain),
-  ]);
-  if (texts.length === 0) return { accesses: [], licenses: [] };
-  const after = (await lastAccessId(db)) - searched;
-  const alike = await findAccessesWith(db, texts, { after, limit: MAX_ALIKE });
-  const licenses = await findLicensesByIds(db, distinct(alike.map(({ licenseId }) => licenseId)));
-  const types = new Map(licenses.map(({ id, plan }) => [id, plan.activationType as ActivationType]));
-  const accesses = alike
-    .filter(({ identifier, licenseId }) =>
-      isSameIdentifier(spelled, spellings(identifier ?? ''), types.get(licenseId ?? 0)),
-    )
-    .slice(0, limit);
-  const named = new Set(accesses.map(({ licenseId }) => licenseId));
-  return {
-    accesses,
-    licenses: licenses.filter(({ id }) => named.has(id)).sort((a, b) => a.id - b.id),
-  };
-}
-
-function isSameIdentifier(asked: Spellings, sent: Spellings, type: ActivationType | undefined): boolean {
-  // An invalid identifier was refused and is logged as sent.
-  if (sent.seat !== undefined && sent.seat === asked.seat) return true;
-  if (sent.domain === undefined || sent.domain !== asked.domain) return false;
-  // As a domain, an e-mail address would match everybody at its provider.
-  return type === undefined ? ![sent, asked].some(({ seat }) => seat?.includes('@')) : type === 'domain';
 }
 
 /** Several licences, from which support chooses. */
@@ -426,215 +273,8 @@ export async function openUnknownKeyCase(
   };
 }
 
-async function readCircumstances(db: Db, license: License, now: Date): Promise<Circumstances> {
-  const { id, product, expiresAt } = license;
-  const status = liveStatus(license, now);
-  const free = await listFree(db, id, FREE_SITES_READ);
-  const sites = distinct(free.map(({ site }) => site)).map((site) => ({ licenseId: id, site }));
-  const holders = (await findActivationsOfSites(db, sites)).filter((one) => !one.free);
-  const mail = await findLatestOutboxRow(db, 'license_key', id);
-  const undelivered = mail?.lastError && mail.sentAt === null ? mail : undefined;
-  const known = { now, free, holders, undelivered, ...(await readOffer(db, product.id)) };
-  if (status === 'active') return { ...known, stopped: undefined, refusedSince: 0 };
-  if (status === 'expired') {
-    const refusedSince = await countDownloads(db, id, 'LICENSE_EXPIRED', expiresAt ?? new Date(0));
-    return { ...known, stopped: undefined, refusedSince };
-  }
-  const [stopped] = await findEvents(db, STOPS, { licenseId: id }, 1);
-  const refusedSince = await countDownloads(db, id, 'LICENSE_INACTIVE', stopped?.at ?? new Date(0));
-  return { ...known, stopped, refusedSince };
-}
-
-/** What a product's licences cover, and whether anything of it is published. */
-async function readOffer(
-  db: Db,
-  productId: number,
-): Promise<Pick<Circumstances, 'latestVersion' | 'included' | 'includedPublished'>> {
-  const latestVersion = (await latestRelease(db, productId))?.version;
-  const included = includedIn(await readCatalogue(db), productId);
-  let includedPublished = false;
-  for (const { id } of latestVersion === undefined ? included : [])
-    includedPublished ||= (await latestRelease(db, id)) !== undefined;
-  return { latestVersion, included, includedPublished };
-}
-
-/** What the sentences about accesses are built from. @param histories how many unknown keys are looked for in all events */
-export async function gatherKnown(
-  db: Db,
-  accesses: LoggedAccess[],
-  now: Date,
-  known: [hint: string, likely: Likely[]][] = [],
-  histories = MAX_HISTORY_SEARCHES,
-): Promise<Known> {
-  const licenses = await findLicensesByIds(db, distinct(accesses.map(({ licenseId }) => licenseId)));
-  const byId = new Map(licenses.map((license) => [license.id, license]));
-  const unknown = accesses.filter(
-    ({ outcome, licenseId }) => outcome === 'LICENSE_NOT_FOUND' && licenseId === null,
-  );
-  const likely = new Map(known);
-  for (const [i, hint] of distinct(unknown.map(({ keyHint: seen }) => seen))
-    .filter((seen) => !likely.has(seen))
-    .slice(0, MAX_HINTS)
-    .entries())
-    likely.set(hint, await findLikely(db, hint, now, { inHistory: i < histories }));
-  const products = distinct(
-    accesses.map(({ outcome, productId }) => (outcome === 'DOWNLOAD_NOT_FOUND' ? productId : null)),
-  );
-  const latest: Known['latest'] = new Map();
-  const releases: Known['releases'] = new Map();
-  for (const id of products) {
-    latest.set(id, (await latestRelease(db, id))?.version);
-    releases.set(id, await listReleases(db, id));
-  }
-  return {
-    now,
-    licenses: byId,
-    likely,
-    keys: await readKeys(db, distinct(accesses.map(concernedKey))),
-    activated: await findActivated(db, accesses, byId),
-    sites: await readSites(db, accesses, byId),
-    latest,
-    releases,
-    stops: await findStops(db, accesses),
-    catalogue: accesses.some(({ outcome }) => ['PRODUCT_MISMATCH', 'DOWNLOAD_NOT_FOUND'].includes(outcome))
-      ? await readCatalogue(db)
-      : new Map<number, never>(),
-  };
-}
-
-/** The key that an access is explained by. */
-function concernedKey({ outcome, keyId }: LoggedAccess): number | null {
-  return outcome === 'LICENSE_NOT_FOUND' || outcome.startsWith('ACTIVATION_') ? keyId : null;
-}
-
-async function readKeys(db: Db, ids: number[]): Promise<Map<number, KnownKey>> {
-  const keys = await findKeys(db, ids);
-  const successors = await findKeys(db, distinct(keys.map(({ replacedBy }) => replacedBy)));
-  const byId = new Map(successors.map((key) => [key.id, key]));
-  const slots = await countSlotsOfKeys(db, distinct(keys.map(({ id, replacedBy }) => replacedBy ?? id)));
-  return new Map(
-    keys.map((key) => {
-      const effective = key.replacedBy ?? key.id;
-      return [key.id, { key, successor: byId.get(effective), used: slots.get(effective) ?? 0 }];
-    }),
-  );
-}
-
-async function readSites(
-  db: Db,
-  accesses: LoggedAccess[],
-  licenses: Map<number, License>,
-): Promise<Known['sites']> {
-  const full = accesses.filter(
-    ({ outcome, licenseId }) =>
-      outcome === 'ACTIVATION_LIMIT_REACHED' && licenses.get(licenseId ?? 0)?.plan.freeStaging,
-  );
-  const sites: Known['sites'] = new Map();
-  for (const licenseId of distinct(full.map((access) => access.licenseId)).slice(0, MAX_HISTORIES))
-    sites.set(licenseId, await listActivations(db, licenseId));
-  return sites;
-}
-
-async function findStops(db: Db, accesses: LoggedAccess[]): Promise<Known['stops']> {
-  const inactive = accesses.filter(({ outcome }) => outcome === 'LICENSE_INACTIVE');
-  const stops: Known['stops'] = new Map();
-  for (const licenseId of distinct(inactive.map((access) => access.licenseId)).slice(0, MAX_HISTORIES))
-    stops.set(licenseId, await findEvents(db, STOPS, { licenseId }, MAX_STOPS));
-  return stops;
-}
-
-async function findActivated(
-  db: Db,
-  accesses: LoggedAccess[],
-  licenses: Map<number, License>,
-): Promise<Known['activated']> {
-  const asked = new Map<string, { licenseId: number; identifier: string }>();
-  for (const { licenseId, identifier, outcome } of accesses) {
-    if (licenseId === null || identifier === null || !outcome.startsWith('ACTIVATION_')) continue;
-    const type = licenses.get(licenseId)?.plan.activationType;
-    const normalized = type === undefined ? undefined : normalizeIdentifier(type, identifier);
-    if (normalized !== undefined)
-      asked.set(activationKey({ licenseId, identifier }), { licenseId, identifier: normalized });
-  }
-  const found = await findActivations(db, [...asked.values()]);
-  return new Map(
-    [...asked].flatMap(([sent, pair]): [string, number | null][] => {
-      const activation = found.get(activationKey(pair));
-      return activation ? [[sent, activation.keyId]] : [];
-    }),
-  );
-}
-
-/** The licences a key that ends in `hint` may be meant for. `own`: it may be in our format, with longer hints. */
-async function findLikely(
-  db: Db,
-  hint: string,
-  now: Date,
-  { inHistory = true, own = true }: { inHistory?: boolean; own?: boolean } = {},
-): Promise<Likely[]> {
-  const { exact, patterns } = hintsNear(hint);
-  const near = { exact, patterns: own ? patterns : [] };
-  const found = await findKeysByHints(db, hint, near, 2 * MAX_CANDIDATES);
-  const candidates = await withLicenses(db, found, (key, license): Likely[] => {
-    const { keyHint: own } = key;
-    const slip =
-      own === null ? undefined : isOpen(key, now) ? compareHints(hint, own) : formerSlip(key, hint);
-    return slip === undefined ? [] : [{ license, slip, by: 'hint' }];
-  });
-  if (inHistory) {
-    const events = await findEvents(db, ['rekey'], { field: 'key_hint', before: hint }, MAX_CANDIDATES);
-    const replaced = await findLicensesByIds(db, distinct(events.map(({ licenseId }) => licenseId)));
-    candidates.push(...replaced.map((license): Likely => ({ license, slip: 'replaced', by: 'hint' })));
-  }
-  return ranked(candidates);
-}
-
-/** A request with an ended key itself is logged with its licence, so this one was mistyped, or came before. */
-function formerSlip({ keyHint: own, replacedBy }: LicenseKey, hint: string): Likely['slip'] | undefined {
-  if (own !== hint) return undefined;
-  return replacedBy === null ? 'ended' : 'replaced';
-}
-
-async function withLicenses<T>(
-  db: Db,
-  keys: LicenseKey[],
-  read: (key: LicenseKey, license: License) => T[],
-): Promise<T[]> {
-  const licenses = await findLicensesByIds(db, distinct(keys.map(({ licenseId }) => licenseId)));
-  const byId = new Map(licenses.map((license) => [license.id, license]));
-  return keys.flatMap((key) => {
-    const license = byId.get(key.licenseId);
-    return license ? read(key, license) : [];
-  });
-}
-
-async function findLicensesOfNearKeys(db: Db, canonical: string, now: Date): Promise<Likely[]> {
-  const near = keysNear(canonical);
-  const found: Likely[] = [];
-  for (let i = 0; i < near.length && found.length < MAX_CANDIDATES; i += DIGESTS_AT_ONCE) {
-    const slips = new Map(near.slice(i, i + DIGESTS_AT_ONCE).map(({ key, slip }) => [keyDigest(key), slip]));
-    found.push(
-      ...(await withLicenses(db, await findKeysByDigests(db, [...slips.keys()]), (key, license): Likely[] => {
-        const slip = slips.get(key.keyDigest) as Slip;
-        return [{ license, slip, by: 'key', hasEnded: !isOpen(key, now) }];
-      })),
-    );
-  }
-  return ranked(found);
-}
-
-function ranked(candidates: Likely[]): Likely[] {
-  const likeliestFirst = [...candidates].sort((a, b) => RANK.indexOf(a.slip) - RANK.indexOf(b.slip));
-  const ids = likeliestFirst.map(({ license }) => license.id);
-  return likeliestFirst.filter((one, i) => ids.indexOf(one.license.id) === i).slice(0, MAX_CANDIDATES);
-}
-
 function newest(accesses: LoggedAccess[], limit: number): LoggedAccess[] {
   return [...new Map(accesses.map((access) => [access.id, access])).values()]
     .sort((a, b) => b.at.getTime() - a.at.getTime() || b.id - a.id)
     .slice(0, limit);
-}
-
-function distinct<T>(values: (T | null)[]): T[] {
-  return [...new Set(values.filter((value): value is T => value !== null))];
 }

@@ -1,0 +1,176 @@
+import { normalizeIdentifier } from '../licensing/identifiers';
+import { includedIn, readCatalogue } from '../licensing/bundles';
+import { latestRelease } from '../licensing/updates';
+import { liveStatus } from '../licensing/states';
+import { countDownloads, type LoggedAccess } from '../store/access-log';
+import {
+  activationKey,
+  findActivations,
+  findActivationsOfSites,
+  listActivations,
+  listFree,
+} from '../store/activations';
+import type { Db } from '../store/database';
+import { findEvents, type EventAction } from '../store/events';
+import { countSlotsOfKeys, findKeys } from '../store/license-keys';
+import { findLicensesByIds, type License } from '../store/licenses';
+import { findLatestOutboxRow } from '../store/outbox';
+import { listReleases } from '../store/releases';
+import { FREE_SITES_READ } from './explain-sites';
+import type { Circumstances, Known, KnownKey, Likely } from './known';
+import { STOPPED } from './refusal-causes';
+import { findLikely } from './likely-licenses';
+import { distinct } from './distinct';
+
+/** Reads what the findings about a licence and about accesses are made of. */
+
+const MAX_HINTS = 20;
+
+/** A search for a replaced key scans all events. */
+const MAX_HISTORY_SEARCHES = 5;
+
+/** Licences whose history is read, and stops read for each. */
+const MAX_HISTORIES = 20;
+
+const MAX_STOPS = 20;
+
+const STOPS = Object.keys(STOPPED) as EventAction[];
+
+export async function readCircumstances(db: Db, license: License, now: Date): Promise<Circumstances> {
+  const { id, product, expiresAt } = license;
+  const status = liveStatus(license, now);
+  const free = await listFree(db, id, FREE_SITES_READ);
+  const sites = distinct(free.map(({ site }) => site)).map((site) => ({ licenseId: id, site }));
+  const holders = (await findActivationsOfSites(db, sites)).filter((one) => !one.free);
+  const mail = await findLatestOutboxRow(db, 'license_key', id);
+  const undelivered = mail?.lastError && mail.sentAt === null ? mail : undefined;
+  const known = { now, free, holders, undelivered, ...(await readOffer(db, product.id)) };
+  if (status === 'active') return { ...known, stopped: undefined, refusedSince: 0 };
+  if (status === 'expired') {
+    const refusedSince = await countDownloads(db, id, 'LICENSE_EXPIRED', expiresAt ?? new Date(0));
+    return { ...known, stopped: undefined, refusedSince };
+  }
+  const [stopped] = await findEvents(db, STOPS, { licenseId: id }, 1);
+  const refusedSince = await countDownloads(db, id, 'LICENSE_INACTIVE', stopped?.at ?? new Date(0));
+  return { ...known, stopped, refusedSince };
+}
+
+/** What a product's licences cover, and whether anything of it is published. */
+async function readOffer(
+  db: Db,
+  productId: number,
+): Promise<Pick<Circumstances, 'latestVersion' | 'included' | 'includedPublished'>> {
+  const latestVersion = (await latestRelease(db, productId))?.version;
+  const included = includedIn(await readCatalogue(db), productId);
+  let includedPublished = false;
+  for (const { id } of latestVersion === undefined ? included : [])
+    includedPublished ||= (await latestRelease(db, id)) !== undefined;
+  return { latestVersion, included, includedPublished };
+}
+
+/** What the sentences about accesses are built from. @param histories how many unknown keys are looked for in all events */
+export async function gatherKnown(
+  db: Db,
+  accesses: LoggedAccess[],
+  now: Date,
+  known: [hint: string, likely: Likely[]][] = [],
+  histories = MAX_HISTORY_SEARCHES,
+): Promise<Known> {
+  const licenses = await findLicensesByIds(db, distinct(accesses.map(({ licenseId }) => licenseId)));
+  const byId = new Map(licenses.map((license) => [license.id, license]));
+  const unknown = accesses.filter(
+    ({ outcome, licenseId }) => outcome === 'LICENSE_NOT_FOUND' && licenseId === null,
+  );
+  const likely = new Map(known);
+  for (const [i, hint] of distinct(unknown.map(({ keyHint: seen }) => seen))
+    .filter((seen) => !likely.has(seen))
+    .slice(0, MAX_HINTS)
+    .entries())
+    likely.set(hint, await findLikely(db, hint, now, { inHistory: i < histories }));
+  const products = distinct(
+    accesses.map(({ outcome, productId }) => (outcome === 'DOWNLOAD_NOT_FOUND' ? productId : null)),
+  );
+  const latest: Known['latest'] = new Map();
+  const releases: Known['releases'] = new Map();
+  for (const id of products) {
+    latest.set(id, (await latestRelease(db, id))?.version);
+    releases.set(id, await listReleases(db, id));
+  }
+  return {
+    now,
+    licenses: byId,
+    likely,
+    keys: await readKeys(db, distinct(accesses.map(concernedKey))),
+    activated: await findActivated(db, accesses, byId),
+    sites: await readSites(db, accesses, byId),
+    latest,
+    releases,
+    stops: await findStops(db, accesses),
+    catalogue: accesses.some(({ outcome }) => ['PRODUCT_MISMATCH', 'DOWNLOAD_NOT_FOUND'].includes(outcome))
+      ? await readCatalogue(db)
+      : new Map<number, never>(),
+  };
+}
+
+/** The key that an access is explained by. */
+function concernedKey({ outcome, keyId }: LoggedAccess): number | null {
+  return outcome === 'LICENSE_NOT_FOUND' || outcome.startsWith('ACTIVATION_') ? keyId : null;
+}
+
+export async function readKeys(db: Db, ids: number[]): Promise<Map<number, KnownKey>> {
+  const keys = await findKeys(db, ids);
+  const successors = await findKeys(db, distinct(keys.map(({ replacedBy }) => replacedBy)));
+  const byId = new Map(successors.map((key) => [key.id, key]));
+  const slots = await countSlotsOfKeys(db, distinct(keys.map(({ id, replacedBy }) => replacedBy ?? id)));
+  return new Map(
+    keys.map((key) => {
+      const effective = key.replacedBy ?? key.id;
+      return [key.id, { key, successor: byId.get(effective), used: slots.get(effective) ?? 0 }];
+    }),
+  );
+}
+
+async function readSites(
+  db: Db,
+  accesses: LoggedAccess[],
+  licenses: Map<number, License>,
+): Promise<Known['sites']> {
+  const full = accesses.filter(
+    ({ outcome, licenseId }) =>
+      outcome === 'ACTIVATION_LIMIT_REACHED' && licenses.get(licenseId ?? 0)?.plan.freeStaging,
+  );
+  const sites: Known['sites'] = new Map();
+  for (const licenseId of distinct(full.map((access) => access.licenseId)).slice(0, MAX_HISTORIES))
+    sites.set(licenseId, await listActivations(db, licenseId));
+  return sites;
+}
+
+async function findStops(db: Db, accesses: LoggedAccess[]): Promise<Known['stops']> {
+  const inactive = accesses.filter(({ outcome }) => outcome === 'LICENSE_INACTIVE');
+  const stops: Known['stops'] = new Map();
+  for (const licenseId of distinct(inactive.map((access) => access.licenseId)).slice(0, MAX_HISTORIES))
+    stops.set(licenseId, await findEvents(db, STOPS, { licenseId }, MAX_STOPS));
+  return stops;
+}
+
+async function findActivated(
+  db: Db,
+  accesses: LoggedAccess[],
+  licenses: Map<number, License>,
+): Promise<Known['activated']> {
+  const asked = new Map<string, { licenseId: number; identifier: string }>();
+  for (const { licenseId, identifier, outcome } of accesses) {
+    if (licenseId === null || identifier === null || !outcome.startsWith('ACTIVATION_')) continue;
+    const type = licenses.get(licenseId)?.plan.activationType;
+    const normalized = type === undefined ? undefined : normalizeIdentifier(type, identifier);
+    if (normalized !== undefined)
+      asked.set(activationKey({ licenseId, identifier }), { licenseId, identifier: normalized });
+  }
+  const found = await findActivations(db, [...asked.values()]);
+  return new Map(
+    [...asked].flatMap(([sent, pair]): [string, number | null][] => {
+      const activation = found.get(activationKey(pair));
+      return activation ? [[sent, activation.keyId]] : [];
+    }),
+  );
+}

@@ -1,0 +1,92 @@
+import { keyDigest } from '../licensing/keys';
+import { isOpen } from '../licensing/license-keys';
+import type { Db } from '../store/database';
+import { findEvents } from '../store/events';
+import { findKeysByDigests, findKeysByHints, type LicenseKey } from '../store/license-keys';
+import { findLicensesByIds, type License } from '../store/licenses';
+import type { Likely } from './known';
+import { compareHints, hintsNear, keysNear, type Slip } from './similar-keys';
+import { distinct } from './distinct';
+
+/** Which licences an unknown key may have been meant for. */
+
+const DIGESTS_AT_ONCE = 500;
+const MAX_CANDIDATES = 5;
+
+/** The likeliest first: certain matches, then guesses. */
+const RANK: Likely['slip'][] = [
+  'replaced',
+  'ended',
+  'elsewhere',
+  'spelling',
+  'shape',
+  'confused',
+  'one-character',
+  'transposed',
+  'missing',
+  'extra',
+];
+
+/** The licences a key that ends in `hint` may be meant for. `own`: it may be in our format, with longer hints. */
+export async function findLikely(
+  db: Db,
+  hint: string,
+  now: Date,
+  { inHistory = true, own = true }: { inHistory?: boolean; own?: boolean } = {},
+): Promise<Likely[]> {
+  const { exact, patterns } = hintsNear(hint);
+  const near = { exact, patterns: own ? patterns : [] };
+  const found = await findKeysByHints(db, hint, near, 2 * MAX_CANDIDATES);
+  const candidates = await withLicenses(db, found, (key, license): Likely[] => {
+    const { keyHint: own } = key;
+    const slip =
+      own === null ? undefined : isOpen(key, now) ? compareHints(hint, own) : formerSlip(key, hint);
+    return slip === undefined ? [] : [{ license, slip, by: 'hint' }];
+  });
+  if (inHistory) {
+    const events = await findEvents(db, ['rekey'], { field: 'key_hint', before: hint }, MAX_CANDIDATES);
+    const replaced = await findLicensesByIds(db, distinct(events.map(({ licenseId }) => licenseId)));
+    candidates.push(...replaced.map((license): Likely => ({ license, slip: 'replaced', by: 'hint' })));
+  }
+  return ranked(candidates);
+}
+
+/** A request with an ended key itself is logged with its licence, so this one was mistyped, or came before. */
+function formerSlip({ keyHint: own, replacedBy }: LicenseKey, hint: string): Likely['slip'] | undefined {
+  if (own !== hint) return undefined;
+  return replacedBy === null ? 'ended' : 'replaced';
+}
+
+export async function findLicensesOfNearKeys(db: Db, canonical: string, now: Date): Promise<Likely[]> {
+  const near = keysNear(canonical);
+  const found: Likely[] = [];
+  for (let i = 0; i < near.length && found.length < MAX_CANDIDATES; i += DIGESTS_AT_ONCE) {
+    const slips = new Map(near.slice(i, i + DIGESTS_AT_ONCE).map(({ key, slip }) => [keyDigest(key), slip]));
+    found.push(
+      ...(await withLicenses(db, await findKeysByDigests(db, [...slips.keys()]), (key, license): Likely[] => {
+        const slip = slips.get(key.keyDigest) as Slip;
+        return [{ license, slip, by: 'key', hasEnded: !isOpen(key, now) }];
+      })),
+    );
+  }
+  return ranked(found);
+}
+
+async function withLicenses<T>(
+  db: Db,
+  keys: LicenseKey[],
+  read: (key: LicenseKey, license: License) => T[],
+): Promise<T[]> {
+  const licenses = await findLicensesByIds(db, distinct(keys.map(({ licenseId }) => licenseId)));
+  const byId = new Map(licenses.map((license) => [license.id, license]));
+  return keys.flatMap((key) => {
+    const license = byId.get(key.licenseId);
+    return license ? read(key, license) : [];
+  });
+}
+
+function ranked(candidates: Likely[]): Likely[] {
+  const likeliestFirst = [...candidates].sort((a, b) => RANK.indexOf(a.slip) - RANK.indexOf(b.slip));
+  const ids = likeliestFirst.map(({ license }) => license.id);
+  return likeliestFirst.filter((one, i) => ids.indexOf(one.license.id) === i).slice(0, MAX_CANDIDATES);
+}

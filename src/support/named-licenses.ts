@@ -1,0 +1,109 @@
+import { domainToUnicode } from 'node:url';
+import { spellings, type ActivationType, type Spellings } from '../licensing/identifiers';
+import { storedCustomer } from '../licensing/customer-email';
+import { asHint } from '../licensing/keys';
+import { findAccessesWith, lastAccessId, type LoggedAccess } from '../store/access-log';
+import { activationKey, findActivationsOf } from '../store/activations';
+import type { Db } from '../store/database';
+import { findLicensesByIds, findLicensesOfCustomers, listLicenses, type License } from '../store/licenses';
+import type { Name, NamedLicense } from './known';
+import { emailsNear } from './similar-keys';
+import { distinct } from './distinct';
+
+/** Licences that a text names, exactly, nearly, or in the access log. */
+
+export const MAX_LISTED = 20;
+
+const DIGESTS_AT_ONCE = 500;
+
+/** The latest accesses searched for an identifier: two seconds on MariaDB. */
+const LATEST_ACCESSES = 1_000_000;
+
+/** Accesses whose text contains the identifier, before exact comparison. */
+const MAX_ALIKE = 5_000;
+
+/** Licences whose customer, reference, end of key or activated identifier is the text. Each is listed once, by id. */
+export async function findLicensesNamed(db: Db, text: string, now: Date): Promise<NamedLicense[]> {
+  const limit = MAX_LISTED + 1;
+  const hint = asHint(text);
+  const found: Record<'customer' | 'reference' | 'hint' | 'identifier', License[]> = {
+    customer: await listLicenses(db, { customer: storedCustomer(text), limit }, now),
+    reference: await listLicenses(db, { reference: text, limit }, now),
+    hint: hint === undefined ? [] : await listLicenses(db, { hint, limit }, now),
+    identifier: await findLicensesByIdentifier(db, text, limit),
+  };
+  const named = new Map<number, NamedLicense>();
+  for (const [by, licenses] of Object.entries(found) as [Name, License[]][])
+    for (const license of licenses) if (!named.has(license.id)) named.set(license.id, { license, by });
+  return [...named.values()].sort((a, b) => a.license.id - b.license.id);
+}
+
+async function findLicensesByIdentifier(db: Db, text: string, limit: number): Promise<License[]> {
+  const spelled = spellings(text);
+  const identifiers = [...new Set(Object.values(spelled))].filter((one) => one !== undefined);
+  if (identifiers.length === 0) return [];
+  const activations = await findActivationsOf(db, identifiers, limit);
+  const licenses = await findLicensesByIds(db, distinct(activations.map(({ licenseId }) => licenseId)));
+  const isActivated = new Set(activations.map(activationKey));
+  return licenses.filter(({ id, plan }) => {
+    const identifier = spelled[plan.activationType as ActivationType];
+    return identifier !== undefined && isActivated.has(activationKey({ licenseId: id, identifier }));
+  });
+}
+
+/** Licences of customers whose e-mail begins with the text, else is within one slip, else has the name elsewhere. */
+export async function findLicensesByNearEmail(db: Db, text: string): Promise<NamedLicense[]> {
+  const email = storedCustomer(text);
+  const limit = MAX_LISTED + 1;
+  // Numbers mean ids and orders.
+  if (!/^\S{3,190}$/.test(email) || /^\d+$/.test(email)) return [];
+  const named = (licenses: License[], by: Name) =>
+    licenses.map((license) => ({ license, by })).sort((a, b) => a.license.id - b.license.id);
+  const begun = await findLicensesOfCustomers(db, { beginning: email }, limit);
+  const [name = '', provider] = email.split('@');
+  if (begun.length > 0 || provider === undefined) return named(begun, 'beginning');
+  const emails = emailsNear(email);
+  const near: License[] = [];
+  for (let i = 0; i < emails.length && near.length < limit; i += DIGESTS_AT_ONCE)
+    near.push(...(await findLicensesOfCustomers(db, { among: emails.slice(i, i + DIGESTS_AT_ONCE) }, limit)));
+  if (near.length > 0 || name === '') return named(near.slice(0, limit), 'near');
+  return named(await findLicensesOfCustomers(db, { beginning: `${name}@` }, limit), 'provider');
+}
+
+export async function findLogged(
+  db: Db,
+  text: string,
+  { limit, searched = LATEST_ACCESSES }: { limit: number; searched?: number },
+): Promise<{ accesses: LoggedAccess[]; licenses: License[] }> {
+  const spelled = spellings(text);
+  const { domain, seat } = spelled;
+  // The log stores identifiers as they were sent.
+  const texts = distinct([
+    seat ?? null,
+    domain ?? null,
+    domain === undefined ? null : domainToUnicode(domain),
+  ]);
+  if (texts.length === 0) return { accesses: [], licenses: [] };
+  const after = (await lastAccessId(db)) - searched;
+  const alike = await findAccessesWith(db, texts, { after, limit: MAX_ALIKE });
+  const licenses = await findLicensesByIds(db, distinct(alike.map(({ licenseId }) => licenseId)));
+  const types = new Map(licenses.map(({ id, plan }) => [id, plan.activationType as ActivationType]));
+  const accesses = alike
+    .filter(({ identifier, licenseId }) =>
+      isSameIdentifier(spelled, spellings(identifier ?? ''), types.get(licenseId ?? 0)),
+    )
+    .slice(0, limit);
+  const named = new Set(accesses.map(({ licenseId }) => licenseId));
+  return {
+    accesses,
+    licenses: licenses.filter(({ id }) => named.has(id)).sort((a, b) => a.id - b.id),
+  };
+}
+
+function isSameIdentifier(asked: Spellings, sent: Spellings, type: ActivationType | undefined): boolean {
+  // An invalid identifier was refused and is logged as sent.
+  if (sent.seat !== undefined && sent.seat === asked.seat) return true;
+  if (sent.domain === undefined || sent.domain !== asked.domain) return false;
+  // As a domain, an e-mail address would match everybody at its provider.
+  return type === undefined ? ![sent, asked].some(({ seat }) => seat?.includes('@')) : type === 'domain';
+}

@@ -1,4 +1,5 @@
 /** @jest-config-loader ts-node */
+import { availableParallelism } from 'node:os';
 import type { Config } from 'jest';
 
 /** Types are stripped, and the pages' components compiled as tsconfig.json says. */
@@ -24,8 +25,8 @@ const config: Config = {
   transform: { '^.+\\.ts$': swc({}), '^.+\\.tsx$': swc({ tsx: true }) },
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
-  // Jest's own choice leaves a core to its parent process, which has nothing to do.
-  maxWorkers: '100%',
+  // Tests wait for servers that they start and stop: three of them keep two cores busy.
+  maxWorkers: Math.ceil(1.5 * availableParallelism()),
   // A hung test ends; a busy machine, on which a test with many processes took 31 s, does not fail it.
   testTimeout: 90_000,
   reporters: ['default', '<rootDir>/test/support/summary-reporter.mjs'],

@@ -90,6 +90,29 @@ test('the node in use hangs: the next one within seconds; it wakes up, and nothi
   expect(hung.outage).toBeLessThan(10_000);
 }, 120_000);
 
+test.each(['killed', 'hung'])(
+  'a node that nobody uses is %s: calls wait until the others have given it up, and go on',
+  async (how) => {
+    const urls = await startInstances(listOf(0, 1, 2), listOf(0, 1, 2));
+    const { meanwhile } = await underFault({
+      url: urls,
+      goods: await newGoods(),
+      db,
+      begin: () => (how === 'hung' ? nodes[2]!.hang() : nodes[2]!.stop('SIGKILL')),
+      lasts: 10,
+      end: () => (how === 'hung' ? nodes[2]!.resume() : nodes[2]!.start()),
+      patience: 8_000,
+      recovers: MERGED_S,
+    });
+    expect(tally(unhealthy(meanwhile))).toEqual({});
+    for (const service of cluster.instances())
+      expect(await metric(service, 'licensing_database_switches_total')).toEqual([
+        'licensing_database_switches_total 0',
+      ]);
+  },
+  120_000,
+);
+
 test('the node in use is isolated: what it cannot give to the others is not acknowledged', async () => {
   const urls = await startInstances(listOf(0, 1, 2), listOf(0, 1, 2));
   const isolate = async (isolated: 0 | 1) => {

@@ -225,10 +225,19 @@ function calls(key: string): Call[] {
   ];
 }
 
-/** Everything above, in every spelling of every key; the keys' owners are as good as strangers here. */
+/**
+ * Everything above with every key; the keys' owners are as good as strangers here. Each other spelling is sent to some
+ * of the places, with TEST_FAULTS=all to every one.
+ */
 async function callAll(url: string, keys: string[]): Promise<Map<number, number>> {
   const statuses = new Map<number, number>();
-  const all = keys.flatMap((key) => spellings(key).flatMap(calls));
+  const isSent = (spelling: number, place: number) =>
+    process.env.TEST_FAULTS === 'all' || spelling === 0 || place % 9 === spelling - 1;
+  const all = keys.flatMap((key) =>
+    spellings(key).flatMap((spelled, spelling) =>
+      calls(spelled).filter((_, place) => isSent(spelling, place)),
+    ),
+  );
   // A few at a time: so many connections at once would only wait for each other.
   const queue = [...all];
   const work = async () => {
@@ -301,7 +310,7 @@ describe.each(BACKENDS)('no key, cookie, query string or password is logged, on 
       'METHOD_NOT_ALLOWED',
     ])
       expect([code, logged(code)]).not.toEqual([code, 0]);
-    expect(service.logLines.length).toBeGreaterThan(1_000);
+    expect(service.logLines.length).toBeGreaterThan(500);
     expect(leaks(service.logLines, secrets())).toEqual([]);
     expect(statuses.get(500)).toBeUndefined();
   }, 120_000);

@@ -25,8 +25,8 @@ const config: Config = {
   transform: { '^.+\\.ts$': swc({}), '^.+\\.tsx$': swc({ tsx: true }) },
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
-  // Tests wait for servers that they start and stop: three of them keep two cores busy.
-  maxWorkers: Math.ceil(1.5 * availableParallelism()),
+  // Tests wait half of their time for servers that they start and stop.
+  maxWorkers: 2 * availableParallelism(),
   // A hung test ends; a busy machine, on which a test with many processes took 31 s, does not fail it.
   testTimeout: 90_000,
   reporters: ['default', '<rootDir>/test/support/summary-reporter.mjs'],

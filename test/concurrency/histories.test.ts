@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Settings } from '../../src/config';
 import { table, type Db } from '../../src/store/database';
+import { runs } from '../support/extent';
 import {
   historiesTimeout,
   hotLimits,
@@ -19,10 +20,10 @@ import { openMigrated, startServiceProcess, type ServiceProcess } from '../suppo
 /**
  * Every answer is of one moment: whole histories of calls on hot licences have an order that explains them, without
  * faults. test/faults/histories.test.ts does the same under every fault. Ten minutes of it:
- * TEST_HISTORIES_MINUTES=10 npx jest test/histories -t explains
+ * TEST_HISTORIES_MINUTES=10 npx jest test/concurrency/histories -t explains
  */
 
-const OPERATIONS = 10_000;
+const OPERATIONS = runs(5_000, 10_000);
 
 describe.each(DATABASE_KINDS)('%s', (kind) => {
   let db: Db;

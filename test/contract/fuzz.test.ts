@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { deflateSync, gzipSync } from 'node:zlib';
+import { IS_WHOLE, runs } from '../support/extent';
 import { note } from '../support/faults';
 import { giveRelease } from '../support/packages';
 import { openRaw, type RawAnswer, type RawConnection } from '../support/raw-http';
@@ -12,12 +13,12 @@ import { giveLicense, givePlan, PREFIX, startTestService, type TestService } fro
  * own: `FUZZ_SEED=1234567 npx jest test/fuzz` sends the one that failed again.
  */
 
-const ALL = process.env.TEST_FAULTS === 'all';
-const REQUESTS = ALL ? 100_000 : 2_000;
+const REQUESTS = runs(2_000, 100_000);
 const CLIENTS = 8;
 const replayed = process.env.FUZZ_SEED;
 /** The same requests in every short run, others in each long one. */
-const firstSeed = replayed === undefined ? (ALL ? Math.floor(Math.random() * 2 ** 31) : 1) : Number(replayed);
+const firstSeed =
+  replayed === undefined ? (IS_WHOLE ? Math.floor(Math.random() * 2 ** 31) : 1) : Number(replayed);
 
 const CODES = new Set([
   ...['INVALID_REQUEST', 'LICENSE_NOT_FOUND', 'LICENSE_INACTIVE', 'LICENSE_EXPIRED', 'PRODUCT_MISMATCH'],

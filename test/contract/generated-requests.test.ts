@@ -4,6 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { addToken } from '../../src/access/tokens';
+import { IS_WHOLE, runs } from '../support/extent';
 import {
   requestsOf,
   type Described,
@@ -22,8 +23,7 @@ import { signDigistore24 } from '../support/shop-senders';
  * must be one that the document has, which the recorder judges. Before them each operation is called once as it should.
  */
 
-const ALL = process.env.TEST_FAULTS === 'all';
-const REQUESTS = ALL ? 200 : 20;
+const REQUESTS = runs(10, 200);
 
 const document = JSON.parse(readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8')) as {
   paths: Record<string, Record<string, Described>>;
@@ -400,7 +400,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
         fc.asyncProperty(requestsOf(operation, method === 'post', resolve, pools()), async (made) => {
           expect(await send(method, path, made)).toBeLessThan(500);
         }),
-        { numRuns: REQUESTS, ...(ALL ? {} : { seed: 1 }), endOnFailure: true },
+        { numRuns: REQUESTS, ...(IS_WHOLE ? {} : { seed: 1 }), endOnFailure: true },
       );
     },
     300_000,

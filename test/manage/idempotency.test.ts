@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TableName } from '../../src/store/database';
 import { table } from '../../src/store/database';
 import { pruneCalls } from '../../src/store/idempotency';
+import { runs } from '../support/extent';
 import {
   expectNoSecrets,
   expectRefusal,
@@ -305,7 +306,7 @@ describe('Idempotency-Key, on MariaDB with several instances', () => {
   });
 });
 
-const ROUNDS = process.env.TEST_FAULTS === 'all' ? 200 : 12;
+const ROUNDS = runs(4, 200);
 
 describe('Idempotency-Key, when the service is killed', () => {
   it(

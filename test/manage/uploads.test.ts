@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { runs } from '../support/extent';
 import {
   expectNoSecrets,
   expectRefusal,
@@ -228,7 +229,7 @@ describe.each(BACKENDS)('uploads, on %s', (_, settings) => {
   });
 });
 
-const MEGABYTES = process.env.TEST_FAULTS === 'all' ? 256 : 64;
+const MEGABYTES = runs(64, 256);
 
 it(`takes a package of ${MEGABYTES} MB in little memory`, async () => {
   const settings = { LICENSING_DATABASE_URL: await createMariaDbDatabase() };

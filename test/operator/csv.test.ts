@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { readCsv } from '../../src/transfer/csv';
 import { OperatorError } from '../../src/licensing/operator-error';
+import { runs } from '../support/extent';
 
 /** The reader of tables from other systems: any table it is given comes out of it, and nothing else ever does. */
 
@@ -76,7 +77,7 @@ describe('a table', () => {
           expect(found.map(({ cells }) => cells)).toEqual(rows.map((row) => row.map(plain)));
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: runs(500, 2_000) },
     );
   });
 
@@ -91,7 +92,7 @@ describe('a table', () => {
           line += plain(row.join()).split('\n').length;
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(500, 1_000) },
     );
   });
 
@@ -123,9 +124,9 @@ describe('a table', () => {
           expect(error.message).not.toContain('SECRET');
         }
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(1_000, 3_000) },
     );
-    expect(taken).toBeGreaterThan(300);
-    expect(refused).toBeGreaterThan(300);
+    expect(taken).toBeGreaterThan(100);
+    expect(refused).toBeGreaterThan(100);
   });
 });

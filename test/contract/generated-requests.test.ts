@@ -14,7 +14,7 @@ import {
   type Schema,
 } from '../support/generated-requests';
 import { makePackage } from '../support/packages';
-import { temporaryFolder } from '../support/processes';
+import { eventually, temporaryFolder } from '../support/processes';
 import { DATABASE_KINDS, newPlace, PREFIX, startTestService, type TestService } from '../support/service';
 import { signDigistore24 } from '../support/shop-senders';
 
@@ -247,7 +247,15 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
   /** How an operation is called as it should be; the answers that it then gives. */
   function goodCalls(): Record<
     string,
-    { path?: string; query?: [string, string][]; body?: unknown; type?: string; statuses?: number[] }
+    {
+      path?: string;
+      query?: [string, string][];
+      body?: unknown;
+      type?: string;
+      statuses?: number[];
+      /** waits until it can be called */
+      ready?: () => Promise<void>;
+    }
   > {
     const { product, emptyProduct, plan, emptyPlan, license, suspended, key, reference, customer } = world;
     const { activation, release, draft, token: other, licenseKey, signingKey, webhook, delivery } = world;
@@ -340,7 +348,15 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       testWebhook: { path: `${hook}/test`, statuses: [201] },
       rotateWebhook: { path: `${hook}/rotate` },
       listWebhookDeliveries: { path: `${hook}/deliveries` },
-      replayWebhookDelivery: { path: `${hook}/deliveries/${delivery}/replay` },
+      replayWebhookDelivery: {
+        path: `${hook}/deliveries/${delivery}/replay`,
+        // It was sent at once, and cannot be sent again meanwhile.
+        ready: () =>
+          eventually(async () => {
+            const { data } = (await call('get', `${hook}/deliveries`)).body;
+            expect(data).toMatchObject([{ error: expect.anything() }]);
+          }),
+      },
       addToken: { body: { name: randomUUID(), scope: 'issue' }, statuses: [201] },
       removeToken: { path: `/manage/tokens/${other}`, statuses: [204] },
       activate: { body: { license_key: licenseKey, identifier: 'c.example' } },
@@ -389,7 +405,8 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       token = await makeToken();
       const newWorld = () => (isReading ? Promise.resolve(unchanged) : makeWorld());
       world = await newWorld();
-      const { statuses = [200], type, ...good } = goodCalls()[operationId] ?? {};
+      const { statuses = [200], type, ready, ...good } = goodCalls()[operationId] ?? {};
+      await ready?.();
       for (const status of statuses) {
         const headers = type === undefined ? {} : { 'Content-Type': type };
         const answer = await call(method, good.path ?? path, { ...good, headers });

@@ -57,5 +57,5 @@ export function rememberBaseUrl(db: Db, productId: number, text: string): Promis
 export function withGiven(before: Remembered, given: object): Remembered {
   const now = Object.entries(given).filter(([, value]) => value !== undefined);
   const said = Object.entries({ ...before, ...Object.fromEntries(now) });
-  return Object.fromEntries(said.filter(([, value]) => value !== '')) as Remembered;
+  return Object.fromEntries(said.filter(([, value]) => value !== ''));
 }

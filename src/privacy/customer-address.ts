@@ -5,8 +5,8 @@ import { findLicensesByIds, type License } from '../store/licenses';
 import { findTextRows, idRange, TEXT_COLUMNS, type Only, type TextTable } from '../store/personal-data';
 import { likePattern } from '../store/statements';
 
+/** Rows read at once. */
 export const PAGE = 500;
-
 /** Ids in one search of a whole table, which must end before a service's statements time out. */
 const SCANNED_AT_ONCE = 20_000;
 
@@ -60,6 +60,7 @@ async function otherAddresses(db: Db, address: string, patterns: string[]): Prom
   return others;
 }
 
+/** A table's rows that name the customer in any text. */
 export async function* rowsNaming(
   db: Db,
   name: TextTable,
@@ -102,6 +103,7 @@ async function* matchingRows(
   }
 }
 
+/** The customer's own licences, by id. */
 export async function* customerLicenses(
   db: Db,
   customer: CustomerAddress,
@@ -113,6 +115,7 @@ export async function* customerLicenses(
   }
 }
 
+/** Rows that have a `license_id`, each with its licence. */
 export async function* withLicenses(
   db: Db,
   rows: AsyncIterable<Row>,
@@ -125,6 +128,7 @@ export async function* withLicenses(
   }
 }
 
+/** The same items in lists of at most `size`. */
 export async function* inPages<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
   let page: T[] = [];
   for await (const item of items) {

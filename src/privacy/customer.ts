@@ -98,6 +98,7 @@ async function listCustomerSeats(db: Db, customer: CustomerAddress): Promise<Rec
   return seats.sort((a, b) => a.license_id - b.license_id);
 }
 
+/** The newest first. */
 export async function latestAccesses(db: Db, licenseIds: number[]): Promise<LoggedAccess[]> {
   const accesses: LoggedAccess[] = [];
   for (const licenseId of licenseIds)

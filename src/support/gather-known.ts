@@ -25,17 +25,14 @@ import { distinct } from './distinct';
 /** Reads what the findings about a licence and about accesses are made of. */
 
 const MAX_HINTS = 20;
-
 /** A search for a replaced key scans all events. */
 const MAX_HISTORY_SEARCHES = 5;
-
 /** Licences whose history is read, and stops read for each. */
 const MAX_HISTORIES = 20;
-
 const MAX_STOPS = 20;
-
 const STOPS = Object.keys(STOPPED) as EventAction[];
 
+/** What a licence's own findings are made of. */
 export async function readCircumstances(db: Db, license: License, now: Date): Promise<Circumstances> {
   const { id, product, expiresAt } = license;
   const status = liveStatus(license, now);
@@ -117,6 +114,7 @@ function concernedKey({ outcome, keyId }: LoggedAccess): number | null {
   return outcome === 'LICENSE_NOT_FOUND' || outcome.startsWith('ACTIVATION_') ? keyId : null;
 }
 
+/** Keys by id, each with the one that replaced it and how many slots are taken by that. */
 export async function readKeys(db: Db, ids: number[]): Promise<Map<number, KnownKey>> {
   const keys = await findKeys(db, ids);
   const successors = await findKeys(db, distinct(keys.map(({ replacedBy }) => replacedBy)));

@@ -10,7 +10,8 @@ import { distinct } from './distinct';
 
 /** Which licences an unknown key may have been meant for. */
 
-const DIGESTS_AT_ONCE = 500;
+/** Digests in one search. */
+export const DIGESTS_AT_ONCE = 500;
 const MAX_CANDIDATES = 5;
 
 /** The likeliest first: certain matches, then guesses. */
@@ -57,6 +58,7 @@ function formerSlip({ keyHint: own, replacedBy }: LicenseKey, hint: string): Lik
   return replacedBy === null ? 'ended' : 'replaced';
 }
 
+/** The licences with a key that differs from the typed one by a slip. */
 export async function findLicensesOfNearKeys(db: Db, canonical: string, now: Date): Promise<Likely[]> {
   const near = keysNear(canonical);
   const found: Likely[] = [];

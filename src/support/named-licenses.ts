@@ -9,16 +9,14 @@ import { findLicensesByIds, findLicensesOfCustomers, listLicenses, type License 
 import type { Name, NamedLicense } from './known';
 import { emailsNear } from './similar-keys';
 import { distinct } from './distinct';
+import { DIGESTS_AT_ONCE } from './likely-licenses';
 
 /** Licences that a text names, exactly, nearly, or in the access log. */
 
+/** Licences that are listed to choose from. */
 export const MAX_LISTED = 20;
-
-const DIGESTS_AT_ONCE = 500;
-
 /** The latest accesses searched for an identifier: two seconds on MariaDB. */
 const LATEST_ACCESSES = 1_000_000;
-
 /** Accesses whose text contains the identifier, before exact comparison. */
 const MAX_ALIKE = 5_000;
 
@@ -70,6 +68,7 @@ export async function findLicensesByNearEmail(db: Db, text: string): Promise<Nam
   return named(await findLicensesOfCustomers(db, { beginning: `${name}@` }, limit), 'provider');
 }
 
+/** Accesses with an identifier that is the text, the newest first, and their licences. */
 export async function findLogged(
   db: Db,
   text: string,

@@ -41,10 +41,8 @@ export interface CaseOptions {
 }
 
 const MAX_ADDRESSES = 20;
-
 /** A licence's open keys besides the main key, and its former keys, that mistyped ones are compared with. */
 const MAX_OTHER_KEYS = 5;
-
 const MAX_FORMER_KEYS = 50;
 
 /**

@@ -4,10 +4,13 @@ import { requireWebAddress, siteFolder } from '../addresses';
 import { clientOfType, type ExtensionClient, type ExtensionType } from '../extension-types';
 import { findPatternFault, MATCH_A_MAJOR, MATCH_A_MINOR } from '../target-platform';
 
+/** What is wrong with options of an update XML. The functions here throw OperatorError, which names the option. */
+
 export function refusedOption(field: string, message: string): OperatorError {
   return new OperatorError(message, { code: 'INVALID_REQUEST', field });
 }
 
+/** The site of an address, which may go on to its API or pages, without a slash at the end. */
 export function readBaseUrl(text: string | undefined): string {
   if (text === undefined)
     throw new OperatorError(
@@ -24,6 +27,7 @@ export function readBaseUrl(text: string | undefined): string {
   return url.origin + path;
 }
 
+/** Where extensions of the type are installed; for some types it has to be said. */
 export function defaultClient(type: ExtensionType): ExtensionClient {
   const client = clientOfType(type);
   if (client === undefined)
@@ -34,6 +38,7 @@ export function defaultClient(type: ExtensionType): ExtensionClient {
   return client;
 }
 
+/** Plugins alone have a folder, and need one. */
 export function refuseFolder(type: ExtensionType, folder: string): void {
   if (type === 'plugin' && folder === '')
     throw refusedOption(
@@ -58,6 +63,7 @@ export function refuseInfoUrl(infoUrl: string): void {
   requireWebAddress(infoUrl, 'The info address', 'info_url');
 }
 
+/** A target platform that is no expression, or matches a Joomla by accident. */
 export function refusePattern(pattern: string): void {
   const refuse = (message: string) => refusedOption('target_platform', message);
   const found = findPatternFault(pattern);

@@ -40,6 +40,7 @@ export async function findXmlPlace(
   return { out: path, url: addressOf(path, baseUrl ?? home.publicUrl, home) };
 }
 
+/** Where customers' sites ask for the file; null: not known. */
 export function addressOf(
   out: string,
   baseUrl: string | undefined,
@@ -82,6 +83,7 @@ const UPDATE_XML: FileKind = {
   isOne: (beginning) => /^\s*(?:(?:<\?[^>]*>|<!--(?:(?!-->)[^])*-->)\s*)*<updates[\s/>]/.test(beginning),
 };
 
+/** @throws OperatorError when the file there must not be replaced */
 export async function requirePlace(out: string, own: OwnFile[]): Promise<Place> {
   const place = await lookAt(out);
   const { there } = place;
@@ -92,6 +94,7 @@ export async function requirePlace(out: string, own: OwnFile[]): Promise<Place> 
   return place;
 }
 
+/** The file written before, if it is another one and still there. */
 export async function findLeftBehind(
   before: string | undefined,
   { target }: Place,

@@ -6,7 +6,6 @@ import type { ExtensionClient, ExtensionType } from '../extension-types';
 import { readBaseUrl } from './judge';
 
 export const DATABASES = ['mysql', 'mariadb', 'postgresql'] as const;
-
 export type DatabaseMinimums = Partial<Record<(typeof DATABASES)[number], string>>;
 
 /** The oldest PHP that Joomla 4 supports. */
@@ -39,6 +38,7 @@ export interface Remembered extends Partial<Settings> {
   versions?: Record<string, Requirements & { tag?: Stability; notOffered?: true; downgradeAllowed?: true }>;
 }
 
+/** Empty before the first `update-xml write`. */
 export async function findRemembered(db: Db, productId: number): Promise<Remembered> {
   return JSON.parse((await findUpdateXmlSettings(db, productId)) ?? '{}') as Remembered;
 }

@@ -5,6 +5,7 @@ import type { PlannedUpdate } from './offered';
 import type { Settings } from './remembered';
 import type { KnownProduct } from './settings';
 
+/** An `<updates>` document as Joomla reads it. */
 export function renderUpdateXml(
   { id, name, element }: KnownProduct,
   settings: Settings,

@@ -23,6 +23,7 @@ export interface KnownProduct extends Product {
   element: string;
 }
 
+/** The settings that are in force: those given now, else remembered, else the defaults. @throws OperatorError */
 export async function readSettings(
   db: Db,
   productId: number,

@@ -25,12 +25,16 @@ const MAX_WAYS = 2_000;
 /** No version tried is longer, so a repetition needs no more turns. */
 const MAX_TURNS = 9;
 
-/** Whether a pattern is skipped because it might run too long. It then counts as not matching. */
-export function isRunaway(pattern: string): boolean {
+/** Whether a pattern is not tried: it might run too long, or only PHP can read it. It then counts as not matching. */
+export function isUntried(pattern: string): boolean {
+  return isRunaway(pattern) || translate(pattern) === undefined;
+}
+
+function isRunaway(pattern: string): boolean {
   return pattern.length > MAX_LENGTH || countWays(pattern) > MAX_WAYS;
 }
 
-/** Like `preg_match('/^' . $pattern . '/')`; false for an invalid or skipped expression. */
+/** Like `preg_match('/^' . $pattern . '/')`; false for an invalid or untried expression. */
 export function matchesPlatform(pattern: string, joomla: string): boolean {
   return compile(pattern)?.test(joomla) ?? false;
 }
@@ -38,17 +42,20 @@ export function matchesPlatform(pattern: string, joomla: string): boolean {
 export type PatternFault =
   /** skipped as too expensive */
   | { fault: 'runaway' }
+  /** not checked: it has a part that only PHP can read */
+  | { fault: 'php-only' }
   /** not a valid regular expression: Joomla skips the update */
   | { fault: 'no-expression' }
-  /** it matches unintended minor versions of Joomla */
-  | { fault: 'accidents'; accidents: string[] };
+  /** it matches unintended versions of Joomla; as text for a sentence */
+  | { fault: 'accidents'; accidents: string };
 
 /** @returns undefined when the pattern has no fault, whatever it matches */
 export function findPatternFault(pattern: string): PatternFault | undefined {
+  if (pattern.length <= MAX_LENGTH && translate(pattern) === undefined) return { fault: 'php-only' };
   if (isRunaway(pattern)) return { fault: 'runaway' };
   if (!compile(pattern)) return { fault: 'no-expression' };
   const accidents = accidentalMatches(pattern);
-  return accidents.length > 0 ? { fault: 'accidents', accidents } : undefined;
+  return accidents.length > 0 ? { fault: 'accidents', accidents: describeAccidents(accidents) } : undefined;
 }
 
 /** Whether the pattern matches any version of a current Joomla. */
@@ -79,29 +86,87 @@ export function overlapsPlatform(pattern: string, other: string): boolean {
   );
 }
 
-/** Minor versions matched by accident, such as 5.10 by `5.1`. A pattern for a whole major version means all of them. */
+/**
+ * The first version of each minor version that is matched by accident: 5.10.0 by `5.1`, and 4.0.5 by `4.4|5`, whose
+ * second alternative is not tied to the beginning. A pattern for a whole major version means all its versions.
+ */
 export function accidentalMatches(pattern: string): string[] {
-  const loose = compile(pattern);
-  if (!loose) return [];
-  const exact = new RegExp(`^(?:${pattern})(?!(?<=[0-9])[0-9])`);
+  const [loose, tied, exact] = [compile(pattern), compile(pattern, (p) => `(?:${p})`), compileExact(pattern)];
+  if (!loose || !tied || !exact) return [];
   return PROBES.flatMap(({ minors }) => {
-    const matched = minors.filter(({ versions }) => versions.some((version) => loose.test(version)));
-    if (matched.length === minors.length) return [];
-    return matched
-      .filter(({ versions }) => !versions.some((version) => exact.test(version)))
-      .map(({ minor }) => minor);
+    const isWhole = minors.every(({ versions }) => versions.some((version) => tied.test(version)));
+    return minors.flatMap(({ versions }) => {
+      const untied = versions.find((version) => loose.test(version) && !tied.test(version));
+      if (untied !== undefined) return [untied];
+      const first = versions.find((version) => loose.test(version));
+      return first === undefined || isWhole || versions.some((version) => exact.test(version)) ? [] : [first];
+    });
   });
 }
 
-function compile(pattern: string): RegExp | undefined {
+/** Ends where a number ends, so that `5.1` does not match 5.10. */
+function compileExact(pattern: string): RegExp | undefined {
+  return compile(pattern, (p) => `(?:${p})(?!(?<=[0-9])[0-9])`);
+}
+
+const SHOWN_PER_MAJOR = 3;
+
+/** A few of each current major version; of the others only when there is none. */
+function describeAccidents(accidents: string[]): string {
+  const of = (major: number) =>
+    accidents.filter((version) => version.startsWith(`${major}.`)).slice(0, SHOWN_PER_MAJOR);
+  const current = CURRENT.flatMap(of);
+  const shown = current.length > 0 ? current : PROBES.flatMap(({ major }) => of(major));
+  return shown.join(', ') + (shown.length === accidents.length ? '' : ' and others');
+}
+
+function compile(pattern: string, wrap = (source: string) => source): RegExp | undefined {
   if (isRunaway(pattern)) return undefined;
   // Joomla uses "/" as the delimiter, so an unescaped slash would end the expression.
   if (/(?<!\\)(?:\\\\)*\//.test(pattern)) return undefined;
+  const translated = translate(pattern);
+  if (translated === undefined) return undefined;
   try {
-    return new RegExp(`^${pattern}`);
+    return new RegExp(`^${wrap(translated.source)}`, translated.flags);
   } catch {
     return undefined;
   }
+}
+
+/** What a POSIX class stands for within brackets. */
+const POSIX_CLASSES: Record<string, string> = {
+  digit: '0-9',
+  alpha: 'A-Za-z',
+  alnum: 'A-Za-z0-9',
+  upper: 'A-Z',
+  lower: 'a-z',
+  xdigit: '0-9A-Fa-f',
+  word: '\\w',
+  space: '\\s',
+};
+
+/** Escapes that PHP alone has; JavaScript takes each for the letter itself. */
+const PHP_ESCAPE = /^\\[AaCEeGgHhKNoPpQRVXZzUuLl]$/;
+
+/** A pattern of PHP in JavaScript's spelling; undefined: a part of it has none. */
+function translate(pattern: string): { source: string; flags: string } | undefined {
+  const [, flags = '', rest = ''] = /^(?:\(\?([ims]+)\))?([^]*)$/.exec(pattern) ?? [];
+  let isKnown = !/\(\*|\[[:.=]\^/.test(rest);
+  const source = rest
+    .replaceAll('(?P<', '(?<')
+    .replace(/(?<=\[[^\]]*)\[:(\w+):\]/g, (whole, name: string) => {
+      isKnown &&= name in POSIX_CLASSES;
+      return POSIX_CLASSES[name] ?? whole;
+    });
+  let last: 'opened' | 'quantifier' | undefined;
+  for (const { 0: token, groups = {} } of source.matchAll(TOKENS)) {
+    const isQuantifier = groups.optional !== undefined || groups.repeated !== undefined;
+    // Possessive (a++), or a group that only PHP has: (?>...), (?|...), (?i), (?R).
+    if (isQuantifier && last !== undefined) isKnown &&= last === 'quantifier' && !/^[+]/.test(token);
+    if (PHP_ESCAPE.test(token)) isKnown = false;
+    last = isQuantifier ? 'quantifier' : groups.opened === undefined ? undefined : 'opened';
+  }
+  return isKnown ? { source, flags: [...new Set(flags)].join('') } : undefined;
 }
 
 /** The parts of an expression that are counted: an escaped character or a class is one character. */

@@ -98,6 +98,9 @@ describe('"update-xml lint" on a file', () => {
     ['for all of Joomla 5 by one digit', () => platform('5.[0-9]')],
     ['for what begins with a digit', () => platform('[45]')],
     ['for what begins so, and anything after it', () => platform('(4|5).*')],
+    ['for digits by their class', () => platform('5\\.[[:digit:]]+')],
+    ['for digits with a flag in front', () => platform('(?i)5\\.[0-9]+')],
+    ['for a group with a name', () => platform('(?P&lt;major>5|6)\\.[0-9]+')],
     ['for all three numbers', () => platform('[4-6]\\.[0-9]+\\.[0-9]+')],
     ['for three numbers or two', () => platform('((4\\.\\d+(\\.\\d+)?)|(5\\.\\d+(\\.\\d+)?))')],
     ['for digits that are counted', () => platform('[456]\\.[0-9]{1,2}(\\.[0-9]{1,2})?')],
@@ -176,18 +179,35 @@ describe('"update-xml lint" on a file', () => {
     [
       'a platform that also matches another',
       () => platform('5.1'),
-      /^error platform: .*also matches Joomla 5\.10, /,
+      /^error platform: .*also matches Joomla 5\.10\.0, /,
     ],
     [
       'the same with its dot escaped',
       () => platform('5\\.1'),
-      /^error platform: .*also matches Joomla 5\.10, /,
+      /^error platform: .*also matches Joomla 5\.10\.0, /,
     ],
     [
       'a second half that is not tied to the beginning',
       () => platform('5\\.4\\.|6\\.'),
-      /^error platform: .*also matches Joomla 3\.6, 3\.16, 4\.6/,
+      /^error platform: .*also matches Joomla 4\.6\.0, 4\.16\.0, 5\.6\.0/,
     ],
+    [
+      'a second half that any number may meet',
+      () => platform('4.4|5'),
+      /^error platform: .*also matches Joomla 4\.0\.5, 4\.1\.5, 4\.2\.5, 6\.0\.5, /,
+    ],
+    [
+      'a first half that is a version, and a second half',
+      () => platform('5.0.6|6'),
+      /^error platform: .*also matches Joomla 4\.0\.6, /,
+    ],
+    [
+      'a possessive repetition, which PHP alone has',
+      () => platform('5\\.[0-9]++'),
+      /^warning platform: .*was not checked: .*PHP alone/,
+    ],
+    ['an atomic group', () => platform('(?>5\\.)[0-9]'), /^warning platform: .*was not checked/],
+    ['an anchor of PHP', () => platform('\\A5\\.[0-9]'), /^warning platform: .*was not checked/],
     ['a platform that is no expression', () => platform('5.*)'), /^error platform: .*no regular expression/],
     ['a platform with a slash', () => platform('5/6'), /^error platform: .*no regular expression/],
     [
@@ -444,8 +464,8 @@ describe('"update-xml lint" on a file', () => {
   });
 
   it.each([
-    ['5.1', '5.10 5.11 5.12 5.13 5.14 5.15 5.16 5.17 5.18 5.19'],
-    ['5\\.[12]', '5.10 5.11 5.12 5.13 5.14 5.15 5.16 5.17 5.18 5.19 5.20'],
+    ['5.1', '5.10.0 5.11.0 5.12.0 5.13.0 5.14.0 5.15.0 5.16.0 5.17.0 5.18.0 5.19.0'],
+    ['5\\.[12]', '5.10.0 5.11.0 5.12.0 5.13.0 5.14.0 5.15.0 5.16.0 5.17.0 5.18.0 5.19.0 5.20.0'],
     ['(5|6)\\.[0-9]+', ''],
     ['[456]', ''],
     ['5\\.(1|2)\\.', ''],

@@ -385,7 +385,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     ],
     [{ baseUrl: 'https://user:secret@shop.example' }, /user name/],
     [{ infoUrl: 'javascript:alert(1)' }, /complete address/],
-    [{ targetPlatform: '5.1' }, /also matches Joomla 5\.10/],
+    [{ targetPlatform: '5.1' }, /also matches Joomla 5\.10\.0/],
     [{ targetPlatform: '(5' }, /no regular expression/],
     [{ targetPlatform: `${'(.*)'.repeat(9)}x` }, /repeats too much, to be tried/],
     [{ phpMinimum: 'eight' }, /no PHP version/],

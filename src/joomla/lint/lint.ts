@@ -4,7 +4,7 @@ import { lintDelivery } from './delivery';
 import { lintAgainstRelease, lintLeftOut, type FindRelease } from './published';
 import { createReport, WRITE_AGAIN, type LintFinding, type Report } from './report';
 import { CURRENT_JOOMLA, lintUpdate } from './update';
-import { isRunaway, matchesCurrentJoomla } from '../target-platform';
+import { isUntried, matchesCurrentJoomla } from '../target-platform';
 import { ASSUMED_JOOMLA, checkPackage } from '../updater/try';
 import { MalformedXml, parseXml, TooMuchXml } from '../xml';
 import { readUpdates, type XmlUpdate } from '../updater/xml-updates';
@@ -127,7 +127,7 @@ function lintTogether(updates: XmlUpdate[], report: Report): void {
     const pattern = update.attribute('targetplatform', 'version') ?? '';
     return (
       update.attribute('targetplatform', 'name') === 'joomla' &&
-      (isRunaway(pattern) || matchesCurrentJoomla(pattern))
+      (isUntried(pattern) || matchesCurrentJoomla(pattern))
     );
   };
   if (!updates.some(mayBeOffered))

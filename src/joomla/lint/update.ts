@@ -201,6 +201,14 @@ function lintPattern(update: XmlUpdate, pattern: string, report: Report): void {
         `The target platform "${Array.from(pattern).slice(0, 60).join('')}" is too long, or repeats too much, to be tried on Joomla's versions.`,
         `Repeat nothing but single digits, as ${DEFAULT_TARGET_PLATFORM}.`,
       );
+    case 'php-only':
+      return report(
+        'warning',
+        'platform',
+        `The target platform "${pattern}" was not checked: a part of it is read by PHP alone.`,
+        `Write it with digits, dots, brackets and alternatives, as ${DEFAULT_TARGET_PLATFORM}.`,
+        update,
+      );
     case 'no-expression':
       return error(
         `The target platform "${pattern}" is no regular expression: Joomla passes this update over.`,
@@ -208,7 +216,7 @@ function lintPattern(update: XmlUpdate, pattern: string, report: Report): void {
       );
     case 'accidents':
       return error(
-        `The target platform "${pattern}" also matches Joomla ${found.accidents.join(', ')}: Joomla ties it to the beginning only.`,
+        `The target platform "${pattern}" also matches Joomla ${found.accidents}: Joomla ties only its first alternative to the beginning, and none to the end.`,
         MATCH_A_MINOR,
       );
   }

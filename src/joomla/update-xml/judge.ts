@@ -74,7 +74,7 @@ export function refusePattern(pattern: string): void {
       throw refuse(`The target platform "${pattern}" is no regular expression. ${MATCH_A_MAJOR}`);
     case 'accidents':
       throw refuse(
-        `The target platform "${pattern}" also matches Joomla ${found.accidents[0] ?? ''}: Joomla ties it to the beginning only. ${MATCH_A_MINOR}`,
+        `The target platform "${pattern}" also matches Joomla ${found.accidents}: Joomla ties only its first alternative to the beginning, and none to the end. ${MATCH_A_MINOR}`,
       );
   }
 }

@@ -1,6 +1,6 @@
 import { compareVersions, STABILITIES, type Stability } from '../../licensing/versions';
 import { clientOfType, readClient } from '../extension-types';
-import { isRunaway, matchesPlatform } from '../target-platform';
+import { isUntried, matchesPlatform } from '../target-platform';
 import { stabilityOfTag, type XmlUpdate } from './xml-updates';
 
 export interface Site {
@@ -51,10 +51,9 @@ function refuseForSite(
   const platform = update.attribute('targetplatform', 'name');
   const pattern = update.attribute('targetplatform', 'version') ?? '';
   if (platform !== 'joomla') return { reason: `its target platform is "${platform ?? ''}", not "joomla"` };
-  if (isRunaway(pattern))
+  if (isUntried(pattern))
     return {
-      reason:
-        'its target platform is too long, or repeats too much, to be tried: see "licensing update-xml lint"',
+      reason: 'its target platform cannot be tried here: see "licensing update-xml lint"',
     };
   if (!matchesPlatform(pattern, joomla))
     return { reason: `its target platform "${pattern}" does not match Joomla ${joomla}` };

@@ -46,6 +46,10 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'too-much-xml': ({ product }) =>
     `\nPack it again with its XML files, but for the manifest, in folders of folders; ${notForJoomla(product)}`,
   'no-manifest': ({ product }) => `\nPack it again with the manifest at its top; ${notForJoomla(product)}`,
+  'package-lacks': () =>
+    'Pack it again with these files; or, if Joomla may do without them, publish it with --unchecked.',
+  'first-without-lines': () => 'To publish it all the same: --unchecked.',
+  'malformed-manifest': () => 'Correct it there and pack it again.',
   'manifest-version': ({ version }) =>
     `Correct <version> in the manifest and pack it again${version === undefined ? '' : `, or publish it with --version ${version}`}.`,
   'other-element': ({ product, element, inPackage }) =>

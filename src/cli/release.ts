@@ -36,6 +36,7 @@ interface PublishOptions {
   writeXml?: string | true;
   allowDowngrade?: true;
   newUpdateServer?: true;
+  unchecked?: true;
 }
 
 const WRITE_XML =
@@ -43,6 +44,9 @@ const WRITE_XML =
 
 const NEW_UPDATE_SERVER =
   'publish a package with other addresses of update servers: Joomla up to 5.3.0 drops the Download Key';
+
+const UNCHECKED =
+  'publish a package that lacks files its manifest names, or a first one without the lines for updates';
 
 export function addReleaseCommands(program: Command): void {
   const release = program.command('release').description('Versions of a product and their packages.');
@@ -67,6 +71,7 @@ function addPublish(release: Command): void {
     .option('--date <date>', 'publication date, instead of now', startDate)
     .addOption(new Option('--write-xml [file]', WRITE_XML).conflicts('draft'))
     .option('--new-update-server', NEW_UPDATE_SERVER)
+    .option('--unchecked', UNCHECKED)
     .addHelpText(
       'after',
       '\nExample:\n  licensing release publish --product 42 --version 2.1.0 --file pkg_example.zip --changelog "Faster"',
@@ -82,7 +87,7 @@ function addPublish(release: Command): void {
           manifestRemark,
         } = await publish(
           db,
-          config.packagesDir,
+          { packagesDir: config.packagesDir, home: config },
           {
             productId: options.product,
             version: options.version.trim(),
@@ -91,6 +96,7 @@ function addPublish(release: Command): void {
             draft: options.draft ?? false,
             date: options.date,
             newUpdateServer: options.newUpdateServer ?? false,
+            unchecked: options.unchecked ?? false,
           },
           now,
           (bytes) => output.progress(`${(bytes / 1_000_000).toFixed(0)} MB`),

@@ -3,7 +3,17 @@ import type { Element } from '@xmldom/xmldom';
 import type { Product } from '../store/catalogue';
 import { OperatorError } from '../licensing/operator-error';
 import { eachEntry } from '../packages/zip';
-import { attributes, descendants, escapeAttribute, escapeXml, ownText, parseXml } from './xml';
+import { namedPaths, type NamedPath } from './manifest-files';
+import {
+  attributes,
+  descendants,
+  escapeAttribute,
+  escapeXml,
+  MalformedXml,
+  ownText,
+  parseXml,
+  TooMuchXml,
+} from './xml';
 import { API_PATH } from '../api';
 import { requireWebAddress } from './addresses';
 import { prefixOfType } from './extension-types';
@@ -68,6 +78,8 @@ export interface PackageManifest {
   hasDownloadKey: boolean;
   /** as written, blanks around them included */
   updateServers: string[];
+  /** what it names of the package's files */
+  named: NamedPath[];
 }
 
 /** What is missing for customers who install a package with this manifest, as ends of sentences. */
@@ -82,17 +94,26 @@ export function describeMisses({ hasDownloadKey, updateServers }: PackageManifes
   ];
 }
 
-export type NoManifest = 'no-xml' | 'no-manifest' | 'too-much-xml';
+/** Why there is no manifest. `malformed`: one of the XML files is not well-formed, and may be meant for it. */
+export type NoManifest =
+  | { none: 'no-xml' | 'no-manifest' | 'too-much-xml' }
+  | { none: 'malformed'; path: string; /** the end of a sentence, with the line */ fault: string };
+
+export function isManifest(found: PackageManifest | NoManifest): found is PackageManifest {
+  return !('none' in found);
+}
 
 /**
  * The manifest Joomla installs a package by: the first XML file with the root `extension`, at its top or one folder
  * below. In a zip with a single folder, that folder is the top.
+ *
+ * @param zip its path, or the zip itself
  */
-export async function findManifest(zipPath: string): Promise<PackageManifest | NoManifest> {
+export async function findManifest(zip: string | Buffer): Promise<PackageManifest | NoManifest> {
   const seen = { tops: new Set<string>(), folder: false };
   const contents = new Map<string, Buffer>();
   let bytes = 0;
-  await eachEntry(zipPath, async (zip, entry) => {
+  await eachEntry(zip, async (file, entry) => {
     const path = entry.fileName.split('/');
     // Only "one" or "several" matters, and a package may have a million entries.
     if (seen.tops.size < 2) seen.tops.add(path[0] ?? '');
@@ -101,24 +122,30 @@ export async function findManifest(zipPath: string): Promise<PackageManifest | N
       return;
     bytes += Math.max(entry.uncompressedSize, LEAST_BYTES);
     if (bytes <= MAX_XML_BYTES)
-      contents.set(entry.fileName, await buffer(await zip.openReadStreamPromise(entry)));
+      contents.set(entry.fileName, await buffer(await file.openReadStreamPromise(entry)));
   });
-  if (bytes > MAX_XML_BYTES) return 'too-much-xml';
+  if (bytes > MAX_XML_BYTES) return { none: 'too-much-xml' };
   const [only] = seen.tops;
   const top = seen.tops.size === 1 && seen.folder ? `${only ?? ''}/` : '';
   const candidates = [...contents.keys()]
     .filter((name) => name.startsWith(top) && name.slice(top.length).split('/').length <= 2)
     .sort();
-  for (const path of candidates) {
-    const manifest = readManifest(path, contents.get(path) ?? Buffer.alloc(0));
-    if (manifest) return manifest;
-  }
-  return candidates.length === 0 ? 'no-xml' : 'no-manifest';
+  let malformed: NoManifest | undefined;
+  for (const path of candidates)
+    try {
+      const manifest = readManifest(path, contents.get(path) ?? Buffer.alloc(0));
+      if (manifest) return manifest;
+    } catch (error) {
+      if (!(error instanceof MalformedXml || error instanceof TooMuchXml)) throw error;
+      malformed ??= { none: 'malformed', path, fault: error.message };
+    }
+  return malformed ?? { none: candidates.length === 0 ? 'no-xml' : 'no-manifest' };
 }
 
+/** @throws MalformedXml, TooMuchXml */
 function readManifest(path: string, bytes: Buffer): PackageManifest | undefined {
-  const root = tryParse(bytes);
-  if (root?.tagName !== 'extension') return undefined;
+  const root = parseXml(bytes);
+  if (root.tagName !== 'extension') return undefined;
   const { type = '' } = attributes(root);
   const child = (name: string) => {
     const found = Array.from(root.children).find(({ tagName }) => tagName === name);
@@ -133,6 +160,7 @@ function readManifest(path: string, bytes: Buffer): PackageManifest | undefined 
     updateServers: descendants(root)
       .filter(({ tagName }) => tagName === 'server')
       .map((server) => ownText(server)),
+    named: namedPaths(root, type),
   };
 }
 
@@ -169,12 +197,4 @@ function fileAttribute(root: Element, name: string): string | undefined {
 
 function asCommand(text = ''): string {
   return text.replace(/[^A-Za-z0-9._-]/g, '').replace(/^\.+/, '');
-}
-
-function tryParse(bytes: Buffer) {
-  try {
-    return parseXml(bytes);
-  } catch {
-    return undefined;
-  }
 }

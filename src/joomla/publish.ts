@@ -6,19 +6,24 @@ import type { Db } from '../store/database';
 import type { Product } from '../store/catalogue';
 import type { Release } from '../store/releases';
 import { latestRelease } from '../licensing/updates';
-import { packagePath, statPackage } from '../packages/package-files';
+import { packagePath, pathOfStaged, statPackage, type StagedPackage } from '../packages/package-files';
 import { unreadable } from '../packages/zip';
+import { listReleases } from '../store/releases';
 import {
   describeMisses,
   findManifest,
+  isManifest,
+  manifestSnippets,
   TOO_MUCH_XML,
   type NoManifest,
   type PackageManifest,
 } from './manifest';
+import { describeFaults, findContentFaults } from './package-contents';
+import { findXmlPlace, type XmlHome } from './update-xml/place';
 
 export interface Published {
   release: Release;
-  /** anything unusual about the version and its date */
+  /** anything unusual about the version, its date and its package */
   remarks: string[];
   /** what customers will miss in the package's manifest; undefined: nothing */
   manifestRemark: string | undefined;
@@ -28,25 +33,34 @@ export interface Published {
 export interface JoomlaPublishRequest extends PublishRequest {
   /** accept other addresses of update servers than those of the latest published version's package */
   newUpdateServer?: boolean;
+  /** accept a package that lacks what its manifest names, and a first one that lacks the lines for updates */
+  unchecked?: boolean;
 }
 
 /**
  * Publishes a version like `publishRelease`, which accepts a package only if sites can be updated by it.
  *
+ * @param home where the product's update XML goes, whose address a first package has to name
  * @param onProgress receives the bytes copied so far
  * @throws OperatorError when refused; nothing has changed then
  */
 export async function publish(
   db: Db,
-  packagesDir: string,
-  { newUpdateServer = false, ...request }: JoomlaPublishRequest,
+  { packagesDir, home }: { packagesDir: string; home: XmlHome },
+  { newUpdateServer = false, unchecked = false, ...request }: JoomlaPublishRequest,
   now: Date,
   onProgress?: (bytes: number) => void,
 ): Promise<Published> {
   const { productId, version, date, draft, file } = request;
   const product = await requireProduct(db, productId);
   let manifestRemark: string | undefined;
-  let serverRemark: string | undefined;
+  const found: (string | undefined)[] = [];
+  /** A draft may have faults: they are told, and refused when it is published. */
+  const refuse = (fault: OperatorError | undefined, isAccepted: boolean) => {
+    if (fault === undefined) return;
+    if (!draft && !isAccepted) throw fault;
+    found.push(draft ? `when it is published: ${fault.message}` : fault.message);
+  };
   const release = await publishRelease(db, packagesDir, request, now, {
     ...(onProgress && { onProgress }),
     // Inspect the stored package: the named file may have changed since.
@@ -54,14 +68,20 @@ export async function publish(
       const manifest = await findManifest(path);
       // A draft was examined when it was stored.
       if (file !== undefined) manifestRemark = checkManifest(manifest, version, product);
-      const fault = newUpdateServer ? undefined : await findServerFault(db, packagesDir, productId, manifest);
-      if (fault instanceof OperatorError && !draft) throw fault;
-      serverRemark = fault instanceof OperatorError ? `when it is published: ${fault.message}` : fault;
+      if (product.element !== null && isManifest(manifest)) {
+        refuse(await findLack(path, manifest), unchecked);
+        refuse(await findMissingLines(db, home, product, manifest), unchecked);
+      }
+      const fault = await findServerFault(db, packagesDir, productId, manifest);
+      if (!(fault instanceof OperatorError)) found.push(fault);
+      else if (!newUpdateServer) refuse(fault, false);
     },
+  }).catch(async (error: unknown) => {
+    throw (file !== undefined && (await findOtherExtension(error, packagesDir, file, product))) || error;
   });
   const remarks = [
     remarkOnVersion(version),
-    serverRemark,
+    ...found,
     date !== undefined && date > now && !draft
       ? 'the date lies in the future; the version is offered from now on all the same.'
       : undefined,
@@ -74,7 +94,30 @@ export async function versionOf(path: string): Promise<string | undefined> {
   const manifest = await findManifest(path).catch((error: unknown) => {
     throw unreadable(error);
   });
-  return typeof manifest === 'string' || manifest.version === '' ? undefined : manifest.version;
+  // Asking for the version would hide the fault.
+  if (!isManifest(manifest) && manifest.none === 'malformed') throw malformed(manifest);
+  return !isManifest(manifest) || manifest.version === '' ? undefined : manifest.version;
+}
+
+/**
+ * A version that exists already is refused before its package is examined. If the package is that of another
+ * extension, this is what the seller has to know.
+ */
+async function findOtherExtension(
+  error: unknown,
+  packagesDir: string,
+  file: string | StagedPackage,
+  product: Product,
+): Promise<OperatorError | undefined> {
+  if (!(error instanceof OperatorError) || error.code !== 'CONFLICT' || product.element === null)
+    return undefined;
+  try {
+    const path = typeof file === 'string' ? file : await pathOfStaged(packagesDir, file);
+    requireElement(await findManifest(path), product.id, product.element);
+  } catch (fault) {
+    if (fault instanceof OperatorError && fault.facts?.reason === 'other-element') return fault;
+  }
+  return undefined;
 }
 
 /**
@@ -90,7 +133,7 @@ function checkManifest(
   product: Product,
 ): string | undefined {
   if (product.element !== null) requireElement(manifest, product.id, product.element);
-  if (typeof manifest === 'string') return undefined;
+  if (!isManifest(manifest)) return undefined;
   const { path, version: inside } = manifest;
   if (!isVersion(inside) || compareVersions(inside, version) !== 0)
     throw new OperatorError(
@@ -100,6 +143,44 @@ function checkManifest(
     );
   const misses = product.element === null ? [] : describeMisses(manifest);
   return misses.length === 0 ? undefined : `the manifest in the package (${path}) ${misses.join('. It ')}.`;
+}
+
+/** Files that the manifest names and the package lacks: Joomla's update fails, or leaves them out. */
+async function findLack(path: string, manifest: PackageManifest): Promise<OperatorError | undefined> {
+  const faults = await findContentFaults(path, manifest);
+  if (faults.length === 0) return undefined;
+  const aborts = faults.find((fault) => fault.aborts !== undefined)?.aborts;
+  const outcome =
+    aborts === undefined
+      ? 'Joomla would end the update in success, without it'
+      : `Joomla would end the update with "${aborts}"`;
+  return new OperatorError(
+    `The package lacks what its manifest (${manifest.path}) names: ${describeFaults(faults)}. ${outcome}. A published package never changes.`,
+    {
+      code: 'INVALID_REQUEST',
+      field: 'file',
+      facts: { reason: 'package-lacks', lacks: faults.slice(0, 5).map(({ path }) => path), joomla: aborts },
+    },
+  );
+}
+
+/** A product's first package decides whether sites ever ask for the second one. */
+async function findMissingLines(
+  db: Db,
+  home: XmlHome,
+  product: Product,
+  manifest: PackageManifest,
+): Promise<OperatorError | undefined> {
+  const misses = describeMisses(manifest);
+  if (misses.length === 0) return undefined;
+  if ((await listReleases(db, product.id)).some(({ state }) => state !== 'draft')) return undefined;
+  const url = (await findXmlPlace(db, product, home))?.url;
+  // Without the update XML's address there are no lines to add yet; the doctor and the page ask for it.
+  if (url === undefined || url === null) return undefined;
+  return new OperatorError(
+    `The manifest in the package (${manifest.path}) ${misses.join('. It ')}. Add these lines to it and pack it again:\n${manifestSnippets(product, url).xml}`,
+    { code: 'INVALID_REQUEST', field: 'file', facts: { reason: 'first-without-lines' } },
+  );
 }
 
 /**
@@ -116,12 +197,12 @@ async function findServerFault(
   manifest: PackageManifest | NoManifest,
 ): Promise<OperatorError | string | undefined> {
   const latest = await latestRelease(db, productId);
-  if (latest === undefined || typeof manifest === 'string') return undefined;
+  if (latest === undefined || !isManifest(manifest)) return undefined;
   if (!(await statPackage(packagesDir, latest.sha256)))
     return `the package of version ${latest.version} is missing, so its update servers could not be compared with these.`;
   const before = await findManifest(packagePath(packagesDir, latest.sha256));
   // Sites that were never offered an update have no key to lose.
-  if (typeof before === 'string' || before.updateServers.length === 0) return undefined;
+  if (!isManifest(before) || before.updateServers.length === 0) return undefined;
   const [earlier, named] = [before, manifest].map(({ updateServers }) => [...updateServers].sort());
   if (JSON.stringify(earlier) === JSON.stringify(named)) return undefined;
   return new OperatorError(
@@ -141,18 +222,29 @@ function describeServers({ updateServers }: PackageManifest): string {
 
 /** Only a product for Joomla has an element. A site finds the installed extension by it, ignoring case. */
 function requireElement(manifest: PackageManifest | NoManifest, product: number, element: string): void {
-  if (manifest === 'too-much-xml')
-    throw new OperatorError(`The package cannot be examined: ${TOO_MUCH_XML}. Nothing was published.`, {
-      facts: { reason: 'too-much-xml', product },
-    });
-  if (typeof manifest === 'string')
-    throw new OperatorError(
-      `The package has no Joomla manifest (an XML file with <extension>) at its top, and product ${product} is for Joomla: its element is "${element}". Nothing was published.`,
-      { facts: { reason: 'no-manifest', product } },
-    );
+  if (!isManifest(manifest)) throw refuseNoManifest(manifest, product, element);
   if (manifest.element !== undefined && manifest.element.toLowerCase() !== element.toLowerCase())
     throw new OperatorError(
       `The manifest in the package (${manifest.path}) is that of "${manifest.element}", and the element of product ${product} is "${element}": Joomla would not update the one by the other. Nothing was published.`,
       { facts: { reason: 'other-element', product, element, inPackage: manifest.element } },
     );
+}
+
+function refuseNoManifest(found: NoManifest, product: number, element: string): OperatorError {
+  if (found.none === 'malformed') return malformed(found);
+  if (found.none === 'too-much-xml')
+    return new OperatorError(`The package cannot be examined: ${TOO_MUCH_XML}. Nothing was published.`, {
+      facts: { reason: 'too-much-xml', product },
+    });
+  return new OperatorError(
+    `The package has no Joomla manifest (an XML file with <extension>) at its top, and product ${product} is for Joomla: its element is "${element}". Nothing was published.`,
+    { facts: { reason: 'no-manifest', product } },
+  );
+}
+
+function malformed({ path, fault }: Extract<NoManifest, { none: 'malformed' }>): OperatorError {
+  return new OperatorError(
+    `The manifest in the package is not well-formed XML: ${path}: ${fault}. Nothing was published.`,
+    { facts: { reason: 'malformed-manifest', path, fault } },
+  );
 }

@@ -42,6 +42,13 @@ export type RefusalFacts =
   | { reason: 'is-published' | 'is-withdrawn' | 'equal-version'; version: string }
   | { reason: 'no-package' | 'not-an-export' | 'sealed-elsewhere' | 'no-key-column' | 'no-plan-column' }
   | { reason: 'too-much-xml' | 'no-manifest'; product: number }
+  | { reason: 'malformed-manifest'; path: string; fault: string }
+  | {
+      reason: 'package-lacks';
+      lacks: string[];
+      /** undefined: its update ends in success */ joomla: string | undefined;
+    }
+  | { reason: 'first-without-lines' }
   | { reason: 'manifest-version'; version: string | undefined }
   | { reason: 'other-element'; product: number; element: string; inPackage: string }
   | { reason: 'overlooked-columns'; columns: { field: string; name: string }[] }

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { crc32 } from 'node:zlib';
-import { openPromise, type Entry, type ZipFile } from 'yauzl';
+import { fromBufferPromise, openPromise, type Entry, type ZipFile } from 'yauzl';
 import { OperatorError } from '../licensing/operator-error';
 
 const NO_ZIP = { facts: { reason: 'no-zip' } } as const;
@@ -32,13 +32,16 @@ export function unreadable(error: unknown): unknown {
   return new OperatorError(`The package is not a readable zip file: ${(error as Error).message}`, NO_ZIP);
 }
 
-/** Visits entries in order. @throws what `visit` throws, or an error that says what is wrong with the zip */
+/** Visits entries in order. @param source a path, or the zip itself. @throws what `visit` throws, or an error that says what is wrong with the zip */
 export async function eachEntry(
-  path: string,
+  source: string | Buffer,
   visit: (zip: ZipFile, entry: Entry) => Promise<void>,
 ): Promise<void> {
   // autoClose off: the file is closed here, even after an error. yauzl checks the names: no "..", no "/x", no "\".
-  const zip = await openPromise(path, { autoClose: false, strictFileNames: true });
+  const options = { autoClose: false, strictFileNames: true };
+  const zip = await (typeof source === 'string'
+    ? openPromise(source, options)
+    : fromBufferPromise(source, options));
   try {
     await new Promise<void>((resolve, reject) => {
       zip.on('error', reject);

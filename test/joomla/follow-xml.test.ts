@@ -252,7 +252,7 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
     ) =>
       publish(
         service.db,
-        service.packagesDir,
+        { packagesDir: service.packagesDir, home },
         { productId, version, file, changelog: undefined, draft: false, date: undefined, ...more },
         new Date(),
       );

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createWriteStream, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
 import { publishRelease, type PublishRequest } from '../../src/packages/releases';
@@ -27,6 +28,16 @@ export async function makePackage(entries: Record<string, string> = {}, size = 1
   zip.end();
   await pipeline(zip.outputStream, createWriteStream(path));
   return { path, bytes: readFileSync(path) };
+}
+
+/** A zip of these files; a name that ends in `/` is an empty folder. */
+export async function zipOf(entries: Record<string, string | Buffer>): Promise<Buffer> {
+  const zip = new ZipFile();
+  for (const [name, content] of Object.entries(entries))
+    if (name.endsWith('/')) zip.addEmptyDirectory(name);
+    else zip.addBuffer(Buffer.from(content), name);
+  zip.end();
+  return buffer(zip.outputStream);
 }
 
 /** Publishes a version as the operator would, with a new package unless `file` is given. */

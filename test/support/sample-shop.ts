@@ -278,6 +278,7 @@ const FIRST_NAMES = [
 const TRADES = ['bakery', 'museum', 'verein', 'garage', 'praxis', 'florist'];
 
 async function giveVersions(service: TestService, xmlDir: string): Promise<void> {
+  const home = { xmlDir, publicUrl: 'https://shop.example' };
   for (const [productId, version, ago, changelog, draft] of [
     [SHOP.gallery, '2.0.7', 116, 'Fixes the order of the menu.', false],
     [SHOP.gallery, '2.0.8', 56, 'Fewer queries on large sites.', false],
@@ -290,10 +291,10 @@ async function giveVersions(service: TestService, xmlDir: string): Promise<void>
     const element = productId === SHOP.gallery ? 'pkg_gallerypro' : 'pkg_formkit';
     const { path } = await makePackage({ [`${element}.xml`]: manifestOf(element, version) }, 200_000);
     const request = { productId, version, file: path, changelog, draft, date: undefined };
-    await publish(service.db, service.packagesDir, request, daysAgo(ago));
+    await publish(service.db, { packagesDir: service.packagesDir, home }, request, daysAgo(ago));
     // The latest version of the gallery is published, and not offered yet.
     if (version !== '2.1.0' && !draft)
-      await followUpdateXml(service.db, { xmlDir, publicUrl: 'https://shop.example' }, productId);
+      await followUpdateXml(service.db, home, productId);
   }
   await withdrawRelease(service.db, SHOP.gallery, '2.0.8', new Date());
 }
@@ -305,7 +306,6 @@ export function manifestOf(element: string, version: string): string {
   <name>${element}</name>
   <packagename>${element.replace(/^pkg_/, '')}</packagename>
   <version>${version}</version>
-  <files><file type="component" id="com_${element.replace(/^pkg_/, '')}">com.zip</file></files>
   <updateservers><server type="extension" name="Updates">https://shop.example/updates/${element}.xml</server></updateservers>
   <dlid prefix="dlid=" suffix=""/>
 </extension>

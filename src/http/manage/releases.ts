@@ -27,6 +27,13 @@ const UploadFields = exactly({
   ),
   changelog: Type.Optional(Type.String({ description: 'What is new.' })),
   draft: Type.Optional(Flag),
+  unchecked: Type.Optional(
+    Type.Unsafe<Static<typeof Flag>>({
+      ...Flag,
+      description:
+        'Publishes a package that lacks what its manifest names, or a first one without the lines for updates.',
+    }),
+  ),
   new_update_server: Type.Optional(
     Type.Unsafe<Static<typeof Flag>>({
       ...Flag,
@@ -62,7 +69,7 @@ async function upload({ db, path, query, body, settings, now }: Call<Static<type
     });
   const { release } = await publish(
     db,
-    settings.packagesDir,
+    placesOf(settings),
     {
       productId: readId({ path }, 'id', 'product'),
       version,
@@ -71,10 +78,15 @@ async function upload({ db, path, query, body, settings, now }: Call<Static<type
       draft: isSet(query.draft),
       date: undefined,
       newUpdateServer: isSet(query.new_update_server),
+      unchecked: isSet(query.unchecked),
     },
     now,
   ).catch(refuseThePackage);
   return { data: releaseJson(release) };
+}
+
+function placesOf({ packagesDir, updateXml }: Call['settings']) {
+  return { packagesDir, home: updateXml };
 }
 
 /** What is refused for its content is wrong in the request, and no conflict. */
@@ -168,7 +180,10 @@ export const releaseOperations = [
     '/releases/{id}/publish',
     {
       summary: 'Publish a draft',
-      body: exactly({ new_update_server: Type.Optional(Type.Boolean()) }),
+      body: exactly({
+        new_update_server: Type.Optional(Type.Boolean()),
+        unchecked: Type.Optional(Type.Boolean()),
+      }),
       data: Release,
       hasDeadline: false,
       afterCommit: FOLLOW,
@@ -178,8 +193,9 @@ export const releaseOperations = [
       const request = {
         ...{ productId, version, file: undefined, changelog: undefined, draft: false, date: undefined },
         newUpdateServer: call.body.new_update_server ?? false,
+        unchecked: call.body.unchecked ?? false,
       };
-      const { release } = await publish(call.db, call.settings.packagesDir, request, call.now);
+      const { release } = await publish(call.db, placesOf(call.settings), request, call.now);
       return { data: releaseJson(release) };
     },
   ),

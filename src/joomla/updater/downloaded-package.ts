@@ -29,7 +29,7 @@ const NO_MANIFEST = {
   remedy: "Publish a package that has the extension's manifest at its top.",
 };
 export const FAULTS_OF_PACKAGE: Record<
-  NoManifest | 'damaged',
+  NoManifest['none'] | 'damaged',
   { text: string; messages: string[] | undefined; remedy: string }
 > = {
   damaged: {
@@ -43,6 +43,11 @@ export const FAULTS_OF_PACKAGE: Record<
     ...NO_MANIFEST,
     messages: ["warning: JInstaller: :Install: Can't find Joomla XML setup file."],
   },
+  malformed: {
+    text: 'its manifest is not well-formed XML',
+    messages: ["warning: JInstaller: :Install: Can't find Joomla XML setup file."],
+    remedy: 'Correct the manifest, pack it again, and publish the next version.',
+  },
   // Joomla's outcome depends on the site's memory.
   'too-much-xml': {
     text: TOO_MUCH_XML,
@@ -52,14 +57,17 @@ export const FAULTS_OF_PACKAGE: Record<
 };
 
 /** The manifest that Joomla would install a package by, or the reason there is none; `size` in bytes. */
-export async function unpack(file: string, size: number): Promise<PackageManifest | NoManifest | 'damaged'> {
+export async function unpack(
+  file: string,
+  size: number,
+): Promise<PackageManifest | NoManifest | { none: 'damaged' }> {
   // PHP opens an empty file as an empty archive.
-  if (size === 0) return 'no-xml';
+  if (size === 0) return { none: 'no-xml' };
   try {
     await checkZip(file);
     return await findManifest(file);
   } catch {
-    return 'damaged';
+    return { none: 'damaged' };
   }
 }
 

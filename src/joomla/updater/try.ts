@@ -9,6 +9,7 @@ import { checkHashes, FAULTS_OF_PACKAGE, fileName, remarksOnManifest, unpack } f
 import { fetchAsJoomla, NoAnswer, TooLarge, XML_TIMEOUT, type Answer } from './fetch';
 import { chooseUpdate, compareWithInstalled, type Site } from './offer';
 import { REMEDY_FOR_TOO_LARGE, remedyForNoAnswer, remedyForStatus, remedyForXml } from './remedies';
+import { describeFaults, findContentFaults } from '../package-contents';
 import { MalformedXml, parseXml, TooMuchXml } from '../xml';
 import { readUpdates, type XmlUpdate } from './xml-updates';
 
@@ -328,9 +329,15 @@ async function install(
   { verdict, step, fail }: Recorder,
 ): Promise<boolean> {
   const manifest = await unpack(file, size);
-  if (typeof manifest === 'string') {
-    const { text, messages, remedy } = FAULTS_OF_PACKAGE[manifest];
-    fail('Package', text, messages === undefined ? [] : [...messages, extractionFailed(name)], remedy);
+  if ('none' in manifest) {
+    const { text, messages, remedy } = FAULTS_OF_PACKAGE[manifest.none];
+    const where = manifest.none === 'malformed' ? `: ${manifest.path}: ${manifest.fault}` : '';
+    fail(
+      'Package',
+      text + where,
+      messages === undefined ? [] : [...messages, extractionFailed(name)],
+      remedy,
+    );
     return false;
   }
   step('Package', `${manifest.path}: ${manifest.type} ${manifest.version}`);
@@ -350,6 +357,18 @@ async function install(
     );
     step('Checksum', 'there is none in the XML', 'note');
   } else step('Checksum', `${checked.join(', ')} agree`);
+  const faults = await findContentFaults(file, manifest);
+  const aborts = faults.find((fault) => fault.aborts !== undefined)?.aborts;
+  if (aborts !== undefined) {
+    fail(
+      'Files',
+      describeFaults(faults),
+      [`warning: ${aborts}`],
+      'Pack it again with what its manifest names, and publish the next version: a published package never changes.',
+    );
+    return false;
+  }
+  if (faults.length > 0) step('Files', `${describeFaults(faults)}: Joomla installs it without`, 'note');
   for (const remark of remarksOnManifest(manifest, update, xmlUrl)) step('Manifest', remark, 'note');
   verdict.messages.push(`success: Updating ${manifest.type} was successful.`);
   return true;

@@ -11,7 +11,7 @@ import { Head, Inside, Panel } from '../kit/panel';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { idOf, offeredVersion, xmlStateOf } from './catalogue';
-import { explainPackage, NewServer, published } from './release-new';
+import { allowedIn, Allowances, explainPackage, published } from './release-new';
 
 /** One version: its changelog, publishing a draft, and taking it back. */
 
@@ -70,7 +70,7 @@ async function edit(call: OperatorCall, release: Release, sent: URLSearchParams)
 }
 
 async function publish(call: OperatorCall, release: Release, sent: URLSearchParams): Promise<Answer> {
-  const body = sent.get('new_update_server') === 'true' ? { new_update_server: true } : {};
+  const body = allowedIn(sent);
   const data = await act(call, sent, 'POST /releases/{id}/publish', { path: { id: release.id }, body });
   return published(call, release.productId, data);
 }
@@ -148,7 +148,7 @@ function PublishPage({ release, form, latest }: AskingProps) {
             <li>{publishPage.never}</li>
           </ul>
           <Form path={`/releases/${id}/publish`} form={form}>
-            <NewServer form={form} value="true" />
+            <Allowances form={form} value="true" />
             <p class="acts mb-0">
               <Submit busy={publishPage.busy}>{publishPage.submit(version)}</Submit>
               <a class="btn btn-quiet" href={to(listOf(release))}>

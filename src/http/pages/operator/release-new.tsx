@@ -18,6 +18,7 @@ import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
+import { ManifestPanel, readOffer, type Offer } from './update-xml';
 import { chosenProduct, idOf, offeredVersion, xmlStateOf } from './catalogue';
 
 /** A new version, by its package. */
@@ -84,6 +85,12 @@ export function explainPackage(
       return texts.otherServer;
     case 'no-manifest':
       return texts.noManifest;
+    case 'malformed-manifest':
+      return texts.malformed(facts.path, facts.fault);
+    case 'package-lacks':
+      return texts.lacks(facts.lacks, facts.joomla);
+    case 'first-without-lines':
+      return texts.withoutLines;
     case 'no-zip':
       return texts.noZip;
     case 'is-published':
@@ -99,10 +106,22 @@ export function explainPackage(
 
 async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
   const { product } = await readProduct(call.db, idOf(call));
-  return { page: <NewRelease {...{ product, form, limit: call.settings.uploadLimit }} /> };
+  const offer = form.failure?.reason === 'first-without-lines' ? await readOffer(call, product) : undefined;
+  return { page: <NewRelease {...{ product, form, offer, limit: call.settings.uploadLimit }} /> };
 }
 
-function NewRelease({ product, form, limit }: { product: CatalogueProduct; form: FormState; limit: number }) {
+function NewRelease({
+  product,
+  form,
+  offer,
+  limit,
+}: {
+  product: CatalogueProduct;
+  form: FormState;
+  /** only after a refusal for the lines that its manifest has to have */
+  offer: Offer | undefined;
+  limit: number;
+}) {
   const { t, format } = useView();
   const texts = t.releases.form;
   const title = texts.title(product.name);
@@ -113,6 +132,7 @@ function NewRelease({ product, form, limit }: { product: CatalogueProduct; form:
       crumbs={[[t.releases.title, `/releases?product_id=${product.id}`]]}
     >
       <Head title={title} />
+      {offer === undefined ? null : <ManifestPanel offer={offer} />}
       <Panel id="new" kind="narrow">
         <Inside>
           <Form path={`/products/${product.id}/releases/new`} form={form} upload>
@@ -137,7 +157,7 @@ function NewRelease({ product, form, limit }: { product: CatalogueProduct; form:
                 { value: '1', label: texts.draft },
               ]}
             />
-            <NewServer form={form} />
+            <Allowances form={form} />
             <Submit busy={t.common.busy}>{texts.submit}</Submit>
             <UploadProgress />
           </Form>
@@ -147,12 +167,26 @@ function NewRelease({ product, form, limit }: { product: CatalogueProduct; form:
   );
 }
 
-/** Shown only to who was refused for it. @param value what it is sent as */
-export function NewServer({ form, value = '1' }: { form: FormState; value?: string }) {
-  const { newServer, newServerHint } = useView().t.releases.form;
-  if (form.failure?.reason !== 'other-update-server' && form.value('new_update_server') === undefined)
-    return null;
+/** What may be published all the same, shown only after a refusal for it. @param value what it is sent as */
+export function Allowances({ form, value = '1' }: { form: FormState; value?: string }) {
+  const { newServer, newServerHint, unchecked, uncheckedHint } = useView().t.releases.form;
+  const wasRefusedFor = (name: string, ...reasons: string[]) =>
+    reasons.includes(form.failure?.reason ?? '') || form.value(name) !== undefined;
   return (
-    <Checkbox form={form} name="new_update_server" value={value} label={newServer} hint={newServerHint} />
+    <>
+      {wasRefusedFor('new_update_server', 'other-update-server') ? (
+        <Checkbox form={form} name="new_update_server" value={value} label={newServer} hint={newServerHint} />
+      ) : null}
+      {wasRefusedFor('unchecked', 'package-lacks', 'first-without-lines') ? (
+        <Checkbox form={form} name="unchecked" value={value} label={unchecked} hint={uncheckedHint} />
+      ) : null}
+    </>
+  );
+}
+
+/** What a form of a package allows all the same, as a JSON body. */
+export function allowedIn(sent: URLSearchParams): Record<string, boolean> {
+  return Object.fromEntries(
+    ['new_update_server', 'unchecked'].flatMap((name) => (sent.get(name) === 'true' ? [[name, true]] : [])),
   );
 }

@@ -14,6 +14,7 @@ import {
   UploadProgress,
 } from '../kit/fields';
 import { Icon } from '../kit/icons';
+import { Allowances } from './release-new';
 import { useView } from '../view';
 import { ManifestLines } from './start-joomla';
 
@@ -153,7 +154,7 @@ export function ReleaseForm({
   return (
     <>
       {product && xml?.url ? (
-        <details class="fold mb-3">
+        <details class="fold mb-3" open={form.failure?.reason === 'first-without-lines'}>
           <summary>{texts.before}</summary>
           <div class="in">
             <ManifestLines product={product} url={xml.url} />
@@ -174,6 +175,7 @@ export function ReleaseForm({
           <TextField form={form} name="version" label={texts.version} hint={texts.versionHint} required />
         ) : null}
         <TextArea form={form} name="changelog" label={texts.changelog} hint={texts.changelogHint} />
+        <Allowances form={form} />
         <Submit busy={texts.busy}>{texts.submit}</Submit>
         <UploadProgress />
       </Form>

@@ -65,6 +65,9 @@ export const releases: Translated<typeof en> = {
     now: 'Veröffentlichen: Kunden bekommen sie sofort',
     draft: 'Als Entwurf behalten: Kunden sehen sie nicht',
     submit: 'Paket senden',
+    unchecked: 'Trotzdem veröffentlichen',
+    uncheckedHint:
+      'Ein veröffentlichtes Paket ändert sich nie: Was ihm fehlt, kommt mit der nächsten Version.',
     newServer: 'Mit dem anderen Update-Server veröffentlichen',
     newServerHint:
       'Joomla merkt sich den Download-Schlüssel zu dieser Adresse. Bis 5.3.0 verliert eine Website, die diese Version installiert, ihren Schlüssel und bekommt kein Update mehr, bis er wieder eingetragen ist.',
@@ -77,6 +80,12 @@ export const releases: Translated<typeof en> = {
       `Das Paket ist das von ${inside}, das Element des Produkts ist ${element}. Joomla würde das eine nicht durch das andere ersetzen.`,
     otherServer:
       'Das Paket nennt einen anderen Update-Server als die Version davor. Packen Sie es noch einmal mit der früheren Adresse, oder erlauben Sie es unten.',
+    malformed: (path, fault) =>
+      `Das Manifest des Pakets ist kein wohlgeformtes XML: ${path}: ${fault}. Berichtigen Sie es und packen Sie es noch einmal.`,
+    lacks: (paths, joomla) =>
+      `Im Paket fehlt oder ist unbrauchbar, was sein Manifest nennt: ${paths.join(', ')}. ${joomla === undefined ? 'Joomla ließe es weg' : `Joomla würde „${joomla}“ sagen`}. Packen Sie es noch einmal.`,
+    withoutLines:
+      'Im Manifest des Pakets fehlen die Zeilen, durch die Joomla nach Updates und nach dem Schlüssel fragt: Websites, die diese Version installieren, bekämen nie eine andere angeboten. Fügen Sie die Zeilen ein und packen Sie es noch einmal.',
     noManifest: 'Das Paket hat oben kein Manifest von Joomla (eine XML-Datei mit <extension>).',
     tooLarge: (size) => `Das Paket ist größer als ${size}.`,
     published: (version) =>

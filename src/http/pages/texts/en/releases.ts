@@ -60,6 +60,8 @@ export const releases = {
     now: 'Publish it: customers get it at once',
     draft: 'Keep it as a draft: customers do not see it',
     submit: 'Send the package',
+    unchecked: 'Publish it all the same',
+    uncheckedHint: 'A published package never changes: what it lacks comes with the next version.',
     newServer: 'Publish it with the other update server',
     newServerHint:
       'Joomla keeps the Download Key by this address. Up to 5.3.0, a site that installs this version loses its key and gets no further update until it is entered again.',
@@ -72,6 +74,12 @@ export const releases = {
       `The package is that of ${inside}, the product’s element is ${element}. Joomla would not update the one by the other.`,
     otherServer:
       'The package names another update server than the version before. Pack it again with the earlier address, or allow it below.',
+    malformed: (path: string, fault: string) =>
+      `The package’s manifest is not well-formed XML: ${path}: ${fault}. Correct it and pack it again.`,
+    lacks: (paths: string[], joomla: string | undefined) =>
+      `The package lacks, or cannot use, what its manifest names: ${paths.join(', ')}. ${joomla === undefined ? 'Joomla would leave it out' : `Joomla would say “${joomla}”`}. Pack it again.`,
+    withoutLines:
+      'The package’s manifest lacks the lines that make Joomla ask for updates and for the key: sites that install this version would never be offered another. Add the lines and pack it again.',
     noManifest: 'The package has no manifest of Joomla (an XML file with <extension>) at its top.',
     tooLarge: (size: string) => `The package is larger than ${size}.`,
     published: (version: string) =>

@@ -1,0 +1,119 @@
+import { buffer } from 'node:stream/consumers';
+import type { Entry, ZipFile } from 'yauzl';
+import { eachEntry } from '../packages/zip';
+import { findManifest, isManifest, TOO_MUCH_XML, type NoManifest, type PackageManifest } from './manifest';
+import type { NamedPath } from './manifest-files';
+
+/** What a package lacks of what its manifest names, and those of the extensions packed in it (one level). */
+
+export interface ContentFault {
+  /** within the package; behind `com_acme.zip: ` within that zip */
+  path: string;
+  /** the end of a sentence about the path */
+  problem: string;
+  /** Joomla's last message; undefined: its update ends in success, without the file */
+  aborts: string | undefined;
+}
+
+/** A larger zip within the package is not looked into: it would have to lie in memory. */
+const MAX_INNER_BYTES = 64_000_000;
+/** A pointer of Git LFS, which is packed in the place of the file where LFS was not set up. */
+const LFS_POINTER = 'version https://git-lfs.';
+
+/**
+ * @param zip its path, or the zip itself
+ * @param manifest the zip's own
+ */
+export async function findContentFaults(
+  zip: string | Buffer,
+  manifest: PackageManifest,
+): Promise<ContentFault[]> {
+  const { path, named } = manifest;
+  const source = path.includes('/') ? path.slice(0, path.lastIndexOf('/') + 1) : '';
+  const wanted = new Map(
+    named.flatMap(({ folder, name }) =>
+      [join(source, folder), join(source, folder, name), join(source, name)].map((one) => [one, false]),
+    ),
+  ) as Map<string, 'file' | 'folder' | false>;
+  const extensions = new Set(
+    named.filter(({ kind }) => kind === 'extension').map(({ folder, name }) => join(source, folder, name)),
+  );
+  const inner: ContentFault[] = [];
+  await eachEntry(zip, async (file, entry) => {
+    const { fileName } = entry;
+    // Joomla's unpacking makes a folder only for a file in it.
+    if (fileName.endsWith('/')) return;
+    if (wanted.has(fileName)) wanted.set(fileName, 'file');
+    for (let end = fileName.lastIndexOf('/'); end > 0; end = fileName.lastIndexOf('/', end - 1)) {
+      const folder = fileName.slice(0, end);
+      if (wanted.has(folder)) wanted.set(folder, 'folder');
+    }
+    if (extensions.has(fileName)) inner.push(...(await findInnerFaults(file, entry)));
+  });
+  return [...named.flatMap((one) => missing(one, source, wanted) ?? []), ...inner];
+}
+
+function missing(
+  { folder, name, kind, aborts }: NamedPath,
+  source: string,
+  there: ReadonlyMap<string, 'file' | 'folder' | false>,
+): ContentFault | undefined {
+  const isIn = kind === 'extension' || there.get(join(source, folder)) === 'folder';
+  const path = join(source, isIn ? folder : '', name);
+  const found = there.get(path);
+  if (kind === 'extension' ? found : found === kind) return undefined;
+  const problem = found ? `is a ${found} and not a ${kind}` : 'is missing';
+  return { path: path === '' ? name : path, problem, aborts };
+}
+
+/** Without empty parts and dots, which a file system passes over. */
+function join(...parts: string[]): string {
+  return parts
+    .flatMap((part) => part.split('/'))
+    .filter((part) => part !== '' && part !== '.')
+    .join('/');
+}
+
+/** The faults of a zip in the package, where Joomla installs it. Archives of other kinds are not looked into. */
+async function findInnerFaults(zip: ZipFile, entry: Entry): Promise<ContentFault[]> {
+  const { fileName: path, uncompressedSize } = entry;
+  if (!/\.zip$/i.test(path) || uncompressedSize > MAX_INNER_BYTES) return [];
+  const fault = (problem: string): ContentFault[] => [{ path, problem, aborts: abortsPackage(path) }];
+  if (uncompressedSize === 0) return fault('is empty');
+  const bytes = await buffer(await zip.openReadStreamPromise(entry));
+  if (bytes.subarray(0, LFS_POINTER.length).toString('latin1') === LFS_POINTER)
+    return fault('is a pointer of Git LFS and not the file itself');
+  try {
+    const manifest = await findManifest(bytes);
+    if (!isManifest(manifest)) return fault(describeNoManifest(manifest));
+    // Of what is packed there, nothing more is looked into.
+    const named = manifest.named.filter(({ kind }) => kind !== 'extension');
+    const faults = await findContentFaults(bytes, { ...manifest, named });
+    return faults.map((one) => ({
+      path: `${path}: ${one.path}`,
+      problem: one.problem,
+      aborts: one.aborts && abortsPackage(path),
+    }));
+  } catch (error) {
+    return fault(`is not a readable zip file (${(error as Error).message})`);
+  }
+}
+
+function abortsPackage(path: string): string {
+  return `Package Update: There was an error installing an extension: ${path.split('/').at(-1) ?? ''}`;
+}
+
+function describeNoManifest(found: NoManifest): string {
+  if (found.none === 'malformed')
+    return `has a manifest that is not well-formed: ${found.path}: ${found.fault}`;
+  return found.none === 'too-much-xml' ? `cannot be examined: ${TOO_MUCH_XML}` : 'has no manifest at its top';
+}
+
+const MAX_SHOWN = 5;
+
+/** As the end of a sentence: "a.php is missing; b.zip is empty; and 3 more". */
+export function describeFaults(faults: ContentFault[]): string {
+  const shown = faults.slice(0, MAX_SHOWN).map(({ path, problem }) => `"${path}" ${problem}`);
+  const others = faults.length - shown.length;
+  return [...shown, ...(others > 0 ? [`and ${others} more`] : [])].join('; ');
+}

@@ -6,6 +6,7 @@ import { packageRoot, type Config, type Variable } from './config';
 import { createAuthenticator } from './access/authenticate';
 import { createLinkCodes, type CustomerLink, type OperatorLink } from './access/link-requests';
 import { examineFromWithin } from './doctor/examine';
+import { createAskForXml } from './doctor/xml-reach';
 import { createMonitoringListener } from './http/monitoring';
 import { createApp } from './http/app';
 import { createClientAddressReader } from './http/client-address';
@@ -128,7 +129,7 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       downloads,
       operator: { authenticate: createAuthenticator({ ...config, db, now }), settings },
       pages: {
-        settings: { ...settings, downloads, queueMail: queue },
+        settings: { ...settings, downloads, askForXml: createAskForXml(now), queueMail: queue },
         assetsFolder: join(packageRoot, 'dist/pages'),
       },
       pagesHost: config.pagesHost,

@@ -16,6 +16,8 @@ export interface GetOptions {
   localAddress?: string | undefined;
   /** authorities for the certificate; undefined: Node's own */
   ca?: string[] | undefined;
+  /** ends the request, however much has arrived */
+  signal?: AbortSignal;
   /** receives the whole body; without it, reading stops after 64 KiB */
   onChunk?: (chunk: Buffer) => void;
 }
@@ -24,7 +26,10 @@ const PATIENCE_MS = 15_000;
 const MAX_BODY = 64 * 1024;
 
 /** Makes one GET on a new connection. A redirect is returned, not followed. */
-export function httpGet(url: URL, { headers, localAddress, ca, onChunk }: GetOptions = {}): Promise<Answer> {
+export function httpGet(
+  url: URL,
+  { headers, localAddress, ca, signal, onChunk }: GetOptions = {},
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(
       url,
@@ -32,6 +37,7 @@ export function httpGet(url: URL, { headers, localAddress, ca, onChunk }: GetOpt
         agent: false,
         headers: { Accept: '*/*', ...headers },
         timeout: PATIENCE_MS,
+        ...(signal === undefined ? {} : { signal }),
         ...(localAddress === undefined ? {} : { localAddress }),
         ...(ca === undefined ? {} : { ca }),
       },

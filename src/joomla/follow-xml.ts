@@ -16,6 +16,12 @@ export interface UpdateXmlState {
   url: string | null;
 }
 
+/** What the address of an update XML answers; `silent`: nothing, such as no connection or a wrong certificate. */
+export type XmlReach = { state: 'answers' } | { state: 'refuses'; status: number } | { state: 'silent' };
+
+/** @returns undefined: it is being asked */
+export type AskForXml = (url: string) => Promise<XmlReach | undefined>;
+
 export interface FollowedXml extends UpdateXmlState {
   /** why it is `stale`, in a sentence for the operator; null: it is not */
   reason: string | null;

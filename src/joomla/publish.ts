@@ -77,7 +77,8 @@ export async function publish(
       else if (!newUpdateServer) refuse(fault, false);
     },
   }).catch(async (error: unknown) => {
-    throw (file !== undefined && (await findOtherExtension(error, packagesDir, file, product))) || error;
+    if (file === undefined) throw error;
+    throw (await findOtherExtension(error, packagesDir, file, product)) ?? error;
   });
   const remarks = [
     remarkOnVersion(version),

@@ -86,7 +86,7 @@ describe('the customer’s pages', () => {
       clientAddress: createClientAddressReader([]),
       operator: { authenticate: createAuthenticator({ ...config, db, now }), settings },
       pages: {
-        settings: { ...settings, downloads, queueMail: queue },
+        settings: { ...settings, downloads, askForXml: () => Promise.resolve(undefined), queueMail: queue },
         assetsFolder: join(__dirname, '../../dist/pages'),
       },
     });

@@ -3,6 +3,7 @@ import type { Authenticate } from '../../access/authenticate';
 import type { Caller } from '../../access/caller';
 import type { CustomerLink, OperatorLink, QueueLink } from '../../access/link-requests';
 import type { CustomerSession, OperatorSession } from '../../access/sessions';
+import type { AskForXml } from '../../joomla/follow-xml';
 import type { Licensing } from '../../licensing/licensing';
 import type { ChangeMail } from '../../selfservice/changes';
 import type { Db } from '../../store/database';
@@ -35,6 +36,8 @@ export interface PagesSettings extends ManageSettings {
   /** a name of the time-zone database */
   timeZone: string;
   downloads: DownloadSettings;
+  /** whether the address of an update XML answers */
+  askForXml: AskForXml;
   /** queues a mail in the caller's transaction; undefined: mail is off */
   queueMail?: QueueLink<CustomerLink | OperatorLink | ChangeMail> | undefined;
 }

@@ -1,5 +1,5 @@
 import { manifestSnippets } from '../../../joomla/manifest';
-import { readUpdateXmlState, type ReadUpdateXml } from '../../../joomla/follow-xml';
+import { readUpdateXmlState, type ReadUpdateXml, type XmlReach } from '../../../joomla/follow-xml';
 import type { Product } from '../../../licensing/catalogue';
 import { latestRelease } from '../../../licensing/updates';
 import { requireProduct } from '../../../licensing/find-or-refuse';
@@ -42,11 +42,22 @@ export interface Offer {
   /** what a download gives; undefined: nothing */
   latest: string | undefined;
   xml: ReadUpdateXml;
+  /** of a written XML with an address; undefined: it is being asked */
+  reach: XmlReach | undefined;
 }
 
 export async function readOffer({ db, settings }: OperatorCall, product: Product): Promise<Offer> {
   const xml = await readUpdateXmlState(db, settings.updateXml, product.id);
-  return { product, latest: (await latestRelease(db, product.id))?.version, xml };
+  const latest = (await latestRelease(db, product.id))?.version;
+  const url = xml.state === 'written' && latest !== undefined ? xml.url : null;
+  return { product, latest, xml, reach: url === null ? undefined : await settings.askForXml(url) };
+}
+
+/** As the panel's colour says it: `unheard` while the address was not heard to answer. */
+function standing({ xml: { state, url }, reach }: Offer): 'written' | 'unheard' | 'stale' | 'not_set' {
+  if (state !== 'written' || url === null) return state;
+  if (reach === undefined) return 'unheard';
+  return reach.state === 'answers' ? 'written' : 'stale';
 }
 
 /** What a download gives, what Joomla offers, and what to do when they differ. */
@@ -54,12 +65,12 @@ export function OfferPanel({ offer }: { offer: Offer }) {
   const { t, to, format, now } = useView();
   const { product, latest, xml } = offer;
   const texts = t.releases.offer;
-  const kinds = { written: 'why why-yes', stale: 'why why-no', not_set: 'why' };
+  const kinds = { written: 'why why-yes', unheard: 'why', stale: 'why why-no', not_set: 'why' };
   return (
     <Panel
       id="offer"
       title={texts.title}
-      kind={`${latest === undefined ? 'why' : kinds[xml.state]} mb-3`}
+      kind={`${latest === undefined ? 'why' : kinds[standing(offer)]} mb-3`}
       aside={texts.lookedAt(format.moment(now))}
     >
       <ul class="verdicts">
@@ -83,8 +94,9 @@ export function OfferPanel({ offer }: { offer: Offer }) {
   );
 }
 
-function Offered({ offer: { product, latest, xml } }: { offer: Offer }) {
+function Offered({ offer }: { offer: Offer }) {
   const texts = useView().t.releases.offer;
+  const { product, latest, xml } = offer;
   const { state, offered, url, out } = xml;
   const versions = offered?.join(', ') ?? '';
   const says = {
@@ -95,9 +107,9 @@ function Offered({ offer: { product, latest, xml } }: { offer: Offer }) {
   const isHeldBack = state === 'written' && latest !== undefined && !offered?.includes(latest);
   const isNothing = state === 'written' && versions === '';
   const [kind, icon] =
-    state === 'stale'
+    standing(offer) === 'stale'
       ? (['no', 'no'] as const)
-      : state === 'not_set' || isNothing
+      : state === 'not_set' || isNothing || standing(offer) === 'unheard'
         ? (['off', 'minus'] as const)
         : (['yes', 'yes'] as const);
   return (
@@ -107,10 +119,25 @@ function Offered({ offer: { product, latest, xml } }: { offer: Offer }) {
         <div class={state === 'stale' ? 'big' : ''}>{says[state]}</div>
         {isHeldBack ? <div class="small">{texts.heldBack}</div> : null}
         {url !== null ? <div class="small muted">{url}</div> : null}
+        <Reach offer={offer} />
         {url === null && out !== null ? <div class="small muted">{texts.elsewhere(out)}</div> : null}
       </div>
     </li>
   );
+}
+
+/** What keeps a file that is right from the sites. */
+function Reach({ offer: { latest, xml, reach } }: { offer: Offer }) {
+  const texts = useView().t.releases.offer;
+  if (xml.state !== 'written' || xml.url === null || latest === undefined) return null;
+  if (reach?.state === 'answers') return null;
+  const says =
+    reach === undefined
+      ? texts.asking
+      : reach.state === 'silent'
+        ? texts.silent(xml.url)
+        : texts.refuses(xml.url, String(reach.status));
+  return <div class="small">{says}</div>;
 }
 
 /** How the update XML gets to where sites ask for it. */

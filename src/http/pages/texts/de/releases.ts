@@ -24,6 +24,11 @@ export const releases: Translated<typeof en> = {
     noElement:
       'Joomla wird nichts angeboten: Das Produkt hat kein Element, an dem Joomla die Erweiterung erkennt.',
     noAddress: 'Joomla wird nichts angeboten: Dieser Dienst kennt seine öffentliche Adresse nicht.',
+    asking: 'Ihre Adresse wird gerade gefragt. Sehen Sie in einigen Sekunden wieder nach.',
+    silent: (url) =>
+      `Die Datei stimmt, aber ${url} antwortet nicht, deshalb wird Websites nichts angeboten. Prüfen Sie, ob der Webserver läuft und diesen Ordner ausliefert: „licensing nginx“ gibt die Zeilen aus.`,
+    refuses: (url, status) =>
+      `Die Datei stimmt, aber ${url} antwortet ${status}, deshalb wird Websites nichts angeboten. Der Webserver muss diesen Ordner ausliefern: „licensing nginx“ gibt die Zeilen aus.`,
     setElement: 'Element eintragen',
     setAddress:
       'Setzen Sie LICENSING_PUBLIC_URL, zum Beispiel https://shop.example, und starten Sie den Dienst neu.',

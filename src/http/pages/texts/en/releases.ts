@@ -20,6 +20,11 @@ export const releases = {
     impossible: 'The update XML cannot be made.',
     noElement: 'Joomla is offered nothing: the product has no element, by which Joomla finds the extension.',
     noAddress: 'Joomla is offered nothing: this service does not know its public address.',
+    asking: 'Its address is being asked. Look again in a few seconds.',
+    silent: (url: string) =>
+      `The file is right, but ${url} does not answer, so sites are offered nothing. Check that the web server runs and serves this folder: “licensing nginx” prints the lines.`,
+    refuses: (url: string, status: string) =>
+      `The file is right, but ${url} answers ${status}, so sites are offered nothing. The web server has to serve this folder: “licensing nginx” prints the lines.`,
     setElement: 'Set the element',
     setAddress: 'Set LICENSING_PUBLIC_URL, such as https://shop.example, and start the service again.',
     get: 'Download the update XML',

@@ -1,0 +1,44 @@
+import type { AskForXml, XmlReach } from '../joomla/follow-xml';
+import { httpGet } from './http-get';
+
+/** An answer counts for a minute: a page that is opened often asks the web server no more often than this. */
+const FRESH_MS = 60_000;
+/** A page waits this long for an answer that is not known yet. */
+const PAGE_WAIT_MS = 2_000;
+const ANSWER_MS = 15_000;
+/** More addresses than a seller has products. */
+const MAX_ADDRESSES = 1_000;
+
+/**
+ * Asks whether an update XML's address answers, as sites of customers would. A file that lies in its place and that
+ * no web server serves reaches nobody.
+ */
+export function createAskForXml(now: () => Date): AskForXml {
+  const known = new Map<string, { at: number; answer: Promise<XmlReach>; reach: XmlReach | undefined }>();
+  return async (url) => {
+    const at = now().getTime();
+    let entry = known.get(url);
+    if (entry === undefined || at - entry.at >= FRESH_MS) {
+      // The earlier answer stands until the new one is there.
+      const asked = { at, answer: ask(url), reach: entry?.reach };
+      void asked.answer.then((reach) => (asked.reach = reach));
+      if (known.size >= MAX_ADDRESSES) known.clear();
+      known.set(url, (entry = asked));
+    }
+    if (entry.reach !== undefined) return entry.reach;
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise<undefined>((resolve) => {
+      timer = setTimeout(resolve, PAGE_WAIT_MS, undefined);
+    });
+    return Promise.race([entry.answer, patience]).finally(() => clearTimeout(timer));
+  };
+}
+
+async function ask(url: string): Promise<XmlReach> {
+  try {
+    const { status } = await httpGet(new URL(url), { signal: AbortSignal.timeout(ANSWER_MS) });
+    return status === 200 ? { state: 'answers' } : { state: 'refuses', status };
+  } catch {
+    return { state: 'silent' };
+  }
+}

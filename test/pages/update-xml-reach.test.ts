@@ -1,0 +1,82 @@
+import { expect, test } from '@jest/globals';
+import { createAskForXml } from '../../src/doctor/xml-reach';
+import { startManaged } from '../support/manage';
+import { makePackage } from '../support/packages';
+import { eventually, temporaryFolder } from '../support/processes';
+import { PREFIX } from '../support/service';
+import { startStaticSite } from '../support/static-site';
+
+/** A file that lies in its place reaches nobody until a web server answers for its address. */
+
+test('the page is green only when the address of the update XML answers', async () => {
+  let status = 404;
+  const site = await startStaticSite((_request, response) => response.writeHead(status).end());
+  const service = await startManaged({
+    LICENSING_XML_DIR: temporaryFolder(),
+    LICENSING_PUBLIC_URL: site.url,
+  });
+  try {
+    const product = (await service.write.ok(
+      'POST /products',
+      { name: 'Acme', element: 'pkg_acme' },
+      201,
+    )) as {
+      id: number;
+    };
+    const address = `${site.url}/licensing-updates/pkg_acme.xml`;
+    const manifest = `<extension type="package"><packagename>acme</packagename><version>1.0.0</version><updateservers><server>${address}</server></updateservers><dlid/></extension>`;
+    const sent = await service.write.send(`POST /products/${product.id}/releases`, {
+      body: (await makePackage({ 'pkg_acme.xml': manifest })).bytes,
+      headers: { 'Content-Type': 'application/zip' },
+    });
+    expect(sent.status).toBe(201);
+
+    const signIn = await fetch(`${service.url}${PREFIX}/pages/sign-in`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { Origin: service.url },
+      body: new URLSearchParams({ token: service.write.token }),
+    });
+    const cookie = signIn.headers
+      .getSetCookie()
+      .map((one) => one.split(';')[0])
+      .join('; ');
+    const page = async () => {
+      const answer = await fetch(`${service.url}${PREFIX}/pages/releases?product_id=${product.id}`, {
+        headers: { Cookie: cookie },
+      });
+      return answer.text();
+    };
+    expect(await page()).toContain(`${address} answers 404`);
+    expect(site.requests).toEqual(['GET /licensing-updates/pkg_acme.xml']);
+    status = 200;
+    // Asked again no sooner than a minute later.
+    expect(await page()).toContain('answers 404');
+    service.clock.now = new Date(service.clock.now.getTime() + 60_000);
+    await eventually(async () => expect(await page()).not.toContain('answers 404'));
+    expect(await page()).toContain('why why-yes');
+  } finally {
+    await service.stop();
+    await site.stop();
+  }
+});
+
+test('an answer counts for a minute, and the earlier one stands until the next is there', async () => {
+  let now = new Date('2026-03-01T12:00:00Z');
+  let status = 200;
+  const site = await startStaticSite((_request, response) => response.writeHead(status).end());
+  const ask = createAskForXml(() => now);
+  const url = `${site.url}/a.xml`;
+  expect(await ask(url)).toEqual({ state: 'answers' });
+  status = 503;
+  now = new Date(now.getTime() + 59_000);
+  expect(await ask(url)).toEqual({ state: 'answers' });
+  expect(site.requests).toHaveLength(1);
+  now = new Date(now.getTime() + 1_000);
+  expect(await ask(url)).toEqual({ state: 'answers' });
+  await eventually(async () => expect(await ask(url)).toEqual({ state: 'refuses', status: 503 }));
+  expect(site.requests).toHaveLength(2);
+  await site.stop();
+  now = new Date(now.getTime() + 60_000);
+  await eventually(async () => expect(await ask(url)).toEqual({ state: 'silent' }));
+});

@@ -18,6 +18,7 @@ import { follow } from './follow';
 import { file, get, list, patch, post, type Call } from './operation';
 import { isSet, pageOf, readId } from './reading';
 import { exactly, Flag, Paging, Text } from './schemas';
+import { requireRecentSignIn } from './sign-in-again';
 import type { UploadRules } from './upload';
 import { Release } from './things';
 
@@ -47,8 +48,10 @@ function notThere(): never {
 
 const FOLLOW = follow('ReleaseWithXml', 'product_id');
 
-async function upload({ db, path, query, body, settings, now }: Call<Static<typeof UploadFields>, Upload>) {
+async function upload(call: Call<Static<typeof UploadFields>, Upload>) {
+  const { db, path, query, body, settings, now } = call;
   const { file } = body;
+  if (!isSet(query.draft)) requireRecentSignIn(call);
   if (file === undefined) throw invalid('file', 'The package is missing: the part "file".');
   // A form sends its empty fields too.
   const version =
@@ -160,7 +163,8 @@ export const releaseOperations = [
       afterCommit: FOLLOW,
     },
     async (call) => {
-      const { productId, version } = await requireRelease(call);
+      const { productId, version, state } = await requireRelease(call);
+      if (state !== 'draft') requireRecentSignIn(call);
       return { data: releaseJson(await editRelease(call.db, productId, version, call.body)) };
     },
   ),

@@ -88,21 +88,28 @@ export type NoManifest = 'no-xml' | 'no-manifest' | 'too-much-xml';
  * The manifest Joomla installs a package by: the first XML file with the root `extension`, at its top or one folder
  * below. In a zip with a single folder, that folder is the top.
  */
-export async function findManifest(zipPath: string): Promise<PackageManifest | NoManifest> {
+export async function findManifest(
+  zipPath: string,
+  signal?: AbortSignal,
+): Promise<PackageManifest | NoManifest> {
   const seen = { tops: new Set<string>(), folder: false };
   const contents = new Map<string, Buffer>();
   let bytes = 0;
-  await eachEntry(zipPath, async (zip, entry) => {
-    const path = entry.fileName.split('/');
-    // Only "one" or "several" matters, and a package may have a million entries.
-    if (seen.tops.size < 2) seen.tops.add(path[0] ?? '');
-    seen.folder ||= path.length > 1;
-    if (!entry.fileName.endsWith('.xml') || path.length > 3 || entry.uncompressedSize > MAX_MANIFEST_BYTES)
-      return;
-    bytes += Math.max(entry.uncompressedSize, LEAST_BYTES);
-    if (bytes <= MAX_XML_BYTES)
-      contents.set(entry.fileName, await buffer(await zip.openReadStreamPromise(entry)));
-  });
+  await eachEntry(
+    zipPath,
+    async (zip, entry) => {
+      const path = entry.fileName.split('/');
+      // Only "one" or "several" matters, and a package may have a million entries.
+      if (seen.tops.size < 2) seen.tops.add(path[0] ?? '');
+      seen.folder ||= path.length > 1;
+      if (!entry.fileName.endsWith('.xml') || path.length > 3 || entry.uncompressedSize > MAX_MANIFEST_BYTES)
+        return;
+      bytes += Math.max(entry.uncompressedSize, LEAST_BYTES);
+      if (bytes <= MAX_XML_BYTES)
+        contents.set(entry.fileName, await buffer(await zip.openReadStreamPromise(entry)));
+    },
+    signal,
+  );
   if (bytes > MAX_XML_BYTES) return 'too-much-xml';
   const [only] = seen.tops;
   const top = seen.tops.size === 1 && seen.folder ? `${only ?? ''}/` : '';

@@ -28,6 +28,8 @@ export interface Published {
 export interface JoomlaPublishRequest extends PublishRequest {
   /** accept other addresses of update servers than those of the latest published version's package */
   newUpdateServer?: boolean;
+  /** stops the check of the package: whoever asked for it has gone */
+  signal?: AbortSignal;
 }
 
 /**
@@ -39,7 +41,7 @@ export interface JoomlaPublishRequest extends PublishRequest {
 export async function publish(
   db: Db,
   packagesDir: string,
-  { newUpdateServer = false, ...request }: JoomlaPublishRequest,
+  { newUpdateServer = false, signal, ...request }: JoomlaPublishRequest,
   now: Date,
   onProgress?: (bytes: number) => void,
 ): Promise<Published> {
@@ -49,9 +51,10 @@ export async function publish(
   let serverRemark: string | undefined;
   const release = await publishRelease(db, packagesDir, request, now, {
     ...(onProgress && { onProgress }),
+    signal,
     // Inspect the stored package: the named file may have changed since.
     inspect: async (path) => {
-      const manifest = await findManifest(path);
+      const manifest = await findManifest(path, signal);
       // A draft was examined when it was stored.
       if (file !== undefined) manifestRemark = checkManifest(manifest, version, product);
       const fault = newUpdateServer ? undefined : await findServerFault(db, packagesDir, productId, manifest);
@@ -70,8 +73,9 @@ export async function publish(
 }
 
 /** The version that a package's manifest says; undefined: none. @throws OperatorError when it is not a whole zip */
-export async function versionOf(path: string): Promise<string | undefined> {
-  const manifest = await findManifest(path).catch((error: unknown) => {
+export async function versionOf(path: string, signal?: AbortSignal): Promise<string | undefined> {
+  const manifest = await findManifest(path, signal).catch((error: unknown) => {
+    signal?.throwIfAborted();
     throw unreadable(error);
   });
   return typeof manifest === 'string' || manifest.version === '' ? undefined : manifest.version;

@@ -13,6 +13,7 @@ import {
   type StagedPackage,
 } from '../../packages/package-files';
 import { editRelease, findReleaseById, withdrawRelease } from '../../packages/releases';
+import { clientGone } from '../faults';
 import { invalid, notFound } from './failures';
 import { follow } from './follow';
 import { file, get, list, patch, post, type Call } from './operation';
@@ -53,10 +54,11 @@ async function upload(call: Call<Static<typeof UploadFields>, Upload>) {
   const { file } = body;
   if (!isSet(query.draft)) requireRecentSignIn(call);
   if (file === undefined) throw invalid('file', 'The package is missing: the part "file".');
+  const signal = clientGone(call.ctx);
   // A form sends its empty fields too.
   const version =
     query.version?.trim() ||
-    (await versionOf(await pathOfStaged(settings.packagesDir, file)).catch(refuseThePackage));
+    (await versionOf(await pathOfStaged(settings.packagesDir, file), signal).catch(refuseThePackage));
   if (version === undefined)
     throw new OperatorError('The package does not say its version: give "version".', {
       code: 'INVALID_REQUEST',
@@ -74,6 +76,7 @@ async function upload(call: Call<Static<typeof UploadFields>, Upload>) {
       draft: isSet(query.draft),
       date: undefined,
       newUpdateServer: isSet(query.new_update_server),
+      signal,
     },
     now,
   ).catch(refuseThePackage);

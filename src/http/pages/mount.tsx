@@ -21,7 +21,7 @@ import { setPageHeaders } from './headers';
 import { readCustomer } from './my/customer';
 import { myRoutes } from './my/routes';
 import { operatorRoutes } from './operator/routes';
-import { askToSignInAgain, signedInLately } from './sign-in/again';
+import { askToSignInAgain, signedInLately, signInAddress } from './sign-in/again';
 import { signInRoutes } from './sign-in/routes';
 import {
   scopeOf,
@@ -145,12 +145,6 @@ async function enterAsOperator(call: PageCall, route: Route<OperatorCall>): Prom
   // A form that was sent is kept, and asks beside it.
   if (isGet && route.isSecret && !isFresh(session, at)) return { to: signInAddress(next, 'again') };
   return { ...call, session, caller };
-}
-
-function signInAddress(next: string, why: string | undefined): string {
-  const query = new URLSearchParams(next === '/' ? {} : { next });
-  if (why !== undefined) query.set('why', why);
-  return `/sign-in${query.size === 0 ? '' : `?${String(query)}`}`;
 }
 
 async function enterAsCustomer(call: PageCall): Promise<CustomerCall | Answer> {

@@ -32,7 +32,12 @@ export async function signedInLately(
   if (!token) {
     const goesOn = scopeOf(route, 'POST') === 'read' || FORMS_GO_ON.has(route.path);
     // Sent from the page that asks, without a token: the operator has not signed in elsewhere yet.
-    return goesOn && token === undefined ? call : askToSignInAgain(sent);
+    if (goesOn && token === undefined) return call;
+    // Nothing was typed: the page that has the form is shown again afterwards.
+    const isEmpty = [...sent].every(([name, value]) => name === 'once' || value === '');
+    return isEmpty && route.get !== undefined && token === undefined
+      ? { to: signInAddress(call.view.path, 'again') }
+      : askToSignInAgain(sent);
   }
   const opened = await signInByToken(call, token);
   if ('sentence' in opened) return { ...askToSignInAgain(sent, opened.sentence), status: opened.status };
@@ -42,6 +47,13 @@ export async function signedInLately(
   call.view.operator = { name: caller.name, scope: caller.scope };
   if (scopeOf(route, 'POST') === 'write' && caller.scope !== 'write') throw new ManageError('FORBIDDEN', '');
   return { ...call, session, caller };
+}
+
+/** The page to sign in, which leads on to `next`. */
+export function signInAddress(next: string, why: 'ended' | 'again' | undefined): string {
+  const query = new URLSearchParams(next === '/' ? {} : { next });
+  if (why !== undefined) query.set('why', why);
+  return `/sign-in${query.size === 0 ? '' : `?${String(query)}`}`;
 }
 
 /** @param sentence what is wrong with the token */

@@ -111,8 +111,15 @@ async function countRequest({ limiter, ctx }: PageCall): Promise<void> {
   if (!allowed) throw new ManageError('RATE_LIMITED', '', { retryAfter });
 }
 
+const LONGEST_NEXT = 2_000;
+
 /** Where to go after it: a path of ours, and nothing else. */
 function nextOf(sent: URLSearchParams, name = 'next'): string {
-  const next = sent.get(name) ?? '/';
-  return /^\/(?![/\\])[\x21-\x7e]*$/.test(next) && !next.startsWith('/enter/') ? next : '/';
+  const given = sent.get(name) ?? '/';
+  if (!/^\/[\x21-\x7e]*$/.test(given) || given.length > LONGEST_NEXT) return '/';
+  // As the browser will resolve it: "/../x" and "/%2e%2e/x" lead out of the pages.
+  const { pathname, search } = new URL(`http://pages.invalid/pages${given}`);
+  const next = `${pathname.slice('/pages'.length)}${search}`;
+  const isOurs = pathname.startsWith('/pages/') && !/^\/(?:[/\\]|enter\/)/.test(next);
+  return isOurs ? next : '/';
 }

@@ -82,10 +82,7 @@ function textOfCell(cell: string): string {
 }
 
 /** Takes the equals sign from cells written `="0123"` without marks around them, which the parser would refuse. */
-async function* unwrapped(
-  text: AsyncGenerator<string, void>,
-  delimiter: string,
-): AsyncGenerator<string, void> {
+async function* unwrapped(text: AsyncIterable<string>, delimiter: string): AsyncGenerator<string, void> {
   let isQuoted = false;
   let before = '\n';
   let held = '';

@@ -157,7 +157,7 @@ describe.each(BACKENDS)('the operator’s API by session, on %s', (_, settings) 
         const answer = await send(cookie, call.replace('{id}', String(id)).replace(/\{\w+\}/g, '999999'), {
           body: BODIES[call] ?? {},
         });
-        expect({ call, code: answer.body.error?.code }).toEqual({ call, code: 'SIGN_IN_AGAIN' });
+        expect({ call, code: answer.body.error.code }).toEqual({ call, code: 'SIGN_IN_AGAIN' });
       }
       expect(await service.read.all(`/licenses/${license.id}/events`)).toEqual(before);
       const importing = (query: string) =>

@@ -399,8 +399,8 @@ describe('every route', () => {
       const done = await operator.post(kept.location!, { sign_in_again: writer });
       secrets.add(operator.cookies.get('licensing')!);
       expect(done.location).toMatch(/^\/releases\?/);
-      const [row] = await service.db('licensing_releases').where({ version: '9.9.9' }).select('state');
-      expect(row).toEqual({ state: 'published' });
+      const versions = await service.db('licensing_releases').where({ version: '9.9.9' }).select('state');
+      expect(versions).toEqual([{ state: 'published' }]);
     } finally {
       service.clock.now = NOW;
     }

@@ -36,8 +36,8 @@ function cellsOf(line: string, separator: string): string[] {
     let cell = '';
     if (line[at] === '"') {
       for (at++; at < line.length; at++)
-        if (line[at] !== '"') cell += line[at];
-        else if (line[at + 1] === '"') cell += line[at++];
+        if (line[at] !== '"') cell += line.charAt(at);
+        else if (line[at + 1] === '"') cell += line.charAt(at++);
         else break;
       at++;
     }

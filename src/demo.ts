@@ -3,7 +3,6 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { demoAgency, demoClient, demoClub, demoLicenses, referenceOf, seedDemo } from '../seeds/demo';
 import { environment, packageRoot, readConfig, type Config } from './config';
@@ -147,7 +146,7 @@ function introduction(address: string, { token, code }: { token: string; code: s
   const licensing = (args: string) => `  npm run -s demo:licensing -- ${args}`;
   const site = { license_key: key, identifier: 'https://www.example.com/shop' };
   const download = (product: number, by: string, name: string) => {
-    const file = join(tmpdir(), `${name}.zip`);
+    const file = join(FOLDER, `${name}.zip`);
     const written = `HTTP %{http_code}, %{size_download} bytes in ${file}`;
     return ask(`/downloads/${product}?dlid=${by}`, `-o ${file} -w '${written}\\n'`);
   };

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { quantity } from '../licensing/quantity';
 import { EXPORT_FILE, exportRecords } from '../transfer/export';
 import { RECORD_TYPES, type RecordType } from '../transfer/records';
+import { makeFolder } from '../packages/replace-file';
 import { fileName, folderName } from './arguments';
 import { withSession } from './command';
 import { ownFiles, writeOutput } from './output-file';
@@ -37,6 +38,7 @@ export function addExportCommand(program: Command): void {
     )
     .action(({ out, packages }: { out: string; packages?: string }, command: Command) =>
       withSession(command, async ({ db, config, output }) => {
+        if (packages !== undefined) await makeFolder(resolve(packages));
         const counts = await writeOutput(out, ownFiles(config), EXPORT_FILE, (sink) =>
           exportRecords(db, sink, {
             ...(packages === undefined

@@ -28,7 +28,10 @@ export function addJoomlaPluginCommand(program: Command): void {
       '--base-url <url>',
       'the site the product is downloaded from, as https://shop.example; else LICENSING_PUBLIC_URL, else the one of the update XML. It is remembered for the update XML.',
     )
-    .addHelpText('after', '\nExample:\n  licensing joomla-plugin --product 42 --vendor Acme --out /tmp')
+    .addHelpText(
+      'after',
+      '\nExample:\n  licensing joomla-plugin --product 42 --vendor Acme --out /var/lib/licensing',
+    )
     .action(({ product: productId, vendor, out, baseUrl }: Options, command: Command) =>
       withSession(command, async ({ db, config, output }) => {
         const made = await makePlugin(db, { productId, vendor, baseUrl }, config, packageRoot);

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
 import { packageRoot, readConfig, type Config } from '../config';
@@ -8,7 +8,7 @@ import { hostAndPort } from '../http/server';
 import { findInstances, instanceSocket } from '../process/instances';
 import { explainFileFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
-import { lookAt, refuseOwn, type OwnFile } from '../packages/replace-file';
+import { lookAt, makeFolder, refuseOwn, replaceFile, type OwnFile } from '../packages/replace-file';
 import { folderName, upTo } from './arguments';
 import { createOutput } from './command';
 import { ownFiles } from './output-file';
@@ -193,7 +193,7 @@ async function writeFiles(
   const written: string[] = [];
   const kept: string[] = [];
   try {
-    await mkdir(dir, { recursive: true });
+    await makeFolder(dir);
     for (const { name, text } of files) {
       const path = join(dir, name);
       const there = existsSync(path) ? await readFile(path, 'utf8') : undefined;
@@ -201,7 +201,7 @@ async function writeFiles(
       if (there !== undefined) kept.push(path);
       const place = await lookAt(there === undefined ? path : `${path}.new`);
       await refuseOwn(place, own);
-      await writeFile(place.path, text);
+      await replaceFile(place, (place.there?.mode ?? 0) & 0o775 || 0o644, (sink) => sink(text));
       written.push(place.path);
     }
     return { written, kept };

@@ -16,7 +16,7 @@ export function addPlugin(shop: Command): void {
     .requiredOption('--out <folder>', 'the folder to write the zip to')
     .addHelpText(
       'after',
-      '\nExample:\n  licensing shop plugin hikashop --out /tmp\n\ndocs/joomla-shops.md shows how to set it up and to try it with one order.',
+      '\nExample:\n  licensing shop plugin hikashop --out /var/lib/licensing\n\ndocs/joomla-shops.md shows how to set it up and to try it with one order.',
     )
     .action((kind: ShopKind, { out }: { out: string }, command: Command) =>
       withSession(command, async ({ config, output }) => {

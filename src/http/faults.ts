@@ -44,6 +44,17 @@ export function inTime<T>(work: Promise<T>): Promise<T> {
   });
 }
 
+/** Aborts when the client leaves before it is answered, for work that takes its time. */
+export function clientGone({ res }: Context): AbortSignal {
+  const gone = new AbortController();
+  const leave = () => {
+    if (!res.writableFinished) gone.abort(new ClientGoneError());
+  };
+  if (res.destroyed) leave();
+  else res.once('close', leave);
+  return gone.signal;
+}
+
 /** The client has closed the connection; no answer can reach it. */
 const GONE = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT']);
 

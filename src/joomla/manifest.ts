@@ -109,21 +109,28 @@ export function isManifest(found: PackageManifest | NoManifest): found is Packag
  *
  * @param zip its path, or the zip itself
  */
-export async function findManifest(zip: string | Buffer): Promise<PackageManifest | NoManifest> {
+export async function findManifest(
+  zip: string | Buffer,
+  signal?: AbortSignal,
+): Promise<PackageManifest | NoManifest> {
   const seen = { tops: new Set<string>(), folder: false };
   const contents = new Map<string, Buffer>();
   let bytes = 0;
-  await eachEntry(zip, async (file, entry) => {
-    const path = entry.fileName.split('/');
-    // Only "one" or "several" matters, and a package may have a million entries.
-    if (seen.tops.size < 2) seen.tops.add(path[0] ?? '');
-    seen.folder ||= path.length > 1;
-    if (!entry.fileName.endsWith('.xml') || path.length > 3 || entry.uncompressedSize > MAX_MANIFEST_BYTES)
-      return;
-    bytes += Math.max(entry.uncompressedSize, LEAST_BYTES);
-    if (bytes <= MAX_XML_BYTES)
-      contents.set(entry.fileName, await buffer(await file.openReadStreamPromise(entry)));
-  });
+  await eachEntry(
+    zip,
+    async (file, entry) => {
+      const path = entry.fileName.split('/');
+      // Only "one" or "several" matters, and a package may have a million entries.
+      if (seen.tops.size < 2) seen.tops.add(path[0] ?? '');
+      seen.folder ||= path.length > 1;
+      if (!entry.fileName.endsWith('.xml') || path.length > 3 || entry.uncompressedSize > MAX_MANIFEST_BYTES)
+        return;
+      bytes += Math.max(entry.uncompressedSize, LEAST_BYTES);
+      if (bytes <= MAX_XML_BYTES)
+        contents.set(entry.fileName, await buffer(await file.openReadStreamPromise(entry)));
+    },
+    signal,
+  );
   if (bytes > MAX_XML_BYTES) return { none: 'too-much-xml' };
   const [only] = seen.tops;
   const top = seen.tops.size === 1 && seen.folder ? `${only ?? ''}/` : '';

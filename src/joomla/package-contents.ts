@@ -27,6 +27,7 @@ const LFS_POINTER = 'version https://git-lfs.';
 export async function findContentFaults(
   zip: string | Buffer,
   manifest: PackageManifest,
+  signal?: AbortSignal,
 ): Promise<ContentFault[]> {
   const { path, named } = manifest;
   const source = path.includes('/') ? path.slice(0, path.lastIndexOf('/') + 1) : '';
@@ -39,17 +40,21 @@ export async function findContentFaults(
     named.filter(({ kind }) => kind === 'extension').map(({ folder, name }) => join(source, folder, name)),
   );
   const inner: ContentFault[] = [];
-  await eachEntry(zip, async (file, entry) => {
-    const { fileName } = entry;
-    // Joomla's unpacking makes a folder only for a file in it.
-    if (fileName.endsWith('/')) return;
-    if (wanted.has(fileName)) wanted.set(fileName, 'file');
-    for (let end = fileName.lastIndexOf('/'); end > 0; end = fileName.lastIndexOf('/', end - 1)) {
-      const folder = fileName.slice(0, end);
-      if (wanted.has(folder)) wanted.set(folder, 'folder');
-    }
-    if (extensions.has(fileName)) inner.push(...(await findInnerFaults(file, entry)));
-  });
+  await eachEntry(
+    zip,
+    async (file, entry) => {
+      const { fileName } = entry;
+      // Joomla's unpacking makes a folder only for a file in it.
+      if (fileName.endsWith('/')) return;
+      if (wanted.has(fileName)) wanted.set(fileName, 'file');
+      for (let end = fileName.lastIndexOf('/'); end > 0; end = fileName.lastIndexOf('/', end - 1)) {
+        const folder = fileName.slice(0, end);
+        if (wanted.has(folder)) wanted.set(folder, 'folder');
+      }
+      if (extensions.has(fileName)) inner.push(...(await findInnerFaults(file, entry, signal)));
+    },
+    signal,
+  );
   return [...named.flatMap((one) => missing(one, source, wanted) ?? []), ...inner];
 }
 
@@ -75,7 +80,7 @@ function join(...parts: string[]): string {
 }
 
 /** The faults of a zip in the package, where Joomla installs it. Archives of other kinds are not looked into. */
-async function findInnerFaults(zip: ZipFile, entry: Entry): Promise<ContentFault[]> {
+async function findInnerFaults(zip: ZipFile, entry: Entry, signal?: AbortSignal): Promise<ContentFault[]> {
   const { fileName: path, uncompressedSize } = entry;
   if (!/\.zip$/i.test(path) || uncompressedSize > MAX_INNER_BYTES) return [];
   const fault = (problem: string): ContentFault[] => [{ path, problem, aborts: abortsPackage(path) }];
@@ -84,17 +89,18 @@ async function findInnerFaults(zip: ZipFile, entry: Entry): Promise<ContentFault
   if (bytes.subarray(0, LFS_POINTER.length).toString('latin1') === LFS_POINTER)
     return fault('is a pointer of Git LFS and not the file itself');
   try {
-    const manifest = await findManifest(bytes);
+    const manifest = await findManifest(bytes, signal);
     if (!isManifest(manifest)) return fault(describeNoManifest(manifest));
     // Of what is packed there, nothing more is looked into.
     const named = manifest.named.filter(({ kind }) => kind !== 'extension');
-    const faults = await findContentFaults(bytes, { ...manifest, named });
+    const faults = await findContentFaults(bytes, { ...manifest, named }, signal);
     return faults.map((one) => ({
       path: `${path}: ${one.path}`,
       problem: one.problem,
       aborts: one.aborts && abortsPackage(path),
     }));
   } catch (error) {
+    signal?.throwIfAborted();
     return fault(`is not a readable zip file (${(error as Error).message})`);
   }
 }

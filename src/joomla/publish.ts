@@ -35,6 +35,8 @@ export interface JoomlaPublishRequest extends PublishRequest {
   newUpdateServer?: boolean;
   /** accept a package that lacks what its manifest names, and a first one that lacks the lines for updates */
   unchecked?: boolean;
+  /** stops the check of the package: whoever asked for it has gone */
+  signal?: AbortSignal;
 }
 
 /**
@@ -47,7 +49,7 @@ export interface JoomlaPublishRequest extends PublishRequest {
 export async function publish(
   db: Db,
   { packagesDir, home }: { packagesDir: string; home: XmlHome },
-  { newUpdateServer = false, unchecked = false, ...request }: JoomlaPublishRequest,
+  { newUpdateServer = false, unchecked = false, signal, ...request }: JoomlaPublishRequest,
   now: Date,
   onProgress?: (bytes: number) => void,
 ): Promise<Published> {
@@ -63,13 +65,14 @@ export async function publish(
   };
   const release = await publishRelease(db, packagesDir, request, now, {
     ...(onProgress && { onProgress }),
+    signal,
     // Inspect the stored package: the named file may have changed since.
     inspect: async (path) => {
-      const manifest = await findManifest(path);
+      const manifest = await findManifest(path, signal);
       // A draft was examined when it was stored.
       if (file !== undefined) manifestRemark = checkManifest(manifest, version, product);
       if (product.element !== null && isManifest(manifest)) {
-        refuse(await findLack(path, manifest), unchecked);
+        refuse(await findLack(path, manifest, signal), unchecked);
         refuse(await findMissingLines(db, home, product, manifest), unchecked);
       }
       const fault = await findServerFault(db, packagesDir, productId, manifest);
@@ -91,8 +94,9 @@ export async function publish(
 }
 
 /** The version that a package's manifest says; undefined: none. @throws OperatorError when it is not a whole zip */
-export async function versionOf(path: string): Promise<string | undefined> {
-  const manifest = await findManifest(path).catch((error: unknown) => {
+export async function versionOf(path: string, signal?: AbortSignal): Promise<string | undefined> {
+  const manifest = await findManifest(path, signal).catch((error: unknown) => {
+    signal?.throwIfAborted();
     throw unreadable(error);
   });
   // Asking for the version would hide the fault.
@@ -147,8 +151,12 @@ function checkManifest(
 }
 
 /** Files that the manifest names and the package lacks: Joomla's update fails, or leaves them out. */
-async function findLack(path: string, manifest: PackageManifest): Promise<OperatorError | undefined> {
-  const faults = await findContentFaults(path, manifest);
+async function findLack(
+  path: string,
+  manifest: PackageManifest,
+  signal?: AbortSignal,
+): Promise<OperatorError | undefined> {
+  const faults = await findContentFaults(path, manifest, signal);
   if (faults.length === 0) return undefined;
   const aborts = faults.find((fault) => fault.aborts !== undefined)?.aborts;
   const outcome =

@@ -15,6 +15,9 @@ const LIMITS = [
   { mark: 'xmlns:', limit: 500, what: 'namespaces' },
 ];
 
+/** Of one tag. A parser compares each with all before it: 480,000 take minutes. */
+const MAX_ATTRIBUTES = 500;
+
 /** Characters that XML cannot contain, not even as references (https://www.w3.org/TR/xml/#charsets). */
 // eslint-disable-next-line no-control-regex -- they are what is looked for
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/u;
@@ -104,6 +107,12 @@ function refuseTooMuch(text: string): void {
     for (let count = 0; (index = text.indexOf(mark, index + 1)) >= 0; count++)
       if (count === limit) throw new TooMuchXml(`It has more than ${limit} ${what}, and is not read.`);
   }
+  let attributesOfTag = 0;
+  // Without regard to quotes, which may hold a ">": what begins a tag ends the one before.
+  for (const [found] of text.matchAll(/<|=\s*["']/g))
+    if (found === '<') attributesOfTag = 0;
+    else if (++attributesOfTag > MAX_ATTRIBUTES)
+      throw new TooMuchXml(`A tag has more than ${MAX_ATTRIBUTES} attributes, and it is not read.`);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { constants, readFileSync } from 'node:fs';
-import { access, mkdir, rename, writeFile } from 'node:fs/promises';
+import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTransport as createNodemailer, type SendMailOptions } from 'nodemailer';
 import type { ComposedMail } from './compose';
@@ -144,7 +144,9 @@ function folderTransport(folder: string): MailTransport {
       const path = join(folder, `${mail.messageId.replace(/[^\w.-]/g, '')}.eml`);
       await isWritable()
         // Mails hold keys.
-        .then(() => writeFile(`${path}.part`, bytes, { mode: 0o600 }))
+        .then(() => rm(`${path}.part`, { force: true }))
+        // Anew, so that a link that lies there is not followed.
+        .then(() => writeFile(`${path}.part`, bytes, { mode: 0o600, flag: 'wx' }))
         .then(() => rename(`${path}.part`, path))
         .catch(orFailure);
       return `written to ${path}`;

@@ -47,6 +47,8 @@ export interface PublishHooks {
   onProgress?: (bytes: number) => void;
   /** checks the package, already known to be a valid zip, and throws to refuse it */
   inspect?: (path: string) => Promise<void>;
+  /** stops the check of the package: whoever asked for it has gone */
+  signal?: AbortSignal | undefined;
 }
 
 /** Publishes a version or an earlier draft, or stores a draft. @throws OperatorError; nothing has changed then */
@@ -235,10 +237,10 @@ async function refuseEqualVersion(db: Db, productId: number, version: string): P
 async function storePackageFile(
   dir: string,
   file: string | StagedPackage,
-  { onProgress, inspect }: PublishHooks,
+  { onProgress, inspect, signal }: PublishHooks,
 ): Promise<StoredPackage> {
   const check = async (path: string) => {
-    await checkZip(path);
+    await checkZip(path, signal);
     await inspect?.(path);
   };
   if (typeof file !== 'string') return acceptPackage(dir, file, check);

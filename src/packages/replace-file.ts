@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { rmSync, type Stats } from 'node:fs';
-import { mkdir, open, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { constants, rmSync, type Stats } from 'node:fs';
+import { lstat, mkdir, open, readlink, rename, rm, stat, type FileHandle } from 'node:fs/promises';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import { onInterrupt } from '../process/interrupts';
 import { explainFileFault, explainReadFault } from './file-faults';
 import { OperatorError } from '../licensing/operator-error';
@@ -40,14 +40,15 @@ export const PRIVATE = 0o600;
 /** Longer than any comment at the beginning of an XML file. */
 const BEGINNING_BYTES = 65_536;
 
-/** Looks at the place where a file will be written. */
+/** Looks at the place where a file will be written. @throws OperatorError when somebody else's link leads there */
 export async function lookAt(path: string): Promise<Place> {
-  const target = await resolveLinks(path);
+  const target = await resolveLinks(path, refuseForeignLink);
   return { path, target, there: await stat(target).catch(() => undefined) };
 }
 
 /** Makes a folder to write files into, which a web server may read. @throws OperatorError */
 export async function makeFolder(folder: string): Promise<void> {
+  await resolveLinks(folder, refuseForeignLink);
   try {
     await mkdir(folder, { recursive: true, mode: 0o755 });
   } catch (error) {
@@ -105,7 +106,21 @@ export function replaceFile<T>(place: Place, mode: number, produce: Produce<T>):
 
 /** For a target that cannot be replaced, such as a pipe. @throws OperatorError; also throws what `produce` throws */
 export function writeInto<T>(place: Place, produce: Produce<T>): Promise<T> {
-  return inWords(place, async () => writeAndClose(await open(place.target, 'w'), produce));
+  return inWords(place, async () => {
+    const { path, target } = place;
+    const named = await lstat(target);
+    // Whoever made a pipe in a shared folder reads it. One of a shell has no name of its own.
+    if (named.isFIFO() && !isOursOrRoots(named.uid))
+      throw new OperatorError(
+        `${path} was not written: it is a pipe of somebody else. Name a file in a folder of your own.`,
+      );
+    // Without O_TRUNC: a file that was put there since stays as it is.
+    return writeAndClose(await open(target, constants.O_WRONLY), async (sink, handle) => {
+      if ((await handle.stat()).isFile())
+        throw new OperatorError(`${path} was not written: it has changed meanwhile. Try again.`);
+      return produce(sink, handle);
+    });
+  });
 }
 
 async function writeAndClose<T>(handle: FileHandle, produce: Produce<T>): Promise<T> {
@@ -126,12 +141,70 @@ async function inWords<T>({ path, target }: Place, work: () => Promise<T>): Prom
   }
 }
 
-/** Also resolves the folder's links when the file does not exist yet. */
-async function resolveLinks(path: string): Promise<string> {
-  const absolute = resolve(path);
-  const real = (one: string) => realpath(one).catch(() => undefined);
-  const folder = dirname(absolute);
-  return (await real(absolute)) ?? join((await real(folder)) ?? folder, basename(absolute));
+/** More than any real path has; the kernel gives up there too. */
+const MOST_LINKS = 40;
+
+/** A link in a path. */
+interface Link {
+  /** the whole path, as the user gave it */
+  path: string;
+  link: string;
+  owner: number;
+  /** the link itself is what would be written */
+  isLast: boolean;
+}
+
+/**
+ * Follows every link of a path, also when the file does not exist yet. A link that leads nowhere stays in the path.
+ * @param judge is asked before a link is followed, and throws to refuse it
+ */
+async function resolveLinks(path: string, judge: (link: Link) => Promise<void> = allow): Promise<string> {
+  let left = resolve(path).split(sep).slice(1);
+  let at: string = sep;
+  let links = 0;
+  for (let name = left.shift(); name !== undefined; name = left.shift()) {
+    const next = join(at, name);
+    const found = await lstat(next).catch(() => undefined);
+    if (!found?.isSymbolicLink() || ++links > MOST_LINKS) {
+      at = next;
+      continue;
+    }
+    await judge({ path, link: next, owner: found.uid, isLast: left.length === 0 });
+    const target = resolve(at, await readlink(next));
+    // Such as /dev/fd/63, whose text names no file
+    const leads = await lstat(target).then(
+      () => true,
+      () => false,
+    );
+    if (!leads) {
+      at = next;
+      continue;
+    }
+    left = [...target.split(sep).slice(1), ...left];
+    at = sep;
+  }
+  return at;
+}
+
+const allow = () => Promise.resolve();
+
+/**
+ * Where others may write, such as /tmp, somebody else's link could lead a command of root to any file. The kernel guards its
+ * own look-ups alike (fs.protected_symlinks), but only in sticky folders.
+ * @throws OperatorError
+ */
+async function refuseForeignLink({ path, link, owner, isLast }: Link): Promise<void> {
+  if (isOursOrRoots(owner)) return;
+  const folder = await lstat(dirname(link));
+  // A folder on the way may be a link of whom that folder belongs to, and of whom nobody else can write there.
+  if (!isLast && owner === folder.uid && (folder.mode & 0o022) === 0) return;
+  throw new OperatorError(
+    `${path} was not written: ${link === resolve(path) ? 'it' : link} is a link of somebody else. Name a file in a folder of your own.`,
+  );
+}
+
+function isOursOrRoots(uid: number): boolean {
+  return uid === 0 || uid === process.geteuid?.();
 }
 
 async function readBeginning(path: string, target: string): Promise<string> {

@@ -9,17 +9,17 @@ const PATTERNS: [CsvField, RegExp[]][] = [
     [
       /^(licen[cs]e )?key$/,
       /(licen[cs]e|serial|purchase|activation) ?(key|code|number)/,
-      /key|serial|schlüssel/,
+      /key|serial|schlüssel|seriennummer/,
     ],
   ],
   ['customer', [/e ?mail/, /customer|kunde/]],
-  ['expiry', [/expir/, /until|gültig bis|ablauf/, /^ends?( at| on| date)?$/]],
+  ['expiry', [/expir/, /until|gültig bis|ablauf|läuft ab/, /^ends?( at| on| date)?$/]],
   ['limit', [/limit/, /max/, /^(slots|seats|plätze)$/]],
   ['reference', [/order|bestell/, /reference|referenz/, /invoice|rechnung|payment/]],
-  ['status', [/^status$/, /status/, /^state$/]],
+  ['status', [/^status$/, /status/, /^state$/, /^zustand$/]],
   ['plan', [/^(plan|tarif)/, /plan|tier|variation|tarif/]],
   ['product', [/^(product|produkt)/, /product|produkt|extension|erweiterung/]],
-  ['activations', [/^(sites|domains|websites|activations|urls)$/, /domain|website|active sites/]],
+  ['activations', [/^(sites|domains|websites|activations|urls)$/, /domain|website|webseite|active sites/]],
 ];
 
 /** Of how many there are, not of what they are */

@@ -2,7 +2,7 @@ import { quantity } from '../licensing/quantity';
 import { normalizeIdentifier } from '../licensing/identifiers';
 import { EMAIL_EXPECTED, findEmail } from '../licensing/customer-email';
 import { requireKey } from '../licensing/issue';
-import { keyDigest } from '../licensing/keys';
+import { keyDigest, LEAST_KEY } from '../licensing/keys';
 import {
   MAX_METADATA_NAMES,
   MAX_METADATA_TEXT,
@@ -151,9 +151,9 @@ function findUnmapped(heading: string[], columns: Columns, ignore: string[]): st
 
 /** Without these, a refunded licence would work, an expired licence would never end, or its owner would be unknown. */
 const NEEDED: [CsvField, RegExp][] = [
-  ['status', /stat(us|e)/i],
-  ['expiry', /expir|until/i],
-  ['customer', /customer|e-?mail/i],
+  ['status', /stat(us|e)|zustand/i],
+  ['expiry', /expir|until|ablauf|gültig bis|läuft ab/i],
+  ['customer', /customer|e-?mail|kunde/i],
 ];
 
 /** An import cannot be undone, so columns that look like these fields must be mapped or ignored explicitly. */
@@ -173,7 +173,7 @@ export function readRow(table: CsvTable, { line, cells }: CsvRow): Candidate | F
   const { columns, width, options } = table;
   const faults: RowFault[] = [];
   const fault = (text: string, field: CsvTarget | null = null) => faults.push({ field, text });
-  const cell = (field: CsvTarget) => cells[columns.get(field)?.at ?? -1]?.trim() ?? '';
+  const cell = (field: CsvTarget) => textOf(cells[columns.get(field)?.at ?? -1] ?? '');
   const read = <T>(field: CsvTarget, reader: (text: string) => T | Fault): T | undefined => {
     const value = reader(cell(field));
     if (!(value instanceof Fault)) return value;
@@ -226,10 +226,38 @@ export function readRow(table: CsvTable, { line, cells }: CsvRow): Candidate | F
   };
 }
 
+/** What systems write for nothing, in any column. */
+const EMPTY = new Set(['null', '\\n', '-', '–', '—', 'n/a', 'none', 'never', 'undefined']);
+
+/** A cell's text. Tables for spreadsheets have an apostrophe before what would be a formula. */
+function textOf(cell: string): string {
+  const text = cell.trim().replace(/^'(?=[=+\-@])/, '');
+  return EMPTY.has(text.toLowerCase()) ? '' : text;
+}
+
+/** A number as a spreadsheet shows it: the key's digits are lost. */
+const SHOWN_NUMBER = /^[+-]?(?:\d+[.,]\d+|\d{1,3}(?:[.,]\d{3})+(?:[.,]\d+)?|\d(?:[.,]\d+)?e[+-]\d+)$/i;
+/** Fewer digits are an id or an amount. */
+const LEAST_DIGITS = 12;
+
+/** Refuses what stands in a column of keys and is none: anybody could guess it. */
+function faultOfKey(key: string): Fault | undefined {
+  if (SHOWN_NUMBER.test(key))
+    return new Fault(
+      'this is no key: it is a number as a spreadsheet shows it. Export the table again, with the column as text',
+    );
+  if (Array.from(key).length < LEAST_KEY)
+    return new Fault(`this is no key: it has fewer than ${LEAST_KEY} characters`);
+  if (/^\d+$/.test(key) && key.length < LEAST_DIGITS)
+    return new Fault(`this is no key: it has digits alone, and fewer than ${LEAST_DIGITS}`);
+  return undefined;
+}
+
 function readKey(text: string): string | Fault {
   if (text === '') return new Fault('there is no key');
   try {
-    return requireKey(text);
+    const key = requireKey(text);
+    return faultOfKey(key) ?? key;
   } catch (error) {
     if (error instanceof OperatorError)
       return new Fault('this is no key: it is longer than 350 bytes, or has characters that cannot be typed');
@@ -265,8 +293,11 @@ function theyAre(all: { id: number; name: string }[]): string {
 
 /** Other systems' names of states. A temporary state is never read as a final one. */
 const STATUSES: Record<StoredStatus | 'expired', string[]> = {
-  active: ['active', 'activated', 'enabled', 'valid', 'ok', 'delivered', 'sold', 'paid', '1', 'yes', 'true'],
-  expired: ['expired'],
+  active: [
+    ...['active', 'activated', 'enabled', 'valid', 'ok', 'delivered', 'sold', 'paid', '1', 'yes', 'true'],
+    ...['aktiv', 'aktiviert', 'gültig', 'bezahlt', 'verkauft', 'ja'],
+  ],
+  expired: ['expired', 'abgelaufen'],
   suspended: [
     'suspended',
     'inactive',
@@ -279,9 +310,10 @@ const STATUSES: Record<StoredStatus | 'expired', string[]> = {
     '0',
     'no',
     'false',
+    ...['inaktiv', 'deaktiviert', 'gesperrt', 'pausiert', 'nein'],
   ],
-  revoked: ['revoked', 'banned', 'terminated'],
-  cancelled: ['cancelled', 'canceled', 'refunded'],
+  revoked: ['revoked', 'banned', 'terminated', 'widerrufen', 'entzogen'],
+  cancelled: ['cancelled', 'canceled', 'refunded', 'storniert', 'erstattet'],
 };
 const STATUS_BY_SPELLING = new Map(
   Object.entries(STATUSES).flatMap(([status, spellings]) =>
@@ -308,11 +340,9 @@ function readLimit(text: string): number | undefined | Fault {
 const LIFETIME = new Set([
   '',
   '0',
-  '-',
   'lifetime',
-  'never',
-  'none',
-  'null',
+  'lebenslang',
+  'unbefristet',
   '0000-00-00',
   '0000-00-00 00:00:00',
 ]);
@@ -392,5 +422,5 @@ function readIdentifiers(plan: Plan, text: string, separator: string | undefined
 /** Split at line breaks and `|`; domains also at commas and semicolons, which no domain contains. */
 function splitIdentifiers(type: string, text: string, separator: string | undefined): string[] {
   const parts = text.split(separator ?? (type === 'domain' ? /[\n|,;]/ : /[\n|]/));
-  return parts.map((part) => part.trim()).filter((part) => part !== '');
+  return parts.map(textOf).filter((part) => part !== '');
 }

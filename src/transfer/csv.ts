@@ -14,9 +14,13 @@ const DELIMITERS = [',', ';', '\t'] as const;
 /** The heading ends before this. */
 const MAX_HEADING = 64 * 1024;
 
+/** A first line for Excel, which is no heading; it may be quoted as a cell. */
+const SEPARATOR_LINE = /^\s*("?)sep=([^\w\s"]|\t)\1[ ,;\t]*(?:\n|$)/i;
+
 /**
  * Reads comma-separated values (RFC 4180), heading included: UTF-8, or UTF-16 with a byte order mark, any line ends.
- * Without `delimiter`, the most frequent of comma, semicolon and tab in the first line. Skips blank lines.
+ * Without `delimiter`, that of a first line `sep=;`, or the most frequent of comma, semicolon and tab in the heading. Skips
+ * blank lines. Excel's `="TEXT"` is its text.
  * @throws OperatorError with the line of a fault; it never repeats a cell
  */
 export async function* readCsv(
@@ -30,31 +34,35 @@ export async function* readCsv(
     if (done) break;
     head += value;
   }
-  let lastLine = 0;
+  const separator = SEPARATOR_LINE.exec(head);
+  if (separator !== null) head = head.slice(separator[0].length);
+  const skipped = (separator?.[0].split('\n').length ?? 1) - 1;
+  const by = delimiter ?? separator?.[2] ?? detectDelimiter(head);
+  let lastLine = skipped;
   const parser = parse({
-    delimiter: delimiter ?? detectDelimiter(head),
+    delimiter: by,
     record_delimiter: '\n',
     relax_column_count: true,
     skip_empty_lines: true,
     max_record_size: MAX_ROW,
     info: true,
     on_record: (record: string[], { lines }) => {
-      lastLine = lines;
+      lastLine = lines + skipped;
       return record;
     },
   });
   // Either side ends the other. A fault is thrown where the rows are read.
-  pipeline(Readable.from(concat(head, text)), parser, () => undefined);
+  pipeline(Readable.from(unwrapped(concat(head, text), by)), parser, () => undefined);
   try {
     for await (const { record, info } of parser as AsyncIterable<{
       record: string[];
       info: { lines: number };
     }>) {
       const inside = record.reduce((count, cell) => count + cell.split('\n').length - 1, 0);
-      yield { line: info.lines - inside, cells: record };
+      yield { line: info.lines + skipped - inside, cells: record.map(textOfCell) };
     }
   } catch (error) {
-    throw error instanceof CsvError ? asOperatorError(error, lastLine) : error;
+    throw error instanceof CsvError ? asOperatorError(error, lastLine, skipped) : error;
   }
 }
 
@@ -65,6 +73,39 @@ export function textOfCsv(bytes: Buffer): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A cell that Excel shall not read as a number: `="0123"`, in quotation marks as other cells. */
+function textOfCell(cell: string): string {
+  const wrapped = /^\s*="([^]*)"\s*$/.exec(cell)?.[1];
+  return wrapped === undefined ? cell : wrapped.replaceAll('""', '"');
+}
+
+/** Takes the equals sign from cells written `="0123"` without marks around them, which the parser would refuse. */
+async function* unwrapped(text: AsyncIterable<string>, delimiter: string): AsyncGenerator<string, void> {
+  let isQuoted = false;
+  let before = '\n';
+  let held = '';
+  for await (const chunk of text) {
+    const whole = held + chunk;
+    // Its quotation mark may be in the next chunk.
+    held = whole.endsWith('=') ? '=' : '';
+    const end = whole.length - held.length;
+    let out = '';
+    let from = 0;
+    for (const { 0: found, index } of whole.slice(0, end).matchAll(/=?"/g)) {
+      const previous = index === 0 ? before : whole[index - 1];
+      if (found === '="' && !isQuoted && (previous === delimiter || previous === '\n')) {
+        out += whole.slice(from, index);
+        from = index + 1;
+      }
+      isQuoted = !isQuoted;
+    }
+    out += whole.slice(from, end);
+    if (end > 0) before = whole[end - 1] as string;
+    if (out !== '') yield out;
+  }
+  if (held !== '') yield held;
 }
 
 async function* concat(head: string, rest: AsyncGenerator<string, void>): AsyncGenerator<string> {
@@ -113,10 +154,10 @@ function detectDelimiter(head: string): string {
 }
 
 /** Replaces the parser's message, which repeats the file's text. `lastLine` ends the last complete row. */
-function asOperatorError(error: CsvError, lastLine: number): OperatorError {
+function asOperatorError(error: CsvError, lastLine: number, skipped: number): OperatorError {
   // The parser notices an unclosed quotation mark only at the file's end; report the line after the last complete row.
   const foundLate = ['CSV_QUOTE_NOT_CLOSED', 'CSV_MAX_RECORD_SIZE'].includes(error.code);
-  const line = foundLate ? lastLine + 1 : ((error as { lines?: number }).lines ?? 1);
+  const line = foundLate ? lastLine + 1 : ((error as { lines?: number }).lines ?? 1) + skipped;
   const fault = {
     CSV_QUOTE_NOT_CLOSED: 'a cell that begins with a quotation mark has none at its end',
     CSV_INVALID_CLOSING_QUOTE:

@@ -108,6 +108,8 @@ test('no dependency runs a script when it is installed', () => {
   );
   expect(Object.values(allowScripts)).not.toContain(true);
   expect(scarfSettings).toEqual({ enabled: false });
+  // npm 10 reads the list above nowhere.
+  expect(readFileSync(join(ROOT, '.npmrc'), 'utf8').split('\n')).toContain('ignore-scripts=true');
   // None of them reaches an installation of ours.
   expect(scripted.filter(([, { dev }]) => dev !== true)).toEqual([]);
 });

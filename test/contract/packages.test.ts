@@ -639,6 +639,21 @@ describe('a file that is no good package is refused, and nothing of it is kept:'
     ],
     ['an entry is said to be larger than it is', zip([{ ...text, size: 6_000 }]), /not a readable zip file/],
     ['an entry is said to be smaller than it is', zip([{ ...text, size: 5_000 }]), /not a readable zip file/],
+    [
+      'it would unpack to more than any extension has',
+      zip(['a', 'b'].map((name) => ({ name, content: 'x', size: 1.5 * 2 ** 30 }))),
+      /not a readable zip file: unpacked, it would have more than 2 GiB/,
+    ],
+    [
+      'its entries share their bytes',
+      zip(
+        Array.from({ length: 50 }, (_, i) => ({
+          ...{ name: `${i}.bin`, content: '0'.repeat(100_000) },
+          ...(i === 0 ? {} : { at: 0 }),
+        })),
+      ),
+      /not a readable zip file: its entries claim more bytes than it has/,
+    ],
     ['it has no entries', zip([]), /The package is an empty zip file/],
     ['it is empty', Buffer.alloc(0), /not a readable zip file/],
     ['it is a text', Buffer.from('<!doctype html><title>404</title>'), /not a readable zip file/],
@@ -724,6 +739,8 @@ interface EntryOptions {
   /** in place of the right ones */
   crc?: number;
   size?: number;
+  /** where an earlier entry lies whose bytes are this one's too */
+  at?: number;
 }
 
 /** A zip by hand, with whatever is wrong about it (PKWARE's APPNOTE, sections 4.3.7, 4.3.12 and 4.3.16). */
@@ -745,8 +762,9 @@ function zip(entries: EntryOptions[]): Buffer {
       [size, 4],
     );
     const names = numbers([Buffer.byteLength(name), 2], [0, 2]);
-    const file = Buffer.concat([numbers([0x04034b50, 4]), common, names, Buffer.from(name), data]);
-    const rest = numbers([0, 2], [0, 2], [0, 2], [0, 4], [at, 4]);
+    const whole = Buffer.concat([numbers([0x04034b50, 4]), common, names, Buffer.from(name), data]);
+    const file = claims.at === undefined ? whole : Buffer.alloc(0);
+    const rest = numbers([0, 2], [0, 2], [0, 2], [0, 4], [claims.at ?? at, 4]);
     directory.push(numbers([0x02014b50, 4], [20, 2]), common, names, rest, Buffer.from(name));
     files.push(file);
     at += file.length;

@@ -59,7 +59,9 @@ beforeAll(async () => {
 
 /** The command in this process, and the rest by the shell. */
 async function runLine(line: string): Promise<string> {
-  const here = line.replaceAll('/tmp', folder).replaceAll('/opt/licensing-gateway', ROOT);
+  const here = line
+    .replace(/\/tmp|\/var\/lib\/licensing/g, folder)
+    .replaceAll('/opt/licensing-gateway', ROOT);
   const isCommand = here.startsWith('licensing ');
   if (!isCommand) {
     const { status, stdout, stderr } = spawnSync('sh', ['-e', '-c', here], { cwd: folder, encoding: 'utf8' });

@@ -257,7 +257,7 @@ describe('licensing shop plugin', () => {
     );
     const codes = [];
     for (const command of commands) {
-      const words = command.replace('/tmp', temporaryFolder()).split(' ');
+      const words = command.replace('/var/lib/licensing', temporaryFolder()).split(' ');
       codes.push([command, words.shift(), (await seller.run(words)).code]);
     }
 

@@ -312,6 +312,11 @@ describe('"update-xml lint" on a file', () => {
       () => `<updates>${Array.from({ length: 501 }, (_, i) => `<a xmlns:n${i}="x">`).join('')}`,
       /^error too_much: It has more than 500 namespaces/,
     ],
+    [
+      'more attributes than are read',
+      () => `<updates><a ${Array.from({ length: 480_000 }, (_, i) => `n${i}=">"`).join(' ')}/></updates>`,
+      /^error too_much: A tag has more than 500 attributes/,
+    ],
     ['a tag of megabytes', () => `<updates><a ${'x'.repeat(5_000_000)}/ ></updates>`, /^error malformed: /],
     [
       'an empty element that ends with a blank',

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Context } from '../../src/http/context';
+import type { Operation } from '../../src/http/manage/operation';
 import { OPERATIONS } from '../../src/http/manage/operations';
 import { clearSessionCookie, setSessionCookie } from '../../src/http/session-cookies';
 import { endSession, openOperatorSession, openSession } from '../../src/access/sessions';
@@ -13,25 +14,37 @@ import {
   type Managed,
   type Sent,
 } from '../support/manage';
+import { giveRelease, makePackage } from '../support/packages';
 import { BACKENDS, givePlan } from '../support/service';
 
 /** The operator's API by a browser's session (operator-api, "Who may call"). */
 
 const MINUTE = 60_000;
-const ASKS_AGAIN = [
-  'POST /licenses/{id}/reveal',
-  'POST /shops',
-  'PATCH /shops/{name}',
-  'DELETE /shops/{name}',
-  'DELETE /customers/{customer}',
-  'POST /webhooks',
-  'DELETE /webhooks/{id}',
-  'POST /webhooks/{id}/rotate',
-  'POST /tokens',
-  'DELETE /tokens/{id}',
-  'POST /signing-keys',
-  'POST /signing-keys/{kid}/retire',
-];
+/** What the contract excepts from signing in again (operator-api, "Pages"), in its order. */
+const GOES_ON = {
+  issue: ['POST /licenses'],
+  renew: ['POST /licenses/{id}/renew'],
+  suspend: ['POST /licenses/{id}/suspend'],
+  reinstate: ['POST /licenses/{id}/reinstate'],
+  'add or remove a site': [
+    'POST /licenses/{id}/activations',
+    'DELETE /licenses/{id}/activations/{activation_id}',
+  ],
+  'mail a key to the address that is stored': ['POST /licenses/{id}/mails'],
+  'run or settle orders': ['POST /shops/{name}/run'],
+};
+/** What it excepts by what is sent, which the operation judges. */
+const GOES_ON_WITH = {
+  notes: ['PATCH /licenses/{id}'],
+  drafts: ['POST /products/{id}/releases', 'PATCH /releases/{id}'],
+  reading: ['POST /imports'],
+};
+
+/** What is judged only after it was read. */
+const BODIES: Record<string, object> = {
+  'PATCH /licenses/{id}': { customer: 'b@example.com' },
+  'PATCH /releases/{id}': { changelog: 'Another' },
+};
 
 describe.each(BACKENDS)('the operator’s API by session, on %s', (_, settings) => {
   let service: Managed;
@@ -116,9 +129,17 @@ describe.each(BACKENDS)('the operator’s API by session, on %s', (_, settings) 
       expect((await send(cookie, 'POST /why', { headers, body: { about: 'x' } })).status).toBe(200);
   });
 
-  it('asks to sign in again for secrets and for what destroys, after an hour', async () => {
-    const called = OPERATIONS.filter(({ asksAgain }) => asksAgain);
-    expect(called.map(({ method, path }) => `${method.toUpperCase()} ${path}`)).toEqual(ASKS_AGAIN);
+  it('asks to sign in again after an hour, except for reading and for what the contract names', async () => {
+    const changing = OPERATIONS.filter(({ method, scope }) => method !== 'get' && scope === 'write');
+    const nameOf = ({ method, path }: Operation) => `${method.toUpperCase()} ${path}`;
+    const partly = changing.filter(({ goesOnWith }) => goesOnWith !== undefined);
+    expect(partly.map(nameOf).sort()).toEqual(Object.values(GOES_ON_WITH).flat().sort());
+    const goesOn = changing.filter((one) => !one.asksAgain && !partly.includes(one));
+    expect(goesOn.map(nameOf).sort()).toEqual(Object.values(GOES_ON).flat().sort());
+    const asks = changing.filter((one) => !goesOn.includes(one)).map(nameOf);
+    expect(asks.length).toBeGreaterThan(30);
+    const planId = await givePlan(service.db);
+    const { release } = await giveRelease(service, { version: '1.0.0' });
     const start = service.clock.now;
     try {
       const { cookie } = await root();
@@ -129,8 +150,42 @@ describe.each(BACKENDS)('the operator’s API by session, on %s', (_, settings) 
         expect(revealed.body.data).toEqual({ license_key: license.key });
       }
       service.clock.now = new Date(start.getTime() + 60 * MINUTE);
-      for (const call of ASKS_AGAIN)
-        expectRefusal(await send(cookie, call.replace(/\{\w+\}/, '999999'), { body: {} }), 'SIGN_IN_AGAIN');
+      const before = await service.read.all(`/licenses/${license.id}/events`);
+      for (const call of asks) {
+        if (call === 'POST /imports' || call.endsWith('/releases')) continue;
+        const id = call.includes('/releases/{id}') ? release.id : license.id;
+        const answer = await send(cookie, call.replace('{id}', String(id)).replace(/\{\w+\}/g, '999999'), {
+          body: BODIES[call] ?? {},
+        });
+        expect({ call, code: answer.body.error.code }).toEqual({ call, code: 'SIGN_IN_AGAIN' });
+      }
+      expect(await service.read.all(`/licenses/${license.id}/events`)).toEqual(before);
+      const importing = (query: string) =>
+        send(cookie, `POST /imports?map=key%3Dkey&plan=${planId}${query}`, {
+          body: 'key\nOLD-KEY-1234\n',
+          headers: { Origin: service.url, 'Content-Type': 'text/csv' },
+        });
+      expectRefusal(await importing(''), 'SIGN_IN_AGAIN');
+      expect((await importing('&dry_run=1')).body.data).toMatchObject({ dry_run: true, licenses: 1 });
+      const uploading = async (query: string) =>
+        send(cookie, `POST /products/42/releases?version=1.1.0${query}`, {
+          body: (await makePackage()).bytes,
+          headers: { Origin: service.url, 'Content-Type': 'application/zip' },
+        });
+      expectRefusal(await uploading(''), 'SIGN_IN_AGAIN');
+      const draft = await uploading('&draft=1');
+      expect(draft.body.data).toMatchObject({ version: '1.1.0', state: 'draft' });
+      const { id: draftId } = draft.body.data as { id: number };
+      const editing = await send(cookie, `PATCH /releases/${draftId}`, { body: { changelog: 'New' } });
+      expect(editing.body.data).toMatchObject({ changelog: 'New' });
+      expectRefusal(await send(cookie, `POST /releases/${draftId}/publish`, { body: {} }), 'SIGN_IN_AGAIN');
+      const noting = (body: object) => send(cookie, `PATCH /licenses/${license.id}`, { body });
+      expect((await noting({ metadata: { note: 'called' } })).status).toBe(200);
+      expectRefusal(await noting({ metadata: { note: 'x' }, customer: 'b@example.com' }), 'SIGN_IN_AGAIN');
+      for (const call of ['suspend', 'reinstate'])
+        expect((await send(cookie, `POST /licenses/${license.id}/${call}`)).status).toBe(200);
+      const token = await service.withToken('write', 'no session');
+      expect((await token.send('PATCH /products/42', { body: {} })).status).not.toBe(403);
       expect((await send(cookie, 'GET /tokens')).status).toBe(200);
       const reader = await root('read');
       expectRefusal(await send(reader.cookie, reveal), 'FORBIDDEN');

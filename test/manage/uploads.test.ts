@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
-import { readdirSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { ZipFile } from 'yazl';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { runs } from '../support/extent';
 import {
@@ -58,6 +61,36 @@ describe.each(BACKENDS)('uploads, on %s', (_, settings) => {
     return write.send(`POST /products/42/releases${query}`, { body });
   };
   const files = () => readdirSync(service.packagesDir).sort();
+
+  it('whose client leaves while they are checked are checked no further, and leave nothing', async () => {
+    const archive = new ZipFile();
+    const zeros = Buffer.alloc(60_000_000);
+    for (let i = 0; i < 10; i++) archive.addBuffer(zeros, `${i}.bin`);
+    archive.end();
+    const body = await buffer(archive.outputStream);
+    expect(body.length).toBeLessThan(1_000_000);
+    const leaving = new AbortController();
+    const upload = fetch(`${service.url}${MANAGE}/products/42/releases?version=6.6.6&draft=1`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${write.token}`, 'Content-Type': 'application/zip' },
+      body: new Uint8Array(body),
+      signal: leaving.signal,
+    });
+    const before = files();
+    const arrived = () =>
+      files().some(
+        (name) => !before.includes(name) && statSync(join(service.packagesDir, name)).size === body.length,
+      );
+    await Promise.race([upload, eventually(() => expect(arrived()).toBe(true))]);
+    leaving.abort();
+    await expect(upload).rejects.toThrow();
+    await eventually(() => expect(files()).toEqual(before));
+    await eventually(() => expect(service.logLines.some((line) => line.includes('CLIENT_GONE'))).toBe(true));
+    expect((await write.all('/products/42/releases')).map(({ version }) => version as string)).not.toContain(
+      '6.6.6',
+    );
+  });
+
   const published = async () => (await rows(service.db, 'releases')).length;
 
   it('publishes a zip body with the version of its manifest', async () => {

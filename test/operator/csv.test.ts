@@ -61,6 +61,30 @@ function encode(text: string, encoding: string): Buffer {
 }
 
 describe('a table', () => {
+  it('has the text of cells that are written for Excel, wherever the chunks end', async () => {
+    const text = '="a",b,=1+1,"x,=""y""","=""z""",="1""2",=\n="d","p\n=""q"",",="r"\n';
+    for (const length of [1_000, 1, 2, 3]) {
+      const rows = await read({ bytes: Buffer.from(text), chunks: [length], delimiter: ',' });
+      expect(rows.map(({ cells }) => cells)).toEqual([
+        ['a', 'b', '=1+1', 'x,="y"', 'z', '1"2', '='],
+        ['d', 'p\n="q",', 'r'],
+      ]);
+    }
+  });
+
+  it.each([
+    'sep=;\nA;B,C\n1;2',
+    '\ufeffSEP=;\r\nA;B,C\r\n1;2',
+    '"sep=;"\nA;B,C\n1;2',
+    'sep=\t\nA\tB,C\n1\t2',
+  ])('may say its delimiter in a first line, which is no heading: %j', async (text) => {
+    const rows = await read({ bytes: Buffer.from(text), chunks: [1_000], delimiter: undefined });
+    expect(rows).toEqual([
+      { line: 2, cells: ['A', 'B,C'] },
+      { line: 3, cells: ['1', '2'] },
+    ]);
+  });
+
   it('is read as it was written, whatever its cells, delimiter, line ends, encoding and chunks', async () => {
     await fc.assert(
       fc.asyncProperty(

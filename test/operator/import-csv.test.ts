@@ -178,6 +178,69 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
     }
   });
 
+  it('has cells as spreadsheets and databases write them', async () => {
+    const content = [
+      'sep=;',
+      HEADING.replaceAll(',', ';'),
+      '="WRAPPED-KEY-0001";42;Single;NULL;-;never;N/A;undefined;NULL',
+      '"=""WRAPPED-KEY-0002""";42;Single;aktiv;none;lifetime;\\N;n/a;none',
+      "'=EQUALS-KEY-0003;42;Single;Abgelaufen;2;2020-01-31;-;-;one.example|-|NULL",
+      '123456789012;42;Team;Storniert;;unbefristet;;;a@x.example',
+    ];
+    const report = await json(content.join('\r\n'));
+    expect(report).toMatchObject({ rows: 4, new: 4, bad: 0, over_limit: 0 });
+    const byKey = new Map((await licenses()).map((row) => [row.key_digest, row]));
+    const nothing = {
+      activations_used: 0,
+      customer: null,
+      reference: null,
+      expires_at: null,
+      status: 'active',
+    };
+    for (const key of ['WRAPPED-KEY-0001', 'WRAPPED-KEY-0002'])
+      expect(byKey.get(keyDigest(key))).toMatchObject({ ...nothing, activation_limit: 1 });
+    expect(byKey.get(keyDigest('=EQUALS-KEY-0003'))).toMatchObject({
+      ...{ activations_used: 1, expires_at: '2020-01-31 23:59:59', customer: null },
+    });
+    expect(byKey.get(keyDigest('123456789012'))).toMatchObject({ status: 'cancelled', expires_at: null });
+    expect(await json(content.join('\n'))).toMatchObject({ same: 4, new: 0 });
+  });
+
+  it('names the line and field of what is no key', async () => {
+    const none = [
+      'NULL',
+      '-',
+      'none',
+      'N/A',
+      'undefined',
+      'na',
+      'nan',
+      '1',
+      'short-1',
+      '1.23E+15',
+      '1,23E-4',
+    ];
+    const numbers = ['"1,234.5"', '1.234.567', '12345678901', '1234567.5', '="1.23E+15"'];
+    const keys = [...none, ...numbers].map((key) => (key === '1,23E-4' ? `"${key}"` : key));
+    const good = ['123456789012', '1234.5678.9012', '9E1234567890', 'A-B-C-D1'];
+    const content = ['sep=,', HEADING, ...[...keys, ...good].map((key) => `${key},42,Single,active,1,,,,`)];
+    const report = await json(content.join('\n'), '--skip-bad-rows');
+    expect(report).toMatchObject({ new: good.length, bad: keys.length });
+    const lines = report.bad_rows.flatMap(({ lines, message }) => {
+      expect(message).toMatch(/^License Key: (there is no key|this is no key: )/);
+      return lines;
+    });
+    expect(lines.sort((a, b) => a - b)).toEqual(keys.map((_, i) => i + 3));
+  });
+
+  it('is refused where a German column is left out that says who, until when, or whether it works', async () => {
+    for (const name of ['Zustand', 'Ablaufdatum', 'Läuft ab am', 'Kunde']) {
+      const content = `License Key,Plan,${name}\nGERMAN-KEY-0001,Single,x\n`;
+      const { stderr } = await run(content, '--map', 'key=License Key,plan=Plan', '--product', '42');
+      expect(stderr).toContain(`in column "${name}"`);
+    }
+  });
+
   it('is told of keys that no Joomla site can send, which are imported all the same', async () => {
     const content = table(
       'fine+key-0001%ZZ,42,Single,active,1,,,,',
@@ -467,7 +530,7 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
 
   it('counts lines as an editor does', async () => {
     const content =
-      'Key,Plan,Note\r\nkey-1,1,"two\r\nlines"\r\n\r\n,1,bad\r\nkey-3,1,"x\ny\nz"\n,1,"bad\ntoo"\n';
+      'Key,Plan,Note\r\nkey-00001,1,"two\r\nlines"\r\n\r\n,1,bad\r\nkey-00003,1,"x\ny\nz"\n,1,"bad\ntoo"\n';
     const report = await json(content, '--map', 'key=Key,plan=Plan', '--skip-bad-rows');
     expect(report.bad_rows).toMatchObject([{ line: 5, count: 2, lines: [5, 9] }]);
   });

@@ -1,15 +1,20 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  chmodSync,
+  chownSync,
   existsSync,
+  lchownSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   realpathSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { operator, addPlan, type Operator } from '../support/operator';
 import { makePackage } from '../support/packages';
 import { eventually, startProcess, temporaryFolder } from '../support/processes';
@@ -193,4 +198,98 @@ it('an update XML that is interrupted leaves nothing in the public folder', asyn
   expect(await ended).toEqual([null, 'SIGINT']);
   expect(readdirSync(place)).toEqual([]);
   expect(existsSync(join(place, 'update.xml'))).toBe(false);
+});
+
+/** Another user than the one who runs the tests. */
+const SOMEBODY = 65_534;
+
+// Only root can make a link of somebody else.
+(process.getuid?.() === 0 ? describe : describe.skip)('in a folder where everybody may write', () => {
+  let shared: string;
+  beforeEach(() => {
+    shared = realpathSync(temporaryFolder());
+    chmodSync(shared, 0o1777);
+  });
+
+  /** A link of somebody else to a file that only root may read. */
+  function plant(name: string, content = ''): { link: string; secret: string } {
+    const secret = join(temporaryFolder(), 'secret');
+    writeFileSync(secret, content, { mode: 0o600 });
+    const link = join(shared, name);
+    symlinkSync(secret, link);
+    lchownSync(link, SOMEBODY, SOMEBODY);
+    return { link, secret };
+  }
+
+  it.each(WRITERS)('"%s" does not follow a link of somebody else', async (_name, command) => {
+    for (const file of ['out', 'folder/out']) {
+      const { link, secret } = plant(file.split('/')[0]!, '');
+      if (file !== 'out') {
+        rmSync(link);
+        symlinkSync(join(secret, '..'), link);
+        lchownSync(link, SOMEBODY, SOMEBODY);
+      }
+      const before = readdirSync(join(secret, '..'));
+      expect(await shop.run([...command, join(shared, file)])).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(
+          /^error: \S+ was not written: \S+ is a link of somebody else\. Name a file in a folder of your own\.\n$/,
+        ),
+      });
+      expect(readFileSync(secret, 'utf8')).toBe('');
+      expect(readdirSync(join(secret, '..'))).toEqual(before);
+    }
+  });
+
+  it.each([
+    ['nginx', ['nginx', '--server-name', 'shop.example', '--out'], 'upstream.conf.new'],
+    ['php', ['php', '--namespace', 'Acme\\Licensing', '--out'], 'Client.php'],
+    ['shop plugin', ['shop', 'plugin', 'hikashop', '--out'], ''],
+    ['joomla-plugin', ['joomla-plugin', '--product', '42', '--vendor', 'Acme', '--out'], ''],
+  ])('"%s" writes through none, neither as a folder nor as a file', async (_name, command, name) => {
+    const { link } = plant('folder');
+    rmSync(link);
+    const elsewhere = temporaryFolder();
+    symlinkSync(elsewhere, link);
+    lchownSync(link, SOMEBODY, SOMEBODY);
+    expect(await shop.run([...command, link])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('is a link of somebody else'),
+    });
+    expect(readdirSync(elsewhere)).toEqual([]);
+    if (name === '') return;
+    // What is there already stays, and the new one lies beside it.
+    writeFileSync(join(shared, 'upstream.conf'), 'mine');
+    const { secret } = plant(name);
+    expect(await shop.run([...command, shared])).toMatchObject({ code: 1 });
+    expect(readFileSync(secret, 'utf8')).toBe('');
+  });
+
+  it('writes into no pipe of somebody else, which would read it', async () => {
+    const pipe = join(shared, 'export');
+    execFileSync('mkfifo', [pipe]);
+    chownSync(pipe, SOMEBODY, SOMEBODY);
+    expect(await shop.run(['export', '--out', pipe])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('it is a pipe of somebody else'),
+    });
+  });
+
+  it("follows one's own link, and one of somebody's own folder on the way", async () => {
+    const real = join(temporaryFolder(), 'real');
+    const link = join(shared, 'mine');
+    writeFileSync(real, '');
+    symlinkSync(real, link);
+    expect(await shop.run(['export', '--out', link])).toMatchObject({ code: 0 });
+    expect(readFileSync(real, 'utf8')).toContain('"type"');
+    const theirs = temporaryFolder();
+    const site = temporaryFolder();
+    symlinkSync(site, join(theirs, 'current'));
+    lchownSync(join(theirs, 'current'), SOMEBODY, SOMEBODY);
+    chownSync(theirs, SOMEBODY, SOMEBODY);
+    chmodSync(theirs, 0o755);
+    expect(await shop.run(['export', '--out', join(theirs, 'current/out')])).toMatchObject({ code: 0 });
+    expect(readdirSync(site)).toEqual(['out']);
+  });
 });

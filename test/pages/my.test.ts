@@ -353,9 +353,9 @@ describe('the customer’s pages', () => {
       expect(list.html).not.toContain('bakery.example.net');
       const csv = await customer.get(`/my/licenses/${calm.id}/sites.csv`);
       expect(csv.html.split('\r\n').map((line) => line.split(',')[0])).toEqual([
-        '\uFEFFsite',
-        'museum.example.net',
-        'bakery.example.net',
+        '\uFEFF"site"',
+        '"museum.example.net"',
+        '"bakery.example.net"',
         '',
       ]);
       const fields = { license_id: calm.id, product_id: 42, version: '2.1.0' };

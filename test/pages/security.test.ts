@@ -14,7 +14,8 @@ import type { Db } from '../../src/store/database';
 import { startTestSite } from '../support/joomla-site';
 import { giveToken } from '../support/manage';
 import { openRaw, sendRaw } from '../support/raw-http';
-import { PREFIX, startTestService, type TestService } from '../support/service';
+import { makePackage } from '../support/packages';
+import { givePlan, PREFIX, startTestService, type TestService } from '../support/service';
 import { customerClient, pagesClient, textOf, type PagesAnswer, type PagesClient } from './support/session';
 
 /** Who may open the pages and change something by them, and what their answers and the log must not contain. */
@@ -285,6 +286,126 @@ describe('every route', () => {
     expect(await stored(service.db)).toBe(before);
   });
 
+  /** What the contract excepts from signing in again (operator-api, "Pages"), by what the forms do. */
+  const GO_ON = {
+    issue: ['/licenses/new', '/start/license'],
+    renew: ['/licenses/:id/renew'],
+    'suspend, reinstate': ['/licenses/:id/suspend', '/licenses/:id/reinstate'],
+    'add or remove a site': ['/licenses/:id/sites/add', '/licenses/:id/sites/:site/remove'],
+    'mail a key to the address that is stored': ['/licenses/:id/send-key'],
+    'run or settle orders': ['/shops/:name/run'],
+    notes: ['/licenses/:id/note'],
+    drafts: ['/products/:id/releases/new', '/start/release', '/releases/:id/edit'],
+    'reading: a table is checked before it is imported': ['/imports'],
+    reading: ['/find', '/products/:id/joomla-plugin'],
+  };
+  const expectAsked = (path: string, { status, html }: PagesAnswer) =>
+    expect([path, status, html.includes('name="sign_in_again"')]).toEqual([path, 403, true]);
+
+  it('that changes something asks to sign in again after an hour, but for what the contract names', async () => {
+    const writer = await anHourOld();
+    const before = await stored(service.db);
+    const goesOn: string[] = [];
+    try {
+      for (const { path, post } of operatorRoutes) {
+        if (!post) continue;
+        const answer = await writer.post(addressOf(path), { reason: 'typed "before"' });
+        if (!answer.html.includes('name="sign_in_again"')) goesOn.push(path);
+        else {
+          expectAsked(path, answer);
+          expect([path, answer.html]).toEqual([
+            path,
+            expect.stringContaining('name="reason" value="typed &quot;before&quot;"'),
+          ]);
+        }
+      }
+    } finally {
+      service.clock.now = NOW;
+    }
+    // A published version's changelog asks, a draft's does not.
+    expect([...goesOn, '/releases/:id/edit'].sort()).toEqual(Object.values(GO_ON).flat().sort());
+    expect(before).toBeDefined();
+  });
+
+  /** Somebody who signed in an hour ago and has been busy since. */
+  async function anHourOld(): Promise<PagesClient> {
+    service.clock.now = NOW;
+    const operator = await client();
+    for (let at = 20; at <= 60; at += 20) {
+      service.clock.now = new Date(NOW.getTime() + at * MINUTE);
+      expect((await operator.get('/licenses')).status).toBe(200);
+    }
+    return operator;
+  }
+
+  it('goes on with what was typed, by a token beside it or after signing in elsewhere', async () => {
+    try {
+      const operator = await anHourOld();
+      const address = '/licenses/1/customer';
+      const customerNow = async () =>
+        textOf((await operator.get('/licenses/1')).html).includes('moved@example.com');
+      expectAsked(address, await operator.post(address, { customer: 'moved@example.com' }));
+      const wrong = await operator.post(
+        address,
+        { customer: 'moved@example.com', sign_in_again: 'lgw_wrong' },
+        elsewhere(),
+      );
+      expect(wrong.status).toBe(401);
+      expect(wrong.html).toContain('name="customer" value="moved@example.com"');
+      expect(wrong.html).not.toContain('lgw_wrong');
+      const { token: reader } = await token('read');
+      expect((await operator.post(address, { customer: 'x@example.com', sign_in_again: '' })).status).toBe(
+        403,
+      );
+      expect(await customerNow()).toBe(false);
+      const { token: writer } = await token('write');
+      const done = await operator.post(address, { customer: 'moved@example.com', sign_in_again: writer });
+      secrets.add(operator.cookies.get('licensing')!);
+      expect([done.status, done.location]).toEqual([303, '/licenses/1']);
+      expect(await customerNow()).toBe(true);
+      expect((await operator.get('/tokens/new')).status).toBe(200);
+
+      const other = await anHourOld();
+      expectAsked(address, await other.post(address, { customer: 'back@example.com' }));
+      const denied = await other.post(address, { customer: 'back@example.com', sign_in_again: reader });
+      expect(denied.status).toBe(403);
+      await other.post(`/enter/${await operatorCode()}`);
+      secrets.add(other.cookies.get('licensing')!);
+      const after = await other.post(address, { customer: 'back@example.com', sign_in_again: '' });
+      expect([after.status, after.location]).toEqual([303, '/licenses/1']);
+    } finally {
+      service.clock.now = NOW;
+    }
+  });
+
+  it('keeps a package as a draft, which is published after signing in again', async () => {
+    try {
+      await givePlan(service.db, { productId: 77 });
+      const operator = await anHourOld();
+      const form = new FormData();
+      form.append('version', '9.9.9');
+      form.append('draft', '0');
+      form.append('file', new Blob([new Uint8Array((await makePackage()).bytes)]), 'package.zip');
+      const kept = await operator.post('/products/77/releases/new', form);
+      expect([kept.status, kept.location]).toEqual([
+        303,
+        expect.stringMatching(/^\/releases\/\d+\/publish$/),
+      ]);
+      expect(textOf((await operator.get(kept.location!)).html)).toContain('9.9.9 is kept as a draft');
+      const edited = await operator.post(kept.location!.replace('publish', 'edit'), { changelog: 'New' });
+      expect(edited.status).toBe(303);
+      expect((await operator.post(kept.location!)).location).toMatch(/^\/sign-in\?next=/);
+      const { token: writer } = await token('write');
+      const done = await operator.post(kept.location!, { sign_in_again: writer });
+      secrets.add(operator.cookies.get('licensing')!);
+      expect(done.location).toMatch(/^\/releases\?/);
+      const versions = await service.db('licensing_releases').where({ version: '9.9.9' }).select('state');
+      expect(versions).toEqual([{ state: 'published' }]);
+    } finally {
+      service.clock.now = NOW;
+    }
+  });
+
   it('that shows a secret or destroys asks to sign in again after an hour, and goes on with it', async () => {
     const secret = operatorRoutes.filter(({ isSecret }) => isSecret);
     expect(secret.length).toBeGreaterThan(2);
@@ -305,14 +426,14 @@ describe('every route', () => {
         const before = await stored(service.db);
         const asked = get ? await operator.get(address) : await operator.post(address);
         if (post && get) expect((await operator.post(address)).location).toBe(asked.location);
-        const next = get ? address : '/';
-        const query = new URLSearchParams(next === '/' ? {} : { next });
-        query.set('why', 'again');
-        expect([path, asked.location]).toEqual([path, `/sign-in?${String(query)}`]);
+        if (post) expectAsked(path, await operator.post(address, { name: 'typed' }));
         expect(await stored(service.db)).toBe(before);
-        const again = await operator.post('/sign-in', { token: (await token('write')).token, next });
-        expect([path, again.status, again.location]).toEqual([path, 303, next]);
-        if (get) expect((await operator.get(address)).location ?? '').not.toContain('/sign-in');
+        if (!get) continue;
+        const query = new URLSearchParams({ next: address, why: 'again' });
+        expect([path, asked.location]).toEqual([path, `/sign-in?${String(query)}`]);
+        const again = await operator.post('/sign-in', { token: (await token('write')).token, next: address });
+        expect([path, again.status, again.location]).toEqual([path, 303, address]);
+        expect((await operator.get(address)).location ?? '').not.toContain('/sign-in');
       }
     } finally {
       service.clock.now = NOW;
@@ -485,6 +606,13 @@ describe('a session', () => {
     ['/%0d%0aSet-Cookie:x=1', '/%0d%0aSet-Cookie:x=1'],
     ['/\r\nSet-Cookie: x=1', '/'],
     ['/enter/AAAA', '/'],
+    ['/../../evil', '/'],
+    ['/x/%2e%2e/..%2f/../%2E%2e/evil', '/'],
+    ['/..\\..\\evil', '/'],
+    ['/licenses/../enter/AAAA', '/'],
+    ['/..//evil.example', '/'],
+    ['/./\\evil.example', '/'],
+    ['/licenses/../orders?a=/../b', '/orders?a=/../b'],
     ['', '/'],
   ])('goes on to our own pages alone: next=%j leads to %s', async (next, to) => {
     const visitor = await client({ scope: 'none' });

@@ -78,7 +78,7 @@ export function buildDocument(version: string): Json {
 }
 
 function describe(operation: Operation, tag: string, components: Components): Json {
-  const { summary, description, method, asksAgain } = operation;
+  const { summary, description, method } = operation;
   const parameters = [
     ...pathParameters(operation.path),
     ...queryParameters(operation.query, components),
@@ -89,7 +89,7 @@ function describe(operation: Operation, tag: string, components: Components): Js
     tags: [tag],
     operationId: operationIdOf(operation),
     summary,
-    description: [description, scopesOf(operation), asksAgain && ASKS_AGAIN].filter(Boolean).join('\n\n'),
+    description: [description, scopesOf(operation), againOf(operation)].filter(Boolean).join('\n\n'),
     security: [BEARER, JOOMLA, SESSION],
     ...(parameters.length > 0 && { parameters }),
     ...(requestBody && { requestBody }),
@@ -100,7 +100,12 @@ function describe(operation: Operation, tag: string, components: Components): Js
   };
 }
 
-const ASKS_AGAIN = 'A session must be of the last hour, else 403 `SIGN_IN_AGAIN`.';
+/** Whether a session must sign in again, in words. */
+function againOf({ asksAgain, goesOnWith }: Operation): string | undefined {
+  if (!asksAgain && goesOnWith === undefined) return undefined;
+  const except = goesOnWith === undefined ? '' : `, except with ${goesOnWith}`;
+  return `A session must be of the last hour${except}, else 403 \`SIGN_IN_AGAIN\`.`;
+}
 
 /** Who may call, in words. */
 function scopesOf({ scope, forShops }: Operation): string {

@@ -87,7 +87,6 @@ export const customerOperations = [
     '/customers/{customer}',
     {
       summary: "Erase a customer's address everywhere; licences and slots stay. There is no way back",
-      asksAgain: true,
       hasDeadline: false,
     },
     async (call) => {

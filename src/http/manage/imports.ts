@@ -7,6 +7,7 @@ import { invalid, ManageError } from './failures';
 import { post, type Call } from './operation';
 import { isSet } from './reading';
 import { exactly, Flag, Text, TextOrNull } from './schemas';
+import { requireRecentSignIn } from './sign-in-again';
 import type { UploadRules } from './upload';
 
 export const MAX_ROWS = 10_000;
@@ -38,19 +39,14 @@ const Imported = exactly(
   { title: 'Imported' },
 );
 
-async function importFile({
-  db,
-  query,
-  body,
-  settings,
-  caller,
-  now,
-}: Call<Static<typeof Fields>, { file?: Buffer }>) {
+async function importFile(call: Call<Static<typeof Fields>, { file?: Buffer }>) {
+  const { db, query, body, settings, caller, now } = call;
   const { file } = body;
   if (file === undefined) throw invalid('file', 'The CSV file is missing: the part "file".');
   if (query.map === undefined)
     throw invalid('map', 'Which column is what? Such as key=License Key,plan=Plan.');
   const dryRun = isSet(query.dry_run);
+  if (!dryRun) requireRecentSignIn(call);
   const rejected: Static<typeof Imported>['rejected'] = [];
   const report = await importCsv(db, oneChunk(file), {
     map: readCsvMap(query.map),

@@ -125,7 +125,6 @@ export const licenseKeyOperations = [
     '/licenses/{id}/reveal',
     {
       summary: 'Show a kept key',
-      asksAgain: true,
       body: exactly({ key_id, ...Reason }),
       data: exactly({ license_key: Text }, { title: 'RevealedKey' }),
     },

@@ -26,6 +26,7 @@ import {
   TextOrNull,
   TimeGiven,
 } from './schemas';
+import { requireRecentSignIn } from './sign-in-again';
 import { IssuedLicense, License as LicenseSchema, LicenseDetails, STATUSES } from './things';
 
 const Filters = {
@@ -220,6 +221,7 @@ export const licenseOperations = [
     async (call) => {
       const { body, context, now } = call;
       const { plan_id, activation_limit, customer } = body;
+      if (Object.keys(body).some((field) => field !== 'metadata')) requireRecentSignIn(call);
       const until = readEnd(body.expires_at, 'expires_at');
       const metadata = readMetadataChanges(body.metadata);
       const license = await requireLicense(call);

@@ -5,6 +5,7 @@ import type { Db } from '../../store/database';
 import type { Context } from '../context';
 import { bodyReader, formReader, queryReader, type Reader } from './read-input';
 import type { ManageSettings } from './settings';
+import { OPERATIONS_GO_ON, OPERATIONS_GO_ON_WITH } from './sign-in-again';
 import type { UploadRules } from './upload';
 
 /**
@@ -44,8 +45,6 @@ interface Terms {
   scope?: Exclude<Scope, 'issue'>;
   /** a shop's token (`issue`) may call it too */
   forShops?: boolean;
-  /** it hands out a stored secret or destroys: a browser must have signed in within the hour */
-  asksAgain?: boolean;
   /** the body is a file, or a form with it; the fields of `query` may stand in the form too. The call's body is `{ file }` */
   upload?: UploadTerms;
   /** the type of a file that the handler sends instead of data */
@@ -88,7 +87,10 @@ export interface Operation {
   description: string | undefined;
   scope: Exclude<Scope, 'issue'>;
   forShops: boolean;
+  /** a browser must have signed in within the hour (`sign-in-again.ts`) */
   asksAgain: boolean;
+  /** it asks but with this, as a part of a sentence */
+  goesOnWith: string | undefined;
   query: TSchema | undefined;
   body: TSchema | undefined;
   /** @throws ManageError that names the wrong field; as the two below */
@@ -175,14 +177,18 @@ function declare(
   }: Declared<TSchema, TSchema, TSchema>,
   handle: Operation['handle'],
 ): Operation {
+  const scope = terms.scope ?? (method === 'get' ? 'read' : 'write');
+  const name = `${method.toUpperCase()} ${path}`;
+  const goesOnWith = OPERATIONS_GO_ON_WITH.get(name);
   return {
-    scope: method === 'get' ? 'read' : 'write',
     forShops: false,
-    asksAgain: false,
+    asksAgain:
+      method !== 'get' && scope === 'write' && goesOnWith === undefined && !OPERATIONS_GO_ON.has(name),
+    goesOnWith,
     status: data === undefined ? 204 : 200,
     hasDeadline: true,
     ...terms,
-    ...{ method, path, isList, query, body, upload, data, description, sendsFile, otherStatus },
+    ...{ scope, method, path, isList, query, body, upload, data, description, sendsFile, otherStatus },
     ...{ afterCommit, handle },
     readQuery: queryReader(query),
     readBody: bodyReader(body),

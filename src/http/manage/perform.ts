@@ -6,6 +6,7 @@ import { ManageError, toFailure, type Failure } from './failures';
 import { performOnce, type Written } from './idempotency';
 import type { Call, Operation, UploadTerms } from './operation';
 import type { ManageSettings } from './settings';
+import { signInAgain } from './sign-in-again';
 import { receiveUpload, type Upload } from './upload';
 
 /** Reads a request for an operation and performs it, for the API and for the forms of the pages. */
@@ -19,6 +20,8 @@ export interface Request {
   readSent: ((operation: Operation) => object) | undefined;
   /** an upload that was read already; by default the request's body is read */
   received?: Upload<unknown> | undefined;
+  /** the fields of an upload's form, as the page wants them */
+  amend?: ((fields: Record<string, string>) => Record<string, string>) | undefined;
   /** what tells the body from another, for a repeated request */
   sentText: () => string;
   /** undefined: may happen again */
@@ -101,9 +104,7 @@ export function requireRight(
         ? 'A token of the scope "issue" may not do this.'
         : 'A token or session of the scope "read" may only read.',
     );
-  // The site's own scripts share our origin, so a session alone does not get at secrets for long.
-  if (asksAgain && session !== undefined && !isFresh(session, now))
-    throw new ManageError('SIGN_IN_AGAIN', 'Sign in again: it is more than an hour ago.');
+  if (asksAgain && session !== undefined && !isFresh(session, now)) throw signInAgain();
 }
 
 /** Reads an upload into the call. `receive` returns what tells it from another. */
@@ -111,7 +112,7 @@ function receiver(
   ctx: Context,
   { readQuery }: Operation,
   { types, rules: rulesOf }: UploadTerms,
-  { query: asked, received: read, checkAgain }: Request,
+  { query: asked, received: read, amend = (fields) => fields, checkAgain }: Request,
   given: Given,
   settings: ManageSettings,
 ) {
@@ -122,7 +123,7 @@ function receiver(
       received = read ?? (await receiveUpload(ctx, types, rules));
       await checkAgain();
       const query = new URLSearchParams(asked);
-      for (const [name, value] of Object.entries(received.fields)) query.append(name, value);
+      for (const [name, value] of Object.entries(amend(received.fields))) query.append(name, value);
       given.query = readQuery(query);
       given.body = { file: received.file };
       return JSON.stringify([

@@ -13,11 +13,13 @@ import {
   type StagedPackage,
 } from '../../packages/package-files';
 import { editRelease, findReleaseById, withdrawRelease } from '../../packages/releases';
+import { clientGone } from '../faults';
 import { invalid, notFound } from './failures';
 import { follow } from './follow';
 import { file, get, list, patch, post, type Call } from './operation';
 import { isSet, pageOf, readId } from './reading';
 import { exactly, Flag, Paging, Text } from './schemas';
+import { requireRecentSignIn } from './sign-in-again';
 import type { UploadRules } from './upload';
 import { Release } from './things';
 
@@ -54,13 +56,16 @@ function notThere(): never {
 
 const FOLLOW = follow('ReleaseWithXml', 'product_id');
 
-async function upload({ db, path, query, body, settings, now }: Call<Static<typeof UploadFields>, Upload>) {
+async function upload(call: Call<Static<typeof UploadFields>, Upload>) {
+  const { db, path, query, body, settings, now } = call;
   const { file } = body;
+  if (!isSet(query.draft)) requireRecentSignIn(call);
   if (file === undefined) throw invalid('file', 'The package is missing: the part "file".');
+  const signal = clientGone(call.ctx);
   // A form sends its empty fields too.
   const version =
     query.version?.trim() ||
-    (await versionOf(await pathOfStaged(settings.packagesDir, file)).catch(refuseThePackage));
+    (await versionOf(await pathOfStaged(settings.packagesDir, file), signal).catch(refuseThePackage));
   if (version === undefined)
     throw new OperatorError('The package does not say its version: give "version".', {
       code: 'INVALID_REQUEST',
@@ -79,6 +84,7 @@ async function upload({ db, path, query, body, settings, now }: Call<Static<type
       date: undefined,
       newUpdateServer: isSet(query.new_update_server),
       unchecked: isSet(query.unchecked),
+      signal,
     },
     now,
   ).catch(refuseThePackage);
@@ -172,7 +178,8 @@ export const releaseOperations = [
       afterCommit: FOLLOW,
     },
     async (call) => {
-      const { productId, version } = await requireRelease(call);
+      const { productId, version, state } = await requireRelease(call);
+      if (state !== 'draft') requireRecentSignIn(call);
       return { data: releaseJson(await editRelease(call.db, productId, version, call.body)) };
     },
   ),

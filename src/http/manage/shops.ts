@@ -129,7 +129,6 @@ export const shopOperations = [
     '/shops',
     {
       summary: 'Add a shop',
-      asksAgain: true,
       body: exactly({ name: Type.String({ description: '1 to 40 of a-z, 0-9, _ and -.' }), ...settings }),
       data: Shop,
       status: 201,
@@ -146,7 +145,6 @@ export const shopOperations = [
     '/shops/{name}',
     {
       summary: 'Change a shop or its rules',
-      asksAgain: true,
       body: exactly(settings),
       data: Shop,
     },
@@ -158,7 +156,6 @@ export const shopOperations = [
     '/shops/{name}',
     {
       summary: 'Remove a shop with its rules and map. Its orders and licences stay',
-      asksAgain: true,
     },
     (call) => removeShop(call.db, nameOf(call)),
   ),

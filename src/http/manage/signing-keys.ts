@@ -42,7 +42,6 @@ export const signingKeyOperations = [
     '/signing-keys',
     {
       summary: 'Make a key; the first signs at once, a further one when the current one is retired',
-      asksAgain: true,
       body: exactly({}),
       data: SigningKey,
       status: 201,
@@ -57,7 +56,6 @@ export const signingKeyOperations = [
       summary: 'End the signing with a key',
       description:
         'What it has signed still counts, unless it is compromised. The last one cannot be retired.',
-      asksAgain: true,
       body: exactly({
         compromised: Type.Optional(
           Type.Boolean({ description: 'Somebody else may have it: it is out of keys.json at once.' }),

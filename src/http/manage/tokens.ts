@@ -33,7 +33,6 @@ export const tokenOperations = [
     '/tokens',
     {
       summary: 'Make a token, which is shown only now',
-      asksAgain: true,
       body: exactly({
         name: Text,
         scope: oneOf(SCOPES),
@@ -50,7 +49,7 @@ export const tokenOperations = [
       return { data: { ...tokenJson(stored), token } };
     },
   ),
-  remove('/tokens/{id}', { summary: 'Revoke a token, at once', asksAgain: true }, (call) =>
+  remove('/tokens/{id}', { summary: 'Revoke a token, at once' }, (call) =>
     revokeToken(call.db, readId(call, 'id', 'token'), call.context),
   ),
 ];

@@ -81,7 +81,6 @@ export const webhookOperations = [
     {
       summary: 'Add a receiver of webhooks; its secret is shown only now',
       description: '409 without LICENSING_KEY_SECRET, which seals the secret.',
-      asksAgain: true,
       body: exactly(given),
       data: WithSecret,
       status: 201,
@@ -112,7 +111,7 @@ export const webhookOperations = [
       return { data: webhookJson(await editWebhook(db, readId(call, 'id', 'webhook'), body, now, settings)) };
     },
   ),
-  remove('/webhooks/{id}', { summary: 'Remove a receiver, and what waits for it', asksAgain: true }, (call) =>
+  remove('/webhooks/{id}', { summary: 'Remove a receiver, and what waits for it' }, (call) =>
     removeWebhook(call.db, readId(call, 'id', 'webhook')),
   ),
   post(
@@ -134,7 +133,6 @@ export const webhookOperations = [
       summary: 'Make a new secret, which is shown only now',
       description:
         'The old one signs too for 24 hours. After a second rotation within that time, the oldest does not.',
-      asksAgain: true,
       body: exactly({}),
       data: WithSecret,
     },

@@ -24,6 +24,8 @@ interface Wanted {
   body?: Record<string, unknown>;
   /** an upload that the page has read; undefined: the operation reads the request's body */
   received?: Upload<unknown>;
+  /** changes what an upload's form says */
+  amend?: (fields: Record<string, string>) => Record<string, string>;
 }
 
 /**
@@ -36,7 +38,7 @@ export async function act(
   call: OperatorCall,
   sent: URLSearchParams,
   name: string,
-  { path = {}, query = new URLSearchParams(), body, received }: Wanted = {},
+  { path = {}, query = new URLSearchParams(), body, received, amend }: Wanted = {},
 ): Promise<Record<string, unknown>> {
   const operation = BY_NAME.get(name) as Operation;
   const { ctx, caller } = call;
@@ -53,6 +55,7 @@ export async function act(
     // A copy, because reading turns its texts into values.
     readSent: operation.upload ? undefined : () => operation.readForm({ ...fields }),
     received,
+    amend,
     sentText: () => JSON.stringify(fields),
     once:
       once === undefined || once === '' || operation.method !== 'post'
@@ -121,7 +124,8 @@ export async function attempt(
     return await work();
   } catch (error) {
     const refused = refusalOf(error, sent);
-    if (refused === undefined || refused.status === 404) throw error;
+    if (refused === undefined || refused.status === 404 || refused.error.code === 'SIGN_IN_AGAIN')
+      throw error;
     const { message, field } = refused.error;
     const failure = toFormFailure(t, { message, field, reason: refused.reason });
     const form = isUnderWay(refused)

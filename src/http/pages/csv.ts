@@ -2,15 +2,23 @@
 
 export type Cell = string | number | boolean | null | undefined;
 
-/** A cell that begins like a formula gets an apostrophe: spreadsheets would run what a customer typed. */
+/**
+ * Where a spreadsheet may begin a cell: at the text's own beginning, and after a semicolon, a tab or a line end inside it.
+ * Excel in German and LibreOffice split at those, and do not see quotation marks behind a comma. Blanks and quotation marks
+ * before the formula do not make it a text. Excel takes full-width signs for formulas too.
+ */
+const FORMULA =
+  /(^|[;\t\r\n\v\f\u0085\u2028\u2029])([\s"\p{Default_Ignorable_Code_Point}]*)(?=[=+\-@＝＋－＠])/gu;
+
+/** Every text is quoted. What a spreadsheet would run as a formula gets an apostrophe: customers type texts too. */
 export function csvLine(cells: Cell[]): string {
-  return `${cells
-    .map((cell) => {
-      const text = String(cell ?? '');
-      const safe = typeof cell === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-      return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-    })
-    .join(',')}\r\n`;
+  return `${cells.map((cell) => (typeof cell === 'string' ? quoted(cell) : String(cell ?? ''))).join(',')}\r\n`;
+}
+
+function quoted(text: string): string {
+  const safe = text.replace(FORMULA, "$1$2'");
+  // These are dropped in front of a cell by some programs, with what they guard.
+  return `"${(/^[\t\r\n]/.test(safe) ? `'${safe}` : safe).replaceAll('"', '""')}"`;
 }
 
 export async function* csvFile(rows: AsyncIterable<Cell[]>): AsyncIterable<string> {

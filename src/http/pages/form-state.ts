@@ -13,6 +13,9 @@ export interface FormState {
   error: (name: string) => string | undefined;
 }
 
+/** The reason of a refusal that a sign-in in another tab mends. */
+export const SIGN_IN_AGAIN = 'sign-in-again';
+
 export interface FormFailure {
   field: string | undefined;
   /** in the page's language */

@@ -21,8 +21,17 @@ import { setPageHeaders } from './headers';
 import { readCustomer } from './my/customer';
 import { myRoutes } from './my/routes';
 import { operatorRoutes } from './operator/routes';
+import { askToSignInAgain, signedInLately, signInAddress } from './sign-in/again';
 import { signInRoutes } from './sign-in/routes';
-import type { Answer, CustomerCall, OperatorCall, PageCall, PagesDependencies, Route } from './page';
+import {
+  scopeOf,
+  type Answer,
+  type CustomerCall,
+  type OperatorCall,
+  type PageCall,
+  type PagesDependencies,
+  type Route,
+} from './page';
 import { TEXTS } from './texts/texts';
 import { ViewProvider, type Query, type View } from './view';
 
@@ -33,18 +42,25 @@ export function mountPages(router: Router<State>, dependencies: PagesDependencie
   const mount = <Call extends PageCall>(
     routes: Route<Call>[],
     enter: (call: PageCall, route: Route<Call>) => Promise<Call | Answer>,
-    isOperators = false,
+    confirm?: Confirm<Call>,
   ) => {
     for (const route of routes) {
       const paths = route.path === '/' ? ['/pages{/}'] : [`/pages${route.path}`];
-      for (const path of paths) router.all(path, handler(route, enter, dependencies, isOperators));
+      for (const path of paths) router.all(path, handler(route, enter, dependencies, confirm));
     }
   };
   mount(signInRoutes, (call) => Promise.resolve(call));
   mount(myRoutes.open, (call) => Promise.resolve(call));
   mount(myRoutes.signedIn, enterAsCustomer);
-  mount(operatorRoutes, enterAsOperator, true);
+  mount(operatorRoutes, enterAsOperator, { recent: signedInLately, ask: askToSignInAgain });
   mount([NOWHERE], (call) => Promise.resolve(call));
+}
+
+/** What an operator's form asks for besides a session: a sign-in within the hour. */
+interface Confirm<Call extends PageCall> {
+  recent: (call: Call, route: Route<Call>, sent: URLSearchParams) => Promise<Call | Answer>;
+  /** the form again, beside a sign-in */
+  ask: (sent: URLSearchParams) => Answer;
 }
 
 const NOWHERE: Route<PageCall> = {
@@ -59,7 +75,7 @@ function handler<Call extends PageCall>(
   route: Route<Call>,
   enter: (call: PageCall, route: Route<Call>) => Promise<Call | Answer>,
   dependencies: PagesDependencies,
-  isOperators: boolean,
+  confirm: Confirm<Call> | undefined,
 ): Middleware {
   return async (ctx) => {
     ctx.state.endpoint = 'pages';
@@ -80,18 +96,27 @@ function handler<Call extends PageCall>(
         await send(call, entered);
         return;
       }
-      const work = Promise.resolve(handle(entered, sent));
-      await send(entered, await (route.hasDeadline === false || route.upload ? work : inTime(work)));
+      const confirmed = isPost && confirm ? await confirm.recent(entered, route, sent) : entered;
+      if (!('ctx' in confirmed)) {
+        await send(call, confirmed);
+        return;
+      }
+      const work = Promise.resolve(handle(confirmed, sent));
+      await send(confirmed, await (route.hasDeadline === false || route.upload ? work : inTime(work)));
     } catch (error) {
       if (error instanceof ClientGoneError) throw error;
       const failure = refusalOf(error, sent);
       const trouble = troubleOf(failure, error);
       if (failure === undefined) ctx.state.fault = error;
       ctx.state.code = trouble.code;
+      if (confirm && failure?.error.code === 'SIGN_IN_AGAIN') {
+        await send(call, confirm.ask(sent));
+        return;
+      }
       const isCustomer = /^\/my(?:\/|$)/.test(call.view.path);
       const page = { trouble, isCustomer, requestId: ctx.state.requestId };
       await send(call, {
-        page: <ErrorPage {...page} sent={isOperators && sent.has('once') ? sent : undefined} />,
+        page: <ErrorPage {...page} sent={confirm && sent.has('once') ? sent : undefined} />,
         status: trouble.status,
       });
     }
@@ -115,16 +140,11 @@ async function enterAsOperator(call: PageCall, route: Route<OperatorCall>): Prom
   const { allowed, retryAfter } = await limiter('manage', callerKey(caller));
   if (!allowed) throw new ManageError('RATE_LIMITED', '', { retryAfter });
   view.operator = { name: caller.name, scope: caller.scope };
-  const needs = isGet ? (route.scope ?? 'read') : (route.scope ?? 'write');
-  if (needs === 'write' && caller.scope !== 'write') throw new ManageError('FORBIDDEN', '');
-  if (route.isSecret && !isFresh(session, at)) return { to: signInAddress(next, 'again') };
+  if (scopeOf(route, ctx.method) === 'write' && caller.scope !== 'write')
+    throw new ManageError('FORBIDDEN', '');
+  // A form that was sent is kept, and asks beside it.
+  if (isGet && route.isSecret && !isFresh(session, at)) return { to: signInAddress(next, 'again') };
   return { ...call, session, caller };
-}
-
-function signInAddress(next: string, why: string | undefined): string {
-  const query = new URLSearchParams(next === '/' ? {} : { next });
-  if (why !== undefined) query.set('why', why);
-  return `/sign-in${query.size === 0 ? '' : `?${String(query)}`}`;
 }
 
 async function enterAsCustomer(call: PageCall): Promise<CustomerCall | Answer> {

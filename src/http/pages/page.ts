@@ -82,12 +82,17 @@ export interface Route<Call extends PageCall> {
   post?: (call: Call, sent: URLSearchParams) => Promise<Answer> | Answer;
   /** the scope that GET needs as well; POST always needs `write` unless this says `read` */
   scope?: 'read' | 'write';
-  /** it shows a secret or destroys: needs a sign-in within the last hour */
+  /** it shows a secret or destroys: its GET needs a sign-in within the last hour as well (POST: `sign-in-again.ts`) */
   isSecret?: boolean;
   /** its form has a file */
   upload?: boolean;
   /** false: it may take longer than a request's deadline */
   hasDeadline?: boolean;
+}
+
+/** The scope that a request needs. */
+export function scopeOf({ scope }: Pick<Route<never>, 'scope'>, method: string): 'read' | 'write' {
+  return scope ?? (method === 'POST' ? 'write' : 'read');
 }
 
 /** Goes to another page, which says what was done. */

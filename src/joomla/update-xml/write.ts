@@ -51,8 +51,8 @@ export function writeUpdateXml(
     const { product, out, url, xml, remember, remembered } = planned;
     if (planned.file !== undefined) await makeFolder(dirname(out));
     const place = await requirePlace(out, own);
-    // The web server must be able to read it. The operator may restrict other readers.
-    await replaceFile(place, (place.there?.mode ?? 0) & 0o777 || 0o644, (sink) => sink(xml));
+    // The web server must be able to read it. The operator may restrict other readers, and nobody lets everybody write it.
+    await replaceFile(place, (place.there?.mode ?? 0) & 0o775 || 0o644, (sink) => sink(xml));
     if (given.element !== undefined) await setProduct(trx, productId, { element: product.element });
     await setUpdateXmlSettings(trx, productId, JSON.stringify(remember));
     const before =

@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import type { FormState } from '../form-state';
+import { SIGN_IN_AGAIN, type FormState } from '../form-state';
 import { useView } from '../view';
 
 /** A form that is sent by POST, with its one-time id. @param upload it has a file: the script shows its progress */
@@ -44,13 +44,21 @@ export function Form({
 
 /** What was refused, at the top of a form. */
 export function FormErrors({ form: { failure, value } }: { form: FormState }) {
-  const { t } = useView();
+  const { t, to } = useView();
   if (failure === undefined) return null;
-  const { field, sentence } = failure;
+  const { field, sentence, reason } = failure;
   return (
     <div class="alert alert-danger" role="alert" tabindex={-1}>
       <strong>{t.common.errors.title}</strong>{' '}
       {field !== undefined && value(field) !== undefined ? <a href={`#f-${field}`}>{sentence}</a> : sentence}
+      {reason === SIGN_IN_AGAIN ? (
+        <>
+          {' '}
+          <a href={to('/sign-in')} target="_blank" rel="noopener">
+            {t.signIn.again.elsewhere}
+          </a>
+        </>
+      ) : null}
     </div>
   );
 }

@@ -2,7 +2,7 @@ import { listProducts, plansOf } from '../../../licensing/catalogue';
 import { OperatorError } from '../../../licensing/operator-error';
 import { MAX_ROWS } from '../../manage/imports';
 import { act, refusalOf } from '../act';
-import { formState, toFormFailure, type FormFailure } from '../form-state';
+import { formState, SIGN_IN_AGAIN, toFormFailure, type FormFailure } from '../form-state';
 import type { Answer, OperatorCall, Route } from '../page';
 import { digestOf, previewTable, queryOf, receiveTable, type Rejected, type SentTable } from './import-table';
 import { CheckPage, DonePage, UploadPage } from './import-pages';
@@ -82,6 +82,8 @@ const FIELDS: Record<string, string> = { map: 'more', product: 'product_id', pla
 function failureOf({ view: { t } }: OperatorCall, error: unknown): FormFailure {
   const refused = refusalOf(error, new URLSearchParams());
   if (refused === undefined) throw error;
+  if (refused.error.code === 'SIGN_IN_AGAIN')
+    return { field: undefined, sentence: t.signIn.again.table, reason: SIGN_IN_AGAIN };
   const texts = t.system.imports;
   const facts = error instanceof OperatorError ? error.facts : undefined;
   switch (facts?.reason) {

@@ -1,3 +1,4 @@
+import { isFresh } from '../../../access/sessions';
 import type { CatalogueProduct } from '../../../licensing/catalogue';
 import { readProduct } from '../../../licensing/catalogue';
 import type { Failure } from '../../manage/failures';
@@ -50,8 +51,31 @@ export const releaseNewRoutes: Route<OperatorCall>[] = [
 
 async function publish(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const id = idOf(call);
-  const data = await act(call, sent, 'POST /products/{id}/releases', { path: { id } });
-  return published(call, id, data);
+  const { data, isKept } = await uploadPackage(call, sent, id);
+  return isKept ? keptAsDraft(data) : published(call, id, data);
+}
+
+/**
+ * Stores a package. A browser cannot send a file again by itself, so after an hour it is kept as a draft, which is published
+ * once the operator has signed in again.
+ */
+export async function uploadPackage(
+  call: OperatorCall,
+  sent: URLSearchParams,
+  id: number,
+): Promise<{ data: Record<string, unknown>; isKept: boolean }> {
+  let isKept = false;
+  const amend = (fields: Record<string, string>) => {
+    isKept = fields.draft !== '1' && !isFresh(call.session, call.at);
+    return isKept ? { ...fields, draft: '1' } : fields;
+  };
+  const data = await act(call, sent, 'POST /products/{id}/releases', { path: { id }, amend });
+  return { data, isKept };
+}
+
+/** Where such a draft is published. */
+export function keptAsDraft({ id, version }: Record<string, unknown>): Answer {
+  return done(`/releases/${String(id)}/publish`, 'draftInstead', String(version));
 }
 
 /** Says what Joomla offers from then on. */

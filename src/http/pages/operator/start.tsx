@@ -6,7 +6,7 @@ import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { CopyText } from '../kit/copy';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
-import { explainPackage } from './release-new';
+import { explainPackage, keptAsDraft, uploadPackage } from './release-new';
 import { useView } from '../view';
 import { LIFETIME, PlanForm, ProductForm, ReleaseForm, Step } from './start-steps';
 import { JoomlaPanel, LicencePanel } from './start-joomla';
@@ -73,8 +73,8 @@ async function addPlan(call: OperatorCall, sent: URLSearchParams): Promise<Answe
 async function addRelease(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const { product } = await stepsOf(call);
   if (product === undefined) return { to: '/start' };
-  await act(call, sent, 'POST /products/{id}/releases', { path: { id: product.id } });
-  return done('/start', 'saved');
+  const { data, isKept } = await uploadPackage(call, sent, product.id);
+  return isKept ? keptAsDraft(data) : done('/start', 'saved');
 }
 
 async function issue(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {

@@ -3,6 +3,7 @@ import { Form, FormErrors, Submit, TextField } from '../kit/fields';
 import { Head, Inside, Panel } from '../kit/panel';
 import { formState, type FormState } from '../form-state';
 import { useView } from '../view';
+import { TokenField } from './token-field';
 
 /** By a token first: most sellers have no shell, and Joomla shows them one. */
 export function SignIn({
@@ -18,7 +19,6 @@ export function SignIn({
 }) {
   const { t } = useView();
   const { signIn } = t;
-  const error = form.error('token');
   return (
     <OperatorPage title={signIn.title} nav={undefined}>
       <div class="narrow mx-auto stack">
@@ -33,33 +33,7 @@ export function SignIn({
             <Form path="/sign-in" form={form}>
               <FormErrors form={form} />
               <input type="hidden" name="next" value={next} />
-              {/* A fixed name, so that the browser's store of passwords can keep the token. */}
-              <input
-                class="visually-hidden"
-                type="text"
-                name="username"
-                value="licensing"
-                autocomplete="username"
-                tabindex={-1}
-                aria-hidden="true"
-                readonly
-              />
-              <div class="fld">
-                <label for="f-token">{signIn.token}</label>
-                <input
-                  class={`form-control${error === undefined ? '' : ' is-invalid'}`}
-                  id="f-token"
-                  name="token"
-                  type="password"
-                  autocomplete="current-password"
-                  required
-                  aria-describedby="hint-token"
-                  {...(error === undefined ? {} : { 'aria-invalid': 'true' })}
-                />
-                <p class="hint mb-0" id="hint-token">
-                  {signIn.tokenHint}
-                </p>
-              </div>
+              <TokenField form={form} name="token" />
               <Submit busy={signIn.busy}>{signIn.submit}</Submit>
             </Form>
           </Inside>

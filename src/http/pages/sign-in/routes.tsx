@@ -1,12 +1,13 @@
 import { clearSessionCookie, readSessionCookie, setSessionCookie } from '../../session-cookies';
 import { requestOperatorLink } from '../../../access/link-requests';
-import { endSession, openOperatorSession, type OperatorSignIn } from '../../../access/sessions';
+import { endSession, openOperatorSession } from '../../../access/sessions';
 import { findCode } from '../../../access/one-time-codes';
 import { ManageError } from '../../manage/failures';
 import type { Child } from 'hono/jsx';
 import { keepChoices } from '../browser-choices';
 import { formState, type FormState } from '../form-state';
 import { done, type Answer, type PageCall, type Route } from '../page';
+import { countFailure, signInByToken, type SignedIn } from './by-token';
 import { Enter, SignIn, UsedCode } from './pages';
 
 /** How an operator signs in: by an API token, or by a one-time link. */
@@ -15,21 +16,12 @@ const signIn: Route<PageCall> = {
   path: '/sign-in',
   get: (call) => showSignIn(call, formState()),
   async post(call, sent) {
-    const { authenticate } = call;
-    const token = sent.get('token')?.trim() ?? '';
-    const form = (sentence: string) =>
-      formState(new URLSearchParams({ token: '' }), { field: 'token', sentence });
-    const { t } = call.view;
-    // As the API judges it, from either header.
-    const caller = await authenticate({ authorization: `Bearer ${token}`, joomlaToken: undefined });
-    if ('refused' in caller) {
-      await countFailure(call);
-      const say = caller.refused === 'FORBIDDEN' ? t.signIn.wrongGroup : t.signIn.wrongToken;
-      return { ...showSignIn(call, form(say)), status: 401 };
+    const opened = await signInByToken(call, sent.get('token')?.trim() ?? '');
+    if ('sentence' in opened) {
+      const { sentence, status } = opened;
+      const form = formState(new URLSearchParams({ token: '' }), { field: 'token', sentence });
+      return { ...showSignIn(call, form), status };
     }
-    const replaces = readSessionCookie(call.ctx, 'operator');
-    const opened = await openOperatorSession(call.db, { caller }, call.at, { replaces });
-    if ('refused' in opened) return { ...showSignIn(call, form(t.signIn.shopToken)), status: 403 };
     return enter(call, opened, nextOf(sent));
   },
 };
@@ -103,7 +95,7 @@ function showSignIn({ query, view, settings }: PageCall, form: FormState): { pag
   };
 }
 
-function enter(call: PageCall, opened: Extract<OperatorSignIn, { cookie: string }>, next: string): Answer {
+function enter(call: PageCall, opened: SignedIn, next: string): Answer {
   setSessionCookie(call.ctx, 'operator', opened.cookie, call.isTrusted);
   return { to: next };
 }
@@ -119,14 +111,15 @@ async function countRequest({ limiter, ctx }: PageCall): Promise<void> {
   if (!allowed) throw new ManageError('RATE_LIMITED', '', { retryAfter });
 }
 
-/** @throws ManageError for the eleventh failure of a client in a minute */
-async function countFailure({ limiter, ctx }: PageCall): Promise<void> {
-  const { allowed, retryAfter } = await limiter('manage_failures', ctx.state.client.limitKey);
-  if (!allowed) throw new ManageError('RATE_LIMITED', '', { retryAfter });
-}
+const LONGEST_NEXT = 2_000;
 
 /** Where to go after it: a path of ours, and nothing else. */
 function nextOf(sent: URLSearchParams, name = 'next'): string {
-  const next = sent.get(name) ?? '/';
-  return /^\/(?![/\\])[\x21-\x7e]*$/.test(next) && !next.startsWith('/enter/') ? next : '/';
+  const given = sent.get(name) ?? '/';
+  if (!/^\/[\x21-\x7e]*$/.test(given) || given.length > LONGEST_NEXT) return '/';
+  // As the browser will resolve it: "/../x" and "/%2e%2e/x" lead out of the pages.
+  const { pathname, search } = new URL(`http://pages.invalid/pages${given}`);
+  const next = `${pathname.slice('/pages'.length)}${search}`;
+  const isOurs = pathname.startsWith('/pages/') && !/^\/(?:[/\\]|enter\/)/.test(next);
+  return isOurs ? next : '/';
 }

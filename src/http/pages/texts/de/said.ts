@@ -4,6 +4,8 @@ import type { Translated } from '../translated';
 /** Was eine Handlung sagt, wenn sie getan ist. */
 export const said: Translated<typeof en> = {
   customerErased: () => 'Die Daten des Kunden sind gelöscht. Die Lizenzen wirken ohne Namen weiter.',
+  draftInstead: (version) =>
+    `Ihre Anmeldung ist über eine Stunde alt. Deshalb ist ${version} als Entwurf gespeichert. Hier veröffentlichen Sie ihn, nachdem Sie sich noch einmal angemeldet haben.`,
   draftKept: (version) => `${version} ist als Entwurf gespeichert. Kunden sehen ihn nicht.`,
   foundEndedKey: () => 'Der gesuchte Schlüssel war einer dieser Lizenz. Er ist beendet.',
   foundOtherKey: () => 'Der gesuchte Schlüssel ist ein weiterer Schlüssel dieser Lizenz.',

@@ -7,7 +7,17 @@ export const signIn: Translated<typeof en> = {
     ended:
       'Sie wurden abgemeldet: nach 30 Minuten ohne Nutzung, nach zwölf Stunden, oder weil Ihr Recht geendet hat.',
     again:
-      'Bitte melden Sie sich noch einmal an: Das zeigt ein Geheimnis oder ist endgültig, und Ihre Anmeldung ist über eine Stunde alt. Danach geht es weiter, wo Sie waren.',
+      'Bitte melden Sie sich noch einmal an: Das ändert etwas, zeigt ein Geheimnis oder ist endgültig, und Ihre Anmeldung ist über eine Stunde alt. Danach geht es weiter, wo Sie waren.',
+  },
+  again: {
+    title: 'Bitte noch einmal anmelden',
+    kept: 'Ihre Anmeldung ist über eine Stunde alt, und hier wird etwas geändert. Was Sie eingegeben haben, bleibt erhalten. Noch ist nichts getan.',
+    byLink:
+      'Wenn Sie sich mit einem Link anmelden, öffnen Sie ihn in einem anderen Tab dieses Browsers. Kommen Sie dann zurück, lassen Sie das Token leer und machen Sie weiter.',
+    elsewhere: 'In einem anderen Tab anmelden',
+    submit: 'Weiter',
+    table:
+      'Ihre Anmeldung ist über eine Stunde alt. Bitte melden Sie sich in einem anderen Tab dieses Browsers noch einmal an, kommen Sie dann zurück und drücken Sie den Knopf noch einmal.',
   },
   withToken: 'Mit einem Token',
   token: 'API-Token',

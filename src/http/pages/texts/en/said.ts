@@ -1,6 +1,8 @@
 /** What an action says when it is done, by its name. Values are written by the action, in the page's language. */
 export const said = {
   customerErased: () => 'The customer’s data are erased. The licences go on working without a name.',
+  draftInstead: (version) =>
+    `You signed in over an hour ago, so ${version} is kept as a draft. Publish it here after signing in again.`,
   draftKept: (version) => `${version} is kept as a draft. Customers do not see it.`,
   foundEndedKey: () => 'The key you searched for was a key of this licence. It has ended.',
   foundOtherKey: () => 'The key you searched for is a further key of this licence.',

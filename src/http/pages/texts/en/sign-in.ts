@@ -4,7 +4,17 @@ export const signIn = {
     ended:
       'You were signed out after 30 minutes without use, after twelve hours, or because your right has ended.',
     again:
-      'Please sign in again: this shows a secret or cannot be taken back, and you signed in over an hour ago. You will go on where you were.',
+      'Please sign in again: this changes something, shows a secret or cannot be taken back, and you signed in over an hour ago. You will go on where you were.',
+  },
+  again: {
+    title: 'Please sign in again',
+    kept: 'You signed in over an hour ago, and this changes something. What you typed is kept, and nothing is done yet.',
+    byLink:
+      'If you sign in with a link, open it in another tab of this browser. Then come back, leave the token empty and go on.',
+    elsewhere: 'Sign in in another tab',
+    submit: 'Go on',
+    table:
+      'You signed in over an hour ago. Please sign in again in another tab of this browser, then come back and press the button again.',
   },
   withToken: 'With a token',
   token: 'API token',

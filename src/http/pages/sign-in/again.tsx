@@ -1,0 +1,98 @@
+import type { Child } from 'hono/jsx';
+import { isFresh } from '../../../access/sessions';
+import { ManageError } from '../../manage/failures';
+import { FORMS_GO_ON } from '../../manage/sign-in-again';
+import { setSessionCookie } from '../../session-cookies';
+import { formState, type FormState } from '../form-state';
+import { Form, FormErrors, Submit } from '../kit/fields';
+import { OperatorPage } from '../kit/operator-page';
+import { Head, Inside, Panel } from '../kit/panel';
+import { scopeOf, type Answer, type OperatorCall, type Route } from '../page';
+import { useView } from '../view';
+import { signInByToken } from './by-token';
+import { TokenField } from './token-field';
+
+/** Signing in again, more than an hour after the first time. The form that was sent is kept on the page that asks. */
+
+/** The field of that page. Other forms have none of this name. */
+const TOKEN = 'sign_in_again';
+
+/**
+ * The call of a form, once its operator signed in within the hour: before, or by the token that came with the form.
+ * @param sent loses that token @returns the page that asks, when neither holds @throws ManageError
+ */
+export async function signedInLately(
+  call: OperatorCall,
+  route: Route<OperatorCall>,
+  sent: URLSearchParams,
+): Promise<OperatorCall | Answer> {
+  const token = sent.get(TOKEN)?.trim();
+  sent.delete(TOKEN);
+  if (isFresh(call.session, call.at)) return call;
+  if (!token) {
+    const goesOn = scopeOf(route, 'POST') === 'read' || FORMS_GO_ON.has(route.path);
+    // Sent from the page that asks, without a token: the operator has not signed in elsewhere yet.
+    if (goesOn && token === undefined) return call;
+    // Nothing was typed: the page that has the form is shown again afterwards.
+    const isEmpty = [...sent].every(([name, value]) => name === 'once' || value === '');
+    return isEmpty && route.get !== undefined && token === undefined
+      ? { to: signInAddress(call.view.path, 'again') }
+      : askToSignInAgain(sent);
+  }
+  const opened = await signInByToken(call, token);
+  if ('sentence' in opened) return { ...askToSignInAgain(sent, opened.sentence), status: opened.status };
+  setSessionCookie(call.ctx, 'operator', opened.cookie, call.isTrusted);
+  const { session } = opened;
+  const { caller } = session;
+  call.view.operator = { name: caller.name, scope: caller.scope };
+  if (scopeOf(route, 'POST') === 'write' && caller.scope !== 'write') throw new ManageError('FORBIDDEN', '');
+  return { ...call, session, caller };
+}
+
+/** The page to sign in, which leads on to `next`. */
+export function signInAddress(next: string, why: 'ended' | 'again' | undefined): string {
+  const query = new URLSearchParams(next === '/' ? {} : { next });
+  if (why !== undefined) query.set('why', why);
+  return `/sign-in${query.size === 0 ? '' : `?${String(query)}`}`;
+}
+
+/** @param sentence what is wrong with the token */
+export function askToSignInAgain(sent: URLSearchParams, sentence?: string): { page: Child; status: number } {
+  const failure = sentence === undefined ? undefined : { field: TOKEN, sentence };
+  const form = formState(sent, failure, sent.get('once') ?? undefined);
+  return { page: <Again {...{ sent, form }} />, status: 403 };
+}
+
+function Again({ sent, form }: { sent: URLSearchParams; form: FormState }) {
+  const { t, to, path } = useView();
+  const { signIn } = t;
+  const fields = [...sent].filter(([name]) => name !== 'once');
+  return (
+    <OperatorPage title={signIn.again.title} nav={undefined}>
+      <div class="narrow mx-auto stack">
+        <Head title={signIn.again.title} />
+        <p class="alert alert-warning" role="status">
+          {signIn.again.kept}
+        </p>
+        <Panel id="again" title={signIn.withToken}>
+          <Inside>
+            <Form path={path} form={form}>
+              <FormErrors form={form} />
+              {fields.map(([name, value]) => (
+                <input type="hidden" name={name} value={value} />
+              ))}
+              <TokenField form={form} name={TOKEN} required={false} />
+              <p>
+                {signIn.again.byLink}{' '}
+                <a href={to('/sign-in')} target="_blank" rel="noopener">
+                  {signIn.again.elsewhere}
+                </a>
+              </p>
+              <Submit busy={signIn.busy}>{signIn.again.submit}</Submit>
+            </Form>
+          </Inside>
+        </Panel>
+      </div>
+    </OperatorPage>
+  );
+}

@@ -1,0 +1,46 @@
+import type { FormState } from '../form-state';
+import { useView } from '../view';
+
+/** The field of an API token, which the browser's store of passwords can keep. */
+export function TokenField({
+  form,
+  name,
+  required = true,
+}: {
+  form: FormState;
+  name: string;
+  required?: boolean;
+}) {
+  const { signIn } = useView().t;
+  const error = form.error(name);
+  return (
+    <>
+      {/* A fixed value, so that the browser's store of passwords can keep the token. Without a name it is not sent. */}
+      <input
+        class="visually-hidden"
+        type="text"
+        value="licensing"
+        autocomplete="username"
+        tabindex={-1}
+        aria-hidden="true"
+        readonly
+      />
+      <div class="fld">
+        <label for={`f-${name}`}>{signIn.token}</label>
+        <input
+          class={`form-control${error === undefined ? '' : ' is-invalid'}`}
+          id={`f-${name}`}
+          name={name}
+          type="password"
+          autocomplete="current-password"
+          required={required}
+          aria-describedby={`hint-${name}`}
+          {...(error === undefined ? {} : { 'aria-invalid': 'true' })}
+        />
+        <p class="hint mb-0" id={`hint-${name}`}>
+          {signIn.tokenHint}
+        </p>
+      </div>
+    </>
+  );
+}

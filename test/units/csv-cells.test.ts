@@ -1,0 +1,88 @@
+import { describe, expect, it } from '@jest/globals';
+import { csvLine } from '../../src/http/pages/csv';
+import { readCsv } from '../../src/transfer/csv';
+
+/** Tables that a spreadsheet opens, with texts that customers typed. */
+
+const RUN = '=cmd|calc';
+
+const TEXTS = [
+  RUN,
+  '+1',
+  '-1',
+  '@SUM(A1)',
+  '\t=1',
+  '\r=1',
+  ` ${RUN}`,
+  `"${RUN}"`,
+  `Shop;${RUN}`,
+  `Shop; ${RUN}`,
+  `Shop;"${RUN}"`,
+  `Shop;""${RUN}`,
+  `Shop;\u200b${RUN}`,
+  `Shop;;${RUN}`,
+  `Shop\t${RUN}`,
+  `Shop\n${RUN}`,
+  `Shop\r\n${RUN}`,
+  `Shop\u2028${RUN}`,
+  `Shop;＝cmd`,
+  `Shop;${RUN};+2;a;-3`,
+];
+
+/** What Excel makes of a line where the semicolon separates: a quotation mark counts at a cell's beginning only. */
+function cellsOf(line: string, separator: string): string[] {
+  const cells: string[] = [];
+  for (let at = 0; at <= line.length;) {
+    let cell = '';
+    if (line[at] === '"') {
+      for (at++; at < line.length; at++)
+        if (line[at] !== '"') cell += line.charAt(at);
+        else if (line[at + 1] === '"') cell += line.charAt(at++);
+        else break;
+      at++;
+    }
+    const end = [line.indexOf(separator, at), line.indexOf('\r\n', at), line.length].filter(
+      (one) => one >= at,
+    );
+    cells.push(cell + line.slice(at, Math.min(...end)));
+    at = Math.min(...end) + 1;
+  }
+  return cells;
+}
+
+describe('a line of a table', () => {
+  it.each(TEXTS)('has no formula in %j, whatever separates the cells', (text) => {
+    const line = csvLine([1, 'a', text, text, null]);
+    for (const separator of [',', ';', '\t'])
+      expect(
+        cellsOf(line, separator)
+          .flatMap((cell) => cell.split(/[\r\n\u2028]/))
+          .filter((cell) => /^[\s"\u200b]*[=+\-@＝]/.test(cell)),
+      ).toEqual([]);
+  });
+
+  it('quotes every text, and nothing else', () => {
+    expect(csvLine(['a', 1, -2, true, null, undefined, '', 'b "c"'])).toBe(
+      '"a",1,-2,true,,,"","b ""c"""\r\n',
+    );
+  });
+
+  it('is read back as it was where nothing in it is a formula', async () => {
+    const cells = [
+      'a;b',
+      'x,y',
+      'says "no"',
+      'two\nlines',
+      ' blanks ',
+      'Mustermann & Söhne',
+      'a-b=c',
+      "O'Neill",
+    ];
+    const rows = [];
+    const source = async function* () {
+      yield await Promise.resolve(Buffer.from(`\uFEFF${csvLine(cells)}`));
+    };
+    for await (const { cells: read } of readCsv(source(), ',')) rows.push(read);
+    expect(rows).toEqual([cells]);
+  });
+});

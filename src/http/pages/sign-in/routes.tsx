@@ -5,18 +5,21 @@ import { findCode } from '../../../access/one-time-codes';
 import { ManageError } from '../../manage/failures';
 import type { Child } from 'hono/jsx';
 import { keepChoices } from '../browser-choices';
-import { formState, type FormState } from '../form-state';
+import { fieldOf, formState, type FormState } from '../form-state';
 import { done, type Answer, type PageCall, type Route } from '../page';
 import { Enter, SignIn, UsedCode } from './pages';
 
 /** How an operator signs in: by an API token, or by a one-time link. */
+
+const LONGEST_TOKEN = 1_000;
+const LONGEST_PATH = 2_000;
 
 const signIn: Route<PageCall> = {
   path: '/sign-in',
   get: (call) => showSignIn(call, formState()),
   async post(call, sent) {
     const { authenticate } = call;
-    const token = sent.get('token')?.trim() ?? '';
+    const token = fieldOf(sent, 'token', LONGEST_TOKEN);
     const form = (sentence: string) =>
       formState(new URLSearchParams({ token: '' }), { field: 'token', sentence });
     const { t } = call.view;
@@ -42,7 +45,7 @@ const mailedLink: Route<PageCall> = {
     const { queueMail: queue } = settings;
     if (queue === undefined) throw new ManageError('NOT_FOUND', '');
     await countRequest(call);
-    await requestOperatorLink(db, sent.get('email') ?? '', { now, queue });
+    await requestOperatorLink(db, fieldOf(sent, 'email'), { now, queue });
     return done('/sign-in', 'operatorLinkAsked');
   },
 };
@@ -128,5 +131,6 @@ async function countFailure({ limiter, ctx }: PageCall): Promise<void> {
 /** Where to go after it: a path of ours, and nothing else. */
 function nextOf(sent: URLSearchParams, name = 'next'): string {
   const next = sent.get(name) ?? '/';
-  return /^\/(?![/\\])[\x21-\x7e]*$/.test(next) && !next.startsWith('/enter/') ? next : '/';
+  const isOurs = next.length <= LONGEST_PATH && /^\/(?![/\\])[\x21-\x7e]*$/.test(next);
+  return isOurs && !next.startsWith('/enter/') ? next : '/';
 }

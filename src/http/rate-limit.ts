@@ -27,7 +27,13 @@ const BUCKET_NAMES = Object.keys(BUCKETS) as Bucket[];
  * In a minute: requests of a client without a valid credential, wrong signatures of a client, messages of a receiver, and
  * views of pages by a network, which may be an office, and by a customer's session.
  */
-export const FIXED_LIMITS = { manage_failures: 10, hook_failures: 60, hooks: 600, pages: 300, my_sessions: 60 };
+export const FIXED_LIMITS = {
+  manage_failures: 10,
+  hook_failures: 60,
+  hooks: 600,
+  pages: 300,
+  my_sessions: 120,
+};
 /** All but the customers' API count in minutes, whatever its window. */
 const MINUTE = 60;
 

@@ -41,7 +41,8 @@ export function mountPages(router: Router<State>, dependencies: PagesDependencie
   ) => {
     for (const route of routes) {
       const paths = route.path === '/' ? ['/pages{/}'] : [`/pages${route.path}`];
-      for (const path of paths) router.all(path, handler(route, enter, { ...dependencies, takeTurn, isOperators }));
+      for (const path of paths)
+        router.all(path, handler(route, enter, { ...dependencies, takeTurn, isOperators }));
     }
   };
   mount(signInRoutes, enterOpen);

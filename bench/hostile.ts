@@ -16,6 +16,8 @@ const SECRET = Buffer.alloc(32, 7);
 const PER_SECOND = 20;
 const AGENCY = 'agency@example.org';
 const AGENCY_LICENCES = 1_000;
+/** So many that none reaches its limit. */
+const SESSIONS = 8;
 
 export const HOSTILE_SETTINGS: Settings = {
   LICENSING_KEY_SECRET: SECRET.toString('base64'),
@@ -49,7 +51,9 @@ export async function openHostile(url: string): Promise<Hostile> {
   await db(table(db, 'licenses'))
     .where('id', '<=', AGENCY_LICENCES)
     .update({ customer: AGENCY, customer_digest: customerDigest(AGENCY) });
-  const { cookie } = await openSession(db, { kind: 'customer', by: 'mail', email: AGENCY }, now);
+  const cookies: string[] = [];
+  while (cookies.length < SESSIONS)
+    cookies.push((await openSession(db, { kind: 'customer', by: 'mail', email: AGENCY }, now)).cookie);
   await db.destroy();
 
   const requests: Request[] = [
@@ -62,7 +66,7 @@ export async function openHostile(url: string): Promise<Hostile> {
     { name: 'form of 1 MB', path: '/pages/sign-in', body: `token=${'+A'.repeat(500_000)}` },
     { name: 'form of 16 KiB', path: '/pages/my', body: `key=${'+A'.repeat(8 * 1024 - 2)}` },
     { name: 'message of 64 KiB', path: '/hooks/ds24', body: `sha_sign=${'+'.repeat(64 * 1024 - 9)}` },
-    { name: 'page of 1,000 licences', path: '/pages/my/mail', headers: { Cookie: `licensing_my=${cookie}` } },
+    { name: 'page of 1,000 licences', path: '/pages/my/mail' },
   ];
   const sent = new Map<string, number>();
 
@@ -75,6 +79,7 @@ export async function openHostile(url: string): Promise<Hostile> {
         'X-Forwarded-For': `10.${(i >> 16) & 255}.${(i >> 8) & 255}.${i & 255}`,
         'Content-Type': 'application/x-www-form-urlencoded',
         Origin: service,
+        ...(body === undefined ? { Cookie: `licensing_my=${cookies[i % SESSIONS] ?? ''}` } : {}),
         ...headers,
       },
     });
@@ -88,19 +93,19 @@ export async function openHostile(url: string): Promise<Hostile> {
     beside: (side, service) => ({
       name: `${side.name} beside ${PER_SECOND} hostile requests a second`,
       async run(seconds) {
-        let isOver = false;
-        const sending = (async () => {
-          const under: Promise<void>[] = [];
+        const under = { isOver: false };
+        const hostile = (async () => {
+          const sending: Promise<void>[] = [];
           const started = performance.now();
-          for (let i = 0; !isOver; i++) {
-            under.push(send(service, next++));
+          for (let i = 0; !under.isOver; i++) {
+            sending.push(send(service, next++));
             await sleep(Math.max(0, started + ((i + 1) * 1000) / PER_SECOND - performance.now()));
           }
-          await Promise.all(under);
+          await Promise.all(sending);
         })();
         const sample = await side.run(seconds);
-        isOver = true;
-        await sending;
+        under.isOver = true;
+        await hostile;
         return sample;
       },
     }),

@@ -79,9 +79,9 @@ export function createApp({
     return next();
   });
   const parseBody = koaBody({ ...BODY_OPTIONS, onError: bodyError }) as Middleware;
-  const readBody: Middleware = (ctx, next) => {
+  const readBody: Middleware = async (ctx, next) => {
     refuseEncoded(ctx);
-    return parseBody(ctx, next);
+    await parseBody(ctx, next);
   };
 
   app.use(async (ctx, next) => {

@@ -6,7 +6,9 @@ import type { Child } from 'hono/jsx';
 import { callerKey } from '../../access/caller';
 import { secretDigest } from '../../access/random-secret';
 import { isFresh, readSession } from '../../access/sessions';
+import { sendText } from '../answers';
 import type { Context, Middleware, State } from '../context';
+import type { Limiter } from '../rate-limit';
 import { ClientGoneError, inTime } from '../faults';
 import { ManageError } from '../manage/failures';
 import { pagesBase } from '../prefix';
@@ -79,18 +81,26 @@ function handler<Call extends PageCall>(
     ctx.state.endpoint = 'pages';
     ctx.state.route = route.path;
     setPageHeaders(ctx);
-    const call = callOf(ctx, dependencies);
-    const isCustomer = /^\/my(?:\/|$)/.test(call.view.path);
+    const isCustomer = /^\/my(?:\/|$)/.test(pathBelow(ctx.path));
     const isPost = ctx.method === 'POST';
-    let sent: URLSearchParams | undefined;
     let endTurn = noTurn;
+    let call: PageCall;
+    try {
+      // Before anything of a page is made: a refusal shall cost far less than a page.
+      if (!isOperators) await countView(ctx, dependencies.limiter);
+      if (isCustomer) endTurn = await turnOfSession(ctx, dependencies.limiter, takeTurn);
+      call = callOf(ctx, dependencies);
+    } catch (error) {
+      endTurn();
+      refuseView(ctx, error);
+      return;
+    }
+    let sent: URLSearchParams | undefined;
     try {
       const handle = isPost ? route.post : route.get;
       if (handle === undefined || !['GET', 'HEAD', 'POST'].includes(ctx.method))
         throw notFoundOrMethod(ctx, route);
       if (isPost && !isSameOrigin(ctx)) throw new ManageError('FORBIDDEN', 'Another origin.');
-      if (!isOperators) await countView(call);
-      if (isCustomer) endTurn = await turnOfSession(call, takeTurn);
       const entered = await enter(call, route);
       if (!('ctx' in entered)) {
         await send(call, entered);
@@ -107,6 +117,10 @@ function handler<Call extends PageCall>(
       await send(entered, answer);
     } catch (error) {
       if (error instanceof ClientGoneError) throw error;
+      if (error instanceof OverLimitError) {
+        refuseView(ctx, error);
+        return;
+      }
       const failure = refusalOf(error, sent ?? new URLSearchParams());
       const trouble = troubleOf(failure, error);
       if (failure === undefined) ctx.state.fault = error;
@@ -127,37 +141,52 @@ function handler<Call extends PageCall>(
 
 const noTurn = (): void => undefined;
 
-/** What is open to everybody counts by network before anything else is done. @throws ManageError (RATE_LIMITED) */
-async function countView({ limiter, ctx }: PageCall): Promise<void> {
+/** Too many views; `retryAfter` is in seconds. */
+class OverLimitError extends Error {
+  constructor(readonly retryAfter: number) {
+    super();
+  }
+}
+
+/** What is open to everybody counts by network before anything else is done. @throws OverLimitError */
+async function countView(ctx: Context, limiter: Limiter): Promise<void> {
   const { allowed, retryAfter } = await limiter('pages', ctx.state.client.limitKey);
-  if (!allowed) throw new ManageError('RATE_LIMITED', '', { retryAfter });
+  if (!allowed) throw new OverLimitError(retryAfter);
 }
 
 /**
  * Counts a request of a customer's session, and waits until the one before is done. By the cookie: the database is not asked.
  * @returns ends the turn
- * @throws ManageError (RATE_LIMITED), ClientGoneError, or an error when it takes too long
+ * @throws OverLimitError, ClientGoneError
  */
-async function turnOfSession({ limiter, ctx }: PageCall, takeTurn: TakeTurn): Promise<() => void> {
+async function turnOfSession(ctx: Context, limiter: Limiter, takeTurn: TakeTurn): Promise<() => void> {
   const session = secretDigest(readSessionCookie(ctx, 'customer') ?? '');
   if (session === undefined) return noTurn;
   const { allowed, retryAfter } = await limiter('my_sessions', session);
-  if (!allowed) throw new ManageError('RATE_LIMITED', '', { retryAfter });
+  if (!allowed) throw new OverLimitError(retryAfter);
   const taking = takeTurn(session);
-  const endTurn = await inTime(taking).catch((error: unknown) => {
+  const endTurn = await inTime(taking).catch(() => {
     void taking.then((end) => end?.());
-    throw error;
+    return undefined;
   });
-  if (endTurn === undefined) throw new ManageError('RATE_LIMITED', '', { retryAfter: 1 });
+  if (endTurn === undefined) throw new OverLimitError(1);
   if (!ctx.req.socket.destroyed) return endTurn;
   endTurn();
   throw new ClientGoneError();
 }
 
+/** In words alone: a page takes a hundred times as long. @throws any other error */
+function refuseView(ctx: Context, error: unknown): void {
+  if (!(error instanceof OverLimitError)) throw error;
+  ctx.state.code = 'RATE_LIMITED';
+  ctx.set('Retry-After', String(error.retryAfter));
+  sendText(ctx, 429, TEXTS[languageOf(ctx)].common.errors.tooMany);
+}
+
 /** The form of an operator whom the database cannot name now, to be sent again; undefined: it is not read. */
 async function keepForm(call: PageCall): Promise<URLSearchParams | undefined> {
   try {
-    await countView(call);
+    await countView(call.ctx, call.limiter);
     return await readForm(call.ctx, FORM_LIMIT);
   } catch (error) {
     if (error instanceof ClientGoneError) throw error;
@@ -181,7 +210,7 @@ async function enterAsOperator(call: PageCall, route: Route<OperatorCall>): Prom
   // Only what can be shown again is gone on with.
   const next = isGet || route.get !== undefined ? `${view.path}${isGet ? ctx.search : ''}` : '/';
   if (session === undefined || session === 'ended') {
-    await countView(call);
+    await countView(ctx, limiter);
     return { to: signInAddress(next, session === 'ended' ? 'ended' : undefined) };
   }
   const { caller } = session;

@@ -7,6 +7,6 @@ const BLANK = 0x20;
  */
 export function parseForm(body: Buffer): URLSearchParams {
   const plain = Buffer.from(body);
-  for (let at = plain.indexOf(PLUS); at >= 0; at = plain.indexOf(PLUS, at + 1)) plain[at] = BLANK;
+  for (let i = 0; i < plain.length; i++) if (plain[i] === PLUS) plain[i] = BLANK;
   return new URLSearchParams(plain.toString('utf8'));
 }

@@ -18,6 +18,7 @@ import {
   type Sample,
   type Side,
 } from './measure';
+import { HOSTILE_SETTINGS, openHostile } from './hostile';
 import { makeListData, readListsOf, timeLists } from './lists';
 import type { Reading, Result } from './report';
 import { SMALL, type Server, type Stage } from './stage';
@@ -281,6 +282,23 @@ export const rows: Record<string, Row> = {
       } finally {
         for (const one of hooks) one.stop();
       }
+    },
+  },
+  hostile: {
+    about:
+      'validate beside 20 requests a second that were made to be dear (compressed and large forms, wrong signatures, pages of 1,000 licences), each from another network, against validate without them',
+    async run(stage, options) {
+      const url = await stage.freshDataSet('hostile');
+      const hostile = await openHostile(url);
+      const service = await stage.service({ ...HOSTILE_SETTINGS, LICENSING_DATABASE_URL: url });
+      const results = await compare(
+        options,
+        hostile.beside(validate(service), service),
+        validate(service, 'validate alone'),
+        [perSecond({ least: 0.9, goal: 0.97 })],
+      );
+      results[0]?.notes.push(...hostile.sent());
+      return results;
     },
   },
   cluster: {

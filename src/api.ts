@@ -17,6 +17,7 @@ export const API_TEXTS = {
   FILE_NOT_FOUND: 'The package file is missing',
   NOT_FOUND: 'There is nothing at this address',
   METHOD_NOT_ALLOWED: 'This address does not answer that method',
+  UNSUPPORTED_MEDIA_TYPE: 'The body must not be compressed',
   RATE_LIMITED: 'Too many requests',
   SERVICE_UNAVAILABLE: 'The service is not available at the moment; please try again',
   INTERNAL_ERROR: 'An internal error occurred',

@@ -8,7 +8,12 @@ import { readQuery } from './requests';
 /** Every answer is written here: the codes with their HTTP status and text (contract, sections 4.4 and 7). */
 
 export type FaultCode =
-  'NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'RATE_LIMITED' | 'SERVICE_UNAVAILABLE' | 'INTERNAL_ERROR';
+  | 'NOT_FOUND'
+  | 'METHOD_NOT_ALLOWED'
+  | 'UNSUPPORTED_MEDIA_TYPE'
+  | 'RATE_LIMITED'
+  | 'SERVICE_UNAVAILABLE'
+  | 'INTERNAL_ERROR';
 export type Code = RefusalCode | FaultCode;
 
 const STATUSES: Record<Code, number> = {
@@ -24,6 +29,7 @@ const STATUSES: Record<Code, number> = {
   FILE_NOT_FOUND: 404,
   NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
+  UNSUPPORTED_MEDIA_TYPE: 415,
   RATE_LIMITED: 429,
   SERVICE_UNAVAILABLE: 503,
   INTERNAL_ERROR: 500,

@@ -22,8 +22,10 @@ import { mountLogo } from './pages/logo';
 import { mountPages } from './pages/mount';
 import type { PagesDependencies } from './pages/page';
 import { mountAssets } from './pages/assets';
+import { shareOf } from '../store/database';
 import type { Allowance, Bucket, Limiter } from './rate-limit';
 import { publicKeys } from './public-keys';
+import { refuseEncoded } from './read-body';
 import { assignRequestId } from './request-id';
 import { InvalidRequestError, readPath, readProductId } from './requests';
 import { originOf } from './same-origin';
@@ -76,7 +78,11 @@ export function createApp({
     ctx.state.origin = originOf(ctx, { isTrusted: clientAddress.isTrusted, origins });
     return next();
   });
-  const readBody = koaBody({ ...BODY_OPTIONS, onError: bodyError }) as Middleware;
+  const parseBody = koaBody({ ...BODY_OPTIONS, onError: bodyError }) as Middleware;
+  const readBody: Middleware = async (ctx, next) => {
+    refuseEncoded(ctx);
+    await parseBody(ctx, next);
+  };
 
   app.use(async (ctx, next) => {
     const started = performance.now();
@@ -130,7 +136,7 @@ export function createApp({
     mountHooks(operatorRouter, { db, now, limiter, keySecret: operator.settings.keySecret });
     if (pages)
       mountPages(operatorRouter, {
-        ...{ db, now, limiter, licensing, isTrusted, authenticate: operator.authenticate },
+        ...{ db: shareOf(db), now, limiter, licensing, isTrusted, authenticate: operator.authenticate },
         settings: pages.settings,
         asset: mountAssets(operatorRouter, pages.assetsFolder),
       });

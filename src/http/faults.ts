@@ -7,7 +7,7 @@ import { API_PATH } from '../api';
 import { isUnavailable } from '../store/errors';
 import { sendFailure } from './answers';
 import type { Context } from './context';
-import { InvalidRequestError, readPath } from './requests';
+import { EncodedBodyError, InvalidRequestError, readPath } from './requests';
 
 /** A request is answered within this time after it was read, with a refusal if the database hangs. */
 const DEADLINE_MS = 4_000;
@@ -17,8 +17,10 @@ export class ClientGoneError extends Error {}
 
 /** Turns an error into an answer: a fixed text for the client, and details in the log under the request's id. */
 export function answerFault(ctx: Context, error: unknown): void {
-  if (error instanceof InvalidRequestError) sendFailure(ctx, 'INVALID_REQUEST', { message: error.message });
-  else if (error instanceof ClientGoneError) ctx.state.code = 'CLIENT_GONE';
+  if (error instanceof InvalidRequestError) {
+    const code = error instanceof EncodedBodyError ? 'UNSUPPORTED_MEDIA_TYPE' : 'INVALID_REQUEST';
+    sendFailure(ctx, code, { message: error.message });
+  } else if (error instanceof ClientGoneError) ctx.state.code = 'CLIENT_GONE';
   else {
     ctx.state.fault = error;
     sendFailure(ctx, faultCode(error));

@@ -1,18 +1,19 @@
 import type Router from '@koa/router';
-import readRawBody from 'raw-body';
 import { SealError } from '../licensing/sealing';
 import { keepUnreadable, receive, type Received } from '../orders/receive';
 import { createReceiverList, type KnownReceiver } from '../orders/receiver-list';
-import { MessageError, type Delivery, type Told } from '../orders/receivers/receiver';
+import { MessageError, type Delivery, type Told, type Verdict } from '../orders/receivers/receiver';
 import type { Db } from '../store/database';
 import { sendJson, sendText } from './answers';
 import type { Context, State } from './context';
-import { bodyError, inTime } from './faults';
+import { inTime } from './faults';
 import { drain, unsupported } from './manage/body';
 import { ManageError, toFailure, type Failure } from './manage/failures';
 import { sendFailure } from './manage/endpoint';
 import { readOrderBody } from './manage/orders';
-import type { Limiter } from './rate-limit';
+import type { Allowance, Limiter } from './rate-limit';
+import { LargeBodyError, readBytes } from './read-body';
+import { createTurns } from './turns';
 
 /** Receives the signed messages of shops: `POST hooks/NAME`, open to everybody. */
 
@@ -25,9 +26,12 @@ export interface HookDependencies {
 }
 
 const MAX_BODY_BYTES = 1024 * 1024;
+/** Messages of one network that wait to be verified. */
+const MOST_WAITING = 100;
 
 export function mountHooks(router: Router<State>, { db, now, limiter, keySecret }: HookDependencies): void {
   const receiverOf = createReceiverList(db, keySecret);
+  const takeTurn = createTurns(MOST_WAITING);
 
   async function take(ctx: Context): Promise<void> {
     const name = String((ctx.params as { name?: string }).name);
@@ -38,6 +42,7 @@ export function mountHooks(router: Router<State>, { db, now, limiter, keySecret 
       ctx.set('Allow', 'POST');
       throw refused(ctx, new ManageError('METHOD_NOT_ALLOWED', 'This address takes POST alone.'));
     }
+    await requireFewFailures(ctx, known);
     const delivery = await readDelivery(ctx, known);
     await verify(ctx, delivery, known);
     const { allowed, retryAfter } = await limiter('hooks', name);
@@ -57,16 +62,37 @@ export function mountHooks(router: Router<State>, { db, now, limiter, keySecret 
   ): Promise<void> {
     // The sender tries again, until the operator has mended it.
     if (secret === undefined) throw new SealError('The secret of a receiver cannot be opened.');
-    const verdict = receiver.verify(delivery, secret, now());
+    // One after another: many at once would all be verified before the first failure is counted.
+    const endTurn = receiver.verifiesSlowly ? await takeTurn(ctx.state.client.limitKey) : () => undefined;
+    if (endTurn === undefined)
+      throw new ManageError('RATE_LIMITED', 'Too many messages at once.', { retryAfter: 1 });
+    let verdict: Verdict;
+    try {
+      await requireFewFailures(ctx, { receiver });
+      verdict = receiver.verify(delivery, secret, now());
+      if (verdict !== 'right') await refuseOver(limiter('hook_failures', ctx.state.client.limitKey));
+    } finally {
+      endTurn();
+    }
     if (verdict === 'right') return;
-    const { allowed, retryAfter } = await limiter('hook_failures', ctx.state.client.limitKey);
-    if (!allowed) throw new ManageError('RATE_LIMITED', 'Too many wrong signatures.', { retryAfter });
     throw new ManageError(
       'UNAUTHORIZED',
       verdict === 'old'
         ? 'The signature is too old, or made by a clock that is wrong.'
         : 'The signature is missing or wrong. It must be made with the secret that this receiver was added with.',
     );
+  }
+
+  /**
+   * Asked before a body is read and before it is verified, where that takes long. Where it does not, a right message is never
+   * refused for the failures of others on its network.
+   * @throws ManageError
+   */
+  async function requireFewFailures(
+    ctx: Context,
+    { receiver }: Pick<KnownReceiver, 'receiver'>,
+  ): Promise<void> {
+    if (receiver.verifiesSlowly) await refuseOver(limiter('hook_failures', ctx.state.client.limitKey, 0));
   }
 
   /** A message that cannot be read is kept too: its sender's log is not the operator's. */
@@ -102,15 +128,22 @@ function failureOf(error: unknown): Failure | undefined {
   );
 }
 
-async function readDelivery(ctx: Context, { receiver: { contentType } }: KnownReceiver): Promise<Delivery> {
+/** @throws ManageError */
+async function refuseOver(allowance: Promise<Allowance>): Promise<void> {
+  const { allowed, retryAfter } = await allowance;
+  if (!allowed) throw new ManageError('RATE_LIMITED', 'Too many wrong signatures.', { retryAfter });
+}
+
+async function readDelivery(
+  ctx: Context,
+  { receiver: { contentType, maxBody = MAX_BODY_BYTES } }: KnownReceiver,
+): Promise<Delivery> {
   if (!ctx.is(contentType)) throw unsupported(ctx, [contentType]);
-  const body = await readRawBody(ctx.req, { limit: MAX_BODY_BYTES, length: ctx.request.length }).catch(
-    (error: unknown) => {
-      if ((error as { type?: string }).type === 'entity.too.large')
-        throw refused(ctx, new ManageError('PAYLOAD_TOO_LARGE', 'The body must not be larger than 1 MiB.'));
-      return bodyError(error as Error, ctx);
-    },
-  );
+  const body = await readBytes(ctx, maxBody).catch((error: unknown) => {
+    if (!(error instanceof LargeBodyError)) throw error;
+    const most = maxBody === MAX_BODY_BYTES ? '1 MiB' : `${maxBody / 1024} KiB`;
+    throw new ManageError('PAYLOAD_TOO_LARGE', `The body must not be larger than ${most}.`);
+  });
   return { body, header: (name) => ctx.get(name) || undefined };
 }
 

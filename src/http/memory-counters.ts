@@ -11,9 +11,12 @@ const MOST_COUNTERS = 200_000;
 
 /**
  * When full, drops the oldest hundredth of the windows, and counts new clients by IPv6 /48 for one window: one
- * customer may have all 65,536 /64s of a /48. `window` is in ms.
+ * customer may have all 65,536 /64s of a /48. `window` is in ms. `points` 0 counts nothing.
  */
-export function createMemoryCounters(window: number, most = MOST_COUNTERS): (client: string) => Counted {
+export function createMemoryCounters(
+  window: number,
+  most = MOST_COUNTERS,
+): (client: string, points?: 0 | 1) => Counted {
   /** All windows have the same length, so insertion order is the order in which they end. */
   const counters = new Map<string, { count: number; endsAt: number }>();
   let crowdedUntil = 0;
@@ -32,7 +35,7 @@ export function createMemoryCounters(window: number, most = MOST_COUNTERS): (cli
     }
   }
 
-  return (client) => {
+  return (client, points = 1) => {
     const now = performance.now();
     let key = client;
     let counter = find(key, now);
@@ -40,6 +43,7 @@ export function createMemoryCounters(window: number, most = MOST_COUNTERS): (cli
       key = client.replace(/:[0-9a-f]+::\/64$/, '::/48');
       counter = find(key, now);
     }
+    if (counter === undefined && points === 0) return { count: 0, endsIn: window };
     if (counter === undefined) {
       // Delete an ended window first, so that the new one goes to the end of the Map.
       counters.delete(key);
@@ -47,7 +51,7 @@ export function createMemoryCounters(window: number, most = MOST_COUNTERS): (cli
       counter = { count: 0, endsAt: now + window };
       counters.set(key, counter);
     }
-    counter.count++;
+    counter.count += points;
     return { count: counter.count, endsIn: counter.endsAt - now };
   };
 }

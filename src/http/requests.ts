@@ -7,6 +7,9 @@ import type { Context } from './context';
 /** The message is for the client and names the field. */
 export class InvalidRequestError extends Error {}
 
+/** A compressed body, of which a few bytes could become millions. */
+export class EncodedBodyError extends InvalidRequestError {}
+
 /** The path of the address; undefined when it cannot be read, as with some absolute forms (RFC 9112, 3.2.2). */
 export function readPath(ctx: { path: string | null }): string | undefined {
   try {

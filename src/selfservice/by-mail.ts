@@ -4,7 +4,6 @@ import { spellings } from '../licensing/identifiers';
 import { lookUp, type Found } from '../licensing/lookup';
 import { isSealedWith } from '../licensing/sealing';
 import {
-  countActivations,
   listNewestActivations,
   searchActivations,
   type SiteSearch,
@@ -13,11 +12,12 @@ import {
 import { listPlans } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
 import { countSlotsByKeys, listOpenKeys, type LicenseKey } from '../store/license-keys';
-import { findLicense, findLicensesOfCustomers, type License } from '../store/licenses';
+import { findCustomerLicenseIds, findCustomerLicenses } from '../store/customer-licenses';
+import { findLicense, readLicenses, type License } from '../store/licenses';
 import { listPublishedReleases } from '../store/releases';
 import { inSnapshot } from '../store/transaction';
 import { findRemovals, removalsOf, type Removals } from './removals';
-import { endsSoon, standingOf, type LicenseStanding } from './standing';
+import { endsSoon, standingOf, SOON_MS, type LicenseStanding } from './standing';
 import { coveredBy, createDecider, type Decide } from './versions';
 
 /** What the customer's page shows to whoever came by a link sent to the customer's address (operator-api, "Customer"). */
@@ -86,7 +86,7 @@ export interface MyLicenses {
 
 /**
  * The licences of an address, in the order of what needs attention, `limit` of them from the place `from`. The number of
- * statements does not depend on how many licences, keys and sites there are.
+ * statements does not depend on how many licences, keys and sites there are, and only licences of this part are read.
  *
  * @param email as `findEmail` gives it
  */
@@ -97,25 +97,20 @@ export async function readByMail(
   { now, packagesDir, keySecret }: { now: Date; packagesDir: string; keySecret: Buffer | undefined },
 ): Promise<MyLicenses> {
   const read = await inSnapshot(db, async (trx) => {
-    const all = await findLicensesOfCustomers(trx, { among: [email] }, MAX_LICENSES + 1);
-    const listed = await inOrder(trx, all.slice(0, MAX_LICENSES), now);
-    const licenses = listed.slice(from, from + limit);
-    const ids = licenses.map(({ id }) => id);
+    const soon = new Date(now.getTime() + SOON_MS);
+    const list = await findCustomerLicenses(trx, email, { from, limit, most: MAX_LICENSES, now, soon });
+    const { ids, total, more } = list;
+    const licenses = await withStanding(trx, await readLicenses(trx, ids), now);
     const catalogue = await readCatalogue(trx);
     const covered = licenses.map(({ product }) => coveredBy(catalogue, product.id));
     const wanted = licenses.flatMap(({ keyDigest }, i) =>
       (covered[i] ?? []).map(({ id: productId }) => ({ keyDigest, productId })),
     );
-    const allIds = listed.map(({ id }) => id);
     return {
       licenses,
-      total: {
-        licenses: listed.length,
-        sites: await countActivations(trx, allIds),
-        attention: listed.filter(({ attention }) => attention !== null).length,
-      },
-      next: listed.length > from + limit ? from + limit : null,
-      more: all.length > MAX_LICENSES,
+      total,
+      next: total.licenses > from + limit ? from + limit : null,
+      more,
       covered,
       founds: wanted.length === 0 ? [] : await lookUp(trx, wanted),
       releases: await listPublishedReleases(trx, [...new Set(wanted.map(({ productId }) => productId))], {
@@ -162,15 +157,13 @@ export async function readByMail(
 type Listed = License & Pick<MyLicense, 'attention'> & { standing: LicenseStanding };
 
 /** With how each stands, by its main key. */
-async function inOrder(trx: Transaction, licenses: License[], now: Date): Promise<Listed[]> {
+async function withStanding(trx: Transaction, licenses: License[], now: Date): Promise<Listed[]> {
   const wanted = licenses.map(({ keyDigest, product }) => ({ keyDigest, productId: product.id }));
   const founds = wanted.length === 0 ? [] : await lookUp(trx, wanted);
-  return licenses
-    .map((license, i) => {
-      const standing = standingOf(founds[i] as Found, now);
-      return { ...license, standing, attention: attentionTo(standing, now) };
-    })
-    .sort(byAttention);
+  return licenses.map((license, i) => {
+    const standing = standingOf(founds[i] as Found, now);
+    return { ...license, standing, attention: attentionTo(standing, now) };
+  });
 }
 
 async function findDownloads(
@@ -211,24 +204,6 @@ function attentionTo({ standing }: LicenseStanding, now: Date): Attention | null
   if (standing.code === 'EXPIRED') return 'ENDED';
   if (endsSoon(standing, now)) return 'ENDS_SOON';
   return standing.code === 'FULL' ? 'FULL' : null;
-}
-
-/** What ends soon, the soonest first; what has ended, the latest first; what is full; what works; the others. */
-function byAttention(a: Listed, b: Listed): number {
-  const [rankA, rankB] = [rankOf(a), rankOf(b)];
-  if (rankA !== rankB) return rankA - rankB;
-  const ends = endOf(a) - endOf(b);
-  return (a.attention === 'ENDED' ? -ends : ends) || a.id - b.id;
-}
-
-function rankOf({ attention, standing: { standing } }: Listed): number {
-  if (attention !== null) return ['ENDS_SOON', 'ENDED', 'FULL'].indexOf(attention);
-  return ['ACTIVE', 'SUSPENDED', 'WITHDRAWN'].indexOf(standing.code) + 3;
-}
-
-/** Finite, so that two licences without an end compare as equal. */
-function endOf({ expiresAt }: Listed): number {
-  return expiresAt?.getTime() ?? Number.MAX_SAFE_INTEGER;
 }
 
 /** @returns undefined when the licence is not that of the address */
@@ -315,11 +290,13 @@ export async function findMySite(
 ): Promise<{ items: FoundSite[]; more: boolean }> {
   const search = searchFor(text);
   if (search.text === undefined) return { items: [], more: false };
-  const licenses = await findLicensesOfCustomers(db, { among: [email] }, MAX_LICENSES);
+  const mine = await findCustomerLicenseIds(db, email, MAX_LICENSES);
+  const found = await searchActivations(db, mine, { ...search, limit: MAX_FOUND + 1 });
+  const shown = found.slice(0, MAX_FOUND);
+  const licenses = await readLicenses(db, [...new Set(shown.map(({ licenseId }) => licenseId))]);
   const byId = new Map(licenses.map((license) => [license.id, license]));
-  const found = await searchActivations(db, [...byId.keys()], { ...search, limit: MAX_FOUND + 1 });
   return {
-    items: found.slice(0, MAX_FOUND).map((activation) => {
+    items: shown.map((activation) => {
       const { product, plan } = byId.get(activation.licenseId) as License;
       return {
         licenseId: activation.licenseId,

@@ -53,7 +53,8 @@ function readStanding(found: Found, status: LiveStatus, now: Date): Standing {
     : { code: 'FULL', until: license.expiresAt, limit: slots.activationLimit };
 }
 
-const SOON_MS = 30 * 24 * 60 * 60 * 1000;
+/** A licence that ends within this ends soon. */
+export const SOON_MS = 30 * 24 * 60 * 60 * 1000;
 
 /** Whether a licence that works ends within 30 days. */
 export function endsSoon(standing: Standing, now: Date): boolean {

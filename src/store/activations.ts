@@ -167,18 +167,6 @@ export async function searchActivations(
   return ((await query) as object[]).map((row) => toFields(row) as StoredActivation);
 }
 
-/** How many activations these licences have together. */
-export async function countActivations(db: Db, licenseIds: number[]): Promise<number> {
-  if (licenseIds.length === 0) return 0;
-  const [counted] = await rawRows<{ n: number }>(
-    db,
-    `SELECT COUNT(*) AS n FROM ${table(db, 'activations')}${forceIndex(db, 'activations', ...licenseIndex('activations'))}
-      WHERE license_id IN (${placeholders(licenseIds.length)})`,
-    licenseIds,
-  );
-  return counted?.n ?? 0;
-}
-
 /** The newest activations of each licence, newest first, and the number of all, by licence id. */
 export async function listNewestActivations(
   db: Db,

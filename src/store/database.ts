@@ -2,6 +2,7 @@ import knex, { type Knex } from 'knex';
 import type { Pool } from './connections';
 import { openMysqlPool, type ConnectionRules, type MysqlPool, type MysqlSettings } from './mysql';
 import type { NodesStanding } from './nodes';
+import { sharePool } from './pool-share';
 import { libsqlClient, openSqlitePool, type SqliteSettings } from './sqlite';
 
 /** A Knex handle or transaction. */
@@ -47,6 +48,7 @@ export type TableName =
 /** On the small machines this runs on, more connections would only queue inside the server. */
 export const DEFAULT_POOL_SIZE = 10;
 const POOL_TIMEOUT_MS = 2_000;
+const PAGES_SHARE = 0.4;
 
 /** The first query makes the first connection. `poolSize` and `rules` are for MySQL only; SQLite has one connection. */
 export function openDatabase(
@@ -71,6 +73,19 @@ export function openDatabase(
     await forget();
   };
   return Object.defineProperty(db, 'destroy', { value: destroy });
+}
+
+/**
+ * The same database, through four tenths of its connections at once: for pages, whose reads take far longer than a
+ * customer's call, which shall always find a connection. It need not be closed.
+ */
+export function shareOf(db: Db): Db {
+  const { pool, poolSize } = parameters(db);
+  const { config, connectionSettings } = db.client as Knex.Client;
+  const most = Math.max(1, Math.floor(poolSize * PAGES_SHARE));
+  const shared = knex({ ...config, connectionPool: sharePool(pool, most, POOL_TIMEOUT_MS) } as Knex.Config);
+  Object.assign((shared.client as Knex.Client).connectionSettings, connectionSettings);
+  return shared;
 }
 
 /** Longer than every lock wait, shorter than a request's deadline. */

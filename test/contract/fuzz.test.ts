@@ -39,7 +39,7 @@ const TEXTS = new Set([
   'The request has characters that are not allowed. Please check the license key.',
   'The request headers are too large',
 ]);
-const STATUSES = new Set([200, 206, 304, 400, 403, 404, 405, 412, 416, 431]);
+const STATUSES = new Set([200, 206, 304, 400, 403, 404, 405, 412, 415, 416, 431]);
 /** Words of the inside that no answer may have; none of them is sent. */
 const INSIDE =
   /node_modules|\/src\/|\/dist\/|\.(?:ts|js):\d|\n\s+at |SQLITE|SELECT |UPDATE |licensing_|stack|knex|koa|Error:/i;

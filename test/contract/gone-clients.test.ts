@@ -140,6 +140,8 @@ describe('a package that is sent by a server with little patience', () => {
           manage_failures: 100,
           hooks: 100,
           hook_failures: 100,
+          pages: 100,
+          my_sessions: 100,
         },
         window: 60,
       }),

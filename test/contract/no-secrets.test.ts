@@ -389,7 +389,7 @@ describe('no password is logged', () => {
     const compressed = { ...JSON_TYPE, 'Content-Encoding': 'gzip' };
     for (const endpoint of [...ENDPOINTS, 'token']) {
       const sent = { method: 'POST', path: `${PREFIX}/licenses/${endpoint}`, headers: compressed, body: key };
-      expect(await call(service.url, sent)).toBe(400);
+      expect(await call(service.url, sent)).toBe(415);
     }
     await database.stop('SIGKILL');
     const away = [];

@@ -1419,6 +1419,8 @@ describe("nginx's configuration follows the settings", () => {
       'client_max_body_size 601m;',
       'client_max_body_size 2m;',
       'client_max_body_size 601m;',
+      'client_max_body_size 64k;',
+      'client_max_body_size 64k;',
     ]);
     expect(all['licensing.conf']).toContain(
       `\nlocation ^~ /a/shop${PREFIX}/ { set $licensing_folder /a/shop; rewrite ^/a/shop(/.*)$ $1 last; }\n`,

@@ -75,6 +75,49 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     return { id: issued!.license.id, key: issued!.key! };
   }
 
+  it('reads the licences of a page alone, whatever number the customer has', async () => {
+    const customer = 'many@example.net';
+    const wanted = {
+      planId: plan,
+      customer,
+      reference: undefined,
+      expiresAt: null,
+      activationLimit: undefined,
+    };
+    await issueLicenses(
+      service.db,
+      { ...wanted, key: undefined, count: 90 },
+      'operator:test',
+      SECRET,
+      days(-300),
+    );
+    const soon = await issue(customer, plan, { expiresAt: days(3) });
+    const last = await issue(customer, plan, { expiresAt: days(-3) });
+    let rowsRead = 0;
+    const count = (answer: unknown) => {
+      const [found] = (Array.isArray(answer) && Array.isArray(answer[0]) ? answer : [answer]) as unknown[];
+      if (Array.isArray(found))
+        rowsRead += found.filter((row) => (row as { customer?: string }).customer === customer).length;
+    };
+    service.db.on('query-response', count);
+    try {
+      const options = { now: NOW, packagesDir: service.packagesDir, keySecret: SECRET };
+      const read = await readByMail(service.db, customer, { from: 0, limit: 25 }, options);
+      expect(rowsRead).toBe(25);
+      expect(read.licenses.slice(0, 2).map(({ id }) => id)).toEqual([soon.id, last.id]);
+      expect(read).toMatchObject({ total: { licenses: 92, attention: 2 }, next: 25, more: false });
+      rowsRead = 0;
+      const end = await readByMail(service.db, customer, { from: 75, limit: 25 }, options);
+      expect([end.licenses.length, end.next, rowsRead]).toEqual([17, null, 17]);
+      await activate(soon, 'one-of-many.example');
+      rowsRead = 0;
+      expect((await findMySite(service.db, customer, 'one-of-many')).items).toHaveLength(1);
+      expect(rowsRead).toBe(1);
+    } finally {
+      service.db.removeListener('query-response', count);
+    }
+  });
+
   async function activate({ key }: Pick<TestLicense, 'key'>, ...identifiers: string[]): Promise<void> {
     for (const identifier of identifiers)
       await request(service.url)

@@ -33,7 +33,7 @@ const days = (count: number) => new Date(NOW.getTime() + count * DAY_MS);
 const STUDIO = 'studio@example.net';
 const OTHER = 'other@example.net';
 const LIMITS = {
-  limits: { ...FIXED_LIMITS, api: 1_000, download: 1_000, manage: 1_000, manage_failures: 1_000 },
+  limits: { ...FIXED_LIMITS, api: 1_000, download: 1_000, manage: 1_000, manage_failures: 1_000, pages: 10_000, my_sessions: 1_000 },
   window: 60,
 };
 

@@ -261,6 +261,33 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
     });
   });
 
+  it('a form that everybody may send is refused in words, by the service or before it comes there', async () => {
+    const send = (path: string, size: number) =>
+      ask(
+        server.url,
+        `${PREFIX}/pages${path}`,
+        {
+          method: 'POST',
+          headers: {
+            'Content-Type': 'application/x-www-form-urlencoded',
+            'Accept-Language': 'de',
+            Origin: server.url,
+          },
+        },
+        `key=${'+'.repeat(size)}`,
+      );
+    for (const path of ['/my', '/my/link', '/sign-in']) {
+      const byService = await send(path, 20 * 1024);
+      expect([byService.status, byService.headers['content-type']]).toEqual([
+        413,
+        'text/html; charset=utf-8',
+      ]);
+      const before = await send(path, 100 * 1024);
+      expect([before.status, before.headers['content-type']]).toEqual([413, 'text/plain; charset=utf-8']);
+      expect(before.body.toString()).toContain('Dieses Formular ist zu groß.');
+    }
+  });
+
   describe('a package', () => {
     it.each(kind.senders.flatMap(([sender]) => ['gzip', 'br'].map((coding) => [sender, coding] as const)))(
       'sent by %s arrives byte for byte, with exactly these headers: not by %s',

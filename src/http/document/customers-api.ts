@@ -223,7 +223,7 @@ function licenseCall(
         200: jsonAnswer(components, 'Done.', data, {
           examples: { answer: { value: { data: examples.answer } } },
         }),
-        ...failures(components, codes),
+        ...failures(components, { ...codes, 415: ['UNSUPPORTED_MEDIA_TYPE'] }),
       },
     }),
   };

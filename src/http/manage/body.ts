@@ -2,6 +2,7 @@ import { koaBody, HttpMethodEnum } from 'koa-body';
 import type { Context as KoaContext } from 'koa';
 import type { Context, Middleware } from '../context';
 import { bodyError } from '../faults';
+import { refuseEncoded } from '../read-body';
 import { ManageError } from './failures';
 
 const LIMIT = '1mb';
@@ -22,6 +23,7 @@ const readBody = koaBody({
 /** The JSON object in a request's body; without a body an empty one. @throws ManageError, InvalidRequestError */
 export async function readJsonBody(ctx: Context): Promise<object> {
   if (!hasBody(ctx)) return {};
+  refuseEncoded(ctx);
   // What koa-body reads as JSON, and only that: it would leave out another body without a word.
   if (!ctx.is('application/json', 'application/vnd.api+json')) throw unsupported(ctx, ['application/json']);
   await readBody(ctx, () => Promise.resolve());

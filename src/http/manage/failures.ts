@@ -1,4 +1,4 @@
-import { InvalidRequestError } from '../requests';
+import { EncodedBodyError, InvalidRequestError } from '../requests';
 import { SealError } from '../../licensing/sealing';
 import { OperatorError, type OperatorErrorCode, type RefusalFacts } from '../../licensing/operator-error';
 
@@ -61,6 +61,7 @@ const CODES: Record<OperatorErrorCode, ManageCode> = {
 /** The refusal that an error means; undefined: a fault. @param given the request's query and body, by field */
 export function toFailure(error: unknown, given: object): Failure | undefined {
   if (error instanceof ManageError) return failure(error.code, error.message, error.options);
+  if (error instanceof EncodedBodyError) return failure('UNSUPPORTED_MEDIA_TYPE', error.message);
   if (error instanceof InvalidRequestError) return failure('INVALID_REQUEST', error.message);
   if (error instanceof SealError) return failure('CONFLICT', error.message);
   if (!(error instanceof OperatorError)) return undefined;

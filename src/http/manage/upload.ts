@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
 import type { Context } from '../context';
 import { ClientGoneError } from '../faults';
+import { refuseEncoded } from '../read-body';
 import { allowSlowBody } from '../server';
 import { hasBody, unsupported } from './body';
 import { invalid, ManageError } from './failures';
@@ -38,6 +39,7 @@ export async function receiveUpload<F>(
 ): Promise<Upload<F>> {
   allowSlowBody(ctx.req);
   if (!hasBody(ctx)) throw invalid('file', 'The body must be the file, or a form with the part "file".');
+  refuseEncoded(ctx);
   if (ctx.is(FORM)) return receiveForm(ctx, rules);
   if (!ctx.is(...types)) throw unsupported(ctx, [...types, FORM]);
   const { req } = ctx;

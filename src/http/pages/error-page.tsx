@@ -38,7 +38,8 @@ export function ErrorPage({
   const says: Record<number, [title: string, hint: string]> = {
     404: [errors.notFound, errors.notFoundHint],
     403: [errors.forbidden, operator?.scope === 'read' ? errors.readOnly : errors.foreign],
-    413: [errors.tooLarge, ''],
+    413: [errors.tooLarge, errors.tooLargeHint],
+    415: [errors.title, errors.compressed],
     429: [errors.tooMany, ''],
     503: [errors.away, ''],
     500: [errors.fault, errors.faultHint(requestId)],

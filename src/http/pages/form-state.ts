@@ -24,6 +24,14 @@ export interface FormFailure {
   reason?: string | undefined;
 }
 
+/**
+ * A field that anybody may fill, without the blanks around it. What is longer than `most` characters is cut, to one more: it is
+ * nothing that could be found, and is shown again.
+ */
+export function fieldOf(sent: URLSearchParams, name: string, most = 255): string {
+  return (sent.get(name) ?? '').trim().slice(0, most + 1);
+}
+
 /** @param sent undefined: the form is shown for the first time @param id of a form that is not done yet */
 export function formState(
   sent?: URLSearchParams,

@@ -3,15 +3,20 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type Router from '@koa/router';
 import type { Child } from 'hono/jsx';
-import { koaBody, HttpMethodEnum } from 'koa-body';
 import { callerKey } from '../../access/caller';
+import { secretDigest } from '../../access/random-secret';
 import { isFresh, readSession } from '../../access/sessions';
+import { sendText } from '../answers';
 import type { Context, Middleware, State } from '../context';
-import { bodyError, ClientGoneError, inTime } from '../faults';
+import type { Limiter } from '../rate-limit';
+import { ClientGoneError, inTime } from '../faults';
 import { ManageError } from '../manage/failures';
 import { pagesBase } from '../prefix';
+import { parseForm } from '../../licensing/forms';
+import { LargeBodyError, readBytes } from '../read-body';
 import { isSameOrigin } from '../same-origin';
 import { readSessionCookie } from '../session-cookies';
+import { createTurns, type TakeTurn } from '../turns';
 import { refusalOf } from './act';
 import { keepSaid, languageOf, takeSaid, themeOf } from './browser-choices';
 import { csvFile } from './csv';
@@ -39,6 +44,7 @@ import { ViewProvider, type Query, type View } from './view';
 
 /** Adds all pages to the router, below `/pages`. */
 export function mountPages(router: Router<State>, dependencies: PagesDependencies): void {
+  const takeTurn = createTurns(MOST_WAITING);
   const mount = <Call extends PageCall>(
     routes: Route<Call>[],
     enter: (call: PageCall, route: Route<Call>) => Promise<Call | Answer>,
@@ -46,14 +52,15 @@ export function mountPages(router: Router<State>, dependencies: PagesDependencie
   ) => {
     for (const route of routes) {
       const paths = route.path === '/' ? ['/pages{/}'] : [`/pages${route.path}`];
-      for (const path of paths) router.all(path, handler(route, enter, dependencies, confirm));
+      for (const path of paths)
+        router.all(path, handler(route, enter, { ...dependencies, takeTurn }, confirm));
     }
   };
-  mount(signInRoutes, (call) => Promise.resolve(call));
-  mount(myRoutes.open, (call) => Promise.resolve(call));
+  mount(signInRoutes, enterOpen);
+  mount(myRoutes.open, enterOpen);
   mount(myRoutes.signedIn, enterAsCustomer);
   mount(operatorRoutes, enterAsOperator, { recent: signedInLately, ask: askToSignInAgain });
-  mount([NOWHERE], (call) => Promise.resolve(call));
+  mount([NOWHERE], enterOpen);
 }
 
 /** What an operator's form asks for besides a session: a sign-in within the hour. */
@@ -70,57 +77,151 @@ const NOWHERE: Route<PageCall> = {
   },
 };
 
-/** The steps of a request, in order. */
+/** Requests of a customer's session that wait for the one before: a click more than a person makes. */
+const MOST_WAITING = 4;
+/** Bytes. The largest form of a customer, with an address, has some hundred; an operator's has a changelog. */
+const FORM_LIMIT = 16 * 1024;
+const OPERATOR_FORM_LIMIT = 2 * 1024 * 1024;
+
+/** The steps of a request, in order: who asks and whether within the limits, and only then the form. */
 function handler<Call extends PageCall>(
   route: Route<Call>,
   enter: (call: PageCall, route: Route<Call>) => Promise<Call | Answer>,
-  dependencies: PagesDependencies,
+  { takeTurn, ...dependencies }: PagesDependencies & { takeTurn: TakeTurn },
+  /** of operators' pages */
   confirm: Confirm<Call> | undefined,
 ): Middleware {
   return async (ctx) => {
     ctx.state.endpoint = 'pages';
     ctx.state.route = route.path;
     setPageHeaders(ctx);
-    const call = callOf(ctx, dependencies);
-    let sent = new URLSearchParams();
+    const isCustomer = /^\/my(?:\/|$)/.test(pathBelow(ctx.path));
+    const isPost = ctx.method === 'POST';
+    let endTurn = noTurn;
+    let call: PageCall;
     try {
-      const isPost = ctx.method === 'POST';
+      // Before anything of a page is made: a refusal shall cost far less than a page.
+      if (confirm === undefined) await countView(ctx, dependencies.limiter);
+      if (isCustomer) endTurn = await turnOfSession(ctx, dependencies.limiter, takeTurn);
+      call = callOf(ctx, dependencies);
+    } catch (error) {
+      endTurn();
+      refuseView(ctx, error);
+      return;
+    }
+    let sent: URLSearchParams | undefined;
+    try {
       const handle = isPost ? route.post : route.get;
       if (handle === undefined || !['GET', 'HEAD', 'POST'].includes(ctx.method))
         throw notFoundOrMethod(ctx, route);
       if (isPost && !isSameOrigin(ctx)) throw new ManageError('FORBIDDEN', 'Another origin.');
-      // Before the database is asked: where that does not answer, the form can be sent again.
-      if (isPost && !route.upload) sent = await readForm(ctx);
       const entered = await enter(call, route);
       if (!('ctx' in entered)) {
         await send(call, entered);
         return;
       }
-      const confirmed = isPost && confirm ? await confirm.recent(entered, route, sent) : entered;
+      const form =
+        isPost && !route.upload ? await readForm(ctx, confirm ? OPERATOR_FORM_LIMIT : FORM_LIMIT) : NO_FORM;
+      sent = form;
+      const confirmed = isPost && confirm ? await confirm.recent(entered, route, form) : entered;
       if (!('ctx' in confirmed)) {
         await send(call, confirmed);
         return;
       }
-      const work = Promise.resolve(handle(confirmed, sent));
-      await send(confirmed, await (route.hasDeadline === false || route.upload ? work : inTime(work)));
+      const work = Promise.resolve(handle(confirmed, form));
+      const answer = await (route.hasDeadline === false || route.upload ? work : inTime(work));
+      if ('csv' in answer) {
+        // Its rows are read while it is sent.
+        ctx.res.once('close', endTurn);
+        endTurn = noTurn;
+      }
+      await send(confirmed, answer);
     } catch (error) {
       if (error instanceof ClientGoneError) throw error;
-      const failure = refusalOf(error, sent);
+      if (error instanceof OverLimitError) {
+        refuseView(ctx, error);
+        return;
+      }
+      const failure = refusalOf(error, sent ?? NO_FORM);
       const trouble = troubleOf(failure, error);
       if (failure === undefined) ctx.state.fault = error;
       ctx.state.code = trouble.code;
       if (confirm && failure?.error.code === 'SIGN_IN_AGAIN') {
-        await send(call, confirm.ask(sent));
+        await send(call, confirm.ask(sent ?? NO_FORM));
         return;
       }
-      const isCustomer = /^\/my(?:\/|$)/.test(call.view.path);
+      if (failure?.retryAfter !== undefined) ctx.set('Retry-After', String(failure.retryAfter));
+      const isLost = trouble.status === 503 && confirm && isPost && !route.upload;
+      if (isLost) sent ??= await keepForm(call);
       const page = { trouble, isCustomer, requestId: ctx.state.requestId };
       await send(call, {
-        page: <ErrorPage {...page} sent={confirm && sent.has('once') ? sent : undefined} />,
+        page: <ErrorPage {...page} sent={confirm && sent?.has('once') ? sent : undefined} />,
         status: trouble.status,
       });
+    } finally {
+      endTurn();
     }
   };
+}
+
+const noTurn = (): void => undefined;
+const NO_FORM = new URLSearchParams();
+
+/** Too many views; `retryAfter` is in seconds. */
+class OverLimitError extends Error {
+  constructor(readonly retryAfter: number) {
+    super();
+  }
+}
+
+/** What is open to everybody counts by network before anything else is done. @throws OverLimitError */
+async function countView(ctx: Context, limiter: Limiter): Promise<void> {
+  const { allowed, retryAfter } = await limiter('pages', ctx.state.client.limitKey);
+  if (!allowed) throw new OverLimitError(retryAfter);
+}
+
+/**
+ * Counts a request of a customer's session, and waits until the one before is done. By the cookie: the database is not asked.
+ * @returns ends the turn
+ * @throws OverLimitError, ClientGoneError
+ */
+async function turnOfSession(ctx: Context, limiter: Limiter, takeTurn: TakeTurn): Promise<() => void> {
+  const session = secretDigest(readSessionCookie(ctx, 'customer') ?? '');
+  if (session === undefined) return noTurn;
+  const { allowed, retryAfter } = await limiter('my_sessions', session);
+  if (!allowed) throw new OverLimitError(retryAfter);
+  const taking = takeTurn(session);
+  const endTurn = await inTime(taking).catch(() => {
+    void taking.then((end) => end?.());
+    return undefined;
+  });
+  if (endTurn === undefined) throw new OverLimitError(1);
+  if (!ctx.req.socket.destroyed) return endTurn;
+  endTurn();
+  throw new ClientGoneError();
+}
+
+/** In words alone: a page takes a hundred times as long. @throws any other error */
+function refuseView(ctx: Context, error: unknown): void {
+  if (!(error instanceof OverLimitError)) throw error;
+  ctx.state.code = 'RATE_LIMITED';
+  ctx.set('Retry-After', String(error.retryAfter));
+  sendText(ctx, 429, TEXTS[languageOf(ctx)].common.errors.tooMany);
+}
+
+/** The form of an operator whom the database cannot name now, to be sent again; undefined: it is not read. */
+async function keepForm(call: PageCall): Promise<URLSearchParams | undefined> {
+  try {
+    await countView(call.ctx, call.limiter);
+    return await readForm(call.ctx, FORM_LIMIT);
+  } catch (error) {
+    if (error instanceof ClientGoneError) throw error;
+    return undefined;
+  }
+}
+
+function enterOpen(call: PageCall): Promise<PageCall> {
+  return Promise.resolve(call);
 }
 
 /** A session's route, or where to sign in. */
@@ -134,8 +235,10 @@ async function enterAsOperator(call: PageCall, route: Route<OperatorCall>): Prom
   const isGet = ctx.method !== 'POST';
   // Only what can be shown again is gone on with.
   const next = isGet || route.get !== undefined ? `${view.path}${isGet ? ctx.search : ''}` : '/';
-  if (session === undefined || session === 'ended')
+  if (session === undefined || session === 'ended') {
+    await countView(ctx, limiter);
     return { to: signInAddress(next, session === 'ended' ? 'ended' : undefined) };
+  }
   const { caller } = session;
   const { allowed, retryAfter } = await limiter('manage', callerKey(caller));
   if (!allowed) throw new ManageError('RATE_LIMITED', '', { retryAfter });
@@ -195,21 +298,14 @@ function pathBelow(path: string): string {
   return path.slice(path.indexOf('/pages') + '/pages'.length) || '/';
 }
 
-const readBody = koaBody({
-  json: false,
-  urlencoded: true,
-  text: false,
-  multipart: false,
-  formLimit: '2mb',
-  includeUnparsed: false,
-  parsedMethods: [HttpMethodEnum.POST],
-  queryString: { depth: 0, parseArrays: false, parameterLimit: 1_000, duplicates: 'last', allowDots: false },
-  onError: bodyError,
-}) as Middleware;
-
-async function readForm(ctx: Context): Promise<URLSearchParams> {
-  await readBody(ctx, () => Promise.resolve());
-  return new URLSearchParams((ctx.request.body ?? {}) as Record<string, string>);
+/** @throws ManageError for a form that is larger than `limit` bytes */
+async function readForm(ctx: Context, limit: number): Promise<URLSearchParams> {
+  const body = await readBytes(ctx, limit).catch((error: unknown) => {
+    throw error instanceof LargeBodyError ? new ManageError('PAYLOAD_TOO_LARGE', '') : error;
+  });
+  if (!ctx.is('urlencoded')) return new URLSearchParams();
+  // Of a field that is given twice, the last counts.
+  return new URLSearchParams([...new Map(parseForm(body))]);
 }
 
 async function send(call: PageCall, answer: Answer): Promise<void> {

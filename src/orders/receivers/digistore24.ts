@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { decodeHTMLStrict } from 'entities';
+import { parseForm } from '../../licensing/forms';
 import { customerOf } from './customer';
 import { MessageError, type Delivery, type Link, type Receiver, type Told, type ToldEvent } from './receiver';
 import { isAmong } from './signature';
@@ -10,9 +11,12 @@ import { isAmong } from './signature';
  */
 export const digistore24: Receiver = {
   contentType: 'application/x-www-form-urlencoded',
+  // Its forms have some 5 KiB.
+  maxBody: 64 * 1024,
+  verifiesSlowly: true,
 
   verify(delivery, secret) {
-    // Sorting and hashing a form of a megabyte takes a second, also for who has no secret.
+    // Sorting and hashing many fields takes long, also for who has no secret.
     if (delivery.body.toString('latin1').split('&', MAX_FIELDS + 1).length > MAX_FIELDS) return 'wrong';
     const form = fieldsOf(delivery);
     const signature = form.get('sha_sign')?.toUpperCase() ?? '';
@@ -42,7 +46,7 @@ export const digistore24: Receiver = {
 const MAX_FIELDS = 1_000;
 
 function fieldsOf({ body }: Delivery): Map<string, string> {
-  return new Map(new URLSearchParams(body.toString('utf8')));
+  return new Map(parseForm(body));
 }
 
 function signatureOf(form: Map<string, string>, secret: string, decode: (value: string) => string): string {

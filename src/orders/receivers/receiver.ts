@@ -7,6 +7,10 @@ import type { OrderMessage } from '../message';
 export interface Receiver {
   /** the only type of its bodies */
   contentType: string;
+  /** bytes; undefined: a mebibyte */
+  maxBody?: number;
+  /** Verifying takes far longer than an HMAC over the raw bytes: nothing is read of a client with too many failures. */
+  verifiesSlowly?: true;
   verify(delivery: Delivery, secret: string, now: Date): Verdict;
   /** Called with a verified body. @throws MessageError when it is not what this sender sends */
   read(delivery: Delivery, context: ReadContext): Told;

@@ -66,7 +66,11 @@ function signedIn(client: PagesClient, { status, html }: PagesAnswer): PagesClie
   return client;
 }
 
+let clients = 0;
+
 function createClient(url: string, language: string): PagesClient {
+  // Each visitor comes from a network of its own.
+  const network = `10.77.${(++clients >> 8) & 255}.${clients & 255}`;
   const cookies = new Map<string, string>();
   let once: string | undefined;
 
@@ -79,7 +83,12 @@ function createClient(url: string, language: string): PagesClient {
     const response = await fetch(`${url}${PREFIX}/pages${path}`, {
       ...init,
       redirect: 'manual',
-      headers: { 'Accept-Language': language, ...(cookie === '' ? {} : { Cookie: cookie }), ...headers },
+      headers: {
+        'X-Forwarded-For': network,
+        'Accept-Language': language,
+        ...(cookie === '' ? {} : { Cookie: cookie }),
+        ...headers,
+      },
     });
     for (const one of response.headers.getSetCookie()) keep(cookies, one);
     const html = await response.text();

@@ -2,6 +2,7 @@ import { decideMyDownload, type Opener } from '../../../selfservice/by-key';
 import type { RefusalCode } from '../../../licensing/verdict';
 import { PACKAGE_HEADERS } from '../../answers';
 import { sendPackage } from '../../downloads';
+import { fieldOf } from '../form-state';
 import { setPageHeaders } from '../headers';
 import type { Answer, CustomerCall, Route } from '../page';
 import { showByKey } from './by-key';
@@ -16,7 +17,7 @@ export const downloadRoute: Route<CustomerCall> = {
     await countInDownloads(call);
     const { ctx, session, licensing, settings } = call;
     const productId = idOf(sent.get('product_id'));
-    const version = sent.get('version')?.trim() || undefined;
+    const version = fieldOf(sent, 'version') || undefined;
     const opener: Opener =
       session.by === 'key' ? session : { ...session, licenseId: idOf(sent.get('license_id')) };
     const decided = found(

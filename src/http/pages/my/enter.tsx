@@ -4,13 +4,16 @@ import { endSession, openCustomerSession, openSession } from '../../../access/se
 import { findByTypedKey, findKeysAddress } from '../../../selfservice/by-key';
 import { notFound } from '../../manage/failures';
 import { clearSessionCookie, readSessionCookie, setSessionCookie } from '../../session-cookies';
-import { formState, type FormState } from '../form-state';
+import { fieldOf, formState, type FormState } from '../form-state';
 import { done, type Answer, type PageCall, type Route } from '../page';
 import { countInDownloads, readCustomer, sentencesOf } from './customer';
 import { Entry, OpenLink, UsedLink } from './entry';
 import { showByKey } from './by-key';
 
 /** How a customer comes in: by a key, or by a one-time link. */
+
+/** More than a field of Joomla holds, where keys are typed. */
+const LONGEST_KEY = 1_000;
 
 const start: Route<PageCall> = {
   path: '/my',
@@ -25,10 +28,11 @@ const start: Route<PageCall> = {
   },
   async post(call, sent) {
     await countInDownloads(call);
-    const typed = await findByTypedKey(call.db, sent.get('key') ?? '', call.at);
+    const key = fieldOf(sent, 'key', LONGEST_KEY);
+    const typed = await findByTypedKey(call.db, key, call.at);
     if ('unknown' in typed) {
       const sentence = sentencesOf(call.view).unknownKey({ length: typed.length });
-      return { ...showEntry(call, formState(sent, { field: 'key', sentence })), status: 404 };
+      return { ...showEntry(call, formState(new URLSearchParams({ key }), { field: 'key', sentence })), status: 404 };
     }
     const replaces = readSessionCookie(call.ctx, 'customer');
     const opened = await openSession(call.db, { kind: 'customer', by: 'key', ...typed, replaces }, call.at);
@@ -45,7 +49,7 @@ const askForLink: Route<PageCall> = {
     const { queueMail: queue } = call.settings;
     if (queue === undefined) throw notFound('page');
     await countInDownloads(call);
-    const email = sent.get('email') ?? (await findAddress(call));
+    const email = sent.has('email') ? fieldOf(sent, 'email') : await findAddress(call);
     await requestCustomerLink(call.db, email, { now: call.at, queue });
     return done('/my', 'linkAsked');
   },

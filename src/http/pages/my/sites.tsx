@@ -6,6 +6,7 @@ import {
   type MySites,
 } from '../../../selfservice/by-mail';
 import { formatTimestamp } from '../../../licensing/timestamps';
+import { fieldOf } from '../form-state';
 import { CustomerPage } from '../kit/customer-page';
 import { Head, Panel } from '../kit/panel';
 import { Paging } from '../kit/table';
@@ -26,14 +27,14 @@ export const siteRoutes = [
 ];
 
 async function findSite({ db, email }: MailCall, sent: URLSearchParams): Promise<Answer> {
-  const text = sent.get('site')?.trim() ?? '';
+  const text = fieldOf(sent, 'site');
   if (text === '') return toLicenses();
   return { page: <FoundSites text={text} {...await findMySite(db, email, text)} /> };
 }
 
 /** By POST like the search in all licences: the name of a site shall not stand in logs. */
 function filterSites(call: MailCall, sent: URLSearchParams): Promise<Answer> {
-  return showSites(call, sent.get('site')?.trim() || undefined);
+  return showSites(call, fieldOf(sent, 'site') || undefined);
 }
 
 async function showSites({ db, email, path, query }: MailCall, q?: string): Promise<Answer> {

@@ -5,18 +5,21 @@ import { findCode } from '../../../access/one-time-codes';
 import { ManageError } from '../../manage/failures';
 import type { Child } from 'hono/jsx';
 import { keepChoices } from '../browser-choices';
-import { formState, type FormState } from '../form-state';
+import { fieldOf, formState, type FormState } from '../form-state';
 import { done, type Answer, type PageCall, type Route } from '../page';
 import { countFailure, signInByToken, type SignedIn } from './by-token';
 import { Enter, SignIn, UsedCode } from './pages';
 
 /** How an operator signs in: by an API token, or by a one-time link. */
 
+const LONGEST_TOKEN = 1_000;
+const LONGEST_PATH = 2_000;
+
 const signIn: Route<PageCall> = {
   path: '/sign-in',
   get: (call) => showSignIn(call, formState()),
   async post(call, sent) {
-    const opened = await signInByToken(call, sent.get('token')?.trim() ?? '');
+    const opened = await signInByToken(call, fieldOf(sent, 'token', LONGEST_TOKEN));
     if ('sentence' in opened) {
       const { sentence, status } = opened;
       const form = formState(new URLSearchParams({ token: '' }), { field: 'token', sentence });
@@ -34,7 +37,7 @@ const mailedLink: Route<PageCall> = {
     const { queueMail: queue } = settings;
     if (queue === undefined) throw new ManageError('NOT_FOUND', '');
     await countRequest(call);
-    await requestOperatorLink(db, sent.get('email') ?? '', { now, queue });
+    await requestOperatorLink(db, fieldOf(sent, 'email'), { now, queue });
     return done('/sign-in', 'operatorLinkAsked');
   },
 };
@@ -111,12 +114,11 @@ async function countRequest({ limiter, ctx }: PageCall): Promise<void> {
   if (!allowed) throw new ManageError('RATE_LIMITED', '', { retryAfter });
 }
 
-const LONGEST_NEXT = 2_000;
 
 /** Where to go after it: a path of ours, and nothing else. */
 function nextOf(sent: URLSearchParams, name = 'next'): string {
   const given = sent.get(name) ?? '/';
-  if (!/^\/[\x21-\x7e]*$/.test(given) || given.length > LONGEST_NEXT) return '/';
+  if (!/^\/[\x21-\x7e]*$/.test(given) || given.length > LONGEST_PATH) return '/';
   // As the browser will resolve it: "/../x" and "/%2e%2e/x" lead out of the pages.
   const { pathname, search } = new URL(`http://pages.invalid/pages${given}`);
   const next = `${pathname.slice('/pages'.length)}${search}`;

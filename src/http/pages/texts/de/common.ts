@@ -89,6 +89,9 @@ export const common: Translated<typeof en> = {
       'Dieses Formular kam von anderer Stelle. Bitte öffnen Sie die Seite neu und senden Sie es von dort.',
     tooMany: 'Zu viele Anfragen. Bitte warten Sie eine Minute.',
     tooLarge: 'Das ist zu groß.',
+    tooLargeHint:
+      'Bitte gehen Sie zurück, kürzen Sie Ihre Eingabe oder wählen Sie eine kleinere Datei, und senden Sie noch einmal.',
+    compressed: 'Das wurde komprimiert gesendet und wird so nicht gelesen.',
     away: 'Die Datenbank antwortet nicht.',
     fault: 'Hier ist etwas schiefgegangen.',
     faultHint: (id) => `Im Protokoll des Dienstes steht mehr unter ${id}.`,

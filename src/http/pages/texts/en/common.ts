@@ -94,6 +94,8 @@ export const common = {
     foreign: 'This form was sent from another place. Open the page again and send it from there.',
     tooMany: 'Too many requests. Please wait a minute.',
     tooLarge: 'This is too large.',
+    tooLargeHint: 'Go back, shorten what you typed or choose a smaller file, and send it again.',
+    compressed: 'What was sent is compressed, which is not read here.',
     away: 'The database does not answer.',
     fault: 'Something went wrong here.',
     faultHint: (id: string) => `The service's log has the details under ${id}.`,

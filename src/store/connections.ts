@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import knex, { type Knex } from 'knex';
 import type { ConnectionOptions } from 'mysql2';
-import { isCertificationConflict, isOutOfConnections } from './errors';
+import { isCertificationConflict, isLockConflict, isOutOfConnections } from './errors';
 
 /**
  * A pool of MySQL connections for Knex and for our own statements. When a connection goes silent (a firewall forgot it,
@@ -57,6 +57,8 @@ export interface ConnectionSettings {
   connectTimeout?: number;
   /** ms without an answer until a connection counts as lost; undefined: never */
   statementTimeout: number | undefined;
+  /** ms for which a statement outside of transactions is sent again after a lock conflict; undefined: not at all */
+  lockPatience?: number | undefined;
 }
 
 export interface PoolSettings {
@@ -73,6 +75,12 @@ export interface PoolSettings {
 
 export type OnLost = (connection: Connection, sentAt: number) => void;
 
+/**
+ * A command waits so long for rows that somebody else works on. Whatever it was told to do, an answer after a quarter of a
+ * minute is better than one that asks to run it again.
+ */
+export const LOCK_PATIENCE_MS = 15_000;
+const LOCK_PAUSE_MS = 100;
 const CONNECT_TIMEOUT_MS = 2_000;
 /** A server that ends a connection does so at once. */
 const FAREWELL_MS = 1_000;
@@ -171,7 +179,14 @@ const HAD_NO_ROOM = new Set<number | undefined>([1461, 1615]);
 
 /** @throws the driver's error */
 export async function openConnection(
-  { driver, openSocket, setUp, connectTimeout = CONNECT_TIMEOUT_MS, statementTimeout }: ConnectionSettings,
+  {
+    driver,
+    openSocket,
+    setUp,
+    connectTimeout = CONNECT_TIMEOUT_MS,
+    statementTimeout,
+    lockPatience,
+  }: ConnectionSettings,
   onLost: OnLost = ignore,
 ): Promise<Connection> {
   // Loaded here, because an installation on SQLite does not need it.
@@ -197,6 +212,7 @@ export async function openConnection(
   }
   connection.answeredAt = performance.now();
   guard(connection, statementTimeout, onLost);
+  if (lockPatience !== undefined) repeatAlone(connection, lockPatience);
   return connection;
 }
 
@@ -228,6 +244,28 @@ function guard(connection: Connection, timeout: number | undefined, onLost: OnLo
         clearTimeout(timer);
         throw error;
       }
+    };
+  }
+}
+
+/** Sends what meets a lock conflict again, unless it is a part of a transaction, which only its caller can run again. */
+function repeatAlone(connection: Connection, patience: number): void {
+  let isInTransaction = false;
+  for (const method of ['query', 'execute'] as const) {
+    const pass = connection[method].bind(connection);
+    connection[method] = (sql, bindings, done) => {
+      const text = typeof sql === 'string' ? sql : sql.sql;
+      if (/^(?:BEGIN|START)\b/i.test(text)) isInTransaction = true;
+      else if (/^(?:COMMIT|ROLLBACK)\b(?! TO)/i.test(text)) isInTransaction = false;
+      const isAlone = !isInTransaction;
+      const until = performance.now() + patience;
+      const attempt = (): unknown =>
+        pass(sql, bindings, (error, answer, fields) => {
+          if (error && isAlone && isLockConflict(error) && performance.now() < until)
+            setTimeout(attempt, Math.random() * LOCK_PAUSE_MS);
+          else done(error, answer, fields);
+        });
+      return attempt();
     };
   }
 }

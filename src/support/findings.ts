@@ -300,7 +300,7 @@ export function finding<C extends StateCode>(
   facts: StateFacts[C],
   { since = null, count = null, action = null }: More = {},
 ): Finding {
-  return { code, facts, since, count, action };
+  return { code, facts, since, count: count === 0 ? null : count, action };
 }
 
 export function cause<C extends CauseCode>(

@@ -49,8 +49,9 @@ function textsReader(schema: TSchema | undefined): Reader {
   };
 }
 
-function isInteger(schema: { type?: string; anyOf?: { type?: string }[] } = {}): boolean {
-  const types = (schema.anyOf ?? [schema]).map(({ type }) => type);
+function isInteger(schema: TSchema | undefined): boolean {
+  const { anyOf, type } = (schema ?? {}) as { type?: string; anyOf?: { type?: string }[] };
+  const types = anyOf === undefined ? [type] : anyOf.map((one) => one.type);
   return types.includes('integer') && !types.includes('string');
 }
 

@@ -76,6 +76,6 @@ test('ten receivers that hang, flood and fail hardly delay what is sent to anoth
     });
   const { receiver } = await add(undefined);
   const beside = await measure(receiver);
-  console.log({ alone, beside });
-  expect(beside).toBeLessThan(3_000 + 2 * alone);
+  // About twice as long; beside one slow queue for all it took thirty times as long.
+  expect(beside).toBeLessThan(5_000 + 4 * alone);
 }, 180_000);

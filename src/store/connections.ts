@@ -145,8 +145,8 @@ export function openPool({
       // Another or restarted server may have given the number to somebody else.
       if (!isSame(connection.server, server)) return;
       killing.add(connection);
-      const isThere = 'SELECT ID FROM information_schema.PROCESSLIST WHERE ID = ? AND TIME >= 3';
-      if ((await send<unknown[]>(connection, isThere, [threadId])).length > 0)
+      const processes = await send<{ Id: number; Time: number }[]>(connection, LIST_CONNECTIONS);
+      if (processes.some(({ Id, Time }) => Number(Id) === threadId && Number(Time) >= SILENT_S))
         await send(connection, `KILL ${threadId}`);
     } finally {
       killing.delete(connection);
@@ -154,6 +154,11 @@ export function openPool({
     }
   }
 }
+
+/** Not by information_schema, for which MariaDB makes a table on disk: this very statement may be killed too. */
+export const LIST_CONNECTIONS = 'SHOW PROCESSLIST';
+/** Since it was lost, the server has had nothing else to do for a connection. */
+const SILENT_S = 3;
 
 /** Runs a statement on a connection. @returns the driver's answer: rows, or the result of a write */
 export function send<Answer>(

@@ -422,7 +422,7 @@ export function afterFailure(
   if (type === 'webhook.test')
     return { outcome: { kind: 'webhook', nextAttemptAt: null, failedAt: now, failures: before + 1 } };
   // Enabling a receiver begins its schedule again. Times are whole seconds: the attempt before may be of the same one.
-  const isOver = failedAt != null || (attemptedBefore != null && attemptedBefore < enabledAt);
+  const isOver = Boolean(failedAt) || (attemptedBefore ?? enabledAt) < enabledAt;
   const failures = 1 + (isOver ? 0 : before);
   const outcome = { kind: 'webhook' as const, failures, failedAt: null };
   const pause = PAUSES_MS[failures - 1];

@@ -90,6 +90,6 @@ function fileOf(db: Parameters<typeof table>[0]): string {
 }
 
 function urlOf(db: Parameters<typeof table>[0]): string {
-  const { database } = db.client as { database(): string };
-  return `mysql://root:@127.0.0.1:${process.env.TEST_MARIADB_PORT!}/${database.call(db.client)}`;
+  const client = db.client as { database(): string };
+  return `mysql://root:@127.0.0.1:${process.env.TEST_MARIADB_PORT!}/${client.database()}`;
 }

@@ -39,13 +39,13 @@ async function startKilling({
 }: Stand): Promise<() => Promise<{ statements: number; lost: number }>> {
   const killer = await mariadb.connect();
   const killed = { statements: 0, lost: 0 };
-  let running = true;
+  const ending = new AbortController();
   const killing = (async () => {
-    while (running) {
+    while (!ending.signal.aborted) {
       const [all] = await killer.query<RowDataPacket[]>('SHOW FULL PROCESSLIST');
       const others = all.filter(
         ({ User, Id, Info }) =>
-          User === 'root' && Id !== killer.threadId && !/PROCESSLIST/.test(String(Info)),
+          User === 'root' && Id !== killer.threadId && !String(Info).includes('PROCESSLIST'),
       );
       const busy = others.filter(({ Command, Info }) => Command !== 'Sleep' && Info !== null);
       const ends = Math.random() < 0.02;
@@ -60,7 +60,7 @@ async function startKilling({
     }
   })();
   return async () => {
-    running = false;
+    ending.abort();
     await killing;
     await killer.end();
     return killed;

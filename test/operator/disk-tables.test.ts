@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { LIST_CONNECTIONS } from '../../src/store/connections';
 import { table } from '../../src/store/database';
 import { findMiscounts } from '../../src/store/counters';
 import { listNewestActivations } from '../../src/store/activations';
@@ -95,5 +96,7 @@ test('webhooks, mail, orders and every command that reads or writes', async () =
   await listNewestActivations(db, [id], 5);
   await listAccessesNearby(db, ['127.0.0.1', '::1'], 5);
   await listUnmatchedRenewals(db, new Date(0));
+  // Before a lost connection is killed.
+  await db.raw(LIST_CONNECTIONS);
   expect(diskTablesOf(db).slice(noted)).toEqual([]);
 });

@@ -146,7 +146,7 @@ export function openPool({
       if (!isSame(connection.server, server)) return;
       killing.add(connection);
       const processes = await send<{ Id: number; Time: number }[]>(connection, LIST_CONNECTIONS);
-      if (processes.some(({ Id, Time }) => Number(Id) === threadId && Number(Time) >= SILENT_S))
+      if (processes.some(({ Id, Time }) => Id === threadId && Time >= SILENT_S))
         await send(connection, `KILL ${threadId}`);
     } finally {
       killing.delete(connection);

@@ -55,12 +55,12 @@ export async function claimDeliveries(
   const claimed: Delivery[] = [];
   for (let round = 0; round < MAX_ROUNDS && claimed.length < limit; round++) {
     const due = (
-      (await db(tableBy(db, 'outbox', 'webhook_id', 'next_attempt_at'))
+      await db(tableBy(db, 'outbox', 'webhook_id', 'next_attempt_at'))
         .where({ webhook_id: webhookId, kind: 'webhook' })
         .where('next_attempt_at', '<=', toSqlTime(now))
         .orderBy(['next_attempt_at', 'id'])
         .limit(CANDIDATES)
-        .select(PLACE)) as object[]
+        .select<object[]>(PLACE)
     ).map(toPlace);
     const lanes = new Set(due.flatMap(({ lane }) => lane ?? []));
     const firsts = await findFirsts(db, webhookId, [...lanes]);

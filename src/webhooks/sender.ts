@@ -273,7 +273,7 @@ export function startWebhookSender(
     const nexts = await freeLanes(delivered.map(({ row }) => row));
     return items.map(({ row }, i) => {
       const isTaken = recorded[i];
-      if (typeof isTaken !== 'boolean') return Promise.reject(isTaken as Error);
+      if (typeof isTaken !== 'boolean') return Promise.reject(isTaken);
       return { isTaken, next: nexts.get(row) };
     });
   });
@@ -304,19 +304,19 @@ export function startWebhookSender(
   }
 
   /** @returns for each whether it was still claimed, or why that could not be recorded */
-  async function recordTogether(items: Attempted[]): Promise<unknown[]> {
+  async function recordTogether(items: Attempted[]): Promise<(boolean | Error)[]> {
     try {
       return await recordOutcomes(db, items);
     } catch (error) {
       if (!isLockConflict(error)) throw error;
     }
     // Somebody holds one of the rows: the others do not wait for it.
-    const recorded: unknown[] = [];
+    const recorded: (boolean | Error)[] = [];
     for (const item of items)
       recorded.push(
         await recordOutcomes(db, [item]).then(
-          ([isTaken]) => isTaken,
-          (error: unknown) => error,
+          ([isTaken]) => isTaken === true,
+          (error: unknown) => error as Error,
         ),
       );
     return recorded;

@@ -96,8 +96,9 @@ function optionName(name: string): string {
 async function runRecords(session: Session, file: string, options: ImportOptions): Promise<void> {
   const { db, config, now, actor, output } = session;
   const dryRun = options.dryRun ?? false;
-  const report = await withInput(file, (bytes) =>
+  const report = await withInput(file, (bytes, readsAgain) =>
     importRecords(db, bytes, {
+      readsAgain,
       packagesDir: config.packagesDir,
       packagesFrom: options.packages === undefined ? undefined : resolve(options.packages),
       secret: config.keySecret,
@@ -155,8 +156,9 @@ async function runCsv(session: Session, file: string, options: ImportOptions): P
     throw new OperatorError(
       'Which column is what? Say it with --map, as --map "key=License Key,plan=Plan,status=Status,expiry=Expires,customer=E-mail".',
     );
-  const report = await withInput(file, (bytes) =>
+  const report = await withInput(file, (bytes, readsAgain) =>
     importCsv(db, bytes, {
+      readsAgain,
       map,
       ignore,
       delimiter,
@@ -221,12 +223,20 @@ function formatCsv(
 type Bytes = AsyncIterable<Buffer>;
 
 /** Opens the file first, so that a wrong name does not count as a failed import, and closes it however `read` ends. */
-async function withInput<T>(file: string, read: (bytes: Bytes) => Promise<T>): Promise<T> {
-  if (file === '-') return read(process.stdin as Bytes);
+/** Only a regular file can be read again, when somebody else works on the same rows. */
+async function withInput<T>(
+  file: string,
+  read: (bytes: Bytes, readsAgain: boolean) => Promise<T>,
+): Promise<T> {
+  if (file === '-') return read(process.stdin as Bytes, false);
   const handle = await openInput(file);
   try {
-    if ((await handle.stat()).isDirectory()) throw new OperatorError(`${file} is a folder.`);
-    return await read(handle.createReadStream({ autoClose: false }) as Bytes);
+    const stats = await handle.stat();
+    if (stats.isDirectory()) throw new OperatorError(`${file} is a folder.`);
+    const stream = (from?: number) =>
+      handle.createReadStream({ autoClose: false, ...(from === undefined ? {} : { start: from }) }) as Bytes;
+    if (!stats.isFile()) return await read(stream(), false);
+    return await read({ [Symbol.asyncIterator]: () => stream(0)[Symbol.asyncIterator]() }, true);
   } finally {
     await handle.close();
   }

@@ -155,16 +155,26 @@ const LATEST_OF_ADDRESS = 500;
 /** Among the latest accesses from each of these addresses, those without a licence (`AccessFilter`), newest first. */
 export async function listAccessesNearby(db: Db, ips: string[], limit: number): Promise<LoggedAccess[]> {
   if (ips.length === 0) return [];
-  const ofAddress = `SELECT * FROM (
-      SELECT * FROM ${table(db, 'access_log')}${forceIndex(db, 'access_log', 'ip', 'at')}
+  // Ids first: whole rows of many addresses would make a large table.
+  const ofAddress = `SELECT id, at FROM (
+      SELECT id, at, license_id, outcome FROM ${table(db, 'access_log')}${forceIndex(db, 'access_log', 'ip', 'at')}
        WHERE ip = ? ORDER BY at DESC, id DESC LIMIT ${LATEST_OF_ADDRESS}) latest
      WHERE license_id IS NULL OR outcome = 'LICENSE_NOT_FOUND'`;
-  const rows = await rawRows<object>(
+  const latest = await rawRows<{ id: number }>(
     db,
     `${ips.map(() => ofAddress).join(' UNION ALL ')} ORDER BY at DESC, id DESC LIMIT ${limit}`,
     ips,
   );
-  return rows.map((row) => toFields(row) as LoggedAccess);
+  const rows = await db(tableBy(db, 'access_log'))
+    .whereIn(
+      'id',
+      latest.map(({ id }) => id),
+    )
+    .orderBy([
+      { column: 'at', order: 'desc' },
+      { column: 'id', order: 'desc' },
+    ]);
+  return (rows as object[]).map((row) => toFields(row) as LoggedAccess);
 }
 
 /** All that is said must hold. */

@@ -175,31 +175,27 @@ export async function listNewestActivations(
 ): Promise<Map<number, { newest: StoredActivation[]; total: number }>> {
   const found = new Map<number, { newest: StoredActivation[]; total: number }>();
   if (licenseIds.length === 0) return found;
-  const rows = await rawRows<object>(
+  // Ids first: numbering whole rows would take a table as large as all of them.
+  const newest = await rawRows<{ id: number; total: number }>(
     db,
-    `SELECT * FROM (
-       SELECT a.*, ROW_NUMBER() OVER (PARTITION BY a.license_id ORDER BY a.id DESC) AS place,
+    `SELECT id, total FROM (
+       SELECT a.id, ROW_NUMBER() OVER (PARTITION BY a.license_id ORDER BY a.id DESC) AS place,
               COUNT(*) OVER (PARTITION BY a.license_id) AS total
          FROM ${table(db, 'activations')} a${forceIndex(db, 'activations', ...licenseIndex('activations'))}
         WHERE a.license_id IN (${placeholders(licenseIds.length)})) newest
-      WHERE place <= ? ORDER BY license_id, place`,
+      WHERE place <= ?`,
     [...licenseIds, each],
   );
+  const totals = new Map(newest.map(({ id, total }) => [id, total]));
+  const rows = (await db(tableBy(db, 'activations'))
+    .whereIn('id', [...totals.keys()])
+    .orderBy('id', 'desc')) as object[];
   for (const row of rows) {
-    const { total, ...activation } = withoutPlace(toFields(row) as StoredActivation & Placed);
-    const { newest } = found.get(activation.licenseId) ?? { newest: [] };
-    found.set(activation.licenseId, { newest: [...newest, activation], total });
+    const activation = toFields(row) as StoredActivation;
+    const known = found.get(activation.licenseId) ?? { newest: [], total: totals.get(activation.id) ?? 0 };
+    found.set(activation.licenseId, { ...known, newest: [...known.newest, activation] });
   }
   return found;
-}
-
-interface Placed {
-  place: number;
-  total: number;
-}
-
-function withoutPlace<Row extends Placed>({ place: _place, ...row }: Row): Omit<Row, 'place'> {
-  return row;
 }
 
 /** The first of a licence's activations without a slot. */

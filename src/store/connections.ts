@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import knex, { type Knex } from 'knex';
 import type { ConnectionOptions } from 'mysql2';
-import { isCertificationConflict, isOutOfConnections } from './errors';
+import { isCertificationConflict, isLockConflict, isOutOfConnections } from './errors';
 
 /**
  * A pool of MySQL connections for Knex and for our own statements. When a connection goes silent (a firewall forgot it,
@@ -57,6 +57,8 @@ export interface ConnectionSettings {
   connectTimeout?: number;
   /** ms without an answer until a connection counts as lost; undefined: never */
   statementTimeout: number | undefined;
+  /** ms for which a statement outside of transactions is sent again after a lock conflict; undefined: not at all */
+  lockPatience?: number | undefined;
 }
 
 export interface PoolSettings {
@@ -73,6 +75,12 @@ export interface PoolSettings {
 
 export type OnLost = (connection: Connection, sentAt: number) => void;
 
+/**
+ * A command waits so long for rows that somebody else works on. Whatever it was told to do, an answer after a quarter of a
+ * minute is better than one that asks to run it again.
+ */
+export const LOCK_PATIENCE_MS = 15_000;
+const LOCK_PAUSE_MS = 100;
 const CONNECT_TIMEOUT_MS = 2_000;
 /** A server that ends a connection does so at once. */
 const FAREWELL_MS = 1_000;
@@ -137,8 +145,8 @@ export function openPool({
       // Another or restarted server may have given the number to somebody else.
       if (!isSame(connection.server, server)) return;
       killing.add(connection);
-      const isThere = 'SELECT ID FROM information_schema.PROCESSLIST WHERE ID = ? AND TIME >= 3';
-      if ((await send<unknown[]>(connection, isThere, [threadId])).length > 0)
+      const processes = await send<{ Id: number; Time: number }[]>(connection, LIST_CONNECTIONS);
+      if (processes.some(({ Id, Time }) => Id === threadId && Time >= SILENT_S))
         await send(connection, `KILL ${threadId}`);
     } finally {
       killing.delete(connection);
@@ -146,6 +154,11 @@ export function openPool({
     }
   }
 }
+
+/** Not by information_schema, for which MariaDB makes a table on disk: this very statement may be killed too. */
+export const LIST_CONNECTIONS = 'SHOW PROCESSLIST';
+/** Since it was lost, the server has had nothing else to do for a connection. */
+const SILENT_S = 3;
 
 /** Runs a statement on a connection. @returns the driver's answer: rows, or the result of a write */
 export function send<Answer>(
@@ -171,7 +184,14 @@ const HAD_NO_ROOM = new Set<number | undefined>([1461, 1615]);
 
 /** @throws the driver's error */
 export async function openConnection(
-  { driver, openSocket, setUp, connectTimeout = CONNECT_TIMEOUT_MS, statementTimeout }: ConnectionSettings,
+  {
+    driver,
+    openSocket,
+    setUp,
+    connectTimeout = CONNECT_TIMEOUT_MS,
+    statementTimeout,
+    lockPatience,
+  }: ConnectionSettings,
   onLost: OnLost = ignore,
 ): Promise<Connection> {
   // Loaded here, because an installation on SQLite does not need it.
@@ -197,6 +217,7 @@ export async function openConnection(
   }
   connection.answeredAt = performance.now();
   guard(connection, statementTimeout, onLost);
+  if (lockPatience !== undefined) repeatAlone(connection, lockPatience);
   return connection;
 }
 
@@ -228,6 +249,28 @@ function guard(connection: Connection, timeout: number | undefined, onLost: OnLo
         clearTimeout(timer);
         throw error;
       }
+    };
+  }
+}
+
+/** Sends what meets a lock conflict again, unless it is a part of a transaction, which only its caller can run again. */
+function repeatAlone(connection: Connection, patience: number): void {
+  let isInTransaction = false;
+  for (const method of ['query', 'execute'] as const) {
+    const pass = connection[method].bind(connection);
+    connection[method] = (sql, bindings, done) => {
+      const text = typeof sql === 'string' ? sql : sql.sql;
+      if (/^(?:BEGIN|START)\b/i.test(text)) isInTransaction = true;
+      else if (/^(?:COMMIT|ROLLBACK)\b(?! TO)/i.test(text)) isInTransaction = false;
+      const isAlone = !isInTransaction;
+      const until = performance.now() + patience;
+      const attempt = (): unknown =>
+        pass(sql, bindings, (error, answer, fields) => {
+          if (error && isAlone && isLockConflict(error) && performance.now() < until)
+            setTimeout(attempt, Math.random() * LOCK_PAUSE_MS);
+          else done(error, answer, fields);
+        });
+      return attempt();
     };
   }
 }

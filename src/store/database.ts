@@ -1,5 +1,5 @@
 import knex, { type Knex } from 'knex';
-import type { Pool } from './connections';
+import { LOCK_PATIENCE_MS, type Pool } from './connections';
 import { openMysqlPool, type ConnectionRules, type MysqlPool, type MysqlSettings } from './mysql';
 import type { NodesStanding } from './nodes';
 import { sharePool } from './pool-share';
@@ -120,11 +120,12 @@ export function knexConfig(
     ...opened,
     tablePrefix,
     poolSize: isMysql ? poolSize : 1,
+    isService: rules.isService ?? false,
     ...(isMysql ? {} : { file: settings.path }),
   };
   // Knex documents userParams, but its types lack it.
   return {
-    client: isMysql ? 'mysql2' : libsqlClient(),
+    client: isMysql ? 'mysql2' : libsqlClient(rules.isService ? undefined : LOCK_PATIENCE_MS),
     connectionPool: opened.pool,
     useNullAsDefault: !isMysql,
     userParams,
@@ -136,6 +137,7 @@ interface Parameters extends Partial<MysqlPool> {
   tablePrefix: string;
   pool: Pool;
   poolSize: number;
+  isService: boolean;
   file?: string;
 }
 
@@ -177,6 +179,11 @@ export function conflictsOf(db: Db): number {
 /** How many connections it may have. */
 export function poolSize(db: Db): number {
   return parameters(db).poolSize;
+}
+
+/** Whether it is a service's, whose callers wait for an answer; otherwise a command's, which has time. */
+export function isOfService(db: Db): boolean {
+  return parameters(db).isService;
 }
 
 export function isSqlite(db: Db): boolean {

@@ -1,8 +1,9 @@
-import { table, type Db, type Transaction } from './database';
-import { changeClaimed, claimOutboxRow, claimRow, type OutboxRow } from './outbox';
+import { isSqlite, table, type Db, type Transaction } from './database';
+import { changeClaimed, claimOutboxRow, type OutboxRow } from './outbox';
 import { toColumns, toFields } from './row-fields';
-import { tableBy } from './statements';
+import { forceIndex, rawRows, tableBy } from './statements';
 import { toSqlTime } from './time';
+import { inTransaction } from './transaction';
 
 /**
  * Rows of the outbox for receivers of webhooks. A licence's rows for a receiver are a lane: only its first waiting row, by
@@ -15,6 +16,8 @@ export interface Delivery extends OutboxRow {
   webhookId: number;
   /** null: delivered, or in no order */
   lane: number | null;
+  /** the licence's, when the row was queued */
+  revision: number | null;
   /** failed attempts of its present schedule */
   failures: number;
   /** the HTTP status of the latest answer */
@@ -30,6 +33,14 @@ const AT_ONCE = 500;
 /** Of one claim; what is left is claimed by the next. */
 const MAX_ROUNDS = 50;
 
+/**
+ * What a row's turn is judged by. Searches read these columns alone, and whole rows are read by their ids: a union of rows
+ * with long texts makes MariaDB write a table to disk for each search.
+ */
+type Place = Pick<Delivery, 'id' | 'kind' | 'lane' | 'revision' | 'attempts' | 'failures' | 'nextAttemptAt'>;
+const PLACE = ['id', 'kind', 'lane', 'revision', 'attempts', 'failures', 'next_attempt_at'];
+
+const toPlace = (row: object): Place => toFields(row) as Place;
 const toDelivery = (row: object): Delivery => toFields(row) as Delivery;
 
 /**
@@ -44,14 +55,16 @@ export async function claimDeliveries(
   const claimed: Delivery[] = [];
   for (let round = 0; round < MAX_ROUNDS && claimed.length < limit; round++) {
     const due = (
-      (await db(tableBy(db, 'outbox', 'webhook_id', 'next_attempt_at'))
+      await db(tableBy(db, 'outbox', 'webhook_id', 'next_attempt_at'))
         .where({ webhook_id: webhookId, kind: 'webhook' })
         .where('next_attempt_at', '<=', toSqlTime(now))
         .orderBy(['next_attempt_at', 'id'])
-        .limit(CANDIDATES)) as object[]
-    ).map(toDelivery);
+        .limit(CANDIDATES)
+        .select<object[]>(PLACE)
+    ).map(toPlace);
     const lanes = new Set(due.flatMap(({ lane }) => lane ?? []));
     const firsts = await findFirsts(db, webhookId, [...lanes]);
+    const wanted = new Map<number, Place>();
     const blocked = new Set<number>();
     for (const row of due) {
       const first = row.lane === null ? row : firsts.get(row.lane);
@@ -59,29 +72,107 @@ export async function claimDeliveries(
       if (first === undefined) continue;
       if (first.id !== row.id) blocked.add(first.lane as number);
       // The first may be due too without being among these candidates.
-      if (first.nextAttemptAt === null || first.nextAttemptAt > now || first.kind !== 'webhook') continue;
-      if (claimed.length === limit) return claimed;
-      const won = await claimRow(db, first, now, claimEnd(now));
-      if (won !== undefined) claimed.push(won);
-      if (row.lane !== null) firsts.set(row.lane, won ?? { ...first, nextAttemptAt: null });
+      if (isDue(first, now)) wanted.set(first.id, first);
     }
-    for (const lane of blocked) await putOffBehind(db, webhookId, firsts.get(lane) as Delivery, now);
+    const won = await claimRows(db, [...wanted.values()].slice(0, limit - claimed.length), now);
+    claimed.push(...won);
+    if (claimed.length === limit) return claimed;
+    for (const row of won) if (row.lane !== null) firsts.set(row.lane, row);
+    for (const lane of blocked) await putOffBehind(db, webhookId, firsts.get(lane) as Place, now);
     if (due.length < CANDIDATES) break;
   }
   return claimed;
 }
 
-/** The next of a lane whose row was delivered, unless it waits for its own next attempt. */
-export async function claimNextOfLane(
+function isDue({ kind, nextAttemptAt }: Place, now: Date): boolean {
+  return kind === 'webhook' && nextAttemptAt !== null && nextAttemptAt <= now;
+}
+
+/**
+ * Claims rows as they were read, in one commit.
+ * @returns those that no other instance has claimed, or claims at this moment
+ */
+async function claimRows(db: Db, wanted: Place[], now: Date): Promise<Delivery[]> {
+  if (wanted.length === 0) return [];
+  const attempts = new Map(wanted.map((row) => [row.id, row.attempts]));
+  const until = claimEnd(now);
+  return inTransaction(db, async (trx) => {
+    const held = await lockRows(trx, [...attempts.keys()], { skipLocked: true });
+    const won = held.filter((row) => row.nextAttemptAt !== null && row.attempts === attempts.get(row.id));
+    const ids = won.map(({ id }) => id);
+    if (ids.length > 0)
+      await trx(tableBy(trx, 'outbox'))
+        .whereIn('id', ids)
+        .update({
+          ...toColumns({ nextAttemptAt: until, attemptedAt: now }),
+          attempts: trx.raw('attempts + 1'),
+        });
+    return won.map((row) => ({
+      ...row,
+      ...{ attempts: row.attempts + 1, nextAttemptAt: until },
+      ...{ attemptedAt: now, attemptedBefore: row.attemptedAt },
+    }));
+  });
+}
+
+/** By ids that were read before, so that no gap is locked, which changes insert into. SQLite has a single write lock. */
+async function lockRows(trx: Transaction, ids: number[], { skipLocked = false } = {}): Promise<Delivery[]> {
+  const rows = trx(tableBy(trx, 'outbox')).whereIn('id', ids).orderBy('id');
+  if (!isSqlite(trx)) rows.forUpdate();
+  if (skipLocked && !isSqlite(trx)) rows.skipLocked();
+  return ((await rows) as object[]).map(toDelivery);
+}
+
+export interface Lane {
+  webhookId: number;
+  lane: number;
+}
+
+/** The next of lanes whose rows were delivered, unless they wait for their own next attempts. */
+export async function claimNextOfLanes(db: Db, lanes: Lane[], now: Date): Promise<Delivery[]> {
+  const wanted: Place[] = [];
+  for (const [webhookId, some] of groupByReceiver(lanes))
+    for (const first of (await findFirsts(db, webhookId, some)).values()) {
+      const isPutOff = first.failures === 0 && first.attempts === 0;
+      if (isDue(first, now) || (first.kind === 'webhook' && isPutOff)) wanted.push(first);
+    }
+  return claimRows(db, wanted, now);
+}
+
+function groupByReceiver(lanes: Lane[]): Map<number, number[]> {
+  const groups = new Map<number, number[]>();
+  for (const { webhookId, lane } of lanes) groups.set(webhookId, [...(groups.get(webhookId) ?? []), lane]);
+  return groups;
+}
+
+/**
+ * Records what became of claimed rows, in one commit. An answer may repeat what an erasure has taken out of its row since
+ * the claim; then it is not stored.
+ * @returns for each, whether it was still so claimed: another instance may have taken it over, or an erasure removed it
+ */
+export function recordOutcomes(
   db: Db,
-  { webhookId, lane }: { webhookId: number; lane: number },
-  now: Date,
-): Promise<Delivery | undefined> {
-  const first = (await findFirsts(db, webhookId, [lane])).get(lane);
-  if (first?.kind !== 'webhook') return undefined;
-  const isPutOff = first.failures === 0 && first.attempts === 0;
-  if (!isPutOff && (first.nextAttemptAt === null || first.nextAttemptAt > now)) return undefined;
-  return claimRow(db, first, now, claimEnd(now));
+  outcomes: { row: Delivery; outcome: Partial<Delivery> }[],
+): Promise<boolean[]> {
+  return inTransaction(db, async (trx) => {
+    const ids = outcomes.map(({ row }) => row.id);
+    const held = new Map((await lockRows(trx, ids)).map((row) => [row.id, row]));
+    // Rows that end alike are one statement.
+    const alike = new Map<string, { columns: ReturnType<typeof toColumns>; ids: number[] }>();
+    const isRecorded = outcomes.map(({ row, outcome }) => {
+      const { attempts, nextAttemptAt, detailsJson } = held.get(row.id) ?? {};
+      if (attempts !== row.attempts || nextAttemptAt === null) return false;
+      const columns = toColumns(detailsJson === row.detailsJson ? outcome : { ...outcome, answer: null });
+      const name = JSON.stringify(columns);
+      const some = alike.get(name) ?? { columns, ids: [] };
+      some.ids.push(row.id);
+      alike.set(name, some);
+      return true;
+    });
+    for (const some of alike.values())
+      await trx(tableBy(trx, 'outbox')).whereIn('id', some.ids).update(some.columns);
+    return isRecorded;
+  });
 }
 
 /** Claims a row that is sent at once, whatever its order: a test, or a replay. */
@@ -94,24 +185,23 @@ function claimEnd(now: Date): Date {
 }
 
 /** The first waiting row of each lane. */
-async function findFirsts(db: Db, webhookId: number, lanes: number[]): Promise<Map<number, Delivery>> {
-  const [some, ...others] = lanes.map((lane) =>
-    db.select('*').from(
-      db(tableBy(db, 'outbox', 'webhook_id', 'lane', 'revision'))
-        .where({ webhook_id: webhookId, lane })
-        .whereNotNull('next_attempt_at')
-        .orderBy(['revision', 'id'])
-        .limit(1)
-        .as('first'),
-    ),
+async function findFirsts(db: Db, webhookId: number, lanes: number[]): Promise<Map<number, Place>> {
+  if (lanes.length === 0) return new Map();
+  const first = `SELECT ${PLACE.join(', ')}
+      FROM ${table(db, 'outbox')}${forceIndex(db, 'outbox', 'webhook_id', 'lane', 'revision')}
+     WHERE webhook_id = ? AND lane = ? AND next_attempt_at IS NOT NULL ORDER BY revision, id LIMIT 1`;
+  // SQLite takes no parentheses there, and without them the order would be that of all.
+  const one = isSqlite(db) ? `SELECT * FROM (${first})` : `(${first})`;
+  const rows = await rawRows<object>(
+    db,
+    lanes.map(() => one).join(' UNION ALL '),
+    lanes.flatMap((lane) => [webhookId, lane]),
   );
-  if (some === undefined) return new Map();
-  const rows = ((await some.unionAll(others)) as object[]).map(toDelivery);
-  return new Map(rows.map((row) => [row.lane as number, row]));
+  return new Map(rows.map(toPlace).map((row) => [row.lane as number, row]));
 }
 
 /** By ids: a search in the same statement would lock the gaps that changes insert into. */
-async function putOffBehind(db: Db, webhookId: number, first: Delivery, now: Date): Promise<void> {
+async function putOffBehind(db: Db, webhookId: number, first: Place, now: Date): Promise<void> {
   const { lane, id, nextAttemptAt } = first;
   if (nextAttemptAt === null || nextAttemptAt <= now) return;
   const until = toSqlTime(nextAttemptAt);
@@ -140,11 +230,7 @@ async function putOffBehind(db: Db, webhookId: number, first: Delivery, now: Dat
 }
 
 /** Lets the first of a lane go now if it only waited for another row. */
-export async function releaseLane(
-  db: Db,
-  { webhookId, lane }: { webhookId: number; lane: number },
-  now: Date,
-): Promise<void> {
+export async function releaseLane(db: Db, { webhookId, lane }: Lane, now: Date): Promise<void> {
   const first = (await findFirsts(db, webhookId, [lane])).get(lane);
   if (first === undefined || first.attempts > 0) return;
   await changeClaimed(db, first, { nextAttemptAt: now });
@@ -270,17 +356,6 @@ export async function listDeliveriesOfLicenses(
     .orderBy('id')
     .limit(limit)) as object[];
   return rows.map(toDelivery);
-}
-
-/** Drops an answer that was recorded after an erasure: it may repeat what was erased between the claim and the answer. */
-export async function dropErasedAnswer(
-  db: Db,
-  { id, detailsJson }: Pick<Delivery, 'id' | 'detailsJson'>,
-): Promise<void> {
-  await db(table(db, 'outbox'))
-    .where({ id })
-    .whereNot({ details_json: detailsJson })
-    .update({ answer: null });
 }
 
 /** Replaces what a row says. */

@@ -1,6 +1,7 @@
 import {
   askWhichServer,
   openConnection,
+  LOCK_PATIENCE_MS,
   openPool,
   send,
   type Connection,
@@ -84,6 +85,7 @@ export function openMysqlPool(
           await setUp(connection, isService);
         },
         statementTimeout,
+        lockPatience: isService ? undefined : LOCK_PATIENCE_MS,
       },
       onLost,
     );

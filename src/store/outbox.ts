@@ -137,12 +137,7 @@ export async function claimOutboxRow(
 }
 
 /** Claims a row as it was read. @returns undefined: another instance has */
-export async function claimRow<Row extends OutboxRow>(
-  db: Db,
-  row: Row,
-  now: Date,
-  until: Date,
-): Promise<Row | undefined> {
+async function claimRow(db: Db, row: OutboxRow, now: Date, until: Date): Promise<OutboxRow | undefined> {
   const changes = { attempts: row.attempts + 1, nextAttemptAt: until, attemptedAt: now };
   if (!(await changeClaimed(db, row, changes))) return undefined;
   return { ...row, ...changes, attemptedBefore: row.attemptedAt };
@@ -151,22 +146,38 @@ export async function claimRow<Row extends OutboxRow>(
 const RECORD_PAUSE_MS = 1_000;
 
 /**
- * Records what becomes of a claimed row. Tries until the claim ends when the database is away, because a row that is not
- * recorded is sent again.
+ * Records what becomes of a claimed row (`untilRecorded`).
  * @returns false when another instance has taken it over, or it was erased meanwhile
- * @throws the database's error
  */
-export async function settleClaimed<Row extends OutboxRow>(
+export function settleClaimed<Row extends OutboxRow>(
   db: Db,
   row: Row,
   outcome: Partial<Row>,
-  { now, stopping }: { now: () => Date; stopping: AbortSignal },
+  patience: Patience,
 ): Promise<boolean> {
+  return untilRecorded(() => changeClaimed(db, row, outcome), row, patience);
+}
+
+export interface Patience {
+  now: () => Date;
+  stopping: AbortSignal;
+}
+
+/**
+ * Records something about a claimed row. Tries until the claim ends when the database is away, because a row that is not
+ * recorded is sent again.
+ * @throws the database's error
+ */
+export async function untilRecorded<T>(
+  record: () => Promise<T>,
+  { nextAttemptAt }: Pick<OutboxRow, 'nextAttemptAt'>,
+  { now, stopping }: Patience,
+): Promise<T> {
   for (;;)
     try {
-      return await changeClaimed(db, row, outcome);
+      return await record();
     } catch (error) {
-      if (stopping.aborted || row.nextAttemptAt === null || now() >= row.nextAttemptAt) throw error;
+      if (stopping.aborted || nextAttemptAt === null || now() >= nextAttemptAt) throw error;
       await sleep(RECORD_PAUSE_MS, undefined, { signal: stopping }).catch(() => undefined);
     }
 }

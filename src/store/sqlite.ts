@@ -79,8 +79,9 @@ const WRITES = /^\s*(?:INSERT|UPDATE|DELETE|REPLACE|CREATE|ALTER|DROP)\b/i;
  * of knex 3.3.0; test/units/package-versions.test.ts says what to check in other versions. libsql 0.5.29 has a bug: a
  * prepared statement that met SQLITE_BUSY stays open until garbage collection, and until then writes succeed but are
  * not committed. So take the write lock with exec() first, which closes its statements.
+ * @param lockWait ms to wait for the write lock
  */
-export function libsqlClient(): typeof Knex.Client {
+export function libsqlClient(lockWait = SQLITE_LOCK_WAIT_MS): typeof Knex.Client {
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- the dialect has no types and is needed for SQLite alone
   const Dialect = require('knex/lib/dialects/better-sqlite3') as new (config: Knex.Config) => SqliteDialect;
   /** Connections told to begin, without a statement since. Not a field: Knex copies none to a transaction's client. */
@@ -102,7 +103,7 @@ export function libsqlClient(): typeof Knex.Client {
       }
       if (beginning.delete(connection)) {
         if (/^(?:COMMIT|ROLLBACK)/.test(sql)) return query;
-        if (WRITES.test(sql)) await takeWriteLock(connection);
+        if (WRITES.test(sql)) await takeWriteLock(connection, lockWait);
         else connection.exec('BEGIN');
       }
       // A full disk already ends the transaction.
@@ -113,7 +114,7 @@ export function libsqlClient(): typeof Knex.Client {
     }
 
     private async writeAlone(connection: LibsqlConnection, query: { sql: string }): Promise<unknown> {
-      await takeWriteLock(connection);
+      await takeWriteLock(connection, lockWait);
       try {
         const result = await super._query(connection, query);
         connection.exec('COMMIT');
@@ -144,8 +145,8 @@ declare class SqliteDialect {
 }
 
 /** @throws SQLITE_BUSY (`isLockConflict`) when another process holds the lock for too long */
-async function takeWriteLock(connection: LibsqlConnection): Promise<void> {
-  const until = performance.now() + SQLITE_LOCK_WAIT_MS;
+async function takeWriteLock(connection: LibsqlConnection, lockWait: number): Promise<void> {
+  const until = performance.now() + lockWait;
   for (;;) {
     try {
       connection.exec('BEGIN IMMEDIATE');

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
-import { isSqlite, table, type Db, type Transaction } from './database';
+import { LOCK_PATIENCE_MS } from './connections';
+import { isOfService, isSqlite, table, type Db, type Transaction } from './database';
 import { isCertificationConflict, isOutcomeOpen, isLockConflict } from './errors';
 
 interface Settings extends Knex.TransactionConfig {
@@ -10,14 +11,15 @@ interface Settings extends Knex.TransactionConfig {
 
 /** Deadlocks and conflicts between the nodes of a cluster show within milliseconds. */
 const MAX_ATTEMPTS = 8;
-/** A lock wait lasts 1 s (mysql.ts); a caller can wait for three at most. */
+/** A lock wait lasts 1 s (mysql.ts); a caller of the service can wait for three at most. */
 const GIVE_UP_AFTER_MS = 2_500;
+const LONGEST_PAUSE_MS = 500;
 
 /**
  * Runs `work` in a transaction, and again after a deadlock (1213), a lock wait time-out (1205) or a conflict with another
  * node of a Galera cluster, which may show at COMMIT only. A time-out rolls back
  * only its statement, and the rest is rolled back here, so `work` must not catch that error. Within a transaction it
- * becomes a part of it, and only the whole is run again.
+ * becomes a part of it, and only the whole is run again. A command tries for longer than a service (`LOCK_PATIENCE_MS`).
  */
 export async function inTransaction<T>(
   db: Db,
@@ -25,14 +27,17 @@ export async function inTransaction<T>(
   { isOnce = db.isTransaction ?? false, ...settings }: Settings = {},
 ): Promise<T> {
   const started = performance.now();
+  const limit = isOfService(db)
+    ? { attempts: MAX_ATTEMPTS, ms: GIVE_UP_AFTER_MS }
+    : { attempts: Infinity, ms: LOCK_PATIENCE_MS };
   for (let attempt = 1; ; attempt++) {
     const tried = await tryTransaction(db, work, settings);
     if ('result' in tried) return tried.result;
     const spent = performance.now() - started;
-    if (isOnce || !isLockConflict(tried.failure) || attempt === MAX_ATTEMPTS || spent > GIVE_UP_AFTER_MS)
+    if (isOnce || !isLockConflict(tried.failure) || attempt >= limit.attempts || spent > limit.ms)
       throw tried.failure;
     // A random pause, so that two conflicting transactions do not meet again.
-    await sleep(Math.random() * 20 * attempt);
+    await sleep(Math.random() * Math.min(20 * attempt, LONGEST_PAUSE_MS));
   }
 }
 

@@ -9,7 +9,8 @@ import type { Circumstances, Name, NamedLicense } from './known';
 /** Describes a licence's state and what keeps it from working now. */
 export function explainLicense(license: License, circumstances: Circumstances): Finding[] {
   const { id, product, activationLimit, activationsUsed, lastCheckAt, lastCheckIp, checkCount } = license;
-  const { latestVersion, included, includedPublished, now, free, holders, undelivered } = circumstances;
+  const { latestVersion, withdrawnVersion, included, includedPublished, now, free, holders, undelivered } =
+    circumstances;
   const findings: Finding[] = [explainState(license, circumstances)];
   const includes = named(included);
   if (included.length > 0) findings.push(finding('COVERS', { product_id: product.id, includes }));
@@ -25,6 +26,14 @@ export function explainLicense(license: License, circumstances: Circumstances): 
         { product_id: product.id, product: product.name, includes },
         { action: { type: 'publish', product_id: included[0]?.id ?? product.id } },
       ),
+    );
+  if (withdrawnVersion !== undefined && liveStatus(license, now) === 'active')
+    findings.push(
+      finding('OFFER_WITHDRAWN', {
+        product_id: product.id,
+        version: withdrawnVersion,
+        latest: latestVersion ?? null,
+      }),
     );
   if (undelivered) findings.push(explainMail(id, undelivered));
   if (lastCheckAt)

@@ -123,6 +123,8 @@ export interface StateFacts {
     more: boolean;
   };
   NOTHING_PUBLISHED: { product_id: number; product: string; includes: Named[] };
+  /** the newest that was published and is above the latest; a site may have been offered it */
+  OFFER_WITHDRAWN: { product_id: number; version: string; latest: string | null };
   MAIL_NOT_DELIVERED: {
     license_id: number;
     /** it was given up; else it is tried again */
@@ -300,7 +302,7 @@ export function finding<C extends StateCode>(
   facts: StateFacts[C],
   { since = null, count = null, action = null }: More = {},
 ): Finding {
-  return { code, facts, since, count, action };
+  return { code, facts, since, count: count === 0 ? null : count, action };
 }
 
 export function cause<C extends CauseCode>(

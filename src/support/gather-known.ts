@@ -56,13 +56,18 @@ export async function readCircumstances(db: Db, license: License, now: Date): Pr
 async function readOffer(
   db: Db,
   productId: number,
-): Promise<Pick<Circumstances, 'latestVersion' | 'included' | 'includedPublished'>> {
-  const latestVersion = (await latestRelease(db, productId))?.version;
+): Promise<Pick<Circumstances, 'latestVersion' | 'withdrawnVersion' | 'included' | 'includedPublished'>> {
+  const latest = await latestRelease(db, productId);
+  const latestVersion = latest?.version;
+  const withdrawn = (await listReleases(db, productId)).find(
+    ({ state, publishedAt, versionOrder }) =>
+      state === 'withdrawn' && publishedAt !== null && versionOrder > (latest?.versionOrder ?? ''),
+  );
   const included = includedIn(await readCatalogue(db), productId);
   let includedPublished = false;
   for (const { id } of latestVersion === undefined ? included : [])
     includedPublished ||= (await latestRelease(db, id)) !== undefined;
-  return { latestVersion, included, includedPublished };
+  return { latestVersion, withdrawnVersion: withdrawn?.version, included, includedPublished };
 }
 
 /** What the sentences about accesses are built from. @param histories how many unknown keys are looked for in all events */

@@ -45,6 +45,8 @@ export interface Circumstances {
   now: Date;
   /** the version offered to updaters; undefined: none is published */
   latestVersion: string | undefined;
+  /** the highest version above it that was published and is withdrawn */
+  withdrawnVersion: string | undefined;
   /** what the licence covers besides its own product */
   included: Product[];
   /** whether any of those can be downloaded; not looked up where the own product can */

@@ -80,6 +80,8 @@ export const GERMAN: Language = {
       sites.map(freeSites).join(' ') + (more ? ' Weitere Websites zählen ebenfalls nicht.' : ''),
     NOTHING_PUBLISHED: ({ product_id, product, includes }) =>
       `Produkt ${product_id} (${product}) hat keine veröffentlichte Version${includes.length > 0 ? ', und nichts, was es enthält, hat eine' : ''}. Niemand kann etwas herunterladen.`,
+    OFFER_WITHDRAWN: ({ version, latest }) =>
+      `Version ${version} wurde zurückgezogen. Eine Website, der sie angeboten wurde, meldet „Invalid extension update“, bis sie wieder nach Updates sucht${latest === null ? '' : `; die neueste ist ${latest}`}.`,
     MAIL_NOT_DELIVERED: ({ given_up, queued_at, attempts, reason, status }) =>
       `Die Mail vom ${day(queued_at)} mit dem Schlüssel ${given_up ? 'wurde aufgegeben' : 'wurde noch nicht angenommen und wird weiter versucht'}${attempts === 0 ? '' : `, nach ${attempts === 1 ? 'einem Versuch' : `${attempts} Versuchen`}`}: ${NOT_MAILED[reason] ?? 'unbekannter Fehler'}${status === null ? '' : ` (${status})`}.`,
     VALIDATED: ({ last_check_at, last_check_ip, check_count }) =>

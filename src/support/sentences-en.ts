@@ -78,6 +78,8 @@ export const ENGLISH: Language = {
       sites.map(freeSites).join(' ') + (more ? ' There are more free sites.' : ''),
     NOTHING_PUBLISHED: ({ product_id, product, includes }) =>
       `Product ${product_id} (${product}) has no published version${includes.length > 0 ? ', nor has what it includes' : ''}: there is nothing to download for anybody.`,
+    OFFER_WITHDRAWN: ({ version, latest }) =>
+      `Version ${version} was withdrawn. A site that was offered it says "Invalid extension update" until it checks for updates again${latest === null ? '' : `; the latest is ${latest}`}.`,
     MAIL_NOT_DELIVERED: ({ given_up, queued_at, attempts, reason, status }) =>
       `The mail of ${day(queued_at)} with its key ${given_up ? 'was given up' : 'has not been taken yet and is tried again'}${attempts === 0 ? '' : `, after ${attempts === 1 ? 'one attempt' : `${attempts} attempts`}`}: ${NOT_MAILED[reason] ?? 'of an unknown fault'}${status === null ? '' : ` (${status})`}.`,
     VALIDATED: ({ last_check_at, last_check_ip, check_count }) =>

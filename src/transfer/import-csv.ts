@@ -39,6 +39,8 @@ export interface CsvImportOptions extends CsvTableOptions {
   dryRun: boolean;
   secret: Buffer | undefined;
   actor: string;
+  /** the source can be read several times: after a lock conflict the import runs again */
+  readsAgain?: boolean;
   onProgress?: (rows: number) => void;
   /** the most rows; undefined: any number */
   maxRows?: number;
@@ -102,7 +104,7 @@ export function importCsv(
     if (job.report.bad > 0 && !options.skipBadRows && !options.dryRun) throw refusal(job.report);
     return job.report;
   };
-  return options.dryRun ? inSnapshot(db, work) : inReadCommitted(db, work, { isOnce: true });
+  return options.dryRun ? inSnapshot(db, work) : inReadCommitted(db, work, { isOnce: !options.readsAgain });
 }
 
 function refusal({ bad, badRows }: CsvImportReport): OperatorError {

@@ -18,6 +18,8 @@ export interface ImportOptions {
   dryRun: boolean;
   actor: string;
   now: Date;
+  /** the source can be read several times: after a lock conflict the import runs again */
+  readsAgain?: boolean;
   onProgress?: (type: RecordType, count: number) => void;
 }
 

@@ -33,7 +33,7 @@ export function importRecords(
     if (job.report.conflicting > 0 && !options.dryRun) throw refusal(job.report);
     return job.report;
   };
-  return options.dryRun ? inSnapshot(db, work) : inReadCommitted(db, work, { isOnce: true });
+  return options.dryRun ? inSnapshot(db, work) : inReadCommitted(db, work, { isOnce: !options.readsAgain });
 }
 
 function refusal({ conflicts, conflicting }: ImportReport): OperatorError {

@@ -27,6 +27,8 @@ export interface Posted {
   status: number | undefined;
   /** the beginning of the answer's text */
   answer: string;
+  /** whether the receiver sent more than that */
+  isCut?: boolean;
   /** undefined: taken (2xx) */
   failure: PostFailure | undefined;
   /** what the receiver asks to wait, in milliseconds */
@@ -97,7 +99,7 @@ export function createPost(rules: AddressRules, ca?: string): Post {
         const status = response.statusCode ?? 0;
         return {
           status,
-          answer: readable(await readBeginning(response)),
+          ...(await readBeginning(response)),
           failure: status >= 200 && status < 300 ? undefined : 'STATUS',
           retryAfter: readRetryAfter(response.headers['retry-after']),
         };
@@ -108,13 +110,14 @@ export function createPost(rules: AddressRules, ca?: string): Post {
   };
 }
 
-function readBeginning(response: IncomingMessage): Promise<string> {
+function readBeginning(response: IncomingMessage): Promise<Pick<Posted, 'answer' | 'isCut'>> {
   return new Promise((resolve) => {
     const parts: Buffer[] = [];
     let bytes = 0;
     const done = () => {
       clearTimeout(timer);
-      resolve(Buffer.concat(parts).subarray(0, READ_BYTES).toString('utf8'));
+      const answer = readable(Buffer.concat(parts).subarray(0, READ_BYTES).toString('utf8'));
+      resolve({ answer, isCut: bytes > READ_BYTES });
     };
     const timer = setTimeout(done, READ_LIMIT_MS);
     response

@@ -1,19 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { listOperators } from '../access/operators';
+import { createBatches } from '../licensing/batches';
 import { SealError } from '../licensing/sealing';
 import { queueMail, type Mailing } from '../mail/queue';
 import type { Db } from '../store/database';
 import {
   claimDeliveries,
   claimDeliveryNow,
-  claimNextOfLane,
-  dropErasedAnswer,
+  claimNextOfLanes,
+  recordOutcomes,
   releaseLane,
   type Delivery,
+  type Lane,
 } from '../store/deliveries';
-import { reasonCode } from '../store/errors';
-import { changeClaimed, deleteOutboxRow, onQueued, settleClaimed } from '../store/outbox';
+import { isLockConflict, reasonCode } from '../store/errors';
+import { changeClaimed, deleteOutboxRow, onQueued, untilRecorded } from '../store/outbox';
 import { inTransaction } from '../store/transaction';
 import { findWebhook, listSubscribers, REMEMBERED_MS, setWebhook, type WebhookRow } from '../store/webhooks';
 import type { Post, Posted } from './post';
@@ -22,8 +24,13 @@ import { secretsOf, signedHeaders } from './signing';
 
 /** For one receiver, at the most so many attempts of this process at once, so that none delays the others' deliveries. */
 const LANES = 8;
-/** Of the pool's connections: what customers wait for needs the others, however many deliveries are under way. */
-const CONNECTIONS = 2;
+/**
+ * Of the pool's connections, one searches and claims and another records (`settle`), so that neither waits for the other.
+ * What customers wait for needs the others, however many deliveries are under way.
+ */
+const SEARCHING = 1;
+/** For one whose latest attempt failed, or was answered at length, so that the others do not wait for it. */
+const COSTLY_LANES = 1;
 /** For tests and replays of all receivers. */
 const NOW_LANES = 4;
 /** What other processes queue is found within this time. */
@@ -72,7 +79,7 @@ export function startWebhookSender(
   log: Logger,
   now: () => Date,
 ): WebhookSender {
-  const inTurn = createTurnstile(CONNECTIONS);
+  const inTurn = createTurnstile(SEARCHING);
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
   const counts = { delivered: 0, failed: 0 };
@@ -93,7 +100,7 @@ export function startWebhookSender(
   }
 
   /** One receiver's work, or that of tests and replays. */
-  function createLanes(most: number, claim: (free: number) => Promise<Delivery[]>) {
+  function createLanes(limit: () => number, claim: (free: number) => Promise<Claimed[]>) {
     let lanes = 0;
     let isClaiming = false;
     let again = false;
@@ -103,12 +110,17 @@ export function startWebhookSender(
       try {
         do {
           again = false;
-          const free = most - lanes;
-          const claimed = await inTurn(() => claim(free));
-          for (const row of claimed) {
+          let free = 0;
+          // Those that end together free their lanes before one search for all.
+          await nextTurn();
+          const claimed = await inTurn(async () => {
+            free = Math.max(0, limit() - lanes);
+            return free === 0 ? [] : claim(free);
+          });
+          for (const one of claimed) {
             lanes++;
             track(
-              follow(row).finally(() => {
+              follow(one).finally(() => {
                 lanes--;
                 if (again) wake();
               }),
@@ -116,7 +128,7 @@ export function startWebhookSender(
           }
           // With fewer, nothing more was due.
           again ||= claimed.length === free;
-        } while (again && lanes < most && !stopping.signal.aborted);
+        } while (again && lanes < limit() && !stopping.signal.aborted);
       } finally {
         isClaiming = false;
       }
@@ -124,33 +136,49 @@ export function startWebhookSender(
 
     function wake(): void {
       again = true;
-      if (!isClaiming && lanes < most && !stopping.signal.aborted) track(fill());
+      if (!isClaiming && lanes < limit() && !stopping.signal.aborted) track(fill());
     }
     return wake;
   }
 
   /** Delivers a row, and what has waited behind it. */
-  async function follow(row: Delivery): Promise<void> {
-    for (let next: Delivery | undefined = row; next !== undefined;) {
-      const { webhookId, lane, kind }: Delivery = next;
-      const isDelivered = await deliver(next);
-      if (!isDelivered || lane === null) return;
-      if (kind === 'webhook_now' || stopping.signal.aborted)
-        return await inTurn(() => releaseLane(db, { webhookId, lane }, now()));
-      next = await inTurn(() => claimNextOfLane(db, { webhookId, lane }, now()));
+  async function follow(first: Claimed): Promise<void> {
+    for (let next: Claimed | undefined = first; next !== undefined;) next = await deliver(next);
+  }
+
+  /** Rows with their receivers, without those whose receiver is gone or takes nothing now. */
+  async function withReceivers(rows: Delivery[]): Promise<Claimed[]> {
+    const found = new Map<number, WebhookRow | undefined>();
+    for (const { webhookId } of rows)
+      if (!found.has(webhookId)) found.set(webhookId, await findWebhook(db, webhookId));
+    const claimed: Claimed[] = [];
+    for (const row of rows) {
+      const webhook = found.get(row.webhookId);
+      if (webhook === undefined) await deleteOutboxRow(db, row.id);
+      else if (webhook.disabledAt !== null && row.kind === 'webhook') {
+        // Or its lanes would claim what is put back here again and again.
+        receivers.delete(row.webhookId);
+        await changeClaimed(db, row, { nextAttemptAt: now() });
+      } else claimed.push({ row, webhook });
     }
+    return claimed;
   }
 
   const receivers = new Map<number, () => void>();
-  const wakeNow = createLanes(NOW_LANES, async (free) => {
-    const claimed: Delivery[] = [];
-    while (claimed.length < free) {
-      const row = await claimDeliveryNow(db, now());
-      if (row === undefined) break;
-      claimed.push(row);
-    }
-    return claimed;
-  });
+  /** receivers for whom COSTLY_LANES is the limit */
+  const costly = new Set<number>();
+  const wakeNow = createLanes(
+    () => NOW_LANES,
+    async (free) => {
+      const claimed: Delivery[] = [];
+      while (claimed.length < free) {
+        const row = await claimDeliveryNow(db, now());
+        if (row === undefined) break;
+        claimed.push(row);
+      }
+      return withReceivers(claimed);
+    },
+  );
 
   let readAt = -Infinity;
   async function wakeAll(): Promise<void> {
@@ -158,46 +186,38 @@ export function startWebhookSender(
     const subscribers = await inTurn(() => listSubscribers(db, { isFresh }));
     const enabled = subscribers.filter(({ isEnabled }) => isEnabled);
     if (isFresh) readAt = performance.now();
-    for (const id of receivers.keys()) if (!enabled.some((one) => one.id === id)) receivers.delete(id);
+    for (const known of [receivers, costly])
+      for (const id of known.keys()) if (!enabled.some((one) => one.id === id)) known.delete(id);
     for (const { id } of enabled) {
-      const claim = (limit: number) =>
-        receivers.has(id) ? claimDeliveries(db, id, { now: now(), limit }) : Promise.resolve([]);
-      const wake = receivers.get(id) ?? createLanes(LANES, claim);
+      const claim = async (limit: number) =>
+        receivers.has(id) ? withReceivers(await claimDeliveries(db, id, { now: now(), limit })) : [];
+      const lanes = () => (costly.has(id) ? COSTLY_LANES : LANES);
+      const wake = receivers.get(id) ?? createLanes(lanes, claim);
       receivers.set(id, wake);
       wake();
     }
   }
 
-  /** @returns whether the receiver has taken it */
-  async function deliver(row: Delivery): Promise<boolean> {
-    const webhook = await inTurn(() => findWebhook(db, row.webhookId));
-    if (webhook === undefined) {
-      await inTurn(() => deleteOutboxRow(db, row.id));
-      return false;
-    }
-    if (webhook.disabledAt !== null && row.kind === 'webhook') {
-      // Or its lanes would claim what is put back here again and again.
-      receivers.delete(row.webhookId);
-      await inTurn(() => changeClaimed(db, row, { nextAttemptAt: now() }));
-      return false;
-    }
+  /** @returns what has waited behind it, once the receiver has taken it */
+  async function deliver({ row, webhook }: Claimed): Promise<Claimed | undefined> {
     const posted = await attempt(webhook, row);
     if (posted === 'cut') {
       await inTurn(() => changeClaimed(db, row, { nextAttemptAt: now() }));
-      return false;
+      return undefined;
     }
-    const { failure, status, answer } = posted;
+    const { failure, status, answer, isCut: isLong = false } = posted;
     const answered = { answerStatus: status ?? null, answer: answer === '' ? null : answer };
     const about = { webhook: webhook.id, delivery: row.id, type: row.type };
+    if (failure === undefined && !isLong) costly.delete(webhook.id);
+    else costly.add(webhook.id);
     if (failure === undefined) {
       counts.delivered++;
       log.debug({ ...about, status }, 'webhook delivered');
-      await record(row, {
+      return record(row, {
         ...answered,
         ...{ kind: 'webhook', lane: null, failures: 0, nextAttemptAt: null, sentAt: now() },
         ...{ failedAt: null, lastError: null },
       });
-      return true;
     }
     counts.failed++;
     const reason = status === undefined ? failure : `${failure} ${status}`;
@@ -205,8 +225,7 @@ export function startWebhookSender(
     log.warn({ ...about, reason, attempts: row.attempts }, 'webhook not delivered');
     // First, or the row would be due for a receiver that is still enabled.
     if (disabled !== undefined) await disable(webhook, disabled);
-    await record(row, { ...answered, ...outcome, lastError: reason });
-    return false;
+    return record(row, { ...answered, ...outcome, lastError: reason });
   }
 
   async function attempt(webhook: WebhookRow, row: Delivery): Promise<Posted | 'cut'> {
@@ -237,12 +256,70 @@ export function startWebhookSender(
     }
   }
 
-  function record(row: Delivery, outcome: Partial<Delivery>): Promise<void> {
-    return inTurn(async () => {
-      if (!(await settleClaimed(db, row, outcome, { now, stopping: stopping.signal })))
-        log.warn({ delivery: row.id }, 'another instance has taken this webhook over: it may arrive twice');
-      else if (typeof outcome.answer === 'string') await dropErasedAnswer(db, row);
+  /** @returns the next of the row's lane, which a delivered row has held */
+  async function record(row: Delivery, outcome: Partial<Delivery>): Promise<Claimed | undefined> {
+    const { isTaken, next } = await untilRecorded(() => settle({ row, outcome }), row, {
+      ...{ now, stopping: stopping.signal },
     });
+    if (!isTaken)
+      log.warn({ delivery: row.id }, 'another instance has taken this webhook over: it may arrive twice');
+    return next;
+  }
+
+  /** Records what arrives together in one commit, and claims what waited behind it in another. */
+  const settle = createBatches(async (items: Attempted[]): Promise<(Settled | Promise<Settled>)[]> => {
+    const recorded = await recordTogether(items);
+    const delivered = items.filter(({ outcome }, i) => recorded[i] === true && outcome.sentAt);
+    const nexts = await freeLanes(delivered.map(({ row }) => row));
+    return items.map(({ row }, i) => {
+      const isTaken = recorded[i];
+      if (typeof isTaken !== 'boolean') return Promise.reject(isTaken);
+      return { isTaken, next: nexts.get(row) };
+    });
+  });
+
+  /** @returns the next of the delivered rows' lanes; a replay's lane has its own order, and is only let go */
+  async function freeLanes(delivered: Delivery[]): Promise<Map<Delivery, Claimed>> {
+    const freed = delivered.flatMap((row) => {
+      const { webhookId, lane, kind } = row;
+      return lane === null ? [] : [{ row, webhookId, lane, goesOn: kind === 'webhook' }];
+    });
+    try {
+      const ordered = stopping.signal.aborted ? [] : freed.filter(({ goesOn }) => goesOn);
+      for (const lane of freed) if (!ordered.includes(lane)) await releaseLane(db, lane, now());
+      const nexts = await withReceivers(await claimNextOfLanes(db, ordered, now()));
+      const isOf = (of: Lane) => (next: Claimed) =>
+        next.row.webhookId === of.webhookId && next.row.lane === of.lane;
+      return new Map(
+        ordered.flatMap((lane): [Delivery, Claimed][] => {
+          const next = nexts.find(isOf(lane));
+          return next === undefined ? [] : [[lane.row, next]];
+        }),
+      );
+    } catch (error) {
+      // What is recorded stays so; the lanes' next rows are found once the delivered ones' claims would have ended.
+      log.warn({ reason: reasonCode(error) }, 'webhooks wait: the outbox cannot be read');
+      return new Map();
+    }
+  }
+
+  /** @returns for each whether it was still claimed, or why that could not be recorded */
+  async function recordTogether(items: Attempted[]): Promise<(boolean | Error)[]> {
+    try {
+      return await recordOutcomes(db, items);
+    } catch (error) {
+      if (!isLockConflict(error)) throw error;
+    }
+    // Somebody holds one of the rows: the others do not wait for it.
+    const recorded: (boolean | Error)[] = [];
+    for (const item of items)
+      recorded.push(
+        await recordOutcomes(db, [item]).then(
+          ([isTaken]) => isTaken === true,
+          (error: unknown) => error as Error,
+        ),
+      );
+    return recorded;
   }
 
   async function disable({ id }: WebhookRow, reason: DisabledReason): Promise<void> {
@@ -293,6 +370,25 @@ export function startWebhookSender(
   };
 }
 
+/** A claimed row, and the receiver as it was read after the claim. */
+interface Claimed {
+  row: Delivery;
+  webhook: WebhookRow;
+}
+
+interface Attempted {
+  row: Delivery;
+  outcome: Partial<Delivery>;
+}
+
+interface Settled {
+  /** false: another instance has taken the row over, or it was erased */
+  isTaken: boolean;
+  next: Claimed | undefined;
+}
+
+const nextTurn = () => new Promise<void>((resolve) => void setImmediate(resolve));
+
 /** At most so many pieces of work at once, in the order in which they are asked for. */
 function createTurnstile(most: number): <T>(work: () => Promise<T>) => Promise<T> {
   let running = 0;
@@ -313,15 +409,21 @@ function createTurnstile(most: number): <T>(work: () => Promise<T>) => Promise<T
 /** What becomes of a delivery that was not taken, and whether its receiver is disabled. */
 export function afterFailure(
   { enabledAt }: Pick<WebhookRow, 'enabledAt'>,
-  { type, failures: before, attemptedBefore }: Pick<Delivery, 'type' | 'failures' | 'attemptedBefore'>,
+  {
+    type,
+    failures: before,
+    attemptedBefore,
+    failedAt,
+  }: Pick<Delivery, 'type' | 'failures' | 'attemptedBefore'> & Partial<Pick<Delivery, 'failedAt'>>,
   { status, retryAfter = 0 }: Pick<Posted, 'status' | 'retryAfter'>,
   now: Date,
   random = Math.random(),
 ): { outcome: Partial<Delivery>; disabled?: DisabledReason } {
   if (type === 'webhook.test')
     return { outcome: { kind: 'webhook', nextAttemptAt: null, failedAt: now, failures: before + 1 } };
-  // Enabling a receiver begins its schedule anew.
-  const failures = 1 + (attemptedBefore && attemptedBefore <= enabledAt ? 0 : before);
+  // Enabling a receiver begins its schedule again. Times are whole seconds: the attempt before may be of the same one.
+  const isOver = Boolean(failedAt) || (attemptedBefore ?? enabledAt) < enabledAt;
+  const failures = 1 + (isOver ? 0 : before);
   const outcome = { kind: 'webhook' as const, failures, failedAt: null };
   const pause = PAUSES_MS[failures - 1];
   if (status === GONE) return { outcome: { ...outcome, nextAttemptAt: now }, disabled: 'gone' };

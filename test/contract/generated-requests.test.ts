@@ -4,6 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { addToken } from '../../src/access/tokens';
+import { diskTablesOf } from '../support/disk-tables';
 import { IS_WHOLE, runs } from '../support/extent';
 import {
   requestsOf,
@@ -103,7 +104,11 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     unchanged = await makeWorld();
     await make('/shops', { name: SHOP_RECEIVER, kind: 'digistore24', secret: RECEIVER_SECRET });
   });
-  afterAll(() => service.stop());
+  afterAll(async () => {
+    const onDisk = kind === 'MariaDB' ? diskTablesOf(service.db) : [];
+    await service.stop();
+    expect(onDisk).toEqual([]);
+  });
 
   async function call(
     method: string,

@@ -168,7 +168,7 @@ describe.each(BACKENDS)('the form of the operator’s API, on %s', (_, settings)
       await service.write.refused(`GET ${path}`, undefined, 'INVALID_REQUEST', field);
     for (const operation of LISTS) {
       const call = callOf(operation, operation.path.startsWith('/products/') ? '42' : String(license.id));
-      for (const limit of ['0', '501', '-1', '1.5', 'many', ''])
+      for (const limit of ['0', '501', '-1', '1.5', '1e2', '0x10', '+5', '%205', 'many', ''])
         await service.write.refused(`${call}?limit=${limit}`, undefined, 'INVALID_REQUEST', 'limit');
       for (const after of [
         'x',

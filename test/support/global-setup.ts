@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { parseDatabaseUrl } from '../../src/store/database-url';
 import { migrate } from '../../src/store/migrate';
 import { openDatabase, type DatabaseSettings } from '../../src/store/database';
+import { diskTableOptions } from './disk-tables';
 import { temporaryFolder } from './processes';
 import { MARIADB_SCHEMA, SQLITE_SCHEMA } from './service';
 import {
@@ -31,7 +32,7 @@ export default async function setup(): Promise<void> {
   process.env.TEST_MARIADB_DATA = installMariaDb();
   const [mariadb, redis] = await Promise.all([
     // Not flushed to disk, which nothing here survives; commits and new databases wait for it most of their time.
-    startMariaDb(['--innodb-flush-method=nosync']),
+    startMariaDb(['--innodb-flush-method=nosync', ...diskTableOptions(temporaryFolder())]),
     startRedis(['--databases', String(REDIS_DATABASES)]),
   ]);
   process.env.TEST_MARIADB_SOCKET = mariadb.socket;

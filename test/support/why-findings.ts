@@ -119,6 +119,12 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
     en: 'Product 0 (Product 0) has no published version: there is nothing to download for anybody.',
     de: 'Produkt 0 (Product 0) hat keine veröffentlichte Version. Niemand kann etwas herunterladen.',
   },
+  OFFER_WITHDRAWN: {
+    facts: { product_id: 0, version: '2.1.0', latest: '2.0.0' },
+    action: null,
+    en: 'Version 2.1.0 was withdrawn. A site that was offered it says "Invalid extension update" until it checks for updates again; the latest is 2.0.0.',
+    de: 'Version 2.1.0 wurde zurückgezogen. Eine Website, der sie angeboten wurde, meldet „Invalid extension update“, bis sie wieder nach Updates sucht; die neueste ist 2.0.0.',
+  },
   MAIL_NOT_DELIVERED: {
     facts: {
       license_id: 0,

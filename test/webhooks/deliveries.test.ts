@@ -142,8 +142,13 @@ test('the schedule: ten attempts within about 76 hours, then the receiver is dis
   expect(after(0, { retryAfter: 60_000 }).wait).toBe(60_000);
   expect(after(1, { retryAfter: 60_000 }).wait).toBe(300_000);
   expect(after(0, { retryAfter: 1e12 }).wait).toBe(86_400_000);
+  // The first attempt may come in the second in which the receiver was added; the schedule goes on.
+  expect(after(1, {}, 0.5, enabledAt)).toMatchObject({ wait: 300_000, failures: 2 });
   // Enabled since the attempt before: the schedule begins anew.
   expect(after(9, {}, 0.5, new Date('2026-10-31'))).toMatchObject({ wait: 5_000, failures: 1 });
+  // Also when it was enabled in the second in which the last attempt gave up.
+  const givenUp = { type: 'license.issued', failures: 10, attemptedBefore: enabledAt, failedAt: enabledAt };
+  expect(afterFailure({ enabledAt }, givenUp, { status: 500, retryAfter: 0 }, now).outcome.failures).toBe(1);
 });
 
 describe.each(DATABASE_KINDS)('on %s', (kind) => {

@@ -18,7 +18,7 @@ export function bodyReader(schema: TSchema | undefined): Reader {
 }
 
 export function queryReader(schema: TSchema | undefined): (query: URLSearchParams) => object {
-  const read = reader(ofTexts, schema);
+  const read = textsReader(schema);
   return (query) => {
     const fields: Record<string, string> = Object.create(null) as Record<string, string>;
     for (const [name, value] of query) {
@@ -30,7 +30,29 @@ export function queryReader(schema: TSchema | undefined): (query: URLSearchParam
 }
 
 export function formReader(schema: TSchema | undefined): Reader {
-  return reader(ofTexts, schema);
+  return textsReader(schema);
+}
+
+/** Integers are decimal digits: Ajv alone would also read `1e2` and ` 5`. */
+function textsReader(schema: TSchema | undefined): Reader {
+  const read = reader(ofTexts, schema);
+  const { properties = {} } = (schema ?? {}) as { properties?: Record<string, TSchema> };
+  const integers = Object.keys(properties).filter((name) => isInteger(properties[name]));
+  return (given) => {
+    const fields = given as Record<string, unknown>;
+    for (const name of integers) {
+      const text = fields[name];
+      if (typeof text === 'string' && !/^-?\d{1,16}$/.test(text))
+        throw refused(`"${name}" must be of type integer.`, name);
+    }
+    return read(given);
+  };
+}
+
+function isInteger(schema: TSchema | undefined): boolean {
+  const { anyOf, type } = (schema ?? {}) as { type?: string; anyOf?: { type?: string }[] };
+  const types = anyOf === undefined ? [type] : anyOf.map((one) => one.type);
+  return types.includes('integer') && !types.includes('string');
 }
 
 const NOTHING = { type: 'object', additionalProperties: false };

@@ -250,7 +250,7 @@ test('readiness tells of the database, the packages folder and Redis, and fails 
 });
 
 test('readiness tells a packages folder whose disk hangs from one that is not there', async () => {
-  const packages = async () => (await readReadiness('/nowhere', db, undefined, false)).checks.packages;
+  const packages = async () => (await readReadiness('/nowhere', db, undefined, { stopping: false, lostSocket: undefined })).checks.packages;
   expect(await packages()).toBe('the folder /nowhere cannot be used (ENOENT)');
   const hanging = jest.spyOn(promises, 'access').mockReturnValue(new Promise(() => undefined));
   try {

@@ -567,8 +567,12 @@ describe("a site's database is reached", () => {
 
   function located(values: Record<string, ConfigurationValue>, places = sockets): Partial<MysqlSettings> {
     site(values);
-    const { host, port, socketPath } = readJoomlaSite(root, places).database;
-    return { host, port, ...(socketPath === undefined ? {} : { socketPath }) };
+    const { host, port, socketPath, missingSockets } = readJoomlaSite(root, places).database;
+    return {
+      ...{ host, port },
+      ...(socketPath !== undefined && { socketPath }),
+      ...(missingSockets && { missingSockets }),
+    };
   }
 });
 

@@ -98,7 +98,8 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
     onStop(() => webhooks?.stop());
 
     let stopping = false;
-    let server: RunningServer | undefined;
+    // Listens only when all else is ready.
+    const own: { server?: RunningServer } = {};
     const metrics = createMetrics({
       version,
       pool: () => poolState(db),
@@ -111,7 +112,7 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
     });
     const admin = createMonitoringListener({
       readiness: () =>
-        readReadiness(config.packagesDir, db, redis, { stopping, lostSocket: server?.lostSocket() }),
+        readReadiness(config.packagesDir, db, redis, { stopping, lostSocket: own.server?.lostSocket() }),
       metrics: () => metrics.registry.metrics(),
     });
     const settings = {
@@ -147,7 +148,8 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
     });
 
     const monitoring = await listen('LICENSING_ADMIN_LISTEN', config.adminListen, admin, onStop);
-    server = await listen('LICENSING_LISTEN', config.listen, app.callback(), onStop);
+    const server = await listen('LICENSING_LISTEN', config.listen, app.callback(), onStop);
+    own.server = server;
     // Registered last, so readiness fails first and stays visible until the last request is answered.
     onStop(() => (stopping = true));
     return { address: server.address, adminAddress: monitoring.address };

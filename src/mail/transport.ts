@@ -121,7 +121,7 @@ function sendmailTransport(path: string, gainsNoRights: boolean): MailTransport 
       // A command outside the unit has to meet what the service meets.
       const [program, ...before] =
         gainsNoRights && (await has(SETPRIV)) ? [SETPRIV, '--no-new-privs', path] : [path];
-      const child = spawn(program as string, [...before, ...args], {
+      const child = spawn(program, [...before, ...args], {
         ...({ signal, killSignal: 'SIGKILL', stdio: ['pipe', 'ignore', 'pipe'] } as const),
       });
       let said = '';

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { parse } from 'dotenv';
@@ -15,6 +15,7 @@ import {
   type MailSettings,
 } from './mail/settings';
 import type { TextFolders } from './mail/texts';
+import { HOMES, isWithin } from './process/units';
 import { describeLines, describeUnknown, isMeantForUs, type Settings, type Variable } from './settings';
 import { DEFAULT_POOL_SIZE, type DatabaseSettings } from './store/database';
 import { DatabaseUrlError, parseDatabaseUrl } from './store/database-url';
@@ -241,7 +242,23 @@ function readSite(root: string): ReturnType<typeof readJoomlaSite> {
   try {
     return readJoomlaSite(root);
   } catch (error) {
-    throw new ConfigError(`LICENSING_JOOMLA_ROOT: ${(error as Error).message}`);
+    throw new ConfigError(`LICENSING_JOOMLA_ROOT: ${(error as Error).message}${hiddenBySystemd(root)}`);
+  }
+}
+
+/** Under systemd such a folder looks empty or closed, which file rights do not explain. */
+function hiddenBySystemd(folder: string): string {
+  return isWithin(folder, HOMES) && !mayRead(join(folder, 'configuration.php'))
+    ? ' If this is the service: the unit hides that folder from it (ProtectHome). Set ProtectHome=read-only: systemctl edit licensing@.service'
+    : '';
+}
+
+function mayRead(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -13,14 +13,17 @@ import { createClientAddressReader } from './http/client-address';
 import { createMetrics } from './http/metrics';
 import { createMemoryLimiter, createRedisLimiter, FIXED_LIMITS, type Limiter } from './http/rate-limit';
 import { connectRedis, type RedisConnection } from './http/redis';
-import { startServer, type Listen } from './http/server';
+import { startServer, type Listen, type RunningServer } from './http/server';
 import { composerOf } from './mail/compose';
 import { mailingOf, queueMail } from './mail/queue';
 import { queueReminders } from './mail/reminders';
+import type { MailSettings } from './mail/settings';
 import { startMailSender } from './mail/sender';
 import { createMailTransport } from './mail/transport';
 import { runReady } from './orders/record';
+import { describeFailure, remedyOf, toMailFailure } from './mail/failures';
 import { startHousekeeping } from './process/housekeeping';
+import { gainsNoRights } from './process/units';
 import type { ChangeMail } from './selfservice/changes';
 import { createLicensing } from './licensing/licensing';
 import { readReadiness } from './http/readiness';
@@ -96,6 +99,8 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
     onStop(() => webhooks?.stop());
 
     let stopping = false;
+    // Listens only when all else is ready.
+    const own: { server?: RunningServer } = {};
     const metrics = createMetrics({
       version,
       pool: () => poolState(db),
@@ -107,7 +112,8 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       webhooks: webhooks && { counts: webhooks.counts, standing: () => readWebhookStanding(db, now()) },
     });
     const admin = createMonitoringListener({
-      readiness: () => readReadiness(config.packagesDir, db, redis, stopping),
+      readiness: () =>
+        readReadiness(config.packagesDir, db, redis, { stopping, lostSocket: own.server?.lostSocket() }),
       metrics: () => metrics.registry.metrics(),
     });
     const settings = {
@@ -142,11 +148,12 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       onAnswered: metrics.observe,
     });
 
-    const adminAddress = await listen('LICENSING_ADMIN_LISTEN', config.adminListen, admin, onStop);
-    const address = await listen('LICENSING_LISTEN', config.listen, app.callback(), onStop);
+    const monitoring = await listen('LICENSING_ADMIN_LISTEN', config.adminListen, admin, onStop);
+    const server = await listen('LICENSING_LISTEN', config.listen, app.callback(), onStop);
+    own.server = server;
     // Registered last, so readiness fails first and stays visible until the last request is answered.
     onStop(() => (stopping = true));
-    return { address, adminAddress };
+    return { address: server.address, adminAddress: monitoring.address };
   });
 }
 
@@ -185,7 +192,17 @@ function startMail(config: Config, db: Db, log: Logger, now: Clock): () => unkno
   const composer = composerOf(config, createLinkCodes(db));
   if (mail === undefined || composer === undefined) return () => undefined;
   const from = { address: mail.from.address, name: composer.shopName };
-  return startMailSender(db, { ...composer, transport: createMailTransport(mail), from }, log, now);
+  const transport = createMailTransport(mail, { gainsNoRights: gainsNoRights() });
+  // Otherwise only the mails that wait would tell.
+  if (mail.route.kind === 'sendmail')
+    transport.verify().catch((error: unknown) => warnOfMail(log, mail, error));
+  return startMailSender(db, { ...composer, transport, from }, log, now);
+}
+
+function warnOfMail(log: Logger, { source, from }: MailSettings, error: unknown): void {
+  const { stored } = toMailFailure(error);
+  const remedy = remedyOf(stored, from.address) ?? `Correct ${source}.`;
+  log.warn(`mails wait, which are sent by ${source}: ${describeFailure(stored)}. ${remedy}`);
 }
 
 /** Starts to send webhooks. Without LICENSING_KEY_SECRET there are none. */
@@ -208,11 +225,11 @@ async function listen(
   where: Listen,
   listener: RequestListener,
   onStop: OnStop,
-): Promise<string> {
+): Promise<RunningServer> {
   try {
     const server = await startServer(listener, where);
     onStop(() => server.drain());
-    return server.address;
+    return server;
   } catch (error) {
     throw new Error(`${variable}: ${(error as Error).message}`, { cause: error });
   }

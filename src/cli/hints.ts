@@ -39,6 +39,8 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
     `Name another file: licensing update-xml write --product ${product} --out FILE`,
   'no-zip': () => '',
   'no-version-inside': () => '',
+  'disk-full': () => '',
+  'folder-closed': () => '"licensing doctor" says what to do.',
   'is-published': () => '',
   'is-withdrawn': () => '',
   'equal-version': () => '',

@@ -3,10 +3,11 @@ import type { Command } from 'commander';
 import { readConfig } from '../config';
 import { OperatorError } from '../licensing/operator-error';
 import { composerOf, composeTest } from '../mail/compose';
-import { describeFailure, toMailFailure } from '../mail/failures';
+import { describeFailure, remedyOf, toMailFailure } from '../mail/failures';
 import { listAllMails, mailingOf, mailJson, sendKey } from '../mail/queue';
 import { findTextFaults } from '../mail/texts';
 import { createMailTransport } from '../mail/transport';
+import { serviceGainsNoRights } from '../process/units';
 import { emailAddress, positiveInteger } from './arguments';
 import { createOutput, withSession } from './command';
 import { KEY_ARGUMENT, requireLicense } from './license-argument';
@@ -46,12 +47,13 @@ function addTest(mail: Command): void {
       const composed = composeTest(address, { language, messageId }, composer);
       const from = { address: settings.from.address, name: composer.shopName };
       const signal = AbortSignal.timeout(TEST_LIMIT_MS);
-      const answer = await createMailTransport(settings)
+      const answer = await createMailTransport(settings, { gainsNoRights: await serviceGainsNoRights() })
         .send(composed, from, signal)
         .catch((error: unknown) => {
           const { stored, said } = toMailFailure(error);
+          const remedy = remedyOf(stored, settings.from.address);
           throw new OperatorError(
-            `The mail was not sent, by ${settings.source}: ${describeFailure(stored)}.${said === undefined ? '' : ` It said: ${printable(said.trim())}`}`,
+            `The mail was not sent, by ${settings.source}: ${describeFailure(stored)}.${said === undefined ? '' : ` It said: ${printable(said.trim())}`}${remedy === undefined ? '' : ` ${remedy}`}`,
           );
         });
       output.print(
@@ -84,7 +86,7 @@ function addList(mail: Command): void {
   mail
     .command('list')
     .description('Lists the latest mails, without addresses.')
-    .option('--failed', 'only those that were given up')
+    .option('--failed', 'only those that were given up, or failed and are tried again')
     .option('--limit <n>', 'how many at the most', positiveInteger, 100)
     .addHelpText('after', '\nExample:\n  licensing mail list --failed')
     .action(({ failed = false, limit }: { failed?: boolean; limit: number }, command: Command) =>

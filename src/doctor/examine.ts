@@ -16,12 +16,14 @@ import { checkPages } from './pages';
 import { checkRedis } from './redis';
 import { checkSigning } from './signing';
 import { checkSite } from './site';
+import { checkUnits } from './units';
 import { checkUpdateXml } from './update-xml';
 import { checkWebhooks } from './webhooks';
 
 /** Ordered so that a check follows the checks it depends on. */
 const CHECKS: { name: string; check: Check; needsDatabase: boolean }[] = [
   { name: 'CONFIGURATION', check: checkConfiguration, needsDatabase: false },
+  { name: 'UNITS', check: checkUnits, needsDatabase: false },
   { name: 'DATABASE', check: checkServer, needsDatabase: false },
   { name: 'DATABASE_NODES', check: checkNodes, needsDatabase: false },
   { name: 'SCHEMA', check: checkSchema, needsDatabase: true },

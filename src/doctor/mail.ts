@@ -1,6 +1,7 @@
-import { describeFailure, toMailFailure } from '../mail/failures';
+import { describeFailure, remedyOf, toMailFailure } from '../mail/failures';
 import { findTextFaults } from '../mail/texts';
 import { createMailTransport } from '../mail/transport';
+import { serviceGainsNoRights } from '../process/units';
 import { countUndelivered } from '../store/outbox';
 import { ok, problem, warning, type Check, type Finding } from './finding';
 
@@ -25,11 +26,15 @@ export const checkMail: Check = async ({ config }) => {
     }),
   );
   try {
-    await createMailTransport(mail, { connect: PATIENCE_MS, silence: PATIENCE_MS }).verify();
+    const timeouts = { connect: PATIENCE_MS, silence: PATIENCE_MS };
+    await createMailTransport(mail, { timeouts, gainsNoRights: await serviceGainsNoRights() }).verify();
   } catch (error) {
+    const { stored } = toMailFailure(error);
     const isOwn = mail.source === 'LICENSING_MAIL_URL';
-    const what = `Mails cannot be sent, by ${mail.source}: ${describeFailure(toMailFailure(error).stored)}.`;
-    const remedy = `Correct ${isOwn ? mail.source : "the site's mail settings"}, and try: licensing mail test ADDRESS`;
+    const what = `Mails cannot be sent, by ${mail.source}: ${describeFailure(stored)}.`;
+    const remedy =
+      remedyOf(stored, mail.from.address) ??
+      `Correct ${isOwn ? mail.source : "the site's mail settings"}, and try: licensing mail test ADDRESS`;
     const why = 'Mails wait, and are tried again for two days.';
     return [
       // A shop that wants no mails need not have a site that can send.

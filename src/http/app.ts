@@ -9,7 +9,7 @@ import { BODY_OPTIONS } from './body-options';
 import type { createClientAddressReader } from './client-address';
 import type { Context, Endpoint, Handler, Middleware, State } from './context';
 import { downloadEndpoint, downloadHandler, type DownloadSettings } from './downloads';
-import { answerFault, bodyError, inTime, logAnswer, logSendFault } from './faults';
+import { answerFault, bodyError, createAnswerLog, inTime, logSendFault } from './faults';
 import { frontPage } from './front-page';
 import { mountHooks } from './hooks';
 import { activateHandler, deactivateHandler, recordUnread, tokenHandler, validateHandler } from './licenses';
@@ -70,6 +70,7 @@ export function createApp({
 }: AppDependencies): Koa {
   const app = new Koa<State>();
   app.on('error', logSendFault(log));
+  const logAnswer = createAnswerLog(log);
   const newRouter = () => new Router<State>({ prefix: API_PATH, sensitive: true });
   const router = newRouter();
   // A router of its own, because each looks at all its addresses: customers' calls shall not wait for the operator's.
@@ -102,7 +103,7 @@ export function createApp({
       if (error instanceof InvalidRequestError) recordUnread(ctx, licensing);
     }
     ctx.state.answered = true;
-    logAnswer(log, ctx);
+    logAnswer(ctx);
     onAnswered(ctx, (performance.now() - started) / 1000);
   });
   if (pagesHost !== undefined)

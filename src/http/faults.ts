@@ -4,7 +4,7 @@ import { SiteAwayError } from '../access/authenticate';
 import { BusyError } from '../licensing/batches';
 import { SealError } from '../licensing/sealing';
 import { API_PATH } from '../api';
-import { isUnavailable } from '../store/errors';
+import { isLockConflict, isUnavailable } from '../store/errors';
 import { sendFailure } from './answers';
 import type { Context } from './context';
 import { EncodedBodyError, InvalidRequestError, readPath } from './requests';
@@ -101,10 +101,48 @@ export function bodyError(
 /** zlib's and brotli's codes for badly compressed bodies; koa-body may give them in its message only. */
 const NOT_DECODABLE = /\bZ_(?:DATA_ERROR|BUF_ERROR|NEED_DICT)\b|\bERR_\w*ERROR_FORMAT/;
 
+/**
+ * Logs what was answered. Without its database the service fails every request: only the first and the end are told, because
+ * a line a request fills the disk.
+ */
+export function createAnswerLog(log: Logger): (ctx: Context) => void {
+  /** requests that failed since then; undefined: the database answers */
+  let away: number | undefined;
+  return (ctx) => {
+    const { fault, code, endpoint } = ctx.state;
+    if (fault !== undefined && isOfDatabase(fault)) {
+      if (away === undefined)
+        log.error({ fault: describe(fault) }, 'the database is away or too slow: requests are answered 503');
+      away = (away ?? 0) + 1;
+      return logAnswer(log, ctx, 'debug');
+    }
+    if (away !== undefined && LICENSING.has(endpoint) && ASKED_DATABASE.has(code)) {
+      log.info({ failed: away }, 'the database answers again');
+      away = undefined;
+    }
+    logAnswer(log, ctx);
+  };
+}
+
+function isOfDatabase(fault: unknown): boolean {
+  return (
+    fault instanceof DeadlineError ||
+    fault instanceof BusyError ||
+    (isUnavailable(fault) && !isLockConflict(fault))
+  );
+}
+
+/** Endpoints, and the codes of their answers, that show that the database answered. A limit is found out without it. */
+const LICENSING = new Set<unknown>(['activate', 'deactivate', 'validate', 'token']);
+const ASKED_DATABASE = new Set<unknown>([
+  ...[undefined, 'LICENSE_NOT_FOUND', 'LICENSE_INACTIVE', 'LICENSE_EXPIRED'],
+  ...['ACTIVATION_LIMIT_REACHED', 'ACTIVATION_NOT_FOUND', 'ACTIVATION_HELD', 'PRODUCT_MISMATCH'],
+]);
+
 /** Refusals at `info`, faults at `error`, the rest at `debug`; no query or headers, which hold keys and cookies. */
-export function logAnswer(log: Logger, ctx: Context): void {
+function logAnswer(log: Logger, ctx: Context, atFault: 'error' | 'debug' = 'error'): void {
   const { code, fault, requestId, client, endpoint, route } = ctx.state;
-  const level = fault === undefined ? (code === undefined ? 'debug' : 'info') : 'error';
+  const level = fault === undefined ? (code === undefined ? 'debug' : 'info') : atFault;
   if (!log.isLevelEnabled(level)) return;
   log[level](
     {

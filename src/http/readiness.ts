@@ -8,12 +8,12 @@ import { readSchemaState } from '../store/migrate';
 
 const PATIENCE_MS = 2_000;
 
-/** Checks the database, its schema and the packages folder. Redis is only reported: limits work without it. */
+/** Checks the database, its schema, the packages folder and the process's socket. Redis is only reported: limits work without it. */
 export async function readReadiness(
   packagesDir: string,
   db: Db,
   redis: RedisConnection | undefined,
-  stopping: boolean,
+  process: { stopping: boolean; lostSocket: string | undefined },
 ): Promise<Readiness> {
   const [database, packages] = await Promise.all([
     check(async () => {
@@ -30,7 +30,7 @@ export async function readReadiness(
   const needed = {
     database,
     packages: packages === 'ok' ? 'ok' : `the folder ${packagesDir} ${packages}`,
-    process: stopping ? 'is stopping' : 'ok',
+    process: describeProcess(process),
   };
   return {
     ready: Object.values(needed).every((state) => state === 'ok'),
@@ -40,6 +40,17 @@ export async function readReadiness(
         redis === undefined ? 'not configured' : redis.isAway() ? 'away: limits are counted in memory' : 'ok',
     },
   };
+}
+
+function describeProcess({
+  stopping,
+  lostSocket,
+}: {
+  stopping: boolean;
+  lostSocket: string | undefined;
+}): string {
+  if (stopping) return 'is stopping';
+  return lostSocket === undefined ? 'ok' : `its socket ${lostSocket} is gone: restart this instance`;
 }
 
 async function check(look: () => Promise<string>): Promise<string> {

@@ -15,6 +15,8 @@ export type Listen = { host: string; port: number } | { path: string };
 export interface RunningServer {
   /** as a person would type it: `http://127.0.0.1:3080` or `unix:/run/licensing/http.sock` */
   address: string;
+  /** The path of its socket when that is not there any more, or another process's: nobody can connect. */
+  lostSocket(): string | undefined;
   /** Stops accepting connections, answers the requests under way, and ends. */
   drain(): Promise<void>;
 }
@@ -81,8 +83,13 @@ export async function startServer(
     server.listen(listen, resolve);
   });
   if ('path' in listen) chmodSync(listen.path, SOCKET_MODE);
+  const socket = 'path' in listen ? lstatSync(listen.path) : undefined;
   return {
     address: addressOf(server, listen),
+    lostSocket() {
+      if (!('path' in listen) || socket === undefined) return undefined;
+      return lstatSync(listen.path, { throwIfNoEntry: false })?.ino === socket.ino ? undefined : listen.path;
+    },
     async drain() {
       await untilNoneComes(connectionsOf(server), GRACE_MS);
       // Not earlier: a client told to close comes back on a new connection.

@@ -1,5 +1,13 @@
 /** The kind of refusal, for programs: the API's codes where they fit, otherwise REFUSED. */
-export type OperatorErrorCode = 'INVALID_REQUEST' | 'NOT_FOUND' | 'CONFLICT' | 'REFUSED';
+export type OperatorErrorCode =
+  | 'INVALID_REQUEST'
+  | 'NOT_FOUND'
+  | 'CONFLICT'
+  /** the disk is full */
+  | 'INSUFFICIENT_STORAGE'
+  /** the operator has to mend something on the server first */
+  | 'SERVICE_UNAVAILABLE'
+  | 'REFUSED';
 
 /** What a refusal is about; a command or page adds what to do next. */
 export type RefusalFacts =
@@ -55,7 +63,8 @@ export type RefusalFacts =
   | { reason: 'bad-rows'; rows: string }
   | { reason: 'token-name' | 'no-token' | 'is-operator' | 'no-operator' }
   | { reason: 'no-key-secret' | 'no-signing-key' | 'signing-key-retired' | 'last-signing-key' }
-  | { reason: 'no-webhook' | 'webhook-address' };
+  | { reason: 'no-webhook' | 'webhook-address' }
+  | { reason: 'disk-full' | 'folder-closed' };
 
 /** A refusal in words that fit every caller. Nothing has changed when it is thrown. */
 export class OperatorError extends Error {

@@ -14,6 +14,8 @@ export type MailFailureCode =
   | 'TIMEOUT'
   | 'NOT_CONNECTED'
   | 'SENDMAIL'
+  /** the program needs rights that systemd's NoNewPrivileges keeps from it */
+  | 'SENDMAIL_RIGHTS'
   | 'FOLDER'
   | 'UNKNOWN';
 
@@ -35,7 +37,9 @@ export class MailFailure extends Error {
 
   /** No mail gets out for now, whomever it is for. */
   get isOfServer(): boolean {
-    return ['PASSWORD_REFUSED', 'TLS', 'NOT_CONNECTED', 'SENDMAIL', 'FOLDER'].includes(this.code);
+    return ['PASSWORD_REFUSED', 'TLS', 'NOT_CONNECTED', 'SENDMAIL', 'SENDMAIL_RIGHTS', 'FOLDER'].includes(
+      this.code,
+    );
   }
 
   /** As it is stored, such as `ADDRESS_REFUSED 550`. */
@@ -104,10 +108,19 @@ const WORDS: Record<string, string> = {
   TIMEOUT: 'the mail server did not answer in time',
   NOT_CONNECTED: 'the mail server cannot be reached',
   SENDMAIL: 'the sendmail program failed or cannot be run',
+  SENDMAIL_RIGHTS:
+    'the sendmail program needs the rights of another user or group, which the unit of the service does not allow (NoNewPrivileges)',
   FOLDER: 'the folder for mails cannot be written to',
   NO_CUSTOMER: 'the licence has no customer with an e-mail address any more',
   KEY_UNKNOWN: "the licence's key cannot be revealed",
 };
+
+/** What helps against a failure that the settings cause; undefined: nothing general. */
+export function remedyOf(stored: string, from: string): string | undefined {
+  return failureCode(stored) === 'SENDMAIL_RIGHTS'
+    ? `If a mail server of this machine listens on port 25, set LICENSING_MAIL_URL=smtp://localhost:25?from=${from} and restart the service (docs/mail.md).`
+    : undefined;
+}
 
 /** A stored code in words for the operator, as a clause. */
 export function describeFailure(stored: string): string {

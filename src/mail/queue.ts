@@ -241,7 +241,7 @@ export interface MailReport {
   error: string | null;
 }
 
-/** The latest mails of all licences, or those that were given up; the newest first. */
+/** The latest mails of all licences, or those that were given up or failed and are tried again; the newest first. */
 export async function listAllMails(db: Db, which: { failed: boolean; limit: number }): Promise<MailReport[]> {
   return (await listOutbox(db, 'mail', which)).map((row) => ({
     ...{ mail: toMail(row), licenseId: row.licenseId, attempts: row.attempts, error: row.lastError },

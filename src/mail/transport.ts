@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { constants, readFileSync } from 'node:fs';
-import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { access, mkdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { createTransport as createNodemailer, type SendMailOptions } from 'nodemailer';
 import type { ComposedMail } from './compose';
 import { MailFailure, toMailFailure } from './failures';
@@ -25,28 +25,23 @@ export interface MailTimeouts {
 /** A server that looks for spam is silent before its 250, often for a minute. */
 const TIMEOUTS: MailTimeouts = { connect: 10_000, silence: 5 * 60_000 };
 
-export function createMailTransport({ route }: MailSettings, timeouts = TIMEOUTS): MailTransport {
+export interface TransportOptions {
+  timeouts?: MailTimeouts;
+  /** As in the service: a program that is started takes no rights of another user or group. */
+  gainsNoRights: boolean;
+}
+
+export function createMailTransport(
+  { route }: MailSettings,
+  { timeouts = TIMEOUTS, gainsNoRights }: TransportOptions,
+): MailTransport {
   switch (route.kind) {
     case 'smtp':
       return smtpTransport(route, timeouts);
     case 'sendmail':
-      // A program of this kind needs another group's rights, which systemd's NoNewPrivileges keeps from it.
-      return mayGainRights() ? sendmailTransport(route.path) : smtpTransport(LOCAL_SERVER, timeouts);
+      return sendmailTransport(route.path, gainsNoRights);
     case 'folder':
       return folderTransport(route.path);
-  }
-}
-
-/** Where sendmail would bring mails to. */
-const LOCAL_SERVER: SmtpSettings = {
-  ...{ kind: 'smtp', host: 'localhost', port: 25, tls: 'offered', ca: undefined, login: undefined },
-};
-
-function mayGainRights(): boolean {
-  try {
-    return !/^NoNewPrivs:\s*1$/m.test(readFileSync('/proc/self/status', 'utf8'));
-  } catch {
-    return true;
   }
 }
 
@@ -106,28 +101,69 @@ async function writeMessage(mail: ComposedMail, from: { address: string; name: s
   return (await toBytes.sendMail(toMessage(mail, from))).message as Buffer;
 }
 
+/** As much of what the program wrote as a person reads. */
+const MAX_SAID = 1_000;
+
 /** The program takes the recipient as an argument. Nodemailer's own transport could not end one that hangs. */
-function sendmailTransport(path: string): MailTransport {
+function sendmailTransport(path: string, gainsNoRights: boolean): MailTransport {
+  const verify = async () => {
+    await access(path, constants.X_OK).catch(() => {
+      throw new MailFailure('SENDMAIL');
+    });
+    // Postfix's would try to queue the mail for ever instead of failing.
+    if (gainsNoRights && (await needsRights(path))) throw new MailFailure('SENDMAIL_RIGHTS');
+  };
   return {
     async send(mail, from, signal) {
+      await verify();
       const bytes = await writeMessage(mail, from);
-      const child = spawn(path, ['-i', '-f', from.address, '--', mail.to], {
-        ...({ signal, killSignal: 'SIGKILL', stdio: ['pipe', 'ignore', 'ignore'] } as const),
+      const args = ['-i', '-f', from.address, '--', mail.to];
+      // A command outside the unit has to meet what the service meets.
+      const [program, ...before] =
+        gainsNoRights && (await has(SETPRIV)) ? [SETPRIV, '--no-new-privs', path] : [path];
+      const child = spawn(program, [...before, ...args], {
+        ...({ signal, killSignal: 'SIGKILL', stdio: ['pipe', 'ignore', 'pipe'] } as const),
       });
+      let said = '';
+      child.stderr
+        .setEncoding('utf8')
+        .on('data', (text: string) => (said = (said + text).slice(0, MAX_SAID)));
       child.stdin.on('error', () => undefined);
       child.stdin.end(bytes);
+      const failed = () => new MailFailure('SENDMAIL', undefined, said.trim() || undefined);
       await new Promise<void>((resolve, reject) => {
-        child.once('error', () => reject(new MailFailure(signal.aborted ? 'TIMEOUT' : 'SENDMAIL')));
-        child.once('close', (code) => (code === 0 ? resolve() : reject(new MailFailure('SENDMAIL'))));
+        child.once('error', () => reject(signal.aborted ? new MailFailure('TIMEOUT') : failed()));
+        child.once('close', (code) => (code === 0 ? resolve() : reject(failed())));
       });
       return 'queued by sendmail';
     },
-    async verify() {
-      await access(path, constants.X_OK).catch(() => {
-        throw new MailFailure('SENDMAIL');
-      });
-    },
+    verify,
   };
+}
+
+/** Of util-linux, which systemd needs. */
+const SETPRIV = '/usr/bin/setpriv';
+
+function has(path: string): Promise<boolean> {
+  return access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+}
+
+const SETUID = 0o4000;
+const SETGID = 0o2000;
+/** What Postfix's and nullmailer's programs hand a mail to, which then take the rights. */
+const HELPERS = ['postdrop', 'nullmailer-queue'];
+
+/** Whether a mail program works only with the rights of another user or group, as those of Exim, Postfix and Sendmail. */
+async function needsRights(path: string): Promise<boolean> {
+  const program = await realpath(path);
+  // Where msmtp has the bit, it is for reading a file with a password, which may also be the service's own.
+  if (basename(program) === 'msmtp') return false;
+  const helpers = HELPERS.map((name) => join(dirname(program), name));
+  const modes = await Promise.all([program, ...helpers].map((one) => stat(one).catch(() => undefined)));
+  return modes.some((stats) => stats !== undefined && (stats.mode & (SETUID | SETGID)) !== 0);
 }
 
 function folderTransport(folder: string): MailTransport {

@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
+import { OperatorError } from '../licensing/operator-error';
 
 /** Names the requested file (absolute), not the temporary one. @returns undefined for an error about something else */
 export function explainFileFault(error: unknown, path: string): string | undefined {
@@ -20,7 +21,7 @@ export function explainFileFault(error: unknown, path: string): string | undefin
     case 'EPERM':
       return `the user ${userName()} may not write to the folder ${folder}. Run this as a user who may, or give the right (chown ${userName()} ${folder})`;
     case 'EROFS':
-      return `${folder} is on a file system that is read-only here`;
+      return `${folder} is read-only here. Under systemd the service may write only below /var/lib/licensing: "licensing doctor" says what to do`;
     case 'ENOSPC':
     case 'EDQUOT':
     case 'EFBIG':
@@ -30,6 +31,24 @@ export function explainFileFault(error: unknown, path: string): string | undefin
     default:
       return undefined;
   }
+}
+
+const FULL = ['ENOSPC', 'EDQUOT', 'EFBIG'];
+
+/** What a failure to store a file in `folder` means to who sent it; other errors as they are. */
+export function toStorageError(error: unknown, folder: string): unknown {
+  const fault = explainFileFault(error, join(folder, 'file'));
+  if (fault === undefined) return error;
+  const isFull = FULL.includes((error as NodeJS.ErrnoException).code ?? '');
+  return new OperatorError(
+    isFull
+      ? `The disk is full: the package was not stored in ${folder}, and nothing was published. Make room there, and try again.`
+      : `The package was not stored, and nothing was published: ${fault}.`,
+    {
+      code: isFull ? 'INSUFFICIENT_STORAGE' : 'SERVICE_UNAVAILABLE',
+      facts: { reason: isFull ? 'disk-full' : 'folder-closed' },
+    },
+  );
 }
 
 /** Why a file cannot be read; completes a sentence. */

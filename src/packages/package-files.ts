@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { constants, createWriteStream, type Stats } from 'node:fs';
 import { chmod, mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { toStorageError } from './file-faults';
 
 /** Packages are named by their SHA-256: equal bytes share a file, and a published version can never change. */
 export interface StoredPackage {
@@ -80,20 +81,20 @@ export async function stageFile(
   return stageBytes(dir, bytes, onProgress).finally(() => bytes.destroy());
 }
 
-/** `stageFile` for bytes as they arrive. */
+/** `stageFile` for bytes as they arrive. @throws OperatorError when the folder cannot take them */
 export async function stageBytes(
   dir: string,
   bytes: AsyncIterable<Buffer>,
   onProgress: (bytes: number) => void = () => undefined,
 ): Promise<StagedPackage> {
-  await mkdir(dir, { recursive: true });
-  await removeAbandoned(dir);
   const path = join(dir, `${INCOMING}${randomBytes(8).toString('hex')}`);
   try {
+    await mkdir(dir, { recursive: true });
+    await removeAbandoned(dir);
     return { ...(await copyAndHash(bytes, path, onProgress)), path };
   } catch (error) {
-    await rm(path, { force: true });
-    throw error;
+    await rm(path, { force: true }).catch(() => undefined);
+    throw toStorageError(error, dir);
   }
 }
 
@@ -119,12 +120,18 @@ export async function acceptPackage(
   const path = await pathOfStaged(dir, { ...stored, path: staged });
   await check(path);
   if (path === target) return stored;
+  await makeOwn(path, target).catch((error: unknown) => {
+    throw toStorageError(error, dir);
+  });
+  return stored;
+}
+
+async function makeOwn(path: string, target: string): Promise<void> {
   // nginx and the service are other users: the folder decides who may read packages, not the publisher's umask.
   await chmod(path, 0o644);
   await syncFile(path);
   await rename(path, target);
-  await syncFile(dir);
-  return stored;
+  await syncFile(dirname(target));
 }
 
 async function copyAndHash(

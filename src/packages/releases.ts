@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { Db } from '../store/database';
 import { lockProduct, type Product } from '../store/catalogue';
 import {
@@ -21,7 +20,7 @@ import {
   type ReleaseChanges,
 } from '../store/releases';
 import { inTransaction } from '../store/transaction';
-import { explainFileFault, explainReadFault } from './file-faults';
+import { explainReadFault } from './file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { noProduct, requireProduct } from '../licensing/find-or-refuse';
 import { compareVersions, isVersion, versionOrder } from '../licensing/versions';
@@ -254,14 +253,7 @@ async function storePackageFile(
         throw new OperatorError(`There is no file ${file}.`);
       case 'EACCES':
         throw new OperatorError(
-          (error as NodeJS.ErrnoException).path === file
-            ? `The package ${file} cannot be read: ${explainReadFault(error)}. Let that user read the file and enter its folder, or copy it to where it may, as /tmp.`
-            : `The package was not stored: ${explainFileFault(error, join(dir, 'package.zip')) ?? (error as Error).message}.`,
-        );
-      case 'ENOSPC':
-      case 'EDQUOT':
-        throw new OperatorError(
-          `The disk is full: the package was not stored in ${dir}, and nothing was published.`,
+          `The package ${file} cannot be read: ${explainReadFault(error)}. Let that user read the file and enter its folder, or copy it to where it may, as /tmp.`,
         );
       default:
         throw error;

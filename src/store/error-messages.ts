@@ -125,13 +125,15 @@ function isClosed(path: string): boolean {
 }
 
 function explainServer(error: DriverError, settings: MysqlSettings, source: string): Explanation {
-  const { host, socketPath, user, database, tls } = settings;
+  const { host, socketPath, missingSockets, user, database, tls } = settings;
   const names = tlsNames(source);
   const said = readReason(error);
   const rows: Row[] = [
     [
       'ECONNREFUSED',
-      'nobody listens there',
+      missingSockets === undefined
+        ? 'nobody listens there'
+        : `nobody listens there, and there is no socket ${missingSockets.join(' or ')}`,
       `Start the database server, or correct ${socketPath === undefined ? 'host and port' : 'the socket'} in ${source}.`,
     ],
     [

@@ -1,3 +1,4 @@
+import type { Knex } from 'knex';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { customerDigest } from './customer-digest';
@@ -248,22 +249,25 @@ export async function findLatestOutboxRow(
   return row && (toFields(row) as OutboxRow);
 }
 
-/** The newest rows, or those that failed. */
+/** The newest rows, or those that were given up or wait for another attempt after a failed one. */
 export async function listOutbox(
   db: Db,
   kind: OutboxKind,
   { failed, limit }: { failed: boolean; limit: number },
 ): Promise<OutboxRow[]> {
-  const query = db(failed ? table(db, 'outbox') : tableBy(db, 'outbox', 'kind', 'created_at'))
-    .where({ kind })
-    .limit(limit);
-  if (failed) query.whereNotNull('failed_at').orderBy('failed_at', 'desc');
-  else
-    query.orderBy([
-      { column: 'created_at', order: 'desc' },
-      { column: 'id', order: 'desc' },
-    ]);
-  return ((await query) as object[]).map((row) => toFields(row) as OutboxRow);
+  const find = async (query: Knex.QueryBuilder) =>
+    ((await query.where({ kind }).limit(limit)) as object[]).map((row) => toFields(row) as OutboxRow);
+  const newestFirst = [
+    { column: 'created_at', order: 'desc' },
+    { column: 'id', order: 'desc' },
+  ];
+  if (!failed) return find(db(tableBy(db, 'outbox', 'kind', 'created_at')).orderBy(newestFirst));
+  const rows = () => db(table(db, 'outbox'));
+  const found = [
+    ...(await find(rows().whereNotNull('failed_at').orderBy('failed_at', 'desc'))),
+    ...(await find(rows().whereNotNull('next_attempt_at').whereNotNull('last_error').orderBy(newestFirst))),
+  ];
+  return found.sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || b.id - a.id).slice(0, limit);
 }
 
 /** How many failed since then, and how many wait for another attempt after a failed one. */

@@ -92,6 +92,8 @@ export interface ServerLocation {
   port: number;
   /** a Unix socket; takes precedence over host and port */
   socketPath?: string;
+  /** the sockets that were looked for, because `localhost` means one to the site */
+  missingSockets?: readonly string[];
 }
 
 /** @param authorities the machine's, which PHP uses too; Node has its own list */

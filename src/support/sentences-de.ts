@@ -58,6 +58,7 @@ const NOT_MAILED: Record<string, string> = {
   TIMEOUT: 'Der Mailserver hat nicht rechtzeitig geantwortet',
   NOT_CONNECTED: 'Der Mailserver ist nicht erreichbar',
   SENDMAIL: 'Das Programm sendmail ist fehlgeschlagen oder lässt sich nicht ausführen',
+  SENDMAIL_RIGHTS: 'Das Programm sendmail braucht Rechte, die die Unit des Dienstes nicht zulässt',
   FOLDER: 'In den Ordner für Mails kann nicht geschrieben werden',
   NO_CUSTOMER: 'Die Lizenz hat keinen Kunden mit E-Mail-Adresse',
   KEY_UNKNOWN: 'Der Schlüssel lässt sich nicht anzeigen',

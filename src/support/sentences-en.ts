@@ -53,6 +53,7 @@ const NOT_MAILED: Record<string, string> = {
   TIMEOUT: 'the mail server did not answer in time',
   NOT_CONNECTED: 'the mail server cannot be reached',
   SENDMAIL: 'the sendmail program failed or cannot be run',
+  SENDMAIL_RIGHTS: 'the sendmail program needs rights that the unit of the service does not allow',
   FOLDER: 'the folder for mails cannot be written to',
   NO_CUSTOMER: 'the licence has no customer with an e-mail address',
   KEY_UNKNOWN: 'the key cannot be revealed',

@@ -1,4 +1,4 @@
-import { existsSync, promises, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, promises, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,6 +7,7 @@ import { Redis } from 'ioredis';
 import request from 'supertest';
 import type { Settings } from '../../src/config';
 import { readReadiness } from '../../src/http/readiness';
+import { startServer } from '../../src/http/server';
 import type { Db } from '../../src/store/database';
 import { startNginx } from '../support/nginx';
 import { eventually, freePort, sharedFolder, temporaryFolder } from '../support/processes';
@@ -249,8 +250,24 @@ test('readiness tells of the database, the packages folder and Redis, and fails 
   await request(service.url).get(`${PREFIX}/metrics`).expect(404);
 });
 
+test('readiness tells of a socket that is gone, or is of another process', async () => {
+  const path = join(temporaryFolder(), 'http.sock');
+  const server = await startServer((_, response) => response.end(), { path });
+  const processState = async () =>
+    (await readReadiness('/', db, undefined, { stopping: false, lostSocket: server.lostSocket() })).checks
+      .process;
+  expect(await processState()).toBe('ok');
+  rmSync(path);
+  expect(await processState()).toBe(`its socket ${path} is gone: restart this instance`);
+  const other = await startServer((_, response) => response.end(), { path });
+  expect([server.lostSocket(), other.lostSocket()]).toEqual([path, undefined]);
+  await Promise.all([server.drain(), other.drain()]);
+});
+
 test('readiness tells a packages folder whose disk hangs from one that is not there', async () => {
-  const packages = async () => (await readReadiness('/nowhere', db, undefined, false)).checks.packages;
+  const packages = async () =>
+    (await readReadiness('/nowhere', db, undefined, { stopping: false, lostSocket: undefined })).checks
+      .packages;
   expect(await packages()).toBe('the folder /nowhere cannot be used (ENOENT)');
   const hanging = jest.spyOn(promises, 'access').mockReturnValue(new Promise(() => undefined));
   try {

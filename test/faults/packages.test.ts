@@ -8,7 +8,7 @@ import { giveGoods, isUnavailable, openStand, tally, type Call, type Stand } fro
 import { operator, type Operator } from '../support/operator';
 import { makePackage } from '../support/packages';
 import { temporaryFolder } from '../support/processes';
-import { rows } from '../support/service';
+import { PREFIX, rows } from '../support/service';
 import { openMigrated, startServiceProcess } from '../support/service-process';
 
 /** The packages folder, and the disk under it and under the database. */
@@ -154,6 +154,36 @@ describe('a full disk', () => {
       recovers: 0,
     });
     expect(tally(unhealthy(load.calls))).toEqual({});
+  }, 60_000);
+
+  test('while a package is uploaded: 507 in words over the API and on the page', async () => {
+    const disk = mountDisk(1);
+    if (disk === undefined) return;
+    const packages = join(disk.folder, 'packages');
+    const service = await stand.start({
+      LICENSING_PACKAGES_DIR: packages,
+      LICENSING_PUBLIC_URL: 'https://shop.example',
+    });
+    const { id } = await addProduct(stand.db, { name: 'Uploaded' }, new Date());
+    const token = await command.json<{ token: string }>(['token', 'add', 'upload', '--scope', 'write']);
+    const { bytes } = await makePackage({}, 2_000_000);
+    const before = await rows(stand.db, 'releases');
+    const answer = await fetch(`${service.url}${PREFIX}/manage/products/${id}/releases?version=3.0.0`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${token.token}`, 'Content-Type': 'application/zip' },
+      body: new Uint8Array(bytes),
+    });
+    expect([answer.status, await answer.json()]).toEqual([
+      507,
+      {
+        error: {
+          code: 'INSUFFICIENT_STORAGE',
+          message: `The disk is full: the package was not stored in ${packages}, and nothing was published. Make room there, and try again.`,
+        },
+      },
+    ]);
+    expect(readdirSync(packages)).toEqual([]);
+    expect(await rows(stand.db, 'releases')).toEqual(before);
   }, 60_000);
 
   test('under the embedded database: what has to be written is refused, downloads go on, nothing is lost', async () => {

@@ -45,6 +45,9 @@ describe('deploy/restart-in-turns, for two instances behind nginx', () => {
   let admins: string[];
   let instances: ServiceProcess[];
   let restarts: string[];
+  /** those that do not run, by number */
+  let stopped: number[];
+  let enabled: number[];
   let systemd: Server;
   let bin: string;
 
@@ -52,9 +55,15 @@ describe('deploy/restart-in-turns, for two instances behind nginx', () => {
   const doSystemd = async (line: string): Promise<string> => {
     const [verb, ...rest] = line.split(' ');
     if (verb === 'list-units')
-      return instances.map((_, i) => `licensing@${i + 1}.service loaded active running x`).join('\n');
+      return instances
+        .map((_, i) => i + 1)
+        .filter((name) => !stopped.includes(name) || (rest.includes('--all') && enabled.includes(name)))
+        .map((name) => `licensing@${name}.service loaded active running x`)
+        .join('\n');
     const unit = rest.at(-1)!;
     const i = Number(/^licensing@(\d+)\.service$/.exec(unit)![1]) - 1;
+    if (rest.includes('--property=ActiveState')) return stopped.includes(i + 1) ? 'inactive' : 'active';
+    if (verb === 'is-enabled') return enabled.includes(i + 1) ? '' : Promise.reject(new Error('disabled'));
     if (verb === 'show') return `NODE_ENV=production LICENSING_ADMIN_LISTEN=${admins[i]!}`;
     restarts.push(unit);
     expect(await instances[i]!.stop('SIGTERM')).toBe(0);
@@ -94,6 +103,8 @@ fetch('http://127.0.0.1:${port}/' + encodeURIComponent(process.argv.slice(2).joi
 
   beforeEach(() => {
     restarts = [];
+    stopped = [];
+    enabled = [1, 2];
   });
 
   afterAll(() => {
@@ -125,6 +136,21 @@ fetch('http://127.0.0.1:${port}/' + encodeURIComponent(process.argv.slice(2).joi
       await nginx.stop();
     }
   }, 120_000);
+
+  test('an enabled instance that does not run is started before the others are restarted', async () => {
+    stopped = [2];
+    const { code, stdout, stderr } = await restartInTurns();
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(restarts).toEqual(['licensing@2.service', 'licensing@1.service']);
+    expect(stdout).toBe('licensing@2.service is ready\nlicensing@1.service is ready\n');
+  }, 60_000);
+
+  test('where no instance runs or is enabled it says so and fails', async () => {
+    [stopped, enabled] = [[1, 2], []];
+    const { code, stderr } = await restartInTurns();
+    expect({ code, restarts }).toEqual({ code: 1, restarts: [] });
+    expect(stderr).toMatch(/^No instance runs or is enabled.*: systemctl enable --now licensing@1\n$/);
+  });
 
   test('an instance that is not ready ends it before the next one is restarted', async () => {
     // Whoever answers there knows of no /readyz.

@@ -18,6 +18,7 @@ import {
   parseConfigurationPhp,
   readJoomlaSite,
 } from '../../src/joomla/site/configuration';
+import { explainDatabaseError } from '../../src/store/error-messages';
 import type { MysqlSettings } from '../../src/store/mysql';
 import { createAuthority } from '../support/certificates';
 
@@ -430,7 +431,15 @@ describe("a site's database is reached", () => {
     },
   );
 
-  it('at localhost by TCP when there is no socket', () => {
+  it('at localhost by TCP when there is no socket, and the failure names what was looked for', () => {
+    const none = [join(folder, 'none.sock'), join(folder, 'nor-this.sock')];
+    const database = located({ host: 'localhost' }, none);
+    expect(database).toEqual({ host: 'localhost', port: 3306, missingSockets: none });
+    const settings = { kind: 'mysql', user: 'u', password: 'p', database: 'd', ...database } as MysqlSettings;
+    const refused = Object.assign(new Error(), { code: 'ECONNREFUSED' });
+    expect(explainDatabaseError(refused, settings, 'configuration.php').reason).toBe(
+      `nobody listens there, and there is no socket ${none.join(' or ')} (ECONNREFUSED)`,
+    );
     expect(located({ host: 'localhost' }, [])).toEqual({ host: 'localhost', port: 3306 });
     expect(located({ host: 'localhost:3307', dbtype: 'mysqli' }, [])).toEqual({
       host: 'localhost',
@@ -558,8 +567,12 @@ describe("a site's database is reached", () => {
 
   function located(values: Record<string, ConfigurationValue>, places = sockets): Partial<MysqlSettings> {
     site(values);
-    const { host, port, socketPath } = readJoomlaSite(root, places).database;
-    return { host, port, ...(socketPath === undefined ? {} : { socketPath }) };
+    const { host, port, socketPath, missingSockets } = readJoomlaSite(root, places).database;
+    return {
+      ...{ host, port },
+      ...(socketPath !== undefined && { socketPath }),
+      ...(missingSockets && { missingSockets }),
+    };
   }
 });
 

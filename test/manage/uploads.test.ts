@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -139,6 +139,27 @@ describe.each(BACKENDS)('uploads, on %s', (_, settings) => {
     expect(await write.ok(`POST /releases/${id}/withdraw`)).toMatchObject({ state: 'withdrawn' });
     await write.refused(`POST /releases/${id}/withdraw`, {}, 'CONFLICT');
     await write.refused(`POST /releases/${id}/publish`, {}, 'CONFLICT');
+  });
+
+  it('says what is wrong with the folder of the packages, and publishes nothing', async () => {
+    const before = await published();
+    const aside = `${service.packagesDir}.aside`;
+    renameSync(service.packagesDir, aside);
+    writeFileSync(service.packagesDir, '');
+    try {
+      const bytes = await packageOf('1.9.0');
+      for (const answer of [await zip(bytes), await form([['file', bytes]])]) {
+        expectRefusal(answer, 'SERVICE_UNAVAILABLE');
+        expect(answer.headers.get('retry-after')).toBe('60');
+        expect(answer.body.error.message).toBe(
+          `The package was not stored, and nothing was published: ${service.packagesDir} is not a folder. Correct the path.`,
+        );
+      }
+    } finally {
+      rmSync(service.packagesDir);
+      renameSync(aside, service.packagesDir);
+    }
+    expect(await published()).toBe(before);
   });
 
   it('refuses wrong fields, parts, types and packages, and leaves no file', async () => {

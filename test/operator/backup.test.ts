@@ -5,7 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import request from 'supertest';
-import type { Settings } from '../../src/config';
+import { migrationNames } from '../../migrations/index';
+import { readConfig, type Settings } from '../../src/config';
+import { sumUp } from '../../src/licensing/statistics';
+import { openDatabase, type Db } from '../../src/store/database';
+import { holdLease } from '../../src/store/leases';
+import { migrationConfig } from '../../src/store/migrate';
 import { giveGoods, isHealthy, startLoad, tally, type Book } from '../support/load';
 import { temporaryFolder } from '../support/processes';
 import { startMariaDb, type MariaDb } from '../support/servers';
@@ -33,11 +38,13 @@ const stops: (() => Promise<unknown>)[] = [];
 
 beforeEach(() => {
   machine = temporaryFolder();
+  // nginx serves the update XMLs from there.
+  chmodSync(machine, 0o711);
   for (const folder of [
     'bin',
     'root',
     'etc/cron.daily',
-    'opt/licensing-gateway',
+    'opt/licensing-gateway/deploy',
     'var/lib/licensing',
     'var/www/shop',
   ])
@@ -46,6 +53,8 @@ beforeEach(() => {
   // The machine has no user of the service's own.
   writeProgram('bin/sudo', 'shift 2; exec "$@"');
   writeProgram('bin/chown', `echo "$@" >> ${on('chown.log')}`);
+  writeProgram('bin/systemctl', `echo "$@" >> ${on('systemctl.log')}`);
+  writeProgram('opt/licensing-gateway/deploy/restart-in-turns', `echo started >> ${on('systemctl.log')}`);
 });
 
 afterEach(async () => {
@@ -110,6 +119,8 @@ function writeSettings(database: Settings): Settings {
   const settings = {
     ...database,
     LICENSING_PACKAGES_DIR: on('var/lib/licensing/packages'),
+    LICENSING_XML_DIR: on('var/lib/licensing/xml'),
+    LICENSING_PUBLIC_URL: 'https://shop.example',
     LICENSING_KEY_SECRET: SECRET,
   };
   writeFileSync(
@@ -128,6 +139,7 @@ async function loseAfter(
 ): Promise<{ book: Book; sold: Issued }> {
   const db = await openMigrated(settings);
   const goods = await giveGoods(db, settings.LICENSING_PACKAGES_DIR!);
+  await shell('licensing product edit 42 --element pkg_example');
   const order = '--plan 1 --customer jane@example.com --reference order-1001';
   const sold = JSON.parse(await shell(`licensing license issue ${order} --json`)) as Issued;
   const service = await startServiceProcess({ ...settings, LICENSING_RATE_LIMIT: '1000000' });
@@ -168,6 +180,10 @@ async function works(settings: Settings, { book, sold }: { book: Book; sold: Iss
   expect(statSync(on('opt/licensing-gateway/.env')).mode & 0o777).toBe(0o600);
   const doctor = JSON.parse(await shell('licensing doctor --json')) as { ok: boolean; problems: number };
   expect(doctor).toMatchObject({ ok: true, problems: 0 });
+  expect(readFileSync(on('var/lib/licensing/xml/pkg_example.xml'), 'utf8')).toContain(
+    '<version>2.1.0</version>',
+  );
+  expect(statSync(on('var/lib/licensing/xml')).mode & 0o050).toBe(0o050);
   expect(await shell(`licensing license reveal ${sold.id}`)).toBe(`${sold.license_key}\n`);
 
   const db = await openMigrated(settings);
@@ -270,6 +286,82 @@ test('a MariaDB that is lost with its site is back on another server, from the d
     new RegExp(`^${lost.sold.license_key} .*\\n${later!.license_key} `),
   );
   expect(await unknown()).toHaveLength(1);
+}, 120_000);
+
+/** The version that is upgraded from: before statistics. */
+const EARLIER = migrationNames.slice(0, migrationNames.indexOf('027_daily_sums'));
+
+/** What the earlier version left: three licences with an event each. */
+async function fillEarlier(db: Db): Promise<void> {
+  for (const name of EARLIER) await db.migrate.up({ ...migrationConfig('jos_'), name });
+  const at = '2026-01-01 10:00:00';
+  await db('jos_licensing_products').insert({ id: 42, name: 'Example Shop', created_at: at });
+  await db('jos_licensing_plans').insert({
+    ...{
+      id: 1,
+      product_id: 42,
+      name: 'Single',
+      activation_type: 'domain',
+      activation_limit: 1,
+      created_at: at,
+    },
+  });
+  for (const id of [1, 2, 3]) {
+    await db('jos_licensing_licenses').insert({
+      ...{ id, plan_id: 1, status: 'active', activation_limit: 1, activations_used: 0, created_at: at },
+    });
+    await db('jos_licensing_events').insert({
+      ...{ license_id: id, actor: 'jane', action: 'issue', after_json: '{"status":"active"}', at },
+    });
+  }
+}
+
+test('an upgrade, the way back by the guide and the upgrade again leave what one upgrade leaves', async () => {
+  const server = await startDatabase();
+  databasePort = server.port;
+  await shell('mariadb --execute "CREATE DATABASE shop"');
+  await createUser(server);
+  await shell(
+    'mariadb --execute "CREATE TABLE jos_content (id INT); CREATE TABLE jos_licensings (id INT)" shop',
+  );
+  const settings = writeSettings({
+    LICENSING_DATABASE_URL: `mysql://licensing:a%20long%20password@127.0.0.1:${server.port}/shop`,
+    LICENSING_TABLE_PREFIX: 'jos_',
+  });
+  mkdirSync(settings.LICENSING_PACKAGES_DIR!);
+  const { database } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, settings);
+  const db = openDatabase(database, 'jos_', 4);
+  stops.push(() => db.destroy());
+  const tables = () => shell("mariadb --skip-column-names --execute 'SHOW TABLES' shop");
+  const upgrade = async () => {
+    await shell('licensing migrate && licensing migrate --finish');
+    const lease = { name: 'housekeeping', holder: 'test' };
+    await holdLease(db, lease, new Date());
+    expect(await sumUp(db, lease, () => new Date())).toBe(true);
+    return {
+      tables: await tables(),
+      sums: await db('jos_licensing_daily_sums').orderBy(['product_id', 'day', 'kind', 'name']),
+      licenses: await rows(db, 'licenses'),
+    };
+  };
+  await fillEarlier(db);
+  const before = await tables();
+  await backUp();
+
+  const upgraded = await upgrade();
+  expect(upgraded.tables).not.toBe(before);
+  expect(upgraded.sums).toContainEqual(expect.objectContaining({ product_id: 42, kind: 'issued', times: 3 }));
+
+  await follow('Restore on the same server');
+  expect(readFileSync(on('systemctl.log'), 'utf8')).toBe('stop licensing@*\nstarted\n');
+  expect(await tables()).toBe(before);
+  expect(await upgrade()).toEqual(upgraded);
+
+  // A dump that was cut off drops nothing.
+  const dump = readFileSync(on('var/backups/licensing/licensing.sql'), 'utf8');
+  writeFileSync(on('var/backups/licensing/licensing.sql'), dump.slice(0, dump.length / 2));
+  expect(await follow('Restore on the same server')).toMatch(/nothing was dropped/);
+  expect(await tables()).toBe(upgraded.tables);
 }, 120_000);
 
 test('a SQLite file that is lost is back, from a copy made while it was written to', async () => {

@@ -481,6 +481,48 @@ describe('the database', () => {
   });
 });
 
+test('what systemd allows the instances: a lost socket, read-only folders, a hidden home', async () => {
+  const bin = temporaryFolder();
+  const socket = join(bin, 'http.sock');
+  const unit = (more: string) =>
+    writeFileSync(
+      join(bin, 'systemctl'),
+      `#!/bin/sh\ncat <<'END'\nId=licensing@1.service\nActiveState=active\nUser=licensing\nGroup=www-data\nEnvironment=NODE_ENV=production LICENSING_LISTEN=unix:${socket}\n${more}\n\nId=licensing@2.service\nActiveState=inactive\nEnvironment=LICENSING_LISTEN=unix:/nowhere\nEND\n`,
+      { mode: 0o755 },
+    );
+  const settings = { ...sqlite(), LICENSING_XML_DIR: '/opt/licensing-gateway/var/xml' };
+  await open(settings);
+  const look = async () =>
+    report(
+      await startProgram(
+        process.execPath,
+        [CLI, 'doctor', '--json'],
+        processEnvironment(settings, { PATH: `${bin}:${process.env.PATH as string}` }),
+      ).ended,
+    );
+  unit('ProtectSystem=strict\nProtectHome=yes\nStateDirectory=licensing licensing/xml');
+  const lost = await look();
+  expectFinding(lost, 'INSTANCE_SOCKET', 'problem', `licensing@1 runs, but its socket ${socket} is gone`);
+  expect(find(lost, 'INSTANCE_SOCKET')!.remedy).toBe('As root: systemctl restart licensing@1');
+  const closed = lost.findings.filter(({ code }) => code === 'UNIT_READ_ONLY');
+  const xml = closed.find(({ what }) => what.includes('LICENSING_XML_DIR'));
+  expect(xml).toMatchObject({
+    level: 'problem',
+    what: 'licensing@1 may not write to /opt/licensing-gateway/var/xml (LICENSING_XML_DIR), whatever its mode is.',
+    remedy: expect.stringMatching(
+      /^As root: install -d -m 750 -o licensing -g www-data \/var\/lib\/licensing\/xml && .*LICENSING_XML_DIR=\/var\/lib\/licensing\/xml >>.*update-xml write --product ID$/,
+    ),
+  });
+
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(socket, resolve));
+  cleanups.push(() => server.close());
+  unit('ProtectSystem=full\nProtectHome=no');
+  const well = await look();
+  expectFinding(well, 'INSTANCE_SOCKET', 'ok', /answers: licensing@1\.$/);
+  expect(well.findings.map(({ code }) => code)).not.toContain('UNIT_READ_ONLY');
+});
+
 test('mail: off, able to send, a wrong password, a text that is not used, mails that were given up', async () => {
   const server = await startMailServer();
   cleanups.push(() => server.stop());

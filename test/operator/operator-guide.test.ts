@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { makePackage } from '../support/packages';
@@ -50,11 +50,13 @@ beforeAll(async () => {
     `LICENSING_DATABASE_URL=sqlite:data.sqlite\nLICENSING_PACKAGES_DIR=packages\nLICENSING_XML_DIR=xml\nLICENSING_PUBLIC_URL=https://shop.example\nLICENSING_KEY_SECRET=${secret}\n`,
     { mode: 0o600 },
   );
+  mkdirSync(join(folder, 'deploy'));
   for (const [name, does] of [
     ['licensing', `exec node ${join(ROOT, 'dist/src/cli.js')} "$@"`],
     // The machine has neither a user nor a unit of the service's own.
     ['sudo', 'while [ "$1" != "${1#-}" ]; do [ "$1" != -u ] || shift; shift; done; exec "$@"'],
     ['systemctl', 'true'],
+    ['deploy/restart-in-turns', 'true'],
     [
       'newest-key',
       `licensing license key list order-3001 --json | node -p 'JSON.parse(fs.readFileSync(0)).at(-1).id'`,

@@ -119,6 +119,7 @@ const MANAGE_REFUSALS: Record<number, Refusing> = {
     codes: ['RATE_LIMITED'],
     headers: HEADERS.retryAfter,
   },
+  507: { description: "The server's disk is full; nothing was stored.", codes: ['INSUFFICIENT_STORAGE'] },
 };
 
 const MANAGE_CODES = [

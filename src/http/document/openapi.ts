@@ -241,8 +241,11 @@ function failuresOf({ method, path, body, upload }: Operation): number[] {
     ...(hasBody ? [413, 415] : []),
     ...(method === 'post' ? [422] : []),
     ...[429, 500, 503],
+    ...(STORES_PACKAGES.has(`${method} ${path}`) ? [507] : []),
   ];
 }
+
+const STORES_PACKAGES = new Set(['post /products/{id}/releases']);
 
 /** Another token's order is not there, although the address is. */
 const BODY_NAMES_ORDERS = new Set(['post /orders']);

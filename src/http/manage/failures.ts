@@ -16,6 +16,8 @@ const STATUSES = {
   UNSUPPORTED_MEDIA_TYPE: 415,
   IDEMPOTENCY_MISMATCH: 422,
   RATE_LIMITED: 429,
+  SERVICE_UNAVAILABLE: 503,
+  INSUFFICIENT_STORAGE: 507,
 } as const;
 
 export type ManageCode = keyof typeof STATUSES;
@@ -55,6 +57,8 @@ const CODES: Record<OperatorErrorCode, ManageCode> = {
   INVALID_REQUEST: 'INVALID_REQUEST',
   NOT_FOUND: 'NOT_FOUND',
   CONFLICT: 'CONFLICT',
+  INSUFFICIENT_STORAGE: 'INSUFFICIENT_STORAGE',
+  SERVICE_UNAVAILABLE: 'SERVICE_UNAVAILABLE',
   REFUSED: 'CONFLICT',
 };
 
@@ -69,8 +73,12 @@ export function toFailure(error: unknown, given: object): Failure | undefined {
   // What a field names and nothing has is a wrong field; 404 is for the address.
   const code = error.code === 'NOT_FOUND' && field !== undefined ? 'INVALID_REQUEST' : CODES[error.code];
   const { facts } = error;
-  return { ...failure(code, error.message, { field }), ...(facts && { reason: facts.reason, facts }) };
+  const retryAfter = code === 'SERVICE_UNAVAILABLE' ? RETRY_AFTER_MENDED : undefined;
+  return { ...failure(code, error.message, { field, ...(retryAfter && { retryAfter }) }), ...(facts && { reason: facts.reason, facts }) };
 }
+
+/** In seconds: somebody has to mend something first. */
+const RETRY_AFTER_MENDED = 60;
 
 function failure(
   code: ManageCode,

@@ -264,9 +264,10 @@ function locate(host: string, mysqli: boolean, sockets: readonly string[]): Serv
   if (name.toLowerCase() !== 'localhost') return { host: name, port };
   if (path !== undefined) return bySocket(path);
   // mysqlnd ignores localhost's port. PDO passes "localhost:3307" whole, which means TCP.
-  const socket =
-    digits === undefined || mysqli ? sockets.find((candidate) => existsSync(candidate)) : undefined;
-  return socket === undefined ? { host: 'localhost', port } : bySocket(socket);
+  if (digits !== undefined && !mysqli) return { host: 'localhost', port };
+  const socket = sockets.find((candidate) => existsSync(candidate));
+  if (socket !== undefined) return bySocket(socket);
+  return { host: 'localhost', port, ...(sockets.length > 0 && { missingSockets: sockets }) };
 }
 
 function bySocket(socketPath: string): ServerLocation {

@@ -114,6 +114,10 @@ export const common: Translated<typeof en> = {
       'key-not-kept': 'Der Schlüssel ist nicht gespeichert und kann nicht gezeigt werden.',
       'other-update-server': 'Das Paket nennt einen anderen Update-Server als die letzte Version.',
       'no-manifest': 'Das Paket hat kein Manifest.',
+      'disk-full':
+        'Der Datenträger des Servers ist voll. Es wurde nichts veröffentlicht. Schaffen Sie Platz im Ordner der Pakete, und laden Sie das Paket noch einmal hoch.',
+      'folder-closed':
+        'Der Dienst kann nicht in den Ordner der Pakete schreiben. Es wurde nichts veröffentlicht. Unter „System“ steht, was zu tun ist.',
       'no-version-inside': 'Das Paket sagt seine Version nicht. Bitte geben Sie sie ein.',
       'webhook-address':
         'Diese Adresse dürfen Webhooks nicht erreichen: https:// und ein öffentlicher Rechner, oder ein Netz in LICENSING_WEBHOOK_NETWORKS.',

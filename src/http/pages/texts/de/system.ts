@@ -52,6 +52,7 @@ export const system: Translated<typeof en> = {
       TIMEOUT: 'Der Mailserver hat nicht rechtzeitig geantwortet.',
       NOT_CONNECTED: 'Der Mailserver war nicht erreichbar.',
       SENDMAIL: 'Das Programm sendmail ist gescheitert.',
+      SENDMAIL_RIGHTS: 'Das Programm sendmail braucht Rechte, die die Unit des Dienstes nicht zulässt.',
       FOLDER: 'In den Ordner für Mails kann nicht geschrieben werden.',
       NO_CUSTOMER: 'Die Lizenz hat keine E-Mail-Adresse.',
       KEY_UNKNOWN: 'Der Schlüssel ist nicht aufbewahrt und kann nicht gesendet werden.',

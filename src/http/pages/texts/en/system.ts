@@ -49,6 +49,7 @@ export const system = {
       TIMEOUT: 'The mail server did not answer in time.',
       NOT_CONNECTED: 'The mail server could not be reached.',
       SENDMAIL: 'The program sendmail failed.',
+      SENDMAIL_RIGHTS: 'The program sendmail needs rights that the unit of the service does not allow.',
       FOLDER: 'The folder for mails cannot be written.',
       NO_CUSTOMER: 'The licence has no e-mail address.',
       KEY_UNKNOWN: 'The key is not kept, so it cannot be sent.',

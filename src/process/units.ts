@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+
+/** What systemd allows the instances of deploy/licensing@.service, which a command outside the unit does not notice. */
+
+export interface Unit {
+  /** such as `licensing@1` */
+  name: string;
+  user: string;
+  group: string;
+  /** undefined: an address, or the settings file's */
+  socket: string | undefined;
+  /** `NoNewPrivileges`: no program that it starts takes the rights of another user or group */
+  gainsNoRights: boolean;
+  /** `ProtectSystem=strict`: nothing else than `writable` can be written to */
+  isReadOnly: boolean;
+  /** folders */
+  writable: string[];
+  /** `ProtectHome`: it cannot look below /home, /root and /run/user */
+  hidesHomes: boolean;
+}
+
+const PROPERTIES = [
+  ...['Id', 'ActiveState', 'Environment', 'User', 'Group', 'NoNewPrivileges'],
+  ...['ProtectSystem', 'ProtectHome', 'StateDirectory', 'ReadWritePaths'],
+];
+const PATIENCE_MS = 3_000;
+
+/** The instances that run. None where there is no systemd, or it does not answer. */
+export async function readUnits(): Promise<Unit[]> {
+  const args = ['show', `--property=${PROPERTIES.join(',')}`, 'licensing@*.service'];
+  const { stdout } = await promisify(execFile)('systemctl', args, { timeout: PATIENCE_MS }).catch(() => ({
+    stdout: '',
+  }));
+  return stdout
+    .split(/\n\n+/)
+    .map((block) => new Map(block.split('\n').map(readProperty)))
+    .filter((unit) => unit.has('Id') && !/^(?:inactive|failed)$/.test(unit.get('ActiveState') ?? ''))
+    .map(toUnit);
+}
+
+function readProperty(line: string): [name: string, value: string] {
+  const at = line.indexOf('=');
+  return [line.slice(0, at), line.slice(at + 1)];
+}
+
+function toUnit(properties: Map<string, string>): Unit {
+  const get = (name: string) => properties.get(name) ?? '';
+  const words = (name: string) => get(name).split(' ').filter(Boolean);
+  const listen = words('Environment').findLast((word) => word.startsWith('LICENSING_LISTEN='));
+  return {
+    name: get('Id').replace(/\.service$/, ''),
+    user: get('User') || 'root',
+    group: get('Group') || get('User') || 'root',
+    socket: /^LICENSING_LISTEN=unix:(.+)$/.exec(listen ?? '')?.[1],
+    gainsNoRights: get('NoNewPrivileges') === 'yes',
+    isReadOnly: get('ProtectSystem') === 'strict',
+    writable: [
+      ...words('StateDirectory').map((folder) => `/var/lib/${folder}`),
+      ...words('ReadWritePaths').map((path) => path.replace(/^[-+]+/, '')),
+    ],
+    hidesHomes: ['yes', 'tmpfs'].includes(get('ProtectHome')),
+  };
+}
+
+/** Whether a path is a folder of these, or below one. */
+export function isWithin(path: string, folders: string[]): boolean {
+  return folders.some((folder) => path === folder || path.startsWith(folder.replace(/\/*$/, '/')));
+}
+
+/** The folders that `ProtectHome` hides. */
+export const HOMES = ['/home', '/root', '/run/user'];
+
+/** Whether the programs that the service starts can take the rights of another user or group. */
+export async function serviceGainsNoRights(): Promise<boolean> {
+  return gainsNoRights() || (await readUnits()).some((unit) => unit.gainsNoRights);
+}
+
+/** The same of this process. */
+export function gainsNoRights(): boolean {
+  try {
+    return /^NoNewPrivs:\s*1$/m.test(readFileSync('/proc/self/status', 'utf8'));
+  } catch {
+    return false;
+  }
+}

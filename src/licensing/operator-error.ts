@@ -29,6 +29,7 @@ export type RefusalFacts =
       reason:
         | 'other-customer'
         | 'no-customer'
+        | 'license-final'
         | 'key-not-kept'
         | 'activated'
         | 'not-activated'

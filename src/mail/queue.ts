@@ -4,6 +4,7 @@ import { noLicense } from '../licensing/find-or-refuse';
 import { issueLicenses, openKey, type Issued, type IssueRequest } from '../licensing/issue';
 import { findLicense, type License } from '../licensing/licenses';
 import { OperatorError } from '../licensing/operator-error';
+import { isFinal, type LiveStatus } from '../licensing/states';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import type { Db, Transaction } from '../store/database';
 import { findLicensesOfCustomers } from '../store/licenses';
@@ -163,6 +164,11 @@ export function requireMailable(
     throw new OperatorError(`Licence ${license.id} has no customer to whom its key could be sent.`, {
       code: 'CONFLICT',
       facts: { reason: 'no-customer', license: license.id },
+    });
+  if (isFinal(license.status as LiveStatus))
+    throw new OperatorError(`Licence ${license.id} is ${license.status}, so its key opens nothing.`, {
+      code: 'CONFLICT',
+      facts: { reason: 'license-final', license: license.id },
     });
   openKey(license.id, license, secret);
   return mailing;

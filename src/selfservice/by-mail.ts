@@ -17,7 +17,7 @@ import { findLicense, findLicensesOfCustomers, type License } from '../store/lic
 import { listPublishedReleases } from '../store/releases';
 import { inSnapshot } from '../store/transaction';
 import { findRemovals, removalsOf, type Removals } from './removals';
-import { endsSoon, standingOf, type LicenseStanding } from './standing';
+import { endsSoon, isFine, standingOf, type LicenseStanding } from './standing';
 import { coveredBy, createDecider, type Decide } from './versions';
 
 /** What the customer's page shows to whoever came by a link sent to the customer's address (operator-api, "Customer"). */
@@ -210,7 +210,7 @@ export function toMySite({ id, identifier, name, activatedAt, free, heldUntil }:
 function attentionTo({ standing }: LicenseStanding, now: Date): Attention | null {
   if (standing.code === 'EXPIRED') return 'ENDED';
   if (endsSoon(standing, now)) return 'ENDS_SOON';
-  return standing.code === 'FULL' ? 'FULL' : null;
+  return standing.code === 'FULL' && !isFine(standing) ? 'FULL' : null;
 }
 
 /** What ends soon, the soonest first; what has ended, the latest first; what is full; what works; the others. */
@@ -223,7 +223,7 @@ function byAttention(a: Listed, b: Listed): number {
 
 function rankOf({ attention, standing: { standing } }: Listed): number {
   if (attention !== null) return ['ENDS_SOON', 'ENDED', 'FULL'].indexOf(attention);
-  return ['ACTIVE', 'SUSPENDED', 'WITHDRAWN'].indexOf(standing.code) + 3;
+  return isFine(standing) ? 3 : standing.code === 'SUSPENDED' ? 4 : 5;
 }
 
 /** Finite, so that two licences without an end compare as equal. */

@@ -46,7 +46,7 @@ const askForLink: Route<PageCall> = {
     if (queue === undefined) throw notFound('page');
     await countInDownloads(call);
     const email = sent.get('email') ?? (await findAddress(call));
-    await requestCustomerLink(call.db, email, { now: call.at, queue });
+    await requestCustomerLink(call.db, email, { now: call.at, language: call.view.language, queue });
     return done('/my', 'linkAsked');
   },
 };

@@ -1,5 +1,6 @@
 import { manifestSnippets } from '../../../joomla/manifest';
 import { readUpdateXmlState, type ReadUpdateXml } from '../../../joomla/follow-xml';
+import { includedIn, readCatalogue } from '../../../licensing/bundles';
 import type { Product } from '../../../licensing/catalogue';
 import { latestRelease } from '../../../licensing/updates';
 import { requireProduct } from '../../../licensing/find-or-refuse';
@@ -42,24 +43,42 @@ export interface Offer {
   /** what a download gives; undefined: nothing */
   latest: string | undefined;
   xml: ReadUpdateXml;
+  /** of a club without a package of its own: what its customers download instead; undefined: it is none */
+  club: Included[] | undefined;
 }
+
+interface Included {
+  id: number;
+  name: string;
+  /** undefined: nothing is published */
+  latest: string | undefined;
+}
+
+/** A club may include hundreds; the others stand on the page of products. */
+const MOST_INCLUDED = 20;
 
 export async function readOffer({ db, settings }: OperatorCall, product: Product): Promise<Offer> {
   const xml = await readUpdateXmlState(db, settings.updateXml, product.id);
-  return { product, latest: (await latestRelease(db, product.id))?.version, xml };
+  const latest = (await latestRelease(db, product.id))?.version;
+  if (latest !== undefined || product.element !== null) return { product, latest, xml, club: undefined };
+  const included: Included[] = [];
+  for (const { id, name } of includedIn(await readCatalogue(db), product.id).slice(0, MOST_INCLUDED))
+    included.push({ id, name, latest: (await latestRelease(db, id))?.version });
+  return { product, latest, xml, club: included.length > 0 ? included : undefined };
 }
 
 /** What a download gives, what Joomla offers, and what to do when they differ. */
 export function OfferPanel({ offer }: { offer: Offer }) {
   const { t, to, format, now } = useView();
-  const { product, latest, xml } = offer;
+  const { product, latest, xml, club } = offer;
   const texts = t.releases.offer;
+  if (club !== undefined) return <ClubPanel club={club} />;
   const kinds = { written: 'why why-yes', stale: 'why why-no', not_set: 'why' };
   return (
     <Panel
       id="offer"
       title={texts.title}
-      kind={`${latest === undefined ? 'why' : kinds[xml.state]} mb-3`}
+      kind={`${isNothingYet(offer) ? 'why' : kinds[xml.state]} mb-3`}
       aside={texts.lookedAt(format.moment(now))}
     >
       <ul class="verdicts">
@@ -69,7 +88,7 @@ export function OfferPanel({ offer }: { offer: Offer }) {
         </li>
         <Offered offer={offer} />
       </ul>
-      {xml.state === 'stale' ? <Stale productId={product.id} xml={xml} /> : null}
+      {xml.state === 'stale' && !isNothingYet(offer) ? <Stale productId={product.id} xml={xml} /> : null}
       {xml.state === 'not_set' ? (
         <div class="remedy">
           {product.element === null ? (
@@ -83,7 +102,34 @@ export function OfferPanel({ offer }: { offer: Offer }) {
   );
 }
 
-function Offered({ offer: { product, latest, xml } }: { offer: Offer }) {
+/** Nothing is published, and no file offers anything: there is nothing to mend. */
+function isNothingYet({ latest, xml: { offered } }: Offer): boolean {
+  return latest === undefined && (offered === null || offered.length === 0);
+}
+
+/** What the customers of a club get. */
+function ClubPanel({ club }: { club: Included[] }) {
+  const { t, to } = useView();
+  const texts = t.releases.offer;
+  const hasAny = club.some(({ latest }) => latest !== undefined);
+  return (
+    <Panel id="offer" title={texts.clubTitle} kind={`why${hasAny ? ' why-yes' : ''} mb-3`}>
+      <ul class="verdicts">
+        {club.map(({ id, name, latest }) => (
+          <li class={latest === undefined ? 'off' : 'yes'}>
+            <Icon name={latest === undefined ? 'minus' : 'yes'} />
+            <div>
+              <a href={to('/releases', { product_id: id })}>{name}</a>: {latest ?? texts.nothingPublished}
+            </div>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function Offered({ offer }: { offer: Offer }) {
+  const { product, latest, xml } = offer;
   const texts = useView().t.releases.offer;
   const { state, offered, url, out } = xml;
   const versions = offered?.join(', ') ?? '';
@@ -93,18 +139,20 @@ function Offered({ offer: { product, latest, xml } }: { offer: Offer }) {
     not_set: product.element === null ? texts.noElement : texts.noAddress,
   };
   const isHeldBack = state === 'written' && latest !== undefined && !offered?.includes(latest);
-  const isNothing = state === 'written' && versions === '';
+  const isNothing = isNothingYet(offer) || (state === 'written' && versions === '');
   const [kind, icon] =
-    state === 'stale'
-      ? (['no', 'no'] as const)
-      : state === 'not_set' || isNothing
-        ? (['off', 'minus'] as const)
+    state === 'not_set' || isNothing
+      ? (['off', 'minus'] as const)
+      : state === 'stale'
+        ? (['no', 'no'] as const)
         : (['yes', 'yes'] as const);
   return (
     <li class={kind}>
       <Icon name={icon} />
       <div>
-        <div class={state === 'stale' ? 'big' : ''}>{says[state]}</div>
+        <div class={kind === 'no' ? 'big' : ''}>
+          {isNothing && state === 'stale' ? texts.offersNothing : says[state]}
+        </div>
         {isHeldBack ? <div class="small">{texts.heldBack}</div> : null}
         {url !== null ? <div class="small muted">{url}</div> : null}
         {url === null && out !== null ? <div class="small muted">{texts.elsewhere(out)}</div> : null}

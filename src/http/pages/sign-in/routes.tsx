@@ -38,11 +38,11 @@ const signIn: Route<PageCall> = {
 const mailedLink: Route<PageCall> = {
   path: '/sign-in/link',
   async post(call, sent) {
-    const { db, at: now, settings } = call;
+    const { db, at: now, settings, view } = call;
     const { queueMail: queue } = settings;
     if (queue === undefined) throw new ManageError('NOT_FOUND', '');
     await countRequest(call);
-    await requestOperatorLink(db, sent.get('email') ?? '', { now, queue });
+    await requestOperatorLink(db, sent.get('email') ?? '', { now, language: view.language, queue });
     return done('/sign-in', 'operatorLinkAsked');
   },
 };

@@ -107,6 +107,7 @@ const WORDS: Record<string, string> = {
   FOLDER: 'the folder for mails cannot be written to',
   NO_CUSTOMER: 'the licence has no customer with an e-mail address any more',
   KEY_UNKNOWN: "the licence's key cannot be revealed",
+  NOBODYS: 'no customer has the address that asked for this link, so nothing is sent',
 };
 
 /** A stored code in words for the operator, as a clause. */

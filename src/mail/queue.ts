@@ -245,12 +245,15 @@ export interface MailReport {
   attempts: number;
   /** a code (failures.ts); null: none */
   error: string | null;
+  /** a link that was asked for with an address that is nobody's: nothing is sent, and the row goes after an hour */
+  isNobodys: boolean;
 }
 
 /** The latest mails of all licences, or those that were given up; the newest first. */
 export async function listAllMails(db: Db, which: { failed: boolean; limit: number }): Promise<MailReport[]> {
   return (await listOutbox(db, 'mail', which)).map((row) => ({
     ...{ mail: toMail(row), licenseId: row.licenseId, attempts: row.attempts, error: row.lastError },
+    isNobodys: row.type === 'customer_link' && row.recipient === null,
   }));
 }
 

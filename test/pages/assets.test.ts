@@ -3,11 +3,15 @@ import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import Router from '@koa/router';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { jsx } from 'hono/jsx';
 import type { Browser, Page } from 'playwright-core';
 import request from 'supertest';
 import { API_PATH } from '../../src/api';
 import type { State } from '../../src/http/context';
 import { mountAssets } from '../../src/http/pages/assets';
+import { UploadProgress } from '../../src/http/pages/kit/fields';
+import { TEXTS } from '../../src/http/pages/texts/texts';
+import { ViewProvider, type View } from '../../src/http/pages/view';
 import { sendRaw } from '../support/raw-http';
 import {
   expectAccessible,
@@ -323,8 +327,8 @@ describe('an upload', () => {
   /** As on the pages that have a file to send. */
   const progress = () => {
     const view = { t: TEXTS.en } as View;
-    const whole: { toString: () => string } = jsx(ViewProvider as never, { value: view }, jsx(UploadProgress, {}));
-    return whole.toString();
+    const whole: unknown = jsx(ViewProvider as never, { value: view }, jsx(UploadProgress, {}));
+    return String(whole);
   };
   const FORM = `<form method="post" action="releases" enctype="multipart/form-data" data-upload data-upload-sent="{sent} of {total}"
 data-upload-left="{sent} of {total}, about {time} left." data-upload-saving="Reading the package..." data-upload-stopped="Stopped. Nothing was saved." data-upload-failed="The connection broke.">

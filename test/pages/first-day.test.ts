@@ -48,7 +48,9 @@ const activate = async (key: string, identifier: string) => {
 const mailWith = async (part: string): Promise<string> => {
   let found: string | undefined;
   await eventually(() => {
-    const mails = readdirSync(mailFolder).map((file) => decoded(readFileSync(join(mailFolder, file), 'utf8')));
+    const mails = readdirSync(mailFolder).map((file) =>
+      decoded(readFileSync(join(mailFolder, file), 'utf8')),
+    );
     found = mails.find((text) => text.includes(part));
     expect(found).toBeDefined();
   });

@@ -17,7 +17,7 @@ export const common: Translated<typeof en> = {
   },
   find: 'Suchen',
   findLabel: 'Eine Lizenz oder eine Ablehnung suchen',
-  findHint: 'Schlüssel, E-Mail, Bestellung, Website oder IP-Adresse',
+  findHint: 'Schlüssel, E-Mail, Name, Bestellung, Website oder IP-Adresse',
   signOut: 'Abmelden',
   keyboard: 'Tastatur',
   keys: {

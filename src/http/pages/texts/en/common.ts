@@ -14,7 +14,7 @@ export const common = {
   },
   find: 'Find',
   findLabel: 'Find a licence or a refusal',
-  findHint: 'Key, e-mail, order, site or IP address',
+  findHint: 'Key, e-mail, name, order, site or IP address',
   signOut: 'Sign out',
   keyboard: 'Keyboard',
   keys: {

@@ -14,6 +14,7 @@ import { createMetrics } from './http/metrics';
 import { createMemoryLimiter, createRedisLimiter, FIXED_LIMITS, type Limiter } from './http/rate-limit';
 import { connectRedis, type RedisConnection } from './http/redis';
 import { startServer, type Listen, type RunningServer } from './http/server';
+import type { LanguageCode } from './licensing/dates';
 import { composerOf } from './mail/compose';
 import { mailingOf, queueMail } from './mail/queue';
 import { queueReminders } from './mail/reminders';
@@ -125,8 +126,11 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
     };
     const queue =
       mailing &&
-      ((trx: Db, request: CustomerLink | OperatorLink | ChangeMail, at: { now: Date }) =>
-        queueMail(trx, request, { ...at, language: mailing.language }));
+      ((
+        trx: Db,
+        request: CustomerLink | OperatorLink | ChangeMail,
+        at: { now: Date; language?: LanguageCode },
+      ) => queueMail(trx, request, { language: mailing.language, ...at }));
     const downloads = { packagesDir: config.packagesDir, accelLocation: config.accelLocation };
     const app = createApp({
       licensing,

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findEmail } from '../licensing/customer-email';
+import type { LanguageCode } from '../licensing/dates';
 import { customerDigest } from '../store/customer-digest';
 import { findCustomerByDigest } from '../store/customers';
 import type { Db } from '../store/database';
@@ -28,10 +29,16 @@ export interface OperatorLink {
 }
 
 /** Puts a mail into the outbox (mail/queue.ts), in the caller's transaction. */
-export type QueueLink<Request> = (db: Db, request: Request, context: { now: Date }) => Promise<unknown>;
+export type QueueLink<Request> = (
+  db: Db,
+  request: Request,
+  context: { now: Date; language?: LanguageCode },
+) => Promise<unknown>;
 
 export interface LinkRequest<Request> {
   now: Date;
+  /** of the page on which it is asked for; undefined: the usual one */
+  language?: LanguageCode;
   queue: QueueLink<Request>;
 }
 
@@ -39,14 +46,15 @@ export interface LinkRequest<Request> {
 export function requestOperatorLink(
   db: Db,
   text: string,
-  { now, queue }: LinkRequest<OperatorLink>,
+  { now, language, queue }: LinkRequest<OperatorLink>,
 ): Promise<void> {
   return answerAlike(async () => {
     const email = await countRequest(db, 'operator', text, now);
     if (email === undefined) return;
     await inTransaction(db, async (trx) => {
       const operator = await findOperatorByEmail(trx, email);
-      if (operator !== undefined) await queue(trx, { type: 'operator_link', email }, { now });
+      if (operator !== undefined)
+        await queue(trx, { type: 'operator_link', email }, contextOf(now, language));
     });
   });
 }
@@ -58,13 +66,19 @@ export function requestOperatorLink(
 export function requestCustomerLink(
   db: Db,
   text: string,
-  { now, queue }: LinkRequest<CustomerLink>,
+  { now, language, queue }: LinkRequest<CustomerLink>,
 ): Promise<void> {
   return answerAlike(async () => {
     const email = await countRequest(db, 'customer', text, now);
     if (email !== undefined)
-      await inTransaction(db, (trx) => queue(trx, { type: 'customer_link', email }, { now }));
+      await inTransaction(db, (trx) =>
+        queue(trx, { type: 'customer_link', email }, contextOf(now, language)),
+      );
   });
+}
+
+function contextOf(now: Date, language: LanguageCode | undefined): { now: Date; language?: LanguageCode } {
+  return { now, ...(language && { language }) };
 }
 
 /** Makes the code of a mailed link when the mail is composed; undefined: the address is nobody's. */

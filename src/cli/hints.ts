@@ -24,6 +24,7 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'other-customer': ({ license }) => `"licensing license show ${license}" says whose it is.`,
   'mail-off': () => '"licensing doctor" says what is missing (docs/mail.md).',
   'no-customer': ({ license }) => `To say whose it is: licensing license set-customer ${license} EMAIL`,
+  'license-final': () => 'A new sale gets a new licence: "licensing license issue --send".',
   'key-not-kept': ({ license }) => `"licensing license rekey ${license}" makes a new one.`,
   'no-key': ({ license }) => `"licensing license key list ${license}" shows its keys.`,
   'key-ended': () => 'Add another key.',

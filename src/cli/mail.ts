@@ -92,11 +92,12 @@ function addList(mail: Command): void {
     .action(({ failed = false, limit }: { failed?: boolean; limit: number }, command: Command) =>
       withSession(command, async ({ db, output }) => {
         const mails = await listAllMails(db, { failed, limit });
-        const rows = mails.map(({ mail: one, licenseId, attempts, error }) => ({
+        const rows = mails.map(({ mail: one, licenseId, attempts, error, isNobodys }) => ({
           ...mailJson(one),
           license_id: licenseId,
           attempts,
           error,
+          ...(isNobodys && { error: 'NOBODYS' }),
         }));
         output.print(rows, () =>
           formatTable(

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { createCode, OPERATOR_CODE_LIFETIME_MS } from '../access/one-time-codes';
 import { API_PATH } from '../api';
-import { readPublicUrl } from '../config';
+import { readPublicUrl, type Config } from '../config';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp } from '../licensing/timestamps';
 import { oneOf } from './arguments';
@@ -28,7 +28,7 @@ export function addSignInCommand(program: Command): void {
     .addHelpText('after', '\nExample:\n  licensing sign-in')
     .action(({ baseUrl, scope }: { baseUrl?: string; scope: SignInScope }, command: Command) =>
       withSession(command, async ({ db, config, now, actor, output }) => {
-        const site = baseUrl ?? config.operatorUrl;
+        const site = baseUrl ?? config.operatorUrl ?? trialAddress(config);
         if (site === undefined)
           throw new OperatorError(
             'The address of the site is not known. Give it with --base-url https://YOUR.SITE, or set LICENSING_PUBLIC_URL.',
@@ -41,8 +41,24 @@ export function addSignInCommand(program: Command): void {
         const expiresAt = formatTimestamp(new Date(now.getTime() + OPERATOR_CODE_LIFETIME_MS));
         output.print({ url, expires_at: expiresAt }, url);
         output.note(`Open it before ${expiresAt}. It signs in once: pass it on to nobody.`);
+        if (baseUrl === undefined && config.operatorUrl === undefined)
+          output.note(
+            'It opens on this machine only, because LICENSING_PUBLIC_URL is not set. For another one: --base-url https://YOUR.SITE',
+          );
       }),
     );
+}
+
+/** Where a trial without a site is reached on its own machine; undefined: it is no trial, or listens elsewhere. */
+function trialAddress({ database, listen }: Config): string | undefined {
+  if (database.kind !== 'sqlite' || !('port' in listen) || listen.port === 0) return undefined;
+  return /^(?:127\.|::1$|localhost$)/.test(listen.host)
+    ? `http://${hostOf(listen.host)}:${listen.port}`
+    : undefined;
+}
+
+function hostOf(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
 }
 
 function siteAddress(text: string): string {

@@ -365,6 +365,7 @@ async function insertTrialLicense(db: Db, key: string, plan: Plan, now: Date): P
       {
         keyDigest: keyDigest(key),
         keyHint: keyHint(key),
+        keyStart: null,
         keySealed: null,
         planId: plan.id,
         status: 'active',

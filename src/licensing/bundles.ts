@@ -44,6 +44,28 @@ export function includedIn(catalogue: Catalogue, id: number): CatalogueProduct[]
   );
 }
 
+/** Names in a text for a customer; a club may have hundreds. */
+const MOST_ENTRIES = 20;
+
+/**
+ * The products by whose names Joomla lists the update sites of a licence. A club without an extension of its own has no
+ * entry there, and neither have products that are not for Joomla.
+ */
+export function joomlaEntries(catalogue: Catalogue, id: number): CatalogueProduct[] {
+  const own = catalogue.get(id);
+  const included = includedIn(catalogue, id);
+  const covered = own === undefined ? included : [own, ...included];
+  const entries = covered.filter(({ element }) => element !== null);
+  if (entries.length > 0) return entries;
+  return included.length > 0 ? included : covered;
+}
+
+/** What a text calls these entries, such as `Gallery, Forms`. */
+export function namesOfEntries(entries: { name: string }[]): string {
+  const names = entries.slice(0, MOST_ENTRIES).map(({ name }) => name);
+  return `${names.join(', ')}${entries.length > MOST_ENTRIES ? ', ...' : ''}`;
+}
+
 /** The products that include one. */
 export function bundlesOf(catalogue: Catalogue, id: number): CatalogueProduct[] {
   return [...catalogue.values()].filter((bundle) =>

@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import { domainToASCII } from 'node:url';
+import { domainToASCII, domainToUnicode } from 'node:url';
 import ipaddr from 'ipaddr.js';
 import { MAX_IDENTIFIER_LENGTH } from '../store/columns';
 import { containsKey } from './keys';
@@ -37,6 +37,19 @@ export function spellings(text: string): Spellings {
   if (domain === text) return { domain, seat: domain, device: domain, instance: domain };
   const device = normalizeIdentifier('device', text);
   return { domain, seat: normalizeIdentifier('seat', text), device, instance: device };
+}
+
+/**
+ * An identifier as people write it: `xn--mnchen-3ya.de` is `münchen.de`. A name whose labels mix the Latin letters with
+ * others stays as it is, because such a name may look like another one.
+ */
+export function asWritten(identifier: string): string {
+  if (!/(?:^|\.)xn--/.test(identifier)) return identifier;
+  const written = domainToUnicode(identifier);
+  const isPlain = written
+    .split('.')
+    .every((label) => /^[\p{Script=Latin}\p{Nd}_-]+$/u.test(label) || /^[^a-z]+$/i.test(label));
+  return isPlain && domainToASCII(written) === identifier ? written : identifier;
 }
 
 const normalizers: Record<ActivationType, (trimmed: string) => string | undefined> = {

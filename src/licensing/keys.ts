@@ -101,6 +101,21 @@ export function keyHint(canonical: string): string | null {
   return characters.length >= 16 ? characters.slice(-4).join('') : null;
 }
 
+/** As many digits of a key as its beginning is stored and found by. */
+const START = 6;
+
+/** The beginning of a key of our own shape, otherwise null: too little would stay unknown of a shorter key. */
+export function keyStart(canonical: string): string | null {
+  return hasOwnShape(canonical) ? canonical.slice(0, START) : null;
+}
+
+/** Reads a text as a key that is cut off, such as its first group; undefined when it cannot be one, or is whole. */
+export function asStart(text: string): string | undefined {
+  const begun = canonicalKey(text).toUpperCase();
+  const isBegun = /^[0-9A-F]{6,8}$|^[0-9A-F]{8}-(?:[0-9A-F]{8}-){0,2}[0-9A-F]{0,8}$/.test(begun);
+  return isBegun && !hasAboutOwnShape(begun) ? begun.slice(0, START) : undefined;
+}
+
 /** Reads a text as a key's hint, which has eight or four characters (`keyHint`); undefined when it cannot be one. */
 export function asHint(text: string): string | undefined {
   const end = canonicalKey(text);

@@ -37,6 +37,7 @@ export type RefusalFacts =
       reason:
         | 'other-customer'
         | 'no-customer'
+        | 'license-final'
         | 'key-not-kept'
         | 'activated'
         | 'not-activated'

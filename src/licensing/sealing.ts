@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import { keyDigest, keyHint } from './keys';
+import { keyDigest, keyHint, keyStart } from './keys';
 
 /**
  * Sealed keys, which `license reveal` can show again: AES-256-GCM under LICENSING_KEY_SECRET, with the key's digest as
@@ -16,11 +16,12 @@ const HEADER_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES + TAG_BYTES;
 export function storedKey(
   key: string,
   secret: Buffer | undefined,
-): { keyDigest: string; keyHint: string | null; keySealed: string | null } {
+): { keyDigest: string; keyHint: string | null; keyStart: string | null; keySealed: string | null } {
   const digest = keyDigest(key);
   return {
     keyDigest: digest,
     keyHint: keyHint(key),
+    keyStart: keyStart(key),
     keySealed: secret ? sealKey(key, digest, secret) : null,
   };
 }

@@ -1,4 +1,6 @@
+import { asWritten } from '../licensing/identifiers';
 import { API_PATH } from '../api';
+import { joomlaEntries, namesOfEntries, readCatalogue } from '../licensing/bundles';
 import { findEmail } from '../licensing/customer-email';
 import { requireProduct } from '../licensing/find-or-refuse';
 import { openKey } from '../licensing/issue';
@@ -7,7 +9,7 @@ import { listKeys } from '../licensing/license-keys';
 import { OperatorError } from '../licensing/operator-error';
 import { formatDay } from '../licensing/dates';
 import { SealError } from '../licensing/sealing';
-import { liveStatus } from '../licensing/states';
+import { isFinal, liveStatus } from '../licensing/states';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import type { Db } from '../store/database';
 import type { OutboxRow } from '../store/outbox';
@@ -90,6 +92,8 @@ export async function composeMail(
   const license = row.licenseId === null ? undefined : await findLicense(db, row.licenseId);
   if (license === undefined) return { obsolete: true };
   if (type === 'reminder' && !isStillDue(license, details, now)) return { obsolete: true };
+  // It was revoked or cancelled after the mail was queued.
+  if (type === 'license_key' && isFinal(liveStatus(license, now))) return { obsolete: true };
   const to = findEmail(license.customer ?? '');
   if (to === undefined) return { failed: 'NO_CUSTOMER' };
   const { text, values } = await contentOf(db, type, license, details, {
@@ -153,7 +157,19 @@ async function contentOf(
   switch (type) {
     case 'license_key': {
       const key = revealed(license, secret);
-      return key === undefined ? { text: undefined } : { text: type, values: { key } };
+      if (key === undefined) return { text: undefined };
+      const entries = joomlaEntries(await readCatalogue(db), license.product.id);
+      const names = namesOfEntries(entries);
+      const { expiresAt } = license;
+      const hasEnded = expiresAt !== null && expiresAt <= now;
+      return {
+        text: type,
+        values: {
+          key,
+          ...(entries.length > 1 ? { entries: names } : { entry: names }),
+          ...(hasEnded ? { ended: formatDay(expiresAt, language), ends: undefined } : {}),
+        },
+      };
     }
     case 'reminder':
       return days === 0
@@ -175,7 +191,7 @@ async function contentOf(
       };
     }
     case 'site_removed':
-      return { text: type, values: { site: site ?? '-' } };
+      return { text: type, values: { site: asWritten(site ?? '-') } };
   }
 }
 

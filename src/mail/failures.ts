@@ -113,6 +113,7 @@ const WORDS: Record<string, string> = {
   FOLDER: 'the folder for mails cannot be written to',
   NO_CUSTOMER: 'the licence has no customer with an e-mail address any more',
   KEY_UNKNOWN: "the licence's key cannot be revealed",
+  NOBODYS: 'no customer has the address that asked for this link, so nothing is sent',
 };
 
 /** What helps against a failure that the settings cause; undefined: nothing general. */

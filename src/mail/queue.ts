@@ -4,6 +4,7 @@ import { noLicense } from '../licensing/find-or-refuse';
 import { issueLicenses, openKey, type Issued, type IssueRequest } from '../licensing/issue';
 import { findLicense, type License } from '../licensing/licenses';
 import { OperatorError } from '../licensing/operator-error';
+import { isFinal, type LiveStatus } from '../licensing/states';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import type { Db, Transaction } from '../store/database';
 import { findLicensesOfCustomers } from '../store/licenses';
@@ -164,6 +165,11 @@ export function requireMailable(
       code: 'CONFLICT',
       facts: { reason: 'no-customer', license: license.id },
     });
+  if (isFinal(license.status as LiveStatus))
+    throw new OperatorError(`Licence ${license.id} is ${license.status}, so its key opens nothing.`, {
+      code: 'CONFLICT',
+      facts: { reason: 'license-final', license: license.id },
+    });
   openKey(license.id, license, secret);
   return mailing;
 }
@@ -239,12 +245,15 @@ export interface MailReport {
   attempts: number;
   /** a code (failures.ts); null: none */
   error: string | null;
+  /** a link that was asked for with an address that is nobody's: nothing is sent, and the row goes after an hour */
+  isNobodys: boolean;
 }
 
 /** The latest mails of all licences, or those that were given up or failed and are tried again; the newest first. */
 export async function listAllMails(db: Db, which: { failed: boolean; limit: number }): Promise<MailReport[]> {
   return (await listOutbox(db, 'mail', which)).map((row) => ({
     ...{ mail: toMail(row), licenseId: row.licenseId, attempts: row.attempts, error: row.lastError },
+    isNobodys: row.type === 'customer_link' && row.recipient === null,
   }));
 }
 

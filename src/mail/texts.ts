@@ -9,7 +9,7 @@ const OF_LICENSE = ['product', 'plan', 'ends', 'renew_url', 'support_url', 'my_u
 
 /** The placeholders that each text may use, besides `{shop}`. */
 export const PLACEHOLDERS = {
-  license_key: [...OF_LICENSE, 'key'],
+  license_key: [...OF_LICENSE, 'key', 'ended', 'entry', 'entries'],
   reminder: [...OF_LICENSE, 'days'],
   reminder_ended: OF_LICENSE,
   customer_link: ['link'],

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { constants, readFileSync } from 'node:fs';
+import { constants } from 'node:fs';
 import { access, mkdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { createTransport as createNodemailer, type SendMailOptions } from 'nodemailer';

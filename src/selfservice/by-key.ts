@@ -1,4 +1,4 @@
-import { readCatalogue } from '../licensing/bundles';
+import { joomlaEntries, readCatalogue } from '../licensing/bundles';
 import { canonicalKey, keyDigest as digestOf } from '../licensing/keys';
 import type { Licensing } from '../licensing/licensing';
 import { lookUp } from '../licensing/lookup';
@@ -26,6 +26,8 @@ export interface KeyView extends LicenseStanding {
   activationType: string;
   /** every product that the licence covers, its own first */
   covers: { id: number; name: string }[];
+  /** the update sites that Joomla lists for it */
+  entries: { name: string }[];
   /** those of them that have published versions */
   products: OfferedProduct[];
   /** of the licence's own product */
@@ -53,11 +55,13 @@ export async function readByKey(
   const read = await inSnapshot(db, async (trx) => {
     const [found] = await lookUp(trx, [{ keyDigest }]);
     if (found?.license.id !== licenseId) return undefined;
-    const covered = coveredBy(await readCatalogue(trx), found.license.product.id);
+    const catalogue = await readCatalogue(trx);
+    const covered = coveredBy(catalogue, found.license.product.id);
     const ids = covered.map(({ id }) => id);
     return {
       found,
       covered,
+      entries: joomlaEntries(catalogue, found.license.product.id),
       key: await findKeyByDigest(trx, keyDigest),
       founds: await lookUp(
         trx,
@@ -67,7 +71,7 @@ export async function readByKey(
     };
   });
   if (read === undefined) return undefined;
-  const { found, covered, key, founds, releases } = read;
+  const { found, covered, entries, key, founds, releases } = read;
   if (hasKeyEnded(found, now)) return { endedAt: found.key.endsAt as Date };
   const decide = createDecider(releases, packagesDir, now);
   const products = await Promise.all(
@@ -90,10 +94,19 @@ export async function readByKey(
     plan: plan.name,
     activationType: plan.activationType,
     covers: covered.map(({ id, name }) => ({ id, name })),
+    entries: offeredOf(entries, products).map(({ name }) => ({ name })),
     products: products.filter(({ versions }) => versions.length > 0),
     renewUrl: covered[0]?.renewUrl ?? null,
     supportUrl: covered[0]?.supportUrl ?? null,
   };
+}
+
+/** Without those that nothing was published for: no site has them. Where nothing is published at all, they are named all the same. */
+function offeredOf(entries: { id: number; name: string }[], products: OfferedProduct[]): { name: string }[] {
+  const offered = entries.filter(({ id }) =>
+    products.some((one) => one.id === id && one.versions.length > 0),
+  );
+  return offered.length > 0 ? offered : entries;
 }
 
 export type TypedKey =

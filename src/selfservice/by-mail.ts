@@ -17,7 +17,7 @@ import { findLicense, readLicenses, type License } from '../store/licenses';
 import { listPublishedReleases } from '../store/releases';
 import { inSnapshot } from '../store/transaction';
 import { findRemovals, removalsOf, type Removals } from './removals';
-import { endsSoon, standingOf, SOON_MS, type LicenseStanding } from './standing';
+import { endsSoon, isFine, standingOf, SOON_MS, type LicenseStanding } from './standing';
 import { coveredBy, createDecider, type Decide } from './versions';
 
 /** What the customer's page shows to whoever came by a link sent to the customer's address (operator-api, "Customer"). */
@@ -203,7 +203,7 @@ export function toMySite({ id, identifier, name, activatedAt, free, heldUntil }:
 function attentionTo({ standing }: LicenseStanding, now: Date): Attention | null {
   if (standing.code === 'EXPIRED') return 'ENDED';
   if (endsSoon(standing, now)) return 'ENDS_SOON';
-  return standing.code === 'FULL' ? 'FULL' : null;
+  return standing.code === 'FULL' && !isFine(standing) ? 'FULL' : null;
 }
 
 /** @returns undefined when the licence is not that of the address */

@@ -10,10 +10,10 @@ export const GERMAN: CustomerSentences = {
       until === null
         ? 'Ihre Lizenz gilt unbefristet. Aktualisierungen funktionieren.'
         : `Ihre Lizenz ist gültig bis ${day(until)}. Aktualisierungen funktionieren.`,
-    FULL: ({ limit, activationType }) => {
+    FULL: ({ until, limit, activationType }) => {
       const { many, theOne, aNew } = kindOf(activationType);
       return limit === 1
-        ? `${theOne} dieser Lizenz ist belegt. Aktualisierungen funktionieren; ${aNew} wird abgelehnt, bis der Platz frei wird.`
+        ? `Ihre Lizenz ${until === null ? 'gilt unbefristet' : `ist gültig bis ${day(until)}`}. Aktualisierungen funktionieren. ${theOne} ist belegt.`
         : `Alle ${count(limit)} ${many} sind belegt. Aktualisierungen funktionieren; ${aNew} wird abgelehnt, bis ein Platz frei wird.`;
     },
     EXPIRED: ({ endedAt }) =>
@@ -23,7 +23,8 @@ export const GERMAN: CustomerSentences = {
   },
   meaning: {
     ACTIVE: null,
-    FULL: null,
+    FULL: ({ limit, activationType }) =>
+      limit === 1 ? `Bevor ${kindOf(activationType).aNew} hinzukommt, muss der Platz frei werden.` : null,
     EXPIRED: () =>
       'Deshalb meldet Joomla beim Aktualisieren „Error connecting to the server: 403“. An Ihrer Website hat sich nichts geändert. Nach der Verlängerung funktioniert die Aktualisierung sofort wieder, mit demselben Schlüssel.',
     SUSPENDED: () =>

@@ -10,10 +10,10 @@ export const ENGLISH: CustomerSentences = {
       until === null
         ? 'Your licence is valid without an end. Updates work.'
         : `Your licence is valid until ${day(until)}. Updates work.`,
-    FULL: ({ limit, activationType }) => {
+    FULL: ({ until, limit, activationType }) => {
       const { one, many } = kindOf(activationType);
       return limit === 1
-        ? `Your one ${one} is used. Updates work; a new ${one} is refused until it is removed.`
+        ? `Your licence is valid ${until === null ? 'without an end' : `until ${day(until)}`}. Updates work, and its one ${one} is in use.`
         : `All ${count(limit)} ${many} are used. Updates work; a new ${one} is refused until one is removed.`;
     },
     EXPIRED: ({ endedAt }) =>
@@ -23,7 +23,10 @@ export const ENGLISH: CustomerSentences = {
   },
   meaning: {
     ACTIVE: null,
-    FULL: null,
+    FULL: ({ limit, activationType }) => {
+      const { one } = kindOf(activationType);
+      return limit === 1 ? `To use another ${one}, remove the one in use first.` : null;
+    },
     EXPIRED: () =>
       'That is why Joomla says “Error connecting to the server: 403” when you update. Nothing on your site has changed. After the renewal the update works at once, with the same key.',
     SUSPENDED: () =>

@@ -17,7 +17,7 @@ export interface CustomerSentences {
   /** the sentence that opens the page with the key */
   standing: { [C in keyof StandingFacts]: (facts: StandingFacts[C]) => string };
   /** what that means for Joomla and the customer's site; null: nothing more */
-  meaning: { [C in keyof StandingFacts]: ((facts: StandingFacts[C]) => string) | null };
+  meaning: { [C in keyof StandingFacts]: ((facts: StandingFacts[C]) => string | null) | null };
   keyEnded: (facts: { endedAt: Date }) => string;
   /** a note beside the day of an end, such as "in 16 days" */
   endsIn: (facts: { endsAt: Date; now: Date }) => string;
@@ -51,7 +51,7 @@ export interface AttentionFacts {
 export const CUSTOMER_SENTENCES = { en: ENGLISH, de: GERMAN } satisfies Record<string, CustomerSentences>;
 
 // TypeScript cannot follow that the sentence of a code takes the facts of that code.
-type Words = Record<string, ((facts: object) => string) | null | undefined>;
+type Words = Record<string, ((facts: object) => string | null) | null | undefined>;
 
 /** Where a licence stands, and what that means (null: nothing more). */
 export function tellStanding(

@@ -53,6 +53,11 @@ function readStanding(found: Found, status: LiveStatus, now: Date): Standing {
     : { code: 'FULL', until: license.expiresAt, limit: slots.activationLimit };
 }
 
+/** Whether nothing keeps the customer from what was bought: one slot in use is what a licence for one is for. */
+export function isFine(standing: Standing): boolean {
+  return standing.code === 'ACTIVE' || (standing.code === 'FULL' && standing.limit === 1);
+}
+
 /** A licence that ends within this ends soon. */
 export const SOON_MS = 30 * 24 * 60 * 60 * 1000;
 

@@ -25,7 +25,10 @@ interface Wanted {
 
 const FOR_LIFE = '9999-12-31 23:59:59';
 
-/** What ends soon, the soonest first; what has ended, the latest first; what is full; what works; suspended; the others. */
+/**
+ * What ends soon, the soonest first; what has ended, the latest first; what is full;
+ * what works, and the full licences for one site; suspended; the others.
+ */
 export async function findCustomerLicenses(
   db: Db,
   customer: string,
@@ -37,7 +40,7 @@ export async function findCustomerLicenses(
       WHEN l.status NOT IN ('active', 'expired') THEN 5
       WHEN l.status = 'expired' OR l.expires_at <= ? THEN 1
       WHEN l.expires_at <= ? THEN 0
-      WHEN l.activation_limit <> 0 AND l.activations_used >= l.activation_limit THEN 2
+      WHEN l.activation_limit > 1 AND l.activations_used >= l.activation_limit THEN 2
       ELSE 3 END AS place
     FROM ${licenses} WHERE l.customer = ? ORDER BY l.id LIMIT ?) mine`;
   const bindings = [toSqlTime(now), toSqlTime(soon), customer, most];
@@ -71,5 +74,9 @@ export async function findCustomerLicenses(
 
 /** The ids of a customer's oldest licences, from the index alone. */
 export async function findCustomerLicenseIds(db: Db, customer: string, most: number): Promise<number[]> {
-  return db(tableBy(db, 'licenses', 'customer')).where({ customer }).orderBy('id').limit(most).pluck('id');
+  return db(tableBy(db, 'licenses', 'customer'))
+    .where({ customer })
+    .orderBy('id')
+    .limit(most)
+    .pluck('id');
 }

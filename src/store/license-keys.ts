@@ -19,6 +19,8 @@ export interface LicenseKey {
   keyDigest: string;
   /** see `keyHint` in licensing/keys.ts */
   keyHint: string | null;
+  /** see `keyStart` there */
+  keyStart: string | null;
   keySealed: string | null;
   label: string | null;
   /** null: the licence's */
@@ -31,7 +33,7 @@ export interface LicenseKey {
 }
 
 export type NewKey = Omit<LicenseKey, 'id' | 'replacedBy'>;
-export type StoredKey = Pick<LicenseKey, 'keyDigest' | 'keyHint' | 'keySealed'>;
+export type StoredKey = Pick<LicenseKey, 'keyDigest' | 'keyHint' | 'keyStart' | 'keySealed'>;
 
 /** A licence's keys, the oldest first; with `after`, only some of those with higher ids. */
 export async function listKeys(
@@ -89,6 +91,29 @@ export async function findKeysByHints(
     for (const pattern of patterns) any.orWhere('key_hint', 'like', pattern);
   });
   return ((await query) as object[]).map((row) => toFields(row) as LicenseKey);
+}
+
+/** Licences by the beginning of a key, which `keyStart` gives. */
+export async function findLicenseIdsByKeyStart(db: Db, start: string, limit: number): Promise<number[]> {
+  const rows = (await db(tableBy(db, 'license_keys', 'key_start'))
+    .where({ key_start: start })
+    .limit(limit)
+    .select('license_id')) as { license_id: number }[];
+  return rows.map((row) => row.license_id);
+}
+
+/** Licences that have a key whose label begins like one of these. */
+export async function findLicenseIdsByLabel(db: Db, beginnings: string[], limit: number): Promise<number[]> {
+  const ids: number[] = [];
+  for (const beginning of beginnings) {
+    const rows = (await db(tableBy(db, 'license_keys', 'label'))
+      .where('label', '>=', beginning)
+      .where('label', '<', `${beginning}\u{10ffff}`)
+      .limit(limit)
+      .select('license_id')) as { license_id: number }[];
+    ids.push(...rows.map((row) => row.license_id));
+  }
+  return [...new Set(ids)].slice(0, limit);
 }
 
 export async function findKeyByDigest(db: Db, keyDigest: string): Promise<LicenseKey | undefined> {

@@ -213,9 +213,9 @@ export async function insertLicenses(trx: Transaction, licenses: NewLicense[]): 
   const ids: number[] = [];
   for (let i = 0; i < licenses.length; i += CHUNK) {
     const chunk = licenses.slice(i, i + CHUNK);
-    const rows = chunk.map(({ keyDigest, keyHint, keySealed, ...row }) => ({
+    const rows = chunk.map(({ keyDigest, keyHint, keyStart, keySealed, ...row }) => ({
       row: toColumns({ ...row, customerDigest: customerDigest(row.customer), revision: FIRST_REVISION }),
-      key: { keyDigest, keyHint, keySealed, createdAt: row.createdAt },
+      key: { keyDigest, keyHint, keyStart, keySealed, createdAt: row.createdAt },
     }));
     const added = await insertCounted(
       trx,

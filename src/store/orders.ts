@@ -103,6 +103,20 @@ export async function findOrdersNumbered(db: Db, number: string, limit: number):
   return listOrders(db, { number }, { limit });
 }
 
+/** Orders whose customer's name begins like one of these. */
+export async function findOrderIdsByName(db: Db, beginnings: string[], limit: number): Promise<number[]> {
+  const ids: number[] = [];
+  for (const beginning of beginnings) {
+    const rows = (await db(tableBy(db, 'orders', 'customer_name'))
+      .where('customer_name', '>=', beginning)
+      .where('customer_name', '<', `${beginning}\u{10ffff}`)
+      .limit(limit)
+      .select('id')) as { id: number }[];
+    ids.push(...rows.map(({ id }) => id));
+  }
+  return [...new Set(ids)].slice(0, limit);
+}
+
 const MAX_ORDER_LENGTH = 100;
 
 /** Locks an order's row; the transaction locks licences after it, never before. */

@@ -2,16 +2,16 @@ import type { LanguageCode } from '../licensing/dates';
 import { storedCustomer } from '../licensing/customer-email';
 import { spellings } from '../licensing/identifiers';
 import { canonicalAddress } from '../licensing/ip-addresses';
-import { asHint, canonicalKey, hasAboutOwnShape, keyDigest } from '../licensing/keys';
+import { asHint, asStart, canonicalKey, hasAboutOwnShape, keyDigest } from '../licensing/keys';
 import { isOpen } from '../licensing/license-keys';
 import { isMarked, requireLicenseNamed } from '../licensing/licenses';
 import { listLicensePage } from '../licensing/lists';
 import { OperatorError } from '../licensing/operator-error';
 import { findActivationsOf } from '../store/activations';
 import type { Db } from '../store/database';
-import { findKeyByDigest } from '../store/license-keys';
+import { findKeyByDigest, findLicenseIdsByKeyStart, findLicenseIdsByLabel } from '../store/license-keys';
 import { findLicensesByIds, type License } from '../store/licenses';
-import { findOrdersNumbered } from '../store/orders';
+import { findOrderIdsByName, findOrdersNumbered, listOrderLicenses } from '../store/orders';
 import { inSnapshot } from '../store/transaction';
 import { explain, type WhyAnswer, type WhyOptions } from './why';
 
@@ -60,6 +60,8 @@ export async function find(db: Db, about: string, options: FindOptions): Promise
     }
     const orders = await findOrdersNumbered(trx, text, MOST_FOUND);
     if (orders.length > 0) return { kind: 'orders', ids: orders.map(({ id }) => id) };
+    const begun = address === undefined ? await findBegun(trx, text, options.language) : undefined;
+    if (begun) return begun;
     return findNone(trx, text, address, options);
   });
 }
@@ -100,6 +102,47 @@ async function findListed(db: Db, text: string, { language, now }: FindOptions):
     licenses: await withFoundAs(db, items, text, language),
     more: next !== null,
   };
+}
+
+/** By the beginning of a key, and by a name: an agency's client, or the customer of an order. */
+async function findBegun(db: Db, text: string, language: LanguageCode): Promise<Found | undefined> {
+  const { several, foundAs } = TEXTS[language];
+  const start = asStart(text);
+  const limit = MOST_FOUND + 1;
+  const byStart = start === undefined ? [] : await findLicenseIdsByKeyStart(db, start, limit);
+  const names = start === undefined || byStart.length === 0 ? spellingsOfName(text) : [];
+  const byLabel = await findLicenseIdsByLabel(db, names, limit);
+  const orderIds = await findOrderIdsByName(db, names, limit);
+  const ordered = orderIds.length === 0 ? [] : await listOrderLicenses(db, orderIds);
+  const ways = new Map<number, string>();
+  for (const { licenseId } of ordered) ways.set(licenseId, foundAs.name);
+  for (const id of byLabel) ways.set(id, foundAs.label);
+  for (const id of byStart) ways.set(id, foundAs.start);
+  const licenses = await findLicensesByIds(db, [...ways.keys()].slice(0, MOST_FOUND));
+  const [only] = licenses;
+  if (only === undefined) return undefined;
+  if (licenses.length === 1) return { kind: 'license', id: only.id, key: null };
+  const more = ways.size > licenses.length;
+  return {
+    kind: 'several',
+    // A part of a key is not repeated.
+    heading: several(
+      start === undefined || byStart.length === 0 ? text : foundAs.start,
+      licenses.length,
+      more,
+    ),
+    licenses: licenses.map((license) => ({ license, foundAs: ways.get(license.id) ?? null })),
+    more,
+  };
+}
+
+/** Names are stored as they were written, and found in the usual spellings; shorter texts would find half the shop. */
+function spellingsOfName(text: string): string[] {
+  if (Array.from(text).length < 3 || text.length > 190 || hasAboutOwnShape(canonicalKey(text))) return [];
+  const lower = text.toLowerCase();
+  const capital = lower.replace(/^\p{L}/u, (letter) => letter.toUpperCase());
+  const each = lower.replace(/(?<![\p{L}\p{N}])\p{L}/gu, (letter) => letter.toUpperCase());
+  return [...new Set([text, lower, capital, each, text.toUpperCase()])];
 }
 
 function ignoreUnknown(error: unknown): undefined {
@@ -218,6 +261,9 @@ const english = {
     id: 'licence number',
     hint: 'end of a key',
     refused: 'refused',
+    start: 'beginning of a key',
+    label: 'name of a key’s user',
+    name: 'customer’s name',
     activated: (activationType: string) => `activated ${EN_THINGS[activationType] ?? 'site'}`,
   },
 };
@@ -237,6 +283,9 @@ const german: typeof english = {
     id: 'Nummer der Lizenz',
     hint: 'Ende eines Schlüssels',
     refused: 'abgelehnt',
+    start: 'Anfang eines Schlüssels',
+    label: 'für wen ein Schlüssel ist',
+    name: 'Name des Kunden',
     activated: (activationType) => DE_THINGS[activationType] ?? 'belegte Website',
   },
 };

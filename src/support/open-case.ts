@@ -3,6 +3,7 @@ import { asHint, canonicalKey, keyDigest } from '../licensing/keys';
 import { isMarked, requireLicenseNamed } from '../licensing/licenses';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/database';
+import { findKeys } from '../store/license-keys';
 import { findLicense, findLicenseByDigest, findLicenseByReference, type License } from '../store/licenses';
 import { findOrdersNumbered } from '../store/orders';
 import { inSnapshot } from '../store/transaction';
@@ -39,7 +40,10 @@ async function openMeaning(db: Db, written: string, options: CaseOptions): Promi
   if (address !== undefined) return openAddressCase(db, address, options);
   const key = canonicalKey(written);
   if (key === '') throw new OperatorError('Nothing was given to look for.');
-  if (isMarked(written)) return openLicenseCase(db, await requireLicenseNamed(db, written), options);
+  if (isMarked(written)) {
+    const named = await requireLicenseNamed(db, written);
+    return openLicenseCase(db, named, options, { asked: await findAsked(db, named, options.keyId) });
+  }
   const isNumber = /^\d{1,15}$/.test(written);
   const numbered = isNumber ? await findLicense(db, Number(written)) : undefined;
   if (numbered) return openNumberCase(db, numbered, written, options);
@@ -68,6 +72,17 @@ async function openMeaning(db: Db, written: string, options: CaseOptions): Promi
       facts: { reason: 'nothing-found' },
     });
   return openUnknownKeyCase(db, key, options);
+}
+
+/** A key of the licence, as if it had been typed. */
+async function findAsked(
+  db: Db,
+  { id, mainKeyId }: License,
+  keyId: number | undefined,
+): Promise<AskedKey | undefined> {
+  if (keyId === undefined || keyId === mainKeyId) return undefined;
+  const [key] = await findKeys(db, [keyId]);
+  return key?.licenseId === id ? { by: 'key', text: key.keyDigest } : undefined;
 }
 
 const MOST_ORDERS = 5;

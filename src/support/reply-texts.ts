@@ -6,6 +6,8 @@ import type { ReplyCase } from './reply';
 export interface ReplyFacts {
   /** null: no licence is known */
   product: string | null;
+  /** the update sites that its key belongs to; null: no licence is known */
+  entries: string | null;
   /** the end of the customer's key */
   hint: string | null;
   /** the end of the mistyped key that arrived */
@@ -105,7 +107,7 @@ const english = {
     ],
     wrong_product: (facts) => [
       `${enYour(facts)} is valid, but its key stands at another extension in Joomla. There Joomla answers an update with "${ON_403}".`,
-      `In Joomla, under System > Update > Update Sites, every extension has a Download Key of its own. Please enter this key only at ${facts.product ?? 'the extension that it was bought for'}.`,
+      `In Joomla, under System > Update > Update Sites, every extension has a Download Key of its own. Please enter this key only at ${facts.entries ?? 'the extension that it was bought for'}.`,
       ...enAsk(facts),
     ],
     no_key: (facts) => [
@@ -250,7 +252,7 @@ const german: ReplyTexts = {
     ],
     wrong_product: (facts) => [
       `${deYour(facts)} ist gültig, aber der Schlüssel ist in Joomla bei einer anderen Erweiterung eingetragen. Dort meldet Joomla beim Update „${ON_403}“.`,
-      `In Joomla hat unter System > Aktualisieren > Aktualisierungsquellen jede Erweiterung ihren eigenen Downloadschlüssel. Bitte tragen Sie diesen Schlüssel nur bei ${facts.product ?? 'der Erweiterung ein, für die er gekauft wurde'}${facts.product === null ? '' : ' ein'}.`,
+      `In Joomla hat unter System > Aktualisieren > Aktualisierungsquellen jede Erweiterung ihren eigenen Downloadschlüssel. Bitte tragen Sie diesen Schlüssel nur bei ${facts.entries ?? 'der Erweiterung ein, für die er gekauft wurde'}${facts.entries === null ? '' : ' ein'}.`,
       ...deAsk(facts),
     ],
     no_key: (facts) => [

@@ -15,6 +15,8 @@ export interface ReplyOptions {
   license: License | undefined;
   /** addresses of the licence's product (spec/selling.md) */
   product?: { renewUrl: string | null; supportUrl: string | null } | undefined;
+  /** the update sites that Joomla lists for the licence (`joomlaEntries`); by default that of its product */
+  entries?: string | undefined;
   /** the signature; undefined or empty: none */
   shopName?: string | undefined;
   /** the end of the key that was asked about; undefined: the main key's */
@@ -56,6 +58,7 @@ export function writeReply(answer: WhyAnswer, happened: Entry[], options: ReplyO
   const replyCase = caseOf(answer, happened, license, now);
   const facts: ReplyFacts = {
     product: license?.product.name ?? null,
+    entries: options.entries ?? license?.product.name ?? null,
     hint: (replyCase === 'key_ended' ? successorHint(answer) : options.keyHint) ?? license?.keyHint ?? null,
     // The end of another customer's key, or of a key that belongs to no one, helps nobody.
     seenHint: replyCase === 'mistyped' ? (happened.find(({ near }) => near)?.near?.seen ?? null) : null,

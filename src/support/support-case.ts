@@ -36,6 +36,8 @@ export interface CaseOptions {
   limit: number;
   /** how long accesses are stored */
   logDays: number;
+  /** of a licence that is named by its number: the key that it is judged by; by default its main key */
+  keyId?: number | undefined;
   /** the latest accesses searched for a refused identifier */
   searched?: number;
 }

@@ -77,6 +77,7 @@ const KEY = record('license_keys', ['id'], {
   id,
   key_digest: hex(64),
   key_hint: nullable(text(16)),
+  key_start: nullable(matching(/^[0-9A-F]{6}$/, '6 hexadecimal digits')),
   key_sealed: nullable(matching(/^[A-Za-z0-9+/=]{1,512}$/, 'base64 of at most 512 characters')),
   label: nullable(text(MAX_LABEL_LENGTH)),
   activation_limit: nullable(integer(1, MAX_UINT32)),
@@ -372,11 +373,23 @@ export function upgradeRecord(
   record: Record<string, unknown>,
   version: number,
 ): Record<string, unknown> {
-  const value = type === 'license' && version < 3 ? withOneKey(record) : record;
+  const value = type !== 'license' ? record : withKeyStarts(version < 3 ? withOneKey(record) : record);
   const missing = Object.entries(ADDED_FIELDS).flatMap(([since, added]) =>
     version < Number(since) ? Object.entries(added[type] ?? {}) : [],
   );
   return missing.length === 0 ? value : { ...value, ...Object.fromEntries(missing) };
+}
+
+/** Keys that were exported before their beginnings were stored are not found by them. */
+function withKeyStarts(license: Record<string, unknown>): Record<string, unknown> {
+  const { keys } = license;
+  if (!Array.isArray(keys)) return license;
+  return {
+    ...license,
+    keys: keys.map((key: unknown) =>
+      typeof key === 'object' && key !== null ? { key_start: null, ...key } : key,
+    ),
+  };
 }
 
 /** A licence had one key, in fields of its own. Licences' ids are unique, so they can be their keys' ids too. */

@@ -165,6 +165,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
         ...{ keyHint: license.key.slice(-8), keyEndsAt: null },
         ...{ product: { id: 42, name: 'Example Shop' }, plan: 'Developer', activationType: 'domain' },
         covers: [{ id: 42, name: 'Example Shop' }],
+        entries: [{ name: 'Example Shop' }],
         products: [
           {
             ...{
@@ -363,8 +364,11 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       const email = 'order@example.net';
       const lasting = await issue(email);
       const later = await issue(email, plan, { expiresAt: days(31) });
-      const full = await issue(email, plan, { activationLimit: 1 });
-      await activate(full, 'full.example');
+      const full = await issue(email, plan, { activationLimit: 2 });
+      await activate(full, 'full.example', 'full.test.example');
+      // One site of one is what was bought.
+      const single = await issue(email, plan, { activationLimit: 1 });
+      await activate(single, 'single.example');
       const gone = await issue(email);
       await changeState(service.db, gone.id, 'revoke', byOperator);
       const endedLongAgo = await issue(email, plan, { expiresAt: days(-200) });
@@ -378,6 +382,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
         [full.id, 'FULL'],
         [later.id, null],
         [lasting.id, null],
+        [single.id, null],
         [gone.id, null],
       ]);
       expect((await byMail(email))[0]).toMatchObject({
@@ -628,6 +633,10 @@ describe('the sentences', () => {
     expect(told({ code: 'FULL', until, limit: 25 })[0]).toBe(
       'All 25 sites are used. Updates work; a new site is refused until one is removed.',
     );
+    expect(told({ code: 'FULL', until, limit: 1 })).toEqual([
+      'Your licence is valid until 3 Mar 2027. Updates work, and its one site is in use.',
+      'Ihre Lizenz ist gültig bis 03.03.2027. Aktualisierungen funktionieren. Die einzige Website ist belegt.',
+    ]);
     expect(told({ code: 'FULL', until, limit: 3 }, 'seat')[1]).toBe(
       'Alle 3 Nutzer sind belegt. Aktualisierungen funktionieren; ein neuer Nutzer wird abgelehnt, bis ein Platz frei wird.',
     );

@@ -256,7 +256,8 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     });
 
     it('says how to name the address when it is not known', async () => {
-      const { code, stdout, stderr } = await shop.run(['sign-in', '--json']);
+      const installed = operator({ ...settings, LICENSING_LISTEN: 'unix:/run/licensing/1/http.sock' });
+      const { code, stdout, stderr } = await installed.run(['sign-in', '--json']);
       expect([code, JSON.parse(stdout)]).toEqual([
         1,
         { error: { code: 'INVALID_REQUEST', field: 'base-url', message: expect.any(String) } },
@@ -267,6 +268,16 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
         ['--scope', 'issue'],
       ])
         expect(await shop.run(['sign-in', ...wrong])).toMatchObject({ code: 2, stdout: '' });
+    });
+
+    it('leads to this machine in a trial without a site', async () => {
+      const trial = operator({ ...settings, LICENSING_LISTEN: '127.0.0.1:3081' });
+      const { code, stdout, stderr } = await trial.run(['sign-in']);
+      if (kind !== 'SQLite') return expect([code, stdout]).toEqual([1, '']);
+      expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:3081\/api\/\S{20,}\n$/);
+      expect(stderr).toContain('on this machine only');
+      const elsewhere = operator({ ...settings, LICENSING_LISTEN: '0.0.0.0:3081' });
+      expect((await elsewhere.run(['sign-in'])).code).toBe(1);
     });
 
     it('adds, lists and removes operators, whose sessions end', async () => {

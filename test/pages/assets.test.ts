@@ -3,11 +3,15 @@ import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import Router from '@koa/router';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { jsx } from 'hono/jsx';
 import type { Browser, Page } from 'playwright-core';
 import request from 'supertest';
 import { API_PATH } from '../../src/api';
 import type { State } from '../../src/http/context';
 import { mountAssets } from '../../src/http/pages/assets';
+import { UploadProgress } from '../../src/http/pages/kit/fields';
+import { TEXTS } from '../../src/http/pages/texts/texts';
+import { ViewProvider, type View } from '../../src/http/pages/view';
 import { sendRaw } from '../support/raw-http';
 import {
   expectAccessible,
@@ -320,11 +324,15 @@ describe('search as you type', () => {
 });
 
 describe('an upload', () => {
+  /** As on the pages that have a file to send. */
+  const progress = () => {
+    const view = { t: TEXTS.en } as View;
+    const whole: unknown = jsx(ViewProvider as never, { value: view }, jsx(UploadProgress, {}));
+    return String(whole);
+  };
   const FORM = `<form method="post" action="releases" enctype="multipart/form-data" data-upload data-upload-sent="{sent} of {total}"
 data-upload-left="{sent} of {total}, about {time} left." data-upload-saving="Reading the package..." data-upload-stopped="Stopped. Nothing was saved." data-upload-failed="The connection broke.">
-<label>Package <input type="file" name="file"></label><p data-upload-plain>Do not close this page.</p>
-<div data-upload-box hidden><progress class="up" max="100" aria-label="Upload"></progress><p data-upload-text></p><button type="button" class="btn btn-quiet" data-upload-stop>Stop</button></div>
-<p role="status" data-upload-status></p><button name="action" value="publish" data-busy="Publishing...">Publish</button></form>`;
+<label>Package <input type="file" name="file"></label>${progress()}<button name="action" value="publish" data-busy="Publishing...">Publish</button></form>`;
   const FILE = { name: 'x.zip', mimeType: 'application/zip', buffer: Buffer.alloc(600_000, 'x') };
   const released = async (
     answer: () => ReturnType<Parameters<Fixture['answer']>[1]>,
@@ -355,10 +363,13 @@ data-upload-left="{sent} of {total}, about {time} left." data-upload-saving="Rea
 
   test('says how far it is, and shows the page that is answered', async () => {
     const page = await released(() => ({ location: 'published' }));
-    expect(await page.getByText('Do not close this page.').isVisible()).toBe(false);
+    expect(await page.getByText(TEXTS.en.common.upload.plain).isVisible()).toBe(false);
     const endSlowness = await slow(page);
     await publish(page);
     await page.getByText(/^0\.\d MB of 0\.6 MB, about \d+ seconds? left\.$/).waitFor();
+    // How much of the bar is full.
+    const full = await page.evaluate<number>("document.querySelector('progress').position");
+    expect([full > 0, full < 1]).toEqual([true, true]);
     await expectAccessible(page);
     // A second press sends nothing more.
     await publish(page);
@@ -408,7 +419,7 @@ data-upload-left="{sent} of {total}, about {time} left." data-upload-saving="Rea
 
   test('without a script it is an ordinary form', async () => {
     const page = await released(() => ({ location: 'published' }), { javaScript: false });
-    expect(await page.getByText('Do not close this page.').isVisible()).toBe(true);
+    expect(await page.getByText(TEXTS.en.common.upload.plain).isVisible()).toBe(true);
     await publish(page);
     await page.getByText('Published.').waitFor();
     await page.context().close();

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { addKey, endKey } from '../../src/licensing/license-keys';
 import { customerDigest } from '../../src/store/customer-digest';
+import { table } from '../../src/store/database';
 import {
   BACKENDS,
   giveLicense,
@@ -70,11 +71,27 @@ describe.each(BACKENDS)('finding, on %s', (_, settings) => {
     const { db, clock } = service;
     const context = { actor: 'operator:test', now: clock.now };
     const { key, stored } = await addKey(db, second.id, { label: 'Client' }, undefined, context);
-    expect(await find(key)).toMatchObject({ location: `/licenses/${second.id}` });
+    expect(await find(key)).toMatchObject({ location: `/licenses/${second.id}?key=${stored.id}` });
     expect(textOf((await read.get('/customers')).html)).toContain('is a further key of this licence.');
     await endKey(db, second.id, stored.id, { free: false }, context);
     await find(key);
     expect(textOf((await read.get('/customers')).html)).toContain('It has ended.');
+  });
+
+  it('finds by the beginning of a key, and by whom it is for', async () => {
+    const { db, clock } = service;
+    const context = { actor: 'operator:test', now: clock.now };
+    const { key } = await addKey(db, second.id, { label: 'Blumen Müller' }, undefined, context);
+    const to = `/licenses/${second.id}`;
+    for (const begun of [key.slice(0, 8), key.slice(0, 20), key.slice(0, 27).toLowerCase()])
+      expect((await find(begun)).location).toBe(to);
+    expect((await find('blumen mü')).location).toBe(to);
+    const begun = await db(table(db, 'license_keys')).where({ label: 'Blumen Müller' }).first<{
+      key_start: string;
+    }>();
+    expect(key.startsWith(begun.key_start)).toBe(true);
+    expect(begun.key_start).toHaveLength(6);
+    expect((await find('Blumenhandlung')).status).toBe(200);
   });
 
   it('lists several licences, with what each was found as', async () => {

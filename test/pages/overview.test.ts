@@ -96,7 +96,7 @@ describe('the overview', () => {
   }
 
   test('has the figures of the rows, each beside those before, and links to what they count', async () => {
-    const { html } = await seller.get('/');
+    const { html } = await seller.get('/?wait=1');
     expect(textOf(html)).toContain(
       'Monday, 23 November 2026. The last 7 days, compared with the 7 days before.',
     );
@@ -117,7 +117,7 @@ describe('the overview', () => {
   });
 
   test('names what needs the seller, until nothing does', async () => {
-    const { html } = await seller.get('/');
+    const { html } = await seller.get('/?wait=1');
     expect(textOf(html)).toContain('2 licences that were refused in the last 7 days would be refused now.');
     expect(textOf(html)).toContain('1 has expired');
     expect(html).toContain('/licenses?refused=7d"');
@@ -127,7 +127,7 @@ describe('the overview', () => {
     expect(html).toContain('/releases?product_id=42"');
     await followUpdateXml(service.db, { xmlDir, publicUrl: PUBLIC.LICENSING_PUBLIC_URL }, 42);
     await service.db(table(service.db, 'license_refusals')).delete();
-    const calm = await seller.get('/');
+    const calm = await seller.get('/?wait=1');
     expect(textOf(calm.html)).toContain('Nothing needs you.');
   });
 
@@ -204,7 +204,7 @@ describe('the first steps', () => {
 
   test('lead from nothing to a key that works', async () => {
     const { db } = service;
-    expect(await seller.get('/')).toMatchObject({ status: 303, location: '/start' });
+    expect(await seller.get('/?wait=1')).toMatchObject({ status: 303, location: '/start' });
     const first = await seller.get('/start');
     expect([first.html.includes('/start/product'), first.html.includes('/start/plan"')]).toEqual([
       true,
@@ -224,7 +224,7 @@ describe('the first steps', () => {
     expect(await rows(db, 'plans')).toMatchObject([
       { name: 'Single', activation_type: 'domain', activation_limit: 1, duration: '1y', free_staging: 1 },
     ]);
-    expect(await seller.get('/')).toMatchObject({ location: '/start' });
+    expect(await seller.get('/?wait=1')).toMatchObject({ location: '/start' });
 
     const other = await upload('2.1.0', '2.1.1');
     expect(other.status).toBe(400);
@@ -242,7 +242,7 @@ describe('the first steps', () => {
       'Joomla is offered what is published here: https://shop.example/licensing-updates/pkg_gallery.xml',
     );
     expect(textOf(html)).toContain('<server type="extension" name="Gallery">');
-    expect((await seller.get('/')).status).toBe(200);
+    expect((await seller.get('/?wait=1')).status).toBe(200);
 
     await seller.get('/start');
     const issued = await seller.post('/start/license', { customer: 'me@example.com' });

@@ -88,7 +88,14 @@ export function newKey(id: number, terms: Partial<KeyRecord> = {}): KeyRecord {
   return {
     id,
     key_digest: randomBytes(32).toString('hex'),
-    ...{ key_hint: null, key_sealed: null, label: null, activation_limit: null, ends_at: null },
+    ...{
+      key_hint: null,
+      key_start: null,
+      key_sealed: null,
+      label: null,
+      activation_limit: null,
+      ends_at: null,
+    },
     ...{ replaced_by: null, created_at: '2026-01-01T00:00:00Z' },
     ...terms,
   };

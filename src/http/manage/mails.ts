@@ -24,7 +24,7 @@ export const mailOperations = [
     {
       summary: 'Mail the key to the customer, again too',
       description:
-        '409 when mail is not set up, there is no customer, or the key cannot be revealed. The mail is queued, and tried for two days.',
+        '409 when mail is not set up, there is no customer, the licence is revoked or cancelled, or the key cannot be revealed. The mail is queued, and tried for two days.',
       body: exactly({}),
       data: Mail,
       status: 201,

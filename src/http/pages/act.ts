@@ -38,8 +38,18 @@ export async function act(
   call: OperatorCall,
   sent: URLSearchParams,
   name: string,
-  { path = {}, query = new URLSearchParams(), body, received, amend }: Wanted = {},
+  wanted: Wanted = {},
 ): Promise<Record<string, unknown>> {
+  return (await actWithStatus(call, sent, name, wanted)).data;
+}
+
+/** The same, with the status of the answer: 200 instead of 201 where what is asked for was there already. */
+export async function actWithStatus(
+  call: OperatorCall,
+  sent: URLSearchParams,
+  name: string,
+  { path = {}, query = new URLSearchParams(), body, received, amend }: Wanted = {},
+): Promise<{ status: number; data: Record<string, unknown> }> {
   const operation = BY_NAME.get(name) as Operation;
   const { ctx, caller } = call;
   requireRight(caller, operation, call.at);
@@ -65,7 +75,7 @@ export async function act(
     onRefused: (failure: Failure) => void (refused = failure),
   };
   const work = () => perform(ctx, operation, request, given, call);
-  const { body: answer } = await afterTheFirst(work).finally(() => {
+  const { status, body: answer } = await afterTheFirst(work).finally(() => {
     // The operation has read an upload's form, which shows these again when it is refused.
     if (operation.upload)
       for (const [field, value] of Object.entries(given.query)) sent.set(field, String(value));
@@ -75,7 +85,7 @@ export async function act(
     const { code, message, field } = (answer as { error: Failure['error'] }).error;
     throw new ManageError(code, message, { field });
   }
-  return (answer as { data: Record<string, unknown> } | undefined)?.data ?? {};
+  return { status, data: (answer as { data: Record<string, unknown> } | undefined)?.data ?? {} };
 }
 
 /** How long the second of two clicks waits for what the first one does: less than a request's deadline. */

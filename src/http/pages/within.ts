@@ -1,12 +1,18 @@
 import type { Db } from '../../store/database';
 
 const PATIENCE_MS = 300;
+/** For somebody who asked for it: less than a request's deadline. */
+export const LONG_PATIENCE_MS = 3_500;
 
-/** What is nice to have, such as counts: undefined when it fails or takes longer than 300 ms. */
-export async function within<T>(db: Db, load: (db: Db) => Promise<T>): Promise<T | undefined> {
+/** What is nice to have, such as counts: undefined when it fails or takes longer than `patience` ms. */
+export async function within<T>(
+  db: Db,
+  load: (db: Db) => Promise<T>,
+  patience = PATIENCE_MS,
+): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), PATIENCE_MS);
+    timer = setTimeout(() => resolve(undefined), patience);
   });
   return Promise.race([load(db).catch(() => undefined), late]).finally(() => clearTimeout(timer));
 }

@@ -257,7 +257,7 @@ export function UploadProgress() {
         {upload.plain}
       </p>
       <div data-upload-box hidden>
-        <progress class="up" max={1} value={0} aria-label={upload.label} />
+        <progress class="up" max={100} value={0} aria-label={upload.label} />
         <p class="hint" data-upload-text />
         <button class="btn btn-quiet btn-sm" type="button" data-upload-stop>
           {upload.stop}

@@ -1,7 +1,8 @@
 import type { Child } from 'hono/jsx';
+import { namesOfEntries } from '../../../licensing/bundles';
 import { readByKey, type KeyView } from '../../../selfservice/by-key';
 import { tellStanding } from '../../../selfservice/sentences';
-import { endsSoon, type Standing } from '../../../selfservice/standing';
+import { endsSoon, isFine, type Standing } from '../../../selfservice/standing';
 import { CustomerPage } from '../kit/customer-page';
 import { Submit } from '../kit/fields';
 import type { IconName } from '../kit/icons';
@@ -38,7 +39,7 @@ function ByKey({ view, hasMail, refused }: { view: KeyView; hasMail: boolean; re
   const { product, plan, keyHint, keyEndsAt, standing, activationType, products, supportUrl } = view;
   const sentences = sentencesOf({ language });
   const { sentence, meaning } = tellStanding(sentences, standing, activationType);
-  const [kind, icon] = LOOKS[standing.code];
+  const [kind, icon] = isFine(standing) ? LOOKS.ACTIVE : LOOKS[standing.code];
   const note =
     standing.code === 'EXPIRED' && standing.stillDownloads && standing.endedAt !== null
       ? sentences.coversUntil({ endedAt: standing.endedAt })
@@ -85,9 +86,7 @@ function ByKey({ view, hasMail, refused }: { view: KeyView; hasMail: boolean; re
           ))
         )}
         {hasMail ? <AskForLink /> : null}
-        {standing.code === 'WITHDRAWN' ? null : (
-          <WhereItGoes products={products.length === 0 ? [product] : products} />
-        )}
+        {standing.code === 'WITHDRAWN' ? null : <WhereItGoes entries={view.entries} />}
         <OtherKey />
       </div>
     </CustomerPage>
@@ -107,7 +106,7 @@ function WayOut({ view: { standing, renewUrl, supportUrl, expiresAt } }: { view:
   const mayRenew =
     standing.code === 'EXPIRED' ||
     ((standing.code === 'ACTIVE' || standing.code === 'FULL') && expiresAt !== null);
-  const needsHelp = standing.code !== 'ACTIVE';
+  const needsHelp = !isFine(standing);
   if (!(mayRenew && renewUrl !== null) && !(needsHelp && supportUrl !== null)) return null;
   return (
     <p class="mb-0 acts">
@@ -175,9 +174,9 @@ function AskForLink() {
   );
 }
 
-function WhereItGoes({ products }: { products: { name: string }[] }) {
+function WhereItGoes({ entries }: { entries: { name: string }[] }) {
   const { joomla } = useView().t.my;
-  const names = products.map(({ name }) => name).join(', ');
+  const names = namesOfEntries(entries);
   return (
     <Panel id="joomla" title={joomla.title}>
       <div class="in small">
@@ -185,7 +184,7 @@ function WhereItGoes({ products }: { products: { name: string }[] }) {
           <li>
             {joomla.open} <strong>{joomla.updateSites}</strong>.
           </li>
-          <li>{products.length > 1 ? joomla.pasteEach(names) : joomla.paste(names)}</li>
+          <li>{entries.length > 1 ? joomla.pasteEach(names) : joomla.paste(names)}</li>
           <li>
             {joomla.save} <strong>{joomla.extensions}</strong>.
           </li>

@@ -36,8 +36,12 @@ export async function countInDownloads({ ctx, limiter, licensing, at }: PageCall
 }
 
 /** Tells the customer by mail of a change, where mail is set up. */
-export function queueOf({ settings: { queueMail }, at: now }: PageCall): Changing['queue'] {
-  return queueMail && ((trx, mail) => queueMail(trx, mail, { now }));
+export function queueOf({
+  settings: { queueMail },
+  at: now,
+  view: { language },
+}: PageCall): Changing['queue'] {
+  return queueMail && ((trx, mail) => queueMail(trx, mail, { now, language }));
 }
 
 /** As in the access log. */

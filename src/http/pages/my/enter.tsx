@@ -32,7 +32,10 @@ const start: Route<PageCall> = {
     const typed = await findByTypedKey(call.db, key, call.at);
     if ('unknown' in typed) {
       const sentence = sentencesOf(call.view).unknownKey({ length: typed.length });
-      return { ...showEntry(call, formState(new URLSearchParams({ key }), { field: 'key', sentence })), status: 404 };
+      return {
+        ...showEntry(call, formState(new URLSearchParams({ key }), { field: 'key', sentence })),
+        status: 404,
+      };
     }
     const replaces = readSessionCookie(call.ctx, 'customer');
     const opened = await openSession(call.db, { kind: 'customer', by: 'key', ...typed, replaces }, call.at);
@@ -50,7 +53,7 @@ const askForLink: Route<PageCall> = {
     if (queue === undefined) throw notFound('page');
     await countInDownloads(call);
     const email = sent.has('email') ? fieldOf(sent, 'email') : await findAddress(call);
-    await requestCustomerLink(call.db, email, { now: call.at, queue });
+    await requestCustomerLink(call.db, email, { now: call.at, language: call.view.language, queue });
     return done('/my', 'linkAsked');
   },
 };

@@ -71,7 +71,7 @@ export function Meter({ used, limit }: { used: number; limit: number }) {
   return (
     <svg class="meter" aria-hidden="true" focusable="false">
       <rect class="bg" width="100%" height="6" rx="3" />
-      <rect class={used >= limit ? 'b full' : 'b'} width={`${share}%`} height="6" rx="3" />
+      <rect class={used >= limit && limit > 1 ? 'b full' : 'b'} width={`${share}%`} height="6" rx="3" />
     </svg>
   );
 }

@@ -1,3 +1,4 @@
+import { asWritten } from '../../../licensing/identifiers';
 import { readCatalogue } from '../../../licensing/bundles';
 import { readMySite, type MySite } from '../../../selfservice/by-mail';
 import { freeMySite } from '../../../selfservice/changes';
@@ -52,7 +53,7 @@ async function remove(call: MailCall): Promise<Answer> {
   const freed = found(await freeMySite(db, email, idOf(path.id), idOf(path.site), changing));
   if ('refused' in freed)
     return freed.refused === 'ACTIVATION_HELD' ? showHeld(call, freed.heldUntil) : ask(call);
-  return done('/my/mail', 'mySiteRemoved', sentencesOf(view).siteRemoved({ site: freed.freed }));
+  return done('/my/mail', 'mySiteRemoved', sentencesOf(view).siteRemoved({ site: asWritten(freed.freed) }));
 }
 
 function AskRemoval({
@@ -68,7 +69,7 @@ function AskRemoval({
 }) {
   const { t, to, language, now } = useView();
   const { sites } = t.my;
-  const title = sites.ask(site.identifier);
+  const title = sites.ask(asWritten(site.identifier));
   const left = { ...removalsAfterOne(removals, now), activationType };
   return (
     <CustomerPage title={title} action={<SignOut />}>
@@ -86,7 +87,7 @@ function AskRemoval({
           <form method="post" action={to(`/my/licenses/${id}/sites/${site.id}/remove`)}>
             <p class="acts mb-0">
               <Submit kind="danger" busy={sites.removing}>
-                {sites.removeThe(site.identifier)}
+                {sites.removeThe(asWritten(site.identifier))}
               </Submit>
               <a class="btn btn-quiet" href={to('/my/mail')}>
                 {sites.back}
@@ -110,7 +111,7 @@ function NotRemoved({
   sentence: string;
 }) {
   const { t } = useView();
-  const title = t.my.sites.ask(site.identifier);
+  const title = t.my.sites.ask(asWritten(site.identifier));
   return (
     <CustomerPage title={title} action={<SignOut />} help={supportUrl}>
       <Head title={title} sub={<ToLicenses />} />

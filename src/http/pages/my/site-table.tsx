@@ -1,3 +1,4 @@
+import { asWritten } from '../../../licensing/identifiers';
 import type { Child } from 'hono/jsx';
 import type { MySite } from '../../../selfservice/by-mail';
 import { Table, type Column } from '../kit/table';
@@ -33,7 +34,7 @@ export function SiteTable<Site extends MySite>({
       rows={sites}
       empty={empty}
       columns={[
-        { title: texts.site, kind: 'name', cell: ({ identifier }) => identifier },
+        { title: texts.site, kind: 'name', cell: ({ identifier }) => asWritten(identifier) },
         ...more,
         {
           title: texts.label,
@@ -59,7 +60,7 @@ export function SiteTable<Site extends MySite>({
               <a
                 class="btn btn-quiet btn-row"
                 href={to(`/my/licenses/${licenseOf(site)}/sites/${site.id}/remove`)}
-                aria-label={texts.removeThe(site.identifier)}
+                aria-label={texts.removeThe(asWritten(site.identifier))}
               >
                 {texts.remove}
               </a>

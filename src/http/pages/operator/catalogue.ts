@@ -1,5 +1,6 @@
 import { ManageError } from '../../manage/failures';
 import { listProducts, type CatalogueProduct } from '../../../licensing/catalogue';
+import { joomlaEntries, namesOfEntries, readCatalogue } from '../../../licensing/bundles';
 import { listOfferedVersions } from '../../../joomla/update-xml/offered';
 import type { OperatorCall } from '../page';
 
@@ -28,6 +29,12 @@ export async function chosenProduct({
 /** What Joomla is offered, once the update XML is written; empty: nothing. */
 export async function offeredVersion({ db }: OperatorCall, productId: number): Promise<string> {
   return (await listOfferedVersions(db, productId))[0] ?? '';
+}
+
+/** Where a key of a licence for this product goes in Joomla, for the customer. */
+export async function enterKeyOf({ db, view }: OperatorCall, productId: number): Promise<string> {
+  const entries = joomlaEntries(await readCatalogue(db), productId);
+  return view.t.common.enterKey(namesOfEntries(entries), entries.length === 1);
 }
 
 /** The state of the update XML in an answer. */

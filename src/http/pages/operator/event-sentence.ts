@@ -1,3 +1,4 @@
+import { asWritten } from '../../../licensing/identifiers';
 import type { RecordedEvent } from '../../../store/events';
 import type { Format } from '../format';
 import type { Texts } from '../texts/texts';
@@ -42,7 +43,7 @@ function changeOf(
   const slots = (value: unknown) =>
     value === 0 ? common.unlimited : typeof value === 'number' ? format.number(value) : common.none;
   const plan = (id: unknown) => plans.get(Number(id)) ?? text(id);
-  const identifier = text(is.identifier) || text(was.identifier);
+  const identifier = asWritten(text(is.identifier) || text(was.identifier));
   switch (action) {
     case 'issue':
       return history.issued(text(is.reference));

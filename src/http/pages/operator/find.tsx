@@ -55,7 +55,7 @@ async function search(call: OperatorCall, sent: URLSearchParams): Promise<Answer
   if (found === undefined) return tooLong();
   if (found.kind === 'license')
     return done(
-      `/licenses/${found.id}`,
+      `/licenses/${found.id}${found.key === null || found.key.ended ? '' : `?key=${found.key.id}`}`,
       found.key === null ? undefined : found.key.ended ? 'foundEndedKey' : 'foundOtherKey',
     );
   if (found.kind === 'orders') {

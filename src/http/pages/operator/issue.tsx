@@ -1,5 +1,6 @@
 import { listProducts, plansOf, type Plan, type Product } from '../../../licensing/catalogue';
-import { act, attempt, filled } from '../act';
+import { listMails, type Mail } from '../../../mail/queue';
+import { actWithStatus, attempt, filled } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Checkbox, Form, FormErrors, Select, Submit, TextField } from '../kit/fields';
 import { CopyText } from '../kit/copy';
@@ -7,7 +8,9 @@ import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import type { Answer, OperatorCall, Route } from '../page';
+import type { Texts } from '../texts/texts';
 import { useView } from '../view';
+import { enterKeyOf } from './catalogue';
 
 /** Selling by hand. The answer to the form shows the key; sending the form again gives the same licence. */
 
@@ -29,8 +32,11 @@ export const issueRoutes: Route<OperatorCall>[] = [
 interface Issued {
   id: number;
   license_key: string | null;
+  product_id: number;
   product: string;
   customer: string | null;
+  status: string;
+  expires_at: string | null;
 }
 
 async function issue(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
@@ -40,9 +46,21 @@ async function issue(call: OperatorCall, sent: URLSearchParams): Promise<Answer>
     ...(sent.get('send') === '1' ? { send: true } : {}),
     ...(sent.get('count')?.trim() === '1' ? {} : filled(sent, 'count')),
   };
-  const data = await act(call, sent, 'POST /licenses', { body });
+  const { status, data } = await actWithStatus(call, sent, 'POST /licenses', { body });
   const licenses = (Array.isArray(data) ? data : [data]) as unknown as Issued[];
-  return { page: <IssuedPage licenses={licenses} isKept={call.settings.keySecret !== undefined} /> };
+  const [first] = licenses;
+  const mails = first === undefined ? [] : await listMails(call.db, first.id);
+  return {
+    page: (
+      <IssuedPage
+        licenses={licenses}
+        isNew={status === 201}
+        isKept={call.settings.keySecret !== undefined}
+        mail={mails.find(({ type }) => type === 'license_key')}
+        enterKey={first === undefined ? '' : await enterKeyOf(call, first.product_id)}
+      />
+    ),
+  };
 }
 
 async function showForm({ db, query, settings }: OperatorCall, form: FormState): Promise<Answer> {
@@ -161,7 +179,32 @@ export function grantsOf({ activationType, activationLimit, duration }: Plan): s
   );
 }
 
-function IssuedPage({ licenses, isKept }: { licenses: Issued[]; isKept: boolean }) {
+/** Whether the key went to the customer. */
+function mailSentence(
+  texts: Texts['licenses']['issuePage'],
+  mail: Mail | undefined,
+  customer: string | null,
+): string {
+  if (mail === undefined || customer === null) return texts.noMail;
+  const sentences = { queued: texts.mailQueued, sent: texts.mailSent, failed: texts.mailFailed };
+  return sentences[mail.state](customer);
+}
+
+function IssuedPage({
+  licenses,
+  isNew,
+  isKept,
+  mail,
+  enterKey,
+}: {
+  licenses: Issued[];
+  /** false: the order had its licence already */
+  isNew: boolean;
+  isKept: boolean;
+  /** the last one with the first licence's key */
+  mail: Mail | undefined;
+  enterKey: string;
+}) {
   const { t, to, format } = useView();
   const texts = t.licenses.issuePage;
   const [first] = licenses;
@@ -172,8 +215,16 @@ function IssuedPage({ licenses, isKept }: { licenses: Issued[]; isKept: boolean 
       </OperatorPage>
     );
   const isOne = licenses.length === 1;
-  const title = isOne ? texts.doneTitle : texts.doneMany(format.number(licenses.length));
+  const title = !isOne
+    ? texts.doneMany(format.number(licenses.length))
+    : isNew
+      ? texts.doneTitle
+      : texts.doneAgain;
   const key = first.license_key;
+  const endedOn =
+    first.status === 'expired' && first.expires_at !== null
+      ? format.day(new Date(first.expires_at))
+      : undefined;
   const about = key === null ? texts.notShown : isKept ? texts.kept : texts.notKept;
   return (
     <OperatorPage title={title} nav="licenses" crumbs={[[t.licenses.title, '/licenses']]}>
@@ -184,6 +235,8 @@ function IssuedPage({ licenses, isKept }: { licenses: Issued[]; isKept: boolean 
             <Inside>
               {key === null ? null : <CopyText id="license-key" label={texts.key1} text={key} />}
               <p class="small muted mb-0 mt-2">{about}</p>
+              {endedOn === undefined ? null : <p class="mb-0 mt-2">{texts.ended(endedOn)}</p>}
+              <p class="mb-0 mt-2">{mailSentence(texts, mail, first.customer)}</p>
             </Inside>
           </Panel>
           {key === null ? null : (
@@ -192,7 +245,11 @@ function IssuedPage({ licenses, isKept }: { licenses: Issued[]; isKept: boolean 
                 <CopyText
                   id="letter-text"
                   label={texts.forCustomer}
-                  text={texts.letter(first.product, key)}
+                  text={
+                    endedOn === undefined
+                      ? texts.letter(first.product, key, enterKey)
+                      : texts.letterEnded(first.product, key, endedOn)
+                  }
                   rows={12}
                 />
               </Inside>
@@ -203,6 +260,7 @@ function IssuedPage({ licenses, isKept }: { licenses: Issued[]; isKept: boolean 
         <Panel id="many" title={texts.key1}>
           <Inside>
             <p class="small muted">{about}</p>
+            {endedOn === undefined ? null : <p class="mb-0">{texts.ended(endedOn)}</p>}
           </Inside>
           <Table
             caption={texts.table}

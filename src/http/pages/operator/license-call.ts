@@ -1,4 +1,5 @@
 import { findLicense, type License } from '../../../licensing/licenses';
+import { isFinal, type LiveStatus } from '../../../licensing/states';
 import { notFound } from '../../manage/failures';
 import { readId } from '../../manage/reading';
 import { hasOperation } from '../act';
@@ -38,8 +39,15 @@ export function crumbsOf(license: License, t: Texts): [title: string, path: stri
 }
 
 /** Whether the licence's key can be mailed. */
-export function canSendKey({ settings }: OperatorCall, { customer, keySealed }: License): boolean {
+export function canSendKey({ settings }: OperatorCall, license: License): boolean {
+  const { customer, keySealed, status } = license;
   const hasMail = 'mailing' in settings && settings.mailing !== undefined;
   const isKept = keySealed !== null && settings.keySecret !== undefined;
-  return hasMail && isKept && customer !== null && hasOperation('POST /licenses/{id}/mails');
+  return (
+    hasMail &&
+    isKept &&
+    customer !== null &&
+    !isFinal(status as LiveStatus) &&
+    hasOperation('POST /licenses/{id}/mails')
+  );
 }

@@ -1,3 +1,4 @@
+import { asWritten } from '../../../licensing/identifiers';
 import { viewLicense, type LicenseView } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
 import { allowedTransitions, liveStatus } from '../../../licensing/states';
@@ -78,7 +79,7 @@ function FinalPage({ shown, form, change }: { shown: LicenseView; form: FormStat
         first === undefined
           ? texts.noSites
           : count === 1
-            ? texts.oneSite(first.identifier)
+            ? texts.oneSite(asWritten(first.identifier))
             : texts.sites(format.number(count), t.common.sites[license.plan.activationType] ?? ''),
         texts.noMail,
         ...(isRevoke ? [] : [reference === null ? texts.noOrder : texts.order(reference)]),

@@ -6,6 +6,7 @@ import { Checkbox, Choices, TextField } from '../kit/fields';
 import { FinalAction } from '../kit/final-action';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
+import { enterKeyOf } from './catalogue';
 import { aboutOf, crumbsOf, pathOf } from './license-call';
 import { FormPage, formRoute, Reason } from './license-form';
 import { keyOf, KeyPage, useHint } from './license-keys';
@@ -56,8 +57,14 @@ async function add(call: OperatorCall, sent: URLSearchParams, license: License):
 }
 
 /** The page with a key that is shown for the first time. */
-function keyMade(call: OperatorCall, license: License, licenseKey: string, notes: string[]): Answer {
+async function keyMade(
+  call: OperatorCall,
+  license: License,
+  licenseKey: string,
+  notes: string[],
+): Promise<Answer> {
   const { keys } = call.view.t.license;
+  const enterKey = await enterKeyOf(call, license.product.id);
   const { kept, notKept } = call.view.t.licenses.issuePage;
   return {
     page: (
@@ -65,7 +72,7 @@ function keyMade(call: OperatorCall, license: License, licenseKey: string, notes
         {...{ license, licenseKey }}
         title={keys.madeTitle}
         notes={[...notes, call.settings.keySecret === undefined ? notKept : kept]}
-        letter={keys.letter(license.product.name, licenseKey)}
+        letter={keys.letter(license.product.name, licenseKey, enterKey)}
       />
     ),
   };

@@ -1,3 +1,4 @@
+import { asWritten } from '../../../licensing/identifiers';
 import { findActivation } from '../../../licensing/activations';
 import type { LicenseView } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
@@ -64,7 +65,7 @@ async function add(call: OperatorCall, sent: URLSearchParams, license: License):
   const { activationsUsed, activationLimit } = await licenseOf(call);
   const limit = activationLimit === 0 ? t.common.unlimited : format.number(activationLimit);
   const used = t.license.facts.slotsOf(format.number(activationsUsed), limit);
-  return done(pathOf(license), 'licenseSiteAdded', String(added.identifier), used);
+  return done(pathOf(license), 'licenseSiteAdded', asWritten(String(added.identifier)), used);
 }
 
 async function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
@@ -75,7 +76,7 @@ async function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer
     if (site === undefined) throw notFound('activation');
     const path = { id: license.id, activation_id: id };
     await act(call, sent, 'DELETE /licenses/{id}/activations/{activation_id}', { path });
-    return done(pathOf(license), 'licenseSiteRemoved', site.identifier);
+    return done(pathOf(license), 'licenseSiteRemoved', asWritten(site.identifier));
   });
 }
 
@@ -154,7 +155,7 @@ function SiteTable({ license, sites, empty }: { license: License; sites: Site[];
       rows={sites}
       empty={empty}
       columns={[
-        { title: useThings(license).one, kind: 'name', cell: ({ identifier }) => identifier },
+        { title: useThings(license).one, kind: 'name', cell: ({ identifier }) => asWritten(identifier) },
         {
           title: texts.label,
           cell: ({ name, free, heldUntil }) =>
@@ -177,7 +178,7 @@ function SiteTable({ license, sites, empty }: { license: License; sites: Site[];
                   <Form path={pathOf(license, `/sites/${id}/remove`)} form={formState()}>
                     <Submit kind="quiet" small>
                       {texts.remove}
-                      <span class="visually-hidden"> {identifier}</span>
+                      <span class="visually-hidden"> {asWritten(identifier)}</span>
                     </Submit>
                   </Form>
                 ),

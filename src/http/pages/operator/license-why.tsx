@@ -1,4 +1,5 @@
-import type { LicenseView } from '../../../licensing/license-view';
+import { joomlaEntries, namesOfEntries, readCatalogue } from '../../../licensing/bundles';
+import { viewKey, type LicenseView } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
 import { isOpen } from '../../../licensing/license-keys';
 import { JoomlaSays } from './joomla-says';
@@ -6,7 +7,7 @@ import { remedyOf, type Remedy } from '../../../support/remedy';
 import { writeReply, type Reply } from '../../../support/reply';
 import { whatHappened, type Entry } from '../../../support/what-happened';
 import { worksNow, type Line, type WorksNow } from '../../../support/works-now';
-import { explain } from '../../../support/why';
+import { explain, type WhyAnswer } from '../../../support/why';
 import { formState } from '../form-state';
 import { CopyText } from '../kit/copy';
 import { Form, Submit } from '../kit/fields';
@@ -26,6 +27,8 @@ export interface Why {
   others: Remedy[];
   reply: Reply;
   replyLanguage: LanguageCode;
+  /** the key that is judged, where it is not the main key */
+  key: { id: number; hint: string; label: string | null } | undefined;
   /** whether the address chose the language of the reply */
   isReplyAsked: boolean;
 }
@@ -40,23 +43,43 @@ export async function readWhy(
 ): Promise<Why> {
   const { language } = view;
   const { packagesDir, logDays, timeZone: zone, shopName } = settings;
-  const options = { language, packagesDir, logDays, now: at, limit: LATEST, pageDays: true };
-  const answer = await explain(db, `id:${license.id}`, options);
+  const judge = (keyId: number | undefined) =>
+    explain(db, `id:${license.id}`, {
+      ...{ language, packagesDir, logDays, now: at, limit: LATEST, pageDays: true, keyId },
+    });
+  const named = /^[1-9]\d{0,14}$/.test(query.get('key') ?? '') ? Number(query.get('key')) : undefined;
+  let answer = await judge(named);
+  let keyId = named;
+  if (named === undefined && (keyId = fullKeyOf(answer)) !== undefined) answer = await judge(keyId);
+  const use =
+    keyId === undefined || keyId === license.mainKeyId ? undefined : await viewKey(db, license, keyId);
   const openKeys = otherKeys.items.filter(({ key }) => isOpen(key, at));
   const happened = whatHappened(answer, {
     ...{ language, now: at, zone, activationType: plan.activationType },
     keyHints: [license.keyHint, ...openKeys.map(({ key }) => key.keyHint)],
   });
   const asked = query.get('reply') ?? '';
+  const entries = namesOfEntries(joomlaEntries(await readCatalogue(db), product.id));
   const replyLanguage = isLanguage(asked) ? asked : language;
   return {
     works: worksNow(answer, happened, { license, language, now: at, zone, logDays }),
     happened,
     ...remedyOf(answer, { license, planDuration: plan.duration, language, now: at }),
-    reply: writeReply(answer, happened, { language: replyLanguage, now: at, license, product, shopName }),
+    reply: writeReply(answer, happened, {
+      ...{ language: replyLanguage, now: at, license, product, shopName, entries },
+      keyHint: use?.key.keyHint,
+    }),
+    key: use && { id: use.key.id, hint: use.key.keyHint ?? view.t.license.keys.noHint, label: use.key.label },
     replyLanguage,
     isReplyAsked: isLanguage(asked),
   };
+}
+
+/** The further key whose own limit refused a site, while the licence itself has free slots. */
+function fullKeyOf({ now, findings }: WhyAnswer): number | undefined {
+  if (!now?.new_site.allowed) return undefined;
+  const ofKey = findings.filter(({ code, facts }) => code === 'KEY_SLOTS_FULL' && 'request' in facts).at(-1);
+  return (ofKey?.facts as { key_id?: number } | undefined)?.key_id;
 }
 
 export function WhyPanel({ license, why }: { license: License; why: Why }) {
@@ -70,6 +93,7 @@ export function WhyPanel({ license, why }: { license: License; why: Why }) {
         <h2 id="h-why">{t.license.why.title}</h2>
         <span class="small muted">{works.summary}</span>
       </header>
+      {why.key === undefined ? null : <JudgedBy license={license} of={why.key} />}
       <ul class="verdicts">
         <Verdict line={works.updates} isBig={!works.updates.allowed || works.state === 'again'} />
         <Verdict line={works.newSite} isBig={works.state === 'no_new_site'} />
@@ -80,6 +104,18 @@ export function WhyPanel({ license, why }: { license: License; why: Why }) {
       <ReplyFold license={license} why={why} isOpen={why.isReplyAsked || why.reply.case !== 'fine'} />
       <JoomlaSays />
     </section>
+  );
+}
+
+/** Says that the verdict is not that of the main key. */
+function JudgedBy({ license, of: { hint, label } }: { license: License; of: NonNullable<Why['key']> }) {
+  const { t, to } = useView();
+  const texts = t.license.why;
+  return (
+    <p class="px-3 mb-1 small">
+      {texts.byKey(hint, label)}{' '}
+      <a href={to(pathOf(license), { key: license.mainKeyId })}>{texts.byMainKey}</a>
+    </p>
   );
 }
 
@@ -255,7 +291,11 @@ function ReplyFold({ license, why, isOpen }: { license: License; why: Why; isOpe
                 {code === replyLanguage ? (
                   <span aria-current="true">{NAMES[code]}</span>
                 ) : (
-                  <a href={`${to(pathOf(license), { reply: code })}#answer`} lang={code} hreflang={code}>
+                  <a
+                    href={`${to(pathOf(license), { reply: code, key: why.key?.id })}#answer`}
+                    lang={code}
+                    hreflang={code}
+                  >
                     {NAMES[code]}
                   </a>
                 )}

@@ -302,7 +302,12 @@ function Slots({ license: { activationsUsed, activationLimit } }: { license: Lic
       {t.license.facts.slotsOf(used, format.number(activationLimit))}
       <svg class="meter" aria-hidden="true" focusable="false">
         <rect class="bg" width="100%" height="6" rx="3" />
-        <rect class={share === 100 ? 'full' : 'b'} width={`${share}%`} height="6" rx="3" />
+        <rect
+          class={share === 100 && activationLimit > 1 ? 'full' : 'b'}
+          width={`${share}%`}
+          height="6"
+          rx="3"
+        />
       </svg>
     </>
   );

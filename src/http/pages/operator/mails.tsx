@@ -44,7 +44,11 @@ function Mails({ mails, failed, isOn }: { mails: MailReport[]; failed: boolean; 
           rows={mails}
           empty={<p class="mb-0">{failed ? texts.noneFailed : texts.none}</p>}
           columns={[
-            { title: columns.state, cell: ({ mail }) => mailStates[mail.state] ?? mail.state },
+            {
+              title: columns.state,
+              cell: ({ mail, isNobodys }) =>
+                isNobodys ? texts.nobodys : (mailStates[mail.state] ?? mail.state),
+            },
             { title: columns.type, kind: 'name', cell: ({ mail }) => mailTypes[mail.type] ?? mail.type },
             {
               title: columns.license,

@@ -20,7 +20,7 @@ import { Head, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView, type Query } from '../view';
-import { within } from '../within';
+import { LONG_PATIENCE_MS, within } from '../within';
 import { ArrivedPanel, EndingPanel, UsedPanel } from './overview-charts';
 import { NeedsYou } from './overview-needs';
 
@@ -35,20 +35,23 @@ async function showOverview(call: OperatorCall): Promise<Answer> {
   const goods = await readGoods(db);
   if (Object.values(firstSteps(goods)).includes(undefined)) return { to: '/start' };
   const query = readQuery(call.query, goods);
+  const waits = call.query.get('wait') === '1';
+  const counted = <T,>(load: (on: typeof db) => Promise<T>) =>
+    within(db, load, waits ? LONG_PATIENCE_MS : undefined);
   const { language } = view;
   const from = new Date(daysBefore(at, query.days - 1));
   const [figures, needs, refused, ending, reasons, arrivals] = await Promise.all([
     readFigures(db, query, at),
-    within(db, async (on) => {
+    counted(async (on) => {
       const failedMails = await countFailedMails(on, new Date(daysBefore(at, 7)));
       const stoppedWebhooks = (await listWebhooks(on)).filter(isStopped).length;
       const home = settings.updateXml;
       return needsYou(on, { home, failedMails, stoppedWebhooks, language, now: at });
     }),
-    within(db, (on) => countRefused(on, query, at)),
-    within(db, (on) => countEndingSoon(on, goods, query.productId, at)),
-    within(db, (on) => refusalsByReason(on, from, at, language, query.productId)),
-    within(db, (on) => readArrivals(on, goods, query, at)),
+    counted((on) => countRefused(on, query, at)),
+    counted((on) => countEndingSoon(on, goods, query.productId, at)),
+    counted((on) => refusalsByReason(on, from, at, language, query.productId)),
+    counted((on) => readArrivals(on, goods, query, at)),
   ]);
   const released = releasedLately(goods, query, at).map(({ productId, version, publishedAt }) => ({
     what: `${nameOf(goods.products, productId)} ${version}`,
@@ -58,6 +61,9 @@ async function showOverview(call: OperatorCall): Promise<Answer> {
     page: (
       <OperatorPage title={view.t.overview.title} nav="overview">
         <Top query={query} products={goods.products} />
+        {[needs, refused, ending, reasons, arrivals].includes(undefined) ? (
+          <LateNote query={query} waits={waits} />
+        ) : null}
         <NeedsYou needs={needs} />
         <FiguresPanel {...{ query, figures, refused, ending }} />
         <div class="cols cols-2">
@@ -71,6 +77,23 @@ async function showOverview(call: OperatorCall): Promise<Answer> {
       </OperatorPage>
     ),
   };
+}
+
+/** Some figures are missing. @param waits the page has waited for them already */
+function LateNote({ query: { productId, days }, waits }: { query: OverviewQuery; waits: boolean }) {
+  const { t, to } = useView();
+  const texts = t.overview;
+  return (
+    <p class="alert alert-warning" role="status">
+      {waits ? (
+        texts.lateStill
+      ) : (
+        <>
+          {texts.lateNote} <a href={to('/', { product_id: productId, days, wait: 1 })}>{texts.wait}</a>
+        </>
+      )}
+    </p>
+  );
 }
 
 /** What the address does not say, or says of no product or period, is the usual. */

@@ -1,7 +1,7 @@
 import { countLicensesOnPlans, PLAN_DEFAULTS, readProduct, type Plan } from '../../../licensing/catalogue';
 import { requirePlan } from '../../../licensing/find-or-refuse';
 import { ACTIVATION_TYPES } from '../../../licensing/identifiers';
-import type { Failure } from '../../manage/failures';
+import { invalid, type Failure } from '../../manage/failures';
 import { act, attempt, filled, unlessGone } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Checkbox, Choices, Form, FormErrors, Select, Submit, TextField } from '../kit/fields';
@@ -42,25 +42,34 @@ function route(
   };
 }
 
-function bodyOf(sent: URLSearchParams): Record<string, unknown> {
+/** @param plan as it was; undefined: a new one */
+function bodyOf(
+  { view: { t } }: OperatorCall,
+  sent: URLSearchParams,
+  plan: Plan | undefined,
+): Record<string, unknown> {
   const duration = sent.get('duration') ?? '';
+  const own = (sent.get('duration_own') ?? '').trim();
+  // The plan's own time stands in the field when another one is chosen.
+  if (duration !== 'own' && own !== '' && own !== plan?.duration)
+    throw invalid('duration', t.products.plans.refused.ownIgnored);
   return {
     ...filled(sent, 'name', 'activation_type', 'activation_limit', 'after_expiry', 'self_service_moves'),
-    duration:
-      duration === 'life' ? null : duration === 'own' ? (sent.get('duration_own') ?? '').trim() : duration,
+    duration: duration === 'life' ? null : duration === 'own' ? own : duration,
     free_staging: sent.get('free_staging') === '1',
   };
 }
 
 async function add(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  const body = { ...filled(sent, 'product_id'), ...bodyOf(sent) };
+  const body = { ...filled(sent, 'product_id'), ...bodyOf(call, sent, undefined) };
   const data = await act(call, sent, 'POST /plans', { body });
   return done(`/products/${String(data.product_id)}`, 'planAdded', String(data.name));
 }
 
 async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  const body = { ...bodyOf(sent), ...filled(sent, 'licenses') };
-  const data = await act(call, sent, 'PATCH /plans/{id}', { path: { id: idOf(call) }, body });
+  const plan = await requirePlan(call.db, idOf(call));
+  const body = { ...bodyOf(call, sent, plan), ...filled(sent, 'licenses') };
+  const data = await act(call, sent, 'PATCH /plans/{id}', { path: { id: plan.id }, body });
   return done(`/products/${String(data.product_id)}`, 'saved');
 }
 
@@ -84,6 +93,7 @@ function explain({ view: { t } }: OperatorCall, { status, error, facts }: Failur
     case 'counts-otherwise':
       return texts.counts;
   }
+  if (error.message === texts.ownIgnored) return texts.ownIgnored;
   const byField: Record<string, string> = {
     ...(status === 409 && { name: texts.name }),
     duration: texts.duration,

@@ -32,10 +32,8 @@ function ProductPage({
 }) {
   const { t, to, operator } = useView();
   const texts = t.products;
-  const { product, plans, versions, included } = details;
+  const { product, plans } = details;
   const { id, name } = product;
-  // A bundle of others has no package of its own.
-  const isBundleOnly = product.element === null && versions.length === 0 && included.length > 0;
   return (
     <OperatorPage title={name} nav="products" crumbs={[[texts.title, '/products']]}>
       <Head
@@ -63,7 +61,7 @@ function ProductPage({
           </>
         }
       />
-      {isBundleOnly ? null : <OfferPanel offer={offer} />}
+      <OfferPanel offer={offer} />
       <div class="cols cols-side">
         <Plans {...{ productId: id, plans, licenses }} />
         <aside>

@@ -123,8 +123,8 @@ function Releases({
           {...{ releases, downloads }}
           empty={
             <>
-              <p>{texts.none}</p>
-              {mayWrite ? (
+              <p>{offer.club === undefined ? texts.none : texts.noneOfClub}</p>
+              {mayWrite && offer.club === undefined ? (
                 <a class="btn btn-primary" href={newAddress}>
                   {texts.add}
                 </a>

@@ -1,5 +1,6 @@
 import { manifestSnippets } from '../../../joomla/manifest';
 import { readUpdateXmlState, type ReadUpdateXml, type XmlReach } from '../../../joomla/follow-xml';
+import { includedIn, readCatalogue } from '../../../licensing/bundles';
 import type { Product } from '../../../licensing/catalogue';
 import { latestRelease } from '../../../licensing/updates';
 import { requireProduct } from '../../../licensing/find-or-refuse';
@@ -44,13 +45,30 @@ export interface Offer {
   xml: ReadUpdateXml;
   /** of a written XML with an address; undefined: it is being asked */
   reach: XmlReach | undefined;
+  /** of a club without a package of its own: what its customers download instead; undefined: it is none */
+  club: Included[] | undefined;
 }
+
+interface Included {
+  id: number;
+  name: string;
+  /** undefined: nothing is published */
+  latest: string | undefined;
+}
+
+/** A club may include hundreds; the others stand on the page of products. */
+const MOST_INCLUDED = 20;
 
 export async function readOffer({ db, settings }: OperatorCall, product: Product): Promise<Offer> {
   const xml = await readUpdateXmlState(db, settings.updateXml, product.id);
   const latest = (await latestRelease(db, product.id))?.version;
   const url = xml.state === 'written' && latest !== undefined ? xml.url : null;
-  return { product, latest, xml, reach: url === null ? undefined : await settings.askForXml(url) };
+  const offer = { product, latest, xml, reach: url === null ? undefined : await settings.askForXml(url) };
+  if (latest !== undefined || product.element !== null) return { ...offer, club: undefined };
+  const included: Included[] = [];
+  for (const { id, name } of includedIn(await readCatalogue(db), product.id).slice(0, MOST_INCLUDED))
+    included.push({ id, name, latest: (await latestRelease(db, id))?.version });
+  return { ...offer, club: included.length > 0 ? included : undefined };
 }
 
 /** As the panel's colour says it: `unheard` while the address was not heard to answer. */
@@ -63,14 +81,15 @@ function standing({ xml: { state, url }, reach }: Offer): 'written' | 'unheard' 
 /** What a download gives, what Joomla offers, and what to do when they differ. */
 export function OfferPanel({ offer }: { offer: Offer }) {
   const { t, to, format, now } = useView();
-  const { product, latest, xml } = offer;
+  const { product, latest, xml, club } = offer;
   const texts = t.releases.offer;
+  if (club !== undefined) return <ClubPanel club={club} />;
   const kinds = { written: 'why why-yes', unheard: 'why', stale: 'why why-no', not_set: 'why' };
   return (
     <Panel
       id="offer"
       title={texts.title}
-      kind={`${latest === undefined ? 'why' : kinds[standing(offer)]} mb-3`}
+      kind={`${isNothingYet(offer) ? 'why' : kinds[standing(offer)]} mb-3`}
       aside={texts.lookedAt(format.moment(now))}
     >
       <ul class="verdicts">
@@ -80,7 +99,7 @@ export function OfferPanel({ offer }: { offer: Offer }) {
         </li>
         <Offered offer={offer} />
       </ul>
-      {xml.state === 'stale' ? <Stale productId={product.id} xml={xml} /> : null}
+      {xml.state === 'stale' && !isNothingYet(offer) ? <Stale productId={product.id} xml={xml} /> : null}
       {xml.state === 'not_set' ? (
         <div class="remedy">
           {product.element === null ? (
@@ -94,9 +113,35 @@ export function OfferPanel({ offer }: { offer: Offer }) {
   );
 }
 
+/** Nothing is published, and no file offers anything: there is nothing to mend. */
+function isNothingYet({ latest, xml: { offered } }: Offer): boolean {
+  return latest === undefined && (offered === null || offered.length === 0);
+}
+
+/** What the customers of a club get. */
+function ClubPanel({ club }: { club: Included[] }) {
+  const { t, to } = useView();
+  const texts = t.releases.offer;
+  const hasAny = club.some(({ latest }) => latest !== undefined);
+  return (
+    <Panel id="offer" title={texts.clubTitle} kind={`why${hasAny ? ' why-yes' : ''} mb-3`}>
+      <ul class="verdicts">
+        {club.map(({ id, name, latest }) => (
+          <li class={latest === undefined ? 'off' : 'yes'}>
+            <Icon name={latest === undefined ? 'minus' : 'yes'} />
+            <div>
+              <a href={to('/releases', { product_id: id })}>{name}</a>: {latest ?? texts.nothingPublished}
+            </div>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
 function Offered({ offer }: { offer: Offer }) {
-  const texts = useView().t.releases.offer;
   const { product, latest, xml } = offer;
+  const texts = useView().t.releases.offer;
   const { state, offered, url, out } = xml;
   const versions = offered?.join(', ') ?? '';
   const says = {
@@ -105,18 +150,20 @@ function Offered({ offer }: { offer: Offer }) {
     not_set: product.element === null ? texts.noElement : texts.noAddress,
   };
   const isHeldBack = state === 'written' && latest !== undefined && !offered?.includes(latest);
-  const isNothing = state === 'written' && versions === '';
+  const isNothing = isNothingYet(offer) || (state === 'written' && versions === '');
   const [kind, icon] =
-    standing(offer) === 'stale'
-      ? (['no', 'no'] as const)
-      : state === 'not_set' || isNothing || standing(offer) === 'unheard'
-        ? (['off', 'minus'] as const)
+    state === 'not_set' || isNothing || standing(offer) === 'unheard'
+      ? (['off', 'minus'] as const)
+      : standing(offer) === 'stale'
+        ? (['no', 'no'] as const)
         : (['yes', 'yes'] as const);
   return (
     <li class={kind}>
       <Icon name={icon} />
       <div>
-        <div class={state === 'stale' ? 'big' : ''}>{says[state]}</div>
+        <div class={kind === 'no' ? 'big' : ''}>
+          {isNothing && state === 'stale' ? texts.offersNothing : says[state]}
+        </div>
         {isHeldBack ? <div class="small">{texts.heldBack}</div> : null}
         {url !== null ? <div class="small muted">{url}</div> : null}
         <Reach offer={offer} />

@@ -33,11 +33,11 @@ const signIn: Route<PageCall> = {
 const mailedLink: Route<PageCall> = {
   path: '/sign-in/link',
   async post(call, sent) {
-    const { db, at: now, settings } = call;
+    const { db, at: now, settings, view } = call;
     const { queueMail: queue } = settings;
     if (queue === undefined) throw new ManageError('NOT_FOUND', '');
     await countRequest(call);
-    await requestOperatorLink(db, fieldOf(sent, 'email'), { now, queue });
+    await requestOperatorLink(db, fieldOf(sent, 'email'), { now, language: view.language, queue });
     return done('/sign-in', 'operatorLinkAsked');
   },
 };
@@ -113,7 +113,6 @@ async function countRequest({ limiter, ctx }: PageCall): Promise<void> {
   const { allowed, retryAfter } = await limiter('download', ctx.state.client.limitKey);
   if (!allowed) throw new ManageError('RATE_LIMITED', '', { retryAfter });
 }
-
 
 /** Where to go after it: a path of ours, and nothing else. */
 function nextOf(sent: URLSearchParams, name = 'next'): string {

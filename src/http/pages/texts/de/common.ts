@@ -17,7 +17,7 @@ export const common: Translated<typeof en> = {
   },
   find: 'Suchen',
   findLabel: 'Eine Lizenz oder eine Ablehnung suchen',
-  findHint: 'Schlüssel, E-Mail, Bestellung, Website oder IP-Adresse',
+  findHint: 'Schlüssel, E-Mail, Name, Bestellung, Website oder IP-Adresse',
   signOut: 'Abmelden',
   keyboard: 'Tastatur',
   keys: {
@@ -75,6 +75,10 @@ export const common: Translated<typeof en> = {
   sites: { domain: 'Websites', device: 'Geräte', seat: 'Nutzer', instance: 'Instanzen' },
   site: { domain: 'Website', device: 'Gerät', seat: 'Nutzer', instance: 'Instanz' },
   lifetime: 'unbefristet',
+  enterKey: (entries, isOne) =>
+    isOne
+      ? `Öffnen Sie im Administrator von Joomla „System“, dann „Aktualisierungsquellen“, wählen Sie die Aktualisierungsquelle von ${entries} und fügen Sie den Schlüssel in das Feld „Downloadschlüssel“ ein.`
+      : `Öffnen Sie im Administrator von Joomla „System“, dann „Aktualisierungsquellen“. Wählen Sie die Aktualisierungsquelle jeder Erweiterung, die Sie nutzen (${entries}), und fügen Sie den Schlüssel in das Feld „Downloadschlüssel“ ein.`,
   errors: {
     title: 'Das ging nicht.',
     fields: (count) => (count === 1 ? 'Bitte sehen Sie dieses Feld an:' : 'Bitte sehen Sie diese Felder an:'),

@@ -24,6 +24,8 @@ export const license: Translated<typeof en> = {
   },
   why: {
     title: 'Geht es jetzt?',
+    byKey: (hint, label) => `Für den Schlüssel, der auf ${hint} endet${label === null ? '' : ` (${label})`}:`,
+    byMainKey: 'den Hauptschlüssel ansehen',
     another: 'ein anderes Ende',
     happened: 'Was war',
     allRequests: 'alle Anfragen',
@@ -111,8 +113,8 @@ export const license: Translated<typeof en> = {
     madeTitle: 'Der neue Schlüssel',
     oldStopped: 'Der alte Schlüssel wirkt nicht mehr.',
     oldWorks: 'Der alte Schlüssel wirkt noch 14 Tage.',
-    letter: (product, key) =>
-      `Guten Tag,\n\ndas ist Ihr neuer Lizenzschlüssel für ${product}:\n\n${key}\n\nÖffnen Sie im Administrator von Joomla „System“, dann „Aktualisierungsquellen“, wählen Sie die Aktualisierungsquelle von ${product} und fügen Sie den Schlüssel in das Feld „Downloadschlüssel“ ein.\n\nFreundliche Grüße`,
+    letter: (product, key, enterKey) =>
+      `Guten Tag,\n\ndas ist Ihr neuer Lizenzschlüssel für ${product}:\n\n${key}\n\n${enterKey}\n\nFreundliche Grüße`,
     label: 'Für',
     labelHint: 'Für wen oder was er ist, etwa ein Kunde einer Agentur.',
     limit: 'Eigene Plätze',

@@ -83,8 +83,16 @@ export const licenses: Translated<typeof en> = {
     notShown:
       'Der Schlüssel wurde nicht aufbewahrt und kann nicht gezeigt werden. Ist er verloren, machen Sie auf der Seite der Lizenz einen neuen.',
     forCustomer: 'Text für den Kunden',
-    letter: (product, key) =>
-      `Guten Tag,\n\nvielen Dank für den Kauf von ${product}. Das ist Ihr Lizenzschlüssel:\n\n${key}\n\nÖffnen Sie im Administrator von Joomla „System“, dann „Updatequellen“, wählen Sie die Updatequelle von ${product} und fügen Sie den Schlüssel in das Feld „Download-Schlüssel“ ein. Von da an gehen die Updates.\n\nFreundliche Grüße`,
+    ended: (day) =>
+      `Die Lizenz endete am ${day}: Updates und neue Websites werden abgelehnt, bis sie verlängert ist.`,
+    mailQueued: (customer) => `Die Mail mit dem Schlüssel ist unterwegs an ${customer}.`,
+    mailSent: (customer) => `Die Mail mit dem Schlüssel ging an ${customer}.`,
+    mailFailed: (customer) => `Die Mail mit dem Schlüssel konnte ${customer} nicht zugestellt werden.`,
+    noMail: 'Es ging keine Mail. Geben Sie dem Kunden den Schlüssel selbst.',
+    letter: (product, key, enterKey) =>
+      `Guten Tag,\n\nvielen Dank für den Kauf von ${product}. Das ist Ihr Lizenzschlüssel:\n\n${key}\n\n${enterKey} Von da an gehen die Updates.\n\nFreundliche Grüße`,
+    letterEnded: (product, key, day) =>
+      `Guten Tag,\n\ndas ist Ihr Lizenzschlüssel für ${product}:\n\n${key}\n\nDie Lizenz endete am ${day}. Nach einer Verlängerung gehen Updates mit diesem Schlüssel.\n\nFreundliche Grüße`,
     toLicense: 'Die Lizenz öffnen',
     another: 'Noch eine ausstellen',
     table: 'Die ausgestellten Lizenzen, in der Reihenfolge ihrer IDs.',

@@ -135,7 +135,7 @@ export const my: Translated<typeof en> = {
     freeAtOnce: 'Der Platz ist sofort frei.',
     takesNoSlot: 'Sie belegt keinen Platz: Das Entfernen gibt keinen frei und zählt nicht.',
     stays:
-      'Was dort installiert ist, bleibt, bekommt aber keine Aktualisierung, bis die Lizenz dort wieder aktiviert wird.',
+      'Was dort installiert ist, bleibt. Joomla aktualisiert es weiter, solange der Schlüssel dort eingetragen ist; damit das aufhört, entfernen Sie den Schlüssel in Joomla.',
     removing: 'Wird entfernt...',
     back: 'Behalten',
     csvName: 'websites.csv',

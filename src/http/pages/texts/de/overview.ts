@@ -9,7 +9,11 @@ export const overview: Translated<typeof en> = {
   days: (count) => `${count} Tage`,
   length: 'Zeitraum',
   show: 'Zeigen',
-  late: 'Das Zählen hat zu lange gedauert; deshalb fehlt diese Zahl.',
+  late: 'Noch nicht gezählt.',
+  lateNote: 'Auf Zahlen, die länger als einen Moment brauchen, hat die Seite nicht gewartet.',
+  wait: 'Auf sie warten',
+  lateStill:
+    'Einige Zahlen ließen sich nicht innerhalb von 4 Sekunden ermitteln. Sie kommen wieder, sobald die Datenbank weniger zu tun hat.',
   needs: {
     title: 'Zu erledigen',
     count: (count, written) => (count === 1 ? '1 Punkt' : `${written} Punkte`),

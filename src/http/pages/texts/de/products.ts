@@ -88,7 +88,8 @@ export const products: Translated<typeof en> = {
     counts: 'Was einen Platz belegt',
     countsHint: 'Websites nach ihrer Domain; die anderen für Software, die keine Website ist.',
     slots: 'Plätze',
-    slotsHint: 'Wie viele jede Lizenz hat. 0: unbegrenzt.',
+    slotsHint:
+      'Wie viele jede Lizenz hat. 0: unbegrenzt. Sie begrenzen, was eine Erweiterung aktiviert; Joomlas Updates bekommt jede Website, die den Schlüssel hat.',
     runs: 'Läuft',
     durations: { '1y': '1 Jahr', '6m': '6 Monate', life: 'unbefristet', own: 'eine andere Zeit' },
     ownDuration: 'Andere Zeit',
@@ -119,6 +120,8 @@ export const products: Translated<typeof en> = {
       undecided: 'Bitte sagen Sie, was aus den Lizenzen mit der jetzigen Zahl von Plätzen wird.',
       name: 'Das Produkt hat schon einen Tarif mit diesem Namen.',
       duration: 'Bitte geben Sie Jahre, Monate oder Tage ein, zum Beispiel 2y, 18m oder 14d.',
+      ownIgnored:
+        'Sie haben eine andere Zeit eingegeben. Wählen Sie „eine andere Zeit“ oder leeren Sie das Feld.',
       slots: 'Bitte geben Sie eine ganze Zahl ein; 0 heißt unbegrenzt.',
       staging: 'Testseiten können nur frei sein, wo Websites die Plätze belegen.',
       counts:

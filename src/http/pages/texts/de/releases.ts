@@ -12,6 +12,8 @@ export const releases: Translated<typeof en> = {
     title: 'Was bekommen Websites?',
     lookedAt: (time) => `nachgesehen ${time}`,
     download: (version) => `Ein Download liefert ${version}.`,
+    clubTitle: 'Was laden die Kunden dieses Clubs herunter?',
+    nothingPublished: 'noch nichts veröffentlicht',
     noDownload: 'Kunden können nichts herunterladen: keine Version ist veröffentlicht.',
     offers: (version) => `Joomla bietet ${version} an.`,
     offersNothing: 'Joomla bietet nichts an.',
@@ -54,6 +56,8 @@ export const releases: Translated<typeof en> = {
   },
   states: { draft: 'Entwurf', published: 'Veröffentlicht', withdrawn: 'Zurückgezogen' },
   none: 'Noch keine Version. Kunden können nichts herunterladen.',
+  noneOfClub:
+    'Dieser Club hat kein eigenes Paket. Seine Kunden bekommen die Versionen der Produkte, die er enthält.',
   csvName: 'versionen.csv',
   add: 'Neue Version',
   publish: 'Veröffentlichen',

@@ -44,7 +44,8 @@ export const start: Translated<typeof en> = {
       instance: 'Instanzen',
     },
     slots: 'Wie viele eine Lizenz belegen darf',
-    slotsHint: '0 heißt unbegrenzt.',
+    slotsHint:
+      '0 heißt unbegrenzt. Das begrenzt, was eine Erweiterung aktiviert; Joomlas Updates bekommt jede Website, die den Schlüssel hat.',
     duration: 'Laufzeit',
     staging: 'Test- und lokale Websites belegen keinen Platz',
     stagingHint:

@@ -32,6 +32,7 @@ export const system: Translated<typeof en> = {
     caption: (count) => `Neueste zuerst. ${count} gezeigt.`,
     none: 'Noch keine Mail. Senden Sie einen Schlüssel von der Seite einer Lizenz.',
     noneFailed: 'Jede Mail wurde zugestellt oder wird noch versucht.',
+    nobodys: 'kein Kunde hat diese Adresse: nicht gesendet',
     license: (id) => `Lizenz ${id}`,
     columns: {
       state: 'Zustand',

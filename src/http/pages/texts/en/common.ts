@@ -14,7 +14,7 @@ export const common = {
   },
   find: 'Find',
   findLabel: 'Find a licence or a refusal',
-  findHint: 'Key, e-mail, order, site or IP address',
+  findHint: 'Key, e-mail, name, order, site or IP address',
   signOut: 'Sign out',
   keyboard: 'Keyboard',
   keys: {
@@ -80,6 +80,11 @@ export const common = {
   /** one of them */
   site: { domain: 'site', device: 'device', seat: 'seat', instance: 'instance' } as Record<string, string>,
   lifetime: 'for life',
+  /** @param entries the names of the update sites that take the key */
+  enterKey: (entries: string, isOne: boolean) =>
+    isOne
+      ? `In Joomla’s administrator, open System, then Update Sites, choose the update site of ${entries}, and paste the key into the field “Download Key”.`
+      : `In Joomla’s administrator, open System, then Update Sites. Choose the update site of each extension that you use (${entries}), and paste the key into the field “Download Key”.`,
   errors: {
     title: 'This could not be done.',
     fields: (count: number) => (count === 1 ? 'Please look at this field:' : 'Please look at these fields:'),

@@ -34,6 +34,9 @@ export const license = {
   why: {
     title: 'Does it work now?',
     another: 'another end',
+    byKey: (hint: string, label: string | null) =>
+      `For the key that ends in ${hint}${label === null ? '' : ` (${label})`}:`,
+    byMainKey: 'see the main key',
     happened: 'What happened',
     allRequests: 'all requests',
     answer: 'Answer for the customer',
@@ -121,8 +124,8 @@ export const license = {
     madeTitle: 'The new key',
     oldStopped: 'The old key does not work any more.',
     oldWorks: 'The old key works for 14 more days.',
-    letter: (product: string, key: string) =>
-      `Hello,\n\nthis is your new licence key for ${product}:\n\n${key}\n\nIn Joomla’s administrator, open System, then Update Sites, choose the update site of ${product}, and paste the key into the field “Download Key”.\n\nKind regards`,
+    letter: (product: string, key: string, enterKey: string) =>
+      `Hello,\n\nthis is your new licence key for ${product}:\n\n${key}\n\n${enterKey}\n\nKind regards`,
     label: 'For',
     labelHint: 'Whom or what it is for, such as a client of an agency.',
     limit: 'Slots of its own',

@@ -78,8 +78,16 @@ export const licenses = {
     notShown:
       'The key was not kept, so it cannot be shown. Make a new one on the licence’s page if it was lost.',
     forCustomer: 'Text for the customer',
-    letter: (product: string, key: string) =>
-      `Hello,\n\nthank you for buying ${product}. This is your licence key:\n\n${key}\n\nIn Joomla’s administrator, open System, then Update Sites, choose the update site of ${product}, and paste the key into the field “Download Key”. Updates work from then on.\n\nKind regards`,
+    ended: (day: string) =>
+      `The licence ended on ${day}: updates and new sites are refused until it is renewed.`,
+    mailQueued: (customer: string) => `The mail with the key is on its way to ${customer}.`,
+    mailSent: (customer: string) => `The mail with the key was sent to ${customer}.`,
+    mailFailed: (customer: string) => `The mail with the key could not be delivered to ${customer}.`,
+    noMail: 'No mail was sent. Give the customer the key yourself.',
+    letter: (product: string, key: string, enterKey: string) =>
+      `Hello,\n\nthank you for buying ${product}. This is your licence key:\n\n${key}\n\n${enterKey} Updates work from then on.\n\nKind regards`,
+    letterEnded: (product: string, key: string, day: string) =>
+      `Hello,\n\nthis is your licence key for ${product}:\n\n${key}\n\nThe licence ended on ${day}. After a renewal, updates work with this key.\n\nKind regards`,
     toLicense: 'Open the licence',
     another: 'Issue another one',
     table: 'The issued licences, in the order of their ids.',

@@ -130,7 +130,8 @@ export const my = {
     ask: (site: string) => `Remove ${site}?`,
     freeAtOnce: 'Its slot is free at once.',
     takesNoSlot: 'It takes no slot, so removing it frees none and does not count.',
-    stays: 'What is installed there stays, but gets no updates until it is activated again.',
+    stays:
+      'What is installed there stays. Joomla goes on updating it as long as the key is entered there; to stop that, remove the key in Joomla.',
     removing: 'Removing...',
     back: 'Keep it',
     csvName: 'sites.csv',

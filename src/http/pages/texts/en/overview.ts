@@ -7,7 +7,11 @@ export const overview = {
   days: (count: string) => `${count} days`,
   length: 'Period',
   show: 'Show',
-  late: 'Counting this took too long, so it is left out.',
+  late: 'Not counted yet.',
+  lateNote: 'The page did not wait for figures that take longer than a moment.',
+  wait: 'Wait for them',
+  lateStill:
+    'Some figures could not be counted within 4 seconds. They come back when the database has less to do.',
   needs: {
     title: 'Needs you',
     count: (count: number, written: string) => (count === 1 ? '1 thing' : `${written} things`),

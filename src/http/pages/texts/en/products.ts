@@ -84,7 +84,8 @@ export const products = {
     counts: 'What takes a slot',
     countsHint: 'Websites by their domain; the others for software that is not a website.',
     slots: 'Slots',
-    slotsHint: 'How many each licence has. 0: unlimited.',
+    slotsHint:
+      'How many each licence has. 0: unlimited. They limit what an extension activates; Joomla’s updates go to every site that has the key.',
     runs: 'Runs for',
     durations: { '1y': '1 year', '6m': '6 months', life: 'for life', own: 'another time' } as Record<
       string,
@@ -118,6 +119,7 @@ export const products = {
       undecided: 'Please say what becomes of the licences with the present number of slots.',
       name: 'The product has a plan of this name already.',
       duration: 'Please type years, months or days, such as 2y, 18m or 14d.',
+      ownIgnored: 'You typed another time. Choose “another time”, or clear the field.',
       slots: 'Please type a whole number; 0 means unlimited.',
       staging: 'Staging sites can be free only where websites take the slots.',
       counts: 'Its licences have activations already, so what takes a slot cannot change. Add another plan.',

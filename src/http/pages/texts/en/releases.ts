@@ -9,6 +9,8 @@ export const releases = {
     title: 'What do sites get?',
     lookedAt: (time: string) => `looked at ${time}`,
     download: (version: string) => `A download gives ${version}.`,
+    clubTitle: 'What do customers of this club download?',
+    nothingPublished: 'nothing published yet',
     noDownload: 'Customers cannot download anything: no version is published.',
     offers: (version: string) => `Joomla offers ${version}.`,
     offersNothing: 'Joomla offers nothing.',
@@ -49,6 +51,8 @@ export const releases = {
   },
   states: { draft: 'Draft', published: 'Published', withdrawn: 'Withdrawn' } as Record<string, string>,
   none: 'No version yet. Customers cannot download anything.',
+  noneOfClub:
+    'This club has no package of its own. Its customers get the versions of the products that it includes.',
   csvName: 'versions.csv',
   add: 'New version',
   publish: 'Publish',

@@ -41,7 +41,8 @@ export const start = {
       instance: 'Instances',
     },
     slots: 'How many a licence may use',
-    slotsHint: '0 means without limit.',
+    slotsHint:
+      '0 means without limit. It limits what an extension activates; Joomla’s updates go to every site that has the key.',
     duration: 'Runs for',
     staging: 'Staging and local sites take no slot',
     stagingHint:

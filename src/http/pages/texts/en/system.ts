@@ -29,6 +29,7 @@ export const system = {
     caption: (count: string) => `Newest first. ${count} shown.`,
     none: 'No mail yet. Send a key from a licence’s page.',
     noneFailed: 'Every mail was delivered, or is still tried.',
+    nobodys: 'no customer has this address: not sent',
     license: (id: string) => `Licence ${id}`,
     columns: {
       state: 'State',

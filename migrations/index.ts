@@ -49,6 +49,7 @@ import * as orders from './050_orders';
 import * as orderLines from './051_order_lines';
 import * as shopMessages from './052_shop_messages';
 import * as orderPayments from './060_order_payments';
+import * as unmatched from './061_unmatched';
 
 /** In order. The database stores the names, without a file extension. */
 const migrations: Record<string, Knex.Migration> = {
@@ -102,6 +103,7 @@ const migrations: Record<string, Knex.Migration> = {
   '051_order_lines': orderLines,
   '052_shop_messages': shopMessages,
   '060_order_payments': orderPayments,
+  '061_unmatched': unmatched,
 };
 
 /** Removes what only earlier versions read: run on a database in use once every process has been restarted. */

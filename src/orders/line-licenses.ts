@@ -137,7 +137,8 @@ export async function adoptRenewed(work: Work, line: OrderLine): Promise<Waits |
   const named = await findRenewed(work, renews);
   if (named.ids.length === 0) return { waitsFor: 'unknown_order', awaited: named.awaited };
   const locked = [...(await lockLicenses(trx, named.ids)).values()];
-  const allowed = locked.filter(({ issuedBy }) => !order.ownOnly || issuedBy === order.owner);
+  const isOwn = await ownLicenses(work, renews, named.ids);
+  const allowed = locked.filter(({ id, issuedBy }) => isOwn(id) || issuedBy === order.owner);
   if (allowed.length === 0) return { waitsFor: 'unknown_order', awaited: named.awaited };
   // A test must not prolong what was sold.
   if (order.isTest) {
@@ -164,6 +165,18 @@ export async function adoptRenewed(work: Work, line: OrderLine): Promise<Waits |
   return { found: true };
 }
 
+/** Which licences a line may renew besides those that its owner issued. What an order of the shop names is the shop's. */
+async function ownLicenses(
+  { trx, order, shop }: Work,
+  renews: string | number,
+  ids: number[],
+): Promise<(id: number) => boolean> {
+  if (!order.ownOnly || typeof renews === 'string') return () => true;
+  const orders = await findOrdersOfLicenses(trx, ids);
+  const own = new Set(orders.filter((one) => one.shop === shop.name).map(({ licenseId }) => licenseId));
+  return (id) => own.has(id);
+}
+
 /** What was bought anew says how long, where it is a plan of the same product. */
 async function planForRenewal(
   work: Work,
@@ -182,12 +195,10 @@ async function planForRenewal(
 export async function findRenewed(
   { trx, shop, order }: Pick<Work, 'trx' | 'shop'> & { order: Pick<Order, 'id'> | undefined },
   renews: string | number,
-): Promise<{ ids: number[]; awaited: string | null; owners: (string | null)[] }> {
+): Promise<{ ids: number[]; awaited: string | null }> {
   if (typeof renews === 'number') {
     const [license] = (await lockLicenses(trx, [renews])).values();
-    return license === undefined
-      ? { ids: [], awaited: null, owners: [] }
-      : { ids: [license.id], awaited: null, owners: [license.issuedBy] };
+    return { ids: license === undefined ? [] : [license.id], awaited: null };
   }
   const named = namedOrders(renews);
   const digests = named.map((one) => orderDigest(shop.name, one.order));
@@ -202,7 +213,7 @@ export async function findRenewed(
     const of = new Set(lines.map(({ id }) => id));
     const licenses = await listOrderLicenses(trx, [earlier.id]);
     const ids = licenses.filter(({ lineId }) => of.has(lineId)).map(({ licenseId }) => licenseId);
-    return { ids: [...new Set(ids)], awaited: earlier.digest, owners: [earlier.owner] };
+    return { ids: [...new Set(ids)], awaited: earlier.digest };
   }
-  return { ids: [], awaited: digests[0] ?? null, owners: orders.map(({ owner }) => owner) };
+  return { ids: [], awaited: digests[0] ?? null };
 }

@@ -17,6 +17,7 @@ import { requireExactText, type LineMessage, type OrderMessage } from './message
 import { linkDigest, messageDigest, orderDigest } from './names';
 import type { Link, Told, ToldEvent } from './receivers/receiver';
 import { nameOrderCustomer, recordOrder, type RecordContext, type Recorded } from './record';
+import { followMessage } from './unmatched';
 
 /**
  * What becomes of a receiver's message. Messages come in any order, twice, and at once: each is kept first, then what it
@@ -72,9 +73,16 @@ export async function receive(
       stored.map(({ digest }) => digest),
     );
     const found = await settleAll(db, awaiting, context);
-    if (event === undefined)
+    if (event === undefined) {
+      if (unmatched) await followMessage(db, message, true);
       return { result: unmatched ? 'unmatched' : 'noted', reason: note ?? null, recorded: undefined };
-    if (waiting !== undefined) return await settle(db, message, context);
+    }
+    if (waiting !== undefined) {
+      const settled = await settle(db, message, context);
+      const test = event.test === true;
+      if (settled.result === 'unmatched' && !test) await followMessage(db, message, true);
+      return settled;
+    }
     const { order: named, customerId, mayRepeat = false, ...others } = event;
     const { number: order } = named as { number: string };
     if (mayRepeat && (await isPaid(db, shop, order, others.eventId))) {
@@ -123,8 +131,9 @@ function earlier(one: Date, other: Date): Date {
   return one < other ? one : other;
 }
 
-function refuse(db: Db, { id }: ShopMessage, { message }: OperatorError): Promise<void> {
-  return setMessage(db, id, { result: 'refused', reason: message.slice(0, MAX_REASON) });
+function refuse(db: Db, { id }: ShopMessage, { message, field }: OperatorError): Promise<void> {
+  const reason = field === undefined ? message : `${field}: ${message}`;
+  return setMessage(db, id, { result: 'refused', reason: reason.slice(0, MAX_REASON) });
 }
 
 const MAX_TYPE = 100;
@@ -193,6 +202,7 @@ async function settle(db: Db, message: ShopMessage, context: RecordContext): Pro
   const told = { ...event, lines, at: new Date(at), shop, order: link.target ?? '' };
   const partial = isPart(pending.refunded, link.paid) || undefined;
   const recorded = await record(db, { ...told, partial: told.partial ?? partial }, context);
+  await followMessage(db, message, false);
   await setMessage(db, message.id, {
     ...{ result: 'order', orderId: recorded.order.id },
     ...{ awaits: null, pendingJson: null },

@@ -27,13 +27,14 @@ import {
   type OrderEvent,
   type OrderLine,
 } from '../store/orders';
-import { findShop, findSkus, insertShop, PLAIN_SHOP, type Shop } from '../store/shops';
+import { claimShop, findShop, findSkus, insertShop, PLAIN_SHOP, type Shop } from '../store/shops';
 import { inReadCommitted } from '../store/transaction';
 import { foldLine, type OrderEventName } from './fold';
 import { requireMessage, requireOrderCustomer, type LineMessage, type OrderMessage } from './message';
 import { eventIdentity, orderDigest, skuDigest } from './names';
 import { effectOf, readRules } from './rules';
-import { findRenewed } from './line-licenses';
+import { followUnmatched } from './unmatched';
+import { belongsTo, isReceiver } from './whose';
 import { settleLine } from './settle';
 import { concerning, whyIgnored, type Outcome, type StoredLine, type Work } from './work';
 
@@ -75,7 +76,7 @@ const RUN_AT_ONCE = 100;
 /**
  * Records an event of an order, and does to its licences what follows. The same event again changes nothing, and
  * returns the same with the licences as they stand now.
- * @throws OperatorError: INVALID_REQUEST with its field; NOT_FOUND when the order, or a licence to renew, is another's
+ * @throws OperatorError: INVALID_REQUEST with its field; NOT_FOUND when the shop or the order is another's
  */
 export async function recordOrder(
   db: Db,
@@ -120,12 +121,11 @@ async function recordIn(
   // The order's lock first, then licences: all code that takes both does so.
   const locked = orderId === undefined ? undefined : await lockOrder(trx, orderId);
   if (locked !== undefined && poster.ownOnly && locked.owner !== poster.owner) throw noOrder();
-  const shop = await requireShopOf(trx, message.shop, context.now);
-  await refuseForeign(trx, shop, locked, message, poster);
+  const shop = await requireShopOf(trx, message.shop, context.now, poster);
   const order = locked ?? (await addOrder(trx, shop, message, digest, poster, context.now));
   const work = await readWork(trx, order, shop, context);
   const events = await listOrderEvents(trx, order.id);
-  const stored = toEvent(order, shop, message, context);
+  const stored = toEvent(order, shop, meantLines(message, work), context);
   const repeated = events.find(({ identity }) => identity === stored.identity);
   if (repeated !== undefined) return { recorded: await answer(work, repeated, false), hasIssued: false };
   await requirePlans(trx, message);
@@ -135,6 +135,7 @@ async function recordIn(
   const outcomes = await settle(work, events, stored);
   stored.outcomeJson = JSON.stringify(outcomes);
   await insertOrderEvent(trx, stored);
+  await followUnmatched(work, [...events, { ...stored, id: 0 }]);
   return { recorded: await answer(work, { ...stored, id: 0 }, true), hasIssued: hasAdded(work) };
 }
 
@@ -142,28 +143,25 @@ export function noOrder(): OperatorError {
   return new OperatorError('There is no such order.', { code: 'NOT_FOUND', facts: { reason: 'no-order' } });
 }
 
-async function requireShopOf(trx: Transaction, name: string, now: Date): Promise<Shop> {
-  const shop = await findShop(trx, name);
-  if (shop !== undefined) return shop;
-  await insertShop(trx, { ...PLAIN_SHOP, name, createdBy: null, createdAt: now });
-  return (await findShop(trx, name)) as Shop;
-}
-
-/** @throws OperatorError (404) when a line renews what another token's order issued */
-async function refuseForeign(
+/**
+ * A shop belongs to its receiver, else to the name of the first `issue` token that posts for it.
+ * @throws OperatorError (404) when it is another's
+ */
+async function requireShopOf(
   trx: Transaction,
-  shop: Shop,
-  order: Order | undefined,
-  { lines = [] }: OrderMessage,
-  { owner, ownOnly }: Poster,
-): Promise<void> {
-  if (!ownOnly) return;
-  for (const { renews } of lines)
-    if (renews !== undefined) {
-      const { owners } = await findRenewed({ trx, shop, order }, renews);
-      if (owners.some((one) => one !== owner))
-        throw new OperatorError('There is no such order or licence to renew.', { code: 'NOT_FOUND' });
-    }
+  name: string,
+  now: Date,
+  { owner, ownOnly }: Poster = { owner: null, ownOnly: false },
+): Promise<Shop> {
+  const claims = ownOnly ? owner : null;
+  const found = await findShop(trx, name);
+  if (found === undefined)
+    await insertShop(trx, { ...PLAIN_SHOP, name, owner: claims, createdBy: null, createdAt: now });
+  else if (claims !== null && found.owner === null && !isReceiver(found))
+    await claimShop(trx, found.id, claims);
+  const shop = (await findShop(trx, name)) as Shop;
+  if (ownOnly && !belongsTo(shop, owner)) throw noOrder();
+  return shop;
 }
 
 async function addOrder(
@@ -175,7 +173,8 @@ async function addOrder(
   now: Date,
 ): Promise<Order> {
   const order: Omit<Order, 'id'> = {
-    ...{ shop: shop.name, number, digest, owner, ownOnly, createdAt: now },
+    ...{ shop: shop.name, number, digest, ownOnly, createdAt: now },
+    owner: shop.owner ?? owner,
     customer: customer?.email ?? null,
     customerName: customer?.name ?? null,
     language: customer?.language ?? null,
@@ -200,6 +199,15 @@ async function readWork(
     keys: new Map(),
     plans: new Map(),
   };
+}
+
+/** An upgrade that names a line by another name means the order's only one: what is sold there may have a new name too. */
+function meantLines(message: OrderMessage, { lines: known }: Work): OrderMessage {
+  const [line, ...others] = message.lines ?? [];
+  const [only, ...more] = known;
+  if (message.event !== 'upgraded' || line === undefined || only === undefined) return message;
+  if (others.length > 0 || more.length > 0 || line.renews !== undefined) return message;
+  return { ...message, lines: [{ ...line, line: only.line }] };
 }
 
 function toEvent(
@@ -480,7 +488,9 @@ async function runOrder(trx: Transaction, id: number, context: RecordContext) {
   if (order === undefined) throw noOrder();
   const shop = await requireShopOf(trx, order.shop, context.now);
   const work = await readWork(trx, order, shop, context);
-  await settle(work, await listOrderEvents(trx, id), undefined);
+  const events = await listOrderEvents(trx, id);
+  await settle(work, events, undefined);
+  await followUnmatched(work, events);
   return { state: order.state, digest: order.digest, hasIssued: hasAdded(work) };
 }
 

@@ -236,6 +236,17 @@ export interface OrderFilter {
   owner?: string | undefined;
 }
 
+/** Gives some orders of a shop to a token's name. @returns whether there may be more */
+export async function giveOrders(db: Db, shop: string, owner: string, limit: number): Promise<boolean> {
+  const ids = await db(tableBy(db, 'orders', 'shop'))
+    .where({ shop })
+    .where((query) => query.whereNull('owner').orWhereNot({ owner }))
+    .limit(limit)
+    .pluck<number[]>('id');
+  if (ids.length > 0) await db(table(db, 'orders')).whereIn('id', ids).update({ owner });
+  return ids.length === limit;
+}
+
 /** The newest first. */
 export async function listOrders(
   db: Db,

@@ -3,9 +3,8 @@ import { parseMoment } from '../../licensing/timestamps';
 import { ORDER_EVENTS } from '../../orders/fold';
 import { MAX_LINES, MAX_SLOTS_QUANTITY, type OrderMessage } from '../../orders/message';
 import { recordOrder } from '../../orders/record';
-import { findShop } from '../../orders/shops';
 import { listOrderPage, orderEventJson, orderJson, readOrder, recordedJson } from '../../orders/views';
-import { ManageError, notFound } from './failures';
+import { notFound } from './failures';
 import { get, list, post, type Call } from './operation';
 import { bodyReader } from './read-input';
 import { pageOf, readId } from './reading';
@@ -202,14 +201,6 @@ const OrderDetails = exactly(
   { title: 'OrderDetails' },
 );
 
-/** @throws ManageError when the shop's orders come from its receiver alone */
-async function refuseReceiver({ db, caller, body }: Call<unknown, { shop: string }>): Promise<void> {
-  if (caller.scope !== 'issue') return;
-  const shop = await findShop(db, body.shop);
-  if (shop !== undefined && shop.kind !== 'api')
-    throw new ManageError('FORBIDDEN', 'The orders of this shop come from its receiver.');
-}
-
 /** The name that orders belong to. */
 function ownerOf({ caller }: Pick<Call, 'caller'>) {
   return { owner: caller.tokenId === null ? null : caller.name, ownOnly: caller.scope === 'issue' };
@@ -242,14 +233,13 @@ export const orderOperations = [
     {
       summary: 'Tell what happened to an order of a shop',
       description:
-        'Issues, renews, suspends and so on, by the rules of the shop. The same event again changes nothing and answers the same, with the licences as they stand now.',
+        'Issues, renews, suspends and so on, by the rules of the shop. The same event again changes nothing and answers the same, with the licences as they stand now. To a token of the scope `issue`, orders of a receiver, or of a shop that tokens of another name post for, are 404.',
       forShops: true,
       body: OrderGiven,
       data: RecordedOrder,
     },
     async (call) => {
       const { db, body, caller, now, settings } = call;
-      await refuseReceiver(call);
       const context = { actor: caller.actor, now, secret: settings.keySecret };
       return {
         data: recordedJson(await recordOrder(db, readOrderMessage(body), ownerOf(call), context), now),

@@ -152,8 +152,10 @@ async function settleCount(
     if (alike.length >= wanted) continue;
     const [like] = await findLicensesByIds(work.trx, [license.licenseId]);
     if (like === undefined) continue;
-    const { planId, activationLimit: limit, expiresAt } = like;
-    const made = await issueMore(work, line, wanted - alike.length, { planId, limit, plans, expiresAt });
+    const { plan, activationLimit: limit, expiresAt } = like;
+    const made = await issueMore(work, line, wanted - alike.length, {
+      ...{ planId: plan.id, limit, plans, expiresAt },
+    });
     if (isWaiting(made)) return made;
     did = 'issued';
   }

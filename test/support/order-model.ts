@@ -35,6 +35,8 @@ interface Told {
   at: number;
   id: string;
   partial: boolean;
+  /** the payment that it is about: of a payment its own; of a refund one of the order's, or undefined: all of them */
+  payment: string | undefined;
   /** of an upgrade: which of the plans */
   plan: number;
   renews: string | undefined;
@@ -75,6 +77,10 @@ const LIKELY: [event: string, likely: number][] = [
   ['upgraded', 0.3],
   ['upgraded', 0.15],
   ['refunded', 0.3],
+  ['refunded', 0.3],
+  ['refunded', 0.2],
+  ['refund_failed', 0.25],
+  ['payment_failed', 0.1],
   ['charged_back', 0.25],
   ['chargeback_reversed', 0.2],
   ['subscription_ended', 0.15],
@@ -101,7 +107,14 @@ export function makeSale(
         while (event === 'upgraded' && upgrades.has(at)) at = (at + 1) % SECONDS;
         if (event === 'upgraded') upgrades.add(at);
         const partial = event === 'refunded' && random() < 0.25;
-        return { order, event, at, id: `evt_${i}`, partial, plan: pick(plans.length), renews };
+        // Payments have the name of their event.
+        const names = wanted.flatMap((one, k) => (/^(paid|renewed)$/.test(one) ? [`pay_${k}`] : []));
+        const payment = /^(paid|renewed)$/.test(event)
+          ? `pay_${i}`
+          : event === 'refund_failed' || (event === 'refunded' && random() < 0.7)
+            ? names[pick(names.length)]
+            : undefined;
+        return { order, event, at, id: `evt_${i}`, partial, payment, plan: pick(plans.length), renews };
       });
   };
   const groups: Group[] = [];
@@ -121,7 +134,7 @@ export function makeSale(
     const other = pick(i + 1);
     [told[i], told[other]] = [told[other]!, told[i]!];
   }
-  const messages = told.map(({ order, event, at, id, partial, plan, renews }): Thing => {
+  const messages = told.map(({ order, event, at, id, partial, payment, plan, renews }): Thing => {
     const line = {
       line: '1',
       ...(event === 'paid' && { plan_id: plans[0] }),
@@ -131,6 +144,7 @@ export function makeSale(
     return {
       ...{ shop, order, event, event_id: id, at: new Date(first.getTime() + at * 1_000).toISOString() },
       ...(partial && { partial }),
+      ...(payment !== undefined && { payment }),
       lines: [line],
     };
   });
@@ -138,17 +152,22 @@ export function makeSale(
 }
 
 const RANK = [
-  ...['paid', 'renewed', 'upgraded', 'charged_back', 'chargeback_reversed'],
-  ...['subscription_ended', 'refunded', 'cancelled'],
+  ...['paid', 'renewed', 'upgraded', 'payment_failed', 'charged_back', 'chargeback_reversed'],
+  ...['subscription_ended', 'refund_failed', 'refunded', 'cancelled'],
 ];
 
 interface Fate {
   isCancelled: boolean;
   isPaid: boolean;
-  /** when the refunds and charge-backs happened that nothing has undone */
+  /** when the refunds of everything happened that nothing has undone */
   refunds: number[];
+  /** when the last payment was given back that something was still paid by; undefined: something is */
+  givenBackAt: number | undefined;
   isChargedBack: boolean;
+  /** when payments were made that stand */
   payments: number[];
+  /** when the paid times begin to count, and how many there are */
+  begins: number;
   terms: number;
   plan: number;
 }
@@ -161,23 +180,48 @@ function fateOf(events: Told[]): Fate {
   const first = sorted.findIndex(({ event }) => event === 'paid');
   const isPayment = ({ event }: Told, i: number) =>
     first !== -1 && i >= first && /^(paid|renewed)$/.test(event);
-  const lastPayment = sorted.findLastIndex(isPayment);
+  const isRefund = ({ event, partial }: Told) => event === 'refunded' && !partial;
+  const all = sorted.filter(({ event }) => /^(paid|renewed)$/.test(event));
+  /** the refund of a payment that nothing has undone */
+  const returnOf = (payment: string | undefined): number => {
+    const about = sorted.findLastIndex(
+      (told) =>
+        told.payment === payment &&
+        (isRefund(told) || /^(paid|renewed|refund_failed)$/.test(told.event)),
+    );
+    return about !== -1 && isRefund(sorted[about]!) ? about : -1;
+  };
+  const stands = ({ payment }: Told) => returnOf(payment) === -1;
+  const lastPayment = sorted.findLastIndex((told, i) => isPayment(told, i) && stands(told));
   const lastReversal = sorted.findLastIndex(({ event }) => event === 'chargeback_reversed');
+  const lastFailure = sorted.findLastIndex(({ event }) => event === 'refund_failed');
+  // A renewal before the payment pays for nothing.
+  const paying = sorted.filter(isPayment);
+  const isAnyLeft = all.some(stands);
+  const returns = all.map(({ payment }) => returnOf(payment));
+  const counted = isAnyLeft
+    ? paying.filter(stands)
+    : paying.filter(({ payment }) => returnOf(payment) === Math.max(...returns));
+  const firstPaid = counted.findIndex(({ event }) => event === 'paid');
+  const terms = counted.filter(({ event }, i) => event === 'renewed' || i === firstPaid);
   return {
     isCancelled: sorted.some(({ event }) => event === 'cancelled'),
     isPaid: first !== -1,
-    refunds: sorted.flatMap(({ event, partial, at }, i) =>
-      event === 'refunded' && !partial && i > lastPayment ? [at] : [],
+    refunds: sorted.flatMap((told, i) =>
+      isRefund(told) && told.payment === undefined && i > lastPayment && i > lastFailure ? [told.at] : [],
     ),
+    // Each paid time is longer than all the seconds in which something happens.
+    givenBackAt: terms.length > 0 && isAnyLeft && paying.some(stands) ? undefined : sorted[Math.max(...returns)]?.at,
     isChargedBack: sorted.some(({ event }, i) => event === 'charged_back' && i > lastReversal),
-    payments: sorted.flatMap((told, i) => (isPayment(told, i) ? [told.at] : [])),
-    terms: sorted.filter((told, i) => isPayment(told, i) && (told.event === 'renewed' || i === first)).length,
+    payments: paying.filter(stands).map(({ at }) => at),
+    begins: terms[0]?.at ?? 0,
+    terms: terms.length,
     plan: sorted.findLast(({ event }) => event === 'upgraded')?.plan ?? 0,
   };
 }
 
-const isInForce = ({ isPaid, isCancelled, refunds, isChargedBack }: Fate) =>
-  isPaid && !isCancelled && refunds.length === 0 && !isChargedBack;
+const isInForce = ({ isPaid, isCancelled, refunds, givenBackAt, isChargedBack }: Fate) =>
+  isPaid && !isCancelled && refunds.length === 0 && givenBackAt === undefined && !isChargedBack;
 
 interface Expected {
   /** `none` or that state: whether the licence was ever issued depends on what was told first */

@@ -91,10 +91,11 @@ export interface Standing {
 export function foldLine(events: LineEvent[], meanings: Meanings): Standing {
   const sorted = [...events].sort(byTime);
   const returns = findReturned(sorted);
-  const payments = sorted.filter(isPayment);
+  const payments = givingTime(sorted, meanings);
   const isPaid = payments.some(({ identity }) => !returns.has(identity));
   // Once nothing is paid any more, the end stays: what the last refund gave back counts for it.
-  const lastReturn = isPaid ? undefined : sorted.findLast(({ identity }) => isReturn(identity, returns));
+  const refunds = new Set(payments.map(({ identity }) => returns.get(identity)));
+  const lastReturn = isPaid ? undefined : sorted.findLast(({ identity }) => refunds.has(identity));
   const counts = ({ identity }: LineEvent) => {
     const by = returns.get(identity);
     return by === undefined || by === lastReturn?.identity;
@@ -173,6 +174,20 @@ export function foldLine(events: LineEvent[], meanings: Meanings): Standing {
   const latest = [...holds].at(-1);
   const by = returnedAt !== undefined && (latest === undefined || latest[1] < returnedAt) ? 'refunded' : latest?.[0];
   return ended(!isKnown ? 'none' : by === undefined ? 'active' : 'suspended', by);
+}
+
+/** The events that pay for a time. What comes before the first payment renews nothing. */
+function givingTime(sorted: LineEvent[], { renews }: Meanings): LineEvent[] {
+  const isFirst = ({ effect }: LineEvent) => effect === 'issue' || (renews && effect === 'change_plan');
+  const first = sorted.findIndex(isFirst);
+  return first === -1
+    ? []
+    : sorted
+        .slice(first)
+        .filter(
+          ({ effect, paidUntil }, i) =>
+            i === 0 || effect === 'issue' || effect === 'renew' || (effect === 'change_plan' && paidUntil !== null),
+        );
 }
 
 function isPayment({ effect }: LineEvent): boolean {

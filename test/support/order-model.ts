@@ -84,7 +84,7 @@ const LIKELY: [event: string, likely: number][] = [
   ['charged_back', 0.25],
   ['chargeback_reversed', 0.2],
   ['subscription_ended', 0.15],
-  ['cancelled', 0.05],
+  ['cancelled', 0.1],
 ];
 /** So few seconds that events often share one. */
 const SECONDS = 12;
@@ -98,14 +98,17 @@ export function makeSale(
   let made = 0;
   const eventsOf = (order: string, renews?: string): Told[] => {
     const wanted = ['paid', ...LIKELY.filter(([, likely]) => random() < likely).map(([event]) => event)];
-    const upgrades = new Set<number>();
+    const taken = new Map<string, Set<number>>([
+      ['upgraded', new Set()],
+      ['refunded', new Set()],
+    ]);
     return wanted
       .filter((event) => renews === undefined || event !== 'upgraded')
       .map((event, i) => {
         let at = pick(SECONDS);
-        // Which of two upgrades in one second comes last is left open.
-        while (event === 'upgraded' && upgrades.has(at)) at = (at + 1) % SECONDS;
-        if (event === 'upgraded') upgrades.add(at);
+        // Which of two upgrades or refunds in one second comes last is left open.
+        while (taken.get(event)?.has(at)) at = (at + 1) % SECONDS;
+        taken.get(event)?.add(at);
         const partial = event === 'refunded' && random() < 0.25;
         // Payments have the name of their event.
         const names = wanted.flatMap((one, k) => (/^(paid|renewed)$/.test(one) ? [`pay_${k}`] : []));
@@ -181,7 +184,6 @@ function fateOf(events: Told[]): Fate {
   const isPayment = ({ event }: Told, i: number) =>
     first !== -1 && i >= first && /^(paid|renewed)$/.test(event);
   const isRefund = ({ event, partial }: Told) => event === 'refunded' && !partial;
-  const all = sorted.filter(({ event }) => /^(paid|renewed)$/.test(event));
   /** the refund of a payment that nothing has undone */
   const returnOf = (payment: string | undefined): number => {
     const about = sorted.findLastIndex(
@@ -197,8 +199,8 @@ function fateOf(events: Told[]): Fate {
   const lastFailure = sorted.findLastIndex(({ event }) => event === 'refund_failed');
   // A renewal before the payment pays for nothing.
   const paying = sorted.filter(isPayment);
-  const isAnyLeft = all.some(stands);
-  const returns = all.map(({ payment }) => returnOf(payment));
+  const isAnyLeft = paying.some(stands);
+  const returns = paying.map(({ payment }) => returnOf(payment));
   const counted = isAnyLeft
     ? paying.filter(stands)
     : paying.filter(({ payment }) => returnOf(payment) === Math.max(...returns));
@@ -211,7 +213,7 @@ function fateOf(events: Told[]): Fate {
       isRefund(told) && told.payment === undefined && i > lastPayment && i > lastFailure ? [told.at] : [],
     ),
     // Each paid time is longer than all the seconds in which something happens.
-    givenBackAt: terms.length > 0 && isAnyLeft && paying.some(stands) ? undefined : sorted[Math.max(...returns)]?.at,
+    givenBackAt: isAnyLeft ? undefined : sorted[Math.max(...returns)]?.at,
     isChargedBack: sorted.some(({ event }, i) => event === 'charged_back' && i > lastReversal),
     payments: paying.filter(stands).map(({ at }) => at),
     begins: terms[0]?.at ?? 0,
@@ -227,6 +229,8 @@ interface Expected {
   /** `none` or that state: whether the licence was ever issued depends on what was told first */
   states: string[];
   days: number | undefined;
+  /** the second from which the days count */
+  begins: number;
   plan: number;
 }
 
@@ -234,13 +238,16 @@ function expectedOf({ base, renewals }: Group): Expected {
   const own = fateOf(base);
   const inForce = renewals.map(fateOf).filter(isInForce);
   const lifted = Math.max(-1, ...inForce.flatMap(({ payments }) => payments));
-  if (own.isCancelled) return { states: ['none', 'cancelled'], days: undefined, plan: own.plan };
-  if (!own.isPaid) return { states: ['none'], days: undefined, plan: own.plan };
-  const isHeld = own.isChargedBack || own.refunds.some((at) => at >= lifted);
-  const terms = own.terms + inForce.reduce((sum, one) => sum + one.terms, 0);
+  if (own.isCancelled) return { states: ['none', 'cancelled'], days: undefined, begins: 0, plan: own.plan };
+  if (!own.isPaid) return { states: ['none'], days: undefined, begins: 0, plan: own.plan };
+  const isLeft = own.givenBackAt === undefined;
+  const isHeld =
+    own.isChargedBack || own.refunds.some((at) => at >= lifted) || (!isLeft && inForce.length === 0);
+  const counted = [...(isLeft || inForce.length === 0 ? [own] : []), ...inForce];
   return {
     states: [...(isInForce(own) ? [] : ['none']), isHeld ? 'suspended' : 'active'],
-    days: terms * PLAN_DAYS,
+    days: counted.reduce((sum, one) => sum + one.terms, 0) * PLAN_DAYS,
+    begins: counted[0] === own ? own.begins : Math.min(...inForce.map(({ begins }) => begins)),
     plan: own.plan,
   };
 }
@@ -318,7 +325,7 @@ export async function judgeSale(
     counts[state] = (counts[state] ?? 0) + 1;
     const { days, plan } = expected;
     const is = license && {
-      days: daysAfter(first, group.base, license.expires_at),
+      days: daysAfter(first, expected.begins, license.expires_at),
       plan: plans.indexOf(license.plan_id),
       slots: license.activation_limit,
     };
@@ -338,9 +345,8 @@ export async function judgeSale(
   return counts;
 }
 
-/** The days that a licence runs from its first payment. */
-function daysAfter(first: Date, base: Told[], end: string | null): number | null {
+/** The days that a licence runs from a second on. */
+function daysAfter(first: Date, begins: number, end: string | null): number | null {
   if (end === null) return null;
-  const paid = fateOf(base).payments[0] ?? 0;
-  return (Date.parse(`${end.replace(' ', 'T')}Z`) - first.getTime() - paid * 1_000) / DAY_MS;
+  return (Date.parse(`${end.replace(' ', 'T')}Z`) - first.getTime() - begins * 1_000) / DAY_MS;
 }

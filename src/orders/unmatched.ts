@@ -24,20 +24,37 @@ export { countUnmatched, type Unmatched };
 export const UNMATCHED_STATES = ['open', 'assigned', 'issued', 'left'] as const;
 
 /** Why an event finds nothing in its order; undefined: it finds it. */
-function whyUnmatched({ lines, plansOf }: Known, event: OrderEvent, events: OrderEvent[]): string | undefined {
+function whyUnmatched(
+  { lines, plansOf }: Known,
+  event: OrderEvent,
+  events: OrderEvent[],
+): string | undefined {
   if (event.effect === 'none' || !OF_MONEY.has(event.event)) return undefined;
   const named = event.linesJson === null ? undefined : (JSON.parse(event.linesJson) as StoredLine[]);
-  if (named === undefined ? lines.length === 0 : named.some(({ line }) => !lines.some((one) => one.line === line)))
+  if (
+    named === undefined
+      ? lines.length === 0
+      : named.some(({ line }) => !lines.some((one) => one.line === line))
+  )
     return lines.length === 0 ? 'not_paid' : 'no_line';
   const concerned = lines.filter((line) => concerning(event, line).length > 0);
   const all = concerned.flatMap((line) => events.flatMap((one) => concerning(one, line)));
   if (isUnknownRefund(event, all)) return 'unknown_payment';
-  const isImpossible = concerned.some(({ id }) => plansOf(id).some((upgrades) => upgrades[event.identity] === null));
+  const isImpossible = concerned.some(({ id }) =>
+    plansOf(id).some((upgrades) => upgrades[event.identity] === null),
+  );
   return event.event === 'upgraded' && isImpossible ? 'other_activation_type' : undefined;
 }
 
 /** The others begin an order, change nothing by themselves, or say that there is nothing to pay. */
-const OF_MONEY = new Set(['renewed', 'upgraded', 'refunded', 'refund_failed', 'charged_back', 'chargeback_reversed']);
+const OF_MONEY = new Set([
+  'renewed',
+  'upgraded',
+  'refunded',
+  'refund_failed',
+  'charged_back',
+  'chargeback_reversed',
+]);
 
 interface Known {
   lines: Work['lines'];
@@ -54,7 +71,9 @@ export async function followUnmatched(
   const plansOf: Known['plansOf'] = (lineId) =>
     licenses
       .filter((one) => one.lineId === lineId)
-      .map(({ plansJson }) => (JSON.parse(plansJson) as { upgrades: Record<string, object | null> }).upgrades);
+      .map(
+        ({ plansJson }) => (JSON.parse(plansJson) as { upgrades: Record<string, object | null> }).upgrades,
+      );
   const kept = await listUnmatchedOf(trx, { orderId: order.id });
   const found = new Set<string>();
   for (const event of events) {

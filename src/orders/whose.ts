@@ -23,7 +23,10 @@ export async function refuseForeignReference(db: Db, reference: string, owner: s
   if (rest.length === 0 || !/^[a-z0-9_-]{1,40}$/.test(name)) return;
   const shop = await findShop(db, name);
   if (shop === undefined || belongsTo(shop, owner) || (shop.owner === null && !isReceiver(shop))) return;
-  throw new OperatorError(`There is no such reference of yours: those that begin with "${name}:" are of a shop.`, {
-    code: 'NOT_FOUND',
-  });
+  throw new OperatorError(
+    `There is no such reference of yours: those that begin with "${name}:" are of a shop.`,
+    {
+      code: 'NOT_FOUND',
+    },
+  );
 }

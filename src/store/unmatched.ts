@@ -30,7 +30,8 @@ export async function keepUnmatched(
   given: Omit<Unmatched, 'id' | 'state' | 'actedBy' | 'actedAt'>,
 ): Promise<void> {
   const row = { ...given, state: 'open', actedBy: null, actedAt: null };
-  const found = (await db(table(db, 'unmatched')).where({ digest: given.digest }).first()) as object | undefined;
+  const found = (await db(table(db, 'unmatched')).where({ digest: given.digest }).first()) as
+    object | undefined;
   if (found !== undefined) return;
   await db(table(db, 'unmatched'))
     .insert(toColumns(row))
@@ -49,7 +50,9 @@ export async function listUnmatchedOf(
   by: { orderId: number } | { messageId: number },
 ): Promise<Unmatched[]> {
   const column = 'orderId' in by ? 'order_id' : 'message_id';
-  const rows = await db(tableBy(db, 'unmatched', column)).where(toColumns(by)).orderBy('id');
+  const rows = await db(tableBy(db, 'unmatched', column))
+    .where(toColumns(by))
+    .orderBy('id');
   return (rows as object[]).map((row) => toFields(row) as Unmatched);
 }
 

@@ -317,10 +317,10 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
       ...event('renewed', days, { lines: [{ line: '1', paid_until: at(days + 30) }] }),
       ...{ payment: name, ...others },
     });
-    const first = () =>
-      paid(0, { payment: 'p1', lines: [{ line: '1', plan_id: plan, paid_until: at(30) }] });
+    const first = () => paid(0, { payment: 'p1', lines: [{ line: '1', plan_id: plan, paid_until: at(30) }] });
     const refund = (name: string, days: number, kind = 'refunded') => event(kind, days, { payment: name });
-    const at = (days: number) => new Date(NOW.getTime() + (days - 90) * 86_400_000).toISOString().replace('.000Z', 'Z');
+    const at = (days: number) =>
+      new Date(NOW.getTime() + (days - 90) * 86_400_000).toISOString().replace('.000Z', 'Z');
     const on = (message: Thing, days: number): Thing => ({ ...message, at: at(days) });
 
     it('takes back what one payment gave, and no more', async () => {
@@ -386,7 +386,10 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
       expect(await has()).toEqual([small, 6, at(100), 'active']);
       expect(await did(change(71, { paid_until: at(90) }))).toEqual(['none', 'older']);
       expect(await did(change(72, { paid_until: at(160) }, { payment: 'up' }))).toEqual(['renewed', null]);
-      expect(await did(change(73, { sku: other, quantity: 2 }, { payment: 'more' }))).toEqual(['issued', null]);
+      expect(await did(change(73, { sku: other, quantity: 2 }, { payment: 'more' }))).toEqual([
+        'issued',
+        null,
+      ]);
       expect(await has()).toEqual([large, 5, at(160), 'active']);
       const second = () => write.ok(`GET /licenses/reference:${SHOP}:${order}:1:2`);
       expect(await second()).toMatchObject({ plan_id: large, expires_at: at(160), status: 'active' });
@@ -414,7 +417,9 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
         return [plan_id, activation_limit, expires_at, status];
       };
       expect(await has()).toEqual([bigger, 7, at(200), 'active']);
-      await post(on(event('renewed', 80, { payment: 'u2', lines: [{ line: '9', paid_until: at(400) }] }), 80));
+      await post(
+        on(event('renewed', 80, { payment: 'u2', lines: [{ line: '9', paid_until: at(400) }] }), 80),
+      );
       expect((await has())[2]).toBe(at(400));
       await post({ ...on(refund('p1', 81), 81), order: earlier });
       expect(await has()).toEqual([bigger, 7, at(400), 'active']);
@@ -425,7 +430,9 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     it('keeps a renewal that finds no order until it does', async () => {
       const { id } = await post(on(cycle('p2', 70), 70));
       const of = async () =>
-        ((await write.ok(`GET /unmatched?shop=${SHOP}`)) as Thing[]).filter(({ order_id }) => order_id === id);
+        ((await write.ok(`GET /unmatched?shop=${SHOP}`)) as Thing[]).filter(
+          ({ order_id }) => order_id === id,
+        );
       expect(await of()).toMatchObject([{ event: 'renewed', reason: 'not_paid', state: 'open' }]);
       await post(on(first(), 60));
       expect(await of()).toEqual([]);
@@ -734,7 +741,15 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
       [paid(0, { lines: [{ line: '1', plan_id: 99_999 }] }), 'lines.0.plan_id'],
       [paid(0, { lines: [{ line: '1', plan_id: plan, quantity: 101 }] }), 'lines.0.quantity'],
       [paid(0, { lines: [{ line: '1', sku: 'X', quantity: 10_001 }] }), 'lines.0.quantity'],
-      [paid(0, { lines: [{ line: '1', sku: 'X' }, { line: '2', sku: 'X', paid_until: 'soon' }] }), 'lines.1.paid_until'],
+      [
+        paid(0, {
+          lines: [
+            { line: '1', sku: 'X' },
+            { line: '2', sku: 'X', paid_until: 'soon' },
+          ],
+        }),
+        'lines.1.paid_until',
+      ],
       [paid(0, { lines: [{ line: '1', sku: 'X', paid_until: '2027-02-30' }] }), 'lines.0.paid_until'],
       [paid(0, { lines: [{ line: '1', sku: 'X', paid: true }] }), 'lines.0.paid'],
       [paid(0, { lines: [{ sku: 'X' }] }), 'lines.0.line'],

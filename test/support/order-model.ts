@@ -188,8 +188,7 @@ function fateOf(events: Told[]): Fate {
   const returnOf = (payment: string | undefined): number => {
     const about = sorted.findLastIndex(
       (told) =>
-        told.payment === payment &&
-        (isRefund(told) || /^(paid|renewed|refund_failed)$/.test(told.event)),
+        told.payment === payment && (isRefund(told) || /^(paid|renewed|refund_failed)$/.test(told.event)),
     );
     return about !== -1 && isRefund(sorted[about]!) ? about : -1;
   };

@@ -22,7 +22,19 @@ import { listUnmatchedPage, UNMATCHED_STATES, unmatchedJson } from '../../orders
 import { listMessages, messageJson } from '../../orders/views';
 import { get, list, patch, post, remove, type Call } from './operation';
 import { pageOf } from './reading';
-import { exactly, Id, IdGiven, oneOf, orNull, Paging, Text, TextOrNull, Time, TimeOrNull, wordOf } from './schemas';
+import {
+  exactly,
+  Id,
+  IdGiven,
+  oneOf,
+  orNull,
+  Paging,
+  Text,
+  TextOrNull,
+  Time,
+  TimeOrNull,
+  wordOf,
+} from './schemas';
 
 const EFFECTS = [...new Set(RULES.flatMap(effectsOf))];
 

@@ -48,7 +48,9 @@ import * as shopSkus from './049_shop_skus';
 import * as orders from './050_orders';
 import * as orderLines from './051_order_lines';
 import * as shopMessages from './052_shop_messages';
-import * as searchIndexes from './061_search_indexes';
+import * as orderPayments from './060_order_payments';
+import * as unmatched from './061_unmatched';
+import * as searchIndexes from './066_search_indexes';
 
 /** In order. The database stores the names, without a file extension. */
 const migrations: Record<string, Knex.Migration> = {
@@ -101,7 +103,9 @@ const migrations: Record<string, Knex.Migration> = {
   '050_orders': orders,
   '051_order_lines': orderLines,
   '052_shop_messages': shopMessages,
-  '061_search_indexes': searchIndexes,
+  '060_order_payments': orderPayments,
+  '061_unmatched': unmatched,
+  '066_search_indexes': searchIndexes,
 };
 
 /** Removes what only earlier versions read: run on a database in use once every process has been restarted. */

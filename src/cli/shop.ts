@@ -5,9 +5,8 @@ import { plansOf } from '../licensing/catalogue';
 import { requirePlanNamed } from '../licensing/find-or-refuse';
 import { OperatorError } from '../licensing/operator-error';
 import { quantity } from '../licensing/quantity';
-import { ORDER_EVENTS } from '../orders/fold';
 import { runWaiting, type Ran } from '../orders/record';
-import { effectsOf, readRules, requireRule } from '../orders/rules';
+import { effectsOf, readRules, requireRule, RULES } from '../orders/rules';
 import {
   addShop,
   editShop,
@@ -27,6 +26,7 @@ import {
 } from '../orders/shops';
 import { explainReadFault } from '../packages/file-faults';
 import { MESSAGE_RESULTS, type MessageResult } from '../orders/receive';
+import { listUnmatchedPage, unmatchedJson } from '../orders/unmatched';
 import { countWaiting, listMessages, messageJson } from '../orders/views';
 import { fileName, label, oneOf, orNull, requireChange, unlessNone, upTo, usage } from './arguments';
 import { withSession, type Session } from './command';
@@ -50,6 +50,7 @@ export function addShopCommands(program: Command): void {
   addRules(shop);
   addRun(shop);
   addMessages(shop);
+  addUnmatched(shop);
   addPlugin(shop);
   addRemove(shop);
 }
@@ -130,16 +131,25 @@ function addEdit(shop: Command): void {
     .option('--secret-file <file>', SECRET_HELP, fileOrInput)
     .option('--test <on|off>', 'on: everything it sends is for testing', oneOf(['on', 'off']))
     .option('--test-plan <plan>', 'what test orders issue: a plan, or none', unlessNone(label))
-    .addHelpText('after', '\nExample:\n  licensing shop edit hikashop --test-plan none')
+    .option('--token <name>', 'give the shop and its orders to the issue tokens of this name', label)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  licensing shop edit hikashop --test-plan none\n  licensing shop edit hikashop --token new-shop',
+    )
     .action((name: string, given: EditOptions, command: Command) =>
       withSession(command, async (session) => {
         const { db, output } = session;
-        requireChange(command, given.test, given.testPlan, given.secretFile);
+        requireChange(command, given.test, given.testPlan, given.secretFile, given.token);
         const secret = await readSecret(given.secretFile);
         const plan = orNull(given.testPlan);
         const testPlanId = typeof plan === 'string' ? (await requirePlanNamed(db, plan)).id : plan;
         const test = given.test && given.test === 'on';
-        const edited = await editShop(db, name, { secret, test, testPlanId }, contextOf(session));
+        const edited = await editShop(
+          db,
+          name,
+          { secret, test, testPlanId, token: given.token },
+          contextOf(session),
+        );
         output.print(shopJson(edited), `Shop ${name} is changed.`);
       }),
     );
@@ -149,6 +159,7 @@ interface EditOptions {
   secretFile?: string;
   test?: 'on' | 'off';
   testPlan?: string;
+  token?: string;
 }
 
 function addList(shop: Command): void {
@@ -284,7 +295,7 @@ function addRules(shop: Command): void {
     .option('--on <event=effect>', 'such as refunded=cancel; repeat it for more', rule)
     .addHelpText(
       'after',
-      `\nEvents and what they may do, the default first:\n${ORDER_EVENTS.map((event) => `  ${event.padEnd(20)}${effectsOf(event).join(', ')}`).join('\n')}\n\nExamples:\n  licensing shop rules hikashop\n  licensing shop rules hikashop --on refunded=cancel --on subscription_ended=suspend`,
+      `\nEvents and what they may do, the default first:\n${RULES.map((rule) => `  ${rule.padEnd(20)}${effectsOf(rule).join(', ')}`).join('\n')}\n  (reduced: an upgrade to fewer licences)\n\nExamples:\n  licensing shop rules hikashop\n  licensing shop rules hikashop --on refunded=cancel --on subscription_ended=suspend`,
     )
     .action((name: string, { on }: { on?: Record<string, string> }, command: Command) =>
       withSession(command, async (session) => {
@@ -297,7 +308,7 @@ function addRules(shop: Command): void {
         output.print(rules, () =>
           formatTable(
             ['EVENT', 'EFFECT'],
-            ORDER_EVENTS.map((event) => [event, rules[event]]),
+            RULES.map((rule) => [rule, rules[rule]]),
           ),
         );
       }),
@@ -352,6 +363,35 @@ function addMessages(shop: Command): void {
               return [received_at, type, became, order_id, reason];
             }),
             `No messages of ${name}.`,
+          ),
+        );
+      }),
+    );
+}
+
+function addUnmatched(shop: Command): void {
+  shop
+    .command('unmatched')
+    .description(
+      'Lists what a shop told of money that belongs to no order, line or payment that is known, the newest first.',
+    )
+    .argument('<shop>', 'the shop')
+    .option('--limit <n>', `at most so many, ${MAX_PAGE} at the most`, upTo(MAX_PAGE), 50)
+    .addHelpText(
+      'after',
+      '\nWhat it lacks may come yet: then it counts, and is listed no more.\n\nExample:\n  licensing shop unmatched stripe',
+    )
+    .action((name: string, { limit }: { limit: number }, command: Command) =>
+      withSession(command, async ({ db, output }) => {
+        const { items } = await listUnmatchedPage(db, { shop: name }, { limit, after: undefined });
+        output.print(items.map(unmatchedJson), () =>
+          formatTable(
+            ['HAPPENED', 'EVENT', 'REASON', 'ORDER', 'MESSAGE'],
+            items.map((one) => {
+              const { at, event, reason, order_id, message_id } = unmatchedJson(one);
+              return [at, event, reason, order_id, message_id];
+            }),
+            `Nothing of ${name} is unmatched.`,
           ),
         );
       }),

@@ -2,6 +2,7 @@ import { countWaiting, findSilentShops, listUnmapped, listUnmatchedRenewals } fr
 import { quantity } from '../licensing/quantity';
 import { listReceiverShops } from '../store/shops';
 import { countMessages } from '../store/shop-messages';
+import { countUnmatched } from '../store/unmatched';
 import { opensSecret } from '../orders/shops';
 import { problem, warning, type Check, type Finding } from './finding';
 
@@ -39,8 +40,9 @@ export const checkOrders: Check = async ({ db, now }): Promise<Finding[]> => {
     );
   const renewed = await listUnmatchedRenewals(db, weekAgo(now()));
   if (renewed.length > 0) findings.push(renewalsFinding(renewed));
-  for (const { shop, result, messages } of await countMessages(db, ['unmatched', 'refused'], weekAgo(now())))
-    findings.push(messagesFinding(shop, result, messages));
+  for (const { shop, count } of await countUnmatched(db)) findings.push(unmatchedFinding(shop, count));
+  for (const { shop, messages } of await countMessages(db, ['refused'], weekAgo(now())))
+    findings.push(refusedFinding(shop, messages));
   return findings;
 };
 
@@ -62,18 +64,27 @@ function renewalsFinding(orders: { shop: string; number: string }[]): Finding {
   );
 }
 
-function messagesFinding(shop: string, result: string, count: number): Finding {
-  const messages = `${quantity(count, 'message', 'messages')} of ${shop} in the last week`;
-  const remedy = `"licensing shop messages ${shop} --result ${result}" lists them.`;
-  return result === 'unmatched'
-    ? warning('MESSAGES_UNMATCHED', `Nothing is known of what ${messages} named.`, {
-        why: 'A refund or charge-back may be of an order from before the receiver was added: its licence stays as it is.',
-        remedy: `${remedy} Suspend a licence by hand, or let it be if the payment was for something else.`,
-      })
-    : warning('MESSAGES_REFUSED', `${messages} could not be stored.`, {
-        why: 'What they tell has not happened to any licence.',
-        remedy: `${remedy} The reason says what is wrong with each.`,
-      });
+/** Until somebody acts, however long ago they came. */
+function unmatchedFinding(shop: string, count: number): Finding {
+  return warning(
+    'MESSAGES_UNMATCHED',
+    `${quantity(count, 'event', 'events')} of ${shop} ${count === 1 ? 'is' : 'are'} about money, and belong${count === 1 ? 's' : ''} to no order, line or payment that is known.`,
+    {
+      why: 'A renewal, a change or a refund may be of an order from before the shop was set up: its licence stays as it is.',
+      remedy: `"licensing shop unmatched ${shop}" lists them. Post the first payment of the order (docs/shop.md, "Subscriptions from before"), and what came meanwhile counts.`,
+    },
+  );
+}
+
+function refusedFinding(shop: string, count: number): Finding {
+  return warning(
+    'MESSAGES_REFUSED',
+    `${quantity(count, 'message', 'messages')} of ${shop} in the last week could not be stored.`,
+    {
+      why: 'What they tell has not happened to any licence.',
+      remedy: `"licensing shop messages ${shop} --result refused" lists them. The reason says what is wrong with each.`,
+    },
+  );
 }
 
 /** Tells of receivers whose secret cannot be opened. */

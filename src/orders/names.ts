@@ -21,6 +21,11 @@ export function messageDigest(shop: string, id: string): string {
   return digest('message', shop, id);
 }
 
+/** Of an order's event that finds nothing. */
+export function unmatchedDigest(orderDigest: string, identity: string): string {
+  return digest('unmatched', orderDigest, identity);
+}
+
 /** By the sender's own id, else by the event and its second. */
 export function eventIdentity({
   event,

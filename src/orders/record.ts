@@ -27,13 +27,14 @@ import {
   type OrderEvent,
   type OrderLine,
 } from '../store/orders';
-import { findShop, findSkus, insertShop, PLAIN_SHOP, type Shop } from '../store/shops';
+import { claimShop, findShop, findSkus, insertShop, PLAIN_SHOP, type Shop } from '../store/shops';
 import { inReadCommitted } from '../store/transaction';
 import { foldLine, type OrderEventName } from './fold';
 import { requireMessage, requireOrderCustomer, type LineMessage, type OrderMessage } from './message';
 import { eventIdentity, orderDigest, skuDigest } from './names';
-import { readRules } from './rules';
-import { findRenewed } from './line-licenses';
+import { effectOf, readRules } from './rules';
+import { followUnmatched } from './unmatched';
+import { belongsTo, isReceiver } from './whose';
 import { settleLine } from './settle';
 import { concerning, whyIgnored, type Outcome, type StoredLine, type Work } from './work';
 
@@ -75,7 +76,7 @@ const RUN_AT_ONCE = 100;
 /**
  * Records an event of an order, and does to its licences what follows. The same event again changes nothing, and
  * returns the same with the licences as they stand now.
- * @throws OperatorError: INVALID_REQUEST with its field; NOT_FOUND when the order, or a licence to renew, is another's
+ * @throws OperatorError: INVALID_REQUEST with its field; NOT_FOUND when the shop or the order is another's
  */
 export async function recordOrder(
   db: Db,
@@ -101,11 +102,11 @@ export async function recordOrder(
 }
 
 async function requirePlans(db: Transaction, { lines = [] }: OrderMessage): Promise<void> {
-  for (const { line, planId } of lines)
+  for (const [i, { line, planId }] of lines.entries())
     if (planId !== undefined && (await findPlan(db, planId)) === undefined)
       throw new OperatorError(`Line ${line}: there is no plan ${planId}.`, {
         code: 'INVALID_REQUEST',
-        field: 'lines',
+        field: `lines.${i}.plan_id`,
       });
 }
 
@@ -120,20 +121,21 @@ async function recordIn(
   // The order's lock first, then licences: all code that takes both does so.
   const locked = orderId === undefined ? undefined : await lockOrder(trx, orderId);
   if (locked !== undefined && poster.ownOnly && locked.owner !== poster.owner) throw noOrder();
-  const shop = await requireShopOf(trx, message.shop, context.now);
-  await refuseForeign(trx, shop, locked, message, poster);
+  const shop = await requireShopOf(trx, message.shop, context.now, poster);
   const order = locked ?? (await addOrder(trx, shop, message, digest, poster, context.now));
   const work = await readWork(trx, order, shop, context);
   const events = await listOrderEvents(trx, order.id);
-  const stored = toEvent(order, shop, message, context);
+  const stored = toEvent(order, shop, meantLines(message, work), context);
   const repeated = events.find(({ identity }) => identity === stored.identity);
   if (repeated !== undefined) return { recorded: await answer(work, repeated, false), hasIssued: false };
   await requirePlans(trx, message);
   await nameCustomer(work, message.customer);
-  if (message.event === 'paid') await addLines(work, message.lines ?? []);
+  const opening = (message.lines ?? []).filter((line) => opens(message.event, line));
+  if (opening.length > 0) await addLines(work, opening);
   const outcomes = await settle(work, events, stored);
   stored.outcomeJson = JSON.stringify(outcomes);
   await insertOrderEvent(trx, stored);
+  await followUnmatched(work, [...events, { ...stored, id: 0 }]);
   return { recorded: await answer(work, { ...stored, id: 0 }, true), hasIssued: hasAdded(work) };
 }
 
@@ -141,28 +143,25 @@ export function noOrder(): OperatorError {
   return new OperatorError('There is no such order.', { code: 'NOT_FOUND', facts: { reason: 'no-order' } });
 }
 
-async function requireShopOf(trx: Transaction, name: string, now: Date): Promise<Shop> {
-  const shop = await findShop(trx, name);
-  if (shop !== undefined) return shop;
-  await insertShop(trx, { ...PLAIN_SHOP, name, createdBy: null, createdAt: now });
-  return (await findShop(trx, name)) as Shop;
-}
-
-/** @throws OperatorError (404) when a line renews what another token's order issued */
-async function refuseForeign(
+/**
+ * A shop belongs to its receiver, else to the name of the first `issue` token that posts for it.
+ * @throws OperatorError (404) when it is another's
+ */
+async function requireShopOf(
   trx: Transaction,
-  shop: Shop,
-  order: Order | undefined,
-  { lines = [] }: OrderMessage,
-  { owner, ownOnly }: Poster,
-): Promise<void> {
-  if (!ownOnly) return;
-  for (const { renews } of lines)
-    if (renews !== undefined) {
-      const { owners } = await findRenewed({ trx, shop, order }, renews);
-      if (owners.some((one) => one !== owner))
-        throw new OperatorError('There is no such order or licence to renew.', { code: 'NOT_FOUND' });
-    }
+  name: string,
+  now: Date,
+  { owner, ownOnly }: Poster = { owner: null, ownOnly: false },
+): Promise<Shop> {
+  const claims = ownOnly ? owner : null;
+  const found = await findShop(trx, name);
+  if (found === undefined)
+    await insertShop(trx, { ...PLAIN_SHOP, name, owner: claims, createdBy: null, createdAt: now });
+  else if (claims !== null && found.owner === null && !isReceiver(found))
+    await claimShop(trx, found.id, claims);
+  const shop = (await findShop(trx, name)) as Shop;
+  if (ownOnly && !belongsTo(shop, owner)) throw noOrder();
+  return shop;
 }
 
 async function addOrder(
@@ -174,9 +173,11 @@ async function addOrder(
   now: Date,
 ): Promise<Order> {
   const order: Omit<Order, 'id'> = {
-    ...{ shop: shop.name, number, digest, owner, ownOnly, createdAt: now },
+    ...{ shop: shop.name, number, digest, ownOnly, createdAt: now },
+    owner: shop.owner ?? owner,
     customer: customer?.email ?? null,
     customerName: customer?.name ?? null,
+    language: customer?.language ?? null,
     isTest: test || shop.isTest,
     state: 'done',
   };
@@ -200,19 +201,31 @@ async function readWork(
   };
 }
 
+/** An upgrade that names a line by another name means the order's only one: what is sold there may have a new name too. */
+function meantLines(message: OrderMessage, { lines: known }: Work): OrderMessage {
+  const [line, ...others] = message.lines ?? [];
+  const [only, ...more] = known;
+  if (message.event !== 'upgraded' || line === undefined || only === undefined) return message;
+  if (others.length > 0 || more.length > 0 || line.renews !== undefined) return message;
+  return { ...message, lines: [{ ...line, line: only.line }] };
+}
+
 function toEvent(
   order: Order,
   shop: Shop,
-  { event, at, eventId: given, partial = false, test = false, lines }: OrderMessage,
+  { event, at, eventId: given, partial = false, test = false, payment, renewsItself, lines }: OrderMessage,
   { actor, now }: RecordContext,
 ): Omit<OrderEvent, 'id'> {
   const eventId = given ?? null;
+  const rules = readRules(shop);
   // What was sold is not changed by a test.
   const isIgnored = partial || (test && !order.isTest);
   return {
     ...{ orderId: order.id, event, eventId, at, actor, partial, isTest: test },
     ...{ identity: eventIdentity({ event, at, eventId }), receivedAt: now },
-    effect: isIgnored ? 'none' : readRules(shop)[event],
+    ...{ payment: payment ?? null, renewsItself: renewsItself ?? null },
+    effect: isIgnored ? 'none' : effectOf(event, rules),
+    reduced: event === 'upgraded' ? rules.reduced : null,
     linesJson: lines === undefined ? null : JSON.stringify(lines.map(storedLine)),
     outcomeJson: '[]',
   };
@@ -229,16 +242,21 @@ function storedLine({ line, planId, sku, quantity, paidUntil, renews }: LineMess
   };
 }
 
-/** The first address stays. */
+/** The first address stays, and so does the language that was told with it. */
 async function nameCustomer(work: Work, customer: OrderMessage['customer']): Promise<void> {
   const { trx, order, context } = work;
-  if (customer === undefined || order.customer !== null) return;
-  const named = { customer: customer.email, customerName: customer.name ?? null };
-  await setOrder(trx, order.id, named);
-  Object.assign(order, named);
+  if (customer === undefined) return;
+  const { email, name = null, language = null } = customer;
+  const named = order.customer === null ? { customer: email, customerName: name } : {};
+  const spoken = order.language === null && language !== null ? { language } : {};
+  const changes = { ...named, ...spoken };
+  if (Object.keys(changes).length === 0) return;
+  await setOrder(trx, order.id, changes);
+  Object.assign(order, changes);
+  if (!('customer' in changes)) return;
   const issued = work.licenses.filter(({ role }) => role === 'issued').map(({ licenseId }) => licenseId);
   for (const license of (await lockLicenses(trx, issued)).values())
-    if (license.customer === null) await setCustomer(trx, license.id, customer.email, context);
+    if (license.customer === null) await setCustomer(trx, license.id, email, context);
 }
 
 /** Names the customer of an order that came without one, and of its licences. The first address stays. */
@@ -256,6 +274,11 @@ export async function nameOrderCustomer(
     const work = await readWork(trx, order, await requireShopOf(trx, shop, context.now), context);
     await nameCustomer(work, { email, name });
   });
+}
+
+/** Whether a line of an event begins one of the order: an upgrade that is an order of its own names the earlier one. */
+function opens(event: OrderEventName, { renews }: LineMessage): boolean {
+  return event === 'paid' || (event === 'upgraded' && renews !== undefined);
 }
 
 async function addLines(work: Work, lines: LineMessage[]): Promise<void> {
@@ -336,6 +359,12 @@ function reasonOf({ shop, number }: Order, event = 'paid'): string {
   return `${shop} ${number}: ${event}`;
 }
 
+/** Without licences, only what suspends or cancels is asked for. */
+const UNRESOLVED = {
+  ...{ base: { duration: null, count: 1 }, upgrades: new Map<string, never>() },
+  ...{ renews: false, n: 1 },
+};
+
 /** What an event is said to have done, once its lines wait no more. */
 async function reviseOutcome(
   work: Work,
@@ -354,7 +383,7 @@ async function reviseOutcome(
     if (licenses.length > 0) return { ...outcome, ...doneLate(event.event as OrderEventName, line) };
     const { by } = foldLine(
       events.flatMap((one) => concerning(one, line)),
-      new Set(),
+      UNRESOLVED,
     );
     return { ...outcome, action: 'none' as const, reason: by ?? (work.order.isTest ? 'test' : 'not_paid') };
   });
@@ -459,7 +488,9 @@ async function runOrder(trx: Transaction, id: number, context: RecordContext) {
   if (order === undefined) throw noOrder();
   const shop = await requireShopOf(trx, order.shop, context.now);
   const work = await readWork(trx, order, shop, context);
-  await settle(work, await listOrderEvents(trx, id), undefined);
+  const events = await listOrderEvents(trx, id);
+  await settle(work, events, undefined);
+  await followUnmatched(work, events);
   return { state: order.state, digest: order.digest, hasIssued: hasAdded(work) };
 }
 

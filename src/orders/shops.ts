@@ -20,6 +20,7 @@ import {
   type Shop,
   type ShopSku,
 } from '../store/shops';
+import { giveOrders } from '../store/orders';
 import { inTransaction } from '../store/transaction';
 import { requireShopName } from './message';
 import { skuDigest } from './names';
@@ -39,6 +40,7 @@ export const SKU_QUANTITIES = ['licenses', 'slots'] as const;
 export type SkuQuantity = (typeof SKU_QUANTITIES)[number];
 
 const MAX_SECRET_BYTES = 500;
+const GIVEN_AT_ONCE = 500;
 
 export interface ShopSettings {
   kind?: ShopKind | undefined;
@@ -47,6 +49,8 @@ export interface ShopSettings {
   test?: boolean | undefined;
   /** null: test orders issue nothing */
   testPlanId?: number | null | undefined;
+  /** the name of the `issue` tokens that its orders belong to */
+  token?: string | undefined;
   /** effects by event; the others stay */
   rules?: Record<string, string> | undefined;
 }
@@ -92,15 +96,17 @@ export async function editShop(
   const shop = await requireShop(db, name);
   const changes = await requireSettings(db, shop, settings, context);
   await setShop(db, shop.id, { ...changes, createdBy: shop.createdBy ?? context.actor });
+  if (changes.owner !== null && changes.owner !== shop.owner)
+    while (await giveOrders(db, name, changes.owner, GIVEN_AT_ONCE));
   return requireShop(db, name);
 }
 
 async function requireSettings(
   db: Db,
   shop: Omit<Shop, 'id' | 'createdBy' | 'createdAt'>,
-  { kind = shop.kind as ShopKind, secret, test, testPlanId, rules = {} }: ShopSettings,
+  { kind = shop.kind as ShopKind, secret, test, testPlanId, token, rules = {} }: ShopSettings,
   { keySecret }: ShopContext,
-): Promise<Pick<Shop, 'kind' | 'secretSealed' | 'isTest' | 'testPlanId' | 'rulesJson'>> {
+): Promise<Pick<Shop, 'kind' | 'secretSealed' | 'isTest' | 'testPlanId' | 'rulesJson' | 'owner'>> {
   if (typeof testPlanId === 'number') await requirePlan(db, testPlanId);
   const secretSealed = requireSecret(shop, kind, secret, keySecret);
   const changed = Object.entries(rules).map(([event, effect]) => requireRule(event, effect, 'rules'));
@@ -109,8 +115,19 @@ async function requireSettings(
     secretSealed,
     isTest: test ?? shop.isTest,
     testPlanId: testPlanId === undefined ? shop.testPlanId : testPlanId,
+    owner: token === undefined ? shop.owner : requireOwner(kind, token),
     rulesJson: storedRules({ ...readRules(shop), ...Object.fromEntries(changed) }),
   };
+}
+
+/** @throws OperatorError for a receiver, whose orders are its own */
+function requireOwner(kind: ShopKind, token: string): string {
+  if (kind in RECEIVERS)
+    throw new OperatorError('The orders of a receiver come from its messages, not from a token.', {
+      code: 'INVALID_REQUEST',
+      field: 'token',
+    });
+  return requireLabel(token, 'token');
 }
 
 function requireSecret(
@@ -229,6 +246,7 @@ export function shopJson(shop: Shop) {
     kind: shop.kind,
     test: shop.isTest,
     test_plan_id: shop.testPlanId,
+    token: shop.owner,
     rules: readRules(shop),
     created_at: formatTimestamp(shop.createdAt),
   };

@@ -38,6 +38,7 @@ export type TableName =
   | 'shops'
   | 'shop_skus'
   | 'shop_messages'
+  | 'unmatched'
   | 'shop_links'
   | 'orders'
   | 'order_events'

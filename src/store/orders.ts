@@ -19,6 +19,8 @@ export interface Order {
   ownOnly: boolean;
   customer: string | null;
   customerName: string | null;
+  /** the customer's, as the shop told it */
+  language: string | null;
   isTest: boolean;
   /** waiting: a line waits */
   state: 'done' | 'waiting';
@@ -38,6 +40,12 @@ export interface OrderEvent {
   actor: string;
   /** a part of the money only */
   partial: boolean;
+  /** the shop's name of the payment that it is about */
+  payment: string | null;
+  /** whether it said that a subscription pays on by itself; null: it did not say */
+  renewsItself: boolean | null;
+  /** of an upgrade: what the shop's rules do with licences that it takes away, an Effect (orders/fold.ts) */
+  reduced: string | null;
   /** the sender marked it as a test */
   isTest: boolean;
   /** what the shop's rules made of it when it came: an Effect (orders/fold.ts) */
@@ -132,7 +140,7 @@ export async function lockOrder(trx: Transaction, id: number): Promise<Order | u
 export async function setOrder(
   trx: Transaction,
   id: number,
-  changes: Partial<Pick<Order, 'customer' | 'customerName' | 'state'>>,
+  changes: Partial<Pick<Order, 'customer' | 'customerName' | 'language' | 'state'>>,
 ): Promise<void> {
   const { customer } = changes;
   const digest = customer === undefined ? {} : { customerDigest: customerDigest(customer) };
@@ -240,6 +248,17 @@ export interface OrderFilter {
   number?: string | undefined;
   state?: string | undefined;
   owner?: string | undefined;
+}
+
+/** Gives some orders of a shop to a token's name. @returns whether there may be more */
+export async function giveOrders(db: Db, shop: string, owner: string, limit: number): Promise<boolean> {
+  const ids = await db(tableBy(db, 'orders', 'shop'))
+    .where({ shop })
+    .where((query) => query.whereNull('owner').orWhereNot({ owner }))
+    .limit(limit)
+    .pluck<number[]>('id');
+  if (ids.length > 0) await db(table(db, 'orders')).whereIn('id', ids).update({ owner });
+  return ids.length === limit;
 }
 
 /** The newest first. */

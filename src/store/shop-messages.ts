@@ -95,10 +95,11 @@ export async function countMessages(
     );
 }
 
-/** Deletes messages that were received before. @returns how many */
+/** Deletes messages that were received before, but for those that found nothing yet. @returns how many */
 export async function pruneMessages(db: Db, before: Date, limit: number): Promise<number> {
   const ids = await db(tableBy(db, 'shop_messages', 'received_at'))
     .where('received_at', '<', toSqlTime(before))
+    .whereNot({ result: 'unmatched' })
     .orderBy('received_at')
     .limit(limit)
     .pluck<number[]>('id');

@@ -16,6 +16,8 @@ export interface Shop {
   testPlanId: number | null;
   /** JSON: the effects of events that differ from the default */
   rulesJson: string | null;
+  /** the name of the `issue` tokens that its orders belong to; null: none has posted for it */
+  owner: string | null;
   /** null: the row came with the first order */
   createdBy: string | null;
   createdAt: Date;
@@ -28,6 +30,7 @@ export const PLAIN_SHOP = {
   isTest: false,
   testPlanId: null,
   rulesJson: null,
+  owner: null,
 } as const;
 
 /** @throws a duplicate (`isDuplicate`) when there is a shop of this name */
@@ -61,6 +64,11 @@ export async function listReceiverShops(db: Db): Promise<Shop[]> {
 export type ShopChanges = {
   [Field in Exclude<keyof Shop, 'id' | 'name'>]?: Shop[Field] | undefined;
 };
+
+/** Gives a shop that belongs to nobody to a token's name. */
+export async function claimShop(trx: Transaction, id: number, owner: string): Promise<void> {
+  await trx(table(trx, 'shops')).where({ id }).whereNull('owner').update({ owner });
+}
 
 /** undefined keeps a value, null clears it */
 export async function setShop(db: Db, id: number, changes: ShopChanges): Promise<void> {

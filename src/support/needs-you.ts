@@ -10,6 +10,7 @@ import { latestRelease } from '../licensing/updates';
 import { latestOf } from '../store/access-log';
 import type { Db } from '../store/database';
 import { countWaiting } from '../store/orders';
+import { countUnmatched } from '../store/unmatched';
 import { listRefusedLicenses, type RefusedLicense } from '../store/refusals';
 import { ALL_PRODUCTS, countRefusedLicenses, listSums } from '../store/sums';
 
@@ -26,7 +27,7 @@ export type Need =
       byCode: RefusedNow[];
       sentence: string;
     }
-  | { type: 'mails' | 'webhooks'; count: number; sentence: string }
+  | { type: 'mails' | 'webhooks' | 'unmatched'; count: number; sentence: string }
   /** orders that wait */
   | { type: 'orders'; count: number; sentence: string };
 
@@ -59,6 +60,7 @@ export async function needsYou(
 ): Promise<Need[]> {
   const texts = TEXTS[language];
   const refused = await findRefused(db, language, now);
+  const unmatched = (await countUnmatched(db)).reduce((sum, { count }) => sum + count, 0);
   const waiting = (await countWaiting(db)).reduce((sum, { orders }) => sum + orders, 0);
   return [
     // Customers who paid and have nothing come first.
@@ -71,13 +73,14 @@ export async function needsYou(
           },
         ]
       : []),
+    ...counted('unmatched', unmatched),
     ...(await findNotOffered(db, home, language)),
     ...(refused ? [refused] : []),
     ...counted('mails', failedMails),
     ...counted('webhooks', stoppedWebhooks),
   ];
 
-  function counted(type: 'mails' | 'webhooks', count: number): Need[] {
+  function counted(type: 'mails' | 'webhooks' | 'unmatched', count: number): Need[] {
     return count === 0 ? [] : [{ type, count, sentence: texts[type](count, formatNumber(count, language)) }];
   }
 }
@@ -214,6 +217,8 @@ const english = {
   } satisfies Record<RefusedNow['code'], (count: number, written: string) => string>,
   orders: (count: number, written: string) =>
     `${written} ${count === 1 ? 'order waits' : 'orders wait'}: paid, and no licence yet.`,
+  unmatched: (count: number, written: string) =>
+    `${written} ${count === 1 ? 'message of a shop is' : 'messages of shops are'} about money, and belong${count === 1 ? 's' : ''} to nothing that is known here.`,
   mails: (count: number, written: string) =>
     `${written} ${count === 1 ? 'mail was' : 'mails were'} not delivered.`,
   webhooks: (count: number, written: string) =>
@@ -249,6 +254,8 @@ const german: typeof english = {
   },
   orders: (count, written) =>
     `${written} ${count === 1 ? 'Bestellung wartet' : 'Bestellungen warten'}: bezahlt, und noch keine Lizenz.`,
+  unmatched: (count, written) =>
+    `${written} ${count === 1 ? 'Meldung eines Shops betrifft' : 'Meldungen von Shops betreffen'} Geld und ${count === 1 ? 'gehört' : 'gehören'} zu nichts, was hier bekannt ist.`,
   mails: (count, written) => `${written} ${count === 1 ? 'Mail wurde' : 'Mails wurden'} nicht zugestellt.`,
   webhooks: (count, written) =>
     `${written} ${count === 1 ? 'Empfänger von Webhooks wurde' : 'Empfänger von Webhooks wurden'} angehalten.`,

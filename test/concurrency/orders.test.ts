@@ -61,4 +61,6 @@ test.each(DATABASE_KINDS)(
       await service.stop();
     }
   },
+  // Some 700 events, on a machine that is busy with others.
+  300_000,
 );

@@ -309,7 +309,135 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
       expires_at: year(0, 1).replace('-11-', '-05-').replace('2027', '2028'),
     });
     const other = await makePlan({ productId: await makeProduct() });
-    expect(await did(event('upgraded', 50, to(other)))).toEqual(['none', 'other_product']);
+    expect(await did(event('upgraded', 50, to(other)))).toEqual(['plan_changed', null]);
+  });
+
+  describe('by payments', () => {
+    const cycle = (name: string, days: number, others: Thing = {}) => ({
+      ...event('renewed', days, { lines: [{ line: '1', paid_until: at(days + 30) }] }),
+      ...{ payment: name, ...others },
+    });
+    const first = () => paid(0, { payment: 'p1', lines: [{ line: '1', plan_id: plan, paid_until: at(30) }] });
+    const refund = (name: string, days: number, kind = 'refunded') => event(kind, days, { payment: name });
+    const at = (days: number) =>
+      new Date(NOW.getTime() + (days - 90) * 86_400_000).toISOString().replace('.000Z', 'Z');
+    const on = (message: Thing, days: number): Thing => ({ ...message, at: at(days) });
+
+    it('takes back what one payment gave, and no more', async () => {
+      await post(on(first(), 0));
+      await post(on(cycle('p2', 70), 70));
+      expect(await standing()).toEqual(['active', at(100)]);
+      expect(await did(on(refund('p1', 71), 71))).toEqual(['none', 'older']);
+      expect(await standing()).toEqual(['active', at(100)]);
+      // Nothing paid ends after it: the end is the last that is still paid, which none is now.
+      expect(await did(on(refund('p2', 72), 72))).toEqual(['suspended', null]);
+      expect(await standing()).toEqual(['suspended', at(100)]);
+      expect(await did(on(refund('p2', 73, 'refund_failed'), 73))).toEqual(['reinstated', null]);
+      expect(await standing()).toEqual(['active', at(100)]);
+      expect(await did(on(refund('p9', 74), 74))).toEqual(['none', 'unknown_payment']);
+      const [open] = (await write.ok(`GET /unmatched?shop=${SHOP}`)) as Thing[];
+      expect(open).toMatchObject({ event: 'refunded', reason: 'unknown_payment', state: 'open' });
+      // It was of a payment that comes later.
+      await post(on(cycle('p9', 40), 40));
+      expect(((await write.ok(`GET /unmatched?shop=${SHOP}`)) as Thing[]).map(({ id }) => id)).not.toContain(
+        open!.id,
+      );
+    });
+
+    it('moves the end back to what is still paid, and suspends where that is over', async () => {
+      await post(on(first(), 65));
+      await post(on(cycle('p2', 66, { lines: [{ line: '1', paid_until: at(200) }] }), 66));
+      order = `${order}-later`;
+      const early = paid(0, { payment: 'p1', lines: [{ line: '1', plan_id: plan, paid_until: at(100) }] });
+      await post(on(early, 65));
+      await post(on(cycle('p2', 66, { lines: [{ line: '1', paid_until: at(200) }] }), 66));
+      expect(await did(on(refund('p2', 70), 70))).toEqual(['renewed', null]);
+      expect(await standing()).toEqual(['active', at(100)]);
+      order = order.replace('-later', '');
+      expect(await did(on(refund('p2', 70), 70))).toEqual(['suspended', null]);
+      expect(await standing()).toEqual(['suspended', at(30)]);
+      expect(await did(on(cycle('p3', 80), 80))).toEqual(['renewed', null]);
+      expect(await standing()).toEqual(['active', at(110)]);
+    });
+
+    it('notes a payment that failed', async () => {
+      await post(on(first(), 60));
+      expect(await did(on(event('payment_failed', 61, { payment: 'p2', renews_itself: true }), 61))).toEqual([
+        'none',
+        'payment_failed',
+      ]);
+    });
+
+    it('changes plan, number and end by an upgrade, and takes them back with its payment', async () => {
+      const [small, large] = [await makePlan({ limit: 2 }), await makePlan({ limit: 5 })];
+      const [one, other] = [`small-${order}`, `large-${order}`];
+      const map = { sku: one, plan_id: small, quantity: 'slots' };
+      await post({ ...on(first(), 60), lines: [{ line: '1', sku: one, paid_until: at(100) }] });
+      await write.ok(`POST /shops/${SHOP}/map`, map, 201);
+      await write.ok(`POST /shops/${SHOP}/map`, { sku: other, plan_id: large, quantity: 'licenses' }, 201);
+      const has = async () => {
+        const { plan_id, activation_limit, expires_at, status } = await license();
+        return [plan_id, activation_limit, expires_at, status];
+      };
+      expect(await has()).toEqual([small, 2, at(100), 'active']);
+      const change = (days: number, line: Thing, others: Thing = {}) =>
+        on(event('upgraded', days, { lines: [{ line: '1', ...line }], ...others }), days);
+      expect(await did(change(70, { quantity: 3 }))).toEqual(['plan_changed', null]);
+      expect(await has()).toEqual([small, 6, at(100), 'active']);
+      expect(await did(change(71, { paid_until: at(90) }))).toEqual(['none', 'older']);
+      expect(await did(change(72, { paid_until: at(160) }, { payment: 'up' }))).toEqual(['renewed', null]);
+      expect(await did(change(73, { sku: other, quantity: 2 }, { payment: 'more' }))).toEqual([
+        'issued',
+        null,
+      ]);
+      expect(await has()).toEqual([large, 5, at(160), 'active']);
+      const second = () => write.ok(`GET /licenses/reference:${SHOP}:${order}:1:2`);
+      expect(await second()).toMatchObject({ plan_id: large, expires_at: at(160), status: 'active' });
+      expect(await did(on(refund('more', 74), 74))).toEqual(['suspended', null]);
+      expect(await has()).toEqual([small, 6, at(160), 'active']);
+      expect(await second()).toMatchObject({ status: 'suspended' });
+      expect(await did(on(refund('up', 75), 75))).toEqual(['renewed', null]);
+      expect(await has()).toEqual([small, 6, at(100), 'active']);
+    });
+
+    it('changes an earlier order’s licence by an order that names it', async () => {
+      const bigger = await makePlan({ limit: 7 });
+      await post(on(first(), 60));
+      const earlier = order;
+      order = `${earlier}-up`;
+      const line = { line: '9', plan_id: bigger, paid_until: at(200), renews: earlier };
+      expect(await did(on(event('upgraded', 70, { payment: 'u', lines: [line] }), 70))).toEqual([
+        'plan_changed',
+        null,
+      ]);
+      const has = async () => {
+        const { plan_id, activation_limit, expires_at, status } = await write.ok(
+          `GET /licenses/reference:${SHOP}:${earlier}:1`,
+        );
+        return [plan_id, activation_limit, expires_at, status];
+      };
+      expect(await has()).toEqual([bigger, 7, at(200), 'active']);
+      await post(
+        on(event('renewed', 80, { payment: 'u2', lines: [{ line: '9', paid_until: at(400) }] }), 80),
+      );
+      expect((await has())[2]).toBe(at(400));
+      await post({ ...on(refund('p1', 81), 81), order: earlier });
+      expect(await has()).toEqual([bigger, 7, at(400), 'active']);
+      await post(on(refund('u2', 82), 82));
+      expect(await has()).toEqual([bigger, 7, at(200), 'active']);
+    });
+
+    it('keeps a renewal that finds no order until it does', async () => {
+      const { id } = await post(on(cycle('p2', 70), 70));
+      const of = async () =>
+        ((await write.ok(`GET /unmatched?shop=${SHOP}`)) as Thing[]).filter(
+          ({ order_id }) => order_id === id,
+        );
+      expect(await of()).toMatchObject([{ event: 'renewed', reason: 'not_paid', state: 'open' }]);
+      await post(on(first(), 60));
+      expect(await of()).toEqual([]);
+      expect(await standing()).toEqual(['active', at(100)]);
+    });
   });
 
   it('renews an earlier order by a new one, and takes it back', async () => {
@@ -451,6 +579,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
       chargeback_reversed: 'reinstate',
       subscription_ended: 'none',
       cancelled: 'cancel',
+      reduced: 'none',
     });
     const rules = { refunded: 'cancel', subscription_ended: 'suspend' };
     expect(await write.ok(`PATCH /shops/${SHOP}`, { rules })).toMatchObject({ kind: 'api', rules });
@@ -528,13 +657,24 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     await other.refused('POST /orders', paid(0), 'NOT_FOUND');
     await other.refused('POST /orders', event('refunded', 10), 'NOT_FOUND');
     const licenseId = (await license()).id as number;
-    for (const renews of [licenseId, order, `${order}:1`])
-      await other.refused(
-        'POST /orders',
-        { ...paid(0, { lines: [{ line: '1', sku: 'R', renews }] }), order: `${order}-foreign` },
-        'NOT_FOUND',
-      );
-    expect(await other.ok(`GET /orders?order=${order}-foreign`)).toEqual([]);
+    for (const reference of [`${SHOP}:${order}:1`, `${SHOP}:none:1`])
+      await other.refused('POST /licenses', { plan_id: plan, reference }, 'NOT_FOUND');
+    // Whether there is such a licence is not told: it waits like one that does not exist.
+    const elsewhere = { shop: `other-${order}` };
+    for (const renews of [licenseId, 99_999_999, order])
+      expect(
+        await did(
+          {
+            ...paid(0, { lines: [{ line: '1', sku: 'R', renews }] }),
+            ...{ ...elsewhere, order: `foreign-${renews}` },
+          },
+          other,
+        ),
+      ).toEqual(['waiting', 'unknown_order']);
+    // Another name gets it by the seller alone.
+    await write.ok(`PATCH /shops/${elsewhere.shop}`, { token: 'shop' });
+    await other.refused('POST /orders', { ...paid(0), ...elsewhere }, 'NOT_FOUND');
+    expect(await issue.ok(`GET /orders?shop=${elsewhere.shop}`)).toHaveLength(3);
     expect(await issue.ok(`GET /orders/${id}`)).toMatchObject({
       order,
       events: [{ event: 'paid', actor: 'token:shop' }],
@@ -558,7 +698,8 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     const keySecret = Buffer.alloc(32, 7);
     const context = { actor: 'operator:test', now: NOW, keySecret };
     await addShop(service.db, name, { kind: 'stripe', secret: 'whsec_abc', test: true }, context);
-    await issue.refused('POST /orders', { ...paid(0), shop: name }, 'FORBIDDEN');
+    await issue.refused('POST /orders', { ...paid(0), shop: name }, 'NOT_FOUND');
+    await issue.refused('POST /licenses', { plan_id: plan, reference: `${name}:1:1` }, 'NOT_FOUND');
     const stored = await requireShop(service.db, name);
     expect(stored.secretSealed).not.toContain('whsec_abc');
     expect(openShopSecret(stored, keySecret)).toBe('whsec_abc');
@@ -595,10 +736,25 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
       [paid(0, { at: '2026-13-01' }), 'at'],
       [paid(0, { lines: undefined }), 'lines'],
       [paid(0, { lines: [] }), 'lines'],
-      [paid(0, { lines: [{ line: '1' }] }), 'lines'],
-      [paid(0, { lines: [{ line: '1', plan_id: plan, sku: 'X' }] }), 'lines'],
-      [paid(0, { lines: [{ line: '1', plan_id: 99_999 }] }), 'lines'],
-      [paid(0, { lines: [{ line: '1', plan_id: plan, quantity: 101 }] }), 'lines'],
+      [paid(0, { lines: [{ line: '1' }] }), 'lines.0'],
+      [paid(0, { lines: [{ line: '1', plan_id: plan, sku: 'X' }] }), 'lines.0.sku'],
+      [paid(0, { lines: [{ line: '1', plan_id: 99_999 }] }), 'lines.0.plan_id'],
+      [paid(0, { lines: [{ line: '1', plan_id: plan, quantity: 101 }] }), 'lines.0.quantity'],
+      [paid(0, { lines: [{ line: '1', sku: 'X', quantity: 10_001 }] }), 'lines.0.quantity'],
+      [
+        paid(0, {
+          lines: [
+            { line: '1', sku: 'X' },
+            { line: '2', sku: 'X', paid_until: 'soon' },
+          ],
+        }),
+        'lines.1.paid_until',
+      ],
+      [paid(0, { lines: [{ line: '1', sku: 'X', paid_until: '2027-02-30' }] }), 'lines.0.paid_until'],
+      [paid(0, { lines: [{ line: '1', sku: 'X', paid: true }] }), 'lines.0.paid'],
+      [paid(0, { lines: [{ sku: 'X' }] }), 'lines.0.line'],
+      [paid(0, { payment: '' }), 'payment'],
+      [event('upgraded', 0, { lines: [{ line: '1' }] }), 'lines.0'],
       [
         paid(0, {
           lines: [
@@ -609,7 +765,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
         'lines',
       ],
       [paid(0, { partial: true }), 'partial'],
-      [paid(0, { customer: { email: 'nobody' } }), 'customer'],
+      [paid(0, { customer: { email: 'nobody' } }), 'customer.email'],
       [paid(0, { amount: 1 }), 'amount'],
     ];
     for (const [body, field] of wrong) await issue.refused('POST /orders', body, 'INVALID_REQUEST', field);

@@ -474,8 +474,8 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
         ...['kind', 'type', 'recipient_digest', 'language', 'message_id', 'once', 'last_error'],
         ...['created_at', 'next_attempt_at', 'attempted_at', 'sent_at', 'failed_at'],
       ],
-      orders: ['shop', 'digest', 'customer_digest', 'state', 'created_at'],
-      order_events: ['event', 'identity', 'at', 'received_at', 'effect'],
+      orders: ['shop', 'digest', 'customer_digest', 'language', 'state', 'created_at'],
+      order_events: ['event', 'identity', 'at', 'received_at', 'effect', 'reduced'],
       order_lines: ['waits_for', 'awaited'],
       shop_links: ['shop', 'digest', 'kind', 'created_at'],
     };
@@ -499,6 +499,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
         event: 'paid',
         at: new Date('2026-01-01'),
         eventId: `evt ${JANE}`,
+        payment: `pay ${JANE}`,
       },
       customer: { email: JANE, name: 'Jane Roe' },
       lines: [{ line: '1', sku: 'NOT-MAPPED' }],

@@ -35,6 +35,8 @@ interface Told {
   at: number;
   id: string;
   partial: boolean;
+  /** the payment that it is about: of a payment its own; of a refund one of the order's, or undefined: all of them */
+  payment: string | undefined;
   /** of an upgrade: which of the plans */
   plan: number;
   renews: string | undefined;
@@ -75,10 +77,14 @@ const LIKELY: [event: string, likely: number][] = [
   ['upgraded', 0.3],
   ['upgraded', 0.15],
   ['refunded', 0.3],
+  ['refunded', 0.3],
+  ['refunded', 0.2],
+  ['refund_failed', 0.25],
+  ['payment_failed', 0.1],
   ['charged_back', 0.25],
   ['chargeback_reversed', 0.2],
   ['subscription_ended', 0.15],
-  ['cancelled', 0.05],
+  ['cancelled', 0.1],
 ];
 /** So few seconds that events often share one. */
 const SECONDS = 12;
@@ -92,16 +98,26 @@ export function makeSale(
   let made = 0;
   const eventsOf = (order: string, renews?: string): Told[] => {
     const wanted = ['paid', ...LIKELY.filter(([, likely]) => random() < likely).map(([event]) => event)];
-    const upgrades = new Set<number>();
+    const taken = new Map<string, Set<number>>([
+      ['upgraded', new Set()],
+      ['refunded', new Set()],
+    ]);
     return wanted
       .filter((event) => renews === undefined || event !== 'upgraded')
       .map((event, i) => {
         let at = pick(SECONDS);
-        // Which of two upgrades in one second comes last is left open.
-        while (event === 'upgraded' && upgrades.has(at)) at = (at + 1) % SECONDS;
-        if (event === 'upgraded') upgrades.add(at);
+        // Which of two upgrades or refunds in one second comes last is left open.
+        while (taken.get(event)?.has(at)) at = (at + 1) % SECONDS;
+        taken.get(event)?.add(at);
         const partial = event === 'refunded' && random() < 0.25;
-        return { order, event, at, id: `evt_${i}`, partial, plan: pick(plans.length), renews };
+        // Payments have the name of their event.
+        const names = wanted.flatMap((one, k) => (/^(paid|renewed)$/.test(one) ? [`pay_${k}`] : []));
+        const payment = /^(paid|renewed)$/.test(event)
+          ? `pay_${i}`
+          : event === 'refund_failed' || (event === 'refunded' && random() < 0.7)
+            ? names[pick(names.length)]
+            : undefined;
+        return { order, event, at, id: `evt_${i}`, partial, payment, plan: pick(plans.length), renews };
       });
   };
   const groups: Group[] = [];
@@ -121,7 +137,7 @@ export function makeSale(
     const other = pick(i + 1);
     [told[i], told[other]] = [told[other]!, told[i]!];
   }
-  const messages = told.map(({ order, event, at, id, partial, plan, renews }): Thing => {
+  const messages = told.map(({ order, event, at, id, partial, payment, plan, renews }): Thing => {
     const line = {
       line: '1',
       ...(event === 'paid' && { plan_id: plans[0] }),
@@ -131,6 +147,7 @@ export function makeSale(
     return {
       ...{ shop, order, event, event_id: id, at: new Date(first.getTime() + at * 1_000).toISOString() },
       ...(partial && { partial }),
+      ...(payment !== undefined && { payment }),
       lines: [line],
     };
   });
@@ -138,17 +155,22 @@ export function makeSale(
 }
 
 const RANK = [
-  ...['paid', 'renewed', 'upgraded', 'charged_back', 'chargeback_reversed'],
-  ...['subscription_ended', 'refunded', 'cancelled'],
+  ...['paid', 'renewed', 'upgraded', 'payment_failed', 'charged_back', 'chargeback_reversed'],
+  ...['subscription_ended', 'refund_failed', 'refunded', 'cancelled'],
 ];
 
 interface Fate {
   isCancelled: boolean;
   isPaid: boolean;
-  /** when the refunds and charge-backs happened that nothing has undone */
+  /** when the refunds of everything happened that nothing has undone */
   refunds: number[];
+  /** when the last payment was given back that something was still paid by; undefined: something is */
+  givenBackAt: number | undefined;
   isChargedBack: boolean;
+  /** when payments were made that stand */
   payments: number[];
+  /** when the paid times begin to count, and how many there are */
+  begins: number;
   terms: number;
   plan: number;
 }
@@ -161,28 +183,53 @@ function fateOf(events: Told[]): Fate {
   const first = sorted.findIndex(({ event }) => event === 'paid');
   const isPayment = ({ event }: Told, i: number) =>
     first !== -1 && i >= first && /^(paid|renewed)$/.test(event);
-  const lastPayment = sorted.findLastIndex(isPayment);
+  const isRefund = ({ event, partial }: Told) => event === 'refunded' && !partial;
+  /** the refund of a payment that nothing has undone */
+  const returnOf = (payment: string | undefined): number => {
+    const about = sorted.findLastIndex(
+      (told) =>
+        told.payment === payment && (isRefund(told) || /^(paid|renewed|refund_failed)$/.test(told.event)),
+    );
+    return about !== -1 && isRefund(sorted[about]!) ? about : -1;
+  };
+  const stands = ({ payment }: Told) => returnOf(payment) === -1;
+  const lastPayment = sorted.findLastIndex((told, i) => isPayment(told, i) && stands(told));
   const lastReversal = sorted.findLastIndex(({ event }) => event === 'chargeback_reversed');
+  const lastFailure = sorted.findLastIndex(({ event }) => event === 'refund_failed');
+  // A renewal before the payment pays for nothing.
+  const paying = sorted.filter(isPayment);
+  const isAnyLeft = paying.some(stands);
+  const returns = paying.map(({ payment }) => returnOf(payment));
+  const counted = isAnyLeft
+    ? paying.filter(stands)
+    : paying.filter(({ payment }) => returnOf(payment) === Math.max(...returns));
+  const firstPaid = counted.findIndex(({ event }) => event === 'paid');
+  const terms = counted.filter(({ event }, i) => event === 'renewed' || i === firstPaid);
   return {
     isCancelled: sorted.some(({ event }) => event === 'cancelled'),
     isPaid: first !== -1,
-    refunds: sorted.flatMap(({ event, partial, at }, i) =>
-      event === 'refunded' && !partial && i > lastPayment ? [at] : [],
+    refunds: sorted.flatMap((told, i) =>
+      isRefund(told) && told.payment === undefined && i > lastPayment && i > lastFailure ? [told.at] : [],
     ),
+    // Each paid time is longer than all the seconds in which something happens.
+    givenBackAt: isAnyLeft ? undefined : sorted[Math.max(...returns)]?.at,
     isChargedBack: sorted.some(({ event }, i) => event === 'charged_back' && i > lastReversal),
-    payments: sorted.flatMap((told, i) => (isPayment(told, i) ? [told.at] : [])),
-    terms: sorted.filter((told, i) => isPayment(told, i) && (told.event === 'renewed' || i === first)).length,
+    payments: paying.filter(stands).map(({ at }) => at),
+    begins: terms[0]?.at ?? 0,
+    terms: terms.length,
     plan: sorted.findLast(({ event }) => event === 'upgraded')?.plan ?? 0,
   };
 }
 
-const isInForce = ({ isPaid, isCancelled, refunds, isChargedBack }: Fate) =>
-  isPaid && !isCancelled && refunds.length === 0 && !isChargedBack;
+const isInForce = ({ isPaid, isCancelled, refunds, givenBackAt, isChargedBack }: Fate) =>
+  isPaid && !isCancelled && refunds.length === 0 && givenBackAt === undefined && !isChargedBack;
 
 interface Expected {
   /** `none` or that state: whether the licence was ever issued depends on what was told first */
   states: string[];
   days: number | undefined;
+  /** the second from which the days count */
+  begins: number;
   plan: number;
 }
 
@@ -190,13 +237,16 @@ function expectedOf({ base, renewals }: Group): Expected {
   const own = fateOf(base);
   const inForce = renewals.map(fateOf).filter(isInForce);
   const lifted = Math.max(-1, ...inForce.flatMap(({ payments }) => payments));
-  if (own.isCancelled) return { states: ['none', 'cancelled'], days: undefined, plan: own.plan };
-  if (!own.isPaid) return { states: ['none'], days: undefined, plan: own.plan };
-  const isHeld = own.isChargedBack || own.refunds.some((at) => at >= lifted);
-  const terms = own.terms + inForce.reduce((sum, one) => sum + one.terms, 0);
+  if (own.isCancelled) return { states: ['none', 'cancelled'], days: undefined, begins: 0, plan: own.plan };
+  if (!own.isPaid) return { states: ['none'], days: undefined, begins: 0, plan: own.plan };
+  const isLeft = own.givenBackAt === undefined;
+  const isHeld =
+    own.isChargedBack || own.refunds.some((at) => at >= lifted) || (!isLeft && inForce.length === 0);
+  const counted = [...(isLeft || inForce.length === 0 ? [own] : []), ...inForce];
   return {
     states: [...(isInForce(own) ? [] : ['none']), isHeld ? 'suspended' : 'active'],
-    days: terms * PLAN_DAYS,
+    days: counted.reduce((sum, one) => sum + one.terms, 0) * PLAN_DAYS,
+    begins: counted[0] === own ? own.begins : Math.min(...inForce.map(({ begins }) => begins)),
     plan: own.plan,
   };
 }
@@ -274,7 +324,7 @@ export async function judgeSale(
     counts[state] = (counts[state] ?? 0) + 1;
     const { days, plan } = expected;
     const is = license && {
-      days: daysAfter(first, group.base, license.expires_at),
+      days: daysAfter(first, expected.begins, license.expires_at),
       plan: plans.indexOf(license.plan_id),
       slots: license.activation_limit,
     };
@@ -294,9 +344,8 @@ export async function judgeSale(
   return counts;
 }
 
-/** The days that a licence runs from its first payment. */
-function daysAfter(first: Date, base: Told[], end: string | null): number | null {
+/** The days that a licence runs from a second on. */
+function daysAfter(first: Date, begins: number, end: string | null): number | null {
   if (end === null) return null;
-  const paid = fateOf(base).payments[0] ?? 0;
-  return (Date.parse(`${end.replace(' ', 'T')}Z`) - first.getTime() - paid * 1_000) / DAY_MS;
+  return (Date.parse(`${end.replace(' ', 'T')}Z`) - first.getTime() - begins * 1_000) / DAY_MS;
 }

@@ -1,3 +1,4 @@
+import { refuseForeignReference } from '../../orders/whose';
 import { Type } from '@sinclair/typebox';
 import { changePlan, setCustomer, setLimit, setMetadata } from '../../licensing/amend';
 import { requireDuration } from '../../licensing/durations';
@@ -98,6 +99,8 @@ async function issue({ db, body, caller, now, settings }: Call<unknown, typeof I
     issuedBy: caller.tokenId === null ? undefined : caller.name,
     ownOnly: caller.scope === 'issue',
   };
+  if (request.ownOnly && request.reference !== undefined)
+    await refuseForeignReference(db, request.reference, caller.name);
   const { keySecret: secret, mailing } = settings;
   const issued = send
     ? await issueAndSend(db, request, { actor: caller.actor, secret, mailing, now })

@@ -75,9 +75,8 @@ function explain({ keyword, instancePath, params, message = 'is not valid' }: Er
     type?: string | string[];
   };
   const path = instancePath.slice(1).split('/').map(unescape);
-  const [first = ''] = path;
-  const name = additionalProperty ?? missingProperty ?? path.join('.');
-  const field = first || name;
+  const inner = additionalProperty ?? missingProperty;
+  const name = [...path, ...(inner === undefined ? [] : [inner])].filter((part) => part !== '').join('.');
   if (keyword === 'type' && name === '') return refused('The body must be a JSON object.');
   const says = {
     additionalProperties: 'is not a field here.',
@@ -85,7 +84,7 @@ function explain({ keyword, instancePath, params, message = 'is not valid' }: Er
     enum: `must be one of ${(allowedValues ?? []).map(String).join(', ')}.`,
     type: `must be of type ${[type ?? []].flat().join(' or ')}.`,
   }[keyword];
-  return refused(`"${printable(name)}" ${says ?? `${message}.`}`, field);
+  return refused(`"${printable(name)}" ${says ?? `${message}.`}`, name);
 }
 
 /** A part of a JSON pointer (RFC 6901). */

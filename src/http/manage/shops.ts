@@ -1,9 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import { readCursor, isCursorId, toPage } from '../../licensing/cursors';
-import { ORDER_EVENTS } from '../../orders/fold';
 import { MESSAGE_RESULTS } from '../../orders/receive';
 import { runWaiting } from '../../orders/record';
-import { effectsOf } from '../../orders/rules';
+import { effectsOf, RULES } from '../../orders/rules';
 import {
   addShop,
   editShop,
@@ -19,14 +18,27 @@ import {
   skuJson,
   unmapSku,
 } from '../../orders/shops';
+import { listUnmatchedPage, UNMATCHED_STATES, unmatchedJson } from '../../orders/unmatched';
 import { listMessages, messageJson } from '../../orders/views';
 import { get, list, patch, post, remove, type Call } from './operation';
 import { pageOf } from './reading';
-import { exactly, Id, IdGiven, oneOf, orNull, Paging, Text, TextOrNull, Time, wordOf } from './schemas';
+import {
+  exactly,
+  Id,
+  IdGiven,
+  oneOf,
+  orNull,
+  Paging,
+  Text,
+  TextOrNull,
+  Time,
+  TimeOrNull,
+  wordOf,
+} from './schemas';
 
-const EFFECTS = [...new Set(ORDER_EVENTS.flatMap(effectsOf))];
+const EFFECTS = [...new Set(RULES.flatMap(effectsOf))];
 
-const Rules = exactly(Object.fromEntries(ORDER_EVENTS.map((event) => [event, wordOf(effectsOf(event))])), {
+const Rules = exactly(Object.fromEntries(RULES.map((rule) => [rule, wordOf(effectsOf(rule))])), {
   title: 'ShopRules',
 });
 
@@ -37,6 +49,9 @@ const Shop = exactly(
     kind: wordOf(SHOP_KINDS),
     test: Type.Boolean(),
     test_plan_id: orNull(Id),
+    token: orNull(
+      Type.String({ description: 'The name of the tokens of the scope `issue` that its orders belong to.' }),
+    ),
     rules: Rules,
     created_at: Time,
   },
@@ -57,6 +72,12 @@ const settings = {
   test: Type.Optional(Type.Boolean({ description: 'What it sends is for testing.' })),
   test_plan_id: Type.Optional(
     orNull(Type.Integer({ ...IdGiven, description: 'What test orders issue; null: nothing.' })),
+  ),
+  token: Type.Optional(
+    Type.String({
+      description:
+        'Gives the shop and its orders to the tokens of the scope `issue` with this name. Without it, the first that posts has them.',
+    }),
   ),
   rules: Type.Optional(
     Type.Record(Type.String(), oneOf(EFFECTS), {
@@ -82,6 +103,25 @@ const Message = exactly(
   { title: 'ShopMessage' },
 );
 
+const UnmatchedEvent = exactly(
+  {
+    id: Id,
+    shop: Text,
+    event: Type.String({ description: "The event of an order, or the sender's name of a message." }),
+    reason: Type.String({
+      description:
+        '`not_paid`: no payment of the order is known; `no_line`: the order has no such line; `unknown_payment`: nothing is known of what it names; `untold`: it does not say what it pays for.',
+    }),
+    order_id: orNull(Id),
+    message_id: orNull(Id),
+    state: wordOf(UNMATCHED_STATES),
+    at: Time,
+    acted_by: TextOrNull,
+    acted_at: TimeOrNull,
+  },
+  { title: 'Unmatched' },
+);
+
 const ran = {
   done: Type.Integer({ minimum: 0, description: 'Orders that waited and wait no more.' }),
   waiting: Type.Integer({ minimum: 0 }),
@@ -96,6 +136,7 @@ interface SettingsGiven {
   secret?: string;
   test?: boolean;
   test_plan_id?: number | null;
+  token?: string;
   rules?: Record<string, string>;
 }
 
@@ -222,6 +263,26 @@ export const shopOperations = [
       const rows = await listMessages(call.db, { shop, result: call.query.result, before, limit: limit + 1 });
       const { items, next } = toPage(rows, limit, ({ id }) => [id]);
       return { data: items.map(messageJson), next };
+    },
+  ),
+  list(
+    '/unmatched',
+    {
+      summary: 'List what shops told of money that belongs to nothing known, the newest first',
+      description:
+        'A renewal, change or refund that found no order, no line or no payment is kept until it finds it or somebody acts.',
+      scope: 'write',
+      query: exactly({
+        shop: Type.Optional(Text),
+        state: Type.Optional(oneOf(UNMATCHED_STATES, { default: 'open' })),
+        ...Paging,
+      }),
+      data: UnmatchedEvent,
+    },
+    async ({ db, query }) => {
+      const { shop, state } = query;
+      const { items, next } = await listUnmatchedPage(db, { shop, state }, pageOf(query));
+      return { data: items.map(unmatchedJson), next };
     },
   ),
   post(

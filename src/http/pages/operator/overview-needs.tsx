@@ -36,6 +36,7 @@ const NEED_LISTS = {
   mails: '/mails',
   webhooks: '/webhooks',
   orders: '/orders',
+  unmatched: '/shops',
 } as const satisfies Record<Need['type'], string>;
 
 function NeedLine({ need }: { need: Need }) {
@@ -46,7 +47,7 @@ function NeedLine({ need }: { need: Need }) {
       ? { product_id: need.productId }
       : type === 'refused'
         ? { refused: '7d' }
-        : type === 'webhooks'
+        : type === 'webhooks' || type === 'unmatched'
           ? {}
           : { state: type === 'orders' ? 'waiting' : 'failed' };
   return (

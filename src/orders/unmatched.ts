@@ -1,0 +1,139 @@
+import { readCursor, toPage, isCursorId, type Page, type PageRequest } from '../licensing/cursors';
+import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
+import type { Db } from '../store/database';
+import type { OrderEvent } from '../store/orders';
+import type { ShopMessage } from '../store/shop-messages';
+import {
+  countUnmatched,
+  dropUnmatched,
+  keepUnmatched,
+  listUnmatched,
+  listUnmatchedOf,
+  type Unmatched,
+} from '../store/unmatched';
+import { messageDigest, unmatchedDigest } from './names';
+import { concerning, isUnknownRefund, type StoredLine, type Work } from './work';
+
+/**
+ * Nothing that was paid is only noted: what finds no order, no line or no payment is kept until it finds it or somebody
+ * acts. What waits for an article's plan is an order that waits.
+ */
+
+export { countUnmatched, type Unmatched };
+
+export const UNMATCHED_STATES = ['open', 'assigned', 'issued', 'left'] as const;
+
+/** Why an event finds nothing in its order; undefined: it finds it. */
+function whyUnmatched(
+  { lines, plansOf }: Known,
+  event: OrderEvent,
+  events: OrderEvent[],
+): string | undefined {
+  if (event.effect === 'none' || !OF_MONEY.has(event.event)) return undefined;
+  const named = event.linesJson === null ? undefined : (JSON.parse(event.linesJson) as StoredLine[]);
+  if (
+    named === undefined
+      ? lines.length === 0
+      : named.some(({ line }) => !lines.some((one) => one.line === line))
+  )
+    return lines.length === 0 ? 'not_paid' : 'no_line';
+  const concerned = lines.filter((line) => concerning(event, line).length > 0);
+  const all = concerned.flatMap((line) => events.flatMap((one) => concerning(one, line)));
+  if (isUnknownRefund(event, all)) return 'unknown_payment';
+  const isImpossible = concerned.some(({ id }) =>
+    plansOf(id).some((upgrades) => upgrades[event.identity] === null),
+  );
+  return event.event === 'upgraded' && isImpossible ? 'other_activation_type' : undefined;
+}
+
+/** The others begin an order, change nothing by themselves, or say that there is nothing to pay. */
+const OF_MONEY = new Set([
+  'renewed',
+  'upgraded',
+  'refunded',
+  'refund_failed',
+  'charged_back',
+  'chargeback_reversed',
+]);
+
+interface Known {
+  lines: Work['lines'];
+  /** what upgrades meant for the licences of a line */
+  plansOf: (lineId: number) => Record<string, object | null>[];
+}
+
+/** Keeps which events of an order find nothing, under its lock. A test's are not money. */
+export async function followUnmatched(
+  { trx, order, lines, licenses }: Work,
+  events: OrderEvent[],
+): Promise<void> {
+  if (order.isTest) return;
+  const plansOf: Known['plansOf'] = (lineId) =>
+    licenses
+      .filter((one) => one.lineId === lineId)
+      .map(
+        ({ plansJson }) => (JSON.parse(plansJson) as { upgrades: Record<string, object | null> }).upgrades,
+      );
+  const kept = await listUnmatchedOf(trx, { orderId: order.id });
+  const found = new Set<string>();
+  for (const event of events) {
+    const reason = whyUnmatched({ lines, plansOf }, event, events);
+    if (reason === undefined) continue;
+    const digest = unmatchedDigest(order.digest, event.identity);
+    found.add(digest);
+    if (!kept.some((one) => one.digest === digest))
+      await keepUnmatched(trx, {
+        ...{ shop: order.shop, digest, orderId: order.id, messageId: null, reason },
+        ...{ event: event.event, at: event.at },
+      });
+  }
+  await dropUnmatched(
+    trx,
+    kept.filter(({ digest }) => !found.has(digest)).map(({ id }) => id),
+  );
+}
+
+/** Keeps that a receiver's message found nothing, or forgets it once it has. */
+export async function followMessage(
+  db: Db,
+  { id, shop, digest, type, reason, receivedAt }: ShopMessage,
+  isUnmatched: boolean,
+): Promise<void> {
+  if (!isUnmatched) {
+    const kept = await listUnmatchedOf(db, { messageId: id });
+    await dropUnmatched(
+      db,
+      kept.map((one) => one.id),
+    );
+    return;
+  }
+  await keepUnmatched(db, {
+    ...{ shop, digest: messageDigest(shop, digest), orderId: null, messageId: id },
+    ...{ event: type, reason: reason ?? 'unknown_payment', at: receivedAt },
+  });
+}
+
+/** The newest first. */
+export async function listUnmatchedPage(
+  db: Db,
+  filter: { shop?: string | undefined; state?: Unmatched['state'] | undefined },
+  { after, limit }: PageRequest,
+): Promise<Page<Unmatched>> {
+  const [before] = readCursor<[number]>(after, [isCursorId]) ?? [];
+  return toPage(await listUnmatched(db, filter, { before, limit: limit + 1 }), limit, ({ id }) => [id]);
+}
+
+export function unmatchedJson(one: Unmatched) {
+  return {
+    id: one.id,
+    shop: one.shop,
+    event: one.event,
+    reason: one.reason,
+    order_id: one.orderId,
+    message_id: one.messageId,
+    state: one.state,
+    at: formatTimestamp(one.at),
+    acted_by: one.actedBy,
+    acted_at: formatTimestampOrNull(one.actedAt),
+  };
+}

@@ -1,0 +1,32 @@
+import { OperatorError } from '../licensing/operator-error';
+import type { Db } from '../store/database';
+import { findShop, type Shop } from '../store/shops';
+import { RECEIVERS } from './receivers';
+
+/** Whose a shop is: its receiver's, else that of the `issue` tokens of one name. */
+
+export function isReceiver({ kind }: Pick<Shop, 'kind'>): boolean {
+  return kind in RECEIVERS;
+}
+
+/** @param owner the name of a token of the scope `issue` */
+export function belongsTo(shop: Pick<Shop, 'kind' | 'owner'>, owner: string | null): boolean {
+  return !isReceiver(shop) && shop.owner === owner;
+}
+
+/**
+ * A licence that somebody issues must not take the reference that another's order will have.
+ * @throws OperatorError (404), whether the order is there or not
+ */
+export async function refuseForeignReference(db: Db, reference: string, owner: string): Promise<void> {
+  const [name = '', ...rest] = reference.split(':');
+  if (rest.length === 0 || !/^[a-z0-9_-]{1,40}$/.test(name)) return;
+  const shop = await findShop(db, name);
+  if (shop === undefined || belongsTo(shop, owner) || (shop.owner === null && !isReceiver(shop))) return;
+  throw new OperatorError(
+    `There is no such reference of yours: those that begin with "${name}:" are of a shop.`,
+    {
+      code: 'NOT_FOUND',
+    },
+  );
+}

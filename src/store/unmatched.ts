@@ -1,0 +1,82 @@
+import { table, type Db } from './database';
+import { isDuplicate } from './errors';
+import { toColumns, toFields } from './row-fields';
+import { tableBy } from './statements';
+
+/** What shops told of money that found nothing it belongs to. */
+
+export interface Unmatched {
+  id: number;
+  shop: string;
+  /** of the event or message (orders/names.ts) */
+  digest: string;
+  /** the order whose event it is; null: a message that found none */
+  orderId: number | null;
+  messageId: number | null;
+  /** an OrderEventName, or the sender's name of a message */
+  event: string;
+  /** what it lacks */
+  reason: string;
+  /** open until somebody acts */
+  state: 'open' | 'assigned' | 'issued' | 'left';
+  at: Date;
+  actedBy: string | null;
+  actedAt: Date | null;
+}
+
+/** Keeps it, once. */
+export async function keepUnmatched(
+  db: Db,
+  given: Omit<Unmatched, 'id' | 'state' | 'actedBy' | 'actedAt'>,
+): Promise<void> {
+  const row = { ...given, state: 'open', actedBy: null, actedAt: null };
+  const found = (await db(table(db, 'unmatched')).where({ digest: given.digest }).first()) as
+    object | undefined;
+  if (found !== undefined) return;
+  await db(table(db, 'unmatched'))
+    .insert(toColumns(row))
+    .catch((error: unknown) => {
+      if (!isDuplicate(error)) throw error;
+    });
+}
+
+/** Forgets what was matched since; what somebody acted on stays. */
+export async function dropUnmatched(db: Db, ids: number[]): Promise<void> {
+  if (ids.length > 0) await db(table(db, 'unmatched')).whereIn('id', ids).where({ state: 'open' }).delete();
+}
+
+export async function listUnmatchedOf(
+  db: Db,
+  by: { orderId: number } | { messageId: number },
+): Promise<Unmatched[]> {
+  const column = 'orderId' in by ? 'order_id' : 'message_id';
+  const rows = await db(tableBy(db, 'unmatched', column))
+    .where(toColumns(by))
+    .orderBy('id');
+  return (rows as object[]).map((row) => toFields(row) as Unmatched);
+}
+
+/** The newest first. */
+export async function listUnmatched(
+  db: Db,
+  { shop, state = 'open' }: { shop?: string | undefined; state?: Unmatched['state'] | undefined },
+  { before, limit }: { before?: number | undefined; limit: number },
+): Promise<Unmatched[]> {
+  const query = db(tableBy(db, 'unmatched', ...(shop === undefined ? ['state'] : ['shop', 'state'])))
+    .where({ state })
+    .orderBy('id', 'desc')
+    .limit(limit);
+  if (shop !== undefined) query.where({ shop });
+  if (before !== undefined) query.where('id', '<', before);
+  return ((await query) as object[]).map((row) => toFields(row) as Unmatched);
+}
+
+/** How many are open, of each shop. */
+export async function countUnmatched(db: Db): Promise<{ shop: string; count: number }[]> {
+  const rows = await db(tableBy(db, 'unmatched', 'state'))
+    .where({ state: 'open' })
+    .groupBy('shop')
+    .orderBy('shop')
+    .select<{ shop: string; count: number }[]>('shop', db.raw('COUNT(*) AS count'));
+  return rows.map(({ shop, count }) => ({ shop, count: Number(count) }));
+}

@@ -2,6 +2,7 @@ import type Router from '@koa/router';
 import readRawBody from 'raw-body';
 import { SealError } from '../licensing/sealing';
 import { keepUnreadable, receive, type Received } from '../orders/receive';
+import { createRefusedCounter } from '../orders/refused-messages';
 import { createReceiverList, type KnownReceiver } from '../orders/receiver-list';
 import { MessageError, type Delivery, type Told } from '../orders/receivers/receiver';
 import type { Db } from '../store/database';
@@ -28,6 +29,7 @@ const MAX_BODY_BYTES = 1024 * 1024;
 
 export function mountHooks(router: Router<State>, { db, now, limiter, keySecret }: HookDependencies): void {
   const receiverOf = createReceiverList(db, keySecret);
+  const countRefused = createRefusedCounter(db);
 
   async function take(ctx: Context): Promise<void> {
     const name = String((ctx.params as { name?: string }).name);
@@ -39,7 +41,7 @@ export function mountHooks(router: Router<State>, { db, now, limiter, keySecret 
       throw refused(ctx, new ManageError('METHOD_NOT_ALLOWED', 'This address takes POST alone.'));
     }
     const delivery = await readDelivery(ctx, known);
-    await verify(ctx, delivery, known);
+    await verify(ctx, delivery, known, name);
     const { allowed, retryAfter } = await limiter('hooks', name);
     if (!allowed) throw new ManageError('RATE_LIMITED', 'Too many messages.', { retryAfter });
     const { receiver } = known;
@@ -54,18 +56,22 @@ export function mountHooks(router: Router<State>, { db, now, limiter, keySecret 
     ctx: Context,
     delivery: Delivery,
     { receiver, secret }: KnownReceiver,
+    name: string,
   ): Promise<void> {
     // The sender tries again, until the operator has mended it.
     if (secret === undefined) throw new SealError('The secret of a receiver cannot be opened.');
-    const verdict = receiver.verify(delivery, secret, now());
+    const verdict = secret === null ? 'wrong' : receiver.verify(delivery, secret, now());
     if (verdict === 'right') return;
+    countRefused(name, now());
     const { allowed, retryAfter } = await limiter('hook_failures', ctx.state.client.limitKey);
     if (!allowed) throw new ManageError('RATE_LIMITED', 'Too many wrong signatures.', { retryAfter });
     throw new ManageError(
       'UNAUTHORIZED',
-      verdict === 'old'
-        ? 'The signature is too old, or made by a clock that is wrong.'
-        : 'The signature is missing or wrong. It must be made with the secret that this receiver was added with.',
+      secret === null
+        ? 'This receiver has no secret yet. Its operator adds the one that is shown for this address.'
+        : verdict === 'old'
+          ? 'The signature is too old, or made by a clock that is wrong.'
+          : 'The signature is missing or wrong. It must be made with the secret that this receiver was added with.',
     );
   }
 

@@ -38,6 +38,7 @@ export type TableName =
   | 'shop_skus'
   | 'shop_messages'
   | 'shop_links'
+  | 'shop_refusals'
   | 'orders'
   | 'order_events'
   | 'order_lines'

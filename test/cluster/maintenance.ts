@@ -110,12 +110,12 @@ test(`an import of ${IMPORTED} licences, while the service is in use`, async () 
 
 test('a migration changes the tables on all nodes, while the service is in use', async () => {
   const { db, listOf } = cluster;
-  const last = { ...migrationConfig(tablePrefix(db)), name: '052_shop_messages' };
+  const last = { ...migrationConfig(tablePrefix(db)), name: '062_shop_refusals' };
   await inUse(async () => {
     await db.migrate.down(last);
     await operator({ LICENSING_DATABASE_URL: listOf(0, 1, 2) }).json(['migrate']);
   });
-  expect(await db.schema.hasTable(table(db, 'shop_messages'))).toBe(true);
+  expect(await db.schema.hasTable(table(db, 'shop_refusals'))).toBe(true);
 }, 120_000);
 
 test('a server in use becomes the first node of a cluster', async () => {

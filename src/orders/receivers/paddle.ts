@@ -1,6 +1,7 @@
 import { customerOf } from './customer';
 import { listAt, numberAt, parseObject, requireText, requireTime, textAt, timeAt, valueAt } from './json';
 import type { Receiver, Told, ToldEvent } from './receiver';
+import { secretsLike } from './secrets';
 import { FIVE_MINUTES_MS, hmac, isAmong, isFresh, partsOf } from './signature';
 
 /**
@@ -10,6 +11,8 @@ import { FIVE_MINUTES_MS, hmac, isAmong, isFresh, partsOf } from './signature';
  */
 export const paddle: Receiver = {
   contentType: 'application/json',
+
+  ...secretsLike('pdl_ntfset_', 'The secret key of a notification destination begins with "pdl_ntfset_".'),
 
   verify({ body, header }, secret, now) {
     const signature = header('paddle-signature') ?? '';

@@ -1,6 +1,7 @@
 import { customerOf } from './customer';
 import { listAt, numberAt, parseObject, requireSeconds, requireText, textAt, valueAt } from './json';
 import type { Link, Receiver, Told, ToldEvent } from './receiver';
+import { secretsLike } from './secrets';
 import { hmac, isAmong, isFresh, partsOf } from './signature';
 
 /**
@@ -9,6 +10,8 @@ import { hmac, isAmong, isFresh, partsOf } from './signature';
  */
 export const stripe: Receiver = {
   contentType: 'application/json',
+
+  ...secretsLike('whsec_', 'The signing secret of a destination begins with "whsec_".'),
 
   verify({ body, header }, secret, now) {
     const signature = header('stripe-signature') ?? '';

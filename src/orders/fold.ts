@@ -11,9 +11,11 @@ export const ORDER_EVENTS = [
   'paid',
   'renewed',
   'upgraded',
+  'payment_failed',
   'charged_back',
   'chargeback_reversed',
   'subscription_ended',
+  'refund_failed',
   'refunded',
   'cancelled',
 ] as const;
@@ -85,7 +87,8 @@ export function foldLine(events: LineEvent[], upgrades: ReadonlySet<string>): St
       // Again, so that the latest comes last.
       holds.delete(event);
       holds.set(event, at);
-    } else if (effect === 'reinstate') holds.delete('charged_back');
+    } else if (effect === 'reinstate')
+      holds.delete(event === 'refund_failed' ? 'refunded' : 'charged_back');
   }
   const by = [...holds.keys()].at(-1);
   const state = paidAt === undefined ? 'none' : by === undefined ? 'active' : 'suspended';

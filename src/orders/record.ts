@@ -32,7 +32,7 @@ import { inReadCommitted } from '../store/transaction';
 import { foldLine, type OrderEventName } from './fold';
 import { requireMessage, requireOrderCustomer, type LineMessage, type OrderMessage } from './message';
 import { eventIdentity, orderDigest, skuDigest } from './names';
-import { readRules } from './rules';
+import { effectOf, readRules } from './rules';
 import { findRenewed } from './line-licenses';
 import { settleLine } from './settle';
 import { concerning, whyIgnored, type Outcome, type StoredLine, type Work } from './work';
@@ -101,11 +101,11 @@ export async function recordOrder(
 }
 
 async function requirePlans(db: Transaction, { lines = [] }: OrderMessage): Promise<void> {
-  for (const { line, planId } of lines)
+  for (const [i, { line, planId }] of lines.entries())
     if (planId !== undefined && (await findPlan(db, planId)) === undefined)
       throw new OperatorError(`Line ${line}: there is no plan ${planId}.`, {
         code: 'INVALID_REQUEST',
-        field: 'lines',
+        field: `lines.${i}.plan_id`,
       });
 }
 
@@ -177,6 +177,7 @@ async function addOrder(
     ...{ shop: shop.name, number, digest, owner, ownOnly, createdAt: now },
     customer: customer?.email ?? null,
     customerName: customer?.name ?? null,
+    language: customer?.language ?? null,
     isTest: test || shop.isTest,
     state: 'done',
   };
@@ -203,16 +204,19 @@ async function readWork(
 function toEvent(
   order: Order,
   shop: Shop,
-  { event, at, eventId: given, partial = false, test = false, lines }: OrderMessage,
+  { event, at, eventId: given, partial = false, test = false, payment, renewsItself, lines }: OrderMessage,
   { actor, now }: RecordContext,
 ): Omit<OrderEvent, 'id'> {
   const eventId = given ?? null;
+  const rules = readRules(shop);
   // What was sold is not changed by a test.
   const isIgnored = partial || (test && !order.isTest);
   return {
     ...{ orderId: order.id, event, eventId, at, actor, partial, isTest: test },
     ...{ identity: eventIdentity({ event, at, eventId }), receivedAt: now },
-    effect: isIgnored ? 'none' : readRules(shop)[event],
+    ...{ payment: payment ?? null, renewsItself: renewsItself ?? null },
+    effect: isIgnored ? 'none' : effectOf(event, rules),
+    reduced: event === 'upgraded' ? rules.reduced : null,
     linesJson: lines === undefined ? null : JSON.stringify(lines.map(storedLine)),
     outcomeJson: '[]',
   };
@@ -229,16 +233,21 @@ function storedLine({ line, planId, sku, quantity, paidUntil, renews }: LineMess
   };
 }
 
-/** The first address stays. */
+/** The first address stays, and so does the language that was told with it. */
 async function nameCustomer(work: Work, customer: OrderMessage['customer']): Promise<void> {
   const { trx, order, context } = work;
-  if (customer === undefined || order.customer !== null) return;
-  const named = { customer: customer.email, customerName: customer.name ?? null };
-  await setOrder(trx, order.id, named);
-  Object.assign(order, named);
+  if (customer === undefined) return;
+  const { email, name = null, language = null } = customer;
+  const named = order.customer === null ? { customer: email, customerName: name } : {};
+  const spoken = order.language === null && language !== null ? { language } : {};
+  const changes = { ...named, ...spoken };
+  if (Object.keys(changes).length === 0) return;
+  await setOrder(trx, order.id, changes);
+  Object.assign(order, changes);
+  if (!('customer' in changes)) return;
   const issued = work.licenses.filter(({ role }) => role === 'issued').map(({ licenseId }) => licenseId);
   for (const license of (await lockLicenses(trx, issued)).values())
-    if (license.customer === null) await setCustomer(trx, license.id, customer.email, context);
+    if (license.customer === null) await setCustomer(trx, license.id, email, context);
 }
 
 /** Names the customer of an order that came without one, and of its licences. The first address stays. */

@@ -59,6 +59,7 @@ export const isWaiting = (found: object): found is Waits => 'waitsFor' in found;
 /** Why an event has no effect at all. */
 export function whyIgnored(event: OrderEvent | undefined): string | undefined {
   if (event?.effect !== 'none') return undefined;
+  if (event.event === 'payment_failed') return 'payment_failed';
   return event.partial ? 'partial' : event.isTest ? 'test' : 'rule';
 }
 

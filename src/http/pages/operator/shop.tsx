@@ -1,7 +1,6 @@
 import { plansOf } from '../../../licensing/catalogue';
-import { ORDER_EVENTS } from '../../../orders/fold';
 import { readRefused, type Refused } from '../../../orders/refused-messages';
-import { effectsOf, readRules } from '../../../orders/rules';
+import { effectsOf, readRules, RULES } from '../../../orders/rules';
 import { listSkus, requireShop, type Shop, type ShopSku } from '../../../orders/shops';
 import { countWaiting, listMessages, type ShopMessage } from '../../../orders/views';
 import { act, attempt, filled, unlessGone } from '../act';
@@ -85,7 +84,7 @@ async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
 async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const name = shopOf(call);
   const rules = Object.fromEntries(
-    ORDER_EVENTS.flatMap((event) => (sent.has(event) ? [[event, sent.get(event)]] : [])),
+    RULES.flatMap((event) => (sent.has(event) ? [[event, sent.get(event)]] : [])),
   );
   await act(call, sent, 'PATCH /shops/{name}', {
     path: { name },
@@ -380,7 +379,7 @@ function RulesPanel({ shop }: { shop: Shop }) {
     <Panel id="rules" title={texts.rules}>
       <Table
         caption={texts.rulesCaption}
-        rows={[...ORDER_EVENTS]}
+        rows={[...RULES]}
         empty={null}
         columns={[
           { title: texts.ruleColumns.event, kind: 'name', cell: (event) => events[event] },
@@ -411,7 +410,7 @@ function EditForm({ form, shop, plans }: { form: FormState; shop: Shop; plans: O
         <Inside>
           <FormErrors form={form} />
           <Form path={`/shops/${name}/edit`} form={form}>
-            {ORDER_EVENTS.map((event) => (
+            {RULES.map((event) => (
               <Select
                 form={form}
                 name={event}

@@ -87,8 +87,7 @@ export function foldLine(events: LineEvent[], upgrades: ReadonlySet<string>): St
       // Again, so that the latest comes last.
       holds.delete(event);
       holds.set(event, at);
-    } else if (effect === 'reinstate')
-      holds.delete(event === 'refund_failed' ? 'refunded' : 'charged_back');
+    } else if (effect === 'reinstate') holds.delete(event === 'refund_failed' ? 'refunded' : 'charged_back');
   }
   const by = [...holds.keys()].at(-1);
   const state = paidAt === undefined ? 'none' : by === undefined ? 'active' : 'suspended';

@@ -25,6 +25,7 @@ import {
   prolonged,
   type Standing,
 } from './fold';
+import { placeLines } from './same-lines';
 import { durations, known, limitOf, planOf, type Plans, type Sold } from './sold';
 import { type Change, concerning, type Work } from './work';
 
@@ -218,9 +219,12 @@ async function moveToState(
 
 /** What another order's events say of its line that issued or renewed a licence. */
 async function standingOf(trx: Transaction, { orderId, lineId, plansJson }: OrderLicense): Promise<Standing> {
-  const line = (await listOrderLines(trx, [orderId])).find(({ id }) => id === lineId);
+  const lines = await listOrderLines(trx, [orderId]);
+  const line = lines.find(({ id }) => id === lineId);
   if (line === undefined) return NOT_YET;
-  const events = (await listOrderEvents(trx, orderId)).flatMap((event) => concerning(event, line));
+  const events = placeLines(await listOrderEvents(trx, orderId), lines).flatMap((event) =>
+    concerning(event, line),
+  );
   return foldLine(events, known(JSON.parse(plansJson) as Plans));
 }
 

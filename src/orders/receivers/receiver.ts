@@ -49,6 +49,8 @@ export interface Told {
   /** with a note: money is concerned, and it cannot be told what for. It is shown until somebody acts */
   unmatched?: boolean | undefined;
   event?: ToldEvent | undefined;
+  /** what it tells besides of the same order */
+  also?: ToldEvent[];
   links?: Link[];
 }
 

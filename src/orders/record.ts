@@ -131,7 +131,8 @@ async function recordIn(
   if (repeated !== undefined) return { recorded: await answer(work, repeated, false), hasIssued: false };
   await requirePlans(trx, message);
   await nameCustomer(work, message.customer);
-  if (message.event === 'paid') await addLines(work, message.lines ?? []);
+  const opening = (message.lines ?? []).filter((line) => opens(message.event, line));
+  if (opening.length > 0) await addLines(work, opening);
   const outcomes = await settle(work, events, stored);
   stored.outcomeJson = JSON.stringify(outcomes);
   await insertOrderEvent(trx, stored);
@@ -273,6 +274,11 @@ export async function nameOrderCustomer(
   });
 }
 
+/** Whether a line of an event begins one of the order: an upgrade that is an order of its own names the earlier one. */
+function opens(event: OrderEventName, { renews }: LineMessage): boolean {
+  return event === 'paid' || (event === 'upgraded' && renews !== undefined);
+}
+
 async function addLines(work: Work, lines: LineMessage[]): Promise<void> {
   const known = new Set(work.lines.map(({ line }) => line));
   for (const { line, sku } of lines) await renameArticle(work, line, sku);
@@ -353,6 +359,12 @@ function reasonOf({ shop, number }: Order, event = 'paid'): string {
   return `${shop} ${number}: ${event}`;
 }
 
+/** Without licences, only what suspends or cancels is asked for. */
+const UNRESOLVED = {
+  ...{ base: { duration: null, count: 1 }, upgrades: new Map<string, never>() },
+  ...{ renews: false, n: 1 },
+};
+
 /** What an event is said to have done, once its lines wait no more. */
 async function reviseOutcome(
   work: Work,
@@ -371,7 +383,7 @@ async function reviseOutcome(
     if (licenses.length > 0) return { ...outcome, ...doneLate(event.event as OrderEventName, line) };
     const { by } = foldLine(
       events.flatMap((one) => concerning(one, line)),
-      new Set(),
+      UNRESOLVED,
     );
     return { ...outcome, action: 'none' as const, reason: by ?? (work.order.isTest ? 'test' : 'not_paid') };
   });

@@ -119,7 +119,8 @@ describe.each(BACKENDS)('messages of Paddle, on %s', (_, settings) => {
       occurred_at: '2027-11-24T10:00:05Z',
     });
     expect(await findLicense()).toMatchObject({ status: 'active', expires_at: '2028-11-24T10:00:00Z' });
-    expect(await send(paid({ origin: 'subscription_update' }))).toMatchObject({ result: 'noted' });
+    const changed = { id: `txn_${randomUUID()}`, origin: 'subscription_payment_method_change' };
+    expect(await send(paid(changed))).toMatchObject({ result: 'noted' });
     await send(message('subscription.canceled'));
     expect(await status()).toBe('active');
   });
@@ -142,13 +143,21 @@ describe.each(BACKENDS)('messages of Paddle, on %s', (_, settings) => {
     return findings.find((one) => one.id === 'RENEWALS_UNMATCHED')?.message as string | undefined;
   };
 
-  it('renews at another price of the product, and tells of another product', async () => {
+  it('renews at another price of the product, or another product in its place, and tells of two', async () => {
     await send(paid());
     service.clock.now = new Date('2027-11-24T12:00:00Z');
     await send(renewal({ id: 'pri_9' }));
     expect(await findLicense()).toMatchObject({ expires_at: '2028-11-24T10:00:00Z' });
     expect(await unmatched()).toBeUndefined();
     await send(renewal({ id: 'pri_8', product_id: 'pro_8' }));
+    expect(await unmatched()).toBeUndefined();
+    const two = renewal();
+    const [item] = two.data.items as { price: Thing }[];
+    two.data.items = ['6', '7'].map((n) => ({
+      ...item,
+      price: { ...item?.price, id: `pri_${n}`, product_id: `pro_${n}` },
+    }));
+    await send(two);
     expect(await unmatched()).toContain(`sub_${id} of paddle`);
   });
 

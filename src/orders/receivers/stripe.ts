@@ -180,7 +180,8 @@ function ownLines(invoice: unknown, subscription: string): unknown[] {
       ['plan'],
       ['pricing', 'price_details', 'price', 'recurring'],
     ].some((path) => textAt(line, ...path, 'usage_type') === 'metered');
-    return !isMetered && !(end !== undefined && made !== undefined && end <= made);
+    // A proration may end with the period that the invoice closes.
+    return !isMetered && (isProration(line) || end === undefined || made === undefined || end > made);
   });
 }
 

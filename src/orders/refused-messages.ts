@@ -56,7 +56,7 @@ export async function readRefused(db: Db, shop: string, now: Date): Promise<Refu
   const [taken] = latest === undefined ? [] : await listMessages(db, { shop, limit: 1 });
   return {
     days,
-    times: days.reduce((sum, { times }) => sum + Number(times), 0),
+    times: days.reduce((sum, { times }) => sum + times, 0),
     isAlone: latest !== undefined && (taken === undefined || dayOf(taken.receivedAt) < latest.day),
   };
 }

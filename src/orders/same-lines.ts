@@ -18,7 +18,7 @@ interface Known {
 
 /** @returns the events, whose items have the names of the lines that they are */
 export function placeLines(events: OrderEvent[], lines: Pick<OrderLine, 'line' | 'sku'>[]): OrderEvent[] {
-  if (events.every(({ linesJson }) => linesJson === null || !linesJson.includes('"ids"'))) return events;
+  if (events.every(({ linesJson }) => !linesJson?.includes('"ids"'))) return events;
   const read = new Map(
     events.map((event) => [event, JSON.parse(event.linesJson ?? '[]') as StoredLine[]] as const),
   );

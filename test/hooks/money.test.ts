@@ -390,7 +390,7 @@ describe.each(BACKENDS)('money, on %s', (_, settings) => {
       return id;
     };
     const [monthly, yearly] = [await add('Month', '1m'), await add('Year', '1y')];
-    for (const [name, kind, secret] of [
+    for (const [name = '', kind = '', secret = ''] of [
       ['stripe', 'stripe', STRIPE],
       ['paddle', 'paddle', PADDLE],
       ['ds24', 'digistore24', DIGISTORE],

@@ -43,8 +43,8 @@ export function secretsLike(
   return {
     // Some settings show it with the version of the signature, and files of settings with quotes.
     cleanSecret: (copied) => {
-      const [, ...quoted] = QUOTED.exec(copied) ?? [];
-      return (quoted.find((one) => one !== undefined) ?? copied).trim().replace(/^v1,/, '');
+      const quoted = QUOTED.exec(copied)?.slice(1).find(Boolean);
+      return (quoted ?? copied).trim().replace(/^v1,/, '');
     },
     secretLook,
     secretFault: (secret) => {

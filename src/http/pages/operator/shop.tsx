@@ -239,7 +239,7 @@ function Refusals({ shop, refused: { days, times, isAlone } }: { shop: Shop; ref
         <p class="sub">
           {texts.refusedByDay}{' '}
           {days
-            .map(({ day, times: of }) => `${format.day(new Date(day))}: ${format.number(Number(of))}`)
+            .map(({ day, times: of }) => `${format.day(new Date(day))}: ${format.number(of)}`)
             .join(', ')}
         </p>
       )}

@@ -34,11 +34,11 @@ export async function listRefusedDays(db: Db, since: string, shop?: string): Pro
 
 /** Forgets a few days before one. @returns how many */
 export async function pruneRefusedDays(db: Db, before: string, limit: number): Promise<number> {
-  const rows = (await db(tableBy(db, 'shop_refusals', 'day'))
+  const rows = await db(tableBy(db, 'shop_refusals', 'day'))
     .where('day', '<', before)
     .orderBy('day')
     .limit(limit)
-    .select('shop', 'day')) as Pick<RefusedDay, 'shop' | 'day'>[];
+    .select<Pick<RefusedDay, 'shop' | 'day'>[]>('shop', 'day');
   for (const { shop, day } of rows) await db(table(db, 'shop_refusals')).where({ shop, day }).delete();
   return rows.length;
 }

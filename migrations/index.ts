@@ -50,6 +50,7 @@ import * as orderLines from './051_order_lines';
 import * as shopMessages from './052_shop_messages';
 import * as orderPayments from './060_order_payments';
 import * as unmatched from './061_unmatched';
+import * as shopRefusals from './062_shop_refusals';
 import * as searchIndexes from './066_search_indexes';
 
 /** In order. The database stores the names, without a file extension. */
@@ -105,6 +106,7 @@ const migrations: Record<string, Knex.Migration> = {
   '052_shop_messages': shopMessages,
   '060_order_payments': orderPayments,
   '061_unmatched': unmatched,
+  '062_shop_refusals': shopRefusals,
   '066_search_indexes': searchIndexes,
 };
 

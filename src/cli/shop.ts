@@ -40,7 +40,7 @@ export function addShopCommands(program: Command): void {
     .description('Shops that tell of orders: what their articles mean, and what becomes of licences.')
     .addHelpText(
       'after',
-      '\nA shop posts orders with a token ("licensing token add --scope issue"), and is known from its first order on. Stripe, Paddle, Digistore24 and senders of Standard Webhooks are added with the secret that they sign with. docs/shop.md shows how.',
+      '\nA shop posts orders with a token ("licensing token add --scope issue"), and is known from its first order on. Stripe, Paddle, Digistore24 and senders of Standard Webhooks are added with their kind, and get the secret that they sign with. docs/shop.md shows how.',
     );
   addAdd(shop);
   addEdit(shop);
@@ -79,19 +79,24 @@ function addAdd(shop: Command): void {
     .option('--test-plan <plan>', TEST_PLAN_HELP, label)
     .addHelpText(
       'after',
-      '\nExamples:\n  licensing shop add hikashop\n  licensing shop add stripe --kind stripe --secret-file stripe-secret.txt',
+      '\nExamples:\n  licensing shop add hikashop\n  licensing shop add stripe --kind stripe\n  licensing shop edit stripe --secret-file stripe-secret.txt\n\nMost senders show their secret for an address, so the address comes first.',
     )
     .action((name: string, given: AddOptions, command: Command) =>
       withSession(command, async (session) => {
         const { db, output, config } = session;
         const { kind, test, testPlan } = given;
+        // The sender shows its secret for the address.
+        if (kind !== 'api')
+          output.note(
+            `Its messages go to ${config.publicUrl ?? 'https://YOUR.SITE'}${API_PATH}/hooks/${name}`,
+          );
         const secret = await readSecret(given.secretFile);
         const testPlanId = testPlan === undefined ? undefined : (await requirePlanNamed(db, testPlan)).id;
         const added = await addShop(db, name, { kind, secret, test, testPlanId }, contextOf(session));
         output.print(shopJson(added), `Shop ${name} is added.`);
-        if (kind !== 'api')
+        if (kind !== 'api' && added.secretSealed === null)
           output.note(
-            `Its messages go to ${config.publicUrl ?? 'https://YOUR.SITE'}${API_PATH}/hooks/${name}`,
+            `It refuses every message until it has the secret that the sender shows for this address: licensing shop edit ${name} --secret-file FILE`,
           );
         output.note(`To map its articles: licensing shop map ${name} SKU --plan ID`);
       }),

@@ -1,9 +1,11 @@
-import { countWaiting, findSilentShops, listUnmapped, listUnmatchedRenewals } from '../store/orders';
+import { countWaiting, findSilentShops, listUnmapped } from '../store/orders';
 import { quantity } from '../licensing/quantity';
 import { listReceiverShops } from '../store/shops';
 import { countMessages } from '../store/shop-messages';
 import { countUnmatched } from '../store/unmatched';
 import { opensSecret } from '../orders/shops';
+import { readRefused } from '../orders/refused-messages';
+import type { Db } from '../store/database';
 import { problem, warning, type Check, type Finding } from './finding';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -38,30 +40,45 @@ export const checkOrders: Check = async ({ db, now }): Promise<Finding[]> => {
         remedy: 'Place a test order (docs/shop.md), or remove the shop: licensing shop remove NAME',
       }),
     );
-  const renewed = await listUnmatchedRenewals(db, weekAgo(now()));
-  if (renewed.length > 0) findings.push(renewalsFinding(renewed));
   for (const { shop, count } of await countUnmatched(db)) findings.push(unmatchedFinding(shop, count));
   for (const { shop, messages } of await countMessages(db, ['refused'], weekAgo(now())))
     findings.push(refusedFinding(shop, messages));
-  return findings;
+  return [...findings, ...(await refusedFindings(db, now()))];
 };
+
+/** Tells of receivers that refuse messages for their signature and take none. */
+async function refusedFindings(db: Db, now: Date): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const shop of await listReceiverShops(db)) {
+    const refused = await readRefused(db, shop.name, now);
+    if (refused.isAlone && shop.secretSealed === null)
+      findings.push(
+        warning(
+          'RECEIVER_NO_SECRET',
+          `${quantity(refused.times, 'message', 'messages')} of ${shop.name} came, and it has no secret to verify them with.`,
+          {
+            why: 'Every message is refused. Most senders repeat one for some days.',
+            remedy: `Give it the secret that the sender shows for this address: licensing shop edit ${shop.name} --secret-file FILE`,
+          },
+        ),
+      );
+    else if (refused.isAlone)
+      findings.push(
+        warning(
+          'RECEIVER_REFUSES',
+          `${shop.name}: ${quantity(refused.times, 'message was', 'messages were')} refused for their signature, none was taken: is it the secret of another address?`,
+          {
+            why: 'What they tell of payments and refunds has not happened to any licence.',
+            remedy: `Compare it with the secret that the sender shows for this address: licensing shop edit ${shop.name} --secret-file FILE`,
+          },
+        ),
+      );
+  }
+  return findings;
+}
 
 function weekAgo(now: Date): Date {
   return new Date(now.getTime() - 7 * DAY_MS);
-}
-
-function renewalsFinding(orders: { shop: string; number: string }[]): Finding {
-  const named = orders.slice(0, MOST_NAMED).map(({ shop, number }) => `${number} of ${shop}`);
-  const others = orders.length - named.length;
-  return warning(
-    'RENEWALS_UNMATCHED',
-    `${quantity(orders.length, 'order was', 'orders were')} renewed in the last week, and nothing is known of what: ${named.join(', ')}${others > 0 ? ` and ${others} others` : ''}.`,
-    {
-      why: 'The first payment is from before the shop was set up, or the subscription was changed to another article. No licence was prolonged.',
-      remedy:
-        'Say which licence each renews (docs/shop.md, "Subscriptions from before"). What came meanwhile counts then.',
-    },
-  );
 }
 
 /** Until somebody acts, however long ago they came. */
@@ -89,7 +106,9 @@ function refusedFinding(shop: string, count: number): Finding {
 
 /** Tells of receivers whose secret cannot be opened. */
 export const checkReceivers: Check = async ({ db, config: { keySecret } }): Promise<Finding[]> => {
-  const shut = (await listReceiverShops(db)).filter((shop) => !opensSecret(shop, keySecret));
+  const shut = (await listReceiverShops(db)).filter(
+    (shop) => shop.secretSealed !== null && !opensSecret(shop, keySecret),
+  );
   if (shut.length === 0) return [];
   const names = shut.map(({ name }) => name).join(', ');
   return [

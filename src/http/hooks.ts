@@ -1,6 +1,7 @@
 import type Router from '@koa/router';
 import { SealError } from '../licensing/sealing';
 import { keepUnreadable, receive, type Received } from '../orders/receive';
+import { createRefusedCounter } from '../orders/refused-messages';
 import { createReceiverList, type KnownReceiver } from '../orders/receiver-list';
 import { MessageError, type Delivery, type Told, type Verdict } from '../orders/receivers/receiver';
 import type { Db } from '../store/database';
@@ -32,6 +33,7 @@ const MOST_WAITING = 100;
 export function mountHooks(router: Router<State>, { db, now, limiter, keySecret }: HookDependencies): void {
   const receiverOf = createReceiverList(db, keySecret);
   const takeTurn = createTurns(MOST_WAITING);
+  const countRefused = createRefusedCounter(db);
 
   async function take(ctx: Context): Promise<void> {
     const name = String((ctx.params as { name?: string }).name);
@@ -44,7 +46,7 @@ export function mountHooks(router: Router<State>, { db, now, limiter, keySecret 
     }
     await requireFewFailures(ctx, known);
     const delivery = await readDelivery(ctx, known);
-    await verify(ctx, delivery, known);
+    await verify(ctx, delivery, known, name);
     const { allowed, retryAfter } = await limiter('hooks', name);
     if (!allowed) throw new ManageError('RATE_LIMITED', 'Too many messages.', { retryAfter });
     const { receiver } = known;
@@ -59,6 +61,7 @@ export function mountHooks(router: Router<State>, { db, now, limiter, keySecret 
     ctx: Context,
     delivery: Delivery,
     { receiver, secret }: KnownReceiver,
+    name: string,
   ): Promise<void> {
     // The sender tries again, until the operator has mended it.
     if (secret === undefined) throw new SealError('The secret of a receiver cannot be opened.');
@@ -69,17 +72,22 @@ export function mountHooks(router: Router<State>, { db, now, limiter, keySecret 
     let verdict: Verdict;
     try {
       await requireFewFailures(ctx, { receiver });
-      verdict = receiver.verify(delivery, secret, now());
-      if (verdict !== 'right') await refuseOver(limiter('hook_failures', ctx.state.client.limitKey));
+      verdict = secret === null ? 'wrong' : receiver.verify(delivery, secret, now());
+      if (verdict !== 'right') {
+        countRefused(name, now());
+        await refuseOver(limiter('hook_failures', ctx.state.client.limitKey));
+      }
     } finally {
       endTurn();
     }
     if (verdict === 'right') return;
     throw new ManageError(
       'UNAUTHORIZED',
-      verdict === 'old'
-        ? 'The signature is too old, or made by a clock that is wrong.'
-        : 'The signature is missing or wrong. It must be made with the secret that this receiver was added with.',
+      secret === null
+        ? 'This receiver has no secret yet. Its operator adds the one that is shown for this address.'
+        : verdict === 'old'
+          ? 'The signature is too old, or made by a clock that is wrong.'
+          : 'The signature is missing or wrong. It must be made with the secret that this receiver was added with.',
     );
   }
 

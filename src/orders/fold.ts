@@ -106,6 +106,7 @@ export function foldLine(events: LineEvent[], meanings: Meanings): Standing {
   let paidAt: Date | undefined;
   let isKnown = false;
   let hasFirst = false;
+  let begunBy: string | null = null;
   let upgrade: Standing['upgrade'];
   let count = meanings.base.count;
   let most = count;
@@ -139,6 +140,14 @@ export function foldLine(events: LineEvent[], meanings: Meanings): Standing {
       if (!hasFirst && counts(one)) {
         addTerm(one);
         hasFirst = true;
+        begunBy = one.payment;
+      } else if (begunBy !== null && begunBy === one.payment && one.paidUntil !== null) {
+        // A session does not say until when its payment pays; its invoice does.
+        terms.splice(
+          0,
+          1,
+          ...terms.slice(0, 1).map((term) => ({ ...term, until: term.until ?? one.paidUntil })),
+        );
       }
       pay(one);
     } else if (effect === 'renew') {

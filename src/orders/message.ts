@@ -46,6 +46,15 @@ export interface LineMessage {
    * which is a new one, changes.
    */
   renews?: string | number | undefined;
+  /** of a receiver: the sender's ids of the item, the surest first, by which it is the same line in a later message */
+
+  ids?: string[] | undefined;
+  /** of a receiver: the sender's id of the item's price, which is the article where `sku` is from before a change */
+  price?: string | undefined;
+  /** of a receiver: it is paid once, so no later message is about it */
+  once?: true | undefined;
+  /** of a receiver: where no id tells, an order's only line is this one */
+  first?: true | undefined;
 }
 
 /** Licences of a line. */
@@ -110,6 +119,7 @@ function requireLine(line: LineMessage, event: OrderEventName, path: string): Li
     ...line,
     line: requireExactText(line.line, `${path}.line`),
     sku: sku === undefined ? undefined : requireLabel(sku, `${path}.sku`),
+    ids: line.ids?.map((id) => requireExactText(id, `${path}.ids`, MAX_LABEL_LENGTH)),
     quantity:
       quantity === undefined
         ? undefined

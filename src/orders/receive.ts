@@ -52,7 +52,7 @@ type StoredEvent = Omit<ToldEvent, 'order' | 'at' | 'lines'> & {
 export async function receive(
   db: Db,
   shop: string,
-  { id, type, note, unmatched = false, event: told, links = [] }: Told,
+  { id, type, note, unmatched = false, event: told, also = [], links = [] }: Told,
   given: Omit<RecordContext, 'actor'>,
 ): Promise<Received> {
   const context = { ...given, actor: `shop:${shop}` };
@@ -86,6 +86,10 @@ export async function receive(
     const { order: named, customerId, mayRepeat = false, ...others } = event;
     const { number: order } = named as { number: string };
     if (mayRepeat && (await isPaid(db, shop, order, others.eventId))) {
+      // Of a subscription, it tells until when the line is paid, and which item it is.
+      const first = others.lines?.filter((line) => line.first);
+      if (first !== undefined && first.length > 0)
+        await record(db, { ...others, lines: first, customer: others.customer, shop, order }, context);
       await setMessage(db, message.id, { result: 'noted', reason: 'first_payment' });
       return { result: 'noted', reason: 'first_payment', recorded: undefined };
     }
@@ -94,10 +98,19 @@ export async function receive(
     const address = customerId === undefined ? undefined : await findAddress(db, shop, customerId);
     const customer = others.customer ?? (address === undefined ? undefined : { email: address });
     const recorded = await record(db, { ...others, at, customer, shop, order }, context);
-    await setMessage(db, message.id, { result: 'order', reason: null, orderId: recorded.order.id });
+    for (const { order: _, mayRepeat: __, customerId: ___, ...change } of also)
+      await record(
+        db,
+        { ...change, at, eventId: `${others.eventId ?? id}:${change.event}`, shop, order },
+        context,
+      );
+    const result: MessageResult = unmatched ? 'unmatched' : 'order';
+    await setMessage(db, message.id, {
+      ...{ result, reason: unmatched ? (note ?? null) : null, orderId: recorded.order.id },
+    });
     if (customerId !== undefined && customer === undefined)
       await awaitAddress(db, message, { order, customerId }, context);
-    return { result: 'order', reason: null, recorded };
+    return { result, reason: unmatched ? (note ?? null) : null, recorded };
   } catch (error) {
     if (error instanceof OperatorError) await refuse(db, message, error);
     throw error;
@@ -192,14 +205,17 @@ async function settle(db: Db, message: ShopMessage, context: RecordContext): Pro
     await nameCustomer(db, message, pending, context);
     return asBefore;
   }
-  const link = await resolve(db, message, pending.of);
-  if (link === undefined) return asBefore;
+  const found = await resolve(db, message, pending.of);
+  if (found === undefined) return asBefore;
+  const { link, key } = found;
   const { lines: stored, at, ...event } = pending.event;
   const lines = stored?.map(({ paidUntil, ...line }) => ({
     ...line,
     ...(paidUntil !== undefined && { paidUntil: new Date(paidUntil) }),
   }));
-  const told = { ...event, lines, at: new Date(at), shop, order: link.target ?? '' };
+  // The payment's name is that which its order was paid by: an invoice, where it has one.
+  const payment = event.payment ?? key;
+  const told = { ...event, payment, lines, at: new Date(at), shop, order: link.target ?? '' };
   const partial = isPart(pending.refunded, link.paid) || undefined;
   const recorded = await record(db, { ...told, partial: told.partial ?? partial }, context);
   await followMessage(db, message, false);
@@ -218,13 +234,18 @@ function isPart(refunded: number | undefined, paid: number | null): boolean {
 const MAX_STEPS = 4;
 
 /** Follows links to an order. Where they end, the message waits. */
-async function resolve(db: Db, message: ShopMessage, key: string): Promise<ShopLink | undefined> {
-  let digest = linkDigest(message.shop, key);
+async function resolve(
+  db: Db,
+  message: ShopMessage,
+  named: string,
+): Promise<{ link: ShopLink; key: string } | undefined> {
+  let key = named;
   for (let step = 0; step < MAX_STEPS; step++) {
-    const link = await findLink(db, digest);
-    if (link?.kind === 'order') return link;
+    const link = await findLink(db, linkDigest(message.shop, key));
+    if (link?.kind === 'order') return { link, key };
     if (link?.kind !== 'key') return undefined;
-    digest = linkDigest(message.shop, link.target ?? '');
+    key = link.target ?? '';
+    const digest = linkDigest(message.shop, key);
     await setMessage(db, message.id, { awaits: digest });
   }
   return undefined;

@@ -2,16 +2,21 @@ import type { Db } from '../store/database';
 import { listReceiverShops } from '../store/shops';
 import { RECEIVERS } from './receivers';
 import type { Receiver } from './receivers/receiver';
-import { openShopSecret, opensSecret } from './shops';
+import { openShopSecret, opensSecret, type Shop } from './shops';
 
 export interface KnownReceiver {
   receiver: Receiver;
-  /** undefined: it cannot be opened, because LICENSING_KEY_SECRET is another one now or is not set */
-  secret: string | undefined;
+  /** null: it has none yet; undefined: it cannot be opened, because LICENSING_KEY_SECRET is another one now or is not set */
+  secret: string | null | undefined;
 }
 
 /** A new receiver works in every instance within two seconds. */
 const KEPT_MS = 1_000;
+
+function secretOf(shop: Shop, keySecret: Buffer | undefined): KnownReceiver['secret'] {
+  if (shop.secretSealed === null) return null;
+  return keySecret && opensSecret(shop, keySecret) ? openShopSecret(shop, keySecret) : undefined;
+}
 
 /**
  * Knows the receivers, so that a message is verified before the database is asked anything for it. They are read again
@@ -29,9 +34,7 @@ export function createReceiverList(
     return new Map(
       shops.map((shop) => {
         const receiver = RECEIVERS[shop.kind as keyof typeof RECEIVERS];
-        const secret =
-          keySecret && opensSecret(shop, keySecret) ? openShopSecret(shop, keySecret) : undefined;
-        return [shop.name, { receiver, secret }];
+        return [shop.name, { receiver, secret: secretOf(shop, keySecret) }];
       }),
     );
   }

@@ -35,6 +35,7 @@ import { eventIdentity, orderDigest, skuDigest } from './names';
 import { effectOf, readRules } from './rules';
 import { followUnmatched } from './unmatched';
 import { belongsTo, isReceiver } from './whose';
+import { placeLines } from './same-lines';
 import { settleLine } from './settle';
 import { concerning, whyIgnored, type Outcome, type StoredLine, type Work } from './work';
 
@@ -231,7 +232,8 @@ function toEvent(
   };
 }
 
-function storedLine({ line, planId, sku, quantity, paidUntil, renews }: LineMessage): StoredLine {
+function storedLine(message: LineMessage): StoredLine {
+  const { line, planId, sku, quantity, paidUntil, renews, ids, price, first, once } = message;
   return {
     line,
     ...(planId !== undefined && { plan_id: planId }),
@@ -239,6 +241,10 @@ function storedLine({ line, planId, sku, quantity, paidUntil, renews }: LineMess
     ...(quantity !== undefined && { quantity }),
     ...(paidUntil !== undefined && { paid_until: formatTimestamp(paidUntil) }),
     ...(renews !== undefined && { renews }),
+    ...(ids !== undefined && { ids }),
+    ...(price !== undefined && { price }),
+    ...(first !== undefined && { first }),
+    ...(once !== undefined && { once }),
   };
 }
 
@@ -319,11 +325,13 @@ interface LineOutcome extends Outcome {
  */
 async function settle(
   work: Work,
-  events: OrderEvent[],
+  given: OrderEvent[],
   latest: Omit<OrderEvent, 'id'> | undefined,
 ): Promise<LineOutcome[]> {
   const { trx, order } = work;
-  const event = latest && { ...latest, id: 0 };
+  const told = placeLines(latest === undefined ? given : [...given, { ...latest, id: 0 }], work.lines);
+  const event = latest === undefined ? undefined : told.at(-1);
+  const events = told.slice(0, given.length);
   const outcomes: LineOutcome[] = [];
   const settledLines: { line: OrderLine; waitingUpgrades: Set<string> }[] = [];
   for (const line of work.lines) {

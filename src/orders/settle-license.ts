@@ -29,6 +29,7 @@ import {
   type Standing,
   termsOf,
 } from './fold';
+import { placeLines } from './same-lines';
 import { limitOf, meaningsOf, numbersOf, planOf, type Plans, type Sold } from './sold';
 import { type Change, concerning, isUnknownRefund, type Work } from './work';
 
@@ -281,9 +282,12 @@ async function moveToState(
 /** What another order's events say of its line that issued or renewed a licence. */
 async function standingOf(work: Work, { id, orderId, lineId, plansJson }: OrderLicense): Promise<Standing> {
   const { trx } = work;
-  const line = (await listOrderLines(trx, [orderId])).find((one) => one.id === lineId);
+  const lines = await listOrderLines(trx, [orderId]);
+  const line = lines.find((one) => one.id === lineId);
   if (line === undefined) return NOT_YET;
-  const events = (await listOrderEvents(trx, orderId)).flatMap((event) => concerning(event, line));
+  const events = placeLines(await listOrderEvents(trx, orderId), lines).flatMap((event) =>
+    concerning(event, line),
+  );
   const n = numbersOf(await listOrderLicenses(trx, [orderId])).get(id) ?? 1;
   return foldLine(events, await meaningsOf(work, JSON.parse(plansJson) as Plans, line, n));
 }

@@ -21,10 +21,12 @@ import {
   type ShopSku,
 } from '../store/shops';
 import { giveOrders } from '../store/orders';
+import { deleteRefusedDays } from '../store/shop-refusals';
 import { inTransaction } from '../store/transaction';
 import { requireShopName } from './message';
 import { skuDigest } from './names';
 import { RECEIVERS } from './receivers';
+import type { SecretLook } from './receivers/secrets';
 import { readRules, requireRule, storedRules } from './rules';
 
 /** Shops that orders come from, what their article numbers mean, and what their events do. */
@@ -62,7 +64,7 @@ export interface ShopContext {
   keySecret: Buffer | undefined;
 }
 
-/** @throws OperatorError when there is such a shop, or a receiver has no secret */
+/** A receiver's secret may come later: the sender shows it for the address. @throws OperatorError when there is such a shop */
 export async function addShop(
   db: Db,
   name: string,
@@ -143,22 +145,36 @@ function requireSecret(
       throw refused('A shop of the kind "api" posts with a token, and has no secret.');
     return null;
   }
-  if (secret === undefined) {
-    // Another sender has another, and what is a good one there may be none here.
-    if (shop.secretSealed === null || kind !== shop.kind)
-      throw refused(`A receiver of the kind "${kind}" needs the secret it signs with.`);
-    return shop.secretSealed;
-  }
   if (keySecret === undefined)
     throw new OperatorError(
       'LICENSING_KEY_SECRET is not set: without it a secret cannot be kept. "licensing init" makes one.',
     );
-  const text = secret.trim();
+  if (secret === undefined) {
+    // Another sender has another, and what is a good one there may be none here.
+    if (shop.secretSealed !== null && kind !== shop.kind)
+      throw refused(`A receiver of the kind "${kind}" needs the secret it signs with.`);
+    return shop.secretSealed;
+  }
+  const text = cleanSecret(kind, secret);
   if (text === '' || Buffer.byteLength(text) > MAX_SECRET_BYTES || /\p{Cc}/u.test(text))
     throw refused(`It must be 1 to ${MAX_SECRET_BYTES} bytes on one line.`);
   const fault = RECEIVERS[kind].secretFault?.(text);
   if (fault !== undefined) throw refused(fault);
   return sealKey(text, sealedFor(shop), keySecret);
+}
+
+/** The secret in what was copied from a sender's settings. */
+function cleanSecret(kind: Exclude<ShopKind, 'api'>, copied: string): string {
+  const text = copied.trim();
+  return RECEIVERS[kind].cleanSecret?.(text) ?? text;
+}
+
+/** What a text looks like that cannot be a secret of this kind; undefined: it can. */
+export function secretLook(kind: string, copied: string): SecretLook | undefined {
+  const known = kind as Exclude<ShopKind, 'api'>;
+  return Object.hasOwn(RECEIVERS, kind)
+    ? RECEIVERS[known].secretLook?.(cleanSecret(known, copied))
+    : undefined;
 }
 
 /** So that a sealed secret opens only in its shop's row. */
@@ -202,7 +218,10 @@ export async function requireShop(db: Db, name: string): Promise<Shop> {
 /** Removes a shop with its secret, map and rules. Its orders and their licences stay. */
 export async function removeShop(db: Db, name: string): Promise<Shop> {
   const shop = await requireShop(db, name);
-  await inTransaction(db, (trx) => deleteShop(trx, shop));
+  await inTransaction(db, async (trx) => {
+    await deleteShop(trx, shop);
+    await deleteRefusedDays(trx, shop.name);
+  });
   return shop;
 }
 
@@ -244,6 +263,7 @@ export function shopJson(shop: Shop) {
     id: shop.id,
     name: shop.name,
     kind: shop.kind,
+    verifies: shop.secretSealed !== null,
     test: shop.isTest,
     test_plan_id: shop.testPlanId,
     token: shop.owner,

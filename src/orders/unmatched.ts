@@ -12,6 +12,7 @@ import {
   type Unmatched,
 } from '../store/unmatched';
 import { messageDigest, unmatchedDigest } from './names';
+import { placeLines } from './same-lines';
 import { concerning, isUnknownRefund, type StoredLine, type Work } from './work';
 
 /**
@@ -65,9 +66,10 @@ interface Known {
 /** Keeps which events of an order find nothing, under its lock. A test's are not money. */
 export async function followUnmatched(
   { trx, order, lines, licenses }: Work,
-  events: OrderEvent[],
+  told: OrderEvent[],
 ): Promise<void> {
   if (order.isTest) return;
+  const events = placeLines(told, lines);
   const plansOf: Known['plansOf'] = (lineId) =>
     licenses
       .filter((one) => one.lineId === lineId)

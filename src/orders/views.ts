@@ -169,7 +169,12 @@ export function orderEventJson(event: OrderEvent) {
     payment: event.payment,
     renews_itself: event.renewsItself,
     test: event.isTest,
-    lines: event.linesJson === null ? null : (JSON.parse(event.linesJson) as StoredLine[]),
+    lines:
+      event.linesJson === null
+        ? null
+        : (JSON.parse(event.linesJson) as StoredLine[]).map(
+            ({ ids: _, price: __, first: ___, once: ____, ...line }) => line,
+          ),
     outcomes: JSON.parse(event.outcomeJson) as (Outcome & { line: string })[],
   };
 }

@@ -30,6 +30,11 @@ export interface StoredLine {
   quantity?: number;
   paid_until?: string;
   renews?: string | number;
+  /** as in LineMessage */
+  ids?: string[];
+  price?: string;
+  first?: true;
+  once?: true;
 }
 
 /** An order under its lock, in its transaction. */

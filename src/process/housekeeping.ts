@@ -14,6 +14,7 @@ import { pruneLinkRequests } from '../store/link-requests';
 import { pruneCodes } from '../store/one-time-codes';
 import { pruneSessions } from '../store/sessions';
 import { pruneMessages } from '../store/shop-messages';
+import { pruneRefusedDays } from '../store/shop-refusals';
 import { pruneRefused } from '../store/sums';
 import { findWebhook } from '../store/webhooks';
 
@@ -76,6 +77,7 @@ export function startHousekeeping(
     await pruneAll((rows) => pruneAccesses(db, before, rows));
     await pruneAll((rows) => pruneRefused(db, dayOf(before), rows));
     await pruneAll((rows) => pruneMessages(db, before, rows));
+    await pruneAll((rows) => pruneRefusedDays(db, dayOf(before), rows));
     for (const [kind, days] of Object.entries(TRIED_DAYS) as [OutboxKind, number][]) {
       const tried = new Date(now().getTime() - days * DAY_MS);
       await pruneAll((rows) => pruneOutbox(db, kind, before < tried ? before : tried, rows));

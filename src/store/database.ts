@@ -40,6 +40,7 @@ export type TableName =
   | 'shop_messages'
   | 'unmatched'
   | 'shop_links'
+  | 'shop_refusals'
   | 'orders'
   | 'order_events'
   | 'order_lines'

@@ -1,7 +1,7 @@
 import { isSqlite, table, type Db, type Transaction } from './database';
 import { customerDigest } from './customer-digest';
 import { toColumns, toFields } from './row-fields';
-import { forceIndex, insertCounted, insertRows, orderedJoin, tableBy } from './statements';
+import { insertCounted, insertRows, tableBy } from './statements';
 import { toSqlTime } from './time';
 
 /** Orders of shops, with their events, their lines, and what each line did to licences. */
@@ -304,47 +304,6 @@ export async function findSilentShops(db: Db, before: Date): Promise<string[]> {
     )
     .orderBy('s.name')
     .pluck<string[]>('s.name');
-}
-
-/** Events among which renewals are looked for, the newest. */
-const MOST_RECENT = 10_000;
-
-/** The orders with a renewal that was received since a time, and that no line of theirs took. Without tests. */
-export async function listUnmatchedRenewals(
-  db: Db,
-  since: Date,
-): Promise<{ shop: string; number: string }[]> {
-  const [oldest = 0] = await db(table(db, 'order_events'))
-    .orderBy('id', 'desc')
-    .offset(MOST_RECENT - 1)
-    .limit(1)
-    .pluck<number[]>('id');
-  // Sorted here: a join that is sorted by the server becomes a table on disk, because of the texts.
-  const events = await db(db.raw(`${table(db, 'order_events')} e${forceIndex(db, 'order_events')}`))
-    .joinRaw(`${orderedJoin(db)} ${table(db, 'orders')} o ON o.id = e.order_id`)
-    .where('e.id', '>=', oldest)
-    .where({ 'e.event': 'renewed', 'e.effect': 'renew', 'o.is_test': false })
-    .where('e.received_at', '>=', toSqlTime(since))
-    .where((query) =>
-      query.where('e.outcome_json', '[]').orWhere('e.outcome_json', 'like', '%"reason":"not_paid"%'),
-    )
-    .select<{ id: number; shop: string; number: string; named: string | null }[]>(
-      ...['o.id', 'o.shop', 'o.number', 'e.lines_json AS named'],
-    );
-  const inOrder = (one: { shop: string; id: number }, other: { shop: string; id: number }) =>
-    one.shop === other.shop ? one.id - other.id : one.shop < other.shop ? -1 : 1;
-  events.sort(inOrder);
-  const ids = [...new Set(events.map(({ id }) => id))];
-  const known = new Map<number, Set<string>>(ids.map((id) => [id, new Set()]));
-  for (const { orderId, line } of await listOrderLines(db, ids)) known.get(orderId)?.add(line);
-  const unmatched = new Map<number, { shop: string; number: string }>();
-  for (const { id, shop, number, named } of events) {
-    // What was paid later has taken it meanwhile.
-    const lines = named === null ? undefined : (JSON.parse(named) as { line: string }[]);
-    const isTaken = lines?.every(({ line }) => known.get(id)?.has(line)) ?? known.get(id)?.size !== 0;
-    if (!isTaken) unmatched.set(id, { shop, number });
-  }
-  return [...unmatched.values()];
 }
 
 /** The oldest orders that wait, after an id. */

@@ -5,6 +5,7 @@ import { eventually } from '../support/processes';
 import { expectNoSecrets, startManaged, type Managed } from '../support/manage';
 import { sealKey } from '../../src/licensing/sealing';
 import { table } from '../../src/store/database';
+import { listRefusedDays } from '../../src/store/shop-refusals';
 import { BACKENDS, PREFIX, rows, startTestService } from '../support/service';
 import { sendHook, signDigistore24, signStandard, signStripe } from '../support/shop-senders';
 
@@ -93,6 +94,88 @@ describe.each(BACKENDS)('receivers, on %s', (_, settings) => {
     await service.write.refused('PATCH /shops/changes', { kind: 'standard' }, 'INVALID_REQUEST', 'secret');
     await service.write.ok('PATCH /shops/changes', { kind: 'standard', secret });
     await service.write.ok('PATCH /shops/changes', { kind: 'standard', test: true });
+  });
+
+  it('refuses a secret that cannot be one of its kind, and says what it looks like', async () => {
+    const hex = '0123456789abcdef'.repeat(2);
+    const good = randomBytes(24).toString('base64');
+    for (const [kind, secret, message] of [
+      ['stripe', 'sk_live_51Habc', 'an API key. The signing secret of a destination begins with "whsec_".'],
+      ['stripe', 'we_1NabcDEF', 'an id.'],
+      ['stripe', hex, 'a hexadecimal key.'],
+      ['stripe', 'pdl_ntfset_01abc_DEF', 'the secret of another kind of sender.'],
+      ['stripe', 'whsec_', 'not look like'],
+      ['stripe', 'whsec_one two', 'not look like'],
+      ['paddle', 'pdl_live_apikey_01abc', 'an API key. The secret key of a notification destination'],
+      ['paddle', 'ntfset_01abc', 'an id.'],
+      ['paddle', 'whsec_abc', 'the secret of another kind of sender.'],
+      ['standard', 'anything', 'not look like'],
+      ['standard', `whpk_${good}`, 'a public key.'],
+      ['standard', good, 'not look like'],
+      ['standard', `whsec_${good}§`, 'not look like'],
+      ['standard', 'whsec_c2hvcnQ=', 'at least 24 bytes'],
+    ] as const) {
+      const answer = await service.write.send('POST /shops', { body: { name: 'wrong', kind, secret } });
+      expect([secret, answer.status, answer.body]).toMatchObject([
+        secret,
+        400,
+        { error: { code: 'INVALID_REQUEST', field: 'secret', message: expect.stringContaining(message) } },
+      ]);
+      if (secret.length > 20) expect(JSON.stringify(answer.body)).not.toContain(secret);
+    }
+  });
+
+  it('drops the quotes and the version that a secret was copied with', async () => {
+    const secret = `whsec_${randomBytes(24).toString('base64')}`;
+    for (const [name, copied] of [
+      ['quoted', `"${secret}"`],
+      ['versioned', `v1,${secret}`],
+      ['both', `'v1,${secret}'\n`],
+    ] as const) {
+      await service.write.ok('POST /shops', { name, kind: 'standard', secret: copied }, 201);
+      const signed = () => signStandard({ type: 'ping' }, secret, NOW, randomUUID());
+      await eventually(async () => expect((await send(name, signed())).status).toBe(200));
+    }
+    // A passphrase of the seller's own may have quotes.
+    await service.write.ok('POST /shops', { name: 'phrase', kind: 'digistore24', secret: '"mine"' }, 201);
+    const test = (phrase: string) => send('phrase', signDigistore24({ event: 'connection_test' }, phrase));
+    await eventually(async () => expect((await test('"mine"')).status).toBe(200));
+    expect((await test('mine')).status).toBe(401);
+  });
+
+  it('has its address before its secret, and counts what it refuses until the right one is there', async () => {
+    const findings = async () =>
+      ((await service.write.ok('GET /doctor')) as unknown as { id: string; message: string }[]).filter(
+        ({ id, message }) => id.startsWith('RECEIVER') && message.includes('first'),
+      );
+    const added = await service.write.ok('POST /shops', { name: 'first', kind: 'stripe' }, 201);
+    expect(added).toMatchObject({ kind: 'stripe', verifies: false });
+    expect(await findings()).toEqual([]);
+    const message = () => send('first', signStripe(UNUSED, SECRET, NOW));
+    await eventually(async () => expect((await message()).status).toBe(401));
+    expect((await message()).text).toContain('has no secret yet');
+    await eventually(async () => expect(await findings()).toMatchObject([{ id: 'RECEIVER_NO_SECRET' }]));
+
+    await service.write.ok('PATCH /shops/first', { secret: 'whsec_of_another_address' });
+    const refused = async () =>
+      (await listRefusedDays(service.db, '2026-01-01', 'first')).map(({ day, times }) => [
+        day,
+        Number(times),
+      ]);
+    const before = Number((await refused())[0]?.[1]);
+    await eventually(async () => expect((await message()).text).not.toContain('no secret yet'));
+    await eventually(async () => expect(Number((await refused())[0]?.[1])).toBeGreaterThan(before));
+    expect(await refused()).toEqual([['2026-11-24', expect.any(Number)]]);
+    const [finding] = await findings();
+    expect(finding).toMatchObject({ id: 'RECEIVER_REFUSES' });
+    expect(finding?.message).toMatch(
+      /\d+ messages were refused for their signature, none was taken: is it the secret of another address\?/,
+    );
+    await service.write.ok('PATCH /shops/first', { secret: SECRET });
+    await eventually(async () => expect((await message()).status).toBe(200));
+    expect(await findings()).toEqual([]);
+    await service.write.send('DELETE /shops/first');
+    expect(await refused()).toEqual([]);
   });
 
   it('refuses other addresses, methods, types and sizes', async () => {

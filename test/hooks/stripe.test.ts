@@ -297,12 +297,15 @@ describe.each(BACKENDS)('messages of Stripe, on %s', (_, settings) => {
   });
 
   it('says why a message cannot be stored, and keeps that', async () => {
-    const event = paid(0, { metadata: { sku: 'PRO-1Y', quantity: '1000' } });
+    const event = paid(0, { metadata: { sku: 'PRO-1Y', quantity: '100000' } });
     const answer = await sendHook(service.url, 'stripe', signStripe(event, SECRET, NOW));
-    expect([answer.status, JSON.parse(answer.text)]).toMatchObject([400, { error: { field: 'lines' } }]);
+    expect([answer.status, JSON.parse(answer.text)]).toMatchObject([
+      400,
+      { error: { field: 'lines.0.quantity' } },
+    ]);
     const [newest] = (await service.write.ok('GET /shops/stripe/messages?limit=1')) as unknown as Thing[];
     expect(newest?.result).toBe('refused');
-    expect(newest?.reason).toContain('100');
+    expect(newest?.reason).toMatch(/10.?000/);
   });
 });
 

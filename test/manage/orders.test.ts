@@ -703,18 +703,21 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     const stored = await requireShop(service.db, name);
     expect(stored.secretSealed).not.toContain('whsec_abc');
     expect(openShopSecret(stored, keySecret)).toBe('whsec_abc');
-    await expect(addShop(service.db, 'bare', { kind: 'paddle' }, context)).rejects.toMatchObject({
-      field: 'secret',
-    });
-    await expect(
-      addShop(service.db, 'bare', { kind: 'paddle', secret: 'x' }, { ...context, keySecret: undefined }),
-    ).rejects.toThrow('LICENSING_KEY_SECRET is not set');
+    for (const secret of [undefined, 'pdl_ntfset_x'])
+      await expect(
+        addShop(service.db, 'bare', { kind: 'paddle', secret }, { ...context, keySecret: undefined }),
+      ).rejects.toThrow('LICENSING_KEY_SECRET is not set');
     const shown = await write.ok(`GET /shops/${name}`);
     expect(shown).toMatchObject({ kind: 'stripe', test: true });
     expect(JSON.stringify(shown)).not.toContain('secret');
     await write.refused('POST /shops', { name }, 'CONFLICT', 'name');
     await write.refused('POST /shops', { name: 'A b' }, 'INVALID_REQUEST', 'name');
-    await write.refused('POST /shops', { name: 'own', kind: 'stripe' }, 'INVALID_REQUEST', 'secret');
+    await write.refused(
+      'POST /shops',
+      { name: 'own', kind: 'stripe', secret: 'x' },
+      'INVALID_REQUEST',
+      'secret',
+    );
     await write.refused(
       'POST /shops',
       { name: 'own', test_plan_id: 99_999 },

@@ -5,7 +5,6 @@ import { table } from '../../src/store/database';
 import { findMiscounts } from '../../src/store/counters';
 import { listNewestActivations } from '../../src/store/activations';
 import { listAccessesNearby } from '../../src/store/access-log';
-import { listUnmatchedRenewals } from '../../src/store/orders';
 import { diskTablesOf, makeDiskTable } from '../support/disk-tables';
 import { startManaged, type Managed } from '../support/manage';
 import { operator, type Operator } from '../support/operator';
@@ -95,7 +94,6 @@ test('webhooks, mail, orders and every command that reads or writes', async () =
   await findMiscounts(db, 10);
   await listNewestActivations(db, [id], 5);
   await listAccessesNearby(db, ['127.0.0.1', '::1'], 5);
-  await listUnmatchedRenewals(db, new Date(0));
   // Before a lost connection is killed.
   await db.raw(LIST_CONNECTIONS);
   expect(diskTablesOf(db).slice(noted)).toEqual([]);

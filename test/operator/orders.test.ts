@@ -84,9 +84,15 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
   it('add a receiver with its secret, and list its messages', async () => {
     const file = join(temporaryFolder(), 'secret.txt');
     writeFileSync(file, 'whsec_of_the_sender\n');
-    expect(await refused('shop', 'add', 'stripe', '--kind', 'stripe')).toContain(
-      'needs the secret it signs with',
+    const early = await text('shop', 'add', 'early', '--kind', 'stripe');
+    expect(early).toMatch(
+      /Its messages go to .*\/hooks\/early.*refuses every message until it has the secret/s,
     );
+    writeFileSync(`${file}.wrong`, 'sk_live_51Habc\n');
+    const wrong = ['shop', 'edit', 'early', '--secret-file', `${file}.wrong`];
+    expect(await refused(...wrong)).toMatch(/looks like an API key.*begins with "whsec_"/);
+    await text('shop', 'edit', 'early', '--secret-file', file);
+    await text('shop', 'remove', 'early');
     const missing = await refused('shop', 'add', 'stripe', '--kind', 'stripe', '--secret-file', `${file}x`);
     expect(missing).toMatch(/The secret's file .*x cannot be read: /);
     expect(await refused('shop', 'add', 'stripe', '--kind', 'strife')).toContain('stripe');

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import type { OrderMessage } from '../../src/orders/message';
+import { addRefused } from '../../src/store/shop-refusals';
 import { receive } from '../../src/orders/receive';
 import { recordOrder } from '../../src/orders/record';
 import { giveRelease } from '../support/packages';
@@ -115,11 +116,23 @@ describe.each(BACKENDS)('the pages of orders, on %s', (_name, settings) => {
   });
 
   it('add a receiver, give its address, and show its messages', async () => {
-    const refused = await seller.post('/shops/new', { name: 'stripe', kind: 'stripe' });
-    expect(textOf(refused.html)).toContain('Please type the secret as the sender’s settings show it.');
-    await seller.get('/shops/new');
     const secret = 'whsec_of_the_sender';
-    const added = await seller.send('/shops/new', { name: 'stripe', kind: 'stripe', secret });
+    expect((await seller.get('/shops/new')).html).not.toContain('name="secret"');
+    const first = await seller.send('/shops/new', { name: 'stripe', kind: 'stripe' });
+    expect(first.html).toContain('/api/index.php/v1/licensing/hooks/stripe"');
+    const refused = await seller.post('/shops/stripe/secret', { secret: 'sk_live_1' });
+    expect(textOf(refused.html)).toMatch(
+      /looks like an API key. Stripe’s signing secret begins with “whsec_”/,
+    );
+    expect(refused.html).not.toContain('sk_live_1');
+    expect(await read('/shops/stripe')).toContain('It has no secret yet, and refuses every message.');
+    await addRefused(service.db, { shop: 'stripe', day: '2026-11-23', times: 12 });
+    await seller.get('/shops/stripe/secret');
+    const added = await seller.send('/shops/stripe/secret', { secret });
+    expect(textOf(added.html)).toContain(
+      '12 messages were refused for their signature, none was taken: is it the secret of another address?',
+    );
+    expect(textOf(added.html)).toContain('Refused for their signature: 23 Nov 2026: 12');
     expect(added.html).toContain('/api/index.php/v1/licensing/hooks/stripe"');
     expect(added.html).not.toContain(secret);
     expect(textOf(added.html)).toContain('None yet. Give the sender the address beside');

@@ -47,6 +47,9 @@ const Shop = exactly(
     id: Id,
     name: Text,
     kind: wordOf(SHOP_KINDS),
+    verifies: Type.Boolean({
+      description: 'Whether it has what its sender signs with. Until then a receiver refuses every message.',
+    }),
     test: Type.Boolean(),
     test_plan_id: orNull(Id),
     token: orNull(
@@ -66,7 +69,8 @@ const settings = {
   ),
   secret: Type.Optional(
     Type.String({
-      description: 'What the sender of a receiver signs with. It is kept sealed and never shown.',
+      description:
+        'What the sender of a receiver signs with. It may come later: most senders show it for an address. It is kept sealed and never shown.',
     }),
   ),
   test: Type.Optional(Type.Boolean({ description: 'What it sends is for testing.' })),

@@ -1,9 +1,16 @@
 import { requireOrderCustomer, type OrderMessage } from '../message';
 
 /** Who bought, as far as it can be stored: an order is not lost for an address that cannot be. */
-export function customerOf(email: string | undefined, name?: string): OrderMessage['customer'] {
+export function customerOf(
+  email: string | undefined,
+  name?: string,
+  language?: string,
+): OrderMessage['customer'] {
   if (email === undefined) return undefined;
-  for (const customer of [{ email, name }, { email }])
+  for (const customer of [
+    { email, name, language },
+    { email, language },
+  ])
     try {
       return requireOrderCustomer(customer);
     } catch {

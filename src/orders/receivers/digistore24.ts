@@ -105,15 +105,16 @@ function readPayment(
   if (isLater && form.get('billing_type') === 'installment') return { note: 'links', links };
   const line = itemOf(form);
   const sku = form.get('product_id') ?? '';
+  const renewsItself = form.get('billing_type') === 'subscription' ? true : undefined;
+  const upgraded = form.get('upgraded_order_id');
   const name = [form.get('address_first_name'), form.get('address_last_name')].filter(Boolean).join(' ');
-  return {
-    links,
-    event: {
-      ...{ ...shared, event: isLater ? 'renewed' : 'paid', order: { number } },
-      customer: customerOf(form.get('email'), name || undefined),
-      lines: [isLater ? { line } : { line, sku, quantity: Number(form.get('quantity')) || 1 }],
-    },
-  };
+  const customer = customerOf(form.get('email'), name || undefined, form.get('language'));
+  const paid = { ...shared, order: { number }, payment: transaction, customer, renewsItself };
+  if (isLater) return { links, event: { ...paid, event: 'renewed', lines: [{ line }] } };
+  const bought = { line, sku, quantity: Number(form.get('quantity')) || 1 };
+  return upgraded
+    ? { links, event: { ...paid, event: 'upgraded', lines: [{ ...bought, renews: upgraded }] } }
+    : { links, event: { ...paid, event: 'paid', lines: [bought] } };
 }
 
 function orderOf(form: Map<string, string>): string {

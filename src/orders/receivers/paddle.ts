@@ -1,15 +1,19 @@
+import type { LineMessage } from '../message';
 import { customerOf } from './customer';
 import { listAt, numberAt, parseObject, requireText, requireTime, textAt, timeAt, valueAt } from './json';
 import type { Receiver, Told, ToldEvent } from './receiver';
+import { secretsLike } from './secrets';
 import { FIVE_MINUTES_MS, hmac, isAmong, isFresh, partsOf } from './signature';
 
 /**
  * Paddle Billing: `Paddle-Signature: ts=seconds;h1=hex`, HMAC-SHA256 over `ts:body`, which a repeated try may keep from the
  * first. A transaction is the order `txn_...`, those of a subscription are the order `sub_...`; a line is a product,
- * which stays the same when its price changes.
+ * and stays the same when its price, or what is beside it, changes.
  */
 export const paddle: Receiver = {
   contentType: 'application/json',
+
+  ...secretsLike('pdl_ntfset_', 'The secret key of a notification destination begins with "pdl_ntfset_".'),
 
   verify({ body, header }, secret, now) {
     const signature = header('paddle-signature') ?? '';
@@ -47,28 +51,58 @@ function readTransaction(data: unknown, at: Date): Read {
   const origin = textAt(data, 'origin') ?? '';
   const subscription = textAt(data, 'subscription_id');
   // Something bought beside a subscription is an order of its own.
-  const number = origin === 'subscription_charge' ? transaction : (subscription ?? transaction);
+  const isBeside = origin === 'subscription_charge';
+  const number = isBeside ? transaction : (subscription ?? transaction);
   const links = [{ key: transaction, order: number }];
-  if (UPKEEP.includes(origin)) return { note: 'links', links };
-  const paidUntil = timeAt(data, 'billing_period', 'ends_at');
-  const isRenewal = origin === 'subscription_recurring';
+  if (origin === 'subscription_payment_method_change') return { links, note: 'links' };
+  const items = itemsOf(data);
+  const shared = {
+    ...{ at, eventId: transaction, order: { number }, payment: transaction },
+    ...(subscription !== undefined && !isBeside && { renewsItself: true }),
+  };
+  const recurring = items.filter(({ once }) => !once);
+  // The price of what was changed is the whole one, or that of the rest of the period.
+  const change = recurring.map(({ paidUntil: _, ...item }) => item);
+  if (origin === 'subscription_update') {
+    if (change.length === 0) return { links, note: 'untold', unmatched: true };
+    return { links, event: { ...shared, event: 'upgraded', lines: recurring } };
+  }
+  if (origin === 'subscription_recurring') {
+    // What was changed in between is paid with the next period.
+    const isChanged = listAt(data, 'items').some((item) => valueAt(item, 'proration') instanceof Object);
+    const lines = recurring.map(({ line, ids, paidUntil }) => ({ line, ids, paidUntil }));
+    return {
+      links,
+      event: { ...shared, event: 'renewed', lines: lines.length === 0 ? undefined : lines },
+      also: isChanged && change.length > 0 ? [{ ...shared, event: 'upgraded', lines: change }] : [],
+    };
+  }
   return {
     links,
     event: {
-      ...{ event: isRenewal ? 'renewed' : 'paid', at, eventId: transaction, order: { number } },
+      ...{ ...shared, event: 'paid', customerId: textAt(data, 'customer_id') },
       customer: customerOf(textAt(data, 'custom_data', 'email')),
-      customerId: textAt(data, 'customer_id'),
-      lines: listAt(data, 'items').map((item, _, items) => ({
-        line: lineOf(item, items),
-        ...(isRenewal ? {} : { sku: articleOf(item), quantity: numberAt(item, 'quantity') }),
-        ...(textAt(item, 'price', 'billing_cycle', 'interval') !== undefined && { paidUntil }),
-      })),
+      lines: items,
     },
   };
 }
 
-/** Of a subscription's own upkeep: what was bought stays the same. */
-const UPKEEP = ['subscription_update', 'subscription_payment_method_change'];
+/** What was bought, without what is credited for it. A line keeps its price and product, whatever is beside it. */
+function itemsOf(transaction: unknown): LineMessage[] {
+  const paidUntil = timeAt(transaction, 'billing_period', 'ends_at');
+  const bought = listAt(transaction, 'items').filter((item) => (numberAt(item, 'quantity') ?? 1) > 0);
+  return bought.map((item) => {
+    const price = requireText(item, 'price', 'id');
+    const isRecurring = textAt(item, 'price', 'billing_cycle', 'interval') !== undefined;
+    return {
+      line: lineOf(item, bought),
+      ids: [price, textAt(item, 'price', 'product_id') ?? []].flat(),
+      ...(isRecurring ? { paidUntil } : { once: true as const }),
+      sku: textAt(item, 'price', 'custom_data', 'sku') ?? price,
+      quantity: numberAt(item, 'quantity'),
+    };
+  });
+}
 
 /** Where two prices are of one product, those tell them apart. */
 function lineOf(item: unknown, items: unknown[]): string {
@@ -76,10 +110,6 @@ function lineOf(item: unknown, items: unknown[]): string {
   const product = productOf(item);
   const isAlone = items.filter((one) => productOf(one) === product).length === 1;
   return (isAlone ? product : undefined) ?? requireText(item, 'price', 'id');
-}
-
-function articleOf(item: unknown): string {
-  return textAt(item, 'price', 'custom_data', 'sku') ?? requireText(item, 'price', 'id');
 }
 
 const ADJUSTMENTS = new Map<string, ToldEvent['event']>([

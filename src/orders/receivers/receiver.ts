@@ -1,4 +1,5 @@
 import type { OrderMessage } from '../message';
+import type { SecretLook } from './secrets';
 
 /**
  * How one kind of sender signs its messages, and what they mean: a file for each kind in this folder. Verifying and
@@ -14,7 +15,11 @@ export interface Receiver {
   verify(delivery: Delivery, secret: string, now: Date): Verdict;
   /** Called with a verified body. @throws MessageError when it is not what this sender sends */
   read(delivery: Delivery, context: ReadContext): Told;
-  /** Why a secret cannot be one of this sender's, as a sentence; undefined: it can. */
+  /** The secret in what was copied from the sender's settings. */
+  cleanSecret?(copied: string): string;
+  /** What a text looks like that cannot be one of this sender's secrets; undefined: it can. */
+  secretLook?(secret: string): SecretLook | undefined;
+  /** The same in words, with what the sender's secrets look like. */
   secretFault?(secret: string): string | undefined;
   /** The answer's text, for a sender that shows it to its customer. */
   answer?(delivery: Delivery, keys: string[]): string;
@@ -48,6 +53,8 @@ export interface Told {
   /** with a note: money is concerned, and it cannot be told what for. It is shown until somebody acts */
   unmatched?: boolean | undefined;
   event?: ToldEvent | undefined;
+  /** what it tells besides of the same order */
+  also?: ToldEvent[];
   links?: Link[];
 }
 

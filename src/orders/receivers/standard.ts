@@ -1,6 +1,10 @@
 import { parseObject, requireText, valueAt } from './json';
 import { MessageError, type Receiver } from './receiver';
+import { secretsLike } from './secrets';
 import { hmac, isAmong, isFresh } from './signature';
+
+/** The specification has 24 to 64. */
+const LEAST_BYTES = 24;
 
 /**
  * Standard Webhooks 1.0: `webhook-signature` has `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body`, several apart by
@@ -35,15 +39,12 @@ export const standard: Receiver = {
     return { id, type, event: { ...told, order: { number: order } } };
   },
 
-  secretFault(secret) {
-    return keyOf(secret).length >= LEAST_BYTES
-      ? undefined
-      : `It must be "whsec_" and base64 of at least ${LEAST_BYTES} bytes.`;
-  },
+  ...secretsLike(
+    'whsec_',
+    `It must be "whsec_" and base64 of at least ${LEAST_BYTES} bytes.`,
+    (rest) => /^[A-Za-z0-9+/]+={0,2}$/.test(rest) && keyOf(rest).length >= LEAST_BYTES,
+  ),
 };
-
-/** The specification has 24 to 64. */
-const LEAST_BYTES = 24;
 
 function keyOf(secret: string): Buffer {
   return Buffer.from(secret.replace(/^whsec_/, ''), 'base64');

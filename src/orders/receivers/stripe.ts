@@ -1,6 +1,8 @@
+import { isStorable } from '../../licensing/timestamps';
 import { customerOf } from './customer';
 import { listAt, numberAt, parseObject, requireSeconds, requireText, textAt, valueAt } from './json';
 import type { Link, Receiver, Told, ToldEvent } from './receiver';
+import { secretsLike } from './secrets';
 import { hmac, isAmong, isFresh, partsOf } from './signature';
 
 /**
@@ -9,6 +11,8 @@ import { hmac, isAmong, isFresh, partsOf } from './signature';
  */
 export const stripe: Receiver = {
   contentType: 'application/json',
+
+  ...secretsLike('whsec_', 'The signing secret of a destination begins with "whsec_".'),
 
   verify({ body, header }, secret, now) {
     const signature = header('stripe-signature') ?? '';
@@ -48,7 +52,12 @@ const READERS = new Map<string, (about: About) => Read>([
   ['checkout.session.async_payment_succeeded', readSession],
   ['invoice.paid', readInvoice],
   ['invoice_payment.paid', readInvoicePayment],
+  ['invoice.payment_failed', readFailedPayment],
   ['charge.refunded', readRefund],
+  ['refund.failed', readFailedRefund],
+  // Before API 2024-10-28, and where a refund is cancelled.
+  ['refund.updated', readFailedRefund],
+  ['charge.refund.updated', readFailedRefund],
   ['charge.dispute.created', readDispute],
   // An inquiry that becomes a dispute is not created again.
   ['charge.dispute.funds_withdrawn', readDispute],
@@ -64,63 +73,203 @@ function readSession({ object, event }: About): Read {
   if (textAt(object, 'payment_status') === 'unpaid') return { note: 'unpaid' };
   const payment = idAt(object, 'payment_intent');
   const invoice = idAt(object, 'invoice');
-  const number = idAt(object, 'subscription') ?? invoice ?? payment ?? requireText(object, 'id');
+  const subscription = idAt(object, 'subscription');
+  const number = subscription ?? invoice ?? payment ?? requireText(object, 'id');
   const sku = textAt(object, 'metadata', 'sku') ?? idAt(object, 'payment_link') ?? UNNAMED;
   const details = valueAt(object, 'customer_details');
   return {
-    links: linksOf(number, payment, invoice),
+    links: linksOf(number, invoice, [payment]),
     event: {
-      ...{ ...event, event: 'paid', order: { number } },
+      ...{ ...event, event: 'paid', order: { number }, payment: invoice ?? payment },
+      renewsItself: subscription === undefined ? undefined : true,
       customer: customerOf(
         textAt(details, 'email') ?? textAt(object, 'customer_email'),
         textAt(details, 'name'),
+        textAt(object, 'locale')?.slice(0, 2),
       ),
-      lines: [{ line: '1', sku, quantity: quantityOf(object) }],
+      lines: [{ line: ONLY, sku, quantity: quantityOf(object) ?? 1 }],
     },
   };
 }
 
-/** What a payment of an order is found by later, when it is given back. */
-function linksOf(order: string, ...keys: (string | undefined)[]): Link[] {
-  return keys.flatMap((key) => (key === undefined ? [] : { key, order }));
+/** The line of a session's order, which has one. */
+const ONLY = '1';
+
+/** What a payment of an order is found by later, when it is given back: by its invoice, where it has one. */
+function linksOf(order: string, invoice: string | undefined, payments: (string | undefined)[]): Link[] {
+  const keys = payments.flatMap((key) => key ?? []);
+  if (invoice === undefined) return keys.map((key) => ({ key, order }));
+  return [{ key: invoice, order }, ...keys.map((key) => ({ key, other: invoice }))];
 }
 
 function readInvoice({ object, event }: About): Read {
   const invoice = requireText(object, 'id');
-  const details =
-    valueAt(object, 'parent', 'subscription_details') ?? valueAt(object, 'subscription_details');
-  const subscription = idAt(details, 'subscription') ?? idAt(object, 'subscription');
+  const { subscription, details } = subscriptionOf(object);
   const number = subscription ?? invoice;
   const payments = listAt(object, 'payments', 'data').map((one) => idAt(one, 'payment', 'payment_intent'));
-  const links = linksOf(number, invoice, idAt(object, 'payment_intent'), ...payments);
+  const links = linksOf(number, invoice, [idAt(object, 'payment_intent'), ...payments]);
   const customer = customerOf(textAt(object, 'customer_email'), textAt(object, 'customer_name'));
-  const shared = { ...event, order: { number }, customer };
+  const shared = { ...event, order: { number }, payment: invoice, customer };
   const paid = { ...shared, event: 'paid', mayRepeat: true } as const;
-  if (subscription === undefined) return { links, event: { ...paid, lines: linesOf(object) } };
+  const isCut = valueAt(object, 'lines', 'has_more') === true;
+  const rest = isCut ? ({ note: 'untold', unmatched: true } as const) : {};
+  if (subscription === undefined) return { links, ...rest, event: { ...paid, lines: articlesOf(object) } };
+  const own = ownLines(object, subscription).filter((line) => !isProration(line));
+  const renews = { ...shared, renewsItself: true };
+  const change = changesOf(object, subscription);
+  const changed: ToldEvent[] = change === undefined ? [] : [{ ...renews, event: 'upgraded', lines: change }];
+  const nothing: Read = isMoney(object)
+    ? { links, note: 'untold', unmatched: true }
+    : { links, note: 'links' };
   switch (textAt(object, 'billing_reason')) {
     case 'subscription_create': {
-      // A session tells of the same payment. Without one, the subscription's metadata may name the article.
       const sku = textAt(details, 'metadata', 'sku');
-      if (sku === undefined) return { links, note: 'first_payment' };
-      return { links, event: { ...paid, lines: [{ line: '1', sku, quantity: quantityOf(details) }] } };
+      const items = itemsOf(own);
+      const lines =
+        sku === undefined
+          ? items.map((item, i) => ({ ...item, quantity: quantityOf(own[i]) ?? lineQuantity(own[i]) ?? 1 }))
+          : [
+              {
+                ...(items.find(({ first }) => first) ?? { line: ONLY }),
+                sku,
+                quantity: quantityOf(details) ?? 1,
+              },
+            ];
+      if (lines.length === 0) return nothing;
+      return { links, ...(sku === undefined ? rest : {}), event: { ...paid, renewsItself: true, lines } };
     }
+    // What was changed in between is paid with the next period.
     case 'subscription_cycle': {
-      const ends = listAt(object, 'lines', 'data').flatMap((line) => numberAt(line, 'period', 'end') ?? []);
-      const paidUntil = new Date(Math.max(...ends) * 1000);
-      const lines = ends.length === 0 ? undefined : [{ line: '1', paidUntil }];
-      return { links, event: { ...shared, event: 'renewed', lines } };
+      const lines = itemsOf(own).map(({ sku: _, ...item }) => item);
+      const event = { ...renews, event: 'renewed', lines: lines.length === 0 ? undefined : lines } as const;
+      return { links, event, also: hasProration(object, subscription) ? changed : [] };
     }
+    case 'subscription_update':
+      return changed[0] === undefined ? nothing : { links, event: changed[0] };
     default:
-      return { links, note: 'links' };
+      return nothing;
   }
 }
 
-/** An invoice's own articles. */
-function linesOf(invoice: unknown): ToldEvent['lines'] {
+/** The subscription that an invoice is of, before and since API 2025-03-31. */
+function subscriptionOf(invoice: unknown): { subscription: string | undefined; details: unknown } {
+  const details =
+    valueAt(invoice, 'parent', 'subscription_details') ?? valueAt(invoice, 'subscription_details');
+  return { subscription: idAt(details, 'subscription') ?? idAt(invoice, 'subscription'), details };
+}
+
+function isMoney(invoice: unknown): boolean {
+  return (numberAt(invoice, 'amount_paid') ?? 0) > 0;
+}
+
+/** The lines of a subscription's own items, without usage that is paid afterwards. */
+function ownLines(invoice: unknown, subscription: string): unknown[] {
+  const made = numberAt(invoice, 'created') ?? numberAt(invoice, 'period_end');
+  return listAt(invoice, 'lines', 'data').filter((line) => {
+    const of = idAt(parentOf(line), 'subscription') ?? idAt(line, 'subscription');
+    if (of !== undefined && of !== subscription) return false;
+    // Something added to the invoice besides; a proration is an item of the invoice too.
+    const isAdded =
+      textAt(line, 'type') === 'invoiceitem' ||
+      textAt(line, 'parent', 'type') === 'invoice_item_details' ||
+      valueAt(line, 'parent', 'invoice_item_details') instanceof Object;
+    if (isAdded && !isProration(line)) return false;
+    const end = numberAt(line, 'period', 'end');
+    const isMetered = [
+      ['price', 'recurring'],
+      ['plan'],
+      ['pricing', 'price_details', 'price', 'recurring'],
+    ].some((path) => textAt(line, ...path, 'usage_type') === 'metered');
+    // A proration may end with the period that the invoice closes.
+    return !isMetered && (isProration(line) || end === undefined || made === undefined || end > made);
+  });
+}
+
+function parentOf(line: unknown): unknown {
+  return (
+    valueAt(line, 'parent', 'subscription_item_details') ?? valueAt(line, 'parent', 'invoice_item_details')
+  );
+}
+
+function isProration(line: unknown): boolean {
+  return valueAt(line, 'proration') === true || valueAt(parentOf(line), 'proration') === true;
+}
+
+function hasProration(invoice: unknown, subscription: string): boolean {
+  return ownLines(invoice, subscription).some(isProration);
+}
+
+interface Item {
+  line: string;
+  ids: string[];
+  sku?: string | undefined;
+  price?: string | undefined;
+  paidUntil?: Date | undefined;
+  first?: true;
+}
+
+/** Order lines by the subscription's items; a session's only line is the one that ends first, unless its ids say another. */
+function itemsOf(lines: unknown[]): Item[] {
+  const read = lines.map((line): Item => {
+    const price = priceOf(line);
+    const item = idAt(parentOf(line), 'subscription_item') ?? idAt(line, 'subscription_item');
+    const end = numberAt(line, 'period', 'end');
+    const paidUntil = end === undefined ? undefined : new Date(end * 1000);
+    const sku =
+      textAt(line, 'price', 'metadata', 'sku') ?? textAt(line, 'metadata', 'sku') ?? price ?? UNNAMED;
+    return {
+      ...{ line: price ?? ONLY, ids: [item ?? [], price ?? []].flat(), sku, price },
+      ...(paidUntil !== undefined && isStorable(paidUntil) && { paidUntil }),
+    };
+  });
+  const latest = new Map<string, Item>();
+  for (const item of read) {
+    const other = latest.get(item.line);
+    if (other === undefined || endOf(item) > endOf(other)) latest.set(item.line, item);
+  }
+  const items = [...latest.values()];
+  const [first] = [...items].sort((a, b) => endOf(a) - endOf(b));
+  return items.map((item) => (item === first ? { ...item, line: ONLY, first: true } : item));
+}
+
+function endOf({ paidUntil }: Item): number {
+  return paidUntil?.getTime() ?? Infinity;
+}
+
+/** What an invoice for a change pays for: the items as they are now, or as they are for the rest of the period. */
+function changesOf(invoice: unknown, subscription: string): ToldEvent['lines'] {
+  const own = ownLines(invoice, subscription);
+  const whole = own.filter((line) => !isProration(line));
+  const amountOf = (line: unknown) => numberAt(line, 'amount') ?? 0;
+  const isNew = whole.length > 0;
+  const given = isNew ? whole : own.filter((line) => amountOf(line) > 0);
+  const before = new Set(own.filter((line) => isProration(line) && amountOf(line) < 0).map(priceOf));
+  const byLine = new Map(given.map((line) => [priceOf(line) ?? ONLY, line]));
+  const lines = itemsOf(given).map(({ paidUntil, sku, price, ...item }) => {
+    const line = byLine.get(price ?? ONLY);
+    return {
+      ...item,
+      // The price is as before, so the article is too.
+      ...(price !== undefined && before.has(price) ? {} : { sku, price }),
+      quantity: lineQuantity(line),
+      ...(isNew && { paidUntil }),
+    };
+  });
+  const told = lines.filter(({ sku, quantity, paidUntil }) => sku ?? quantity ?? paidUntil);
+  return told.length === 0 ? undefined : told;
+}
+
+function lineQuantity(line: unknown): number | undefined {
+  const quantity = numberAt(line, 'quantity') ?? 0;
+  return Number.isInteger(quantity) && quantity > 0 ? quantity : undefined;
+}
+
+/** The articles of an invoice without a subscription. */
+function articlesOf(invoice: unknown): ToldEvent['lines'] {
   return listAt(invoice, 'lines', 'data').map((line, i) => ({
     line: String(i + 1),
     sku: textAt(line, 'metadata', 'sku') ?? priceOf(line) ?? UNNAMED,
-    quantity: quantityOf(line),
+    quantity: quantityOf(line) ?? lineQuantity(line) ?? 1,
   }));
 }
 
@@ -142,6 +291,25 @@ function readRefund({ object, event }: About): Read {
   return { event: { ...event, event: 'refunded', order: { of: paymentOf(object) }, partial } };
 }
 
+/** A refund that did not reach the customer, or was taken back: the money is with the seller. */
+function readFailedRefund({ object, event }: About): Read {
+  if (!['failed', 'canceled'].includes(textAt(object, 'status') ?? '')) return { note: 'not_final' };
+  // Two messages tell of it.
+  const eventId = `refund_failed:${requireText(object, 'id')}`;
+  const of = idAt(object, 'payment_intent') ?? idAt(object, 'charge');
+  if (of === undefined) return { note: 'unused' };
+  return { event: { ...event, eventId, event: 'refund_failed', order: { of } } };
+}
+
+/** The first payment of a subscription has no order yet. */
+function readFailedPayment({ object, event }: About): Read {
+  const { subscription } = subscriptionOf(object);
+  if (subscription === undefined || textAt(object, 'billing_reason') === 'subscription_create')
+    return { note: 'unpaid' };
+  const order = { number: subscription };
+  return { event: { ...event, event: 'payment_failed', order, payment: requireText(object, 'id') } };
+}
+
 /** A charge of before payment intents has its invoice alone. */
 function paymentOf(charge: unknown): string {
   return idAt(charge, 'payment_intent') ?? idAt(charge, 'invoice') ?? requireText(charge, 'id');
@@ -159,9 +327,9 @@ function readEnd({ object, event }: About): Read {
   return { event: { ...event, event: 'subscription_ended', order: { number: requireText(object, 'id') } } };
 }
 
-function quantityOf(value: unknown): number {
+function quantityOf(value: unknown): number | undefined {
   const quantity = textAt(value, 'metadata', 'quantity') ?? numberAt(value, 'metadata', 'quantity');
-  return /^\d+$/.test(String(quantity)) ? Number(quantity) : 1;
+  return /^\d+$/.test(String(quantity)) ? Number(quantity) : undefined;
 }
 
 /** An id, or that of the object in its place, which Stripe sends where an account expands it. */

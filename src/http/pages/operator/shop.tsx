@@ -1,4 +1,5 @@
 import { plansOf } from '../../../licensing/catalogue';
+import { readRefused, type Refused } from '../../../orders/refused-messages';
 import { effectsOf, readRules, RULES } from '../../../orders/rules';
 import { listSkus, requireShop, type Shop, type ShopSku } from '../../../orders/shops';
 import { countWaiting, listMessages, type ShopMessage } from '../../../orders/views';
@@ -14,7 +15,7 @@ import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { planOptions, shopOf } from './shop-map';
-import { TestFields, Tests, testsOf } from './shops';
+import { refusedText, TestFields, Tests, testsOf } from './shops';
 
 /** One shop: what its articles mean, what its events do, its messages, and its tests. */
 
@@ -25,14 +26,23 @@ export const shopRoutes: Route<OperatorCall>[] = [
     scope: 'write',
     isSecret: true,
     get: (call) => showForm(call, formState()),
-    post: (call, sent) =>
-      attempt(
+    post: async (call, sent) => {
+      const { kind } = await requireShop(call.db, shopOf(call));
+      return attempt(
         call,
         sent,
         () => edit(call, sent),
         (form) => showForm(call, form),
-        ({ error: { field } }) => call.view.t.orders.shops.refused[field ?? ''],
-      ),
+        ({ error: { field } }) => refusedText(call, field, kind, sent),
+      );
+    },
+  },
+  {
+    path: '/shops/:name/secret',
+    scope: 'write',
+    isSecret: true,
+    get: (call) => showSecret(call, formState()),
+    post: giveSecret,
   },
   { path: '/shops/:name/run', post: run, hasDeadline: false },
   { path: '/shops/:name/remove', scope: 'write', isSecret: true, get: askRemove, post: remove },
@@ -55,12 +65,14 @@ const MESSAGES_SHOWN = 20;
 interface Receives {
   address: string;
   messages: ShopMessage[];
+  refused: Refused;
 }
 
 async function readMessages(call: OperatorCall, shop: string): Promise<Receives> {
   return {
     address: hookAddress(call, shop),
     messages: await listMessages(call.db, { shop, limit: MESSAGES_SHOWN }),
+    refused: await readRefused(call.db, shop, call.at),
   };
 }
 
@@ -79,6 +91,27 @@ async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> 
     body: { ...filled(sent, 'secret'), ...testsOf(sent), rules },
   });
   return done(`/shops/${name}`, 'saved');
+}
+
+async function showSecret(call: OperatorCall, form: FormState): Promise<Answer> {
+  const shop = await requireShop(call.db, shopOf(call));
+  if (shop.kind === 'api') return done(`/shops/${shop.name}`);
+  return { page: <SecretForm form={form} shop={shop} address={hookAddress(call, shop.name)} /> };
+}
+
+async function giveSecret(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const { name, kind } = await requireShop(call.db, shopOf(call));
+  return attempt(
+    call,
+    sent,
+    async () => {
+      const secret = sent.get('secret')?.trim() ?? '';
+      await act(call, sent, 'PATCH /shops/{name}', { path: { name }, body: { secret } });
+      return done(`/shops/${name}`, 'saved');
+    },
+    (form) => showSecret(call, form),
+    ({ error: { field } }) => refusedText(call, field, kind, sent),
+  );
 }
 
 async function run(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
@@ -180,6 +213,7 @@ function ShopPage({
             <Panel id="address" title={texts.address}>
               <Inside>
                 <CopyText id="address-text" label={texts.address} text={receives.address} />
+                <Refusals shop={shop} refused={receives.refused} />
               </Inside>
             </Panel>
           ) : null}
@@ -187,6 +221,87 @@ function ShopPage({
         {receives ? <MessagesPanel messages={receives.messages} /> : null}
         <RulesPanel shop={shop} />
       </div>
+    </OperatorPage>
+  );
+}
+
+/** Whether a receiver has its secret, and what it refused without the right one. */
+function Refusals({ shop, refused: { days, times, isAlone } }: { shop: Shop; refused: Refused }) {
+  const { t, to, format } = useView();
+  const { shops: texts } = t.orders;
+  const lacks = shop.secretSealed === null;
+  const count = format.number(times);
+  return (
+    <>
+      {lacks ? <p>{texts.noSecret}</p> : null}
+      {isAlone && !lacks ? <p>{texts.refusedAlone(times, count)}</p> : null}
+      {days.length === 0 ? null : (
+        <p class="sub">
+          {texts.refusedByDay}{' '}
+          {days
+            .map(({ day, times: of }) => `${format.day(new Date(day))}: ${format.number(of)}`)
+            .join(', ')}
+        </p>
+      )}
+      <p class="acts mb-0">
+        <a
+          class={lacks ? 'btn btn-primary btn-sm' : 'btn btn-quiet btn-sm'}
+          href={to(`/shops/${shop.name}/secret`)}
+        >
+          {lacks ? texts.giveSecret : texts.changeSecret}
+        </a>
+      </p>
+    </>
+  );
+}
+
+function SecretForm({
+  form,
+  shop: { name, kind },
+  address,
+}: {
+  form: FormState;
+  shop: Shop;
+  address: string;
+}) {
+  const { t, to } = useView();
+  const { shops: texts } = t.orders;
+  const title = texts.secretTitle(name);
+  return (
+    <OperatorPage
+      title={title}
+      nav="orders"
+      crumbs={[
+        [t.orders.title, '/orders'],
+        [name, `/shops/${name}`],
+      ]}
+    >
+      <Head title={title} sub={texts.secretAbout} />
+      <Panel id="secret" kind="narrow">
+        <Inside>
+          <CopyText id="address-text" label={texts.address} text={address} />
+          <Form path={`/shops/${name}/secret`} form={form}>
+            <FormErrors form={form} />
+            {/* For password managers: whose secret it is. */}
+            <input hidden readonly value={name} autocomplete="username" />
+            <TextField
+              form={form}
+              name="secret"
+              type="password"
+              label={texts.secret}
+              hint={texts.secretNeeds[kind] ?? texts.secretHint}
+              autocomplete="new-password"
+              required
+            />
+            <p class="acts mb-0">
+              <Submit>{t.common.save}</Submit>
+              <a class="btn btn-quiet" href={to(`/shops/${name}`)}>
+                {t.common.back}
+              </a>
+            </p>
+          </Form>
+        </Inside>
+      </Panel>
     </OperatorPage>
   );
 }

@@ -1,5 +1,5 @@
 import { plansOf } from '../../../licensing/catalogue';
-import { listShops, SHOP_KINDS, type Shop } from '../../../orders/shops';
+import { listShops, secretLook, SHOP_KINDS, type Shop } from '../../../orders/shops';
 import { countWaiting } from '../../../orders/views';
 import { act, attempt, filled } from '../act';
 import { formState, type FormState } from '../form-state';
@@ -26,10 +26,23 @@ export const shopListRoutes: Route<OperatorCall>[] = [
         sent,
         () => add(call, sent),
         (form) => showForm(call, form),
-        ({ error: { field } }) => call.view.t.orders.shops.refused[field ?? ''],
+        ({ error: { field } }) => refusedText(call, field, sent.get('kind') ?? '', sent),
       ),
   },
 ];
+
+/** Why a field of a shop's form was refused: for a secret, what it looks like and what it should. */
+export function refusedText(
+  { view }: OperatorCall,
+  field: string | undefined,
+  kind: string,
+  sent: URLSearchParams,
+): string | undefined {
+  const { refused, secretLooks, secretNeeds } = view.t.orders.shops;
+  const look = field === 'secret' ? secretLook(kind, sent.get('secret') ?? '') : undefined;
+  if (look === undefined) return refused[field ?? ''];
+  return `${secretLooks[look]} ${secretNeeds[kind] ?? ''}`.trim();
+}
 
 async function showList({ db }: OperatorCall): Promise<Answer> {
   const plans = new Map((await plansOf(db, undefined)).map(({ id, name }) => [id, name]));
@@ -43,8 +56,9 @@ async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
 
 async function add(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const body = { ...filled(sent, 'name', 'kind', 'secret'), ...testsOf(sent) };
-  const { name } = await act(call, sent, 'POST /shops', { body });
-  return done(`/shops/${String(name)}`, 'shopAdded', String(name));
+  const { name, kind, verifies } = await act(call, sent, 'POST /shops', { body });
+  const lacksSecret = kind !== 'api' && verifies === false;
+  return done(`/shops/${String(name)}${lacksSecret ? '/secret' : ''}`, 'shopAdded', String(name));
 }
 
 /** The fields of a form about a shop's tests, as the API has them. */
@@ -141,14 +155,7 @@ function ShopForm({ form, plans }: { form: FormState; plans: Option[] }) {
               options={SHOP_KINDS.map((value) => ({ value, label: texts.kinds[value] ?? value }))}
               required
             />
-            <TextField
-              form={form}
-              name="secret"
-              type="password"
-              label={texts.secret}
-              hint={texts.secretHint}
-              autocomplete="new-password"
-            />
+            <p class="sub">{texts.secretLater}</p>
             <TestFields form={form} plans={plans} />
             <p class="acts mb-0">
               <Submit busy={texts.busy}>{texts.submit}</Submit>

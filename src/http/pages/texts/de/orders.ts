@@ -160,7 +160,32 @@ export const orders: Translated<typeof english> = {
     },
     secret: 'Geheimnis seiner Nachrichten',
     secretHint:
-      'Womit der Absender unterschreibt, wie es in dessen Einstellungen steht. Nur für Nachrichten. Es wird versiegelt aufbewahrt.',
+      'Womit der Absender unterschreibt, wie es in dessen Einstellungen steht. Es wird versiegelt aufbewahrt.',
+    secretLater:
+      'Wer Nachrichten sendet, zeigt sein Geheimnis für eine Adresse. Die nächste Seite nennt die Adresse und fragt nach dem Geheimnis.',
+    secretTitle: (shop) => `Geheimnis von ${shop}`,
+    secretAbout:
+      'Tragen Sie diese Adresse in den Einstellungen des Absenders ein. Sie zeigen dann das Geheimnis dazu.',
+    giveSecret: 'Geheimnis eingeben…',
+    changeSecret: 'Geheimnis ändern…',
+    noSecret: 'Er hat noch kein Geheimnis und weist jede Nachricht ab.',
+    refusedAlone: (times, count) =>
+      `${times === 1 ? '1 Nachricht wurde' : `${count} Nachrichten wurden`} wegen der Unterschrift abgewiesen, keine angenommen: Ist es das Geheimnis einer anderen Adresse?`,
+    refusedByDay: 'Wegen der Unterschrift abgewiesen:',
+    secretLooks: {
+      api_key: 'Das sieht aus wie ein API-Schlüssel.',
+      public_key: 'Das sieht aus wie ein öffentlicher Schlüssel.',
+      id: 'Das sieht aus wie eine Kennung.',
+      hex: 'Das sieht aus wie ein hexadezimaler Schlüssel.',
+      other_sender: 'Das sieht aus wie das Geheimnis eines anderen Absenders.',
+      other: 'Das sieht nicht aus wie ein Geheimnis dieses Absenders.',
+    },
+    secretNeeds: {
+      stripe: 'Das Signaturgeheimnis von Stripe beginnt mit „whsec_“.',
+      paddle: 'Der geheime Schlüssel eines Ziels bei Paddle beginnt mit „pdl_ntfset_“.',
+      digistore24: 'Die Passphrase, die Sie bei Digistore24 eingegeben haben.',
+      standard: 'Es besteht aus „whsec_“ und Base64 von mindestens 24 Byte.',
+    },
     secretStays: 'Bleibt das Feld leer, bleibt es, wie es ist.',
     address: 'Adresse für seine Nachrichten',
     messages: 'Seine letzten Nachrichten',

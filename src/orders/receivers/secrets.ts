@@ -1,0 +1,55 @@
+import type { Receiver } from './receiver';
+
+/** What senders' secrets look like, so that another text of their settings is not taken for one. */
+
+/** What a text that is not this sender's secret looks like. */
+export const SECRET_LOOKS = ['api_key', 'public_key', 'id', 'hex', 'other_sender', 'other'] as const;
+export type SecretLook = (typeof SECRET_LOOKS)[number];
+
+const LOOKS: [RegExp, SecretLook][] = [
+  [/^(?:sk|rk)_(?:live|test)_|^pdl_(?:live|sdbx)_apikey_/, 'api_key'],
+  [/^pk_(?:live|test)_|^(?:live|test)_[0-9a-f]{27}$|^whpk_/, 'public_key'],
+  [/^(?:we|ed|ep|evt|ntfset|ntf)_/, 'id'],
+  [/^[0-9a-f]{32,}$/i, 'hex'],
+  [/^(?:whsec|whsk|pdl_ntfset)_/, 'other_sender'],
+];
+
+const IN_WORDS: Record<SecretLook, string> = {
+  api_key: 'It looks like an API key.',
+  public_key: 'It looks like a public key.',
+  id: 'It looks like an id.',
+  hex: 'It looks like a hexadecimal key.',
+  other_sender: 'It looks like the secret of another kind of sender.',
+  other: 'It does not look like a secret of this sender.',
+};
+
+const QUOTED = /^(?:"(.*)"|'(.*)'|`(.*)`|“(.*)”|„(.*)[“”])$/;
+
+/**
+ * The secrets of a sender that begin all alike.
+ * @param needs says what they look like, as a sentence @param isRest whether they may go on so; by default without spaces
+ */
+export function secretsLike(
+  prefix: string,
+  needs: string,
+  isRest: (rest: string) => boolean = (rest) => /^\S+$/.test(rest),
+): Required<Pick<Receiver, 'cleanSecret' | 'secretLook' | 'secretFault'>> {
+  const secretLook = (secret: string): SecretLook | undefined =>
+    secret.startsWith(prefix)
+      ? isRest(secret.slice(prefix.length))
+        ? undefined
+        : 'other'
+      : (LOOKS.find(([look]) => look.test(secret))?.[1] ?? 'other');
+  return {
+    // Some settings show it with the version of the signature, and files of settings with quotes.
+    cleanSecret: (copied) => {
+      const quoted = QUOTED.exec(copied)?.slice(1).find(Boolean);
+      return (quoted ?? copied).trim().replace(/^v1,/, '');
+    },
+    secretLook,
+    secretFault: (secret) => {
+      const look = secretLook(secret);
+      return look === undefined ? undefined : `${IN_WORDS[look]} ${needs}`;
+    },
+  };
+}

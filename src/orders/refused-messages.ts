@@ -1,0 +1,62 @@
+import type { Db } from '../store/database';
+import { dayOf } from '../licensing/timestamps';
+import { listMessages } from '../store/shop-messages';
+import { addRefused, listRefusedDays, type RefusedDay } from '../store/shop-refusals';
+
+/**
+ * Counts messages that receivers refuse for their signature. A flood of them must not become a flood of statements: what
+ * comes while one runs is added by the next.
+ */
+export function createRefusedCounter(db: Db): (shop: string, at: Date) => void {
+  const counts = new Map<string, RefusedDay>();
+  let isWriting = false;
+
+  async function write(): Promise<void> {
+    if (isWriting) return;
+    isWriting = true;
+    try {
+      for (const [key, count] of counts) {
+        counts.delete(key);
+        await addRefused(db, count);
+      }
+    } catch {
+      // While the database is away, messages are refused and not counted.
+      counts.clear();
+    } finally {
+      isWriting = false;
+    }
+    if (counts.size > 0) await write();
+  }
+
+  return (shop, at) => {
+    const day = dayOf(at);
+    const key = `${shop} ${day}`;
+    const count = counts.get(key) ?? { shop, day, times: 0 };
+    counts.set(key, { ...count, times: count.times + 1 });
+    void write();
+  };
+}
+
+export interface Refused {
+  /** the newest first */
+  days: RefusedDay[];
+  times: number;
+  /** none was taken on the latest of these days or since: the secret may be another address's */
+  isAlone: boolean;
+}
+
+const SHOWN_DAYS = 7;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** What a receiver refused for its signature within the last days. */
+export async function readRefused(db: Db, shop: string, now: Date): Promise<Refused> {
+  const since = dayOf(new Date(now.getTime() - (SHOWN_DAYS - 1) * DAY_MS));
+  const days = await listRefusedDays(db, since, shop);
+  const [latest] = days;
+  const [taken] = latest === undefined ? [] : await listMessages(db, { shop, limit: 1 });
+  return {
+    days,
+    times: days.reduce((sum, { times }) => sum + times, 0),
+    isAlone: latest !== undefined && (taken === undefined || dayOf(taken.receivedAt) < latest.day),
+  };
+}

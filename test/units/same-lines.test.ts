@@ -1,0 +1,84 @@
+import { describe, expect, it } from '@jest/globals';
+import { placeLines } from '../../src/orders/same-lines';
+import type { StoredLine } from '../../src/orders/work';
+import type { OrderEvent } from '../../src/store/orders';
+
+/** Which line of an order a later message's item is, whatever is beside it and whichever came first. */
+
+function event(name: string, minute: number, lines: StoredLine[]): OrderEvent {
+  const at = new Date(Date.UTC(2026, 10, 24, 10, minute));
+  return { event: name, at, identity: `${name}${minute}`, linesJson: JSON.stringify(lines) } as OrderEvent;
+}
+const item = (line: string, ids: string[], more: Partial<StoredLine> = {}): StoredLine => ({
+  line,
+  ids,
+  ...more,
+});
+const order = (...names: string[]) => names.map((line) => ({ line, sku: `sku-${line}` }));
+
+/** The lines of the last event. */
+function placed(events: OrderEvent[], lines: { line: string; sku: string }[]): StoredLine[] {
+  return JSON.parse(placeLines(events, lines).at(-1)?.linesJson ?? '[]') as StoredLine[];
+}
+const namesOf = (lines: StoredLine[]) => lines.map(({ line }) => line);
+
+describe('an item of a later message', () => {
+  const paid = event('paid', 0, [
+    item('pro_1', ['pri_1', 'pro_1']),
+    item('pro_fee', ['pri_fee', 'pro_fee'], { once: true }),
+  ]);
+  const lines = order('pro_1', 'pro_fee');
+
+  it.each([
+    ['the same price', [item('pro_1', ['pri_1', 'pro_1'])], ['pro_1']],
+    [
+      'the same price beside another of the product',
+      [item('pri_1', ['pri_1', 'pro_1']), item('pri_s', ['pri_s', 'pro_1'])],
+      ['pro_1', 'pri_s'],
+    ],
+    ['a custom price of the product', [item('pri_c', ['pri_c', 'pro_1'])], ['pro_1']],
+    ['what is left over, not what is paid once', [item('pri_9', ['pri_9', 'pro_9'])], ['pro_1']],
+    [
+      'nothing, where two are left',
+      [item('pri_8', ['pri_8', 'pro_8']), item('pri_9', ['pri_9', 'pro_9'])],
+      ['pri_8', 'pri_9'],
+    ],
+    ['by the shop’s own words', [{ line: 'pro_1' }], ['pro_1']],
+  ])('is the line of %s', (_, items, expected) => {
+    expect(namesOf(placed([paid, event('renewed', 9, items)], lines))).toEqual(expected);
+  });
+
+  it('is known by what an upgrade gave it, in any order of arrival', () => {
+    const upgrade = event('upgraded', 5, [item('pri_2', ['pri_2', 'pro_2'], { sku: 'pri_2' })]);
+    const renewal = event('renewed', 9, [
+      item('x', ['pri_seat', 'pro_s']),
+      item('pri_2', ['pri_2', 'pro_2']),
+    ]);
+    for (const events of [
+      [paid, upgrade, renewal],
+      [upgrade, paid, renewal],
+    ])
+      expect(namesOf(placed(events, lines))).toEqual(['x', 'pro_1']);
+    const early = placeLines([renewal, upgrade, paid], lines)[0]?.linesJson ?? '';
+    expect(namesOf(JSON.parse(early) as StoredLine[])).toEqual(['x', 'pro_1']);
+  });
+
+  it('is the order’s only line that ends first, where no id tells', () => {
+    const items = [item('a', ['a']), item('1', ['b'], { first: true })];
+    expect(namesOf(placed([event('renewed', 9, items)], order('1')))).toEqual(['a', '1']);
+  });
+
+  it('changes the article only at another price, and not to what it was before', () => {
+    const first = event('paid', 0, [item('1', ['si_1', 'price_m'], { sku: 'PRO-1M', price: 'price_m' })]);
+    const was = [{ line: '1', sku: 'PRO-1M' }];
+    const change = (more: Partial<StoredLine>) =>
+      placed(
+        [first, event('upgraded', 5, [item('1', ['si_1', more.price ?? ''], { quantity: 2, ...more })])],
+        was,
+      )[0];
+    expect(change({ price: 'price_m', sku: 'price_m' })?.sku).toBeUndefined();
+    // What the subscription says of itself is from before the change.
+    expect(change({ price: 'price_y', sku: 'PRO-1M' })?.sku).toBe('price_y');
+    expect(change({ price: 'price_y', sku: 'PRO-1Y' })?.sku).toBe('PRO-1Y');
+  });
+});

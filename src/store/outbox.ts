@@ -322,17 +322,3 @@ export async function deleteOutboxOf(
       .delete();
   return ids.size;
 }
-
-/** Mails about licences, or for an address, for a person's export; the oldest first. */
-export async function listOutboxOf(
-  db: Db,
-  { licenseIds, address }: { licenseIds: number[]; address: string },
-): Promise<OutboxRow[]> {
-  const found = db(table(db, 'outbox'))
-    .where({ kind: 'mail' })
-    .where((any) =>
-      any.whereIn('license_id', licenseIds).orWhere({ recipient_digest: customerDigest(address) }),
-    )
-    .orderBy('id');
-  return ((await found) as object[]).map((row) => toFields(row) as OutboxRow);
-}
